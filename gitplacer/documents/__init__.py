@@ -1,0 +1,17 @@
+"""
+YAML ⇄ documents with positions, typed getters and splicing edits. Nothing else imports a YAML library.
+
+`parse` turns a file's bytes into plain values, as Kubernetes would read them; a Document knows where it
+stands; a Cursor reads it without raising; `splice` edits it without touching any other byte.
+"""
+
+from gitplacer.documents.cursor import Cursor, dotted
+from gitplacer.documents.document import Document
+from gitplacer.documents.edit import Edit, EditError, applied, pointer, splice
+from gitplacer.documents.parse import MAX_BYTES, Fault, ParsedDocument, ParsedFile, Path, Value, parse
+from gitplacer.documents.write import dump
+
+__all__ = [
+    "MAX_BYTES", "Cursor", "Document", "Edit", "EditError", "Fault", "ParsedDocument", "ParsedFile", "Path", "Value",
+    "applied", "dotted", "dump", "parse", "pointer", "splice",
+]

@@ -1,0 +1,427 @@
+"""
+YAML text into plain values, and into marks where somebody asks for them.
+
+libyaml hands us events; we compose them ourselves, with a stack of our own instead of recursion, and check every
+budget on the way: a hostile file costs what its bytes cost, never more. (PyYAML's own composer recurses, so
+deep nesting crashes the process, and it expands aliases without a limit.)
+
+A flaw inside a document does not stop the composer: the document is dropped, its other flaws are found too, and the
+documents after it are read. What the scanner cannot read, and what breaks a budget, ends the file.
+Indexes count characters of the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+from yaml.events import (
+    AliasEvent,
+    DocumentEndEvent,
+    DocumentStartEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+    StreamStartEvent,
+)
+from yaml.parser import Parser
+from yaml.reader import Reader
+from yaml.scanner import Scanner
+
+from gitplacer.documents import syntax
+from gitplacer.documents.scalars import LEADS, NotJSON, resolve
+from gitplacer.documents.syntax import Flaw, position
+
+try:
+    from yaml._yaml import CParser
+except ImportError:  # PyYAML without libyaml
+    CParser = None  # type: ignore[assignment,misc]
+
+MAX_DEPTH = 64
+"""Mappings and lists inside each other. Kubernetes objects stay below 30."""
+MAX_ALIASES = 1000
+"""Aliases in one document."""
+MAX_ALIASED_NODES = 200_000
+"""Values that the aliases of one document stand for, counted as if written out: a bomb of 271 bytes writes 10^9."""
+MAX_DOCUMENTS = 1000
+"""Documents in one file; items of a `kind: List` do not count."""
+MAX_SCALAR = 1 << 20
+"""Characters in one scalar. An object in etcd holds 1.5 MiB at most."""
+
+_CORE = "tag:yaml.org,2002:"
+_NOT_A_KEY, _REFUSED, _MERGE = object(), object(), object()
+
+
+@dataclass(slots=True)
+class Node:
+    """
+    Where a value stands: `start` (its anchor and tag included) to `end`, which for a block collection is the end
+    of its last value. `pairs` are a mapping's, `items` a list's; both are None for a scalar.
+    `alias`: written as `*name`, so what is below stands elsewhere.
+    """
+
+    start: int
+    end: int
+    value: Any
+    flow: bool = False
+    pairs: dict[str, Pair] | None = None
+    items: list[Node] | None = None
+    alias: bool = False
+    anchor: str = ""
+
+
+@dataclass(slots=True)
+class Pair:
+    """An entry of a mapping; `merged`: it came by `<<` and stands elsewhere."""
+
+    key: Node
+    value: Node
+    merged: bool = False
+
+
+@dataclass(slots=True)
+class Composed:
+    """One document: its value, where its own text starts and ends, and its marks when they were asked for."""
+
+    value: Any
+    start: int
+    end: int
+    root_at: int
+    root: Node | None
+    sound: bool
+
+
+@dataclass(slots=True)
+class _Anchored:
+    """What an alias refers to; `size` counts its values as if written out, -1 while it is still open."""
+
+    size: int = -1
+    value: Any = None
+    node: Node | None = None
+
+
+@dataclass(slots=True)
+class _Frame:
+    """A collection that is being read. `seen` (None for a list): where each key was first written."""
+
+    value: Any
+    start: int
+    flow: bool
+    seen: dict[object, int] | None
+    anchored: _Anchored | None
+    before: int
+    node: Node | None
+    key: object = _NOT_A_KEY
+    key_node: Node | None = None
+    merges: list[tuple[int, Any, Node | None]] = field(default_factory=list)
+
+
+class _Stop(Exception):
+    """The file cannot be read on."""
+
+
+class _PureParser(Reader, Scanner, Parser):
+    """PyYAML's own scanner and parser, where libyaml is missing."""
+
+    def __init__(self, text: str) -> None:
+        Reader.__init__(self, text)
+        Scanner.__init__(self)
+        Parser.__init__(self)
+
+
+def compose(text: str, *, marks: bool = False) -> tuple[list[Composed], list[Flaw]]:
+    """Every document that is not empty, and every flaw in the order found. Never raises."""
+    composer = _Composer(text, marks)
+    try:
+        composer.run()
+    except _Stop:
+        pass
+    except (yaml.YAMLError, ValueError, OverflowError) as error:  # the last two from PyYAML's own scanner
+        composer.flaws.append(syntax.explained(error, text))
+    return composer.documents, composer.flaws
+
+
+def _events(text: str) -> Iterator[Any]:
+    parser = _PureParser(text) if CParser is None else CParser(text)
+    while True:
+        event = parser.get_event()
+        if type(event) is StreamEndEvent:
+            return
+        yield event
+
+
+class _Composer:
+    def __init__(self, text: str, marks: bool) -> None:
+        self.text = text
+        self.marks = marks
+        self.documents: list[Composed] = []
+        self.flaws: list[Flaw] = []
+        self.separated = 0
+        self.start = 0
+        self.clean = 0
+        self.reset()
+
+    def reset(self) -> None:
+        self.stack: list[_Frame] = []
+        self.frame: _Frame | None = None
+        self.anchors: dict[str, _Anchored] = {}
+        self.count = self.aliases = self.aliased = 0
+        self.root: Any = None
+        self.root_node: Node | None = None
+        self.root_at = 0
+
+    def flaw(self, at: int, code: str, message: str, hint: str = "") -> None:
+        self.flaws.append(Flaw(at, code, message, hint))
+
+    def stop(self, at: int, code: str, message: str, hint: str = "") -> _Stop:
+        self.flaw(at, code, message, hint)
+        return _Stop()
+
+    def run(self) -> None:
+        marks = self.marks
+        for event in _events(self.text):
+            kind = type(event)
+            if kind is ScalarEvent:
+                start = event.start_mark.index
+                value, merge = self.scalar(event, start)
+                node = None
+                if marks:
+                    node = Node(start, self.scalar_end(event), value, anchor=event.anchor or "")
+                self.count += 1
+                if event.anchor is not None:
+                    self.anchors[event.anchor] = _Anchored(1, value, node)
+                self.attach(value, node, start, merge)
+            elif kind is MappingStartEvent or kind is SequenceStartEvent:
+                self.open(event, kind is MappingStartEvent)
+            elif kind is AliasEvent:
+                self.alias(event)
+            elif kind is DocumentStartEvent:
+                self.open_document(event)
+            elif kind is DocumentEndEvent:
+                self.close_document(event)
+            elif kind is not StreamStartEvent:
+                self.close(event)
+
+    # Documents
+
+    def open_document(self, event: Any) -> None:
+        self.reset()
+        self.clean = len(self.flaws)
+        self.separated += 1
+        if self.separated > MAX_DOCUMENTS:
+            raise self.stop(event.start_mark.index, "TooManyDocuments",
+                            f"more than {MAX_DOCUMENTS} documents in one file", "split the file")
+        if event.tags:
+            self.flaw(event.start_mark.index, "CustomTag", "a %TAG directive gives tags a meaning of its own",
+                      "remove the directive and the tags")
+        if event.explicit:
+            self.start = self.after_marker(event.end_mark.index)
+
+    def close_document(self, event: Any) -> None:
+        end = event.start_mark.index
+        if self.root is not None or len(self.flaws) > self.clean:
+            sound = len(self.flaws) == self.clean
+            self.documents.append(Composed(self.root, self.start, end, self.root_at, self.root_node, sound))
+        self.start = self.after_marker(event.end_mark.index) if event.explicit else end
+
+    def after_marker(self, at: int) -> int:
+        """Where the text after `---` or `...` begins: on the next line when nothing else is on this one."""
+        text = self.text
+        while text[at:at + 1] in (" ", "\t"):
+            at += 1
+        if text.startswith("\r\n", at):
+            return at + 2
+        return at + 1 if text[at:at + 1] in ("\n", "\r") else at
+
+    # Scalars and aliases
+
+    def scalar(self, event: Any, start: int) -> tuple[Any, bool]:
+        """The value, and whether it is a plain `<<`."""
+        text: str = event.value
+        if len(text) > MAX_SCALAR:
+            raise self.stop(start, "TooLarge", f"a value of {len(text)} characters; at most {MAX_SCALAR} are read",
+                            "keep large data outside the manifest")
+        tag: str | None = event.tag
+        if tag is None:
+            if not event.implicit[0]:
+                return text, False
+            if not text or text[0] in LEADS:
+                try:
+                    return resolve(text), False
+                except NotJSON as error:
+                    self.flaw(start, "NotJSON", str(error), "put it in quotes if it is meant as text")
+                    return None, False
+            return text, text == "<<"
+        return self.tagged(tag, text, start), False
+
+    def tagged(self, tag: str, text: str, start: int) -> Any:
+        name = tag.removeprefix(_CORE)
+        if name == "str":
+            return text
+        if name not in _KINDS_OF_TAG:
+            self.custom_tag(tag, start)
+            return None
+        try:
+            value = resolve(text)
+        except NotJSON as error:
+            self.flaw(start, "NotJSON", str(error), "put it in quotes if it is meant as text")
+            return None
+        if type(value) not in _KINDS_OF_TAG[name]:
+            self.flaw(start, "CustomTag", f'"{text[:40]}" is not what its tag !!{name} says', "remove the tag")
+        return value
+
+    def custom_tag(self, tag: str, start: int) -> None:
+        shown = "!!" + tag.removeprefix(_CORE) if tag.startswith(_CORE) else tag
+        self.flaw(start, "CustomTag", f"the tag {shown} means nothing to Kubernetes",
+                  "write the value itself, without the tag")
+
+    def scalar_end(self, event: Any) -> int:
+        """The end of a scalar's text. Of a block scalar: of its last line, without the line break."""
+        start, end = event.start_mark.index, event.end_mark.index
+        if event.style not in ("|", ">"):
+            return int(end)
+        text = self.text
+        header = text[start:end].partition("\n")[0].partition("#")[0]
+        if "+" in header:  # blank lines at its end are its own
+            end -= text[start:end].endswith("\n")
+            return int(end) - text[start:end].endswith("\r")
+        last = start + len(text[start:end].rstrip())
+        line_end = text.find("\n", last, end)
+        line_end = end if line_end < 0 else line_end
+        return int(line_end) - text[start:line_end].endswith("\r")
+
+    def alias(self, event: Any) -> None:
+        start, end = event.start_mark.index, event.end_mark.index
+        anchored = self.anchors.get(event.anchor)
+        if anchored is None or anchored.size < 0:
+            code = "UndefinedAlias" if anchored is None else "RecursiveAlias"
+            what = "refers to nothing before it" if anchored is None else "is inside what it refers to"
+            self.flaw(start, code, f"the alias *{event.anchor} {what}", "write the value out here")
+            anchored = _Anchored(1)
+        self.aliases += 1
+        self.count += anchored.size
+        self.aliased += anchored.size
+        if self.aliases > MAX_ALIASES or self.aliased > MAX_ALIASED_NODES:
+            raise self.stop(start, "TooManyAliases", "the aliases of this document stand for too many values",
+                            f"at most {MAX_ALIASES} aliases for {MAX_ALIASED_NODES} values; write the values out")
+        node = None
+        if self.marks:
+            target = anchored.node or Node(start, end, None)
+            node = Node(start, end, anchored.value, target.flow, target.pairs, target.items, alias=True)
+        self.attach(anchored.value, node, start, False)
+
+    # Collections
+
+    def open(self, event: Any, mapping: bool) -> None:
+        start = event.start_mark.index
+        if len(self.stack) >= MAX_DEPTH:
+            raise self.stop(start, "TooDeep", f"nested deeper than {MAX_DEPTH} levels", "no Kubernetes object is so deep")
+        if event.tag not in (None, "!", _CORE + ("map" if mapping else "seq")):
+            self.custom_tag(event.tag, start)
+        anchored = None
+        if event.anchor is not None:
+            anchored = self.anchors[event.anchor] = _Anchored()
+        value: Any = {} if mapping else []
+        node = None
+        if self.marks:
+            node = Node(start, start, value, bool(event.flow_style), anchor=event.anchor or "")
+            if mapping:
+                node.pairs = {}
+            else:
+                node.items = []
+        self.frame = _Frame(value, start, bool(event.flow_style), {} if mapping else None, anchored, self.count, node)
+        self.stack.append(self.frame)
+        self.count += 1
+
+    def close(self, event: Any) -> None:
+        frame = self.stack.pop()
+        self.frame = self.stack[-1] if self.stack else None
+        for at, source, node in frame.merges:
+            self.merge(frame, at, source, node)
+        if frame.node is not None and frame.flow:
+            frame.node.end = event.end_mark.index
+        if frame.anchored is not None:
+            frame.anchored.value, frame.anchored.node = frame.value, frame.node
+            frame.anchored.size = self.count - frame.before
+        self.attach(frame.value, frame.node, frame.start, False)
+
+    def attach(self, value: Any, node: Node | None, start: int, merge: bool) -> None:
+        """Put a finished value where it belongs: the document, a list, a mapping's next key or the value of its key."""
+        frame = self.frame
+        if frame is None:
+            self.root, self.root_node, self.root_at = value, node, start
+            return
+        if node is not None and frame.node is not None and not frame.flow:
+            frame.node.end = node.end
+        if frame.seen is None:
+            frame.value.append(value)
+            if node is not None and frame.node is not None and frame.node.items is not None:
+                frame.node.items.append(node)
+            return
+        key = frame.key
+        if key is _NOT_A_KEY:
+            frame.key = self.key(frame, value, start, merge)
+            frame.key_node = node
+            return
+        frame.key = _NOT_A_KEY
+        if type(key) is str:
+            frame.value[key] = value
+            if node is not None and frame.node is not None and frame.node.pairs is not None and frame.key_node:
+                frame.node.pairs[key] = Pair(frame.key_node, node)
+        elif key is _MERGE:
+            frame.merges.append((start, value, node))
+
+    def key(self, frame: _Frame, value: Any, start: int, merge: bool) -> object:
+        """What to file the next value under: the key, or a mark when it is `<<` or refused."""
+        seen = frame.seen
+        assert seen is not None
+        if type(value) is not str:
+            self.non_string_key(value, start)
+            return _REFUSED
+        key = _MERGE if merge else value
+        if key in seen:
+            line = position(self.text, seen[key])[0]
+            self.flaw(start, "DuplicateKey", f'the key "{value[:100]}" is already set on line {line}',
+                      "remove one of the two")
+            return _REFUSED
+        seen[key] = start
+        return key
+
+    def non_string_key(self, value: Any, start: int) -> None:
+        if isinstance(value, dict) and self.text[start - 1:start + 1] == "{{":
+            self.flaws.append(syntax.template(start - 1))
+        elif isinstance(value, (dict, list)):
+            self.flaw(start, "NonStringKey", "a mapping or a list as a key", "keys are text; is a quote or a colon off?")
+        else:
+            shown = {None: "null", True: "true", False: "false"}.get(value, str(value))
+            self.flaw(start, "NonStringKey", f"this key is not text, it reads as {shown}", "put the key in quotes")
+
+    def merge(self, frame: _Frame, at: int, source: Any, node: Node | None) -> None:
+        """Take over the entries of `<<: source`. The mapping's own keys win; of several sources, the first."""
+        sources = source if isinstance(source, list) else [source]
+        nodes = (node.items if node.items is not None else [node]) if node is not None else [None] * len(sources)
+        for entries, entries_node in zip(sources, nodes, strict=True):
+            if not isinstance(entries, dict):
+                self.flaw(at, "InvalidMerge", "<< takes a mapping, or a list of mappings", "write `<<: *name`")
+                return
+            for key, value in entries.items():
+                first = frame.seen.get(key) if frame.seen is not None else None
+                if first is not None and first < at and frame.value[key] != value:
+                    # YAML says the own key wins, Kubernetes' reader lets the later one win
+                    self.flaw(first, "DuplicateKey", f'the key "{key}" stands before the << that sets it too',
+                              "move << to the top of the mapping; readers disagree on which wins")
+                if key in frame.value:
+                    continue
+                frame.value[key] = value
+                if entries_node is not None and entries_node.pairs is not None and frame.node is not None:
+                    pair = entries_node.pairs[key]
+                    assert frame.node.pairs is not None
+                    frame.node.pairs[key] = Pair(pair.key, pair.value, merged=True)
+
+
+_KINDS_OF_TAG: dict[str, tuple[type, ...]] = {
+    "int": (int,), "float": (int, float), "bool": (bool,), "null": (type(None),),
+}

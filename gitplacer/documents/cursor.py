@@ -1,0 +1,174 @@
+"""
+A typed getter that never raises.
+
+Whoever reads an object says what it expects at each key and goes on; what is wrong is collected, with its position,
+in one list that all cursors of a document share. Absent and null are the same, as they are to Kubernetes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gitplacer.documents.parse import Path
+from gitplacer.model import quantity
+from gitplacer.model.resources import Resources
+from gitplacer.problems import Problem, Severity
+
+if TYPE_CHECKING:
+    from gitplacer.documents.document import Document
+
+_QUOTE = "put it in quotes"
+
+
+class Cursor:
+    """A mapping inside a document, at `path`; `problems` is shared by all cursors made from one."""
+
+    __slots__ = ("document", "path", "problems", "value")
+
+    def __init__(self, document: Document, path: Path, value: dict[str, Any], problems: list[Problem]) -> None:
+        self.document = document
+        self.path = path
+        self.value = value
+        self.problems = problems
+
+    def has(self, key: str) -> bool:
+        """Whether the key is there and not null."""
+        return self.value.get(key) is not None
+
+    def keys(self) -> list[str]:
+        """The keys that are written, in their order."""
+        return list(self.value)
+
+    def mapping(self, key: str) -> Cursor:
+        """The mapping at the key; an empty one when there is none."""
+        return Cursor(self.document, (*self.path, key), self._mapping(key), self.problems)
+
+    def items(self, key: str) -> list[Cursor]:
+        """The mappings in the list at the key; their paths keep the list's indexes."""
+        found = []
+        for index, item in enumerate(self._list(key)):
+            path = (*self.path, key, index)
+            if isinstance(item, dict):
+                found.append(Cursor(self.document, path, item, self.problems))
+            else:
+                self._wrong_type(path, item, "a mapping")
+        return found
+
+    def text(self, key: str, default: str = "") -> str:
+        """The string at the key."""
+        value = self.value.get(key)
+        if isinstance(value, str):
+            return value
+        if value is not None:
+            self._wrong_type((*self.path, key), value, "text")
+        return default
+
+    def integer(self, key: str, default: int | None = None) -> int | None:
+        """The integer at the key."""
+        value = self.value.get(key)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        if value is not None:
+            self._wrong_type((*self.path, key), value, "a whole number")
+        return default
+
+    def boolean(self, key: str, default: bool = False) -> bool:
+        """The boolean at the key."""
+        value = self.value.get(key)
+        if isinstance(value, bool):
+            return value
+        if value is not None:
+            self._wrong_type((*self.path, key), value, "true or false")
+        return default
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """The strings in the list at the key."""
+        found = []
+        for index, item in enumerate(self._list(key)):
+            if isinstance(item, str):
+                found.append(item)
+            else:
+                self._wrong_type((*self.path, key, index), item, "text")
+        return tuple(found)
+
+    def labels(self, key: str) -> dict[str, str]:
+        """The mapping of strings to strings at the key: labels, annotations, node selectors."""
+        found = {}
+        for name, item in self._mapping(key).items():
+            if isinstance(item, str):
+                found[name] = item
+            else:
+                self._wrong_type((*self.path, key, name), item, "text")
+        return found
+
+    def quantity(self, resource: str, key: str) -> int | None:
+        """The quantity at the key, in the grain of `model.quantity.amount`."""
+        value = self.value.get(key)
+        return None if value is None else self._amount(resource, value, (*self.path, key))
+
+    def quantities(self, key: str) -> Resources:
+        """The mapping of resource names to quantities at the key."""
+        amounts = {}
+        for name, value in self._mapping(key).items():
+            amount = None if value is None else self._amount(name, value, (*self.path, key, name))
+            if amount is not None:
+                amounts[name] = amount
+        return Resources(amounts)
+
+    def report(
+        self, code: str, message: str, hint: str = "", *, key: str | None = None, severity: Severity = Severity.ERROR
+    ) -> None:
+        """Adds a problem here, or at the key: at its value when that is a scalar."""
+        path = self.path if key is None else (*self.path, key)
+        self._report(code, message, hint, path, self.value if key is None else self.value.get(key), severity)
+
+    def _mapping(self, key: str) -> dict[str, Any]:
+        value = self.value.get(key)
+        if isinstance(value, dict):
+            return value
+        if value is not None:
+            self._wrong_type((*self.path, key), value, "a mapping")
+        return {}
+
+    def _list(self, key: str) -> list[Any]:
+        value = self.value.get(key)
+        if isinstance(value, list):
+            return value
+        if value is not None:
+            self._wrong_type((*self.path, key), value, "a list")
+        return []
+
+    def _amount(self, resource: str, value: Any, path: Path) -> int | None:
+        if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+            self._wrong_type(path, value, "a quantity")
+            return None
+        try:
+            return quantity.amount(resource, str(value))
+        except quantity.InvalidQuantity as error:
+            self._report("InvalidQuantity", f"{dotted(path)}: {error}", 'quantities look like "500m", "4" or "16Gi"',
+                         path, value, Severity.ERROR)
+            return None
+
+    def _wrong_type(self, path: Path, value: Any, wanted: str) -> None:
+        hint = _QUOTE if wanted == "text" and isinstance(value, (bool, int, float)) else ""
+        self._report("WrongType", f"{dotted(path)} is {_described(value)}, not {wanted}", hint, path, value, Severity.ERROR)
+
+    def _report(self, code: str, message: str, hint: str, path: Path, value: Any, severity: Severity) -> None:
+        key = isinstance(value, (dict, list))
+        self.problems.append(self.document.problem(code, message, hint, path=path, key=key, severity=severity))
+
+
+def dotted(path: Path) -> str:
+    """The path as people write it: spec.containers[0].name."""
+    shown = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return shown.removeprefix(".")
+
+
+def _described(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return f"the number {value}"
+    return "text" if isinstance(value, str) else "a list" if isinstance(value, list) else "a mapping"

@@ -1,0 +1,100 @@
+"""
+A document at its place: a value, the file it stands in, and positions on demand.
+
+The value comes from the parse cache; the file's bytes are fetched only when a problem wants a position or an edit
+wants the text, which is rare, and then the document is composed again with marks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from gitplacer.documents import write
+from gitplacer.documents.compose import Node
+from gitplacer.documents.cursor import Cursor
+from gitplacer.documents.edit import Edit, splice
+from gitplacer.documents.parse import BOM, ParsedDocument, Path, follow, load, marked
+from gitplacer.documents.syntax import position
+from gitplacer.problems import Location, Problem, Severity
+
+
+@dataclass(frozen=True, eq=False)
+class Document:
+    """One object in one file. `index` counts a file's documents from 0; `read` returns the file's bytes."""
+
+    file: str
+    parsed: ParsedDocument
+    index: int
+    read: Callable[[], bytes] = field(repr=False)
+
+    @property
+    def value(self) -> dict[str, Any]:
+        return self.parsed.value
+
+    def locate(self, path: Path = (), *, key: bool = False) -> Location:
+        """Where the value at the path stands, or its key; for a path that does not exist, its nearest ancestor's key."""
+        own = self._text
+        node, key_node, found = follow(self._root, (*self.parsed.prefix, *path)) if self._root else (None, None, False)
+        if key_node is not None and (key or not found):
+            node = key_node
+        line, column = position(own, node.start if node is not None else 0)
+        first_line, first_column = position(self._before, len(self._before))
+        return Location(self.file, first_line + line - 1, column if line > 1 else first_column + column - 1)
+
+    def problem(
+        self, code: str, message: str, hint: str = "", *,
+        path: Path = (), key: bool = False, severity: Severity = Severity.ERROR,
+    ) -> Problem:
+        """A problem at this place."""
+        return Problem(self.locate(path, key=key), code, message, hint, severity)
+
+    def source(self) -> bytes:
+        """The document's own bytes. An item of a List is cut out and dedented; where that changes its value, it is written anew."""
+        if not self.parsed.prefix:
+            return self._bytes
+        root = self._root
+        node, _, found = follow(root, self.parsed.prefix) if root is not None else (None, None, False)
+        if node is not None and found and not node.alias:
+            cut = _cut(self._text, node)
+            documents, flaws = load(cut)
+            if not flaws and len(documents) == 1 and documents[0].value == self.value:
+                return cut.encode()
+        return write.dump(self.value)
+
+    def edited(self, edits: Sequence[Edit]) -> bytes:
+        """`source()` with the edits made. Raises EditError."""
+        return splice(self.source(), edits)
+
+    def cursor(self) -> Cursor:
+        """A typed getter at the document's root."""
+        return Cursor(self, (), self.value, [])
+
+    @property
+    def _bytes(self) -> bytes:
+        return self.read()[self.parsed.start:self.parsed.end]
+
+    @cached_property
+    def _before(self) -> str:
+        return self.read()[:self.parsed.start].decode().removeprefix(BOM)
+
+    @cached_property
+    def _text(self) -> str:
+        return self._bytes.decode().removeprefix(BOM)
+
+    @cached_property
+    def _root(self) -> Node | None:
+        return marked(self._text)
+
+
+def _cut(text: str, node: Node) -> str:
+    """The lines of a value, moved to the left margin."""
+    line_start = text.rfind("\n", 0, node.start) + 1
+    line_end = text.find("\n", node.end)
+    end = node.end if node.flow or line_end < 0 else line_end
+    indent = len(text[line_start:]) - len(text[line_start:].lstrip(" ")) if node.flow else node.start - line_start
+    first, *rest = text[node.start:end].split("\n")
+    lines = [line[min(indent, len(line) - len(line.lstrip(" "))):] for line in rest]
+    return "\n".join([first, *lines]).rstrip("\r") + "\n"

@@ -1,0 +1,512 @@
+"""
+Edits as splices: the manifest that runs is the manifest that was reviewed.
+
+An edit touches the bytes of its own value and no others, so comments, quotes and line ends around it
+survive. Every way to write an edit is a guess until it is read back: the new text must read as the old
+value with the edit applied (RFC 6902), or the next way is tried, and when none is left the edit is refused. A whole
+collection is written anew only where no comment is lost by it.
+
+What is written once and read in two places (anchors, merge keys) cannot be edited in one of them: refused.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from gitplacer.documents import write
+from gitplacer.documents.compose import Node, Pair
+from gitplacer.documents.parse import BOM, LONE_SURROGATE, Path, as_json, load
+from gitplacer.documents.scalars import NotJSON, normal
+
+_REST = re.compile(r"(,?)([ \t]*(?:#.*)?)")  # what may follow an entry in brackets on its line
+
+APPEND = "-"
+"""The index behind a list's last item, as RFC 6901 writes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """
+    One change, with the meaning of RFC 6902; besides, `add` makes the mappings that are missing on the way
+    (an absent and a null one are the same to Kubernetes).
+    """
+
+    path: Path
+    op: Literal["add", "replace", "remove"]
+    value: Any = None
+
+
+class EditError(Exception):
+    """An edit that cannot be made; `path` says where."""
+
+    def __init__(self, message: str, path: Path) -> None:
+        super().__init__(message)
+        self.message = message
+        self.path = path
+
+
+def splice(text: bytes, edits: Sequence[Edit]) -> bytes:
+    """The text of one document with the edits made, one after another. Raises EditError, and then nothing is changed."""
+    sheet = _read(text.decode())
+    if sheet is None:
+        raise EditError("the document cannot be read", ())
+    for edit in edits:
+        sheet = _edited(sheet, edit)
+    return sheet.whole.encode()
+
+
+def applied(value: Any, edit: Edit) -> Any:
+    """The value after the edit; the one given is not changed. Raises EditError."""
+    return _applied(value, edit.path, edit, _plain(edit.value, edit.path))
+
+
+def _applied(value: Any, rest: Path, edit: Edit, new: Any) -> Any:
+    if not rest:
+        if edit.op == "remove":
+            raise EditError("a whole document cannot be removed by an edit", edit.path)
+        return new
+    step, below = rest[0], rest[1:]
+    if value is None and edit.op == "add":
+        value = {}
+    if isinstance(value, dict):
+        key = str(step)
+        if key not in value and (below or edit.op != "add"):
+            if edit.op != "add":
+                raise _missing(edit, rest)
+            return {**value, key: _applied({}, below, edit, new)}
+        if not below and edit.op == "remove":
+            return {name: item for name, item in value.items() if name != key}
+        return {**value, key: new if not below else _applied(value[key], below, edit, new)}
+    if not isinstance(value, list):
+        raise _missing(edit, rest)
+    index = _index(value, edit, rest)
+    if below:
+        return [*value[:index], _applied(value[index], below, edit, new), *value[index + 1:]]
+    if edit.op == "remove":
+        return [*value[:index], *value[index + 1:]]
+    return [*value[:index], new, *value[index + (edit.op == "replace"):]]
+
+
+def _index(value: Sequence[Any], edit: Edit, rest: Path) -> int:
+    """The index the path means in this list; one past the end only for an `add` here."""
+    step, adds = rest[0], edit.op == "add" and len(rest) == 1
+    if step == APPEND and adds:
+        return len(value)
+    index = int(step) if isinstance(step, int) or (step.isascii() and step.isdigit()) else -1
+    if not 0 <= index < len(value) + adds:
+        raise _missing(edit, rest)
+    return index
+
+
+def _missing(edit: Edit, rest: Path) -> EditError:
+    done = edit.path[:len(edit.path) - len(rest)]
+    return EditError(f"there is no {pointer(edit.path)}: {pointer(done)} has no entry {rest[0]!r}", edit.path)
+
+
+def pointer(path: Path) -> str:
+    """The path as RFC 6901 writes it; "/" for the document itself."""
+    return "/" + "/".join(str(step).replace("~", "~0").replace("/", "~1") for step in path)
+
+
+def _plain(value: Any, path: Path) -> Any:
+    """The value as it will be read back. Raises EditError for what JSON cannot hold."""
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {key: _plain(item, path) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item, path) for item in value]
+    try:
+        if isinstance(value, float):
+            return normal(value, str(value))
+    except NotJSON as error:
+        raise EditError(str(error), path) from None
+    if value is None or isinstance(value, (bool, int)) or (isinstance(value, str) and not LONE_SURROGATE.search(value)):
+        return value
+    raise EditError(f"{type(value).__name__} is no JSON value", path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sheet:
+    """A text with its marks, and how it is written: JSON or YAML, line ends, indents."""
+
+    bom: str
+    text: str
+    root: Node
+    value: Any
+    json: bool
+
+    @property
+    def whole(self) -> str:
+        return self.bom + self.text
+
+    @property
+    def line_break(self) -> str:
+        return "\r\n" if "\r\n" in self.text else "\n"
+
+    def line_start(self, at: int) -> int:
+        return self.text.rfind("\n", 0, at) + 1
+
+    def column(self, at: int) -> int:
+        return at - self.line_start(at)
+
+    def line_end(self, at: int) -> int:
+        """The end of the line, before its break."""
+        end = self.text.find("\n", at)
+        if end < 0:
+            return len(self.text)
+        return end - (end > 0 and self.text[end - 1] == "\r")
+
+    def next_line(self, at: int) -> int:
+        end = self.text.find("\n", at)
+        return len(self.text) if end < 0 else end + 1
+
+    def leads_line(self, at: int) -> bool:
+        """Whether only spaces stand before it on its line."""
+        return not self.text[self.line_start(at):at].strip(" ")
+
+    def indents(self) -> tuple[int, int]:
+        """How far a mapping is indented in a mapping, and a list's dash from its key: as the first one shows, or 2 and 0."""
+        indent = offset = -1
+        nodes = [self.root]
+        for node in nodes:  # grows while it is walked, breadth first
+            if indent >= 0 and offset >= 0:
+                break
+            for pair in _written(node):
+                far = self.column(pair.value.start) - self.column(pair.key.start)
+                own_line = not node.flow and not pair.value.flow and self.leads_line(pair.value.start)
+                if own_line and pair.value.pairs and far > 0 and indent < 0:
+                    indent = far
+                if own_line and pair.value.items and far >= 0 and offset < 0:
+                    offset = far
+                nodes.append(pair.value)
+            nodes.extend(item for item in node.items or () if not node.alias)
+        return (indent if indent > 0 else 2), max(offset, 0)
+
+
+def _read(whole: str) -> _Sheet | None:
+    bom = BOM if whole.startswith(BOM) else ""
+    text = whole[len(bom):]
+    documents, flaws = load(text, marks=True)
+    if flaws or len(documents) != 1 or (root := documents[0].root) is None or not isinstance(documents[0].value, dict):
+        return None
+    return _Sheet(bom, text, root, documents[0].value, as_json(text) is not None)
+
+
+def _edited(sheet: _Sheet, edit: Edit) -> _Sheet:
+    """The sheet after one edit, read back. Raises EditError."""
+    wanted = applied(sheet.value, edit)
+    law = _canonical(wanted)
+    if law == _canonical(sheet.value):
+        return sheet
+    _refuse_shared(sheet, edit)
+    for text in _ways(sheet, edit, wanted):
+        after = _read(sheet.bom + text)
+        if after is not None and after.json >= sheet.json and _canonical(after.value) == law:
+            return after
+    nodes = _deepest(sheet.root, edit.path)
+    anchored = _has_anchor(nodes[-1]) or any(node.anchor for node in nodes)
+    why = "it is written once and used twice (an anchor)" if anchored else "the way it is written is not understood"
+    raise EditError(f"{pointer(edit.path)} cannot be edited in place: {why}", edit.path)
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _refuse_shared(sheet: _Sheet, edit: Edit) -> None:
+    """An alias may be replaced as a whole; what is below it, and what a merge key brought, stands elsewhere."""
+    node = sheet.root
+    for depth, step in enumerate(edit.path):
+        pair = node.pairs.get(str(step)) if node.pairs is not None else None
+        if node.alias or (pair is not None and pair.merged):
+            through = "an alias" if node.alias else "a merge key"
+            raise EditError(f"{pointer(edit.path)} is written once and used twice, through {through}; write it out first",
+                            edit.path[:depth + 1])
+        below = _child(node, step)
+        if below is None:
+            return
+        node = below
+
+
+def _child(node: Node, step: str | int) -> Node | None:
+    if node.pairs is not None:
+        return node.pairs[str(step)].value if str(step) in node.pairs else None
+    if node.items is not None and str(step).isdigit() and int(step) < len(node.items):
+        return node.items[int(step)]
+    return None
+
+
+def _deepest(root: Node, path: Path) -> list[Node]:
+    """The nodes along the path, as far as they exist."""
+    nodes = [root]
+    for step in path:
+        below = _child(nodes[-1], step)
+        if below is None:
+            break
+        nodes.append(below)
+    return nodes
+
+
+def _has_anchor(node: Node) -> bool:
+    if node.anchor or node.alias:
+        return True
+    below = [pair.value for pair in (node.pairs or {}).values()] + (node.items or [])
+    return any(_has_anchor(one) for one in below)
+
+
+def _written(node: Node) -> list[Pair]:
+    """The entries that stand in this mapping itself."""
+    return [] if node.alias else [pair for pair in (node.pairs or {}).values() if not pair.merged]
+
+
+def _ways(sheet: _Sheet, edit: Edit, wanted: Any) -> Iterator[str]:
+    """Texts that may be the edited one, the smallest change first."""
+    nodes = _deepest(sheet.root, edit.path)
+    depth = len(nodes) - 1
+    if edit.op == "remove":
+        yield from _removals(sheet, nodes, edit.path)
+    elif depth == len(edit.path) and not (edit.op == "add" and depth and nodes[-2].items is not None):
+        yield from _replacements(sheet, nodes, edit.path, _at(wanted, edit.path))
+    else:
+        container = nodes[min(depth, len(edit.path) - 1)]
+        depth = nodes.index(container)
+        new = _at(wanted, (*edit.path[:depth], _place(container, edit.path[depth])))
+        if container.items is not None:
+            yield from _insertions(sheet, nodes[:depth + 1], edit.path[:depth], int(_place(container, edit.path[depth])), new)
+        elif container.pairs and not container.alias:
+            yield from _additions(sheet, container, str(edit.path[depth]), new)
+        else:
+            yield from _replacements(sheet, nodes[:depth + 1], edit.path[:depth], _at(wanted, edit.path[:depth]))
+    for up in range(min(len(nodes), len(edit.path)) - 1, 0, -1):
+        node = nodes[up]
+        if _has_anchor(node) or "#" in sheet.text[node.start:node.end]:
+            return
+        yield from _replacements(sheet, nodes[:up + 1], edit.path[:up], _at(wanted, edit.path[:up]))
+
+
+def _place(container: Node, step: str | int) -> str | int:
+    if container.items is None:
+        return str(step)
+    return len(container.items) if step == APPEND else int(step)
+
+
+def _at(value: Any, path: Path) -> Any:
+    for step in path:
+        value = value[str(step)] if isinstance(value, dict) else value[int(step)]
+    return value
+
+
+# Replacing a value where it stands
+
+
+def _replacements(sheet: _Sheet, nodes: list[Node], path: Path, value: Any) -> Iterator[str]:
+    node, parent = nodes[-1], nodes[-2] if len(nodes) > 1 else None
+    if sheet.json or (parent is not None and parent.flow):
+        yield _in_line(sheet, node, _flow(sheet, node, value))
+    elif parent is None:
+        if not node.flow and value:
+            yield _over(sheet, node.start, node.end, write.block(value, *sheet.indents()), sheet.column(node.start))
+        yield _in_line(sheet, node, write.flow(value))
+    else:
+        keeps_brackets = node.flow and bool(node.pairs or node.items) and not node.alias
+        if not (keeps_brackets and isinstance(value, (dict, list))):
+            if parent.pairs is not None:
+                yield _under_key(sheet, parent.pairs[str(path[-1])], value)
+            else:
+                yield _after_dash(sheet, node, value)
+        yield _in_line(sheet, node, write.flow(value))
+
+
+def _in_line(sheet: _Sheet, node: Node, piece: str) -> str:
+    before = sheet.text[:node.start]
+    gap = "" if before.endswith((" ", "\n", "\t", "[", "{", ",")) or not before else " "
+    return before + gap + piece + sheet.text[node.end:]
+
+
+def _under_key(sheet: _Sheet, pair: Pair, value: Any) -> str:
+    """A value of a block mapping: a scalar behind the colon, a collection on the lines below, comments where they were."""
+    text, node = sheet.text, pair.value
+    column = sheet.column(pair.key.start)
+    header = text.index(":", pair.key.end) + 1
+    first, *lines = write.block({"k": value}, *sheet.indents())
+    first = first.removeprefix("k:")
+    same_line = "\n" not in text[header:node.start]
+    old_block = not node.flow and not node.alias and bool(node.pairs or node.items)
+    if first and not lines and (same_line or not old_block):
+        return _in_line(sheet, node, first.lstrip())
+    after = sheet.line_end(node.end)
+    below = _indented(sheet, lines, column)
+    if same_line:
+        return text[:header] + first + text[node.end:after] + below + text[after:]
+    if not first and old_block:
+        margin = len(lines[0]) - len(lines[0].lstrip(" "))
+        old = sheet.column(node.start)
+        if old > column or (old == column and isinstance(value, list)):
+            return _over(sheet, node.start, node.end, [line[margin:] for line in lines], old)
+    rest = text[header:sheet.line_end(sheet.line_start(node.start) - 1)]  # comments down to the old value stay
+    return text[:header] + first + rest + below + text[after:]
+
+
+def _after_dash(sheet: _Sheet, node: Node, value: Any) -> str:
+    """An item of a block list: whatever it is, it starts behind the dash."""
+    dash = _dash(sheet, node)
+    column = sheet.column(node.start) if node.start > dash + 1 else sheet.column(dash) + 2
+    lines = [line[2:] for line in write.block([value], sheet.indents()[0], 0)]
+    gap = " " if node.start == dash + 1 else ""
+    return sheet.text[:node.start] + gap + _hanging(sheet, lines, column) + sheet.text[node.end:]
+
+
+def _over(sheet: _Sheet, start: int, end: int, lines: list[str], column: int) -> str:
+    return sheet.text[:start] + _hanging(sheet, lines, column) + sheet.text[end:]
+
+
+def _hanging(sheet: _Sheet, lines: list[str], column: int) -> str:
+    """The first line goes where the text stands; the others get their own lines from the column on."""
+    return lines[0] + _indented(sheet, lines[1:], column)
+
+
+def _indented(sheet: _Sheet, lines: list[str], column: int) -> str:
+    return "".join(sheet.line_break + (" " * column + line if line else "") for line in lines)
+
+
+def _flow(sheet: _Sheet, near: Node, value: Any) -> str:
+    """A value inside brackets: in JSON laid out like the text around it, in YAML on one line."""
+    if not sheet.json:
+        return write.flow(value)
+    start = sheet.line_start(near.start)
+    margin = len(sheet.text[start:near.start]) - len(sheet.text[start:near.start].lstrip(" "))
+    lines = write.as_json(value, _json_indent(sheet)).split("\n")
+    return _hanging(sheet, lines, margin)
+
+
+def _json_indent(sheet: _Sheet) -> int | None:
+    for pair in _written(sheet.root):
+        if sheet.leads_line(pair.key.start):
+            return sheet.column(pair.key.start) or None
+    return None
+
+
+# Adding an entry or an item
+
+
+def _additions(sheet: _Sheet, node: Node, key: str, value: Any) -> Iterator[str]:
+    """A new key: behind the last one, or before the first where the text's end does not allow it."""
+    pairs = _written(node)
+    if node.flow:
+        last = max((pair.value.end for pair in pairs), default=node.start + 1)
+        near = pairs[-1].key if pairs else node
+        if sheet.json:
+            piece = f"{write.as_json(key)}: {_flow(sheet, near, value)}"
+        else:
+            piece = write.flow({key: value})[1:-1]
+        yield _between(sheet, max(last, node.end - 1) if not pairs else last, near, piece)
+        return
+    first = min(pair.key.start for pair in pairs) if pairs else node.start
+    column = sheet.column(first)
+    lines = write.block({key: value}, *sheet.indents())
+    after = sheet.line_end(node.end)
+    yield sheet.text[:after] + _indented(sheet, ["", *lines][1:], column) + sheet.text[after:]
+    yield sheet.text[:first] + _hanging(sheet, [*lines, ""], column) + " " * column + sheet.text[first:]
+
+
+def _between(sheet: _Sheet, at: int, near: Node, piece: str) -> str:
+    """A further entry inside brackets, on a line of its own where its neighbour has one."""
+    text, end = sheet.text, sheet.line_end(at)
+    if not sheet.leads_line(near.start) or "\n" not in text:
+        return text[:at] + ", " + piece + text[at:]
+    rest = _REST.fullmatch(text, at, end)
+    comma, comment, at = (rest[1], rest[2], end) if rest else ("", "", at)
+    line = sheet.line_break + " " * sheet.column(near.start) + piece
+    return text[:rest.start() if rest else at] + "," + comment + line + comma + text[at:]
+
+
+def _insertions(sheet: _Sheet, nodes: list[Node], path: Path, index: int, value: Any) -> Iterator[str]:
+    """A new item before the one that has this index now."""
+    node = nodes[-1]
+    items = node.items or []
+    text = sheet.text
+    if not items or node.alias:
+        yield from _replacements(sheet, nodes, path, [value])
+    elif node.flow:
+        near = items[min(index, len(items) - 1)]
+        piece = _flow(sheet, near, value)
+        if index == len(items):
+            yield _between(sheet, near.end, near, piece)
+        else:
+            gap = sheet.line_break + " " * sheet.column(near.start) if sheet.leads_line(near.start) else " "
+            yield text[:near.start] + piece + "," + gap + text[near.start:]
+    else:
+        lines = write.block([value], sheet.indents()[0], 0)
+        if index:
+            dash = _dash(sheet, items[index - 1])
+            after = sheet.line_end(max(items[index - 1].end, dash))
+            yield text[:after] + _indented(sheet, lines, sheet.column(dash)) + text[after:]
+        if index < len(items):
+            dash = _dash(sheet, items[index])
+            column = sheet.column(dash)
+            yield text[:dash] + _hanging(sheet, [*lines, ""], column) + " " * column + text[dash:]
+
+
+def _dash(sheet: _Sheet, item: Node) -> int:
+    """Where the dash of a block list's item stands: before it, or on a line above, with comments between."""
+    start, end = sheet.line_start(item.start), item.start
+    while True:
+        line = sheet.text[start:end].partition(" #")[0].rstrip()
+        if line.endswith("-"):
+            return start + len(line) - 1
+        if start == 0:
+            return item.start
+        start, end = sheet.line_start(start - 1), start - 1
+
+
+# Removing
+
+
+def _removals(sheet: _Sheet, nodes: list[Node], path: Path) -> Iterator[str]:
+    parent, node = nodes[-2], nodes[-1]
+    if parent.pairs is not None:
+        pairs = sorted(_written(parent), key=lambda pair: pair.key.start)
+        spans = [(pair.key.start, max(pair.value.end, pair.key.end)) for pair in pairs]
+        own = next(i for i, pair in enumerate(pairs) if pair.value is node)
+        alone = len(parent.pairs) == 1
+    else:
+        items = parent.items or []
+        spans = [(item.start if parent.flow else _dash(sheet, item), item.end) for item in items]
+        own = next(i for i, item in enumerate(items) if item is node)
+        alone = len(items) == 1
+    empty: Any = {} if parent.pairs is not None else []
+    if alone:
+        if parent.flow:
+            yield sheet.text[:spans[0][0]] + sheet.text[spans[0][1]:]
+        yield from _replacements(sheet, nodes[:-1], path[:-1], empty)
+    elif parent.flow:
+        start, end = spans[own]
+        if sheet.leads_line(start) and _REST.fullmatch(sheet.text, end, sheet.line_end(end)):
+            yield _without_lines(sheet, start, end)
+        yield _without_entry(sheet, spans, own)
+    else:
+        yield _without_lines(sheet, *spans[own])
+
+
+def _without_entry(sheet: _Sheet, spans: list[tuple[int, int]], own: int) -> str:
+    """Without an entry in brackets, and one comma."""
+    start, end = spans[own]
+    if own + 1 < len(spans):
+        return sheet.text[:start] + sheet.text[spans[own + 1][0]:]
+    if own:
+        start = spans[own - 1][1]
+    return sheet.text[:start] + sheet.text[end:]
+
+
+def _without_lines(sheet: _Sheet, start: int, end: int) -> str:
+    """Without the lines of an entry. What follows moves up behind the dash or bracket that the entry stood behind."""
+    text = sheet.text
+    after = sheet.next_line(end)
+    if sheet.leads_line(start):
+        return text[:sheet.line_start(start)] + text[after:]
+    while text[after:after + 1] in (" ", "\r", "\n"):
+        after += 1
+    return text[:start] + text[after:]

@@ -1,0 +1,241 @@
+"""
+A file's bytes into documents: the one way in.
+
+`parse` is pure and never raises: what is wrong with a file is part of its answer, all of it at once, and nothing
+in the answer names the file, so it can be kept by blob id. A document with a fault is not in the answer; the others
+are. A `kind: List` is its items. Positions are not kept: they are needed when something is wrong, and
+then the text is read again.
+
+JSON is YAML, but Kubernetes reads it as JSON, and so do we, at ten times the speed. Whatever json does not like is
+read as YAML, which knows where it is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from gitplacer.documents import scalars, syntax
+from gitplacer.documents.compose import MAX_DEPTH, MAX_SCALAR, Composed, Node, compose
+from gitplacer.documents.syntax import Flaw, position
+
+Path = tuple[str | int, ...]
+"""Keys and list indexes, from a document's root to a value."""
+
+Value = Any
+"""Plain JSON-like data: None, bool, int, float, str, list, dict."""
+
+MAX_BYTES = 4 << 20
+"""The bytes of a file that is read. Capacity snapshots may be larger; their reader passes its own bound."""
+
+BOM = "\ufeff"
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_BRACE = re.compile(r"[ \t\r\n]*\{")
+_PAIR = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Fault:
+    """One thing wrong with a file, always an error. `line` and `column` count from 1, in characters."""
+
+    line: int
+    column: int
+    code: str
+    message: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedDocument:
+    """
+    A document's value, and the byte offsets of its text in the file: comments before it included, the markers
+    `---` and `...` not. `prefix` leads to it inside that text when it is an item of a `kind: List`. The value is not to be changed.
+    """
+
+    value: dict[str, Any]
+    start: int
+    end: int
+    prefix: Path = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedFile:
+    """What a file holds, in the file's order, and what is wrong with it, sorted."""
+
+    documents: tuple[ParsedDocument, ...]
+    faults: tuple[Fault, ...]
+
+
+def parse(data: bytes, *, max_bytes: int = MAX_BYTES) -> ParsedFile:
+    """The documents in a file's bytes, and every fault. Pure; never raises."""
+    if len(data) > max_bytes:
+        return _refused("TooLarge", f"the file has {len(data)} bytes; at most {max_bytes} are read", "split the file")
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        return _undecodable(data, error.start)
+    bom = text.startswith(BOM)
+    if bom:
+        text = text[1:]
+    composed, flaws = load(text)
+    documents: list[ParsedDocument] = []
+    offsets = _byte_offsets(text, composed, 3 if bom else 0)
+    for one, (start, end) in zip(composed, offsets, strict=True):
+        if not one.sound:
+            continue
+        if not isinstance(one.value, dict):
+            what = "a list" if isinstance(one.value, list) else "a single value"
+            flaws.append(Flaw(one.root_at, "NotAMapping", f"the document is {what}, not an object",
+                              "start with `apiVersion:` and `kind:`"))
+            continue
+        for value, prefix in _objects(one.value, ()):
+            if isinstance(value, dict):
+                documents.append(ParsedDocument(value, start, end, prefix))
+            else:
+                flaws.append(Flaw(_item_at(text, one, prefix), "NotAMapping", "this item of the List is not an object",
+                                  "every item starts with `apiVersion:` and `kind:`"))
+    faults = {Fault(*position(text, flaw.at), flaw.code, flaw.message, flaw.hint) for flaw in flaws}
+    return ParsedFile(tuple(documents), tuple(sorted(faults)))
+
+
+def load(text: str, *, marks: bool = False) -> tuple[list[Composed], list[Flaw]]:
+    """The documents of a text without a byte order mark, Lists as they are, and every flaw."""
+    forbidden = _FORBIDDEN.search(text)
+    if forbidden is not None:
+        found = forbidden[0]
+        what = "a byte order mark inside the file" if found == BOM else f"the control character U+{ord(found):04X}"
+        hint = "delete it, or write it as an escape in double quotes"
+        return [], [Flaw(forbidden.start(), "InvalidCharacter", what, hint)]
+    flaws = syntax.conflicts(text)
+    if flaws:
+        return [], flaws
+    value = as_json(text)
+    if value is None:
+        return compose(text, marks=marks)
+    # YAML has no escapes for surrogate pairs; for the marks any two characters written as long will do
+    root = _root(compose(_PAIR.sub(r"\\u0020\\u0020", text), marks=True)) if marks else None
+    return [Composed(value, 0, len(text), text.index("{"), root, True)], []
+
+
+def as_json(text: str) -> dict[str, Any] | None:
+    """The value of a JSON object, or None when the text is not JSON, or not JSON that is within all bounds."""
+    if not _BRACE.match(text):
+        return None
+    try:
+        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant,
+                           parse_int=scalars.integer, parse_float=scalars.real)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) and _within_bounds(value, escapes="\\u" in text) else None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise ValueError("a key is set twice")
+    return value
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(name)
+
+
+def _within_bounds(root: Any, *, escapes: bool) -> bool:
+    """Depth and length as in YAML; and no half of a surrogate pair, which cannot be written again."""
+    level: list[Any] = [root]
+    for _ in range(MAX_DEPTH):
+        below: list[Any] = []
+        for container in level:
+            for value in _contents(container):
+                if isinstance(value, str):
+                    if len(value) > MAX_SCALAR or (escapes and LONE_SURROGATE.search(value)):
+                        return False
+                elif isinstance(value, (dict, list)):
+                    below.append(value)
+        if not below:
+            return True
+        level = below
+    return False
+
+
+def _contents(container: Any) -> Iterator[Any]:
+    if isinstance(container, dict):
+        yield from container
+        yield from container.values()
+    else:
+        yield from container
+
+
+def _objects(value: Any, prefix: Path) -> Iterator[tuple[Any, Path]]:
+    """The value itself, or the items of a `kind: List`, Lists inside it too."""
+    if not isinstance(value, dict) or value.get("kind") != "List" or value.get("apiVersion") != "v1":
+        yield value, prefix
+        return
+    items = value.get("items") or []
+    if not isinstance(items, list):
+        yield items if not isinstance(items, dict) else [], (*prefix, "items")
+        return
+    for index, item in enumerate(items):
+        yield from _objects(item, (*prefix, "items", index))
+
+
+def _item_at(text: str, document: Composed, path: Path) -> int:
+    root = marked(text[document.start:document.end])
+    node = follow(root, path)[0] if root is not None else None
+    return document.start + node.start if node is not None else document.root_at
+
+
+def marked(text: str) -> Node | None:
+    """The marks of a text that holds one document; None when it holds none, several, or a flaw."""
+    return _root(load(text, marks=True))
+
+
+def _root(loaded: tuple[list[Composed], list[Flaw]]) -> Node | None:
+    documents, flaws = loaded
+    return documents[0].root if len(documents) == 1 and not flaws else None
+
+
+def follow(root: Node, path: Path) -> tuple[Node, Node | None, bool]:
+    """The node at the path or its nearest ancestor, that node's key if it has one, and whether the path was followed to its end."""
+    node, key = root, None
+    for step in path:
+        if node.pairs is not None and str(step) in node.pairs:
+            pair = node.pairs[str(step)]
+            node, key = pair.value, pair.key
+        elif node.items is not None and isinstance(step, int) and 0 <= step < len(node.items):
+            node, key = node.items[step], None
+        else:
+            return node, key, False
+    return node, key, True
+
+
+def _byte_offsets(text: str, composed: list[Composed], bom: int) -> list[tuple[int, int]]:
+    """Start and end of each document in bytes of the file; a byte order mark belongs to the first."""
+    offsets, at, byte = [], 0, bom
+    for one in composed:
+        start = byte + _width(text, at, one.start)
+        end = start + _width(text, one.start, one.end)
+        offsets.append((start if one.start else 0, end))
+        at, byte = one.end, end
+    return offsets
+
+
+def _width(text: str, start: int, end: int) -> int:
+    return end - start if text.isascii() else len(text[start:end].encode())
+
+
+def _refused(code: str, message: str, hint: str, line: int = 1, column: int = 1) -> ParsedFile:
+    return ParsedFile((), (Fault(line, column, code, message, hint),))
+
+
+def _undecodable(data: bytes, at: int) -> ParsedFile:
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return _refused("NotUTF8", "the file is UTF-16", "save it as UTF-8")
+    line_start = data.rfind(b"\n", 0, at) + 1
+    column = len(data[line_start:at].decode(errors="replace")) + 1
+    return _refused("NotUTF8", f"the byte 0x{data[at]:02X} is not UTF-8", "save the file as UTF-8",
+                    data.count(b"\n", 0, at) + 1, column)

@@ -1,0 +1,104 @@
+"""
+What the scanner could not read, said plainly.
+
+libyaml describes its own state ("did not find expected key"). A reader wants to know what is wrong with the text, so
+the well-known causes are looked for first (a conflict left by a merge, a template, a tab), then libyaml's words are
+rewritten. Lines count line feeds, as editors do.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_CONFLICT = re.compile(r"^<{7}(?: .*)?\r?$", re.MULTILINE)
+_TEMPLATE = re.compile(r"\{\{|\{%")
+
+_PLAIN: tuple[tuple[str, str, str], ...] = (
+    ("mapping values are not allowed", "a colon where no key can be",
+     "check the indentation, and put text that contains `: ` in quotes"),
+    ("sequence entries are not allowed", "a list item where none can be", "put the first `-` on a line of its own"),
+    ("did not find expected '-' indicator", "this line fits no list item above it", "check the indentation"),
+    ("expected <block end>, but found", "this line does not fit the indentation above it", "check the indentation"),
+    ("did not find expected key", "this line does not fit the indentation above it",
+     "check the indentation, and quotes and brackets before it"),
+    ("expected ',' or ']'", "a list in [ ] that is not closed, or lacks a comma", "close it with ]"),
+    ("expected ',' or '}'", "a mapping in { } that is not closed, or lacks a comma", "close it with }"),
+    ("could not find expected ':'", "this is no `key: value`", "check for a missing colon or a missing quote"),
+    ("unknown escape", "an unknown escape in double quotes", "write a backslash as \\\\, or use single quotes"),
+    ("escape code", "an escape that stands for no character", "write the character itself"),
+    ("quoted scalar", "a quoted text that is not closed", "close the quote"),
+    ("document indicator", "a quote or bracket is still open where the document ends", "close it"),
+    ("expected <document start>", "text after the end of the document", "put `---` between documents"),
+    ("undefined tag handle", "an unknown tag", "write the value itself, without the tag"),
+    ("expected the node content", "a value is missing here, or starts with a reserved character", "put it in quotes"),
+    ("did not find expected node content", "a value is missing here", "write the value, or close the bracket"),
+)
+_UNCLOSED = ("unexpected end of stream", "expected ',' or", "document indicator", "could not find expected ':'")
+"""Problems that are noticed far from where they are: point at what was opened."""
+
+
+class Flaw(NamedTuple):
+    """Something wrong in a text, at a character index."""
+
+    at: int
+    code: str
+    message: str
+    hint: str = ""
+
+
+def position(text: str, at: int) -> tuple[int, int]:
+    """Line and column, from 1, of a character index."""
+    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+
+
+def conflicts(text: str) -> list[Flaw]:
+    """Each conflict a merge left behind."""
+    if "<<<<<<<" not in text:
+        return []
+    return [
+        Flaw(match.start(), "ConflictMarkers", "a merge conflict that was not resolved",
+             "keep one side and delete the lines <<<<<<<, ======= and >>>>>>>")
+        for match in _CONFLICT.finditer(text)
+    ]
+
+
+def template(at: int) -> Flaw:
+    """A template where YAML was expected."""
+    return Flaw(at, "UnrenderedTemplate", "this is a template, not YAML",
+                "render it first (helm template, kustomize build …), or put the value in quotes if it is meant as text")
+
+
+def explained(error: Exception, text: str) -> Flaw:
+    """A scanner's or parser's error as a flaw."""
+    problem = str(getattr(error, "problem", None) or getattr(error, "reason", None) or error)
+    context = str(getattr(error, "context", None) or "")
+    at, opened = _index(error, "problem_mark", text), _index(error, "context_mark", text)
+    if at is None:
+        at = opened if opened is not None else 0
+    lines = {_line(text, at), _line(text, opened if opened is not None else at)}
+    for start, end in sorted(lines):
+        if found := _TEMPLATE.search(text, start, end):
+            return template(found.start())
+    start, end = _line(text, at)
+    indent = text[start:end][:len(text[start:end]) - len(text[start:end].lstrip())]
+    if "\t" in indent or text[at:at + 1] == "\t":
+        tab = start + indent.index("\t") if "\t" in indent else at
+        return Flaw(tab, "TabIndentation", "a tab where YAML wants spaces", "indent with spaces")
+    if "cannot start any token" in problem:
+        return Flaw(at, "InvalidYAML", f"a value cannot start with {text[at:at + 1]}", "put it in quotes")
+    for words, message, hint in _PLAIN:
+        if words in problem or words in context:
+            unclosed = any(cause in problem for cause in _UNCLOSED)
+            return Flaw(opened if unclosed and opened is not None else at, "InvalidYAML", message, hint)
+    return Flaw(at, "InvalidYAML", f"this is not YAML: {problem}", "check indentation, quotes and brackets near here")
+
+
+def _index(error: Exception, name: str, text: str) -> int | None:
+    mark = getattr(error, name, None)
+    return None if mark is None else min(int(mark.index), len(text))
+
+
+def _line(text: str, at: int) -> tuple[int, int]:
+    start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+    return start, len(text) if end < 0 else end

@@ -1,0 +1,494 @@
+"""
+Decisions as words: the only place where reasons become sentences.
+
+Everything said here was counted elsewhere. A sentence is made from a decision's finding and from nothing that differs
+between two runs on the same inputs, so it can stand in a commit. What manifests contribute (taints, selectors, paths)
+is data to us: whoever prints it makes it `printable` first, as `sentence` does.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from gitplacer.grouping import Group
+from gitplacer.kinds.fleet import Cluster
+from gitplacer.kinds.policy import PlacementPolicy
+from gitplacer.kinds.record import PlacementRecord
+from gitplacer.model import quantity
+from gitplacer.model.decision import Action, Candidate, Decision, Finding, NewNodes, Reason, Tally, Verdict
+from gitplacer.model.resources import Resources
+from gitplacer.model.workload import Gang
+from gitplacer.placement.eligibility import is_stale
+from gitplacer.placement.pack import merged
+from gitplacer.placement.plan import Plan
+from gitplacer.plaintext import LONGEST_PATH, few, printable
+from gitplacer.problems import Problem, Severity
+from gitplacer.snapshot import Snapshot
+
+ALL_CANDIDATES = 50
+"""Up to so many clusters, every one is listed for a group."""
+NEAREST_CANDIDATES = 10
+"""Beyond that, the chosen ones and so many of the others."""
+
+LONGEST_SENTENCE = 1000
+"""Characters; what is longer is cut."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanView:
+    """
+    A plan with everything that is told about it. `source_commit` is None for a work tree as it lies, and
+    `deployment_commit` where nothing is placed yet; `changed_files` has for each cluster the paths that would change.
+    """
+
+    snapshot: Snapshot
+    plan: Plan
+    source_commit: str | None
+    capacity_tree: str | None
+    deployment_commit: str | None
+    version: str
+    changed_files: Mapping[str, tuple[str, ...]]
+
+    @property
+    def clusters(self) -> Mapping[str, Cluster]:
+        return self.snapshot.source.own.clusters
+
+    def decision(self, group_id: str) -> Decision:
+        """Raises NoSuchGroup."""
+        found = next((d for d in self.plan.decisions if d.group == group_id), None)
+        if found is None:
+            raise NoSuchGroup(group_id, [d.group for d in self.plan.decisions])
+        return found
+
+    def group(self, decision: Decision) -> Group | None:
+        """The group as the source has it; None where only a record of it is left."""
+        return self.snapshot.groups.get(decision.group)
+
+    def record(self, decision: Decision) -> PlacementRecord | None:
+        """The record that stands in the deployment repo, also under the id that the group had before."""
+        group = self.group(decision)
+        return self.snapshot.predecessor(group) if group else self.snapshot.records.get(decision.group)
+
+    def policy(self, decision: Decision) -> PlacementPolicy | None:
+        """The policy that governs a group, if it can be read."""
+        return next((p for p in self.snapshot.source.own.policies if p.name == decision.policy), None)
+
+    def gang(self, decision: Decision) -> Gang:
+        """The pods of one copy, equal ones counted together; of what is deployed, where the source cannot say."""
+        group, deployed = self.group(decision), self.snapshot.deployed_gangs
+        return merged(deployed.get(decision.group, group.gang if group else ()))
+
+    def members(self, decision: Decision) -> list[tuple[str, str, str, str, str]]:
+        """(apiVersion, kind, namespace, name, path in the source) of a group's objects, those it shares last."""
+        group, record = self.group(decision), self.record(decision)
+        if group is not None:
+            return [(m.api_version, *m.identity[1:], m.path) for m in (*group.members, *group.shared)]
+        return [(m.api_version, m.kind, m.namespace, m.name, m.source) for m in record.members] if record else []
+
+
+class NoSuchGroup(LookupError):
+    """There is no group of this id in the plan; `hint` names those whose ids are nearest."""
+
+    def __init__(self, group_id: str, known: Sequence[str]) -> None:
+        self.hint = _nearest_groups(group_id, known)
+        super().__init__(f'there is no group "{printable(group_id)}"')
+
+
+def _nearest_groups(group_id: str, known: Sequence[str]) -> str:
+    name = group_id.rpartition("/")[2].casefold()
+    same_name = [other for other in known if name and other.rpartition("/")[2].casefold() == name]
+    near = same_name or difflib.get_close_matches(group_id, known, n=3, cutoff=0.5)
+    near = near or [other for other in known if name and name in other.casefold()]
+    if near:
+        return f"did you mean {few([printable(other) for other in near])}?"
+    return "`gitplacer status` lists all groups" if known else "this fleet has no groups"
+
+
+# findings
+
+_SAID: Mapping[Reason, tuple[str, str]] = {
+    # reason: (without a subject, with one)
+    Reason.FITS: ("fits", "fits"),
+    Reason.PLATFORM: ("platform objects go where their policy says", "platform objects go where their policy says"),
+    Reason.KEPT: ("is there already", "is on {} already"),
+    Reason.UPDATED: ("its files change", "its files change"),
+    Reason.SOURCE_REMOVED: ("it is no longer in the source", "it is no longer in the source"),
+    Reason.COPY_NOT_WANTED: ("fewer copies are wanted", "the copy on {} is not wanted any more"),
+    Reason.CLUSTER_DRAINING: ("is draining", "{} is draining"),
+    Reason.CLUSTER_LOST: ("is lost", "{} is lost"),
+    Reason.MANAGEMENT_CLUSTER: ("is a management cluster and takes no workloads",) * 2,
+    Reason.NOT_IN_ORDER: ("the policy's order does not name it",) * 2,
+    Reason.OTHER_CLUSTER_WISHED: ("an annotation asks for another cluster", "an annotation asks for {}"),
+    Reason.UNTOLERATED_CLUSTER_TAINT: ("its taint is not tolerated", "the policy does not tolerate its taint {}"),
+    Reason.CLUSTER_CORDONED: ("is cordoned and takes nothing new",) * 2,
+    Reason.API_NOT_SERVED: ("does not serve an API that it needs", "does not serve {}"),
+    Reason.NO_SNAPSHOT: ("has no capacity snapshot",) * 2,
+    Reason.BROKEN_SNAPSHOT: ("its capacity snapshot cannot be used",) * 2,
+    Reason.STALE_SNAPSHOT: ("its capacity snapshot is too old", "its capacity snapshot of {} is too old"),
+    Reason.UNKNOWN_CLUSTER: ("is not in the fleet", "there is no cluster {}"),
+    Reason.NODE_NOT_READY: ("no node is ready", "no node takes it: {}"),
+    Reason.NODE_UNSCHEDULABLE: ("every node is cordoned", "no node takes it: {}"),
+    Reason.NODE_NAME_MISMATCH: ("the node it names is not there", "no node takes it: {}"),
+    Reason.NODE_SELECTOR_MISMATCH: ("no node has the labels it selects", "no node has {}"),
+    Reason.NODE_AFFINITY_MISMATCH: ("no node meets its affinity", "no node meets {}"),
+    Reason.UNTOLERATED_TAINT: ("every node has a taint that it does not tolerate", "it does not tolerate {}"),
+    Reason.INSUFFICIENT_CAPACITY: ("there is not enough room now",) * 2,
+    Reason.EXCEEDS_CLUSTER: ("it is more than the cluster holds when empty",) * 2,
+    Reason.NO_ELIGIBLE_CLUSTER: ("no cluster may take it now",) * 2,
+    Reason.NO_CLUSTER_FITS: ("no cluster that may take it has room for it",) * 2,
+    Reason.COPIES_WAIT: ("further copies wait for room",) * 2,
+    Reason.REMOVAL_NEEDS_APPROVAL: ("its removal needs an approval", "removing it from {} needs an approval"),
+    Reason.FOREIGN_CHANGE: (
+        "somebody else changed its files in the deployment repo",
+        "somebody else changed {} in the deployment repo",
+    ),
+    Reason.NO_POLICY: ("no policy governs it",) * 2,
+    Reason.BROKEN_POLICY: (
+        "the policy that governs it, or might, cannot be read",
+        "policy {}, or another that might govern it, cannot be read",
+    ),
+    Reason.UNREADABLE_SOURCE: ("a file that it came from cannot be read", "{} cannot be read"),
+    Reason.BROKEN_RECORD: ("its record in the deployment repo cannot be read",) * 2,
+    Reason.HAS_PROBLEMS: ("it has problems", "it has problems: {}"),
+}
+"""What needs no numbers. Subjects are names, taints, paths or codes, several joined by commas."""
+
+_STAYS: Mapping[Reason, str] = {
+    Reason.NOWHERE_TO_GO: "{trigger}, and no other takes it",
+    Reason.MAY_HAVE_STARTED: "{trigger}, but {who} may have started there, and a start elsewhere could run it twice",
+    Reason.NEVER_RELOCATED: "{trigger}, but its policy or an annotation says that it never moves",
+}
+"""Why a group stays though it should leave. The trigger is the finding's subject."""
+
+_TRIGGERS: Mapping[str, str] = {
+    Reason.NOT_ELIGIBLE: "its cluster is not one it is allowed on",
+    Reason.CLUSTER_DRAINING: "its cluster is draining",
+    Reason.CLUSTER_LOST: "its cluster is lost",
+}
+
+_LISTS = (
+    Reason.COPY_NOT_WANTED,
+    Reason.REMOVAL_NEEDS_APPROVAL,
+    Reason.FOREIGN_CHANGE,
+    Reason.UNREADABLE_SOURCE,
+    Reason.HAS_PROBLEMS,
+)
+"""Reasons whose subject is a list."""
+ROOM = (Reason.INSUFFICIENT_CAPACITY, Reason.EXCEEDS_CLUSTER, Reason.PODS_MAY_WAIT)
+_FROM_POLICY = (Reason.CLUSTER_NOT_SELECTED, Reason.NOT_IN_ORDER, Reason.UNTOLERATED_CLUSTER_TAINT)
+_FROM_CLUSTER = (Reason.MANAGEMENT_CLUSTER, Reason.CLUSTER_CORDONED, Reason.CLUSTER_DRAINING, Reason.CLUSTER_LOST)
+
+
+def finding_text(finding: Finding, cluster: Cluster | None = None) -> str:
+    """
+    A finding as a clause without a full stop. With the cluster it is about, it also says what was found there.
+
+    Not yet safe to print: subjects are as the manifests have them.
+    """
+    code, subject = finding.code, finding.subject
+    if code is Reason.FITS_BY_SCALE_UP:
+        return _scale_up(finding.new_nodes)
+    if code is Reason.PODS_MAY_WAIT:
+        return "; ".join(["is placed whatever the room, and pods may wait", *_shortage(finding)])
+    if code is Reason.NOT_ELIGIBLE:
+        return _not_eligible(finding, cluster)
+    if code is Reason.CLUSTER_NOT_SELECTED:
+        return _not_selected(finding.subject, cluster)
+    if code in _STAYS:
+        return _stays(finding, "it")
+    if finding.wanted or finding.nodes:
+        more = ["more than the cluster holds when empty"] if code is Reason.EXCEEDS_CLUSTER else []
+        return "; ".join([*_shortage(finding), *more])
+    without, with_subject = _SAID[code]
+    return with_subject.format(few(subject.split(", ")) if code in _LISTS else subject) if subject else without
+
+
+def _stays(finding: Finding, who: str) -> str:
+    trigger = _TRIGGERS.get(finding.subject, "it should leave its cluster")
+    return _STAYS[finding.code].format(trigger=trigger, who=who)
+
+
+def _scale_up(new_nodes: Sequence[NewNodes]) -> str:
+    if not new_nodes:
+        return "fits on nodes that are being added for other groups"
+    added = few([f"{n.count} × {n.type}{' (spot)' if n.spot else ''}" for n in new_nodes], most=10)
+    prices = [n.count * n.price_per_hour for n in new_nodes if n.price_per_hour is not None]
+    price = f" ({sum(prices):.2f} an hour)" if len(prices) == len(new_nodes) else ""
+    return f"fits with {added} added{price}"
+
+
+def _not_eligible(finding: Finding, cluster: Cluster | None) -> str:
+    """The planner's subject is `<cluster>: <code> <subject of that>`."""
+    name, _, rest = finding.subject.partition(": ")
+    code, _, subject = rest.partition(" ")
+    if code not in list(Reason):
+        return f"{name} is not allowed any more" if name else "its cluster is not allowed any more"
+    because = finding_text(Finding(code=Reason(code), subject=subject), cluster)
+    return f"{name} is not allowed any more: {because}"
+
+
+def _not_selected(requirement: str, cluster: Cluster | None) -> str:
+    """A requirement reads `key=value`, `key in [a, b]`, `key not in [a]`, `key` or `!key`."""
+    if not requirement:
+        return "the policy does not select it"
+    if requirement.startswith("kubernetes.io/metadata.name"):
+        return f"the policy asks for name{requirement.removeprefix('kubernetes.io/metadata.name')}"
+    asked = f"the policy asks for {requirement}"
+    if cluster is None:
+        return asked
+    key = requirement.lstrip("!").split("=")[0].split(" ")[0]
+    value = cluster.labels().get(key)
+    return f"{asked}; it has {f'no {key}' if value is None else f'{key}={value}'}"
+
+
+def _shortage(finding: Finding) -> list[str]:
+    """How many pods of a role fit, and of what there is too little; where only filters refuse, which."""
+    said = [f"{finding.placed} of {finding.wanted} {finding.role} fit"] if finding.wanted else []
+    lacks_room = any(t.reason is Reason.INSUFFICIENT_CAPACITY for t in finding.tally)
+    if finding.tally and not lacks_room:
+        refusals = [tally_text(t, finding.nodes) for t in finding.tally]
+        return refusals if finding.code is finding.tally[0].reason and len(refusals) == 1 else [*said, *refusals]
+    if finding.wanted and not finding.nodes:
+        return [*said, "it has no nodes"]
+    if finding.short:
+        return [*said, f"short {amounts_text(finding.short)}"]
+    return [*said, "no node has room for one more"] if finding.wanted else said
+
+
+def tally_text(tally: Tally, nodes: int) -> str:
+    """How many nodes refuse a pod for one reason: `3 of 4 nodes: gpu=reserved:NoSchedule`."""
+    if tally.reason is Reason.INSUFFICIENT_CAPACITY:
+        about = f"not enough {tally.subject}" if tally.subject else "taken by those that fit"
+    else:
+        about = tally.subject or _SAID[tally.reason][0]
+    return f"{tally.nodes} of {nodes} node{'s' if nodes != 1 else ''}: {about}"
+
+
+def amount_text(resource: str, value: int) -> str:
+    """A quantity for people: as Kubernetes writes it, or in Gi with one decimal where that would be a long number."""
+    exact = quantity.render(resource, value)
+    if len(exact) <= 6 or resource == "cpu" or value < 2**30:
+        return exact
+    tenths = value * 10 // 2**30
+    return f"{tenths // 10}.{tenths % 10}Gi"
+
+
+def amounts_text(resources: Resources) -> str:
+    """`1 nvidia.com/gpu, 4 cpu and 12Gi memory`: devices first."""
+    names = sorted(resources, key=lambda name: ("/" not in name, name))
+    return few([f"{amount_text(name, resources[name])} {name}" for name in names], most=10)
+
+
+# decisions
+
+
+def why(decision: Decision, view: PlanView) -> str:
+    """The reason of a decision as a clause, not yet safe to print."""
+    finding = decision.finding
+    parts = []
+    if finding not in decision.reasons.values():
+        about = view.clusters.get(finding.subject.partition(":")[0]) if finding.code is Reason.NOT_ELIGIBLE else None
+        named = finding.code is Reason.MAY_HAVE_STARTED and decision.blocked_by
+        parts.append(_stays(finding, few(decision.blocked_by)) if named else finding_text(finding, about))
+    parts += _taken(decision)
+    if decision.after and decision.waiting_since and decision.action is not Action.HOLD:
+        parts += ["further copies wait for room"] if finding.code is not Reason.COPIES_WAIT else []
+    return "; ".join(parts)
+
+
+def _taken(decision: Decision) -> list[str]:
+    """Why each new cluster was taken, clusters with the same reason together."""
+    by_text: dict[str, list[str]] = {}
+    for name, finding in sorted(decision.reasons.items()):
+        by_text.setdefault(finding_text(finding), []).append(name)
+    if len(by_text) == 1 and decision.action is Action.PLACE:
+        return list(by_text)
+    return [f"{few(names)}: {text}" for text, names in by_text.items()]
+
+
+def movement(decision: Decision) -> str:
+    """What happens, to be read after the group's name: `moves from a to b`."""
+    gone, come = sorted(set(decision.before) - set(decision.after)), sorted(set(decision.after) - set(decision.before))
+    kept = sorted(set(decision.before) & set(decision.after))
+    match decision.action:
+        case Action.PLACE:
+            return f"goes to {few(come)}"
+        case Action.RELOCATE:
+            return f"moves from {few(gone)} to {few(come)}"
+        case Action.EXTEND:
+            return f"extends from {few(kept)} to {few(come)}"
+        case Action.REMOVE if gone:
+            return f"leaves {few(gone)}"
+        case Action.REMOVE:
+            return "is forgotten"
+        case Action.PREEMPT:
+            return f"leaves {few(gone)} and waits"
+        case Action.UPDATE:
+            return f"changes on {few(kept)}"
+        case Action.HOLD:
+            return f"is held on {few(kept)}" if kept else "is held and not placed"
+        case Action.KEEP if kept:
+            return f"stays on {few(kept)}"
+    return "is not placed"
+
+
+def sentence(decision: Decision, view: PlanView) -> str:
+    """
+    What happens to a group and why, on one safe line to be read after the group's name; it starts in lower case and
+    has no full stop. The same with and without candidates.
+    """
+    said = movement(decision)
+    because = "" if decision.action is Action.KEEP and decision.finding.code is Reason.KEPT else why(decision, view)
+    return printable(f"{said}: {because}" if because else said, LONGEST_SENTENCE)
+
+
+def verdict_text(candidate: Candidate, decision: Decision, view: PlanView) -> str:
+    """Why a cluster is what it is in a decision, with the place of the policy or cluster that says so."""
+    finding, cluster = candidate.finding, view.clusters.get(candidate.cluster)
+    text = finding_text(finding, cluster)
+    if finding.code in _FROM_POLICY:
+        return with_place(text, place(view, "PlacementPolicy", decision.policy))
+    if finding.code in _FROM_CLUSTER:
+        return with_place(text, place(view, "Cluster", candidate.cluster))
+    policy = view.policy(decision)
+    if finding.code in ROOM and finding.wanted and policy and cluster and cluster.spec.autoscaler:
+        if policy.spec.placement.scale_up == "Never":
+            return f"{text}; its policy counts on no added nodes"
+        return f"{text}, counting all nodes that can be added"
+    return text
+
+
+def with_place(text: str, where: str) -> str:
+    return f"{text} ({where})" if where else text
+
+
+def place(view: PlanView, kind: str, name: str) -> str:
+    """Where an object of ours stands in the source, `file:line`; '' if it does not."""
+    location = view.snapshot.source.own.places.get(f"{kind}/{name}")
+    return f"{location.file}:{location.line}" if location else ""
+
+
+def cluster_count(decision: Decision) -> str:
+    """`0 of 3 clusters fit`, for a group that found no cluster; '' without candidates."""
+    others = [c for c in decision.candidates if c.verdict is not Verdict.CHOSEN]
+    if not others:
+        return ""
+    feasible = sum(c.verdict is Verdict.FEASIBLE for c in others)
+    other = "other " if len(others) < len(decision.candidates) else ""
+    return f"{feasible} of {len(others)} {other}cluster{'s' if len(others) != 1 else ''} fit"
+
+
+def shortlist(
+    candidates: Sequence[Candidate], most: int = ALL_CANDIDATES, nearest: int = NEAREST_CANDIDATES
+) -> tuple[Candidate, ...]:
+    """All candidates up to `most`; beyond, the chosen and the `nearest` others. Sorted by cluster."""
+    if len(candidates) <= most:
+        return tuple(candidates)
+    chosen = [c for c in candidates if c.verdict is Verdict.CHOSEN]
+    others = sorted((c for c in candidates if c.verdict is not Verdict.CHOSEN), key=_distance)
+    return tuple(sorted([*chosen, *others[:nearest]], key=lambda c: c.cluster))
+
+
+_SEVERITY = {reason: rank for rank, reason in enumerate(Reason)}
+
+
+def _distance(candidate: Candidate) -> tuple[int, float, int, str]:
+    """How far a cluster was from taking the group: feasible, then those whose nodes were asked, by pods missing."""
+    finding = candidate.finding
+    if candidate.verdict is Verdict.FEASIBLE:
+        return 0, 0.0, _SEVERITY[finding.code], candidate.cluster
+    if finding.wanted:
+        missing = (finding.wanted - finding.placed) / finding.wanted
+        return 1, missing, _SEVERITY[finding.code], candidate.cluster
+    return 2, 0.0, _SEVERITY[finding.code], candidate.cluster
+
+
+def verdict_counts(candidates: Iterable[Candidate]) -> dict[str, int]:
+    """How many clusters got which verdict, sorted: `Chosen`, `Feasible`, `Rejected/<code>`."""
+    counted = Counter(
+        f"{c.verdict}/{c.finding.code}" if c.verdict is Verdict.REJECTED else str(c.verdict) for c in candidates
+    )
+    return dict(sorted(counted.items()))
+
+
+# the plan as a whole
+
+_COUNTED = (
+    (Action.PLACE, "placed"),
+    (Action.RELOCATE, "relocated"),
+    (Action.EXTEND, "extended"),
+    (Action.UPDATE, "updated"),
+    (Action.REMOVE, "removed"),
+    (Action.PREEMPT, "preempted"),
+    (Action.HOLD, "held"),
+    (Action.WAIT, "waiting"),
+    (Action.KEEP, "kept"),
+)
+_RARE = (Action.EXTEND, Action.PREEMPT)
+
+
+def summary(plan: Plan, *, zeros: bool = True) -> str:
+    """`2 placed, 1 relocated, 0 updated, 0 removed, 0 held, 1 waiting, 5 kept`."""
+    counts = plan.counts()
+    said = [f"{counts[a]} {word}" for a, word in _COUNTED if counts[a] or (zeros and a not in _RARE)]
+    return ", ".join(said) or "no groups"
+
+
+def changes_nothing(view: PlanView) -> bool:
+    """Whether all groups stay as they are and no file changes."""
+    return all(d.action is Action.KEEP for d in view.plan.decisions) and not any(view.changed_files.values())
+
+
+def file_count(view: PlanView) -> str:
+    """`7 files change (dynamic-cluster 5, static-cluster 2)`, or '' where none does."""
+    counts = {cluster: len(paths) for cluster, paths in sorted(view.changed_files.items()) if paths}
+    total = sum(counts.values())
+    said = few([f"{printable(cluster)} {count}" for cluster, count in counts.items()], most=10)
+    return f"{total} file{'s change' if total != 1 else ' changes'} ({said})" if counts else ""
+
+
+def computed_from(view: PlanView) -> list[str]:
+    """What a plan was computed from, on one line and, where there are clusters, another about their snapshots."""
+    source = f"source {view.source_commit[:10]}" if view.source_commit else "the work tree as it lies"
+    deployment = f"deployment {view.deployment_commit[:10]}" if view.deployment_commit else "nothing placed yet"
+    lines = [f"computed from {source}; {deployment}; at {rfc3339(view.snapshot.now)} by gitplacer {view.version}"]
+    clusters = [c for c in view.clusters.values() if c.spec.role == "Workload"]
+    return [*lines, _snapshots(view, clusters)] if clusters else lines
+
+
+def _snapshots(view: PlanView, clusters: Iterable[Cluster]) -> str:
+    fresh, stale, missing, broken = [], [], [], []
+    for cluster in clusters:
+        snapshot = view.snapshot.capacity.get(cluster.name)
+        if cluster.name in view.snapshot.broken_capacity:
+            broken.append(cluster.name)
+        elif snapshot is None:
+            missing.append(cluster.name)
+        elif is_stale(cluster, snapshot, view.snapshot.now):
+            stale.append(f"{cluster.name} ({rfc3339(snapshot.observed_at)})")
+        else:
+            fresh.append(snapshot.observed_at)
+    said = []
+    if fresh:
+        times = sorted({rfc3339(min(fresh)), rfc3339(max(fresh))})
+        said.append(f"{len(fresh)} current of {' to '.join(times)}")
+    said += [f"{word}: {few(names, most=10)}" for word, names in
+             (("stale", stale), ("missing", missing), ("unusable", broken)) if names]  # fmt: skip
+    return f"capacity snapshots: {'; '.join(said)}"
+
+
+def rfc3339(time: datetime) -> str:
+    """A time in UTC, to the second."""
+    return f"{time.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def problem_lines(problem: Problem) -> list[str]:
+    """`file:line:col: message`, and the hint below it."""
+    where = printable(str(problem.location), LONGEST_PATH)
+    warning = "warning: " if problem.severity is Severity.WARNING else ""
+    hint = [f"  hint: {printable(problem.hint, LONGEST_SENTENCE)}"] if problem.hint else []
+    return [f"{where}: {warning}{printable(problem.message, LONGEST_SENTENCE)}", *hint]

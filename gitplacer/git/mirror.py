@@ -1,0 +1,169 @@
+"""
+A remote repository's objects, kept on disk between runs.
+
+What a remote has is asked anew each time; only objects are remembered, so a mirror may be deleted at any moment and
+can never make an old answer look new. Refs in it (`refs/mirror/<hash of the name>`) say only what has arrived
+completely. Processes take turns by a file lock. A mirror that git finds damaged is thrown away and made again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from gitplacer.git.address import Address
+from gitplacer.git.cache import UntrustedFolder, private_folder
+from gitplacer.git.program import NO_REPOSITORY, CommandFailed, Git, GitError, cause
+
+
+class Unreachable(GitError):
+    """The remote repository did not answer, or not to us."""
+
+    kind = "Unreachable"
+
+
+def refs_of(address: Address, *names: str) -> dict[str, str]:
+    """
+    The refs that the repository has now, as full names (`refs/heads/…`, `refs/tags/…`; of a remote also `HEAD`) to
+    object ids: all of them, or those that are named. A ref that does not exist is absent. Raises Unreachable.
+    """
+    if address.git_dir:
+        # Read in place: no connection, and not even the program that would serve one.
+        listing = Git(address.git_dir).run("for-each-ref", "--format=%(objectname)%09%(refname)", *names)
+    else:
+        try:
+            listing = Git(NO_REPOSITORY, protocol=address.protocol).run("ls-remote", "--quiet", address.url, *names)
+        except CommandFailed as failure:
+            raise unreachable(address, failure) from None
+    found = {}
+    for line in listing.decode("utf-8", "surrogateescape").split("\n")[:-1]:
+        oid, _, name = line.partition("\t")
+        if not name.endswith("^{}") and (not names or name in names):
+            found[name] = oid
+    if any(len(oid) != 40 for oid in found.values()):
+        raise unsupported_format(address)
+    return found
+
+
+class Mirror:
+    """The mirror of one remote repository in a cache directory. Raises GitError when that directory is unsafe."""
+
+    def __init__(self, address: Address, cache_dir: Path) -> None:
+        self.address = address
+        key = hashlib.sha256(address.normalised.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+        try:
+            self.path = private_folder(cache_dir, "repos") / f"{key}.git"
+        except UntrustedFolder as error:
+            raise GitError(f"{error}", "UntrustedCache", "set GITPLACER_CACHE to a directory of your own") from None
+        self.git = Git(self.path, protocol=address.protocol)
+
+    def fetch(self, refs: Mapping[str, str]) -> dict[str, str]:
+        """
+        Bring these refs here, with everything they reach, and return them as they are now: a remote may have moved on
+        since it was asked. Talks to the remote only when something is missing. Raises Unreachable.
+        """
+        with self._locked():
+            if not self._has(refs):
+                self._fetch(refs)
+            kept = self._kept()
+            return {name: kept[_kept_as(name)] for name in refs}
+
+    def renew(self, refs: Mapping[str, str]) -> dict[str, str]:
+        """Throw away what is here and fetch again."""
+        with self._locked():
+            self._remove()
+        return self.fetch(refs)
+
+    def _has(self, refs: Mapping[str, str]) -> bool:
+        if not (self.path / "HEAD").exists():
+            return False
+        try:
+            kept = self._kept()
+        except CommandFailed:
+            return False
+        return all(kept.get(_kept_as(name)) == oid for name, oid in refs.items())
+
+    def _kept(self) -> dict[str, str]:
+        listing = self.git.run("for-each-ref", "--format=%(refname) %(objectname)", "refs/mirror/").decode()
+        return dict(line.split(" ") for line in listing.splitlines())
+
+    def _fetch(self, refs: Mapping[str, str]) -> None:
+        is_new = not self.path.exists()
+        try:
+            self._fetch_once(refs)
+        except CommandFailed as failure:
+            if is_new or self._is_sound():
+                raise unreachable(self.address, failure) from None
+            self._remove()
+            try:
+                self._fetch_once(refs)
+            except CommandFailed as again:
+                raise unreachable(self.address, again) from None
+
+    def _fetch_once(self, refs: Mapping[str, str]) -> None:
+        if not (self.path / "HEAD").exists():
+            Git(NO_REPOSITORY).run(
+                "init", "--quiet", "--bare", "--template=", "--object-format=sha1", "--", str(self.path)
+            )
+        if not refs:
+            return
+        specs = "".join(f"+{name}:{_kept_as(name)}\n" for name in sorted(refs))
+        self.git.run(
+            "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--stdin",
+            self.address.url, input=specs.encode("utf-8", "surrogateescape"),
+        )  # fmt: skip
+        # Each fetch adds a pack; gather them now and then, here, where the lock is held.
+        self.git.run("-c", "gc.auto=6700", "-c", "gc.autoDetach=false", "gc", "--auto", "--quiet", check=False)
+
+    def _is_sound(self) -> bool:
+        try:
+            self.git.run("fsck", "--connectivity-only", "--no-dangling", "--no-progress")
+        except CommandFailed:
+            return False
+        return True
+
+    def _remove(self) -> None:
+        """Move it away first, so that nobody finds it half deleted."""
+        if self.path.exists():
+            gone = self.path.with_suffix(".broken")
+            shutil.rmtree(gone, ignore_errors=True)
+            self.path.rename(gone)
+            shutil.rmtree(gone, ignore_errors=True)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        with self.path.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # given back by the system even when we are killed
+            yield
+
+
+def _kept_as(name: str) -> str:
+    """A flat name: `a` and `a/b` cannot both be refs of one repository, but can be so one after the other."""
+    return f"refs/mirror/{hashlib.sha256(name.encode('utf-8', 'surrogateescape')).hexdigest()[:32]}"
+
+
+def unreachable(address: Address, failure: CommandFailed) -> GitError:
+    """What to tell a user whose remote could not be listed, fetched or pushed to."""
+    reason = cause(failure.stderr)
+    hint = "check the address and the network"
+    if "could not read Username" in reason or "could not read Password" in reason or "Authentication" in reason:
+        hint = "it wants credentials: set GIT_ASKPASS to a program that prints them, or put them into ~/.netrc"
+    elif "Permission denied" in reason:
+        hint = "its server knows no key of ours: check ssh-agent, or GIT_SSH_COMMAND"
+    elif "Host key verification" in failure.stderr:
+        hint = "add the server's key to ~/.ssh/known_hosts"
+    elif "mismatched algorithms" in reason:
+        return unsupported_format(address)
+    return Unreachable(f"cannot reach {address.redacted}: {reason}", hint=hint)
+
+
+def unsupported_format(address: Address) -> GitError:
+    return GitError(
+        f"{address.redacted} uses SHA-256 object names, which are not supported yet",
+        "UnsupportedObjectFormat",
+        "use a repository with SHA-1 object names",
+    )

@@ -1,0 +1,169 @@
+"""
+Running the git program so that nothing but our arguments decides what it does.
+
+Repositories we read may be hostile, and the environment we are started from may be a hook or a CI job that
+exports GIT_DIR or GIT_CONFIG_*. So each run gets an environment built from an allow-list, no system and no user
+configuration, no hooks, no prompts, and may speak only the one protocol its address needs; a repository's own
+configuration is left nothing that could start a program. We run git with `subprocess` and argument lists, not
+with GitPython, because that always passes the caller's environment on and cannot drop a variable from it.
+
+What git says when it fails becomes one line without control characters and without credentials.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+NO_REPOSITORY = Path(os.devnull)
+"""The git directory for a command that needs no repository, so that it does not find one by accident."""
+
+_PASSED_ON = (
+    "PATH", "HOME", "TMPDIR", "SSH_AUTH_SOCK", "GIT_SSH_COMMAND", "GIT_ASKPASS", "SSH_ASKPASS",
+    "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "SSL_CERT_FILE",
+    "http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
+)  # fmt: skip
+
+_SET = {
+    "LC_ALL": "C",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_LFS_SKIP_SMUDGE": "1",
+}
+
+# BatchMode: a question nobody can answer (a passphrase, an unknown host key) is a failure, not a hang.
+_SSH = "ssh -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=15 -o ServerAliveCountMax=4"
+
+# Settings on the command line win over those of the repository.
+_SETTINGS = (
+    f"core.hooksPath={os.devnull}", "core.fsmonitor=false", "core.untrackedCache=false",
+    f"core.excludesFile={os.devnull}", f"core.attributesFile={os.devnull}",
+    "credential.helper=", "submodule.recurse=false", "gc.auto=0", "maintenance.auto=false",
+    "log.showSignature=false", "push.gpgSign=false", "http.lowSpeedLimit=1000", "http.lowSpeedTime=60",
+)  # fmt: skip
+
+
+class GitError(Exception):
+    """Git could not do what we asked. `message` is one line, fit for a user; `kind` is a problem code."""
+
+    kind = "GitFailed"
+
+    def __init__(self, message: str, kind: str = "", hint: str = "") -> None:
+        self.message = one_line(redact(message))
+        self.kind = kind or type(self).kind
+        self.hint = hint
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class CommandFailed(GitError):
+    """One git command ended with an error; what it printed is kept for whoever knows what was tried."""
+
+    def __init__(self, command: str, stdout: bytes, stderr: bytes) -> None:
+        self.stdout = stdout.decode("utf-8", "replace")
+        self.stderr = stderr.decode("utf-8", "replace")
+        super().__init__(f"git {command} failed: {cause(self.stderr)}")
+
+
+class Git:
+    """
+    How to run git on one repository.
+
+    `git_dir` is its .git directory, or the repository itself when it is bare. `protocol` is the one protocol that
+    this run may speak (`file`, `https`, `ssh`, `http`); '' forbids every connection, also those that git makes on
+    its own for objects a partial clone lacks. `work_tree` matters only to commands that look at files.
+    """
+
+    def __init__(self, git_dir: Path, *, protocol: str = "", work_tree: Path | None = None) -> None:
+        self.git_dir = git_dir
+        self.work_tree = work_tree
+        self._protocol = protocol
+
+    def command(self, *args: str) -> list[str]:
+        """The argument list of a git command. Revisions and paths in it must be guarded by the caller."""
+        where = [f"--git-dir={self.git_dir}"] + ([f"--work-tree={self.work_tree}"] if self.work_tree else [])
+        return ["git", *where, *(part for setting in _SETTINGS for part in ("-c", setting)), *args]
+
+    @functools.cached_property
+    def environment(self) -> Mapping[str, str]:
+        """The environment of every command. GIT_ALLOW_PROTOCOL overrides any `protocol.*` a repository sets."""
+        kept = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+        return {"GIT_SSH_COMMAND": _SSH, **kept, **_SET, "GIT_ALLOW_PROTOCOL": self._protocol}
+
+    def run(self, *args: str, input: bytes = b"", check: bool = True, cwd: Path | bytes = b"/") -> bytes:
+        """What a command prints. Raises CommandFailed when it fails and `check` is set."""
+        try:
+            done = subprocess.run(
+                self.command(*args), env=self.environment, cwd=cwd, input=input, capture_output=True, check=False
+            )
+        except OSError as error:
+            raise not_started(error) from None
+        if check and done.returncode != 0:
+            raise CommandFailed(args[0], done.stdout, done.stderr)
+        return done.stdout
+
+    def start(self, *args: str) -> subprocess.Popen[bytes]:
+        """A command that goes on running, with pipes to and from it."""
+        try:
+            return subprocess.Popen(
+                self.command(*args),
+                env=self.environment,
+                cwd="/",
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        except OSError as error:
+            raise not_started(error) from None
+
+
+def not_started(error: OSError) -> GitError:
+    return GitError(f"cannot run git: {error.strerror}", "GitMissing", "install git and put it on PATH")
+
+
+# Up to the last `@` of the word: a password may hold `@` and `/`.
+_USERINFO = re.compile(r"([A-Za-z][\w+.-]*://)([^\s'\"]*)@")
+_PLAIN_USER = re.compile(r"[\w.+-]+")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
+_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|.)?")
+_NOISE = re.compile(
+    r"To |hint:|warning:|Everything |error: failed to push|fatal: Could not read from remote repository"
+    r"|Please make sure you have the correct access|and the repository exists"
+)
+
+
+def redact(text: str) -> str:
+    """The text with the user names and passwords of URLs replaced by `***`; an ssh user name alone is no secret."""
+
+    def hidden(found: re.Match[str]) -> str:
+        is_secret = found[1].lower() != "ssh://" or not _PLAIN_USER.fullmatch(found[2])
+        return f"{found[1]}***@" if is_secret else found[0]
+
+    return _USERINFO.sub(hidden, text)
+
+
+def one_line(text: str, limit: int = 500) -> str:
+    """The text as one line without control, escape and direction-changing characters."""
+    line = " ".join(_CONTROL.sub(" ", _ESCAPE.sub("", text)).split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def cause(stderr: str) -> str:
+    """The line in git's error output that says why, rather than what followed from it."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip() and not _NOISE.match(line)]
+    for prefix in ("fatal: ", "error: "):
+        found = [line for line in lines if line.startswith(prefix)]
+        if found:
+            return found[0].removeprefix(prefix)
+    return lines[0] if lines else "no reason given"

@@ -1,0 +1,309 @@
+"""
+Reading a repository: revisions, commits and trees, as objects.
+
+A local repository is read in place, from its object store; a remote one is fetched into a mirror first. Nothing is
+ever checked out, so no hook, filter, attribute, submodule or symlink of the repository has any effect: a tree is
+a list of paths, modes and blob ids, and bytes are what was committed.
+
+A name means one thing: `main` is the branch `main` even where a tag of that name exists.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+from gitplacer.git.address import Address
+from gitplacer.git.mirror import Mirror, refs_of, unsupported_format
+from gitplacer.git.objects import MissingObject, Object, Objects
+from gitplacer.git.program import Git, GitError
+from gitplacer.tree import Entry, Tree
+
+_NAME = re.compile(r"(?![-/.])[^\x00-\x20\x7f~^:?*\[\\]{1,250}(?<![/.])")
+_NOT_IN_NAME = re.compile(r"\.\.|@\{|//|/\.|\.lock(?:/|$)")
+_REVISION = re.compile(r"(?P<name>[^~]+)(?P<back>~[0-9]{1,6})?")
+_HEX = re.compile(r"[0-9a-f]{7,40}")
+_TRAILER = re.compile(r"(?P<key>[A-Za-z0-9][A-Za-z0-9-]*): ?(?P<value>.*)")
+_IDENTITY = re.compile(r"(?P<name>.*?) ?<(?P<email>[^<>]*)>(?: (?P<time>-?\d{1,11}) (?P<zone>[+-]\d{4}))?")
+# What git's own index refuses to hold; only a forged tree has it.
+FORGED = re.compile(rb"/(?:\.{0,2}|\.git|git~1)/", re.IGNORECASE)
+
+T = TypeVar("T")
+
+
+class NoSuchRevision(GitError):
+    """A branch, tag or commit that the repository does not have, or a spelling that is not allowed."""
+
+    kind = "NoSuchRevision"
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """
+    One commit. `date` is the committer's, in ISO 8601 with its time zone. `body` is the message after the subject,
+    trailers included. `trailers` are the `Key: value` lines of its last paragraph, in order.
+    """
+
+    id: str
+    tree: str
+    parents: tuple[str, ...]
+    author_name: str
+    author_email: str
+    date: str
+    subject: str
+    body: str
+    trailers: tuple[tuple[str, str], ...]
+
+    def trailer(self, key: str) -> str | None:
+        """The value of a trailer; the last one if it is repeated. Keys have no case, as in git."""
+        values = [value for name, value in self.trailers if name.lower() == key.lower()]
+        return values[-1] if values else None
+
+
+class Repository:
+    """A repository to read from. Close it, or use it in a `with` statement."""
+
+    def __init__(self, address: Address, git: Git, refs: Mapping[str, str], mirror: Mirror | None = None) -> None:
+        self.address = address
+        self.git = git
+        self.objects = Objects(git)
+        self.refs = refs
+        self._mirror = mirror
+
+    @classmethod
+    def open(cls, address: Address, cache_dir: Path, *, fetch: str | None = None) -> Repository:
+        """
+        The repository at an address. From a remote, its default branch and the revision `fetch` are brought up to date;
+        all branches and tags when `fetch` is no name of one. Raises GitError (NotARepository, Unreachable, …).
+        """
+        if address.git_dir:
+            return cls(address, Git(address.git_dir), {})
+        if address.is_local:
+            raise GitError(f"{address.redacted} is not in a git repository", "NotARepository", "run git init there")
+        offered = refs_of(address)
+        wanted = {name: oid for name, oid in offered.items() if name == "HEAD"}
+        if fetch is not None:
+            name = _split(fetch)[0]
+            named = [full for full in _full_names(name) if full in offered]
+            if not named:
+                named = [full for full in offered if full.startswith(("refs/heads/", "refs/tags/"))]
+            wanted |= {full: offered[full] for full in named}
+        return cls.mirrored(address, Mirror(address, cache_dir), wanted)
+
+    @classmethod
+    def mirrored(cls, address: Address, mirror: Mirror, wanted: Mapping[str, str]) -> Repository:
+        """A remote repository, once these of its refs are in its mirror. The repository has no other refs."""
+        return cls(address, mirror.git, mirror.fetch(wanted), mirror)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the git process that reads objects."""
+        self.objects.close()
+
+    def resolve(self, rev: str | None = None) -> str:
+        """
+        The id of the commit that `rev` names: a branch, a tag, a full ref, a commit id of 7 or more digits, `HEAD`, or
+        one of these with `~n`; None is the default branch, which is what HEAD points to. Raises NoSuchRevision.
+        """
+        return self._commit(rev).oid
+
+    def default_branch_tip(self) -> str:
+        """The id of the commit that HEAD points to. Raises NoSuchRevision when there is none yet."""
+        return self.resolve(None)
+
+    def commit(self, rev: str | None = None) -> Commit:
+        """The commit that `rev` names, as in `resolve`."""
+        return parse_commit(self._commit(rev))
+
+    def first_parent_log(self, tip: str, limit: int) -> Iterator[Commit]:
+        """Up to `limit` commits from `tip` back along first parents, newest first."""
+        start = self.resolve(tip)
+        listing = self.git.run("rev-list", "--first-parent", f"--max-count={limit}", start, "--").decode()
+        for found in self.objects.look_up_all(listing.split()):
+            if found is None:
+                raise MissingObject(f"{self.git.git_dir} lacks a commit that its history names")
+            yield parse_commit(found)
+
+    def tree_id(self, commit: str, folder: str = "") -> str:
+        """The id of the tree of a folder at a commit. Raises GitError (NoSuchFolder)."""
+        found = self._renewing(lambda: self._tree_object(commit, folder))
+        if found is None or found.kind != "tree":
+            raise GitError(f"there is no folder {folder} in {self.address.redacted} at {commit[:12]}", "NoSuchFolder")
+        return found.oid
+
+    def tree(self, commit: str, folder: str = "") -> Tree:
+        """
+        The files below a folder at a commit, by paths relative to it. Path bytes that are not UTF-8 appear as `\\xNN`.
+        The tree's bytes can be read until the repository is closed. Raises GitError (NoSuchFolder, MalformedTree).
+        """
+        oid = self.tree_id(commit, folder)
+        return self._renewing(lambda: self._listed(oid))
+
+    def _commit(self, rev: str | None) -> Object:
+        name, back = _split("HEAD" if rev is None else rev)
+        found = self._renewing(lambda: self._named(name, back))
+        if found is None:
+            raise self._no_such(rev, name)
+        if len(found.oid) != 40:
+            raise unsupported_format(self.address)
+        return found
+
+    def _named(self, name: str, back: str) -> Object | None:
+        for full in _full_names(name):
+            if not self._mirror:
+                found = self.objects.look_up(f"{full}{back}^{{commit}}")
+            elif full in self.refs:
+                found = self.objects.look_up(f"{self.refs[full]}{back}^{{commit}}")
+                if found is None and not back:
+                    raise MissingObject(f"the mirror of {self.address.redacted} is damaged")
+            else:
+                continue
+            if found:
+                return found
+        found = self.objects.look_up(f"{name}{back}^{{commit}}") if _HEX.fullmatch(name) else None
+        if found is None and self._mirror and None in self.objects.look_up_all(self.refs.values()):
+            raise MissingObject(f"the mirror of {self.address.redacted} is damaged")
+        return found
+
+    def _no_such(self, rev: str | None, name: str) -> NoSuchRevision:
+        where = self.address.redacted
+        if name == "HEAD" and (rev is None or rev == "HEAD"):
+            hint = "commit something, or name a branch"
+            return NoSuchRevision(f"{where} has no commit on its default branch", hint=hint)
+        hint = "give a branch, a tag or a commit id"
+        if (self.git.git_dir / "shallow").exists():
+            hint += "; this clone is shallow: git fetch --unshallow brings its whole history"
+        return NoSuchRevision(f"{where} has no revision {rev}", hint=hint)
+
+    def _tree_object(self, commit: str, folder: str) -> Object | None:
+        top = self.objects.look_up(f"{commit}^{{tree}}") if _HEX.fullmatch(commit) else None
+        if top is None:
+            raise MissingObject(f"{self.git.git_dir} lacks the commit {commit}")
+        return self.objects.look_up(f"{top.oid}:{folder.strip('/')}") if folder.strip("/") else top
+
+    def _listed(self, tree: str) -> Tree:
+        try:
+            listing = self.git.run("ls-tree", "-r", "-z", "-l", "--full-tree", tree)
+        except GitError as error:
+            raise MissingObject(f"{self.address.redacted}: {error}") from None
+        entries = {}
+        for line in listing.split(b"\0")[:-1]:
+            about, _, raw = line.partition(b"\t")
+            mode, _, oid, size = about.decode().split()
+            if size == "BAD":
+                raise MissingObject(f"{self.address.redacted} lacks the object {oid}")
+            path = raw.decode("utf-8", "backslashreplace")
+            if FORGED.search(b"/" + raw + b"/"):
+                raise forged(self.address.redacted, path)
+            entries[path] = Entry(mode, oid, -1 if size == "-" else int(size))
+        self.objects.note_sizes({entry.oid: entry.size for entry in entries.values()})
+        return Tree(dict(sorted(entries.items())), self.objects)
+
+    def _renewing(self, read: Callable[[], T]) -> T:
+        """What `read` returns; a damaged mirror is fetched anew, once."""
+        try:
+            return read()
+        except MissingObject:
+            if not self._mirror or not self.refs:
+                raise
+            self.objects.close()
+            mirror, self._mirror = self._mirror, None
+            self.refs = mirror.renew(self.refs)
+            try:
+                return read()
+            finally:
+                self._mirror = mirror
+
+
+def forged(where: str, path: str) -> GitError:
+    return GitError(
+        f"{where} has a path that git itself refuses: {path!r}", "MalformedTree", "find out who made this commit"
+    )
+
+
+def check_branch(name: str) -> str:
+    """The name, if it can be a branch's. Raises NoSuchRevision."""
+    if not _NAME.fullmatch(name) or _NOT_IN_NAME.search(name):
+        raise NoSuchRevision(f"{name!r} cannot be the name of a branch")
+    return name
+
+
+def _split(rev: str) -> tuple[str, str]:
+    """A revision's name and its `~n`."""
+    found = _REVISION.fullmatch(rev)
+    if not found:
+        hint = "give a branch, a tag, a commit id, or one of these with ~n"
+        raise NoSuchRevision(f"{rev!r} is no revision", hint=hint)
+    return check_branch(found["name"]), found["back"] or ""
+
+
+def _full_names(name: str) -> tuple[str, ...]:
+    if name == "HEAD" or name.startswith("refs/"):
+        return (name,)
+    return (f"refs/heads/{name}", f"refs/tags/{name}", f"refs/remotes/{name}", f"refs/remotes/origin/{name}")
+
+
+def parse_commit(commit: Object) -> Commit:
+    """A commit from the bytes of its object. Text that is not in its encoding is replaced, never refused."""
+    head, _, message = commit.data.partition(b"\n\n")
+    fields: dict[str, list[bytes]] = {}
+    for line in head.split(b"\n"):
+        key, _, value = line.partition(b" ")
+        fields.setdefault(key.decode("utf-8", "replace"), []).append(value)
+    encoding = fields.get("encoding", [b"utf-8"])[0].decode("ascii", "replace")
+    author, committer = (_text(fields.get(role, [b""])[0], encoding) for role in ("author", "committer"))
+    who, when = _IDENTITY.match(author), _IDENTITY.match(committer)
+    first, _, rest = _text(message, encoding).lstrip("\n").partition("\n\n")
+    return Commit(
+        id=commit.oid,
+        tree=fields.get("tree", [b""])[0].decode("ascii", "replace"),
+        parents=tuple(parent.decode("ascii", "replace") for parent in fields.get("parent", [])),
+        author_name=who["name"] if who else author,
+        author_email=who["email"] if who else "",
+        date=_date(when["time"], when["zone"]) if when and when["time"] else _date("0", "+0000"),
+        subject=" ".join(first.split("\n")).strip(),
+        body=rest.strip("\n"),
+        trailers=_trailers(rest),
+    )
+
+
+def _text(data: bytes, encoding: str) -> str:
+    try:
+        return data.decode(encoding, "replace")
+    except LookupError:
+        return data.decode("utf-8", "replace")
+
+
+def _date(seconds: str, zone: str) -> str:
+    minutes = int(zone[1:3]) * 60 + int(zone[3:])
+    offset = datetime.timedelta(minutes=-minutes if zone[0] == "-" else minutes)
+    try:
+        return datetime.datetime.fromtimestamp(int(seconds), datetime.timezone(offset)).isoformat()
+    except (ValueError, OverflowError, OSError):
+        return _date("0", "+0000")
+
+
+def _trailers(body: str) -> tuple[tuple[str, str], ...]:
+    """The last paragraph, when each of its lines is a trailer or continues one; else none."""
+    found: list[tuple[str, str]] = []
+    for line in body.rstrip("\n").rpartition("\n\n")[2].split("\n"):
+        trailer = _TRAILER.fullmatch(line)
+        if trailer:
+            found.append((trailer["key"], trailer["value"].strip()))
+        elif found and line.startswith((" ", "\t")):
+            found[-1] = (found[-1][0], f"{found[-1][1]} {line.strip()}")
+        else:
+            return ()
+    return tuple(found)

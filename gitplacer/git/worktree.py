@@ -1,0 +1,139 @@
+"""
+A local work tree as it lies: tracked or not, but not what git ignores.
+
+The commands that answer while somebody is still editing read this. Git is asked only for the list of paths; the bytes
+are the file's own, with no filter and no line-ending change. Nothing is followed: a symlink is an entry of its own,
+and what lies behind a linked directory is not part of this tree.
+"""
+
+# Paths are bytes here, as the system has them; pathlib knows none.
+# ruff: noqa: PTH
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitplacer.git.address import Address
+from gitplacer.git.objects import MAX_BLOB, BlobTooLarge
+from gitplacer.git.program import Git, GitError
+from gitplacer.git.reading import FORGED, forged
+from gitplacer.tree import EXECUTABLE, FILE, SUBMODULE, SYMLINK, Entry, Tree, blob_id
+
+_UNKNOWN = "0" * 40
+
+
+def read_work_tree(folder: Path) -> Tree:
+    """
+    The files below a folder, by paths relative to it; in no repository, or in a folder of which git lists nothing, all
+    files. A file of more than MAX_BLOB bytes is listed with its size and cannot be read. Bytes are read again when
+    they are asked for, and a file that has changed by then is an error, not a mixture. Raises GitError.
+    """
+    address = Address.parse(os.path.abspath(folder), base_dir=Path("/"))
+    assert address.path
+    root = os.fsencode(address.path)
+    entries: dict[str, Entry] = {}
+    places: dict[str, bytes] = {}
+    links = _Links(root)
+    for raw in sorted(set(_listed(address) or _walked(root))):
+        path = raw.decode("utf-8", "backslashreplace")
+        if FORGED.search(b"/" + raw + b"/"):
+            raise forged(address.redacted, path)
+        if links.lead_to(raw):
+            continue
+        entry = _entry(os.path.join(root, raw))
+        if entry:
+            entries[path] = entry
+            places[entry.oid] = os.path.join(root, raw)
+    return Tree(dict(sorted(entries.items())), _Files(places))
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """Bytes from files, checked against the ids they had."""
+
+    places: Mapping[str, bytes]
+
+    def read(self, oids: Iterable[str]) -> Mapping[str, bytes]:
+        found = {}
+        for oid in oids:
+            place = self.places[oid]
+            if oid == _UNKNOWN:
+                raise BlobTooLarge(f"{os.fsdecode(place)} is no file, or has more than {MAX_BLOB} bytes")
+            data = _bytes(place)
+            if data is None or blob_id(data) != oid:
+                raise GitError(f"{os.fsdecode(place)} changed while it was read", "ChangedWhileReading", "try again")
+            found[oid] = data
+        return found
+
+
+class _Links:
+    """Which paths lie behind a symlink. Git lists what it tracked there before the directory became a link."""
+
+    def __init__(self, root: bytes) -> None:
+        self._root = root
+        self._known = {b"": False}
+
+    def lead_to(self, path: bytes) -> bool:
+        parent = os.path.dirname(path)
+        if parent not in self._known:
+            self._known[parent] = self.lead_to(parent) or os.path.islink(os.path.join(self._root, parent))
+        return self._known[parent]
+
+
+def _listed(address: Address) -> list[bytes]:
+    if not address.git_dir or not address.work_tree or not address.path:
+        return []
+    git = Git(address.git_dir, work_tree=address.work_tree)
+    listing = git.run("ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=address.path)
+    return [path.rstrip(b"/") for path in listing.split(b"\0")[:-1]]  # an untracked nested repository ends with a slash
+
+
+def _walked(root: bytes) -> Iterator[bytes]:
+    for folder, folders, files in os.walk(root):
+        nested = [name for name in folders if os.path.exists(os.path.join(folder, name, b".git"))]
+        linked = [name for name in folders if os.path.islink(os.path.join(folder, name))]
+        folders[:] = [name for name in folders if name not in nested and name != b".git"]
+        for name in (*files, *nested, *linked):
+            if name != b".git":
+                yield os.path.relpath(os.path.join(folder, name), root)
+
+
+def _entry(place: bytes) -> Entry | None:
+    """What lies there; None for nothing, and for what git cannot hold, such as a socket."""
+    try:
+        found = os.lstat(place)
+        if stat.S_ISLNK(found.st_mode):
+            target = os.readlink(place)
+            return Entry(SYMLINK, blob_id(target), len(target))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _unreadable(place, error) from None
+    if stat.S_ISDIR(found.st_mode):
+        return Entry(SUBMODULE, _UNKNOWN)
+    if not stat.S_ISREG(found.st_mode):
+        return None
+    mode = EXECUTABLE if found.st_mode & stat.S_IXUSR else FILE
+    if found.st_size > MAX_BLOB:
+        return Entry(mode, _UNKNOWN, found.st_size)
+    data = _bytes(place)
+    return None if data is None else Entry(mode, blob_id(data), len(data))
+
+
+def _bytes(place: bytes) -> bytes | None:
+    """A file's bytes; None when there is no file any more. Never those of a symlink's target."""
+    try:
+        with open(os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            return file.read(MAX_BLOB + 1)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _unreadable(place, error) from None
+
+
+def _unreadable(place: bytes, error: OSError) -> GitError:
+    return GitError(f"cannot read {os.fsdecode(place)}: {error.strerror}", "Unreadable", "check its permissions")

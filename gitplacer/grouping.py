@@ -1,0 +1,431 @@
+"""
+Objects to groups: what is placed together, moves together and is removed together.
+
+Sized objects come first: each has a governing policy, whose `groupBy` joins those it governs; a Ray object that
+names another by name or by its Service joins it too, because neither works from another cluster. Then come the
+objects that point at them (Services, routes, autoscalers) and what all of these need (ConfigMaps, claims …).
+What several groups need is shared. Whatever is left over belongs nowhere and is reported.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from gitplacer import pathglob
+from gitplacer.kinds.fleet import FleetSpec
+from gitplacer.kinds.policy import PlacementPolicy
+from gitplacer.model.workload import Gang, Identity
+from gitplacer.policies.selection import Governed, NamespaceLabels, governing
+from gitplacer.problems import Problem, Severity
+from gitplacer.source.manifests import PLATFORM, WORKLOADS, SourceObject
+from gitplacer.source.reading import Source
+from gitplacer.workloads.facts import Reference
+
+CLUSTER_ANNOTATION = "gitplacer.dev/cluster"
+RELOCATION_ANNOTATION = "gitplacer.dev/relocation"
+NO_NAMESPACE = "_cluster"
+"""Stands for the namespace in the id of a platform group whose objects have none, or several."""
+
+_GROUP_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,251}[A-Za-z0-9])?")
+_PRIMARY_KINDS = ("RayCluster", "RayService", "RayJob")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """
+    What is placed as one. `members` are its own objects and `shared` those that other groups need as well, in
+    order of path; `problems` hold it where it is.
+    """
+
+    id: str
+    unit: str
+    policy: PlacementPolicy | None
+    members: tuple[SourceObject, ...]
+    shared: tuple[SourceObject, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    under_broken_policy: bool = False
+
+    @property
+    def namespace(self) -> str:
+        return self.id.split("/")[0]
+
+    @property
+    def name(self) -> str:
+        return self.id.split("/")[1]
+
+    @property
+    def gang(self) -> Gang:
+        return tuple(pods for member in self.members for pods in member.facts.gang)
+
+    @property
+    def sized(self) -> tuple[SourceObject, ...]:
+        return tuple(member for member in self.members if member.facts.sized)
+
+    @property
+    def namespaces(self) -> tuple[str, ...]:
+        """Namespaces its objects live in, sorted."""
+        return tuple(sorted({m.identity.namespace for m in (*self.members, *self.shared) if m.identity.namespace}))
+
+    @property
+    def wished_cluster(self) -> str | None:
+        """The cluster an annotation asks for, within policy."""
+        return next((m.annotations[CLUSTER_ANNOTATION] for m in self.members if CLUSTER_ANNOTATION in m.annotations), None)
+
+    @property
+    def never_relocates(self) -> bool:
+        return any(m.annotations.get(RELOCATION_ANNOTATION) == "Never" for m in self.members)
+
+    @property
+    def singletons(self) -> tuple[SourceObject, ...]:
+        """Members of which two at once, or a second start elsewhere, would do harm."""
+        return tuple(m for m in (*self.members, *self.shared) if m.facts.singleton)
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """All groups by id, and what was wrong or left over."""
+
+    groups: Mapping[str, Group]
+    problems: tuple[Problem, ...]
+
+
+def group_objects(source: Source) -> Grouping:
+    """The groups of a source, sorted by id. An object is in at most one group, or shared."""
+    labels = _namespace_labels(source.objects)
+    governed = _Governing(source, labels)
+    found = [*_platform_groups(source, governed), *_Workloads(source, governed).groups()]
+    problems = [*governed.problems, *(p for group in found for p in group.problems)]
+    by_id: dict[str, list[Group]] = defaultdict(list)
+    for group in found:
+        by_id[group.id].append(group)
+    groups = {}
+    for group_id, same in sorted(by_id.items()):
+        if len(same) > 1:
+            clash = tuple(_clash(group_id, first, second) for first, second in zip(same, same[1:], strict=False))
+            problems.extend(clash)
+            same = [_joined(group_id, same, clash)]
+        groups[group_id] = same[0]
+    placed = {id(m) for group in groups.values() for m in (*group.members, *group.shared)}
+    problems.extend(_left_over(m) for m in source.objects if id(m) not in placed and not m.held)
+    return Grouping(groups, tuple(sorted(set(problems))))
+
+
+def _namespace_labels(objects: Iterable[SourceObject]) -> NamespaceLabels:
+    written = {item.identity.name: item.labels for item in objects if item.is_namespace}
+    return lambda name: {**written.get(name, {}), "kubernetes.io/metadata.name": name}
+
+
+class _Governing:
+    """The governing policy of each object, asked for once."""
+
+    def __init__(self, source: Source, namespace_labels: NamespaceLabels) -> None:
+        self._own, self._labels = source.own, namespace_labels
+        self._known: dict[int, Governed] = {}
+        self.problems: list[Problem] = []
+
+    def __call__(self, item: SourceObject) -> Governed:
+        if id(item) not in self._known:
+            found = governing(item, self._own.policies, self._own.broken_policies, self._labels)
+            self._known[id(item)] = found
+        return self._known[id(item)]
+
+
+def _left_over(item: SourceObject) -> Problem:
+    return item.document.problem(
+        "NotInAGroup",
+        f"{item.identity} belongs to no group and is not placed",
+        "nothing that is placed refers to it, and no policy's groupBy joins it with something that is",
+        path=("metadata", "name"),
+        severity=Severity.WARNING,
+    )
+
+
+def _clash(group_id: str, first: Group, second: Group) -> Problem:
+    one, other = _primary(first.members), _primary(second.members)
+    return other.document.problem(
+        "GroupIdTaken",
+        f"{other.identity} and {one.identity} ({one.document.locate()}) would both be group {group_id}",
+        "rename one, or join them with groupBy in their policy",
+        path=("metadata", "name"),
+    )
+
+
+def _joined(group_id: str, same: Sequence[Group], problems: tuple[Problem, ...]) -> Group:
+    """Groups of one id as one that is held, so that none of their objects is lost sight of."""
+    members = tuple(m for group in same for m in group.members)
+    shared = tuple(m for group in same for m in group.shared)
+    return Group(group_id, same[0].unit, same[0].policy, members, shared, problems)
+
+
+def _primary(members: Sequence[SourceObject]) -> SourceObject:
+    """The object a group is named after: a Ray object before others, what others refer to before those."""
+
+    def rank(item: SourceObject) -> tuple[int, int, Identity]:
+        kind = item.identity.kind
+        ray = item.identity.api_group == "ray.io" and kind in _PRIMARY_KINDS
+        return (0 if item.facts.sized else 1, _PRIMARY_KINDS.index(kind) if ray else len(_PRIMARY_KINDS), item.identity)
+
+    return min(members, key=rank)
+
+
+def _policy_of(
+    members: Sequence[SourceObject], governed: _Governing
+) -> tuple[PlacementPolicy | None, list[Problem], bool]:
+    """The one policy of a group's deciding members; what keeps it from having one; whether a broken one may govern."""
+    problems = [found.problem for m in members if (found := governed(m)).problem is not None]
+    broken = any(governed(m).broken for m in members)
+    ruled = [(m, policy) for m in members if (policy := governed(m).policy) is not None]
+    names = {policy.name for _, policy in ruled}
+    if len(names) > 1:
+        (one, first), (other, second) = ruled[0], next(r for r in ruled if r[1].name != ruled[0][1].name)
+        problems.append(
+            other.document.problem(
+                "MixedPolicies",
+                f"{other.identity} is governed by policy {second.name}, but belongs with {one.identity} under {first.name}",
+                "let one policy select both",
+                path=("metadata", "name"),
+            )
+        )
+    if not ruled and not problems and not broken:
+        first_member = _primary(members)
+        problems.append(
+            first_member.document.problem(
+                "NoPolicy",
+                f"no policy governs {first_member.identity}",
+                "write a PlacementPolicy whose select matches it",
+                path=("metadata", "name"),
+            )
+        )
+    policy = ruled[0][1] if len(names) == 1 else None
+    return policy, [p for p in problems if p is not None], broken
+
+
+def _platform_groups(source: Source, governed: _Governing) -> Iterator[Group]:
+    """One group for each directory below the platform paths."""
+    spec = source.own.fleet.spec
+    folders: dict[str, list[SourceObject]] = defaultdict(list)
+    for item in source.objects:
+        if item.unit == PLATFORM:
+            folders[_platform_folder(spec, item.path)].append(item)
+    for folder, members in sorted(folders.items()):
+        deciding = [m for m in members if governed(m).policy or governed(m).problem or governed(m).broken] or members
+        policy, problems, broken = _policy_of(deciding, governed)
+        spaces = {m.identity.namespace for m in members}
+        namespace = next(iter(spaces)) if len(spaces) == 1 and "" not in spaces else NO_NAMESPACE
+        group_id = f"{namespace}/{folder}"
+        problems += _name_problems(folder, members[0])
+        problems += [p for m in members for p in m.problems if p.severity is Severity.ERROR]
+        yield Group(group_id, PLATFORM, policy, tuple(members), (), tuple(problems), broken)
+
+
+def _platform_folder(spec: FleetSpec, path: str) -> str:
+    """The directory of a platform file as the name of its group: `platform/kuberay/crds/x.yaml` → `kuberay-crds`."""
+    pattern = next(p for p in spec.platform.paths if pathglob.matches(p, path))
+    base = pathglob.fixed_folder(pattern)
+    below = path[len(base):].rpartition("/")[0]
+    return below.replace("/", "-") or base.rstrip("/").rpartition("/")[2] or "platform"
+
+
+def _name_problems(name: str, item: SourceObject) -> list[Problem]:
+    if _GROUP_NAME.fullmatch(name):
+        return []
+    message = f'"{name}" cannot be the name of a group'
+    hint = "use letters, digits, dashes, dots and underscores, and begin and end with a letter or digit"
+    return [item.document.problem("InvalidGroupName", message, hint, path=("metadata",))]
+
+
+class _Workloads:
+    """The groups of one source's workload objects, found in the order the module's story tells."""
+
+    def __init__(self, source: Source, governed: _Governing) -> None:
+        self._governed = governed
+        self._objects = [item for item in source.objects if item.unit == WORKLOADS]
+        self._leader = list(range(len(self._objects)))
+        self._by_identity = {item.identity: index for index, item in enumerate(self._objects)}
+        self._sized_in: dict[str, list[int]] = defaultdict(list)
+        for index, item in enumerate(self._objects):
+            if item.facts.sized:
+                self._sized_in[item.identity.namespace].append(index)
+        self._problems: dict[int, list[Problem]] = defaultdict(list)
+
+    def groups(self) -> Iterator[Group]:
+        sized = [index for indexes in self._sized_in.values() for index in indexes]
+        keys = {index: self._key(index) for index in range(len(self._objects))}
+        self._join_by_key(sized, keys)
+        self._join_by_need(sized)
+        home: dict[int, set[int]] = {index: {self._find(index)} for index in sized}
+        self._attach_pointing(home)
+        self._attach_by_key(sized, keys, home)
+        needed_by = self._needed_by(home)
+        own: dict[int, list[int]] = defaultdict(list)
+        shared: dict[int, list[int]] = defaultdict(list)
+        for index in range(len(self._objects)):
+            at = home.get(index, set())
+            users = at | needed_by.get(index, set())
+            if len(at) > 1:
+                self._in_two_groups(index, at)
+            if len(users) == 1 or len(at) > 1 or index in sized:
+                own[min(at or users)].append(index)
+            elif users:
+                for leader in users:
+                    shared[leader].append(index)
+        for leader in sorted({self._find(index) for index in sized}):
+            yield self._group(leader, own[leader], shared[leader], keys)
+
+    def _find(self, index: int) -> int:
+        while self._leader[index] != index:
+            self._leader[index] = self._leader[self._leader[index]]
+            index = self._leader[index]
+        return index
+
+    def _join(self, one: int, other: int) -> None:
+        first, second = sorted((self._find(one), self._find(other)))
+        self._leader[second] = first
+
+    def _key(self, index: int) -> tuple[str, str, str] | None:
+        """(policy, namespace, name) that the policy's groupBy gives an object; None where it gives none."""
+        item = self._objects[index]
+        policy = self._governed(item).policy
+        if policy is None or policy.spec.group_by is None:
+            return None
+        by, namespace = policy.spec.group_by, item.identity.namespace
+        if by.label is not None:
+            name = item.labels.get(by.label, "")
+        elif by.directory:
+            name = item.path.rpartition("/")[0].rpartition("/")[2]
+        else:
+            name = namespace
+        return (policy.name, namespace, name) if name else None
+
+    def _join_by_key(self, sized: Sequence[int], keys: Mapping[int, tuple[str, str, str] | None]) -> None:
+        first: dict[tuple[str, str, str], int] = {}
+        for index in sized:
+            key = keys[index]
+            if key is not None:
+                self._join(first.setdefault(key, index), index)
+
+    def _join_by_need(self, sized: Sequence[int]) -> None:
+        """A sized object that another names, or reaches through a Service, must be on the same cluster."""
+        for index in sized:
+            for target in self._targets(index, self._objects[index].facts.needs):
+                if self._objects[target].facts.sized:
+                    self._join(index, target)
+                for behind in self._selected(target):
+                    self._join(index, behind)
+
+    def _attach_pointing(self, home: dict[int, set[int]]) -> None:
+        """Services and budgets by the pods they select, then routes and autoscalers by what they point at."""
+        for index, item in enumerate(self._objects):
+            selected = {self._find(target) for target in self._selected(index)}
+            if selected and not item.facts.sized:
+                home[index] = selected
+        for _ in range(2):  # a route may point at a route, as HTTPRoutes do at Gateways; nothing points deeper
+            for index, item in enumerate(self._objects):
+                targets = self._targets(index, item.facts.points_at) if index not in home else []
+                reached = {leader for target in targets for leader in home.get(target, set())}
+                if reached:
+                    home[index] = reached
+
+    def _attach_by_key(
+        self, sized: Sequence[int], keys: Mapping[int, tuple[str, str, str] | None], home: dict[int, set[int]]
+    ) -> None:
+        leaders = {key: self._find(index) for index in sized if (key := keys[index]) is not None}
+        for index, key in keys.items():
+            if index not in home and key in leaders:
+                home[index] = {leaders[key]}
+
+    def _needed_by(self, home: Mapping[int, set[int]]) -> dict[int, set[int]]:
+        """For each object, the groups that need it, directly or through what they need."""
+        needed: dict[int, set[int]] = defaultdict(set)
+        waiting = [(index, leader) for index, leaders in sorted(home.items()) for leader in sorted(leaders)]
+        while waiting:
+            index, leader = waiting.pop()
+            for target in self._targets(index, self._objects[index].facts.needs):
+                if leader not in needed[target] and leader not in home.get(target, set()):
+                    needed[target].add(leader)
+                    waiting.append((target, leader))
+        return needed
+
+    def _targets(self, index: int, references: Iterable[Reference]) -> list[int]:
+        namespace = self._objects[index].identity.namespace
+        found = []
+        for reference in references:
+            if reference.namespace in ("", namespace):
+                identity = Identity(reference.api_group, reference.kind, namespace, reference.name)
+                if (target := self._by_identity.get(identity)) is not None:
+                    found.append(target)
+        return found
+
+    def _selected(self, index: int) -> list[int]:
+        """The sized objects some of whose pods an object selects."""
+        item = self._objects[index]
+        return [
+            target
+            for selector in item.facts.selects
+            for target in self._sized_in[item.identity.namespace]
+            if any(all(r.matches(dict(p.labels)) for r in selector) for p in self._objects[target].facts.pods)
+        ]
+
+    def _in_two_groups(self, index: int, leaders: set[int]) -> None:
+        item = self._objects[index]
+        names = [self._objects[leader].identity for leader in sorted(leaders)[:2]]
+        problem = item.document.problem(
+            "InTwoGroups",
+            f"{item.identity} belongs with {names[0]} and with {names[1]}, which are two groups",
+            "join them with groupBy in their policy, or split the object",
+            path=("metadata", "name"),
+        )
+        for leader in leaders:
+            self._problems[leader].append(problem)
+
+    def _group(
+        self,
+        leader: int,
+        own: Sequence[int],
+        shared: Sequence[int],
+        keys: Mapping[int, tuple[str, str, str] | None],
+    ) -> Group:
+        members = tuple(self._objects[index] for index in own)
+        sized = [index for index in own if self._objects[index].facts.sized]
+        policy, problems, broken = _policy_of([self._objects[index] for index in sized], self._governed)
+        names = {keys[index] for index in sized}
+        primary = _primary(members)
+        name = key[2] if len(names) == 1 and (key := next(iter(names))) else primary.identity.name
+        problems += _name_problems(name, primary)
+        problems += self._problems[leader]
+        everything = (*members, *(self._objects[index] for index in shared))
+        problems += [p for m in everything for p in m.problems if p.severity is Severity.ERROR]
+        problems += _annotation_problems(members)
+        return Group(
+            f"{primary.identity.namespace}/{name}",
+            WORKLOADS,
+            policy,
+            members,
+            tuple(self._objects[index] for index in shared),
+            tuple(sorted(set(problems))),
+            broken,
+        )
+
+
+def _annotation_problems(members: Sequence[SourceObject]) -> Iterator[Problem]:
+    asked = [m for m in members if CLUSTER_ANNOTATION in m.annotations]
+    for item in asked[1:]:
+        if item.annotations[CLUSTER_ANNOTATION] != asked[0].annotations[CLUSTER_ANNOTATION]:
+            yield item.document.problem(
+                "ContradictoryAnnotation",
+                f"asks for cluster {item.annotations[CLUSTER_ANNOTATION]}, "
+                f"{asked[0].identity} of the same group for {asked[0].annotations[CLUSTER_ANNOTATION]}",
+                "let both ask for one cluster",
+                path=("metadata", "annotations", CLUSTER_ANNOTATION),
+            )
+    for item in members:
+        wish = item.annotations.get(RELOCATION_ANNOTATION, "Never")
+        if wish != "Never":
+            yield item.document.problem(
+                "InvalidValue",
+                f'annotation {RELOCATION_ANNOTATION} must be "Never", not "{wish}"',
+                path=("metadata", "annotations", RELOCATION_ANNOTATION),
+            )

@@ -1,0 +1,173 @@
+"""
+The whole product as one function: inputs in, plan and commits out.
+
+The same inputs give the same bytes: no clock, network, environment or randomness in here. What comes out is the
+plan, the deployment tree after it, and the steps that lead there: each relocation is a commit of its own, which
+renames a group's files from one cluster's directory to another's; everything else of a pass is one more.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from gitplacer.commits import PassTrailers, relocation_message, rest_message, whole_message
+from gitplacer.explain import PlanView
+from gitplacer.layout import Layout, refuse_foreign_root
+from gitplacer.model.decision import Action, Decision, Reason
+from gitplacer.placement.plan import Plan, plan
+from gitplacer.problems import Problem
+from gitplacer.snapshot import Snapshot, read_snapshot
+from gitplacer.source.files import Memo, NoMemo
+from gitplacer.tree import Changes, Tree, differing_paths
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceCommit:
+    """The commit that is planned. `repo_url` is None where the source has no address that others could use."""
+
+    id: str
+    author: str
+    date: str
+    subject: str
+    body: str = ""
+    repo_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inputs:
+    """
+    All that a pass depends on. `commit` is None for a work tree as it lies, which can be planned but not published;
+    the ids name the capacity tree and the deployment commit, None where there is none. `foreign` are paths of the
+    deployment repo that somebody else changed, with the blob id that we had written ('' for none).
+    """
+
+    source: Tree
+    commit: SourceCommit | None
+    capacity: Tree
+    capacity_id: str | None = None
+    deployment: Tree
+    deployment_commit: str | None = None
+    foreign: Mapping[str, str] = field(default_factory=dict)
+    now: datetime
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One commit to be made: what it changes, its message, and the relocation it carries out, if it is one."""
+
+    changes: Changes
+    message: str
+    relocation: Decision | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hydration:
+    """What a pass comes to. No steps means that nothing changes."""
+
+    snapshot: Snapshot
+    view: PlanView
+    problems: tuple[Problem, ...]
+    steps: tuple[Step, ...]
+    tree: Tree
+
+
+def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool = True) -> Hydration:
+    """
+    Plan and render one pass.
+
+    Raises Rejected, with every problem found, if the source has no readable Fleet or a Cluster cannot be read, or
+    if the deployment repo's root holds somebody else's files. `memo` only saves work.
+    """
+    snapshot = read_snapshot(
+        source=inputs.source,
+        capacity=inputs.capacity,
+        deployment=inputs.deployment,
+        foreign_paths=frozenset(inputs.foreign),
+        now=inputs.now,
+        memo=memo or NoMemo(),
+    )
+    refuse_foreign_root(snapshot, inputs.deployment)
+    layout = Layout(snapshot, inputs.deployment)
+    decisions = [layout.feasible(decision) for decision in plan(snapshot, with_candidates=with_candidates).decisions]
+    metadata = hydrator_metadata(inputs.commit) if inputs.commit else None
+    moves = []
+    for decision in decisions:
+        if decision.action is Action.RELOCATE:
+            layout.apply(decision)
+            moves.append((decision, layout.take_changes(metadata)))
+    for decision in decisions:
+        if decision.action is not Action.RELOCATE:
+            layout.apply(decision)
+    layout.ensure_units()
+    rest = layout.take_changes(metadata)
+    final = tuple(_told_apart(decision, layout.updated) for decision in decisions)
+    problems = tuple(sorted({*snapshot.problems, *layout.problems}))
+    tree = layout.tree()
+    view = PlanView(
+        snapshot=replace(snapshot, problems=problems),
+        plan=Plan(final),
+        source_commit=inputs.commit.id if inputs.commit else None,
+        capacity_tree=inputs.capacity_id,
+        deployment_commit=inputs.deployment_commit,
+        version=inputs.version,
+        changed_files=_changed_files(snapshot, inputs.deployment, tree),
+    )
+    return Hydration(snapshot, view, problems, _steps(inputs, view, moves, rest), tree)
+
+
+def _told_apart(decision: Decision, updated: set[str]) -> Decision:
+    """Keep or Update: only the files tell."""
+    if decision.action is not Action.KEEP or decision.group not in updated:
+        return decision
+    finding = decision.finding
+    if finding.code is Reason.KEPT:
+        finding = replace(finding, code=Reason.UPDATED)
+    return replace(decision, action=Action.UPDATE, finding=finding)
+
+
+def _changed_files(snapshot: Snapshot, before: Tree, after: Tree) -> dict[str, tuple[str, ...]]:
+    prefix = snapshot.source.own.fleet.spec.deployment.root + "/"
+    found: dict[str, list[str]] = {}
+    for path in differing_paths(before, after):
+        if path.startswith(prefix):
+            found.setdefault(path[len(prefix) :].partition("/")[0], []).append(path)
+    return {cluster: tuple(paths) for cluster, paths in sorted(found.items())}
+
+
+def _steps(inputs: Inputs, view: PlanView, moves: list[tuple[Decision, Changes]], rest: Changes) -> tuple[Step, ...]:
+    total = len(moves) + bool(rest)
+    trailers = PassTrailers(
+        source=inputs.commit.id if inputs.commit else "",
+        capacity=inputs.capacity_id or "",
+        base=inputs.deployment_commit or "",
+        now=inputs.now,
+        version=inputs.version,
+        foreign=inputs.foreign,
+    )
+    steps = []
+    for number, (decision, changes) in enumerate(moves, 1):
+        subject, body, own = relocation_message(decision, view)
+        message = whole_message(subject, body, [*trailers.lines(number, total), *own])
+        steps.append(Step(changes, message, decision))
+    if rest:
+        subject, body, own = rest_message(view.plan.decisions, view)
+        steps.append(Step(rest, whole_message(subject, body, [*trailers.lines(total, total), *own])))
+    return tuple(steps)
+
+
+def hydrator_metadata(commit: SourceCommit) -> bytes:
+    """The JSON that Argo CD's hydrator writes about the commit it hydrated; promoters read `drySha`."""
+    fields = {
+        "author": commit.author,
+        "body": commit.body,
+        "date": commit.date,
+        "drySha": commit.id,
+        "repoURL": commit.repo_url,
+        "subject": commit.subject,
+    }
+    kept = {key: value for key, value in fields.items() if value}
+    return (json.dumps(kept, indent=2, ensure_ascii=False, sort_keys=True) + "\n").encode()

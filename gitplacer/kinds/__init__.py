@@ -1,0 +1,31 @@
+"""
+Our own kinds, each declared once.
+
+The declaration is a pydantic model; the parser, the JSON Schema, the reference page and the samples in the tests
+come from it or are checked against it. `TABLE` is the list of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from gitplacer.kinds.capacity import CapacitySnapshot
+from gitplacer.kinds.fields import API_VERSION, Model
+from gitplacer.kinds.fleet import Cluster, Fleet
+from gitplacer.kinds.policy import OverridePolicy, PlacementPolicy
+from gitplacer.kinds.record import PlacementRecord
+
+TABLE: Mapping[str, type[Model]] = MappingProxyType(
+    {
+        "Fleet": Fleet,
+        "Cluster": Cluster,
+        "PlacementPolicy": PlacementPolicy,
+        "OverridePolicy": OverridePolicy,
+        "CapacitySnapshot": CapacitySnapshot,
+        "Placement": PlacementRecord,
+    }
+)
+"""Kind to declaration."""
+
+OWN_API_GROUP = API_VERSION.split("/")[0]

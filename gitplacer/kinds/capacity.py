@@ -1,0 +1,107 @@
+"""The kind CapacitySnapshot: what one cluster has, and what of ours runs there. Written by a machine."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from gitplacer.kinds.fields import Amounts, Boolean, Count, Instant, Integer, Matching, Model
+from gitplacer.kinds.selectors import ClusterMetadata, TaintField
+from gitplacer.model.labels import Taint
+from gitplacer.model.resources import NOTHING
+
+Phase = Literal["Pending", "Running", "Succeeded", "Failed", "Suspended", "Unknown"]
+
+
+class Applied(Model):
+    """The epochs found in the sentinel ConfigMaps of the cluster."""
+
+    platform: Annotated[Integer, Field(ge=0)] = 0
+    """Epoch of the platform unit."""
+    workloads: Annotated[Integer, Field(ge=0)] = 0
+    """Epoch of the workloads unit."""
+
+
+class Node(Model):
+    """One node, or `count` nodes that are the same."""
+
+    name: Annotated[str, Field(min_length=1, max_length=253)]
+    """The node's name; with `count`, of the first."""
+    count: Count = 1
+    """How many nodes are like this one."""
+    labels: dict[str, str] = {}
+    """The node's labels."""
+    taints: tuple[TaintField, ...] = ()
+    """The node's taints."""
+    unschedulable: Boolean = False
+    """Whether it is cordoned."""
+    ready: Boolean = True
+    """Whether the node is ready."""
+    allocatable: Amounts
+    """What each node offers to pods."""
+    used: Amounts = NOTHING
+    """What pods that are not of `groups` use, on each node."""
+
+    def taint_values(self) -> tuple[Taint, ...]:
+        return tuple(field.taint() for field in self.taints)
+
+
+class RunningPod(Model):
+    """A pod of a group."""
+
+    role: Annotated[str, Field(min_length=1)]
+    """`head`, `worker/<groupName>`, `submitter` or `pod`."""
+    node: str | None = None
+    """The node it is bound to; absent while it is pending."""
+    requests: Amounts = NOTHING
+    """Its effective request; absent means as its manifest says."""
+    pending_since: Instant | None = None
+    """Since when it is pending."""
+    reason: str | None = None
+    """Why it is pending."""
+
+
+class RunningGroup(Model):
+    """A group that gitplacer placed, as it was found."""
+
+    name: Annotated[str, Matching(r"^[^/\s]+/[^/\s]+$", "must be <namespace>/<group>")]
+    """`<namespace>/<group>`."""
+    phase: Phase = "Unknown"
+    """What its Ray object says."""
+    ready: Boolean = False
+    """Whether it serves, or runs with all its pods."""
+    observed_generation: Integer | None = None
+    """The generation of the object that the operator has seen."""
+    pods: tuple[RunningPod, ...] = ()
+    """Its pods."""
+
+
+class CapacitySnapshot(Model):
+    """What one cluster has. A cluster testifies only about itself; the file is named after it."""
+
+    api_version: Literal["gitplacer.dev/v1alpha1"]
+    kind: Literal["CapacitySnapshot"]
+    metadata: ClusterMetadata
+    observed_at: Instant
+    """When it was taken."""
+    applied: Applied | None = None
+    """The epochs of what the cluster has applied."""
+    nodes: tuple[Node, ...] = ()
+    """The nodes."""
+    groups: tuple[RunningGroup, ...] = ()
+    """What runs of the groups placed by gitplacer."""
+    serves: tuple[str, ...] | None = None
+    """API groups that Kubernetes does not bring, such as ray.io/v1; absent means not known, so not checked."""
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name
+
+    @model_validator(mode="after")
+    def _names_are_unique(self) -> Self:
+        for what, names in (("node", [n.name for n in self.nodes]), ("group", [g.name for g in self.groups])):
+            if len(set(names)) != len(names):
+                twice = next(name for name in names if names.count(name) > 1)
+                raise ValueError(f"{what} {twice} is there twice")
+        return self

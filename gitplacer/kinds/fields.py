@@ -1,0 +1,187 @@
+"""
+The field types our own kinds are made of.
+
+Each type is declared once: what it accepts, what it becomes, and how JSON Schema says so. Values are exact and
+immutable; a number is never taken for a string nor a string for a number, because YAML's guesses are where
+mistakes hide.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, WithJsonSchema
+from pydantic.alias_generators import to_camel
+from pydantic_core import CoreSchema, core_schema
+
+from gitplacer.model import quantity
+from gitplacer.model.resources import Resources
+
+API_VERSION = "gitplacer.dev/v1alpha1"
+
+_DURATION = r"^([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?$"
+_TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$"
+
+
+class Model(BaseModel):
+    """
+    What all declared objects share: camelCase in files, snake_case here, frozen, unknown fields refused.
+
+    Code may name fields in snake_case; `kinds.parse` accepts only what files may say.
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", alias_generator=to_camel, use_attribute_docstrings=True, validate_by_name=True
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """A string that matches a pattern; the message says what would. Parser and schema use the same pattern."""
+
+    pattern: str
+    message: str
+    longest: int | None = None
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], CoreSchema]) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._check, core_schema.str_schema())
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: Callable[[Any], Any]) -> dict[str, Any]:
+        limit = {} if self.longest is None else {"maxLength": self.longest}
+        return {"type": "string", "pattern": self.pattern, **limit}
+
+    def _check(self, value: str) -> str:
+        if re.fullmatch(self.pattern, value) is None or (self.longest is not None and len(value) > self.longest):
+            raise ValueError(self.message)
+        return value
+
+
+def _duration(value: object) -> int:
+    match = re.fullmatch(_DURATION, value) if isinstance(value, str) else None
+    if not value or match is None:
+        raise ValueError('must be a duration such as "30s", "15m" or "1h30m"')
+    return sum(int(part[:-1]) * scale for part, scale in zip(match.groups(), (3600, 60, 1), strict=True) if part)
+
+
+def _instant(value: object) -> datetime:
+    if isinstance(value, datetime):
+        return value
+    if not isinstance(value, str) or re.fullmatch(_TIME, value) is None:
+        raise ValueError('must be a time such as "2026-01-02T03:04:05Z"')
+    try:
+        return datetime.fromisoformat(value.replace("Z", "+00:00")).astimezone(UTC)
+    except ValueError as error:
+        raise ValueError(f"is not a time: {error}") from None
+
+
+def _price(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e9:
+        raise ValueError("must be a number from 0 on")
+    return float(value)
+
+
+def _quantity(value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError('must be a Kubernetes quantity such as "500m" or "12Gi"')
+    try:
+        quantity.amount("", str(value))
+    except quantity.InvalidQuantity as error:
+        raise ValueError(str(error)) from None
+    return str(value)
+
+
+def _amounts(value: dict[str, str]) -> Resources:
+    return Resources({name: quantity.amount(name, text) for name, text in value.items()})
+
+
+def _copies(value: object) -> object:
+    if value == "All" or (isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 10_000):
+        return value
+    raise ValueError("must be All or a number from 1 on")
+
+
+DnsLabel = Annotated[
+    str,
+    Matching(
+        r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$",
+        "must be up to 63 lower-case letters, digits and dashes, and start and end with a letter or digit",
+    ),
+]
+DnsSubdomain = Annotated[
+    str,
+    Matching(
+        r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+        "must be lower-case letters, digits, dashes and dots, and start and end with a letter or digit",
+        253,
+    ),
+]
+LabelKey = Annotated[
+    str,
+    Matching(
+        r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$",
+        "must be a label key: a name of up to 63 characters, with an optional DNS prefix and a slash",
+        317,
+    ),
+]
+LabelValue = Annotated[
+    str,
+    Matching(
+        r"^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$",
+        "must be a label value: up to 63 letters, digits, dashes, dots and underscores",
+    ),
+]
+LabelMap = dict[LabelKey, LabelValue]
+Glob = Annotated[str, Matching(r"^\S+$", "must be a name, with *, ? and [...] as wildcards")]
+PathGlob = Annotated[
+    str,
+    Matching(
+        r"^(?!/)(?!.*(^|/)\.{0,2}(/|$))[^\x00-\x1f\\]+$",
+        'must be a relative path pattern without empty, "." or ".." parts; ** crosses folders',
+    ),
+]
+Pointer = Annotated[str, Matching(r"^(/([^/~]|~[01])*)+$", "must be a JSON Pointer such as /spec/replicas")]
+
+Boolean = StrictBool
+Integer = StrictInt
+Count = Annotated[StrictInt, Field(ge=1, le=1_000_000)]
+
+if TYPE_CHECKING:
+    Seconds = int
+    Instant = datetime
+    Price = float
+    Amounts = Resources
+    Copies = int | Literal["All"]
+else:
+    Seconds = Annotated[
+        int,
+        BeforeValidator(_duration),
+        WithJsonSchema({"type": "string", "pattern": _DURATION, "minLength": 2, "examples": ["15m", "1h30m"]}),
+    ]
+    Instant = Annotated[
+        Any, BeforeValidator(_instant), WithJsonSchema({"type": "string", "pattern": _TIME, "format": "date-time"})
+    ]
+    Price = Annotated[
+        float, BeforeValidator(_price), WithJsonSchema({"type": "number", "minimum": 0, "exclusiveMaximum": 1e9})
+    ]
+    Amounts = Annotated[
+        dict[
+            Annotated[str, Matching(r"^\S+$", "must be a resource name")],
+            Annotated[
+                str,
+                BeforeValidator(_quantity),
+                WithJsonSchema(
+                    {"anyOf": [{"type": "string", "pattern": quantity.PATTERN}, {"type": "number", "minimum": 0}]}
+                ),
+            ],
+        ],
+        AfterValidator(_amounts),
+    ]
+    Copies = Annotated[
+        Any,
+        BeforeValidator(_copies),
+        WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1, "maximum": 10_000}, {"const": "All"}]}),
+    ]

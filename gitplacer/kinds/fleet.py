@@ -1,0 +1,219 @@
+"""The kinds Fleet and Cluster: where things are, and what clusters there are."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from gitplacer.kinds.fields import (
+    Amounts,
+    Boolean,
+    DnsLabel,
+    Integer,
+    LabelMap,
+    Matching,
+    Model,
+    PathGlob,
+    Price,
+    Seconds,
+)
+from gitplacer.kinds.selectors import ClusterMetadata, Metadata, Override, TaintField
+from gitplacer.model.labels import Taint
+
+Url = Annotated[
+    str,
+    Matching(
+        r"^(https://|ssh://|[A-Za-z0-9][A-Za-z0-9._-]*@)[^\s\x00-\x1f]+$",
+        "must be an https:// or ssh:// address; a path is given on the command line",
+    ),
+]
+Branch = Annotated[
+    str,
+    Matching(
+        r"^[A-Za-z0-9_]([A-Za-z0-9_/-]|\.(?!\.))*(?<![/.])(?<!\.lock)$", "must be the name of a Git branch", 200
+    ),
+]
+Folder = Annotated[
+    str,
+    Matching(
+        r"^[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*$",
+        "must be a relative directory of letters, digits, dots, dashes and underscores",
+    ),
+]
+Word = Annotated[
+    str,
+    Matching(r"^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$", "must be a label value that is not empty"),
+]
+
+
+class NamespaceFromPath(Model):
+    """Where an object without a namespace takes it from."""
+
+    from_path: Annotated[
+        str,
+        Matching(
+            r"^(?!/)(?!.*(^|/)\.{0,2}(/|$))([^\x00-\x1f\\{}]*/)?\{namespace\}(/[^\x00-\x1f\\{}]*)?$",
+            "must be a relative path pattern with one folder called {namespace}",
+        ),
+    ] = "workloads/{namespace}/**"
+    """A path pattern in which `{namespace}` stands for one folder, the namespace."""
+
+
+class SourceSettings(Model):
+    """Which files of the source are workloads."""
+
+    include: tuple[PathGlob, ...] = ("workloads/**",)
+    """Files that hold workloads."""
+    exclude: tuple[PathGlob, ...] = ()
+    """Files that don't, though `include` matches them."""
+    namespaces: NamespaceFromPath = NamespaceFromPath()
+    """Where an object without a namespace takes it from."""
+
+
+class DeploymentSettings(Model):
+    """The repo that Argo CD or Flux syncs."""
+
+    url: Url | None = None
+    """Its address (https or ssh). `--deployment` overrides it."""
+    branch: Branch = "main"
+    """The branch that is written."""
+    root: Folder = "clusters"
+    """The directory that holds one directory per cluster."""
+
+
+class CapacitySettings(Model):
+    """Where capacity snapshots are. Always read at the branch's tip."""
+
+    url: Url | None = None
+    """The repo that holds them; absent means the source repo."""
+    branch: Branch | None = None
+    """The branch; absent means the default branch."""
+    path: Folder = "capacity"
+    """The directory in it."""
+
+
+class PlatformSettings(Model):
+    """Trusted objects, also cluster-scoped ones: KubeRay, its CRDs, namespaces."""
+
+    paths: tuple[PathGlob, ...] = ("platform/**",)
+    """Files that hold them. Each directory is one group."""
+
+
+class FleetSpec(Model):
+    """What holds for the whole fleet."""
+
+    source: SourceSettings = SourceSettings()
+    """Which files of the source are workloads."""
+    deployment: DeploymentSettings = DeploymentSettings()
+    """The repo that is written."""
+    capacity: CapacitySettings = CapacitySettings()
+    """Where capacity snapshots are."""
+    engine: Literal["argocd", "flux"] = "argocd"
+    """What syncs the deployment repo to the clusters."""
+    platform: PlatformSettings = PlatformSettings()
+    """Trusted objects."""
+    system_namespace: DnsLabel = "gitplacer"
+    """The namespace of the sentinel ConfigMaps."""
+
+
+class Fleet(Model):
+    """The fleet: where workloads are read and placements are written. A source has exactly one."""
+
+    api_version: Literal["gitplacer.dev/v1alpha1"]
+    kind: Literal["Fleet"]
+    metadata: Metadata
+    spec: FleetSpec
+
+
+class NodeType(Model):
+    """A kind of machine that the cluster's autoscaler can add."""
+
+    name: Word
+    """The instance type. Nodes carry it as the label `node.kubernetes.io/instance-type`."""
+    allocatable: Amounts
+    """What one such node offers to pods."""
+    labels: LabelMap = {}
+    """Labels of a new node."""
+    taints: tuple[TaintField, ...] = ()
+    """Taints of a new node."""
+    max: Annotated[Integer, Field(ge=0, le=1_000_000)]
+    """How many of them there may be, those that exist included."""
+    price_per_hour: Price | None = None
+    """What one costs in an hour, in the fleet's currency."""
+    spot: Boolean = False
+    """Whether the provider may take it back; said in the plan."""
+
+
+class Autoscaler(Model):
+    """What adds nodes to the cluster when pods wait."""
+
+    type: Literal["Luna", "ClusterAutoscaler", "Karpenter"]
+    """Which autoscaler."""
+    pod_labels: LabelMap = {}
+    """Labels put on the pod templates rendered for this cluster (Luna: `elotl-luna: "true"`)."""
+    node_types: tuple[NodeType, ...] = ()
+    """What it can add."""
+
+    @model_validator(mode="after")
+    def _names_are_unique(self) -> Self:
+        names = [node_type.name for node_type in self.node_types]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice:
+            raise ValueError(f"node type {twice} is there twice")
+        return self
+
+
+class ClusterSpec(Model):
+    """What is known and wanted of a cluster."""
+
+    role: Literal["Workload", "Management"] = "Workload"
+    """A Management cluster never takes workloads."""
+    provider: Word | None = None
+    """Who runs it: aws, gce, azure, openstack … becomes the label `gitplacer.dev/provider`."""
+    region: Word | None = None
+    """Becomes the label `topology.kubernetes.io/region`."""
+    zone: Word | None = None
+    """Becomes the label `topology.kubernetes.io/zone`."""
+    kubernetes_version: (
+        Annotated[str, Matching(r"^[0-9]+\.[0-9]+(\.[0-9]+)?$", 'must be a version in quotes such as "1.31"')] | None
+    ) = None
+    """Becomes the label `gitplacer.dev/kubernetes-version`."""
+    state: Literal["Active", "Cordoned", "Draining", "Lost"] = "Active"
+    """Cordoned takes nothing new; from Draining and Lost everything moves away."""
+    max_age: Seconds | None = None
+    """Older snapshots are stale: nothing new is placed on them. Absent means never."""
+    taints: tuple[TaintField, ...] = ()
+    """Cluster taints, tolerated by policies."""
+    autoscaler: Autoscaler | None = None
+    """What adds nodes. Absent means that the cluster is static."""
+    overrides: tuple[Override, ...] = ()
+    """Changes to every object rendered for this cluster that has the field."""
+
+
+class Cluster(Model):
+    """One Kubernetes cluster of the fleet."""
+
+    api_version: Literal["gitplacer.dev/v1alpha1"]
+    kind: Literal["Cluster"]
+    metadata: ClusterMetadata
+    spec: ClusterSpec
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name
+
+    def labels(self) -> dict[str, str]:
+        """The labels policies select by: its own, and the derived ones, which win."""
+        derived = {
+            "kubernetes.io/metadata.name": self.metadata.name,
+            "topology.kubernetes.io/region": self.spec.region,
+            "topology.kubernetes.io/zone": self.spec.zone,
+            "gitplacer.dev/provider": self.spec.provider,
+            "gitplacer.dev/kubernetes-version": self.spec.kubernetes_version,
+        }
+        return {**self.metadata.labels, **{key: value for key, value in derived.items() if value is not None}}
+
+    def taints(self) -> tuple[Taint, ...]:
+        return tuple(field.taint() for field in self.spec.taints)
+

@@ -1,0 +1,165 @@
+"""
+Documents to our own kinds, and pydantic's errors to Problems with positions.
+
+A null is refused like a wrong type: `clusters:` whose items were commented out would otherwise quietly mean "every
+cluster". Everything wrong with a document is reported, not only the first thing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from gitplacer.documents import Document, Path
+from gitplacer.kinds import OWN_API_GROUP, TABLE
+from gitplacer.kinds.fields import API_VERSION, Model
+from gitplacer.kinds.schema import schema_of
+from gitplacer.problems import Problem, nearest
+
+_TYPE_NAMES = {
+    "string_type": "a string",
+    "int_type": "a whole number",
+    "bool_type": "true or false",
+    "tuple_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+}
+
+
+def is_own(document: Document) -> bool:
+    """Whether the document says that it is one of our kinds, of whatever version."""
+    version = document.value.get("apiVersion")
+    return isinstance(version, str) and version.split("/")[0] == OWN_API_GROUP
+
+
+def parse_own(document: Document) -> Model | list[Problem]:
+    """The declared object behind a document for which `is_own` holds, or every problem in it."""
+    kind, version = document.value.get("kind"), document.value.get("apiVersion")
+    model = TABLE.get(kind) if isinstance(kind, str) else None
+    if model is None:
+        named = f'"{kind}"' if isinstance(kind, str) else "without a name"
+        hint = nearest(kind, TABLE) if isinstance(kind, str) else "give it a kind"
+        return [document.problem("UnknownKind", f"unknown kind {named} of {OWN_API_GROUP}", hint, path=("kind",))]
+    if version != API_VERSION:
+        hint = f"this version of gitplacer reads {API_VERSION}"
+        return [document.problem("UnsupportedVersion", f"unknown version {version}", hint, path=("apiVersion",))]
+    nulls = [
+        document.problem("NullValue", f"{_shown(path)} has no value", "give it one, or remove the key", path=path, key=True)
+        for path in _nulls(document.value, ())
+    ]
+    try:
+        parsed = model.model_validate(document.value, by_alias=True, by_name=False)
+    except ValidationError as error:
+        null_lines = {problem.location for problem in nulls}
+        found = [_problem(document, model, dict(item)) for item in error.errors(include_url=False)]
+        return sorted({*nulls, *(problem for problem in found if problem.location not in null_lines)})
+    return nulls or parsed
+
+
+def _nulls(value: Any, path: Path) -> Iterator[Path]:
+    """Where nulls stand. An override may set a field to null, so its `value` is left alone."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            if item is None and key != "value":
+                yield (*path, key)
+            elif item is not None and not (key == "value" and "overrides" in path):
+                yield from _nulls(item, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            if item is None:
+                yield (*path, index)
+            else:
+                yield from _nulls(item, (*path, index))
+
+
+def _problem(document: Document, model: type[Model], error: dict[str, Any]) -> Problem:
+    path = tuple(error["loc"])
+    kind = error["type"]
+    if path and path[-1] == "[key]":
+        path = path[:-1]
+        return document.problem(
+            "InvalidValue", f'key "{path[-1]}" {_reason(error)}', path=path, key=True
+        )
+    name = path[-1] if path else document.value.get("kind")
+    if kind == "extra_forbidden":
+        known = _fields_at(model, document.value, path[:-1])
+        return document.problem("UnknownField", f'unknown field "{name}"', nearest(str(name), known), path=path, key=True)
+    if kind == "missing":
+        return document.problem("MissingField", f'"{name}" is missing', path=path[:-1], key=True)
+    if kind in _TYPE_NAMES:
+        found = _value_at(document.value, path)
+        hint = "put it in quotes" if kind == "string_type" and not isinstance(found, list | dict) else ""
+        return document.problem(
+            "WrongType", f"{_shown(path)} must be {_TYPE_NAMES[kind]}, not {_kind_of(found)}", hint, path=path
+        )
+    if kind == "literal_error":
+        choices = _choices(error)
+        found = _value_at(document.value, path)
+        return document.problem(
+            "InvalidValue",
+            f"{_shown(path)} must be {error['ctx']['expected'].replace(chr(39), '')}, not {found}",
+            nearest(str(found), choices) if len(choices) > 1 else "",
+            path=path,
+        )
+    return document.problem("InvalidValue", f"{_shown(path)} {_reason(error)}", path=path)
+
+
+def _reason(error: dict[str, Any]) -> str:
+    """pydantic's words as the end of a sentence that begins with the field."""
+    cause = error.get("ctx", {}).get("error")
+    if cause is not None:
+        return str(cause)
+    message: str = error["msg"]
+    return message.replace("Input should be", "must be").replace("Tuple should have", "must have")
+
+
+def _choices(error: dict[str, Any]) -> list[str]:
+    expected: str = error["ctx"]["expected"]
+    return expected.replace("'", "").replace(" or ", ", ").split(", ")
+
+
+def _shown(path: Path) -> str:
+    """A path as people write it: spec.placement.order[1]."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text or "the document"
+
+
+def _kind_of(value: Any) -> str:
+    for type_, name in ((bool, "true or false"), (int | float, "a number"), (str, "a string"), (list, "a list")):
+        if isinstance(value, type_):
+            return name
+    return "nothing" if value is None else "a mapping"
+
+
+def _value_at(value: Any, path: Path) -> Any:
+    for part in path:
+        try:
+            value = value[part]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return value
+
+
+def _fields_at(model: type[Model], value: Any, path: Path) -> list[str]:
+    """The names of the fields that the mapping at a path may have, read off the kind's schema."""
+    root = schema_of(model)
+    schema: Any = root
+    for part in path:
+        schema = _resolved(root, schema)
+        if isinstance(part, int):
+            schema = schema.get("items", {})
+        else:
+            schema = schema.get("properties", {}).get(part, schema.get("additionalProperties", {}))
+    return sorted(_resolved(root, schema).get("properties", {}))
+
+
+def _resolved(root: dict[str, Any], schema: Any) -> dict[str, Any]:
+    if isinstance(schema, dict) and "$ref" in schema:
+        found: dict[str, Any] = root["$defs"][schema["$ref"].rsplit("/", 1)[1]]
+        return found
+    return schema if isinstance(schema, dict) else {}

@@ -1,0 +1,146 @@
+"""The kinds PlacementPolicy and OverridePolicy: what goes where, and what differs there."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import ConfigDict, Field, model_validator
+
+from gitplacer.kinds.fields import Boolean, Copies, Integer, LabelKey, Model
+from gitplacer.kinds.selectors import ClusterSelector, Metadata, ObjectSelector, Override, TolerationField
+from gitplacer.model.labels import Toleration
+
+
+class GroupBy(Model):
+    """What joins the objects a policy governs into one group. Exactly one of the three."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "oneOf": [
+                {"required": ["label"]},
+                {"properties": {"directory": {"const": True}}, "required": ["directory"]},
+                {"properties": {"namespace": {"const": True}}, "required": ["namespace"]},
+            ]
+        }
+    )
+
+    label: LabelKey | None = None
+    """Objects of one namespace with the same value of this label."""
+    directory: Boolean = False
+    """Objects of one namespace in the same directory of the source."""
+    namespace: Boolean = False
+    """All objects of one namespace."""
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        if (self.label is not None) + self.directory + self.namespace != 1:
+            raise ValueError("give exactly one of label, directory: true, namespace: true")
+        return self
+
+
+class PlacementSettings(Model):
+    """How clusters are chosen among the eligible ones."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "if": {"properties": {"type": {"const": "Ordered"}}, "required": ["type"]},
+            "then": {"properties": {"order": {"minItems": 1}}, "required": ["order"]},
+            "else": {"properties": {"order": {"maxItems": 0}}},
+        }
+    )
+
+    type: Literal["Capacity", "Ordered"] = "Capacity"
+    """Capacity takes any cluster with room, Ordered the first with room in the order given."""
+    order: tuple[ClusterSelector, ...] = ()
+    """Ordered: which clusters, best first."""
+    copies: Copies = 1
+    """How many clusters get a copy; All means every eligible one."""
+    admission: Literal["Gang", "Immediate"] = "Gang"
+    """Gang places a group when all its pods fit; Immediate places it whatever the room."""
+    scale_up: Literal["IfNeeded", "Never"] = "IfNeeded"
+    """Whether nodes that an autoscaler can add may be counted on."""
+
+    @model_validator(mode="after")
+    def _order_belongs_to_ordered(self) -> Self:
+        if (self.type == "Ordered") != bool(self.order):
+            raise ValueError("type Ordered needs order" if self.type == "Ordered" else "order is for type Ordered")
+        return self
+
+
+class RelocationTriggers(Model):
+    """For each reason to move: does it move by itself?"""
+
+    not_eligible: Annotated[Literal["Automatic", "Never"], Field(alias="NotEligible")] = "Automatic"
+    """The cluster is no longer one the policy allows."""
+    cluster_draining: Annotated[Literal["Automatic", "Never"], Field(alias="ClusterDraining")] = "Automatic"
+    """The cluster's state is Draining."""
+    cluster_lost: Annotated[Literal["Automatic", "Never"], Field(alias="ClusterLost")] = "Automatic"
+    """The cluster's state is Lost, or the cluster is gone from the source."""
+
+
+class RelocationSettings(Model):
+    """When a placed group moves."""
+
+    when: RelocationTriggers = RelocationTriggers()
+    """For each reason to move: Automatic or Never."""
+
+
+class PlacementPolicySpec(Model):
+    """Which objects it governs, and where they may go."""
+
+    select: ObjectSelector
+    """Which objects. Every condition given must hold; none at all means every object."""
+    precedence: Integer = 0
+    """Of several policies that match one object the highest governs; equal is an error."""
+    group_by: GroupBy | None = None
+    """What belongs together. Default: each sized object and what belongs to it."""
+    clusters: ClusterSelector = ClusterSelector()
+    """Eligible clusters; absent means every Workload cluster."""
+    tolerations: tuple[TolerationField, ...] = ()
+    """Cluster taints that its groups tolerate."""
+    placement: PlacementSettings = PlacementSettings()
+    """How clusters are chosen."""
+    priority: Integer = 0
+    """Groups of higher priority are placed first."""
+    relocation: RelocationSettings = RelocationSettings()
+    """When a placed group moves."""
+
+
+class PlacementPolicy(Model):
+    """Where the objects it selects are placed."""
+
+    api_version: Literal["gitplacer.dev/v1alpha1"]
+    kind: Literal["PlacementPolicy"]
+    metadata: Metadata
+    spec: PlacementPolicySpec
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name
+
+    def tolerations(self) -> tuple[Toleration, ...]:
+        return tuple(field.toleration() for field in self.spec.tolerations)
+
+
+class OverridePolicySpec(Model):
+    """Which objects change on which clusters, and how."""
+
+    select: ObjectSelector
+    """Which objects."""
+    clusters: ClusterSelector = ClusterSelector()
+    """On which clusters; absent means all."""
+    overrides: Annotated[tuple[Override, ...], Field(min_length=1)]
+    """What changes, in this order."""
+
+
+class OverridePolicy(Model):
+    """Changes to the objects it selects, per cluster. Policies apply in order of their names."""
+
+    api_version: Literal["gitplacer.dev/v1alpha1"]
+    kind: Literal["OverridePolicy"]
+    metadata: Metadata
+    spec: OverridePolicySpec
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name

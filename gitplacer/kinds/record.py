@@ -1,0 +1,79 @@
+"""
+The kind Placement: the record of one group in the deployment repo.
+
+It is what a later pass needs to remember: where the group is, since when, which files of the source it came
+from and under which names they were written. Nothing in it changes by itself.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from gitplacer.kinds.fields import Instant, Integer, Matching, Model
+
+
+class RecordMetadata(Model):
+    """The group's id, in two parts."""
+
+    name: Annotated[str, Matching(r"^[A-Za-z0-9][-A-Za-z0-9_.]*$", "must be the name of a group")]
+    """The group's name."""
+    namespace: Annotated[str, Matching(r"^(_cluster|[a-z0-9][-a-z0-9]*)$", "must be a namespace or _cluster")]
+    """Its namespace; `_cluster` for platform objects without one."""
+
+
+class RecordMember(Model):
+    """One object of the group."""
+
+    api_version: str
+    """As its manifest says."""
+    kind: str
+    """As its manifest says."""
+    namespace: str = ""
+    """Its namespace; empty for a cluster-scoped object."""
+    name: str
+    """Its name."""
+    source: str
+    """The file of the source it came from."""
+    file: str
+    """The file it was written to, below the unit (`workloads/` or `platform/`) of each cluster."""
+
+
+class RecordCluster(Model):
+    """One cluster that has the group."""
+
+    name: str
+    """The cluster."""
+    role: Literal["Copy"] = "Copy"
+    """What the cluster has of it."""
+    state: Literal["Placed"] = "Placed"
+    """What happens to it there."""
+    since: Instant
+    """The pass that put it there."""
+    epoch: Annotated[Integer, Field(ge=1)]
+    """The epoch of the unit that first had it."""
+
+
+class PlacementRecord(Model):
+    """Where a group is and why. Written by gitplacer; not synced to clusters."""
+
+    api_version: Literal["gitplacer.dev/v1alpha1"]
+    kind: Literal["Placement"]
+    metadata: RecordMetadata
+    policy: str
+    """The policy that governs it."""
+    members: tuple[RecordMember, ...] = ()
+    """Its objects."""
+    clusters: tuple[RecordCluster, ...] = ()
+    """Where it is; empty while it waits."""
+    waiting_since: Instant | None = None
+    """Since when it waits for room for all its copies."""
+    moved_at: Instant | None = None
+    """Its last relocation."""
+    reason: str
+    """The code of the decision that put it where it is, or lets it wait."""
+
+    @property
+    def id(self) -> str:
+        return f"{self.metadata.namespace}/{self.metadata.name}"

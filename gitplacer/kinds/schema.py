@@ -1,0 +1,98 @@
+"""
+JSON Schema (draft 2020-12) of our kinds, from their declarations.
+
+Editors show titles and descriptions; pydantic's own titles ("Matchlabels") and its "or null" of optional fields are
+tidied away, because the parser refuses null. The combined schema chooses by `kind` and lets foreign kinds pass.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from pydantic.json_schema import GenerateJsonSchema
+
+from gitplacer.kinds import OWN_API_GROUP, TABLE
+from gitplacer.kinds.fields import Model
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+
+class _Generator(GenerateJsonSchema):
+    ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}
+
+
+@cache
+def schema_of(model: type[Model]) -> dict[str, Any]:
+    """The schema of one kind, without `$schema`; `$defs` are at its root."""
+    schema: dict[str, Any] = _tidied(model.model_json_schema(schema_generator=_Generator))
+    return schema
+
+
+def kind_schema(kind: str) -> dict[str, Any]:
+    """The schema of one kind as a document of its own. Raises KeyError for an unknown kind."""
+    return {"$schema": DRAFT, "title": kind, **schema_of(TABLE[kind])}
+
+
+def combined_schema() -> dict[str, Any]:
+    """One schema for every file of a fleet repo: our kinds by name, all others pass."""
+    definitions: dict[str, Any] = {}
+    branches = []
+    for kind, model in TABLE.items():
+        schema = dict(schema_of(model))
+        definitions.update(schema.pop("$defs", {}))
+        definitions[kind] = schema
+        branches.append(
+            {
+                "if": {"properties": {"kind": {"const": kind}}, "required": ["kind"]},
+                "then": {"$ref": f"#/$defs/{kind}"},
+            }
+        )
+    return {
+        "$schema": DRAFT,
+        "title": "gitplacer",
+        "description": "A file of a gitplacer fleet repo. Kinds of other API groups pass.",
+        "type": "object",
+        "if": {
+            "properties": {"apiVersion": {"type": "string", "pattern": f"^{OWN_API_GROUP.replace('.', chr(92) + '.')}/"}},
+            "required": ["apiVersion"],
+        },
+        "then": {
+            "properties": {"apiVersion": {"const": f"{OWN_API_GROUP}/v1alpha1"}, "kind": {"enum": list(TABLE)}},
+            "required": ["kind"],
+            "allOf": branches,
+        },
+        "$defs": dict(sorted(definitions.items())),
+    }
+
+
+def _tidied(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_tidied(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    out: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key == "properties" and isinstance(value, dict):
+            out[key] = {name: _titled(name, _tidied(field)) for name, field in value.items()}
+        elif key == "default" and value is None:
+            continue
+        else:
+            out[key] = _tidied(value)
+    choices = out.get("anyOf")
+    if isinstance(choices, list) and {"type": "null"} in choices:
+        rest = [choice for choice in choices if choice != {"type": "null"}]
+        del out["anyOf"]
+        out = {**(rest[0] if len(rest) == 1 else {"anyOf": rest}), **out}
+    if "patternProperties" in out and "additionalProperties" not in out:
+        ((pattern, value),) = out.pop("patternProperties").items()
+        out["propertyNames"] = {**out.get("propertyNames", {}), "pattern": pattern}
+        out["additionalProperties"] = value
+    return out
+
+
+def _titled(name: str, field: Any) -> Any:
+    """Conditions inside `if` are schemas too, but have no title; fields do."""
+    if isinstance(field, dict) and "title" in field:
+        return {**field, "title": name}
+    return field

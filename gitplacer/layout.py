@@ -1,0 +1,334 @@
+"""
+The deployment tree while a pass changes it, one group after another.
+
+Only what records and sentinels show to be ours is written or removed; every other file is out of reach, because
+nothing here can name it. What changes in a unit counts its epoch up; what does not change is not written.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from gitplacer.documents import parse
+from gitplacer.grouping import Group
+from gitplacer.kinds.record import PlacementRecord, RecordCluster, RecordMember, RecordMetadata
+from gitplacer.model.decision import Action, Decision, Finding, Reason
+from gitplacer.problems import Location, Problem, Rejected, Severity
+from gitplacer.render import (
+    SENTINEL,
+    SHARED,
+    FileNames,
+    Placed,
+    Renderer,
+    namespace_file,
+    namespace_manifest,
+    needed_namespaces,
+    record_file,
+    sentinel,
+)
+from gitplacer.snapshot import RECORDS, Snapshot
+from gitplacer.source.manifests import PLATFORM, WORKLOADS
+from gitplacer.tree import Changes, Tree, blob_id
+
+METADATA = "hydrator.metadata"
+"""Argo CD hydrator's file at the repo's root; promoters read `drySha` in it."""
+
+UNITS = (PLATFORM, WORKLOADS)
+
+
+def refuse_foreign_root(snapshot: Snapshot, deployment: Tree) -> None:
+    """Raise Rejected if what would be written over belongs to somebody else: to Flux, a hydrator, or a person."""
+    fleet = snapshot.source.own.fleet
+    root = fleet.spec.deployment.root + "/"
+    place = snapshot.source.own.places[f"Fleet/{fleet.metadata.name}"]
+    messages = set()
+    units = _Units(deployment, fleet.spec.deployment.root)
+    for path in deployment:
+        if path.startswith(root) and "/flux-system/" in path:
+            messages.add(f"{root} of the deployment repo holds {path}: Flux was bootstrapped into it")
+        unit = units.of(path)
+        if unit is not None and unit[0] in snapshot.source.own.clusters and unit not in units.epochs:
+            messages.add(f"{root}{unit[0]}/{unit[1]}/ of the deployment repo holds files and no {SENTINEL} of ours")
+    if METADATA in deployment and not units.epochs:
+        messages.add(f"the deployment branch has a {METADATA}, so another hydrator writes it")
+    hint = "give gitplacer a root or a branch of its own (spec.deployment of the Fleet)"
+    if messages:
+        raise Rejected({*snapshot.problems, *(Problem(place, "NotOurs", message, hint) for message in messages)})
+
+
+class _Units:
+    """The sync units of a deployment tree, (cluster, unit), and the epochs in their sentinels."""
+
+    def __init__(self, tree: Tree, root: str) -> None:
+        self._prefix = root + "/"
+        found = {path: unit for path in tree if (unit := self.of(path)) and path == self.sentinel_path(*unit)}
+        contents = tree.read_all(found) if found else {}
+        self.epochs = {unit: _epoch(contents[path]) for path, unit in found.items()}
+
+    def of(self, path: str) -> tuple[str, str] | None:
+        """The unit a path is in, or None."""
+        if not path.startswith(self._prefix):
+            return None
+        cluster, _, rest = path[len(self._prefix) :].partition("/")
+        unit, slash, _ = rest.partition("/")
+        return (cluster, unit) if slash and unit in UNITS else None
+
+    def path(self, cluster: str, unit: str, file: str) -> str:
+        return f"{self._prefix}{cluster}/{unit}/{file}"
+
+    def sentinel_path(self, cluster: str, unit: str) -> str:
+        return self.path(cluster, unit, SENTINEL)
+
+
+def _epoch(sentinel_file: bytes) -> int:
+    """The epoch in a sentinel; 0 for one that somebody made unreadable, which is then written anew."""
+    documents = parse(sentinel_file).documents
+    data = documents[0].value.get("data") if documents else None
+    text = data.get("epoch") if isinstance(data, dict) else None
+    return int(text) if isinstance(text, str) and text.isdecimal() and len(text) < 16 else 0
+
+
+class Layout:
+    """`apply` decisions, then `take_changes` for a commit of them; `tree` is the outcome so far."""
+
+    def __init__(self, snapshot: Snapshot, deployment: Tree) -> None:
+        own = snapshot.source.own
+        self.problems: list[Problem] = []
+        self.updated: set[str] = set()
+        """Groups whose files on some cluster were changed."""
+        self._snapshot = snapshot
+        self._clusters = own.clusters
+        self._spec = own.fleet.spec
+        self._before = deployment
+        self._units = _Units(deployment, own.fleet.spec.deployment.root)
+        self._epochs = dict(self._units.epochs)
+        self._ids = {path: entry.oid for path, entry in deployment.entries.items()}
+        self._all: dict[str, bytes | None] = {}
+        self._pending: dict[str, bytes | None] = {}
+        self._touched: set[tuple[str, str]] = set()
+        self._namespaces = {o.identity.name: o for o in snapshot.source.objects if o.is_namespace}
+        labels = {name: o.labels for name, o in self._namespaces.items()}
+        self._renderer = Renderer(own.overrides, labels, snapshot.source.document_counts)
+        self._names = FileNames(own.fleet.spec)
+        self._placed: dict[str, tuple[Placed, ...]] = {}
+        self._shared_files: dict[str, set[tuple[str, str]]] = {}
+        self._shared_users: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for record in snapshot.records.values():
+            for member in record.members:
+                self._names.keep(self._unit_of(record), member.file, member.source)
+            self._share(record.id, record.members, [entry.name for entry in record.clusters])
+
+    def feasible(self, decision: Decision) -> Decision:
+        """The decision, or a hold where a file that it needs cannot be made."""
+        group = self._snapshot.groups.get(decision.group)
+        if group is None or decision.action is Action.HOLD:
+            return decision
+        renderings = [
+            self._renderer.render(group, self._files_of(group), self._clusters[name])
+            for name in decision.after
+            if name in self._clusters
+        ]
+        problems = {problem for rendering in renderings for problem in rendering.problems}
+        if not problems:
+            return decision
+        self.problems.extend(problems)
+        return replace(
+            decision,
+            action=Action.HOLD,
+            after=decision.before,
+            finding=Finding(code=Reason.HAS_PROBLEMS, subject=", ".join(sorted({p.code for p in problems}))),
+            reasons={},
+            blocked_by=tuple(sorted(f"{p.code} {p.location}" for p in problems)),
+        )
+
+    def apply(self, decision: Decision) -> None:
+        """Make the files of one group what its decision says. A held group's files are left alone."""
+        if decision.action is Action.HOLD:
+            return
+        earlier = set(self._pending)
+        group = self._snapshot.groups.get(decision.group)
+        record = self._snapshot.predecessor(group) if group else self._snapshot.records[decision.group]
+        members = self._write_members(group, decision.after) if group and decision.after else ()
+        if record is not None:
+            members = (*members, *self._remove_stale(record, members, decision.after))
+            if group is None or record.id != group.id:
+                self._share(record.id, (), ())
+                self._remove(f"{RECORDS}/{record.id}.yaml")
+        if group is not None:
+            self._write(f"{RECORDS}/{group.id}.yaml", record_file(self._record(group, decision, record, members)))
+        if any(self._units.of(path) for path in self._pending.keys() - earlier):
+            self.updated.add(decision.group)
+
+    def ensure_units(self) -> None:
+        """Every workload cluster has both units from the start, so that an engine finds its path."""
+        for name, cluster in self._clusters.items():
+            if cluster.spec.role == "Workload":
+                self._ensure_namespace(name, self._spec.system_namespace)
+                self._touched.update((name, unit) for unit in UNITS if (name, unit) not in self._epochs)
+
+    def take_changes(self, metadata: bytes | None) -> Changes:
+        """
+        What has changed since this was last asked, with the epochs of the units concerned counted up. `metadata`
+        is written too, if anything changes at all.
+        """
+        for cluster, unit in sorted(self._touched):
+            epoch = self._epochs.get((cluster, unit), 0) + 1
+            self._epochs[cluster, unit] = epoch
+            self._write(self._units.sentinel_path(cluster, unit), sentinel(self._spec, cluster, unit, epoch))
+        if self._pending and metadata is not None:
+            self._write(METADATA, metadata)
+        written = {path: data for path, data in sorted(self._pending.items()) if data is not None}
+        removed = frozenset(path for path, data in self._pending.items() if data is None)
+        self._all.update(self._pending)
+        self._pending.clear()
+        self._touched.clear()
+        return Changes(written, removed)
+
+    def tree(self) -> Tree:
+        """The deployment tree after all changes taken so far."""
+        written = {path: data for path, data in self._all.items() if data is not None}
+        return self._before.apply(Changes(written, frozenset(self._all.keys() - written.keys())))
+
+    # files
+
+    def _write(self, path: str, data: bytes) -> None:
+        oid = blob_id(data)
+        if self._ids.get(path) != oid:
+            self._ids[path] = oid
+            self._pending[path] = data
+            self._touch(path)
+
+    def _remove(self, path: str) -> None:
+        if path in self._ids:
+            del self._ids[path]
+            self._pending[path] = None
+            self._touch(path)
+
+    def _touch(self, path: str) -> None:
+        unit = self._units.of(path)
+        if unit is not None:
+            self._touched.add(unit)
+
+    def _unit_of(self, record: PlacementRecord) -> str:
+        return PLATFORM if record.id in self._snapshot.platform_records else WORKLOADS
+
+    def _files_of(self, group: Group) -> tuple[Placed, ...]:
+        if group.id not in self._placed:
+            self._placed[group.id] = self._names.place(group, self._snapshot.predecessor(group))
+        return self._placed[group.id]
+
+    def _write_members(self, group: Group, clusters: Sequence[str]) -> tuple[RecordMember, ...]:
+        placed = self._files_of(group)
+        members = tuple(
+            RecordMember(
+                api_version=item.member.api_version,
+                kind=item.member.identity.kind,
+                namespace=item.member.identity.namespace,
+                name=item.member.identity.name,
+                source=item.member.path,
+                file=item.file,
+            )
+            for item in placed
+        )
+        self._share(group.id, members, clusters)
+        for name in clusters:
+            if name not in self._clusters:
+                continue  # a group that could not leave a cluster that is gone keeps the files it has there
+            for (unit, file), data in self._renderer.render(group, placed, self._clusters[name]).files.items():
+                self._write(self._units.path(name, unit, file), data)
+            for namespace in needed_namespaces(group):
+                self._ensure_namespace(name, namespace)
+        return members
+
+    def _ensure_namespace(self, cluster: str, namespace: str) -> None:
+        """A namespace is made once for each cluster, and never removed with a workload."""
+        path = self._units.path(cluster, PLATFORM, namespace_file(namespace))
+        described = self._namespaces.get(namespace)
+        if described is not None and not described.held:
+            self._write(path, described.document.source())
+        elif path not in self._ids:
+            self._write(path, namespace_manifest(namespace))
+
+    def _share(self, group_id: str, members: Iterable[RecordMember], clusters: Iterable[str]) -> None:
+        """Note which shared files a group uses now, in place of those it used."""
+        for key in self._shared_files.pop(group_id, set()):
+            self._shared_users[key].discard(group_id)
+        files = [member.file for member in members if f"/{SHARED}/" in member.file]
+        used = {(cluster, file) for cluster in clusters for file in files}
+        self._shared_files[group_id] = used
+        for key in used:
+            self._shared_users[key].add(group_id)
+
+    def _remove_stale(
+        self, record: PlacementRecord, members: Sequence[RecordMember], clusters: Sequence[str]
+    ) -> list[RecordMember]:
+        """
+        Remove what the record says was written and is not wanted any more. Returns the members that stay although
+        nobody wants them: removing a platform object needs an Approval.
+        """
+        if self._unit_of(record) == PLATFORM:
+            return self._keep_platform(record, members)
+        wanted = {(name, member.file) for name in clusters for member in members}
+        for entry in record.clusters:
+            for member in record.members:
+                key = (entry.name, member.file)
+                if key not in wanted and not self._shared_users[key]:
+                    self._remove(self._units.path(entry.name, WORKLOADS, member.file))
+        return []
+
+    def _keep_platform(self, record: PlacementRecord, members: Sequence[RecordMember]) -> list[RecordMember]:
+        now = {(m.api_version, m.kind, m.namespace, m.name): m.file for m in members}
+        files, kept = {member.file for member in members}, []
+        for member in record.members:
+            moved_to = now.get((member.api_version, member.kind, member.namespace, member.name))
+            if moved_to == member.file or member.kind == "Namespace":
+                continue
+            if moved_to is not None:
+                if member.file not in files:
+                    for entry in record.clusters:
+                        self._remove(self._units.path(entry.name, PLATFORM, member.file))
+            elif member.file not in files:
+                kept.append(member)
+                self.problems.append(
+                    Problem(
+                        Location(f"{RECORDS}/{record.id}.yaml"),
+                        "RemovalNeedsApproval",
+                        f"{member.kind} {member.name} is no longer in {member.source}, and stays on the clusters",
+                        "put it back, or remove its file from the platform directories by hand",
+                        Severity.WARNING,
+                    )
+                )
+        return kept
+
+    def _record(
+        self,
+        group: Group,
+        decision: Decision,
+        record: PlacementRecord | None,
+        members: Sequence[RecordMember],
+    ) -> PlacementRecord:
+        before = {entry.name: entry for entry in record.clusters} if record else {}
+        now = self._snapshot.now
+        clusters = tuple(
+            before.get(name) or RecordCluster(name=name, since=now, epoch=self._next_epoch(name, group.unit))
+            for name in decision.after
+        )
+        moved = now if decision.action is Action.RELOCATE else record.moved_at if record else None
+        decided = record is None or decision.before != decision.after or not decision.after
+        return PlacementRecord(
+            api_version="gitplacer.dev/v1alpha1",
+            kind="Placement",
+            metadata=RecordMetadata(name=group.name, namespace=group.namespace),
+            policy=decision.policy,
+            members=tuple(members),
+            clusters=clusters,
+            waiting_since=decision.waiting_since,
+            moved_at=moved,
+            reason=decision.finding.code if decided or record is None else record.reason,
+        )
+
+    def _next_epoch(self, cluster: str, unit: str) -> int:
+        """The epoch that the commit now being made will give a unit."""
+        return self._epochs.get((cluster, unit), 0) + 1

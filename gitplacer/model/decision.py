@@ -1,0 +1,168 @@
+"""
+What was decided, and why, as data.
+
+Sentences come late: here a reason is a code and the numbers behind it, which somebody else can check. `explain.py`
+alone turns them into words.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from gitplacer.model.resources import NOTHING, Resources
+
+
+class Action(enum.StrEnum):
+    """What a pass does with a group."""
+
+    PLACE = "Place"
+    KEEP = "Keep"
+    UPDATE = "Update"
+    RELOCATE = "Relocate"
+    EXTEND = "Extend"
+    REMOVE = "Remove"
+    PREEMPT = "Preempt"
+    WAIT = "Wait"
+    HOLD = "Hold"
+
+
+class Reason(enum.StrEnum):
+    """Why: of a decision about a group, or of a verdict on a cluster. Mild to severe."""
+
+    # a cluster takes the group
+    FITS = "Fits"
+    FITS_BY_SCALE_UP = "FitsByScaleUp"
+    PODS_MAY_WAIT = "PodsMayWait"  # admitted whatever the room, and there is not enough
+    PLATFORM = "Platform"  # platform objects go where their policy says
+    # a group stays as it is
+    KEPT = "Kept"
+    UPDATED = "Updated"
+    SOURCE_REMOVED = "SourceRemoved"
+    COPY_NOT_WANTED = "CopyNotWanted"  # fewer copies, or a cluster that is no longer eligible for one
+    # a group has to leave where it is
+    NOT_ELIGIBLE = "NotEligible"
+    CLUSTER_DRAINING = "ClusterDraining"
+    CLUSTER_LOST = "ClusterLost"
+    # a cluster is not considered
+    MANAGEMENT_CLUSTER = "ManagementCluster"
+    CLUSTER_NOT_SELECTED = "ClusterNotSelected"
+    NOT_IN_ORDER = "NotInOrder"
+    OTHER_CLUSTER_WISHED = "OtherClusterWished"
+    UNTOLERATED_CLUSTER_TAINT = "UntoleratedClusterTaint"
+    CLUSTER_CORDONED = "ClusterCordoned"
+    API_NOT_SERVED = "APINotServed"
+    NO_SNAPSHOT = "NoSnapshot"
+    BROKEN_SNAPSHOT = "BrokenSnapshot"
+    STALE_SNAPSHOT = "StaleSnapshot"
+    UNKNOWN_CLUSTER = "UnknownCluster"
+    # its nodes do not take the pods
+    NODE_NOT_READY = "NodeNotReady"
+    NODE_UNSCHEDULABLE = "NodeUnschedulable"
+    NODE_NAME_MISMATCH = "NodeNameMismatch"
+    NODE_SELECTOR_MISMATCH = "NodeSelectorMismatch"
+    NODE_AFFINITY_MISMATCH = "NodeAffinityMismatch"
+    UNTOLERATED_TAINT = "UntoleratedTaint"
+    INSUFFICIENT_CAPACITY = "InsufficientCapacity"  # fits this cluster when empty: wait, or free some
+    EXCEEDS_CLUSTER = "ExceedsCluster"  # more than the empty cluster holds: waiting will not help
+    # a group waits
+    NO_ELIGIBLE_CLUSTER = "NoEligibleCluster"
+    NO_CLUSTER_FITS = "NoClusterFits"
+    COPIES_WAIT = "CopiesWait"  # some copies are placed, others wait
+    # a group is held
+    NOWHERE_TO_GO = "NowhereToGo"  # it should leave, and no other cluster takes it
+    MAY_HAVE_STARTED = "MayHaveStarted"  # moving it might run it twice
+    NEVER_RELOCATED = "NeverRelocated"  # its policy or an annotation says so
+    REMOVAL_NEEDS_APPROVAL = "RemovalNeedsApproval"
+    FOREIGN_CHANGE = "ForeignChange"
+    NO_POLICY = "NoPolicy"
+    BROKEN_POLICY = "BrokenPolicy"
+    UNREADABLE_SOURCE = "UnreadableSource"
+    BROKEN_RECORD = "BrokenRecord"
+    HAS_PROBLEMS = "HasProblems"
+
+
+class Verdict(enum.StrEnum):
+    """What a cluster was in a decision: chosen, possible, or out of the question."""
+
+    CHOSEN = "Chosen"
+    FEASIBLE = "Feasible"
+    REJECTED = "Rejected"
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many nodes refuse a pod for one reason; `subject` is the taint, selector or resource."""
+
+    reason: Reason
+    subject: str
+    nodes: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewNodes:
+    """Machines an autoscaler must add: how many of a type, and the price of one in an hour if it is known."""
+
+    type: str
+    count: int
+    price_per_hour: float | None = None
+    spot: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """
+    A reason and the numbers behind it. `subject` names what it is about: a cluster, a policy, a taint, a requirement,
+    members. For a role that did not fit: `placed` of `wanted` pods, what they were `short` of, and a `tally` over
+    all nodes that adds up to `nodes`.
+    """
+
+    code: Reason
+    subject: str = ""
+    role: str = ""
+    placed: int = 0
+    wanted: int = 0
+    short: Resources = NOTHING
+    nodes: int = 0
+    tally: tuple[Tally, ...] = ()
+    new_nodes: tuple[NewNodes, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One cluster's verdict in one decision."""
+
+    cluster: str
+    verdict: Verdict
+    finding: Finding
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """
+    What happens to one group. `before` and `after` are the clusters that have its files, sorted.
+
+    `candidates` is every cluster of the fleet, sorted by name, when they were asked for. `reasons` tells for each
+    cluster of `after` why it is there.
+    """
+
+    group: str
+    policy: str
+    action: Action
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    finding: Finding
+    reasons: Mapping[str, Finding] = field(default_factory=dict)
+    candidates: tuple[Candidate, ...] = ()
+    waiting_since: datetime | None = None
+    blocked_by: tuple[str, ...] = ()
+
+    @property
+    def cost_per_hour(self) -> float | None:
+        """The price of the machines that must be added for it, if all prices are known and there are any."""
+        nodes = [n for finding in self.reasons.values() for n in finding.new_nodes]
+        if not nodes or any(n.price_per_hour is None for n in nodes):
+            return None
+        return sum(n.count * (n.price_per_hour or 0.0) for n in nodes)

@@ -1,0 +1,98 @@
+"""
+The vocabulary of constraints: requirements match labels, tolerations tolerate taints.
+
+The rules are Kubernetes' own (labels: apimachinery/pkg/labels; nodes: component-helpers nodeaffinity; taints:
+component-helpers tolerations), shared by policies that choose clusters and pods that choose nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+Labels = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Requirement:
+    """One condition on a label. `NotIn` holds when the label is absent; `Gt` and `Lt` compare integers."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+    def matches(self, labels: Labels) -> bool:
+        value = labels.get(self.key)
+        match self.operator:
+            case "In":
+                return value is not None and value in self.values
+            case "NotIn":
+                return value is None or value not in self.values
+            case "Exists":
+                return value is not None
+            case "DoesNotExist":
+                return value is None
+            case "Gt" | "Lt":
+                return self._compares(value)
+        raise ValueError(f"unknown operator {self.operator}")
+
+    def _compares(self, value: str | None) -> bool:
+        if value is None or len(self.values) != 1:
+            return False
+        try:
+            left, right = int(value), int(self.values[0])
+        except ValueError:
+            return False
+        return left > right if self.operator == "Gt" else left < right
+
+    def __str__(self) -> str:
+        match self.operator:
+            case "In" if len(self.values) == 1:
+                return f"{self.key}={self.values[0]}"
+            case "In" | "NotIn":
+                word = "in" if self.operator == "In" else "not in"
+                return f"{self.key} {word} [{', '.join(self.values)}]"
+            case "Exists":
+                return self.key
+            case "DoesNotExist":
+                return f"!{self.key}"
+        return f"{self.key} {'>' if self.operator == 'Gt' else '<'} {' '.join(self.values)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    """A node's or a cluster's taint."""
+
+    key: str
+    value: str = ""
+    effect: str = "NoSchedule"
+
+    def __str__(self) -> str:
+        return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
+
+
+@dataclass(frozen=True, slots=True)
+class Toleration:
+    """An empty key with `Exists` tolerates everything; an empty effect tolerates every effect."""
+
+    key: str = ""
+    operator: str = "Equal"
+    value: str = ""
+    effect: str = ""
+
+    def tolerates(self, taint: Taint) -> bool:
+        if self.effect and self.effect != taint.effect:
+            return False
+        if self.key and self.key != taint.key:
+            return False
+        if not self.key and self.operator != "Exists":
+            return False
+        return self.operator == "Exists" or self.value == taint.value
+
+
+def untolerated(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> Taint | None:
+    """The first taint that keeps a pod off (PreferNoSchedule never does), or None."""
+    for taint in taints:
+        if taint.effect != "PreferNoSchedule" and not any(t.tolerates(taint) for t in tolerations):
+            return taint
+    return None

@@ -1,0 +1,75 @@
+"""
+What is placed: objects, the pods they become, and gangs of pods.
+
+A PodShape is all that a scheduler may look at; two pods of equal shape are interchangeable, which is what makes
+counting fast and exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from gitplacer.model.labels import Requirement, Toleration
+from gitplacer.model.resources import NOTHING, Resources
+
+
+class Identity(NamedTuple):
+    """
+    What makes a Kubernetes object the same object: API group (without version), kind, namespace, name.
+
+    `namespace` is '' for a cluster-scoped object.
+    """
+
+    api_group: str
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        where = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return f"{self.kind} {where}"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTerm:
+    """One term of required node affinity: all its requirements must hold. A term with none matches no node."""
+
+    labels: tuple[Requirement, ...] = ()
+    fields: tuple[Requirement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PodShape:
+    """
+    What kube-scheduler sees of a pod. `requests` is the effective request (kuberay.md §1.9), without the
+    pod's own slot; `affinity` None means no required node affinity, otherwise its terms are alternatives.
+    """
+
+    requests: Resources = NOTHING
+    node_selector: tuple[tuple[str, str], ...] = ()
+    affinity: tuple[NodeTerm, ...] | None = None
+    tolerations: tuple[Toleration, ...] = ()
+    node_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PodSet:
+    """`count` identical pods in one role: `head`, `worker/<groupName>`, `submitter`, or `pod`."""
+
+    role: str
+    count: int
+    shape: PodShape
+
+
+Gang = tuple[PodSet, ...]
+"""All pods of one placement unit, in the order their controllers create them. Roles may repeat across members."""
+
+
+def total_requests(gang: Gang) -> Resources:
+    """The sum over all pods."""
+    total: dict[str, int] = {}
+    for pods in gang:
+        for name, value in pods.shape.requests.items():
+            total[name] = total.get(name, 0) + value * pods.count
+    return Resources(total)

@@ -1,0 +1,93 @@
+"""
+Which clusters a group may be on, before any node is looked at.
+
+Two questions differ: may it *stay* where it is (role, selectors, order, taints, the annotation's wish) and may it
+*enter* (all of that, and the cluster takes new groups, serves its API groups, and has a fresh snapshot)?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from gitplacer.grouping import Group
+from gitplacer.kinds.capacity import CapacitySnapshot
+from gitplacer.kinds.fleet import Cluster
+from gitplacer.kinds.policy import PlacementPolicy
+from gitplacer.model.decision import Finding, Reason
+from gitplacer.model.labels import untolerated
+from gitplacer.policies import TYPES
+from gitplacer.source.apigroups import BUILT_IN_GROUPS
+from gitplacer.source.manifests import PLATFORM
+
+
+def preference(policy: PlacementPolicy, cluster: Cluster) -> int | None:
+    """How early the policy takes a cluster, or None if it never does."""
+    return TYPES[policy.spec.placement.type](policy.spec.placement, cluster)
+
+
+def may_not_stay(policy: PlacementPolicy, wished: str | None, cluster: Cluster) -> Finding | None:
+    """Why a group under a policy is not allowed on a cluster, or None."""
+    if cluster.spec.role == "Management":
+        return Finding(code=Reason.MANAGEMENT_CLUSTER)
+    unmet = policy.spec.clusters.unmet(cluster.labels())
+    if unmet is not None:
+        return Finding(code=Reason.CLUSTER_NOT_SELECTED, subject=str(unmet))
+    if preference(policy, cluster) is None:
+        return Finding(code=Reason.NOT_IN_ORDER)
+    taint = untolerated(cluster.taints(), policy.tolerations())
+    if taint is not None:
+        return Finding(code=Reason.UNTOLERATED_CLUSTER_TAINT, subject=str(taint))
+    if wished not in (None, cluster.name):
+        return Finding(code=Reason.OTHER_CLUSTER_WISHED, subject=wished or "")
+    return None
+
+
+def may_not_enter(
+    group: Group,
+    cluster: Cluster,
+    capacity: Mapping[str, CapacitySnapshot],
+    broken: frozenset[str],
+    now: datetime,
+) -> Finding | None:
+    """Why a cluster that a group would be allowed on takes nothing new of it, or None."""
+    match cluster.spec.state:
+        case "Cordoned":
+            return Finding(code=Reason.CLUSTER_CORDONED)
+        case "Draining":
+            return Finding(code=Reason.CLUSTER_DRAINING)
+        case "Lost":
+            return Finding(code=Reason.CLUSTER_LOST)
+    if group.unit == PLATFORM:
+        return None  # what makes a cluster usable cannot wait for it to be usable
+    if cluster.name in broken:
+        return Finding(code=Reason.BROKEN_SNAPSHOT)
+    snapshot = capacity.get(cluster.name)
+    if snapshot is None:
+        return Finding(code=Reason.NO_SNAPSHOT)
+    if is_stale(cluster, snapshot, now):
+        return Finding(code=Reason.STALE_SNAPSHOT, subject=f"{snapshot.observed_at:%Y-%m-%dT%H:%M:%SZ}")
+    missing = next((api for api in custom_apis(group) if not _serves(snapshot, api)), None)
+    if missing is not None:
+        return Finding(code=Reason.API_NOT_SERVED, subject=missing)
+    return None
+
+
+def is_stale(cluster: Cluster, snapshot: CapacitySnapshot, now: datetime) -> bool:
+    """Whether a snapshot is older than its cluster's `maxAge` allows."""
+    max_age = cluster.spec.max_age
+    return max_age is not None and now - snapshot.observed_at > timedelta(seconds=max_age)
+
+
+def custom_apis(group: Group) -> tuple[str, ...]:
+    """The apiVersions of a group's objects that Kubernetes does not bring, sorted."""
+    return tuple(
+        sorted({m.api_version for m in (*group.members, *group.shared) if m.identity.api_group not in BUILT_IN_GROUPS})
+    )
+
+
+def _serves(snapshot: CapacitySnapshot, api_version: str) -> bool:
+    """`serves` may name a version (ray.io/v1) or a whole group (ray.io); absent means that nobody looked."""
+    if snapshot.serves is None:
+        return True
+    return api_version in snapshot.serves or api_version.rpartition("/")[0] in snapshot.serves

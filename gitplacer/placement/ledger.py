@@ -1,0 +1,155 @@
+"""
+The ledger of one cluster: what is free, and who holds what.
+
+Free is allocatable, less what foreign pods use, less every group that the deployment repo says is here, less every
+group that the snapshot still reports here. A group that is placed but does not show yet holds the room it was
+promised, so nothing is sold twice between two snapshots.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+
+import numpy as np
+
+from gitplacer.kinds.capacity import CapacitySnapshot, RunningGroup
+from gitplacer.kinds.fleet import Cluster
+from gitplacer.model.workload import Gang, PodSet, PodShape
+from gitplacer.placement.nodes import Amounts, Columns, Nodes
+from gitplacer.placement.pack import Packing, Room, Shortfall, pack, pack_what_fits
+
+_FINISHED = ("Succeeded", "Failed")
+
+
+class Ledger:
+    """Asking changes nothing; `reserve` and `release` change it, and count a version up."""
+
+    def __init__(self, cluster: Cluster, snapshot: CapacitySnapshot, columns: Columns) -> None:
+        self.nodes = Nodes(cluster, snapshot, columns)
+        self.version = 0
+        self._running: dict[str, RunningGroup] = {group.name: group for group in snapshot.groups}
+        self._free = self.nodes.allocatable - self.nodes.used
+        self._promised: list[str] = []
+        self._holds: dict[str, Packing] = {}
+        self._seen: dict[str, Counter[str]] = {}
+        self._unknown: list[tuple[str, str, int]] = []
+        for group in snapshot.groups:
+            self._subtract_bound_pods(group)
+
+    def copy(self) -> Ledger:
+        """A ledger that can be written to without touching this one; the nodes are shared."""
+        twin = copy.copy(self)
+        twin._free = self._free.copy()
+        twin._promised = list(self._promised)
+        twin._holds = dict(self._holds)
+        return twin
+
+    def totals(self) -> Amounts:
+        """What is free on all real nodes together: an upper bound for any gang."""
+        total: Amounts = np.clip(self._free[: len(self.nodes.machines)], 0, None).sum(axis=0)
+        return total
+
+    @property
+    def columns(self) -> Columns:
+        return self.nodes.columns
+
+    def running(self, group_id: str) -> RunningGroup | None:
+        """What the snapshot reports of a group."""
+        return self._running.get(group_id)
+
+    def room(self) -> Room:
+        """What is free now; a copy is made by whoever fills it."""
+        promised = Counter(self._promised)
+        left = {
+            name: max(0, t.max - self.nodes.existing[name] - promised[name]) for name, t in self.nodes.types.items()
+        }
+        return Room(self.nodes, self._free, tuple(self._promised), left)
+
+    def empty_room(self) -> Room:
+        """The room there would be without any pod, for telling "not now" from "never"."""
+        left = {name: max(0, t.max - self.nodes.existing[name]) for name, t in self.nodes.types.items()}
+        return Room(self.nodes, self.nodes.allocatable, (), left)
+
+    def fit(self, gang: Gang, *, scale_up: bool) -> Packing | Shortfall:
+        """Whether a gang fits, in what is free now or, with `scale_up`, with machines that can be added."""
+        return pack(self.room(), gang, scale_up=scale_up)
+
+    def reserve(self, group_id: str, packing: Packing) -> None:
+        """Take the room of a packing that was found in the ledger as it is now."""
+        if packing.opened:
+            rows = [self.nodes.type_row[name] for name in packing.opened]
+            self._free = np.concatenate([self._free, np.array(rows)])
+            self._promised.extend(packing.opened)
+        for use in packing.uses:
+            self._free[use.machine] -= use.row * use.count
+        self._holds[group_id] = packing
+        self.version += 1
+
+    def reserve_placed(self, group_id: str, gang: Gang, *, finished: bool, scale_up: bool) -> bool:
+        """
+        Take the room of a group that the deployment repo says is here: what the snapshot shows of it is taken
+        already, the rest is assumed. False if not all of it finds room. A finished group needs nothing more.
+        """
+        missing = () if finished else self._not_seen(group_id, gang)
+        packing = pack(self.room(), missing)
+        if isinstance(packing, Shortfall) and scale_up:
+            packing = pack(self.room(), missing, scale_up=True)
+        whole = isinstance(packing, Packing)
+        self.reserve(group_id, packing if isinstance(packing, Packing) else pack_what_fits(self.room(), missing))
+        return whole
+
+    def release(self, group_id: str) -> None:
+        """Give back what a group was promised here. Pods that the snapshot shows keep their room: they run."""
+        packing = self._holds.pop(group_id, None)
+        if packing is None:
+            return
+        for use in packing.uses:
+            self._free[use.machine] += use.row * use.count
+        real = len(self.nodes.machines)
+        for index, name in enumerate(self._promised):
+            if name and (self._free[real + index] == self.nodes.type_row[name]).all():
+                self._free[real + index] = 0
+                self._promised[index] = ""
+        self.version += 1
+
+    def _subtract_bound_pods(self, group: RunningGroup) -> None:
+        seen: Counter[str] = Counter()
+        for pod in group.pods:
+            if pod.node is None or pod.node not in self.nodes.index:
+                continue
+            seen[pod.role] += 1
+            if pod.requests:
+                row = self.columns.asked(PodShape(pod.requests))
+                self._free[self.nodes.index[pod.node]] -= row
+            else:
+                self._unknown.append((group.name, pod.role, self.nodes.index[pod.node]))
+        self._seen[group.name] = seen
+
+    def settle_unknown(self, gangs: dict[str, Gang]) -> None:
+        """
+        Take the room of bound pods whose requests the snapshot leaves to the manifest. Where there is no manifest any
+        more, nobody knows what they use, and their node takes nothing new.
+        """
+        for group_id, role, machine in self._unknown:
+            shape = next((p.shape for p in gangs.get(group_id, ()) if p.role == role), None)
+            if shape is None:
+                self._free[machine] = np.minimum(self._free[machine], 0)
+            else:
+                self._free[machine] -= self.columns.asked(shape)
+        self._unknown.clear()
+
+    def _not_seen(self, group_id: str, gang: Gang) -> Gang:
+        """The pods of a gang that the snapshot does not show on a node."""
+        seen = self._seen.get(group_id, Counter()).copy()
+        missing = []
+        for pods in gang:
+            shown = min(seen[pods.role], pods.count)
+            seen[pods.role] -= shown
+            missing.append(PodSet(pods.role, pods.count - shown, pods.shape))
+        return tuple(missing)
+
+
+def has_finished(running: RunningGroup | None) -> bool:
+    """Whether the snapshot says that a group's job has ended."""
+    return running is not None and running.phase in _FINISHED

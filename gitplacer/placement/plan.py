@@ -1,0 +1,587 @@
+"""
+The plan: for every group, where it goes and why.
+
+What is placed is kept first; then what has to leave looks for another cluster, then what waits, by priority, by how
+long it has waited, by name. Policies say which clusters they like; the first whose every pod fits is taken and its
+room reserved. The whole is repeated on its own outcome until nothing changes, so that planning again from what was
+just published changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
+
+from gitplacer.grouping import Group
+from gitplacer.kinds.fleet import Cluster
+from gitplacer.kinds.policy import PlacementPolicy
+from gitplacer.kinds.record import PlacementRecord, RecordCluster
+from gitplacer.model.decision import Action, Candidate, Decision, Finding, Reason, Verdict
+from gitplacer.model.workload import Gang
+from gitplacer.placement.eligibility import may_not_enter, may_not_stay, preference
+from gitplacer.placement.evidence import may_have_started
+from gitplacer.placement.ledger import Ledger, has_finished
+from gitplacer.placement.nodes import Columns
+from gitplacer.placement.pack import Packing, Shortfall, pack, pack_what_fits
+from gitplacer.snapshot import Snapshot
+from gitplacer.source.manifests import PLATFORM
+
+_ROUNDS = 8
+"""Bound on repeating the plan on its own outcome. Two is usual: one that places and one that finds nothing to do."""
+
+Placements = Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One decision for each group of the source or of the records, sorted by id."""
+
+    decisions: tuple[Decision, ...]
+
+    def counts(self) -> dict[Action, int]:
+        """How many groups each action concerns; the counts add up to the number of groups."""
+        return {action: sum(d.action is action for d in self.decisions) for action in Action}
+
+
+def plan(snapshot: Snapshot, *, with_candidates: bool = True) -> Plan:
+    """
+    Decide. Without candidates only the verdicts that decisions rest on are computed, which is all that rendering
+    needs.
+    """
+    planner = _Planner(snapshot)
+    before: dict[str, tuple[str, ...]] = dict(planner.recorded)
+    made: dict[str, Decision] = {}
+    for _ in range(_ROUNDS):
+        decisions = _Round(planner, before, with_candidates).decide()
+        after = {d.group: d.after for d in decisions}
+        for decision in decisions:
+            earlier = made.get(decision.group)
+            if earlier is None or decision.before != decision.after or earlier.before == earlier.after:
+                made[decision.group] = decision
+        if all(after[group_id] == clusters for group_id, clusters in before.items() if group_id in after):
+            break
+        before = after
+    return Plan(tuple(_since_the_start(planner, made[group_id]) for group_id in sorted(made)))
+
+
+def _since_the_start(planner: _Planner, decision: Decision) -> Decision:
+    """A decision of some round as one about the whole pass."""
+    before = planner.recorded.get(decision.group, ())
+    if before == decision.before:
+        return decision
+    return replace(decision, before=before, action=_action(before, decision.after))
+
+
+def _action(before: Sequence[str], after: Sequence[str]) -> Action:
+    added, dropped = set(after) - set(before), set(before) - set(after)
+    if added and dropped:
+        return Action.RELOCATE
+    if added:
+        return Action.PLACE
+    return Action.REMOVE if dropped else Action.KEEP
+
+
+class _Planner:
+    """What all rounds share: the groups and their records, static verdicts, and each cluster's empty ledger."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self.clusters = snapshot.source.own.clusters
+        self.groups = snapshot.groups
+        self.records = {group_id: snapshot.predecessor(group) for group_id, group in self.groups.items()}
+        adopted = {record.id for record in self.records.values() if record is not None}
+        self.orphans = {record_id: r for record_id, r in snapshot.records.items() if record_id not in adopted}
+        self.recorded: dict[str, tuple[str, ...]] = {
+            **{g: tuple(sorted(c.name for c in r.clusters)) if r else () for g, r in self.records.items()},
+            **{g: tuple(sorted(c.name for c in r.clusters)) for g, r in self.orphans.items()},
+        }
+        self.held = {g: f for g, group in self.groups.items() if (f := held(snapshot, group, self.records[g]))}
+        self.gangs: dict[str, Gang] = {group_id: group.gang for group_id, group in self.groups.items()}
+        for group_id in (*self.held, *self.orphans):
+            record = self.records.get(group_id) or self.orphans.get(group_id)
+            if record is not None:
+                self.gangs[group_id] = snapshot.deployed_gang(record)
+        columns = Columns.of(snapshot.capacity.values(), self.clusters.values(), self.gangs.values())
+        self.ledgers = {
+            name: Ledger(self.clusters[name], capacity, columns) for name, capacity in snapshot.capacity.items()
+        }
+        for ledger in self.ledgers.values():
+            ledger.settle_unknown(self.gangs)
+        self._stay: dict[tuple[str, str | None, str], Finding | None] = {}
+        self._preference: dict[tuple[str, str], int | None] = {}
+        self._exceeds: dict[tuple[Gang, str, bool], bool] = {}
+
+    def may_not_stay(self, group: Group, policy: PlacementPolicy, cluster: Cluster) -> Finding | None:
+        key = (policy.name, group.wished_cluster, cluster.name)
+        if key not in self._stay:
+            self._stay[key] = may_not_stay(policy, group.wished_cluster, cluster)
+        return self._stay[key]
+
+    def may_not_enter(self, group: Group, policy: PlacementPolicy, cluster: Cluster) -> Finding | None:
+        s = self.snapshot
+        return self.may_not_stay(group, policy, cluster) or may_not_enter(
+            group, cluster, s.capacity, s.broken_capacity, s.now
+        )
+
+    def preference(self, policy: PlacementPolicy, cluster: str) -> int:
+        key = (policy.name, cluster)
+        if key not in self._preference:
+            self._preference[key] = preference(policy, self.clusters[cluster])
+        return self._preference[key] or 0
+
+    def exceeds(self, gang: Gang, ledger: Ledger, cluster: str, scale_up: bool) -> bool:
+        """Whether a gang would not fit a cluster that runs nothing."""
+        key = (gang, cluster, scale_up)
+        if key not in self._exceeds:
+            self._exceeds[key] = isinstance(pack(ledger.empty_room(), gang, scale_up=scale_up), Shortfall)
+        return self._exceeds[key]
+
+    def entry(self, group_id: str, cluster: str) -> RecordCluster | None:
+        record = self.records.get(group_id) or self.orphans.get(group_id)
+        return next((c for c in record.clusters if c.name == cluster), None) if record else None
+
+
+def held(snapshot: Snapshot, group: Group, record: PlacementRecord | None) -> Finding | None:
+    """Why a group must stay exactly as it is whatever its policy says, or None."""
+    if group.id in snapshot.broken_records:
+        return Finding(code=Reason.BROKEN_RECORD)
+    foreign = foreign_changes(snapshot, group.id, record)
+    if foreign:
+        return Finding(code=Reason.FOREIGN_CHANGE, subject=", ".join(foreign))
+    unread = unreadable_sources(snapshot, record)
+    if unread:
+        return Finding(code=Reason.UNREADABLE_SOURCE, subject=", ".join(unread))
+    torn = [b for b in snapshot.source.own.broken_policies if b.kind == "PlacementPolicy"]
+    by_record = record is not None and any(b.name == record.policy for b in torn)
+    unknown = not (record and record.clusters) and any(b.select is None for b in torn)
+    if group.under_broken_policy or by_record or unknown:
+        return Finding(code=Reason.BROKEN_POLICY, subject=record.policy if record else "")
+    if group.problems:
+        codes = {problem.code for problem in group.problems}
+        if codes == {"NoPolicy"}:
+            return Finding(code=Reason.NO_POLICY)
+        return Finding(code=Reason.HAS_PROBLEMS, subject=", ".join(sorted(codes)))
+    return None
+
+
+def unreadable_sources(snapshot: Snapshot, record: PlacementRecord | None) -> list[str]:
+    """Files that a recorded group came from and that cannot be read now."""
+    return sorted({m.source for m in record.members} & snapshot.source.broken_files) if record else []
+
+
+def foreign_changes(snapshot: Snapshot, group_id: str, record: PlacementRecord | None) -> list[str]:
+    """Paths of a group in the deployment repo that somebody else changed."""
+    if not snapshot.foreign_paths:
+        return []
+    root = snapshot.source.own.fleet.spec.deployment.root
+    own = {f"placements/{group_id}.yaml"}
+    if record is not None:
+        own |= {f"placements/{record.id}.yaml"}
+        for unit in ("workloads", "platform"):
+            own |= {f"{root}/{c.name}/{unit}/{m.file}" for c in record.clusters for m in record.members}
+    return sorted(own & snapshot.foreign_paths)
+
+
+class _Round:
+    """One round: from where everything is to where everything goes."""
+
+    def __init__(self, planner: _Planner, placements: Placements, with_candidates: bool) -> None:
+        self._planner = planner
+        self._snapshot = planner.snapshot
+        self._placements = placements
+        self._with_candidates = with_candidates
+        self._ledgers = {name: ledger.copy() for name, ledger in planner.ledgers.items()}
+        self._names = sorted(self._ledgers)
+        self._totals = np.array([self._ledgers[name].totals() for name in self._names])
+        self._fits: dict[tuple[Gang, str, bool, int], Packing | Shortfall] = {}
+
+    def decide(self) -> list[Decision]:
+        """A decision for every group and every record without a group, in no particular order."""
+        done = [self._orphan(record) for record in self._planner.orphans.values()]
+        gone = {d.group for d in done if d.action is Action.REMOVE}
+        self._reserve_placed(gone)
+        staying, leaving, waiting = [], [], []
+        for group in self._planner.groups.values():
+            stop = self._planner.held.get(group.id)
+            if stop is not None or group.policy is None:
+                done.append(self._held(group, stop or Finding(code=Reason.NO_POLICY)))
+                continue
+            triggers = self._triggers(group, group.policy)
+            if triggers:
+                leaving.append(group)
+            elif self._is_complete(group, group.policy):
+                staying.append(group)
+            else:
+                waiting.append(group)
+        for group in sorted(leaving, key=self._turn):
+            done.append(self._leave(group))
+        for group in sorted(waiting, key=self._turn):
+            done.append(self._add_copies(group))
+        done += [self._keep(group) for group in staying]
+        return done
+
+    def _turn(self, group: Group) -> tuple[int, datetime, str]:
+        """Priority first, then the longest waiting, then the name."""
+        assert group.policy is not None
+        record = self._planner.records[group.id]
+        since = record.waiting_since if record and record.waiting_since else self._snapshot.now
+        return -group.policy.spec.priority, since, group.id
+
+    # what is placed
+
+    def _reserve_placed(self, gone: set[str]) -> None:
+        """Take the room of everything that is placed, oldest placement first."""
+        held_room = []
+        for group_id, clusters in self._placements.items():
+            group = self._planner.groups.get(group_id)
+            priority = group.policy.spec.priority if group and group.policy else 0
+            for cluster in clusters:
+                entry = self._planner.entry(group_id, cluster)
+                since = entry.since if entry else self._snapshot.now
+                if group_id not in gone and cluster in self._ledgers:
+                    held_room.append((since, -priority, group_id, cluster))
+        for _, _, group_id, cluster in sorted(held_room):
+            ledger = self._ledgers[cluster]
+            group = self._planner.groups.get(group_id)
+            scale_up = group is None or group.policy is None or self._may_scale_up(group.policy)
+            finished = self._releases(group) and has_finished(ledger.running(group_id))
+            ledger.reserve_placed(group_id, self._planner.gangs.get(group_id, ()), finished=finished, scale_up=scale_up)
+        for index, name in enumerate(self._names):
+            self._totals[index] = self._ledgers[name].totals()
+
+    @staticmethod
+    def _releases(group: Group | None) -> bool:
+        """Whether a finished group holds nothing: all its members run to completion and give back what they had."""
+        sized = group.sized if group else ()
+        return bool(sized) and all(m.facts.releases_when_finished for m in sized)
+
+    @staticmethod
+    def _may_scale_up(policy: PlacementPolicy) -> bool:
+        return policy.spec.placement.scale_up == "IfNeeded"
+
+    def _triggers(self, group: Group, policy: PlacementPolicy) -> dict[str, Finding]:
+        """For each cluster that a group is on and has to leave, why."""
+        found = {}
+        for name in self._placements.get(group.id, ()):
+            cluster = self._planner.clusters.get(name)
+            if cluster is None:
+                found[name] = Finding(code=Reason.CLUSTER_LOST, subject=name)
+            elif (unmet := self._planner.may_not_stay(group, policy, cluster)) is not None:
+                found[name] = replace(unmet, code=Reason.NOT_ELIGIBLE, subject=f"{name}: {unmet.code} {unmet.subject}".strip())
+            elif group.unit == PLATFORM:
+                continue
+            elif cluster.spec.state == "Lost":
+                found[name] = Finding(code=Reason.CLUSTER_LOST, subject=name)
+            elif cluster.spec.state == "Draining":
+                found[name] = Finding(code=Reason.CLUSTER_DRAINING, subject=name)
+        return found
+
+    def _wanted(self, group: Group, policy: PlacementPolicy) -> int:
+        """How many copies there should be; for All, as many as clusters that take new groups or have it."""
+        copies = policy.spec.placement.copies
+        if copies != "All":
+            return copies
+        here = set(self._placements.get(group.id, ()))
+        clusters = self._planner.clusters.values()
+        return sum(
+            self._planner.may_not_stay(group, policy, c) is None and (c.name in here or c.spec.state == "Active")
+            for c in clusters
+        )
+
+    def _is_complete(self, group: Group, policy: PlacementPolicy) -> bool:
+        here = self._placements.get(group.id, ())
+        return bool(here) and len(here) == self._wanted(group, policy)
+
+    # decisions about one group
+
+    def _orphan(self, record: PlacementRecord) -> Decision:
+        """A record whose group is no longer in the source: remove it, unless it may only be unreadable."""
+        before = self._placements.get(record.id, ())
+        unread = unreadable_sources(self._snapshot, record)
+        foreign = foreign_changes(self._snapshot, record.id, record)
+        finding = Finding(code=Reason.SOURCE_REMOVED)
+        after: tuple[str, ...] = ()
+        if unread:
+            finding, after = Finding(code=Reason.UNREADABLE_SOURCE, subject=", ".join(unread)), before
+        elif foreign:
+            finding, after = Finding(code=Reason.FOREIGN_CHANGE, subject=", ".join(foreign)), before
+        elif self._is_platform(record) and before:
+            finding, after = Finding(code=Reason.REMOVAL_NEEDS_APPROVAL, subject=", ".join(before)), before
+        action = Action.REMOVE if finding.code is Reason.SOURCE_REMOVED else Action.HOLD
+        return Decision(
+            group=record.id, policy=record.policy, action=action, before=before, after=after, finding=finding,
+            blocked_by=tuple(unread or foreign),
+        )  # fmt: skip
+
+    def _is_platform(self, record: PlacementRecord) -> bool:
+        return record.id in self._snapshot.platform_records
+
+    def _held(self, group: Group, finding: Finding) -> Decision:
+        record = self._planner.records[group.id]
+        before = self._placements.get(group.id, ())
+        blocked = tuple(f"{p.code} {p.location}" for p in group.problems)
+        policy = group.policy.name if group.policy else record.policy if record else ""
+        return Decision(
+            group=group.id, policy=policy, action=Action.HOLD, before=before, after=before, finding=finding,
+            candidates=self._kept_candidates(group, before), blocked_by=blocked or _words(finding.subject),
+            waiting_since=record.waiting_since if record else None,
+        )  # fmt: skip
+
+    def _keep(self, group: Group) -> Decision:
+        assert group.policy is not None
+        here = self._placements[group.id]
+        return Decision(
+            group=group.id, policy=group.policy.name, action=Action.KEEP, before=here, after=here,
+            finding=Finding(code=Reason.KEPT), candidates=self._kept_candidates(group, here),
+        )  # fmt: skip
+
+    def _leave(self, group: Group) -> Decision:
+        """A group that is somewhere it should not be: move it, or say why it stays."""
+        policy = group.policy
+        assert policy is not None
+        before = self._placements[group.id]
+        triggers = self._triggers(group, policy)
+        stuck = {name: f for name in triggers if (f := self._stuck(group, policy, name, triggers[name])) is not None}
+        free = [name for name in triggers if name not in stuck]
+        kept = [name for name in before if name not in triggers]
+        wanted = max(1, self._wanted(group, policy)) if free else 0
+        chosen = self._choose(group, policy, exclude=set(before), wanted=wanted - len(kept) - len(stuck)) if free else {}
+        copies = policy.spec.placement.copies
+        droppable = len(free) if copies == "All" and (kept or chosen) else len(chosen) + max(0, len(kept) - wanted)
+        dropped = free[:droppable]
+        after = tuple(sorted({*before, *chosen} - set(dropped)))
+        for name in dropped:
+            if name in self._ledgers:
+                self._ledgers[name].release(group.id)
+                self._retotal(name)
+        finding = triggers[dropped[0]] if dropped else next(iter(stuck.values()), None) or triggers[free[0]]
+        action = _action(before, after)
+        blocked: tuple[str, ...] = ()
+        if action is Action.KEEP:
+            action = Action.HOLD
+            if free:
+                finding = Finding(code=Reason.NOWHERE_TO_GO, subject=triggers[free[0]].code)
+            blocked = tuple(str(m.identity) for m in group.singletons) if finding.code is Reason.MAY_HAVE_STARTED else ()
+        return Decision(
+            group=group.id, policy=policy.name, action=action, before=before, after=after, finding=finding,
+            reasons=chosen, candidates=self._candidates(group, policy, after, chosen), blocked_by=blocked,
+        )  # fmt: skip
+
+    def _stuck(self, group: Group, policy: PlacementPolicy, cluster: str, trigger: Finding) -> Finding | None:
+        """Why a group must stay on a cluster that it should leave, or None."""
+        if group.unit == PLATFORM:
+            return Finding(code=Reason.REMOVAL_NEEDS_APPROVAL, subject=cluster)
+        when = policy.spec.relocation.when
+        by_trigger = {
+            Reason.NOT_ELIGIBLE: when.not_eligible,
+            Reason.CLUSTER_DRAINING: when.cluster_draining,
+            Reason.CLUSTER_LOST: when.cluster_lost,
+        }
+        if group.never_relocates or by_trigger[trigger.code] == "Never":
+            return Finding(code=Reason.NEVER_RELOCATED, subject=trigger.code)
+        if group.singletons:
+            entry = self._planner.entry(group.id, cluster)
+            snapshot = self._snapshot.capacity.get(cluster)
+            if entry is None or may_have_started(snapshot, entry, group.id, group.unit):
+                return Finding(code=Reason.MAY_HAVE_STARTED, subject=trigger.code)
+        return None
+
+    def _add_copies(self, group: Group) -> Decision:
+        """A group with too few copies, or too many: place what fits, and let the rest wait."""
+        policy = group.policy
+        assert policy is not None
+        before = self._placements.get(group.id, ())
+        wanted = self._wanted(group, policy)
+        chosen: dict[str, Finding] = {}
+        after = before
+        if len(before) > wanted:
+            after = self._best(group, policy, before, wanted)
+            for name in set(before) - set(after):
+                if name in self._ledgers:
+                    self._ledgers[name].release(group.id)
+                    self._retotal(name)
+        else:
+            chosen = self._choose(group, policy, exclude=set(before), wanted=wanted - len(before))
+            after = tuple(sorted({*before, *chosen}))
+        candidates = self._candidates(group, policy, after, chosen)
+        record = self._planner.records[group.id]
+        since = record.waiting_since if record and record.waiting_since else self._snapshot.now
+        complete = bool(after) and len(after) >= wanted
+        return Decision(
+            group=group.id, policy=policy.name, action=_action(before, after) if after else Action.WAIT, before=before,
+            after=after, finding=self._finding(group, policy, before, after, chosen, complete), reasons=chosen,
+            candidates=candidates, waiting_since=None if complete else since,
+        )  # fmt: skip
+
+    def _finding(
+        self,
+        group: Group,
+        policy: PlacementPolicy,
+        before: Sequence[str],
+        after: Sequence[str],
+        chosen: Mapping[str, Finding],
+        complete: bool,
+    ) -> Finding:
+        if chosen:
+            return chosen[min(chosen)]
+        if set(after) < set(before):
+            return Finding(code=Reason.COPY_NOT_WANTED, subject=", ".join(sorted(set(before) - set(after))))
+        if after:
+            return Finding(code=Reason.KEPT if complete else Reason.COPIES_WAIT)
+        clusters = self._planner.clusters.values()
+        if any(self._planner.may_not_enter(group, policy, cluster) is None for cluster in clusters):
+            return Finding(code=Reason.NO_CLUSTER_FITS)
+        return Finding(code=Reason.NO_ELIGIBLE_CLUSTER)
+
+    def _best(self, group: Group, policy: PlacementPolicy, here: Sequence[str], wanted: int) -> tuple[str, ...]:
+        """The clusters that keep their copy when there are too many: the policy's favourites, then the oldest."""
+
+        def rank(name: str) -> tuple[int, datetime, str]:
+            entry = self._planner.entry(group.id, name)
+            return self._planner.preference(policy, name), entry.since if entry else self._snapshot.now, name
+
+        return tuple(sorted(sorted(here, key=rank)[:wanted]))
+
+    # choosing clusters
+
+    def _choose(
+        self, group: Group, policy: PlacementPolicy, *, exclude: set[str], wanted: int
+    ) -> dict[str, Finding]:
+        """Up to `wanted` clusters for new copies, room reserved, each with why it was taken."""
+        chosen: dict[str, Finding] = {}
+        if wanted <= 0:
+            return chosen
+        entering = [
+            name
+            for name, cluster in self._planner.clusters.items()
+            if name not in exclude and self._planner.may_not_enter(group, policy, cluster) is None
+        ]
+        if group.unit == PLATFORM:
+            for name in sorted(entering, key=lambda n: (self._planner.preference(policy, n), n))[:wanted]:
+                self._admit(group, name)
+                chosen[name] = Finding(code=Reason.PLATFORM)
+            return chosen
+        gang = group.gang
+        ranked = self._ranked(gang, policy, entering)
+        for scale_up in (False, True) if self._may_scale_up(policy) else (False,):
+            for name in ranked:
+                if len(chosen) == wanted:
+                    return chosen
+                if name in chosen or (scale_up and not self._ledgers[name].nodes.types):
+                    continue
+                if not scale_up and not self._has_total_room(name, gang):
+                    continue
+                packing = self._fit(gang, name, scale_up)
+                if isinstance(packing, Packing):
+                    self._ledgers[name].reserve(group.id, packing)
+                    self._retotal(name)
+                    chosen[name] = self._fitting(name, packing)
+        if policy.spec.placement.admission == "Immediate":
+            for name in ranked:
+                if len(chosen) < wanted and name not in chosen:
+                    self._admit(group, name)
+                    chosen[name] = Finding(code=Reason.PODS_MAY_WAIT)
+        return chosen
+
+    def _ranked(self, gang: Gang, policy: PlacementPolicy, names: Iterable[str]) -> list[str]:
+        """The policy's order, then where fewest of the devices that the gang asks for stay free, then the name."""
+        columns = next(iter(self._ledgers.values())).columns if self._ledgers else None
+        if columns is None:
+            return []
+        asked = np.zeros(len(columns), dtype=np.bool_)
+        for pods in gang:
+            asked |= columns.asked(pods.shape) > 0
+        devices = asked & columns.devices
+        left = dict(zip(self._names, self._totals[:, devices].sum(axis=1).tolist(), strict=True))
+        known = [name for name in names if name in left]
+        return sorted(known, key=lambda name: (self._planner.preference(policy, name), left[name], name))
+
+    def _has_total_room(self, name: str, gang: Gang) -> bool:
+        columns = self._ledgers[name].columns
+        need = sum((columns.asked(pods.shape) * pods.count for pods in gang), np.zeros(len(columns), dtype=np.int64))
+        return bool((self._totals[self._names.index(name)] >= need).all())
+
+    def _retotal(self, name: str) -> None:
+        self._totals[self._names.index(name)] = self._ledgers[name].totals()
+
+    def _fit(self, gang: Gang, name: str, scale_up: bool) -> Packing | Shortfall:
+        ledger = self._ledgers[name]
+        key = (gang, name, scale_up, ledger.version)
+        if key not in self._fits:
+            self._fits[key] = ledger.fit(gang, scale_up=scale_up)
+        return self._fits[key]
+
+    def _admit(self, group: Group, name: str) -> None:
+        """Place a group whatever the room: it takes what there is."""
+        ledger = self._ledgers.get(name)
+        if ledger is not None:
+            ledger.reserve(group.id, pack_what_fits(ledger.room(), group.gang))
+            self._retotal(name)
+
+    def _fitting(self, name: str, packing: Packing) -> Finding:
+        if packing.opened or packing.on_promised:
+            new = packing.new_nodes(self._ledgers[name].nodes)
+            return Finding(code=Reason.FITS_BY_SCALE_UP, new_nodes=new)
+        return Finding(code=Reason.FITS)
+
+    # verdicts
+
+    def _kept_candidates(self, group: Group, here: Sequence[str]) -> tuple[Candidate, ...]:
+        if group.policy is None:
+            return ()
+        return self._candidates(group, group.policy, here, {})
+
+    def _candidates(
+        self, group: Group, policy: PlacementPolicy, after: Sequence[str], chosen: Mapping[str, Finding]
+    ) -> tuple[Candidate, ...]:
+        """Every cluster's verdict, sorted by name; empty if nobody asked for them."""
+        if not self._with_candidates:
+            return ()
+        found = []
+        for name, cluster in sorted(self._planner.clusters.items()):
+            if name in after:
+                found.append(Candidate(name, Verdict.CHOSEN, chosen.get(name, Finding(code=Reason.KEPT))))
+                continue
+            finding = self._planner.may_not_enter(group, policy, cluster) or self._room_for(group, policy, name)
+            fits = finding.code in (Reason.FITS, Reason.FITS_BY_SCALE_UP, Reason.PODS_MAY_WAIT, Reason.PLATFORM)
+            found.append(Candidate(name, Verdict.FEASIBLE if fits else Verdict.REJECTED, finding))
+        return tuple(found)
+
+    def _room_for(self, group: Group, policy: PlacementPolicy, name: str) -> Finding:
+        if group.unit == PLATFORM:
+            return Finding(code=Reason.PLATFORM)
+        gang = group.gang
+        now = self._fit(gang, name, False)
+        if isinstance(now, Packing):
+            return self._fitting(name, now)
+        ledger, scales = self._ledgers[name], self._may_scale_up(policy) and bool(self._ledgers[name].nodes.types)
+        later = self._fit(gang, name, True) if scales else now
+        if isinstance(later, Packing):
+            return self._fitting(name, later)
+        if policy.spec.placement.admission == "Immediate":
+            return replace(_short(later), code=Reason.PODS_MAY_WAIT)
+        short = _short(later)
+        if len(short.tally) == 1 and short.tally[0].reason is not Reason.INSUFFICIENT_CAPACITY and not scales:
+            return replace(short, code=short.tally[0].reason, subject=short.tally[0].subject)
+        exceeds = self._planner.exceeds(gang, ledger, name, scales)
+        return replace(short, code=Reason.EXCEEDS_CLUSTER) if exceeds else short
+
+
+def _short(shortfall: Shortfall | Packing) -> Finding:
+    assert isinstance(shortfall, Shortfall)
+    return Finding(
+        code=Reason.INSUFFICIENT_CAPACITY,
+        role=shortfall.role,
+        placed=shortfall.placed,
+        wanted=shortfall.wanted,
+        short=shortfall.short,
+        nodes=shortfall.nodes,
+        tally=shortfall.tally,
+    )
+
+
+def _words(subject: str) -> tuple[str, ...]:
+    return tuple(part for part in subject.split(", ") if part)

@@ -1,0 +1,19 @@
+"""
+Policies: which one governs an object, and which clusters a placement type prefers.
+
+One module per placement type; `TYPES` is the table. A type only says which clusters it considers and in which
+order it likes them. Whether a group fits there is the planner's question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from gitplacer.kinds.fleet import Cluster
+from gitplacer.kinds.policy import PlacementSettings
+from gitplacer.policies import capacity, ordered
+
+Preference = Callable[[PlacementSettings, Cluster], int | None]
+"""How early a type takes a cluster (smaller first; equal means no preference), or None if it never does."""
+
+TYPES: Mapping[str, Preference] = {"Capacity": capacity.preference, "Ordered": ordered.preference}

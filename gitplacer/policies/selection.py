@@ -1,0 +1,78 @@
+"""
+Which policy governs an object: of those that select it, the one of highest precedence.
+
+A policy that could not be read governs what it selects, or, where even that is unknown, whatever it may select;
+such an object is held rather than handed to the next policy in line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from gitplacer import pathglob
+from gitplacer.kinds.policy import PlacementPolicy
+from gitplacer.kinds.selectors import ObjectSelector
+from gitplacer.problems import Problem
+from gitplacer.source.manifests import SourceObject
+from gitplacer.source.ownkinds import BrokenPolicy
+
+POLICY_ANNOTATION = "gitplacer.dev/policy"
+
+NamespaceLabels = Callable[[str], Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Governed:
+    """The policy of one object; `broken` names a policy that could not be read and would or might govern it."""
+
+    policy: PlacementPolicy | None = None
+    problem: Problem | None = None
+    broken: BrokenPolicy | None = None
+
+
+def selects(select: ObjectSelector, item: SourceObject, namespace_labels: NamespaceLabels) -> bool:
+    """Whether every condition of a selection holds. An object without a namespace has no namespace's labels."""
+    namespace = item.identity.namespace
+    if select.kinds is not None and not pathglob.name_matches_any(select.kinds, item.identity.kind):
+        return False
+    if select.namespaces is not None and not (namespace and pathglob.name_matches_any(select.namespaces, namespace)):
+        return False
+    if select.paths is not None and not pathglob.matches_any(select.paths, item.path):
+        return False
+    if select.label_selector.unmet(item.labels) is not None:
+        return False
+    if not select.namespace_selector.requirements():
+        return True
+    return bool(namespace) and select.namespace_selector.unmet(namespace_labels(namespace)) is None
+
+
+def governing(
+    item: SourceObject,
+    policies: Iterable[PlacementPolicy],
+    broken: Iterable[BrokenPolicy],
+    namespace_labels: NamespaceLabels,
+) -> Governed:
+    """The policy that governs an object, or why none does."""
+    for torn in broken:
+        if torn.kind == "PlacementPolicy" and torn.select is not None and selects(torn.select, item, namespace_labels):
+            return Governed(broken=torn)
+    matching = [policy for policy in policies if selects(policy.spec.select, item, namespace_labels)]
+    wished = item.annotations.get(POLICY_ANNOTATION)
+    if wished is not None:
+        named = [policy for policy in matching if policy.name == wished]
+        if named:
+            return Governed(named[0])
+        others = ", ".join(policy.name for policy in matching) or "none"
+        path = ("metadata", "annotations", POLICY_ANNOTATION)
+        message = f"policy {wished} does not match {item.identity}"
+        return Governed(problem=item.document.problem("NoSuchPolicy", message, f"policies that match: {others}", path=path))
+    if not matching:
+        return Governed()
+    highest = max(policy.spec.precedence for policy in matching)
+    first, *rest = [policy for policy in matching if policy.spec.precedence == highest]
+    if rest:
+        message = f"policies {first.name} and {rest[0].name} both govern {item.identity} with precedence {highest}"
+        hint = f"give one a higher precedence, or choose with the annotation {POLICY_ANNOTATION}"
+        return Governed(problem=item.document.problem("AmbiguousPolicy", message, hint, path=("metadata", "name")))
+    return Governed(first)

@@ -1,0 +1,62 @@
+"""
+What can be wrong with an input, and how to say it.
+
+A Problem says where (`file:line:col`), what, and how to fix it. It is a value: whoever finds one adds it
+to the others and goes on, so that all of them reach the user in one run. Its code is a stable
+name with a page in the docs; the table of codes is `gitplacer.problemcodes`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+class Severity(enum.StrEnum):
+    """ERROR makes `validate` fail and holds what the file governs; WARNING is reported and holds nothing."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Location:
+    """A place in an input. `line` and `column` count from 1; a path that is no text is at 1:1."""
+
+    file: str
+    line: int = 1
+    column: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Problem:
+    """One thing that is wrong. `code` is a key of `problemcodes.CODES`."""
+
+    location: Location
+    code: str
+    message: str
+    hint: str = ""
+    severity: Severity = Severity.ERROR
+
+
+class Rejected(Exception):
+    """An input that cannot be used at all; carries every problem found in it, never fewer."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(sorted(problems))
+        super().__init__("; ".join(f"{p.location}: {p.message}" for p in self.problems))
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The hint for a misspelt name: `did you mean "x"?`, or the choices when none is near."""
+    choices = sorted(known)
+    by_fold = {choice.casefold(): choice for choice in choices}
+    close = difflib.get_close_matches(word.casefold(), by_fold, n=1, cutoff=0.6)
+    if close:
+        return f'did you mean "{by_fold[close[0]]}"?'
+    return f"known here: {', '.join(choices)}" if choices else ""

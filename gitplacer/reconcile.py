@@ -1,0 +1,250 @@
+"""
+One pass in the real world: open the repos, hydrate, publish.
+
+The function in the middle is pure; this is the shell around it. A push that lost a race is not repeated: everything is
+read again and computed again on the new tip, because what was right on the old one may be wrong on it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from gitplacer import __version__
+from gitplacer.commits import FOREIGN
+from gitplacer.git.address import Address
+from gitplacer.git.program import GitError
+from gitplacer.git.publishing import Deployment, Identity, LostRace, NewCommit
+from gitplacer.git.reading import Commit, Repository
+from gitplacer.git.worktree import read_work_tree
+from gitplacer.hydrate import Hydration, Inputs, SourceCommit, hydrate
+from gitplacer.kinds.fleet import FleetSpec
+from gitplacer.parsecache import ParseCache
+from gitplacer.settings import Settings, UsageError
+from gitplacer.source.files import Memo
+from gitplacer.source.reading import fleet_spec
+from gitplacer.tree import Changes, Tree, differing_paths, tree_id
+
+AUTHOR = Identity("gitplacer", "gitplacer@users.noreply.gitplacer.dev")
+ATTEMPTS = 5
+"""How often a lost race is run again before we give up and leave it to the next pass."""
+
+_HISTORY = 1000
+"""Commits to look back for our own last one; behind so many foreign ones it is taken for lost."""
+
+
+class Progress(Protocol):
+    """Told what is going on; prints, or does not."""
+
+    def __call__(self, message: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The source as it was asked for. `commit` is None for a work tree as it lies."""
+
+    tree: Tree
+    commit: SourceCommit | None
+    spec: FleetSpec
+    capacity: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a pass came to: `tip` is the new commit, None where nothing changed."""
+
+    hydration: Hydration
+    tip: str | None
+    attempts: int
+
+
+@contextlib.contextmanager
+def opened_source(settings: Settings, memo: Memo, *, work_tree: bool) -> Iterator[Opened]:
+    """
+    The source and its capacity, readable while the context lasts. `work_tree`: read a local work tree as it lies
+    unless a revision was named.
+    """
+    address = settings.source
+    with contextlib.ExitStack() as stack:
+        lies = work_tree and settings.rev is None and address.is_local and not _is_bare(address)
+        if lies:
+            assert address.path is not None
+            folder = settings.folder[len(address.folder) :].lstrip("/")
+            tree = read_work_tree(address.path / folder if folder else address.path)
+            spec = fleet_spec(tree, memo)
+            commit, at_tip = None, tree
+        else:
+            repository = stack.enter_context(Repository.open(address, settings.cache_dir, fetch=settings.rev))
+            found = repository.commit(settings.rev)
+            tree = repository.tree(found.id, settings.folder)
+            tip = repository.default_branch_tip()
+            at_tip = tree if tip == found.id else repository.tree(tip, settings.folder)
+            # What decides where to connect and what capacity there is comes from the default branch, never from the
+            # revision that may be under review.
+            spec = fleet_spec(at_tip, memo)
+            commit = _source_commit(found, address)
+        capacity = _capacity(settings, spec, at_tip, not lies, stack)
+        yield Opened(tree, commit, spec, capacity)
+
+
+def _is_bare(address: Address) -> bool:
+    return address.git_dir is not None and address.work_tree is None
+
+
+def _source_commit(commit: Commit, address: Address) -> SourceCommit:
+    return SourceCommit(
+        id=commit.id,
+        author=f"{commit.author_name} <{commit.author_email}>",
+        date=commit.date,
+        subject=commit.subject,
+        body=commit.body,
+        repo_url=None if address.is_local else address.redacted,
+    )
+
+
+def _capacity(settings: Settings, spec: FleetSpec, beside: Tree, trusted: bool, stack: contextlib.ExitStack) -> Tree:
+    """
+    The snapshots: where flags or environment say, else in the Fleet's capacity repo or branch, else `beside` the
+    source. What is not trusted to say where to connect does not.
+    """
+    wanted = spec.capacity
+    address, branch = settings.capacity, None if settings.capacity else wanted.branch
+    if address is None and wanted.url is not None and trusted:
+        address = Address.parse(wanted.url, base_dir=Path("/"))
+    if address is None:
+        if branch is None:
+            return beside.under(wanted.path)
+        address = settings.source
+    if address.is_local and not _is_bare(address) and branch is None:
+        assert address.path is not None
+        tree = read_work_tree(address.path)
+    else:
+        repository = stack.enter_context(Repository.open(address, settings.cache_dir, fetch=branch))
+        tree = repository.tree(repository.resolve(branch), address.folder)
+    below = tree.under(wanted.path)
+    return below if len(below) else tree
+
+
+def deployment_address(settings: Settings, spec: FleetSpec, *, trusted: bool) -> Address | None:
+    """
+    Where the deployment repo is: what flags or environment say, else, for a source that is trusted to say where to
+    connect, what the Fleet says.
+    """
+    if settings.deployment is not None:
+        return settings.deployment
+    if trusted and spec.deployment.url is not None:
+        return Address.parse(spec.deployment.url, base_dir=Path("/"))
+    return None
+
+
+def foreign_changes(deployment: Deployment) -> Mapping[str, str]:
+    """
+    Paths of the deployment branch that somebody else changed since we wrote them, with the blob id that we had
+    written, '' where there was none. Undoing such a change ends it.
+    """
+    if deployment.tip is None:
+        return {}
+    repository = deployment.repository
+    ours = next((c for c in repository.first_parent_log(deployment.tip, _HISTORY) if c.trailer("Gitplacer-Version")), None)
+    if ours is None:
+        return {}
+    wrote: dict[str, str] = {}
+    for key, value in ours.trailers:
+        if key == FOREIGN:
+            oid, _, path = value.partition(" ")
+            wrote[path] = "" if oid == "none" else oid
+    if ours.id != deployment.tip:
+        before = repository.tree(ours.id)
+        for path in differing_paths(before, deployment.tree):
+            entry = before.entries.get(path)
+            wrote.setdefault(path, entry.oid if entry else "")
+    now = deployment.tree.entries
+    return {path: oid for path, oid in wrote.items() if (now[path].oid if path in now else "") != oid}
+
+
+def hydrate_once(
+    settings: Settings, *, work_tree: bool, progress: Progress, with_candidates: bool = True
+) -> tuple[Hydration, FleetSpec]:
+    """Plan without publishing, for commands that only look."""
+    memo = ParseCache(settings.cache_dir)
+    progress("reading the source")
+    with opened_source(settings, memo, work_tree=work_tree) as source, contextlib.ExitStack() as stack:
+        address = deployment_address(settings, source.spec, trusted=False)
+        deployment = None
+        if address is not None:
+            progress(f"reading the deployment repo {address.redacted}")
+            branch = source.spec.deployment.branch
+            deployment = stack.enter_context(Deployment.open(address, branch, settings.cache_dir))
+        progress("planning")
+        inputs = _inputs(settings, source, deployment)
+        return hydrate(inputs, memo=memo, with_candidates=with_candidates), source.spec
+
+
+def _inputs(settings: Settings, source: Opened, deployment: Deployment | None) -> Inputs:
+    return Inputs(
+        source=source.tree,
+        commit=source.commit,
+        capacity=source.capacity,
+        capacity_id=tree_id(source.capacity) if len(source.capacity) else None,
+        deployment=deployment.tree if deployment else Tree(),
+        deployment_commit=deployment.tip if deployment else None,
+        foreign=foreign_changes(deployment) if deployment else {},
+        now=settings.now,
+        version=__version__,
+    )
+
+
+def reconcile(settings: Settings, *, progress: Progress, author: Identity = AUTHOR) -> Outcome:
+    """
+    One pass: plan, render, commit, push. Raises Rejected, GitError or UsageError; then nothing has landed.
+    """
+    memo = ParseCache(settings.cache_dir)
+    for attempt in range(1, ATTEMPTS + 1):
+        progress("reading the source")
+        with opened_source(settings, memo, work_tree=False) as source:
+            address = deployment_address(settings, source.spec, trusted=True)
+            if address is None:
+                raise UsageError("nobody said where the deployment repo is", "give --deployment, or set spec.deployment.url")
+            _refuse_loop(settings, source.spec, address)
+            progress(f"reading the deployment repo {address.redacted}")
+            with Deployment.open(address, source.spec.deployment.branch, settings.cache_dir) as deployment:
+                progress("planning")
+                hydration = hydrate(_inputs(settings, source, deployment), memo=memo, with_candidates=False)
+                if not hydration.steps:
+                    return Outcome(hydration, None, attempt)
+                progress(f"publishing {len(hydration.steps)} commit(s)")
+                try:
+                    return Outcome(hydration, _publish(deployment, hydration, source, settings, author), attempt)
+                except LostRace:
+                    progress("somebody else pushed first; computing again on what they pushed")
+    raise GitError(
+        f"lost the race for the deployment branch {ATTEMPTS} times", "LostRace", "run it again; nothing was changed"
+    )
+
+
+def _publish(
+    deployment: Deployment, hydration: Hydration, source: Opened, settings: Settings, author: Identity
+) -> str:
+    commits = [
+        NewCommit(changes=step.changes, message=step.message, author=author, when=settings.now)
+        for step in hydration.steps
+    ]
+    inputs = None
+    if len(source.capacity):
+        files = source.capacity.read_all(p for p, entry in source.capacity.entries.items() if entry.is_text)
+        message = f"Capacity used by {source.commit.id[:12] if source.commit else 'a pass'}\n"
+        inputs = NewCommit(changes=Changes(files), message=message, author=author, when=settings.now)
+    return deployment.publish(commits, inputs=inputs)
+
+
+def _refuse_loop(settings: Settings, spec: FleetSpec, deployment: Address) -> None:
+    """A deployment branch that is the source itself would feed on its own output."""
+    if settings.source.normalised == deployment.normalised and settings.folder == deployment.folder:
+        root = spec.deployment.root
+        raise UsageError(
+            f"the source and the deployment repo are both {deployment.redacted}",
+            f"write to another repo; its directories will be {root}/<cluster>",
+        )

@@ -1,0 +1,253 @@
+"""
+Decisions to files: what each cluster's directory holds.
+
+A group's documents go, byte for byte, to the same path on every cluster it is on. The only edits are a namespace that
+the path gives, overrides, and a cluster's pod labels. File names are chosen once and remembered in the record, so a
+file that was written keeps its name for as long as its group lives.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gitplacer.documents import Edit, EditError, Path
+from gitplacer.grouping import Group
+from gitplacer.kinds.fields import API_VERSION
+from gitplacer.kinds.fleet import Cluster, FleetSpec
+from gitplacer.kinds.policy import OverridePolicy
+from gitplacer.kinds.record import PlacementRecord
+from gitplacer.kinds.selectors import Override
+from gitplacer.pathglob import fixed_folder, matches
+from gitplacer.policies.selection import selects
+from gitplacer.problems import Problem
+from gitplacer.source.manifests import PLATFORM, WORKLOADS, SourceObject
+from gitplacer.workloads import KINDS
+from gitplacer.yamltext import to_yaml
+
+SENTINEL = "gitplacer.yaml"
+SHARED = "_shared"
+UNIT_ANNOTATION = "gitplacer.dev/unit"
+_BY_KUBERNETES = ("default", "kube-system", "kube-public", "kube-node-lease")
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Where one member goes: the file below the unit, the same on every cluster."""
+
+    member: SourceObject
+    unit: str
+    file: str
+
+
+@dataclass(slots=True)
+class FileNames:
+    """Hands out paths below a unit: those that are written already stay, new ones avoid them."""
+
+    spec: FleetSpec
+    taken: dict[tuple[str, str], str] = field(default_factory=dict)
+    """(unit, path below it) to the source file it holds."""
+
+    def keep(self, unit: str, file: str, source: str) -> None:
+        """Note a name that a record says was written."""
+        self.taken.setdefault((unit, file), source)
+
+    def place(self, group: Group, record: PlacementRecord | None) -> tuple[Placed, ...]:
+        """Every member of a group, and what it shares with others, with its file."""
+        # A name is kept with the group's directory: under a new id the group starts anew there.
+        same = record if record is not None and record.id == group.id else None
+        names = {m.source: m.file for m in same.members if f"/{SHARED}/" not in f"/{m.file}"} if same else {}
+        placed = [self._own(group, member, names) for member in group.members]
+        placed += [Placed(member, WORKLOADS, self._shared(member)) for member in group.shared]
+        return tuple(placed)
+
+    def _own(self, group: Group, member: SourceObject, names: Mapping[str, str]) -> Placed:
+        if member.is_namespace:
+            return Placed(member, PLATFORM, namespace_file(member.identity.name))
+        if member.path in names and not names[member.path].startswith("namespaces/"):
+            return Placed(member, group.unit, names[member.path])
+        if group.unit == PLATFORM:
+            pattern = next(p for p in self.spec.platform.paths if matches(p, member.path))
+            below = member.path[len(fixed_folder(pattern)):]
+            return Placed(member, PLATFORM, self._free(PLATFORM, below, member.path))
+        base = member.path.rpartition("/")[2]
+        return Placed(member, WORKLOADS, self._free(WORKLOADS, f"{group.id}/{base}", member.path))
+
+    def _shared(self, member: SourceObject) -> str:
+        base = member.path.rpartition("/")[2]
+        return self._free(WORKLOADS, f"{member.identity.namespace}/{SHARED}/{base}", member.path)
+
+    def _free(self, unit: str, path: str, source: str) -> str:
+        """The path with the ending `.yaml`, which both engines read, or a longer one if another file has it."""
+        stem = path.rpartition(".")[0]
+        digest = hashlib.sha256(source.encode()).hexdigest()[:8]
+        for name in (f"{stem}.yaml", f"{stem}.{digest}.yaml"):
+            reserved = unit == PLATFORM and (name == SENTINEL or name.startswith(("namespaces/", "standby/")))
+            if not reserved and self.taken.setdefault((unit, name), source) == source:
+                return name
+        raise AssertionError(f"two files called {source}")
+
+
+def namespace_file(namespace: str) -> str:
+    """Where a namespace's manifest is, below the platform unit."""
+    return f"namespaces/{namespace}.yaml"
+
+
+def needed_namespaces(group: Group) -> list[str]:
+    """Namespaces that must be there for a group and that Kubernetes does not bring."""
+    return [name for name in group.namespaces if name not in _BY_KUBERNETES]
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """Files of one group on one cluster, by unit and path below it; or the problems that stop it there."""
+
+    files: Mapping[tuple[str, str], bytes]
+    problems: tuple[Problem, ...] = ()
+
+
+class Renderer:
+    """Renders groups for clusters. Results are remembered: clusters that change nothing share one rendering."""
+
+    def __init__(
+        self, overrides: Sequence[OverridePolicy], namespace_labels: Mapping[str, Mapping[str, str]], whole: Mapping[str, int]
+    ) -> None:
+        """`whole` says how many documents each source file has, so that a file of one group passes whole."""
+        self._overrides = overrides
+        self._labels = namespace_labels
+        self._whole = whole
+        self._plain: dict[str, Rendering] = {}
+
+    def render(self, group: Group, placed: Sequence[Placed], cluster: Cluster) -> Rendering:
+        """The files of a group on a cluster."""
+        edits: dict[int, list[Edit]] = {}
+        problems: list[Problem] = []
+        special = False
+        for item in placed:
+            own = self._namespace_edit(item.member)
+            more = [*self._override_edits(item.member, cluster), *self._label_edits(item.member, cluster)]
+            special = special or bool(more)
+            if own or more:
+                edits[id(item)] = [*own, *more]
+        if not special and group.id in self._plain:
+            return self._plain[group.id]
+        files: dict[tuple[str, str], bytes] = {}
+        for key, items in _by_file(placed).items():
+            files[key] = self._file(items, edits, problems)
+        rendering = Rendering(files, tuple(sorted(set(problems))))
+        if not special:
+            self._plain[group.id] = rendering
+        return rendering
+
+    def _file(self, items: Sequence[Placed], edits: Mapping[int, list[Edit]], problems: list[Problem]) -> bytes:
+        """The documents of one file: the file itself if all of it is meant, else those that are."""
+        documents = [item.member.document for item in items]
+        first = documents[0]
+        whole = len(documents) == self._whole[first.file]
+        if whole and not any(id(item) in edits for item in items):
+            return first.read()
+        texts = []
+        for item in items:
+            document = item.member.document
+            try:
+                texts.append(document.edited(edits[id(item)]) if id(item) in edits else document.source())
+            except EditError as error:
+                hint = "change the override, or the manifest"
+                problems.append(document.problem("CannotEdit", error.message, hint, path=error.path))
+        if problems or not whole or any(document.parsed.prefix for document in documents):
+            return joined(texts)
+        data = first.read()
+        for document, text in sorted(zip(documents, texts, strict=True), key=lambda d: -d[0].parsed.start):
+            data = data[: document.parsed.start] + text + data[document.parsed.end :]
+        return data
+
+    @staticmethod
+    def _namespace_edit(member: SourceObject) -> list[Edit]:
+        if not member.namespace_from_path:
+            return []
+        return [Edit(("metadata", "namespace"), "add", member.identity.namespace)]
+
+    def _override_edits(self, member: SourceObject, cluster: Cluster) -> list[Edit]:
+        edits = []
+        labels = cluster.labels()
+        for policy in self._overrides:
+            if policy.spec.clusters.unmet(labels) is None and selects(policy.spec.select, member, self._namespace):
+                edits += [_edit(override) for override in policy.spec.overrides]
+        value = member.document.value
+        edits += [_edit(o) for o in cluster.spec.overrides if _applies(value, _edit(o))]
+        return edits
+
+    def _namespace(self, name: str) -> Mapping[str, str]:
+        return {**self._labels.get(name, {}), "kubernetes.io/metadata.name": name}
+
+    @staticmethod
+    def _label_edits(member: SourceObject, cluster: Cluster) -> list[Edit]:
+        labels = cluster.spec.autoscaler.pod_labels if cluster.spec.autoscaler else {}
+        kind = KINDS.get((member.identity.api_group, member.identity.kind))
+        if not labels or kind is None or member.unit == PLATFORM:
+            return []
+        return [
+            Edit((*template, "metadata", "labels", key), "add", value)
+            for template in kind.pod_templates(member.document.value)
+            for key, value in sorted(labels.items())
+        ]
+
+
+def joined(documents: Sequence[bytes]) -> bytes:
+    """Documents as one file."""
+    return b"---\n".join(text if text.endswith(b"\n") else text + b"\n" for text in documents)
+
+
+def _by_file(placed: Iterable[Placed]) -> dict[tuple[str, str], list[Placed]]:
+    files: dict[tuple[str, str], list[Placed]] = {}
+    for item in placed:
+        files.setdefault((item.unit, item.file), []).append(item)
+    return files
+
+
+def _edit(override: Override) -> Edit:
+    """An override as an edit. List indexes stay text: only the document tells a list from a mapping."""
+    path: Path = tuple(part.replace("~1", "/").replace("~0", "~") for part in override.path.split("/")[1:])
+    return Edit(path, override.op, override.value)
+
+
+def _applies(value: Any, edit: Edit) -> bool:
+    """Whether an object has the field a cluster's override is about; for `add`, the mapping around it."""
+    path = edit.path[:-1] if edit.op == "add" else edit.path
+    for part in path:
+        if isinstance(value, list) and str(part).isdigit() and int(part) < len(value):
+            value = value[int(part)]
+        elif isinstance(value, dict) and part in value:
+            value = value[part]
+        else:
+            return False
+    return isinstance(value, dict | list) if edit.op == "add" else True
+
+
+def sentinel(spec: FleetSpec, cluster: str, unit: str, epoch: int) -> bytes:
+    """The ConfigMap that keeps a unit from being empty, marks it as ours, and tells how far a cluster has synced."""
+    return to_yaml(
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {
+                "name": f"gitplacer-{unit}",
+                "namespace": spec.system_namespace,
+                "annotations": {UNIT_ANNOTATION: f"{cluster}/{unit}"},
+            },
+            "data": {"cluster": cluster, "unit": unit, "epoch": str(epoch)},
+        }
+    )
+
+
+def namespace_manifest(name: str) -> bytes:
+    """A namespace that no manifest of the source describes."""
+    return to_yaml({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+
+
+def record_file(record: PlacementRecord) -> bytes:
+    """A record as it is written."""
+    body = record.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=False)
+    return to_yaml({"apiVersion": API_VERSION, **body})

@@ -1,0 +1,82 @@
+"""
+What the command line and the environment say, made into addresses and times.
+
+Where to connect is decided here and nowhere else: flags, then the environment, then, for passes that publish, the
+Fleet on the source's default branch. Nothing in a revision under review decides it.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from gitplacer.git.address import Address
+from gitplacer.git.cache import default_cache_dir
+
+DEPLOYMENT_VARIABLE = "GITPLACER_DEPLOYMENT"
+CAPACITY_VARIABLE = "GITPLACER_CAPACITY"
+
+
+class UsageError(Exception):
+    """A flag or variable that cannot be used; `hint` says what can."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """
+    One invocation. `deployment` and `capacity` are None where nothing was said; `rev` None means the work tree where
+    there is one and the command reads work trees, and the default branch otherwise.
+    """
+
+    source: Address
+    folder: str
+    rev: str | None
+    deployment: Address | None
+    capacity: Address | None
+    now: datetime
+    cache_dir: Path
+
+
+def settings(
+    source: str, *, path: str | None = None, rev: str | None = None, deployment: str | None = None,
+    capacity: str | None = None, now: str | None = None,
+) -> Settings:  # fmt: skip
+    """Settings from flags and environment. Raises UsageError or GitError."""
+    here = Path.cwd()
+    deployment = deployment or os.environ.get(DEPLOYMENT_VARIABLE)
+    capacity = capacity or os.environ.get(CAPACITY_VARIABLE)
+    address = Address.parse(source, base_dir=here)
+    return Settings(
+        source=address,
+        folder="/".join(part for part in (address.folder, _folder(path)) if part),
+        rev=rev,
+        deployment=Address.parse(deployment, base_dir=here) if deployment else None,
+        capacity=Address.parse(capacity, base_dir=here) if capacity else None,
+        now=_now(now),
+        cache_dir=default_cache_dir(),
+    )
+
+
+def _folder(path: str | None) -> str:
+    parts = [part for part in (path or "").split("/") if part not in ("", ".")]
+    if ".." in parts or (path or "").startswith("/"):
+        raise UsageError(f"--path {path} leaves the repository", "give a directory below it")
+    return "/".join(parts)
+
+
+def _now(text: str | None) -> datetime:
+    if text is None:
+        return datetime.now(UTC).replace(microsecond=0)
+    try:
+        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise UsageError(f"--now {text} is not a time", "write it like 2026-01-02T03:04:05Z")
+    return moment.astimezone(UTC).replace(microsecond=0)

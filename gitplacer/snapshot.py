@@ -1,0 +1,213 @@
+"""
+Everything a decision may use, read and checked: the fleet, its groups, its capacity, and what is placed already.
+
+Trees go in; a Snapshot comes out, or Rejected with every problem found. What could not be read is never
+mistaken for what is not there: files, records and capacity that are broken are named, so that whoever decides
+leaves alone what depends on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from gitplacer import checks
+from gitplacer.documents import Document
+from gitplacer.grouping import Group, group_objects
+from gitplacer.kinds.capacity import CapacitySnapshot
+from gitplacer.kinds.fields import Model
+from gitplacer.kinds.parse import is_own, parse_own
+from gitplacer.kinds.record import PlacementRecord
+from gitplacer.model.workload import Gang, Identity
+from gitplacer.problems import Location, Problem, Severity
+from gitplacer.source.apigroups import api_group
+from gitplacer.source.files import MAX_SNAPSHOT, READ_ENDINGS, Memo, NoMemo, Reading, read_documents
+from gitplacer.source.manifests import PLATFORM, WORKLOADS
+from gitplacer.source.reading import Source, read_source
+from gitplacer.tree import Tree
+
+_Kind = TypeVar("_Kind", bound=Model)
+
+RECORDS = "placements"
+"""The directory of the records in the deployment repo."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """
+    The inputs of a pass.
+
+    `deployment` is the deployment tree; `platform_records` are ids of records whose files are in the platform units.
+    `broken_capacity` are clusters whose snapshot cannot be used; `broken_records` are ids of groups whose record
+    cannot be read; `foreign_paths` are paths of the deployment repo that somebody else changed since our last
+    commit.
+    """
+
+    source: Source
+    groups: Mapping[str, Group]
+    capacity: Mapping[str, CapacitySnapshot]
+    broken_capacity: frozenset[str]
+    records: Mapping[str, PlacementRecord]
+    broken_records: frozenset[str]
+    platform_records: frozenset[str]
+    deployment: Tree
+    foreign_paths: frozenset[str]
+    now: datetime
+    problems: tuple[Problem, ...]
+
+    def predecessor(self, group: Group) -> PlacementRecord | None:
+        """
+        The record of a group: its own, or that of its members under an id that no group has any more.
+
+        Stickiness follows the identity of what runs, so renaming a group moves nothing.
+        """
+        if group.id in self.records:
+            return self.records[group.id]
+        sized = {m.identity for m in group.sized}
+        for record_id, record in self.records.items():
+            if record_id not in self.groups and sized & recorded_identities(record):
+                return record
+        return None
+
+
+    def deployed_gang(self, record: PlacementRecord) -> Gang:
+        """The pods of what is deployed of a group: what it holds while its source cannot say."""
+        root = self.source.own.fleet.spec.deployment.root
+        files = [p for unit in (WORKLOADS, PLATFORM) for p in _deployed_files(self.deployment, root, record, unit)]
+        reading = read_documents(self.deployment, files, NoMemo())
+        facts = [item.take_facts()[0] for items in reading.documents.values() for item in items]
+        return tuple(pods for item in facts for pods in item.gang)
+
+
+def recorded_identities(record: PlacementRecord) -> set[Identity]:
+    """The objects a record speaks of."""
+    return {Identity(api_group(m.api_version), m.kind, m.namespace, m.name) for m in record.members}
+
+
+def read_snapshot(
+    *, source: Tree, capacity: Tree, deployment: Tree, foreign_paths: frozenset[str], now: datetime, memo: Memo
+) -> Snapshot:
+    """
+    Read all inputs. `capacity` holds the snapshot files at its top.
+
+    Raises Rejected as `read_source` does. Paths in problems about capacity begin with the Fleet's capacity path,
+    those about records with `placements/`.
+    """
+    read = read_source(source, memo)
+    grouping = group_objects(read)
+    problems = [*read.problems, *grouping.problems]
+    groups = checks.checked(read, grouping.groups, problems)
+    capacities, broken_capacity = _read_capacity(capacity, read, memo, problems)
+    records, broken_records = _read_records(deployment, memo, problems)
+    root = read.own.fleet.spec.deployment.root
+    return Snapshot(
+        source=read,
+        groups=groups,
+        capacity=capacities,
+        broken_capacity=broken_capacity,
+        records=records,
+        broken_records=broken_records,
+        platform_records=frozenset(r.id for r in records.values() if _deployed_files(deployment, root, r, PLATFORM)),
+        deployment=deployment,
+        foreign_paths=foreign_paths,
+        now=now,
+        problems=tuple(sorted(set(problems))),
+    )
+
+
+def _read_capacity(
+    tree: Tree, source: Source, memo: Memo, problems: list[Problem]
+) -> tuple[dict[str, CapacitySnapshot], frozenset[str]]:
+    folder = source.own.fleet.spec.capacity.path + "/"
+    paths = [path for path in tree if path.endswith(READ_ENDINGS)]
+    reading = read_documents(tree, paths, memo, folder=folder, max_bytes=MAX_SNAPSHOT)
+    problems.extend(reading.problems)
+    found: dict[str, CapacitySnapshot] = {}
+    broken = {_stem(path) for path in reading.broken}
+    for path, document in _single_documents(reading, folder, problems, broken):
+        parsed = _parse_as(CapacitySnapshot, document, problems)
+        if parsed is None:
+            broken.add(_stem(path))
+        elif parsed.name != _stem(path):
+            message = f"the snapshot of {parsed.name} is in a file called {_stem(path)}"
+            hint = "a cluster testifies only about itself: name the file after it"
+            problems.append(document.problem("SnapshotName", message, hint, path=("metadata", "name")))
+            broken |= {_stem(path), parsed.name}
+        elif parsed.name not in source.own.clusters:
+            message = f"there is no Cluster {parsed.name} in the source"
+            problems.append(
+                document.problem("UnknownCluster", message, path=("metadata", "name"), severity=Severity.WARNING)
+            )
+        elif parsed.name in found:
+            problems.append(document.problem("DuplicateName", f"{parsed.name} has two snapshots", "remove one"))
+            broken.add(parsed.name)
+        else:
+            found[parsed.name] = parsed
+    return {name: item for name, item in sorted(found.items()) if name not in broken}, frozenset(broken)
+
+
+def _read_records(
+    tree: Tree, memo: Memo, problems: list[Problem]
+) -> tuple[dict[str, PlacementRecord], frozenset[str]]:
+    folder = RECORDS + "/"
+    below = tree.under(RECORDS)
+    reading = read_documents(below, [p for p in below if p.endswith(".yaml")], memo, folder=folder)
+    problems.extend(reading.problems)
+    broken_files = {path.removesuffix(".yaml") for path in reading.broken}
+    found: dict[str, PlacementRecord] = {}
+    for path, document in _single_documents(reading, folder, problems, broken_files):
+        group_id = path.removesuffix(".yaml")
+        parsed = _parse_as(PlacementRecord, document, problems)
+        if parsed is None or parsed.id != group_id:
+            broken_files.add(group_id)
+            if parsed is not None:
+                message = f"the record of {parsed.id} is in a file called {group_id}"
+                problems.append(document.problem("RecordName", message, "restore it from the history", path=("metadata",)))
+        else:
+            found[group_id] = parsed
+    return dict(sorted(found.items())), frozenset(broken_files)
+
+
+def _deployed_files(tree: Tree, root: str, record: PlacementRecord, unit: str) -> list[str]:
+    """The files of a record that are there, on the first of its clusters that has any."""
+    for cluster in record.clusters:
+        paths = sorted({f"{root}/{cluster.name}/{unit}/{member.file}" for member in record.members})
+        found = [path for path in paths if path in tree]
+        if found:
+            return found
+    return []
+
+
+def _single_documents(
+    reading: Reading, folder: str, problems: list[Problem], broken: set[str]
+) -> Iterable[tuple[str, Document]]:
+    """The one document of each file that has exactly one."""
+    for path, items in sorted(reading.documents.items()):
+        if path in reading.broken:
+            continue
+        if len(items) != 1:
+            problems.append(Problem(Location(folder + path), "NotOneDocument", "must hold exactly one document"))
+            broken.add(_stem(path))
+        else:
+            yield path, items[0].document
+
+
+def _parse_as(kind: type[_Kind], document: Document, problems: list[Problem]) -> _Kind | None:
+    if not is_own(document):
+        problems.append(document.problem("MisplacedKind", "is not one of gitplacer's kinds", "move it elsewhere"))
+        return None
+    parsed = parse_own(document)
+    if not isinstance(parsed, Model):
+        problems.extend(parsed)
+        return None
+    if not isinstance(parsed, kind):
+        found = document.value.get("kind")
+        problems.append(document.problem("MisplacedKind", f"a {found} does not belong here", "move it", path=("kind",)))
+        return None
+    return parsed
+
+
+def _stem(path: str) -> str:
+    return path.rpartition("/")[2].rpartition(".")[0]

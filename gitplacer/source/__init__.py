@@ -1,0 +1,1 @@
+"""The source repo as values: its files, the objects in them, and the groups they form."""

@@ -1,0 +1,137 @@
+"""
+Files to documents, each blob parsed once.
+
+Parsing and sizing depend on a file's bytes alone, so their results are remembered by blob id: a file that did
+not change is not parsed again, in this process or the next. What is remembered never changes an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from gitplacer import workloads
+from gitplacer.documents import Document, ParsedFile, parse
+from gitplacer.problems import Location, Problem
+from gitplacer.tree import SUBMODULE, SYMLINK, Tree
+from gitplacer.workloads.facts import ObjectFacts
+
+READ_ENDINGS = (".yaml", ".yml", ".json")
+MAX_FILE = 4 * 1024 * 1024
+"""Bytes. A manifest is a few thousand; etcd refuses objects beyond 1.5 MiB."""
+MAX_SNAPSHOT = 32 * 1024 * 1024
+"""Bytes. A snapshot of 5,000 unfolded nodes is about 3 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """
+    One blob, parsed: `facts` has one item for each document, None where they have to be taken again because
+    taking them found problems, whose positions need the file.
+    """
+
+    parsed: ParsedFile
+    facts: tuple[ObjectFacts | None, ...] = ()
+
+
+class Memo(Protocol):
+    """Remembers `ReadFile`s by blob id. Forgetting is always allowed."""
+
+    def recall(self, oids: Iterable[str]) -> Mapping[str, ReadFile]: ...
+
+    def remember(self, files: Mapping[str, ReadFile]) -> None: ...
+
+
+class NoMemo:
+    """Remembers nothing."""
+
+    def recall(self, oids: Iterable[str]) -> Mapping[str, ReadFile]:
+        return {}
+
+    def remember(self, files: Mapping[str, ReadFile]) -> None:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceDocument:
+    """A document, and its facts if they are known without looking again."""
+
+    document: Document
+    facts: ObjectFacts | None
+
+    def take_facts(self) -> tuple[ObjectFacts, list[Problem]]:
+        """What placement wants to know of the object, and what is wrong with it."""
+        return workloads.read(self.document) if self.facts is None else (self.facts, [])
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What reading some files gave. `broken` are the files in which something could not be read."""
+
+    documents: Mapping[str, tuple[SourceDocument, ...]]
+    problems: tuple[Problem, ...]
+    broken: frozenset[str]
+
+
+def read_documents(tree: Tree, paths: Iterable[str], memo: Memo, *, folder: str = "", max_bytes: int = MAX_FILE) -> Reading:
+    """
+    All documents of the given files. Never raises for what is in a file.
+
+    `folder` is put before the paths in problems, when the tree is a subtree.
+    """
+    problems: list[Problem] = []
+    broken: set[str] = set()
+    wanted: dict[str, str] = {}
+    for path in sorted(paths):
+        entry = tree.entries[path]
+        fault = _unreadable(entry.mode, entry.size, max_bytes)
+        if fault is None:
+            wanted[path] = entry.oid
+        else:
+            code, message, hint = fault
+            problems.append(Problem(Location(folder + path), code, message, hint))
+            broken.add(path)
+    known = dict(memo.recall(wanted.values()))
+    unknown = {oid: path for path, oid in wanted.items() if oid not in known}
+    fresh = {}
+    contents = tree.read_all(unknown.values()) if unknown else {}
+    for oid, path in unknown.items():
+        fresh[oid] = _read_file(path, contents[path], max_bytes)
+    memo.remember(fresh)
+    known.update(fresh)
+    documents: dict[str, tuple[SourceDocument, ...]] = {}
+    for path, oid in wanted.items():
+        file = known[oid]
+        for fault_ in file.parsed.faults:
+            where = Location(folder + path, fault_.line, fault_.column)
+            problems.append(Problem(where, fault_.code, fault_.message, fault_.hint))
+            broken.add(path)
+        documents[path] = tuple(
+            SourceDocument(Document(folder + path, item, index, _reader(tree, path)), facts)
+            for index, (item, facts) in enumerate(zip(file.parsed.documents, file.facts, strict=True))
+        )
+    return Reading(documents, tuple(problems), frozenset(broken))
+
+
+def _unreadable(mode: str, size: int, max_bytes: int) -> tuple[str, str, str] | None:
+    if mode == SYMLINK:
+        return "NotAFile", "is a symbolic link, which is not followed", "commit the file itself"
+    if mode == SUBMODULE:
+        return "NotAFile", "is a submodule, which is not read", "commit the files themselves"
+    if size > max_bytes:
+        return "FileTooLarge", f"is {size:,} bytes, more than {max_bytes:,}", "split the file"
+    return None
+
+
+def _read_file(path: str, data: bytes, max_bytes: int) -> ReadFile:
+    parsed = parse(data, max_bytes=max_bytes)
+    facts: list[ObjectFacts | None] = []
+    for index, item in enumerate(parsed.documents):
+        found, problems = workloads.read(Document(path, item, index, lambda: data))
+        facts.append(None if problems else found)
+    return ReadFile(parsed, tuple(facts))
+
+
+def _reader(tree: Tree, path: str) -> Callable[[], bytes]:
+    return lambda: tree.read(path)

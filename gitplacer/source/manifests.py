@@ -1,0 +1,171 @@
+"""
+Kubernetes objects of the source: who they are, where they belong, what placement knows of them.
+
+Platform paths are trusted and may hold anything; workload paths hold what runs in a namespace, and nothing that
+is cluster-scoped, grants rights or steers the GitOps engine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gitplacer import pathglob
+from gitplacer.documents import Document
+from gitplacer.kinds.fleet import FleetSpec
+from gitplacer.kinds.parse import is_own
+from gitplacer.model.workload import Identity
+from gitplacer.problems import Problem, Severity
+from gitplacer.source.apigroups import RBAC_GROUP, api_group, is_cluster_scoped, is_surely_namespaced, steers_gitops
+from gitplacer.source.files import SourceDocument
+from gitplacer.workloads.facts import ObjectFacts
+
+PLATFORM = "platform"
+WORKLOADS = "workloads"
+
+_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.:]*[A-Za-z0-9])?")
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceObject:
+    """One Kubernetes object. `unit` is PLATFORM or WORKLOADS; `problems` are about this object alone."""
+
+    identity: Identity
+    document: Document
+    unit: str
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    facts: ObjectFacts
+    problems: tuple[Problem, ...] = ()
+    namespace_from_path: bool = False
+
+    @property
+    def path(self) -> str:
+        return self.document.file
+
+    @property
+    def api_version(self) -> str:
+        return str(self.document.value["apiVersion"])
+
+    @property
+    def is_namespace(self) -> bool:
+        return self.identity.kind == "Namespace" and not self.identity.api_group
+
+    @property
+    def held(self) -> bool:
+        """Whether something is so wrong with it that its group must stay as it is."""
+        return any(problem.severity is Severity.ERROR for problem in self.problems)
+
+
+def unit_of(spec: FleetSpec, path: str) -> str | None:
+    """Which unit a file's objects are rendered into, or None for a file that holds neither."""
+    if pathglob.matches_any(spec.platform.paths, path):
+        return PLATFORM
+    if pathglob.matches_any(spec.source.include, path) and not pathglob.matches_any(spec.source.exclude, path):
+        return WORKLOADS
+    return None
+
+
+def read_manifest(spec: FleetSpec, unit: str, item: SourceDocument) -> SourceObject | list[Problem]:
+    """The object in a document, or what keeps it from being one."""
+    document = item.document
+    value = document.value
+    if is_own(document):
+        hint = "move it out of the workload paths"
+        return [document.problem("OwnKindInWorkloads", f"a {value.get('kind')} does not count here", hint, path=("kind",))]
+    metadata = value.get("metadata")
+    problems = []
+    for key, path in (("apiVersion", ("apiVersion",)), ("kind", ("kind",))):
+        if not isinstance(value.get(key), str) or not value[key]:
+            problems.append(document.problem("InvalidObject", f"a Kubernetes object needs {key}", path=path))
+    if not isinstance(metadata, dict):
+        problems.append(document.problem("InvalidObject", "a Kubernetes object needs metadata.name", path=("metadata",)))
+    elif not isinstance(metadata.get("name"), str) or not _NAME.fullmatch(metadata["name"]):
+        problems.append(_nameless(document, metadata))
+    if problems or not isinstance(metadata, dict):
+        return problems
+    group, kind = api_group(value["apiVersion"]), value["kind"]
+    if unit == WORKLOADS:
+        problems.extend(_not_allowed(document, group, kind))
+        if problems:
+            return problems
+    namespace, from_path = _namespace(spec, unit, document, group, kind, problems)
+    facts, found = item.take_facts()
+    return SourceObject(
+        identity=Identity(group, kind, namespace, metadata["name"]),
+        document=document,
+        unit=unit,
+        labels=_strings(document, "labels", problems),
+        annotations=_strings(document, "annotations", problems),
+        facts=facts,
+        problems=tuple(sorted({*problems, *found})),
+        namespace_from_path=from_path,
+    )
+
+
+def _nameless(document: Document, metadata: Mapping[str, object]) -> Problem:
+    hint = ""
+    if "generateName" in metadata:
+        hint = "generateName cannot be applied from Git; give it a name"
+    elif isinstance(metadata.get("name"), bool | int | float):
+        hint = "put it in quotes: YAML reads it as a number, or as true or false"
+    return document.problem("InvalidObject", "metadata.name must be a name", hint, path=("metadata", "name"))
+
+
+def _not_allowed(document: Document, group: str, kind: str) -> list[Problem]:
+    if group == "" and kind == "Namespace":
+        hint = "gitplacer makes the namespaces that groups need; one with labels of its own goes under the platform paths"
+        return [document.problem("NotAllowed", "a Namespace does not belong in the workload paths", hint, path=("kind",))]
+    why = ""
+    if is_cluster_scoped(group, kind):
+        why = "is cluster-scoped"
+    elif group == RBAC_GROUP:
+        why = "grants rights"
+    elif steers_gitops(group, kind):
+        why = "steers the GitOps engine"
+    if not why:
+        return []
+    hint = "move it under the platform paths of the Fleet"
+    return [document.problem("NotAllowed", f"a {kind} {why} and does not belong in the workload paths", hint, path=("kind",))]
+
+
+def _namespace(
+    spec: FleetSpec, unit: str, document: Document, group: str, kind: str, problems: list[Problem]
+) -> tuple[str, bool]:
+    """The object's namespace, and whether its path gave it."""
+    if is_cluster_scoped(group, kind):
+        return "", False
+    written = document.value["metadata"].get("namespace")
+    if written is not None:
+        if isinstance(written, str) and _NAMESPACE.fullmatch(written):
+            return written, False
+        where = ("metadata", "namespace")
+        problems.append(document.problem("InvalidObject", "metadata.namespace must be a DNS label", path=where))
+        return "", False
+    if unit == WORKLOADS:
+        found = pathglob.captured(spec.source.namespaces.from_path, document.file, "namespace")
+        if found is not None and _NAMESPACE.fullmatch(found):
+            return found, True
+    elif not is_surely_namespaced(group, kind):
+        return "", False
+    hint = f"write metadata.namespace, or put the file where {spec.source.namespaces.from_path} gives it one"
+    problems.append(document.problem("MissingNamespace", f"{kind} has no namespace", hint, path=("metadata",), key=True))
+    return "", False
+
+
+def _strings(document: Document, key: str, problems: list[Problem]) -> Mapping[str, str]:
+    """metadata.labels or .annotations; values that are no strings are problems, as the API server refuses them."""
+    found = document.value["metadata"].get(key)
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        problems.append(document.problem("WrongType", f"metadata.{key} must be a mapping", path=("metadata", key)))
+        return {}
+    for name, text in found.items():
+        if not isinstance(text, str):
+            hint = "put it in quotes"
+            where = ("metadata", key, name)
+            problems.append(document.problem("WrongType", f"metadata.{key}.{name} must be a string", hint, path=where))
+    return {name: text for name, text in found.items() if isinstance(text, str)}

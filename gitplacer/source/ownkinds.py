@@ -1,0 +1,157 @@
+"""
+Our own kinds in the source: the Fleet, its Clusters and its policies.
+
+A document that cannot be read is sorted by the harm it could do. A Fleet or Cluster stops the run: a cluster
+that vanished by a typo would otherwise look like one that is gone, and everything on it would move. A policy
+holds what it governs, or might govern.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from gitplacer.documents import Document
+from gitplacer.kinds import OWN_API_GROUP, TABLE
+from gitplacer.kinds.fields import Model
+from gitplacer.kinds.fleet import Cluster, Fleet
+from gitplacer.kinds.parse import is_own, parse_own
+from gitplacer.kinds.policy import OverridePolicy, PlacementPolicy
+from gitplacer.kinds.selectors import ObjectSelector
+from gitplacer.problems import Location, Problem, Rejected, nearest
+
+_Kind = TypeVar("_Kind", bound=Model)
+_STOPS = ("Fleet", "Cluster")
+_POLICIES = ("PlacementPolicy", "OverridePolicy")
+_KIND_LINE = re.compile(r"""^[\s{-]*["']?kind["']?\s*:\s*["']?(\w+)""", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenPolicy:
+    """A policy that could not be read, with its name and its selection as far as they could."""
+
+    kind: str
+    name: str | None = None
+    select: ObjectSelector | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OwnKinds:
+    """The readable own kinds of a source, and the policies that are not readable."""
+
+    fleet: Fleet
+    clusters: Mapping[str, Cluster]
+    policies: tuple[PlacementPolicy, ...]
+    overrides: tuple[OverridePolicy, ...]
+    broken_policies: tuple[BrokenPolicy, ...]
+    places: Mapping[str, Location]
+    """Where each own object stands, by `Kind/name`."""
+
+
+def looks_own(document: Document) -> bool:
+    """Whether the document is one of our kinds, or all but one: its kind is ours and its group a misspelling."""
+    if is_own(document):
+        return True
+    group, kind = str(document.value.get("apiVersion")).split("/")[0], document.value.get("kind")
+    return kind in TABLE and nearest(group, [OWN_API_GROUP]).startswith("did you mean")
+
+
+def read_own_kinds(
+    documents: Iterable[Document], torn: Mapping[str, bytes], problems: list[Problem]
+) -> OwnKinds:
+    """
+    Parse the documents for which `looks_own` holds. `torn` are files that could not be parsed, with their bytes.
+
+    Problems found are added to `problems`. Raises Rejected with all of them where the run has to stop.
+    """
+    objects: dict[str, Model] = {}
+    places: dict[str, Location] = {}
+    broken: list[BrokenPolicy] = []
+    stop = False
+    for document in documents:
+        parsed = _parsed(document)
+        kind = str(document.value.get("kind"))
+        if not isinstance(parsed, Model):
+            problems.extend(parsed)
+            stop = stop or kind in _STOPS or any(f'"{name}"' in nearest(kind, TABLE) for name in _STOPS)
+            if kind in _POLICIES:
+                broken.append(_broken(kind, document))
+            continue
+        key = f"{kind}/{parsed.metadata.name}"  # type: ignore[attr-defined]
+        if kind in ("CapacitySnapshot", "Placement"):
+            where = "the capacity directory" if kind == "CapacitySnapshot" else "the deployment repo"
+            problems.append(document.problem("MisplacedKind", f"a {kind} belongs in {where}", "move it there"))
+        elif key in places:
+            hint = "rename one of them"
+            problems.append(document.problem("DuplicateName", f"{kind} {key.split('/')[1]} is at {places[key]} too", hint))
+            stop = stop or kind in _STOPS
+            if kind in _POLICIES:
+                broken.append(_broken(kind, document))
+        else:
+            objects[key], places[key] = parsed, document.locate()
+    for data in torn.values():
+        kinds = torn_kinds(data)
+        stop = stop or bool(kinds & {*_STOPS, ""})
+        broken.extend(BrokenPolicy(kind) for kind in sorted(kinds) if kind in _POLICIES)
+    fleets = [item for item in objects.values() if isinstance(item, Fleet)]
+    if len(fleets) != 1 and not stop:
+        problems.append(_not_one_fleet(places))
+    if stop or len(fleets) != 1:
+        raise Rejected(problems)
+    twice = {policy.name for policy in broken if policy.name is not None}
+    return OwnKinds(
+        fleet=fleets[0],
+        clusters={c.name: c for c in _of(Cluster, objects)},
+        policies=tuple(p for p in _of(PlacementPolicy, objects) if p.name not in twice),
+        overrides=tuple(p for p in _of(OverridePolicy, objects) if p.name not in twice),
+        broken_policies=tuple(broken),
+        places=places,
+    )
+
+
+def torn_kinds(data: bytes) -> set[str]:
+    """
+    The kinds that a file which cannot be parsed seems to hold; '' where it is ours but does not say its kind.
+
+    NULs are dropped, so that UTF-16 is seen through. Empty for a file that does not mention our API group.
+    """
+    text = data.replace(b"\x00", b"").decode("utf-8", "replace")
+    if OWN_API_GROUP not in text:
+        return set()
+    return set(_KIND_LINE.findall(text)) or {""}
+
+
+def _of(kind: type[_Kind], objects: Mapping[str, Model]) -> Iterator[_Kind]:
+    yield from (item for _, item in sorted(objects.items()) if isinstance(item, kind))
+
+
+def _parsed(document: Document) -> Model | list[Problem]:
+    if is_own(document):
+        return parse_own(document)
+    hint = nearest(str(document.value.get("apiVersion")).split("/")[0], [OWN_API_GROUP])
+    return [document.problem("UnknownKind", f"unknown API group for a {document.value['kind']}", hint, path=("apiVersion",))]
+
+
+def _broken(kind: str, document: Document) -> BrokenPolicy:
+    metadata, spec = document.value.get("metadata"), document.value.get("spec")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    select: ObjectSelector | None = None
+    if isinstance(spec, dict) and "select" in spec:
+        try:
+            select = ObjectSelector.model_validate(spec["select"], by_alias=True, by_name=False)
+        except ValidationError:
+            select = None
+    return BrokenPolicy(kind, name if isinstance(name, str) else None, select)
+
+
+def _not_one_fleet(places: Mapping[str, Location]) -> Problem:
+    found = sorted(str(place) for key, place in places.items() if key.startswith("Fleet/"))
+    if found:
+        return Problem(places[min(k for k in places if k.startswith("Fleet/"))], "NotOneFleet",
+                       f"a source has exactly one Fleet; found {', '.join(found)}", "remove all but one")
+    return Problem(Location("fleet.yaml"), "NotOneFleet", "there is no Fleet in this source",
+                   "`gitplacer init` makes one; `spec: {}` is enough")

@@ -1,0 +1,201 @@
+"""
+The source repo, read whole: own kinds, objects, and everything wrong with them.
+
+Directories are free and `kind` says what an object is, so all YAML and JSON files are read; files that are
+neither workloads, platform nor ours are none of our business. A broken file holds what it governs.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from gitplacer.documents import Document
+from gitplacer.kinds.fields import Model
+from gitplacer.kinds.fleet import Fleet, FleetSpec
+from gitplacer.kinds.parse import parse_own
+from gitplacer.model.workload import Identity
+from gitplacer.problems import Location, Problem, Severity
+from gitplacer.source.files import MAX_FILE, READ_ENDINGS, Memo, Reading, read_documents
+from gitplacer.source.manifests import WORKLOADS, SourceObject, read_manifest, unit_of
+from gitplacer.source.ownkinds import OwnKinds, looks_own, read_own_kinds, torn_kinds
+from gitplacer.tree import Tree
+
+_UNRENDERED = ("kustomization.yaml", "kustomization.yml", "Kustomization", "Chart.yaml")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """
+    All of the source repo that decisions look at. `broken_files` could not be read, or not wholly;
+    `document_counts` says how many documents each file holds.
+    """
+
+    own: OwnKinds
+    objects: tuple[SourceObject, ...]
+    broken_files: frozenset[str]
+    document_counts: Mapping[str, int]
+    problems: tuple[Problem, ...]
+
+
+def read_source(tree: Tree, memo: Memo) -> Source:
+    """
+    Read the whole source tree.
+
+    Raises Rejected, with every problem found, when there is not exactly one readable Fleet or a Cluster cannot
+    be read.
+    """
+    paths = [path for path in tree if path.endswith(READ_ENDINGS) and not _is_hidden(path)]
+    folders = _unrendered_folders(tree)
+    paths = [path for path in paths if not path.startswith(folders)]
+    twins = _case_twins(paths)
+    reading = read_documents(tree, [p for p in paths if tree.entries[p].size <= MAX_FILE and p not in twins], memo)
+    ours = [item.document for items in reading.documents.values() for item in items if looks_own(item.document)]
+    spec = _provisional_spec(ours)
+    capacity = spec.capacity.path + "/"
+    found = [*_about_paths(tree, spec, folders, twins, capacity), *_about_large_files(tree, paths, capacity, memo)]
+    torn = {
+        path: tree.read(path)
+        for path in sorted(reading.broken)
+        if tree.entries[path].is_text and unit_of(spec, path) != WORKLOADS and not path.startswith(capacity)
+    }
+    found += _worth_telling(reading, spec, torn, capacity)
+    outside = [d for d in ours if unit_of(spec, d.file) != WORKLOADS and not d.file.startswith(capacity)]
+    objects, broken = _objects(reading, spec, set(map(id, outside)), capacity, found)
+    found += [problem for item in objects for problem in item.problems]
+    own = read_own_kinds(sorted(outside, key=lambda d: (d.file, d.index)), torn, found)
+    unread = frozenset({*reading.broken, *broken, *twins, *(p for p in tree if p.startswith(folders))})
+    counts = {path: len(items) for path, items in reading.documents.items()}
+    return Source(own, objects, unread, counts, tuple(sorted(set(found))))
+
+
+def fleet_spec(tree: Tree, memo: Memo) -> FleetSpec:
+    """The spec of a source's Fleet, looked for in files called fleet first; the defaults if there is none to read."""
+    paths = [path for path in tree if path.endswith(READ_ENDINGS) and not _is_hidden(path)]
+    paths = [path for path in paths if tree.entries[path].size <= MAX_FILE]
+    likely = [path for path in paths if path.rpartition("/")[2].partition(".")[0] == "fleet"]
+    for some in (likely, paths):
+        reading = read_documents(tree, some, memo)
+        ours = [item.document for items in reading.documents.values() for item in items if looks_own(item.document)]
+        if any(document.value.get("kind") == "Fleet" for document in ours):
+            return _provisional_spec(ours)
+    return FleetSpec()
+
+
+def _provisional_spec(ours: Iterable[Document]) -> FleetSpec:
+    """
+    The spec of the topmost Fleet, which says what the workload paths are.
+
+    A Fleet further down is looked at later, if at all: one inside the workload paths does not count, so that
+    nobody who may only write workloads can stop the fleet by adding one.
+    """
+    fleets = [document for document in ours if document.value.get("kind") == "Fleet"]
+    for document in sorted(fleets, key=lambda d: (d.file.count("/"), d.file, d.index))[:1]:
+        parsed: Model | list[Problem] = parse_own(document)
+        if isinstance(parsed, Fleet):
+            return parsed.spec
+    return FleetSpec()
+
+
+def _objects(
+    reading: Reading, spec: FleetSpec, own: set[int], capacity: str, found: list[Problem]
+) -> tuple[tuple[SourceObject, ...], set[str]]:
+    """The objects of both units in order of path and place, and the files with documents that are none."""
+    objects: list[SourceObject] = []
+    broken: set[str] = set()
+    for path, items in sorted(reading.documents.items()):
+        unit = None if path.startswith(capacity) else unit_of(spec, path)
+        for item in items if unit else ():
+            if unit is None or id(item.document) in own:
+                continue
+            read = read_manifest(spec, unit, item)
+            if isinstance(read, SourceObject):
+                objects.append(read)
+            else:
+                found.extend(read)
+                broken.add(path)
+    return tuple(_with_duplicates_marked(objects)), broken
+
+
+def _with_duplicates_marked(objects: list[SourceObject]) -> Iterator[SourceObject]:
+    by_identity: dict[Identity, list[SourceObject]] = defaultdict(list)
+    for item in objects:
+        by_identity[item.identity].append(item)
+    for item in objects:
+        others = [other for other in by_identity[item.identity] if other is not item]
+        if not others:
+            yield item
+            continue
+        hint = "keep one of them; two groups that need one object can share it"
+        place = others[0].document.locate()
+        problem = item.document.problem("DuplicateObject", f"{item.identity} is at {place} too", hint)
+        yield replace(item, problems=(*item.problems, problem))
+
+
+def _worth_telling(reading: Reading, spec: FleetSpec, torn: Mapping[str, bytes], capacity: str) -> Iterator[Problem]:
+    """Problems of files that are ours: other YAML in the repo may be as it likes."""
+    for problem in reading.problems:
+        path = problem.location.file
+        if path.startswith(capacity):
+            continue
+        if unit_of(spec, path) or (path in torn and torn_kinds(torn[path])):
+            yield problem
+
+
+def _about_paths(
+    tree: Tree, spec: FleetSpec, folders: tuple[str, ...], twins: Mapping[str, str], capacity: str
+) -> Iterator[Problem]:
+    for folder in folders:
+        if any(unit_of(spec, path) for path in tree if path.startswith(folder)):
+            yield Problem(
+                Location(folder.rstrip("/")),
+                "NotRendered",
+                "this directory is for Kustomize or Helm, which gitplacer does not run",
+                "render it in CI and commit the result, or point --path at the rendered copy",
+            )
+    for path, twin in twins.items():
+        hint = "rename one: some file systems cannot hold both"
+        yield Problem(Location(path), "CaseTwin", f"differs from {twin} only in upper and lower case", hint)
+    for path, entry in tree.entries.items():
+        if not entry.is_text and not path.endswith(READ_ENDINGS) and unit_of(spec, path):
+            hint = "commit the files themselves"
+            yield Problem(Location(path), "NotAFile", "is a symbolic link or submodule, which is not read", hint)
+
+
+def _about_large_files(tree: Tree, paths: Iterable[str], capacity: str, memo: Memo) -> Iterator[Problem]:
+    large = [p for p in paths if tree.entries[p].size > MAX_FILE and not p.startswith(capacity)]
+    yield from read_documents(tree, large, memo).problems
+
+
+def _case_twins(paths: Iterable[str]) -> dict[str, str]:
+    """Paths that some file systems cannot tell from an earlier one, with that earlier one."""
+    first: dict[str, str] = {}
+    twins = {}
+    for path in sorted(paths):
+        folded = unicodedata.normalize("NFC", path).casefold()
+        if folded in first:
+            twins[path] = first[folded]
+        else:
+            first[folded] = path
+    return twins
+
+
+def _unrendered_folders(tree: Tree) -> tuple[str, ...]:
+    """Folders, with a slash, that hold input of Kustomize or Helm; the outermost ones only."""
+    found = sorted({path.rpartition("/")[0] + "/" for path in tree if path.rpartition("/")[2] in _UNRENDERED})
+    outermost: list[str] = []
+    for folder in found:
+        if folder != "/" and not any(folder.startswith(outer) for outer in outermost):
+            outermost.append(folder)
+    return tuple(outermost)
+
+
+def _is_hidden(path: str) -> bool:
+    return any(part.startswith(".") for part in path.split("/"))
+
+
+def errors(problems: Iterable[Problem]) -> list[Problem]:
+    """Those that hold something."""
+    return [problem for problem in problems if problem.severity is Severity.ERROR]

@@ -1,0 +1,171 @@
+"""
+A tree of files as a value: paths, and the bytes behind them.
+
+A Tree knows its files by blob id, as git does, and fetches bytes only when somebody asks, many at a
+time. Two trees are compared by ids alone, so a plan that changes nothing reads nothing. A tree that
+comes from git and a tree that is made in memory are the same thing to everyone who holds one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+FILE = "100644"
+EXECUTABLE = "100755"
+SYMLINK = "120000"
+SUBMODULE = "160000"
+_FOLDER = "40000"
+
+
+def blob_id(data: bytes) -> str:
+    """The SHA-1 id git gives a blob of these bytes."""
+    return hashlib.sha1(b"blob %d\x00" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a tree says of one path: git's mode, the blob's id and its size in bytes (-1: not known)."""
+
+    mode: str
+    oid: str
+    size: int = -1
+
+    @property
+    def is_text(self) -> bool:
+        """Whether there are bytes to read: a symlink or a submodule is no file to us."""
+        return self.mode in (FILE, EXECUTABLE)
+
+
+class Blobs(Protocol):
+    """Where bytes come from. `read` returns every id it was asked for, or raises KeyError."""
+
+    def read(self, oids: Iterable[str]) -> Mapping[str, bytes]: ...
+
+
+class MemoryBlobs(dict[str, bytes]):
+    """Blobs that are held in memory."""
+
+    def read(self, oids: Iterable[str]) -> Mapping[str, bytes]:
+        return {oid: self[oid] for oid in oids}
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Paths (POSIX, relative, sorted) to entries, and the bytes behind them. Equal when the entries are."""
+
+    entries: Mapping[str, Entry] = field(default_factory=dict)
+    blobs: Blobs = field(default_factory=MemoryBlobs)
+
+    @staticmethod
+    def of(files: Mapping[str, bytes]) -> Tree:
+        """A tree of regular files, in memory."""
+        blobs = MemoryBlobs()
+        entries = {}
+        for path in sorted(files):
+            data = files[path]
+            oid = blob_id(data)
+            blobs[oid] = data
+            entries[path] = Entry(FILE, oid, len(data))
+        return Tree(entries, blobs)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tree):
+            return NotImplemented
+        mine = {path: (entry.mode, entry.oid) for path, entry in self.entries.items()}
+        theirs = {path: (entry.mode, entry.oid) for path, entry in other.entries.items()}
+        return mine == theirs
+
+    def __hash__(self) -> int:
+        return hash(tuple(sorted((path, entry.mode, entry.oid) for path, entry in self.entries.items())))
+
+    def __contains__(self, path: object) -> bool:
+        return path in self.entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def read(self, path: str) -> bytes:
+        """The bytes of one file. Use `read_all` for many."""
+        return self.read_all([path])[path]
+
+    def read_all(self, paths: Iterable[str]) -> dict[str, bytes]:
+        """The bytes of many files, fetched together."""
+        wanted = [(path, self.entries[path].oid) for path in paths]
+        found = self.blobs.read(dict.fromkeys(oid for _, oid in wanted))
+        return {path: found[oid] for path, oid in wanted}
+
+    def under(self, folder: str) -> Tree:
+        """The subtree below a folder, with paths relative to it. '' is the tree itself."""
+        if not folder:
+            return self
+        prefix = folder.rstrip("/") + "/"
+        return Tree(
+            {path[len(prefix):]: entry for path, entry in self.entries.items() if path.startswith(prefix)}, self.blobs
+        )
+
+    def apply(self, changes: Changes) -> Tree:
+        """This tree after the changes. Removing a path that is not there is no error."""
+        entries = {path: entry for path, entry in self.entries.items() if path not in changes.removed}
+        blobs = MemoryBlobs()
+        for path, data in changes.written.items():
+            oid = blob_id(data)
+            blobs[oid] = data
+            entries[path] = Entry(FILE, oid, len(data))
+        return Tree(dict(sorted(entries.items())), _Layered(blobs, self.blobs))
+
+
+def tree_id(tree: Tree) -> str:
+    """The SHA-1 id git gives a tree object with these entries."""
+    folders: dict[str, list[tuple[str, str, str]]] = {"": []}
+    for path, entry in tree.entries.items():
+        folder, _, name = path.rpartition("/")
+        while folder and folder not in folders:
+            folders[folder] = []
+            folder = folder.rpartition("/")[0]
+        folders[path.rpartition("/")[0]].append((name, entry.mode, entry.oid))
+    for folder in sorted(folders, key=lambda f: f.count("/") + bool(f), reverse=True):
+        rows = sorted(folders[folder], key=lambda row: row[0].encode() + (b"/" if row[1] == _FOLDER else b""))
+        body = b"".join(f"{mode} {name}".encode() + b"\0" + bytes.fromhex(oid) for name, mode, oid in rows)
+        oid = hashlib.sha1(b"tree %d\0" % len(body) + body, usedforsecurity=False).hexdigest()
+        if not folder:
+            return oid
+        parent, _, name = folder.rpartition("/")
+        folders[parent].append((name, _FOLDER, oid))
+    raise AssertionError("unreachable: the root comes last")
+
+
+@dataclass(frozen=True, slots=True)
+class _Layered:
+    """New blobs over those of the tree they were added to."""
+
+    new: MemoryBlobs
+    old: Blobs
+
+    def read(self, oids: Iterable[str]) -> Mapping[str, bytes]:
+        wanted = list(oids)
+        here = {oid: self.new[oid] for oid in wanted if oid in self.new}
+        rest = [oid for oid in wanted if oid not in here]
+        return {**here, **self.old.read(rest)} if rest else here
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Files to write and paths to remove; what `Tree.apply` and a commit are made of."""
+
+    written: Mapping[str, bytes] = field(default_factory=dict)
+    removed: frozenset[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.written or self.removed)
+
+
+def differing_paths(old: Tree, new: Tree) -> list[str]:
+    """Paths that were added, removed or changed, sorted. Reads no bytes."""
+    paths = old.entries.keys() | new.entries.keys()
+    return sorted(path for path in paths if old.entries.get(path) != new.entries.get(path))

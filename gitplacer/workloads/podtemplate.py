@@ -1,0 +1,263 @@
+"""
+A pod template, read: what its pods ask for, where they may run, what they cannot start without.
+
+Every kind has templates like this one, and some controllers add containers of their own to them; those come in
+as `Injected`, so that the sum is that of the pod that will really be created.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gitplacer.documents import Cursor, Path
+from gitplacer.model.labels import Requirement, Toleration
+from gitplacer.model.resources import Resources
+from gitplacer.model.workload import NodeTerm, PodSet, PodShape
+from gitplacer.problems import Severity
+from gitplacer.workloads.facts import ObjectFacts, PodLabels, Reference, distinct, existing
+from gitplacer.workloads.requests import Amounts, InitContainer, checked, container_requests, effective, written
+
+OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
+EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+@dataclass(frozen=True, slots=True)
+class Injected:
+    """Containers that a controller adds to a template, by what they request."""
+
+    containers: tuple[Amounts, ...] = ()
+    first_init: tuple[Amounts, ...] = ()
+    last_init: tuple[Amounts, ...] = ()
+
+
+NONE = Injected()
+
+
+@dataclass(frozen=True, slots=True)
+class PodTemplate:
+    """One template: the shape of its pods, its labels, and what it names in its namespace."""
+
+    shape: PodShape
+    labels: Mapping[str, str]
+    needs: tuple[Reference, ...]
+
+    def pod_labels(self, role: str, more: Mapping[str, str] | None = None) -> PodLabels:
+        return PodLabels(role, tuple(sorted({**self.labels, **(more or {})}.items())))
+
+
+def in_spec(value: Mapping[str, Any]) -> tuple[Path, ...]:
+    """The path of the template in a kind that has one, in its spec."""
+    return existing(value, ("spec", "template"))
+
+
+def read(owner: Cursor, key: str = "template", injected: Injected = NONE) -> PodTemplate:
+    """The template under a key of its owner. One that is missing is a problem."""
+    if not owner.has(key):
+        owner.report("MissingField", f"{key} is missing", f"add {key}: the pod template with its spec.containers")
+        return PodTemplate(PodShape(), {}, ())
+    return read_pod(owner.mapping(key), injected)
+
+
+def read_pod(pod: Cursor, injected: Injected = NONE) -> PodTemplate:
+    """A pod or pod template: anything with `metadata` and `spec`."""
+    labels = pod.mapping("metadata").labels("labels")
+    if not pod.has("spec"):
+        pod.report("MissingField", "spec is missing", "add spec.containers")
+        return PodTemplate(PodShape(), labels, ())
+    spec = pod.mapping("spec")
+    containers = spec.items("containers")
+    if not spec.value.get("containers"):
+        spec.report("MissingField", "there are no containers", "a pod has at least one container")
+    inits = spec.items("initContainers")
+    _report_not_counted(spec, containers)
+    shape = PodShape(
+        requests=_requests(spec, containers, inits, injected),
+        node_selector=tuple(sorted(spec.labels("nodeSelector").items())),
+        affinity=_required_node_affinity(spec),
+        tolerations=tuple(_toleration(item) for item in spec.items("tolerations")),
+        node_name=spec.text("nodeName"),
+    )
+    return PodTemplate(shape, labels, tuple(_needs(spec, [*inits, *containers])))
+
+
+def facts(template: PodTemplate, number: int, more_labels: Mapping[str, str] | None = None) -> ObjectFacts:
+    """The facts of `number` pods of one template, all in the role `pod`."""
+    return ObjectFacts(
+        gang=(PodSet("pod", number, template.shape),) if number else (),
+        sized=True,
+        pods=(template.pod_labels("pod", more_labels),),
+        needs=distinct(template.needs),
+    )
+
+
+def _requests(spec: Cursor, containers: list[Cursor], inits: list[Cursor], injected: Injected) -> Resources:
+    pod_requests, pod_limits = checked(spec.mapping("resources"))
+    return effective(
+        [*(container_requests(container) for container in containers), *injected.containers],
+        [
+            *(InitContainer(amounts) for amounts in injected.first_init),
+            *(InitContainer(container_requests(init), init.text("restartPolicy") == "Always") for init in inits),
+            *(InitContainer(amounts) for amounts in injected.last_init),
+        ],
+        pod_level=pod_requests,
+        pod_level_limits=pod_limits,
+        overhead=written(spec, "overhead"),
+    )
+
+
+def _toleration(item: Cursor) -> Toleration:
+    key, value, effect = item.text("key"), item.text("value"), item.text("effect")
+    operator = item.text("operator") or "Equal"
+    if operator not in ("Equal", "Exists"):
+        item.report("InvalidValue", f'unknown operator "{operator}"', "Equal or Exists", key="operator")
+    elif not key and operator != "Exists":
+        item.report("InvalidValue", "a toleration without key needs operator Exists", "add key, or operator: Exists")
+    elif value and operator == "Exists":
+        item.report("InvalidValue", "operator Exists takes no value", "remove value, or use Equal", key="value")
+    if effect and effect not in EFFECTS:
+        item.report("InvalidValue", f'unknown effect "{effect}"', f"one of {', '.join(EFFECTS)}", key="effect")
+    return Toleration(key, operator, value, effect)
+
+
+def _required_node_affinity(spec: Cursor) -> tuple[NodeTerm, ...] | None:
+    if not spec.has("affinity"):
+        return None
+    node_affinity = spec.mapping("affinity").mapping("nodeAffinity")
+    if not node_affinity.has(REQUIRED):
+        return None
+    required = node_affinity.mapping(REQUIRED)
+    terms = required.items("nodeSelectorTerms")
+    if not terms:
+        required.report("MissingField", "nodeSelectorTerms is missing or empty", "give at least one term")
+    return tuple(
+        NodeTerm(
+            tuple(requirement(item) for item in term.items("matchExpressions")),
+            tuple(_field_requirement(item) for item in term.items("matchFields")),
+        )
+        for term in terms
+    )
+
+
+def requirement(item: Cursor, operators: tuple[str, ...] = OPERATORS) -> Requirement:
+    """One entry of matchExpressions. Operator and number of values are checked as the API server does."""
+    key, operator, values = item.text("key"), item.text("operator"), item.texts("values")
+    if not key:
+        item.report("MissingField", "key is missing", "add key: the label to look at")
+    if operator not in operators:
+        said = f'unknown operator "{operator}"' if operator else "operator is missing"
+        item.report("InvalidValue", said, f"one of {', '.join(operators)}", key="operator" if operator else None)
+    elif operator in ("In", "NotIn") and not values:
+        item.report("InvalidValue", f"{operator} needs values", "add values: […]")
+    elif operator in ("Exists", "DoesNotExist") and values:
+        item.report("InvalidValue", f"{operator} takes no values", "remove values", key="values")
+    elif operator in ("Gt", "Lt") and not (len(values) == 1 and _is_integer(values[0])):
+        item.report("InvalidValue", f"{operator} needs exactly one integer, in quotes", 'values: ["4"]')
+    return Requirement(key, operator if operator in operators else "Exists", values)
+
+
+def _is_integer(text: str) -> bool:
+    return text.isascii() and text.removeprefix("-").removeprefix("+").isdigit()
+
+
+def _field_requirement(item: Cursor) -> Requirement:
+    found = requirement(item, ("In", "NotIn"))
+    if found.key and found.key != "metadata.name":
+        item.report("InvalidValue", f'unknown field "{found.key}"', "matchFields knows metadata.name", key="key")
+    elif len(found.values) > 1:
+        item.report("InvalidValue", "matchFields takes one value", "use several terms instead", key="values")
+    return found
+
+
+# -- what is not counted ------------------------------------------------------------------------------------------
+
+
+def _report_not_counted(spec: Cursor, containers: list[Cursor]) -> None:
+    """A field that narrows where the pod may run, and that the fit does not look at, is named, not silently ignored."""
+    for key, name in _not_counted(spec, containers):
+        spec.report(
+            "NotCounted",
+            f"gitplacer does not count {name} yet; the fit may be too optimistic",
+            "leave room on the clusters it may go to, or pin it by node selector",
+            key=key,
+            severity=Severity.WARNING,
+        )
+
+
+def _not_counted(spec: Cursor, containers: list[Cursor]) -> Iterator[tuple[str, str]]:
+    """The key to point at, and the name of the field."""
+    if spec.has("affinity"):
+        affinity = spec.mapping("affinity")
+        for field in ("podAffinity", "podAntiAffinity"):
+            if affinity.has(field) and affinity.mapping(field).items(REQUIRED):
+                yield "affinity", f"required {field}"
+    if spec.has("topologySpreadConstraints"):
+        constraints = spec.items("topologySpreadConstraints")
+        if any(item.text("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule" for item in constraints):
+            yield "topologySpreadConstraints", "topologySpreadConstraints with DoNotSchedule"
+    ports = [port for container in containers if container.has("ports") for port in container.items("ports")]
+    if any(port.has("hostPort") for port in ports) or (ports and spec.boolean("hostNetwork")):
+        yield ("hostNetwork" if spec.boolean("hostNetwork") else "containers"), "host ports"
+    for field in ("schedulingGates", "resourceClaims"):
+        if spec.items(field):
+            yield field, field
+
+
+# -- what it needs ------------------------------------------------------------------------------------------------
+
+
+def named(cursor: Cursor, kind: str, key: str = "name", *, api_group: str = "") -> Iterator[Reference]:
+    """The reference that a key of this mapping makes; none if it is empty."""
+    name = cursor.text(key)
+    if name:
+        yield Reference(api_group, kind, name, cursor.boolean("optional"), path=(*cursor.path, key))
+
+
+def env_needs(container: Cursor) -> Iterator[Reference]:
+    """ConfigMaps and Secrets behind `env` and `envFrom`."""
+    if container.has("env"):
+        for variable in container.items("env"):
+            if variable.has("valueFrom"):
+                yield from value_needs(variable)
+    if container.has("envFrom"):
+        for source in container.items("envFrom"):
+            yield from named(source.mapping("configMapRef"), "ConfigMap")
+            yield from named(source.mapping("secretRef"), "Secret")
+
+
+def value_needs(variable: Cursor) -> Iterator[Reference]:
+    """The ConfigMap or Secret behind a `valueFrom`."""
+    source = variable.mapping("valueFrom")
+    yield from named(source.mapping("configMapKeyRef"), "ConfigMap")
+    yield from named(source.mapping("secretKeyRef"), "Secret")
+
+
+def _needs(spec: Cursor, containers: list[Cursor]) -> Iterator[Reference]:
+    for container in containers:
+        yield from env_needs(container)
+    for volume in spec.items("volumes"):
+        yield from _volume_needs(volume)
+    for secret in spec.items("imagePullSecrets"):
+        yield from named(secret, "Secret")
+    if spec.text("serviceAccountName") != "default":  # every namespace has that one
+        yield from named(spec, "ServiceAccount", "serviceAccountName")
+    for claim in spec.items("resourceClaims"):
+        yield from named(claim, "ResourceClaim", "resourceClaimName", api_group="resource.k8s.io")
+        yield from named(claim, "ResourceClaimTemplate", "resourceClaimTemplateName", api_group="resource.k8s.io")
+
+
+def _volume_needs(volume: Cursor) -> Iterator[Reference]:
+    if volume.has("configMap"):
+        yield from named(volume.mapping("configMap"), "ConfigMap")
+    if volume.has("secret"):
+        yield from named(volume.mapping("secret"), "Secret", "secretName")
+    if volume.has("persistentVolumeClaim"):
+        yield from named(volume.mapping("persistentVolumeClaim"), "PersistentVolumeClaim", "claimName")
+    if volume.has("csi"):
+        yield from named(volume.mapping("csi").mapping("nodePublishSecretRef"), "Secret")
+    if volume.has("projected"):
+        for source in volume.mapping("projected").items("sources"):
+            yield from named(source.mapping("configMap"), "ConfigMap")
+            yield from named(source.mapping("secret"), "Secret")

@@ -1,0 +1,165 @@
+"""
+Objects that become no pods: what they point at, what they select, what they need.
+
+They travel with the group they belong to, and this is how they are found to belong to it. A kind that is not in the
+table points at nothing; it can still be named by others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from gitplacer.documents import Cursor
+from gitplacer.model.labels import Requirement
+from gitplacer.workloads.claims import single_node_claim
+from gitplacer.workloads.facts import LabelSelector, ObjectFacts, Reference, distinct
+from gitplacer.workloads.podtemplate import named, requirement
+
+GATEWAY = "gateway.networking.k8s.io"
+
+
+def _group(api_version: str) -> str:
+    return api_version.rpartition("/")[0]
+
+
+def _selects(*selectors: LabelSelector) -> tuple[LabelSelector, ...]:
+    """An empty selector picks every pod of the namespace: a rule for the namespace, not part of an app."""
+    return tuple(sorted({selector for selector in selectors if selector}))
+
+
+def _label_selector(selector: Cursor) -> LabelSelector:
+    equal = [Requirement(key, "In", (value,)) for key, value in selector.labels("matchLabels").items()]
+    operators = ("In", "NotIn", "Exists", "DoesNotExist")
+    return tuple(sorted([*equal, *(requirement(item, operators) for item in selector.items("matchExpressions"))]))
+
+
+def _service(root: Cursor) -> ObjectFacts:
+    labels = root.mapping("spec").labels("selector")
+    return ObjectFacts(selects=_selects(tuple(sorted(Requirement(k, "In", (v,)) for k, v in labels.items()))))
+
+
+def _selecting(key: str) -> Callable[[Cursor], ObjectFacts]:
+    def read(root: Cursor) -> ObjectFacts:
+        return ObjectFacts(selects=_selects(_label_selector(root.mapping("spec").mapping(key))))
+
+    return read
+
+
+def _pod_monitor(root: Cursor) -> ObjectFacts:
+    """With a namespaceSelector it looks at other namespaces, or at all."""
+    return ObjectFacts() if root.mapping("spec").has("namespaceSelector") else _selecting("selector")(root)
+
+
+def _ingress(root: Cursor) -> ObjectFacts:
+    spec = root.mapping("spec")
+    paths = [path for rule in spec.items("rules") for path in rule.mapping("http").items("paths")]
+    backends = [spec.mapping("defaultBackend"), *(path.mapping("backend") for path in paths)]
+    certificates = [named(tls, "Secret", "secretName") for tls in spec.items("tls")]
+    return ObjectFacts(
+        points_at=distinct(reference for backend in backends for reference in _ingress_backend(backend)),
+        needs=distinct(reference for found in certificates for reference in found),
+    )
+
+
+def _ingress_backend(backend: Cursor) -> Iterator[Reference]:
+    yield from named(backend.mapping("service"), "Service")
+    resource = backend.mapping("resource")
+    if kind := resource.text("kind"):
+        yield from named(resource, kind, api_group=resource.text("apiGroup"))
+
+
+def _local(root: Cursor, cursor: Cursor, default_kind: str, default_group: str = "") -> Iterator[Reference]:
+    """A Gateway API reference (group, kind, name, namespace), if it stays in the namespace of the object."""
+    own, namespace = root.mapping("metadata").text("namespace"), cursor.text("namespace")
+    group = cursor.text("group") if cursor.has("group") else default_group
+    kind, name = cursor.text("kind") or default_kind, cursor.text("name")
+    if name and (not own or namespace in ("", own)):
+        elsewhere = "" if namespace == own else namespace
+        yield Reference(group, kind, name, namespace=elsewhere, path=(*cursor.path, "name"))
+
+
+def _route(root: Cursor) -> ObjectFacts:
+    """A route serves its backends. The Gateway it hangs on goes along where it is ours, and need not be."""
+    spec = root.mapping("spec")
+    backends = [
+        backend
+        for rule in spec.items("rules")
+        for backend in (*rule.items("backendRefs"), *(_mirrored(f) for f in rule.items("filters")))
+    ]
+    gateways = [gateway for parent in spec.items("parentRefs") for gateway in _local(root, parent, "Gateway", GATEWAY)]
+    return ObjectFacts(
+        points_at=distinct(found for backend in backends for found in _local(root, backend, "Service")),
+        needs=distinct(
+            Reference(g.api_group, g.kind, g.name, optional=True, namespace=g.namespace, path=g.path) for g in gateways
+        ),
+    )
+
+
+def _mirrored(rule_filter: Cursor) -> Cursor:
+    return rule_filter.mapping("requestMirror").mapping("backendRef")
+
+
+def _gateway(root: Cursor) -> ObjectFacts:
+    listeners = root.mapping("spec").items("listeners")
+    certificates = [item for listener in listeners for item in listener.mapping("tls").items("certificateRefs")]
+    return ObjectFacts(needs=distinct(found for item in certificates for found in _local(root, item, "Secret")))
+
+
+def _scaler(key: str, default_kind: str = "", default_group: str = "") -> Callable[[Cursor], ObjectFacts]:
+    """HorizontalPodAutoscaler and its kin: `spec.<key>` is {apiVersion, kind, name}."""
+
+    def read(root: Cursor) -> ObjectFacts:
+        target = root.mapping("spec").mapping(key)
+        kind = target.text("kind") or default_kind
+        group = _group(target.text("apiVersion")) if target.has("apiVersion") else default_group
+        return ObjectFacts(points_at=distinct(named(target, kind, api_group=group)) if kind else ())
+
+    return read
+
+
+def _service_account(root: Cursor) -> ObjectFacts:
+    secrets = [*root.items("secrets"), *root.items("imagePullSecrets")]
+    return ObjectFacts(needs=distinct(found for secret in secrets for found in named(secret, "Secret")))
+
+
+def _role_binding(root: Cursor) -> ObjectFacts:
+    role = root.mapping("roleRef")
+    subjects = [item for item in root.items("subjects") if item.text("kind") == "ServiceAccount"]
+    return ObjectFacts(
+        points_at=distinct(found for item in subjects for found in _local(root, item, "ServiceAccount")),
+        needs=distinct(named(role, "Role", api_group="rbac.authorization.k8s.io"))
+        if role.text("kind") == "Role"
+        else (),
+    )
+
+
+def _claim(root: Cursor) -> ObjectFacts:
+    spec = root.mapping("spec")
+    source = spec.mapping("dataSource")
+    kind = source.text("kind")
+    return ObjectFacts(
+        needs=distinct(named(source, kind, api_group=source.text("apiGroup"))) if kind else (),
+        singleton=single_node_claim(spec),
+    )
+
+
+READERS: Mapping[tuple[str, str], Callable[[Cursor], ObjectFacts]] = {
+    ("", "PersistentVolumeClaim"): _claim,
+    ("", "Service"): _service,
+    ("", "ServiceAccount"): _service_account,
+    ("autoscaling", "HorizontalPodAutoscaler"): _scaler("scaleTargetRef"),
+    ("autoscaling.k8s.io", "VerticalPodAutoscaler"): _scaler("targetRef"),
+    (GATEWAY, "GRPCRoute"): _route,
+    (GATEWAY, "Gateway"): _gateway,
+    (GATEWAY, "HTTPRoute"): _route,
+    (GATEWAY, "TCPRoute"): _route,
+    (GATEWAY, "TLSRoute"): _route,
+    (GATEWAY, "UDPRoute"): _route,
+    ("keda.sh", "ScaledObject"): _scaler("scaleTargetRef", "Deployment", "apps"),
+    ("monitoring.coreos.com", "PodMonitor"): _pod_monitor,
+    ("networking.k8s.io", "Ingress"): _ingress,
+    ("networking.k8s.io", "NetworkPolicy"): _selecting("podSelector"),
+    ("policy", "PodDisruptionBudget"): _selecting("selector"),
+    ("rbac.authorization.k8s.io", "RoleBinding"): _role_binding,
+}
+"""(API group, kind) to its reader. All versions of a group look alike in what is read here."""

@@ -1,0 +1,25 @@
+"""RayCluster: the head and the workers of its spec."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gitplacer.documents import Cursor, Path
+from gitplacer.workloads import rayspec
+from gitplacer.workloads.facts import Kind, ObjectFacts
+from gitplacer.workloads.fields import required
+
+
+def read(root: Cursor) -> ObjectFacts:
+    spec = required(root, "spec")
+    if spec is None:
+        return ObjectFacts(sized=True)
+    return rayspec.cluster_facts(root, spec, cluster_name=root.mapping("metadata").text("name"))
+
+
+def pod_templates(value: Mapping[str, Any]) -> tuple[Path, ...]:
+    return rayspec.cluster_templates(value, ("spec",))
+
+
+KIND = Kind(rayspec.API_GROUP, "RayCluster", rayspec.VERSIONS, read, pod_templates)

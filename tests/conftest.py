@@ -1,0 +1,23 @@
+"""What all tests share: an environment without the caller's git, and Hypothesis profiles without deadlines."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("default", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("thorough", deadline=None, max_examples=2000, suppress_health_check=list(HealthCheck))
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.fixture(autouse=True)
+def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Tests use a cache of their own, and nothing of the caller's git configuration."""
+    for name in list(os.environ):
+        if name.startswith(("GIT_", "GITPLACER_")) and name != "GITPLACER_UPDATE_GOLDEN":
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("GITPLACER_CACHE", str(tmp_path_factory.mktemp("cache")))
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")

@@ -1,0 +1,162 @@
+"""
+Real servers for repositories on this machine: smart HTTP over TLS, and ssh.
+
+Both take a free port from the system and answer as soon as the `with` block begins, so no test waits or guesses.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import http.server
+import os
+import shutil
+import socket
+import socketserver
+import ssl
+import subprocess
+import threading
+import urllib.parse
+from collections.abc import Iterator
+from pathlib import Path
+
+import trustme
+
+SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
+
+
+def git(*args: str, cwd: Path, input: bytes = b"") -> str:
+    """Run git as a person would, with a fixed name and time."""
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("GIT_")},
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        **{f"GIT_{role}_{what}": value for role in ("AUTHOR", "COMMITTER") for what, value in _ADA.items()},
+    }
+    done = subprocess.run(["git", *args], cwd=cwd, env=environment, input=input, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout.decode("utf-8", "surrogateescape").rstrip("\n")
+
+
+_ADA = {"NAME": "Ada", "EMAIL": "ada@example.com", "DATE": "2026-01-02T03:04:05+01:00"}
+
+
+@contextlib.contextmanager
+def https_server(root: Path, folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """Serve the repositories below `root`: the URL they are under, and the environment that makes git trust it."""
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("localhost").configure_cert(context)
+    authority.cert_pem.write_to_path(str(folder / "ca.pem"))
+
+    class Handler(_GitBackend):
+        project_root = str(root)
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        with _serving(server):
+            yield f"https://localhost:{server.server_address[1]}", {"GIT_SSL_CAINFO": str(folder / "ca.pem")}
+
+
+class _GitBackend(http.server.BaseHTTPRequestHandler):
+    """Runs `git http-backend` as a web server runs a CGI program."""
+
+    protocol_version = "HTTP/1.1"
+    project_root = ""
+
+    def do_GET(self) -> None:
+        self._answer(b"")
+
+    def do_POST(self) -> None:
+        self._answer(self._body())
+
+    def _body(self) -> bytes:
+        if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = b""
+        while size := int(self.rfile.readline(), 16):
+            body += self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+        return body
+
+    def _answer(self, body: bytes) -> None:
+        url = urllib.parse.urlsplit(self.path)
+        environment = {
+            "PATH": os.environ["PATH"],
+            "GIT_PROJECT_ROOT": self.project_root,
+            "GIT_HTTP_EXPORT_ALL": "1",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""),
+            "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", ""),
+            "REQUEST_METHOD": self.command,
+            "PATH_INFO": urllib.parse.unquote(url.path),
+            "QUERY_STRING": url.query,
+            "CONTENT_TYPE": self.headers.get("Content-Type", ""),
+            "CONTENT_LENGTH": str(len(body)),
+            "REMOTE_USER": "ada",
+            "REMOTE_ADDR": "127.0.0.1",
+        }
+        done = subprocess.run(["git", "http-backend"], input=body, env=environment, stdout=subprocess.PIPE, check=False)
+        head, _, content = done.stdout.partition(b"\r\n\r\n")
+        headers = dict(line.split(": ", 1) for line in head.decode().split("\r\n"))
+        self.send_response(int(headers.pop("Status", "200").split()[0]))
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@contextlib.contextmanager
+def ssh_server(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """Serve this machine's files to this user: the URL that `/` is under, and the environment that lets git in."""
+    assert SSHD
+    for name in ("host", "user"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)], check=True)
+    if os.geteuid() == 0:
+        Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # sshd run by root wants its empty directory
+    (folder / "sshd_config").write_text(
+        f"HostKey {folder}/host\nAuthorizedKeysFile {folder}/user.pub\nStrictModes no\nUsePAM no\nPidFile none\n"
+        "PasswordAuthentication no\nAcceptEnv GIT_PROTOCOL\nLogLevel ERROR\n"
+    )
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            connection: int = self.request.fileno()
+            command = [str(SSHD), "-i", "-e", "-f", str(folder / "sshd_config")]
+            subprocess.run(command, stdin=connection, stdout=connection, stderr=subprocess.DEVNULL, check=False)
+
+    with _Server(("127.0.0.1", 0), Handler) as server:
+        port = server.server_address[1]
+        key = " ".join((folder / "host.pub").read_text().split()[:2])
+        (folder / "known_hosts").write_text(f"[127.0.0.1]:{port} {key}\n")
+        options = ("BatchMode=yes", "IdentitiesOnly=yes", f"UserKnownHostsFile={folder}/known_hosts")
+        client = " ".join(("ssh -F none", f"-i {folder}/user", *(f"-o {option}" for option in options)))
+        with _serving(server):
+            yield f"ssh://{getpass.getuser()}@127.0.0.1:{port}", {"GIT_SSH_COMMAND": client}
+
+
+class _Server(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+
+
+@contextlib.contextmanager
+def _serving(server: socketserver.BaseServer) -> Iterator[None]:
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        thread.join()
+
+
+def closed_port() -> int:
+    """A port on which nobody listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

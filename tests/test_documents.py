@@ -1,0 +1,499 @@
+"""
+Reading: values as Kubernetes reads them, every fault at once and where it is, and nothing that can hurt the reader.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from gitplacer.documents import Document, Edit, ParsedFile, Path, compose, parse
+from gitplacer.problems import Location, Problem
+
+
+def value_of(text: str) -> Any:
+    parsed = parse(text.encode())
+    assert not parsed.faults, parsed.faults
+    (document,) = parsed.documents
+    return document.value
+
+
+def documents_of(data: bytes | str, file: str = "f.yaml") -> list[Document]:
+    raw = data.encode() if isinstance(data, str) else data
+    parsed = parse(raw)
+    assert not parsed.faults, parsed.faults
+    return [Document(file, one, i, lambda: raw) for i, one in enumerate(parsed.documents)]
+
+
+def document_of(data: bytes | str) -> Document:
+    (document,) = documents_of(data)
+    return document
+
+
+def codes(parsed: ParsedFile) -> list[str]:
+    return [f"{fault.line}:{fault.column} {fault.code}" for fault in parsed.faults]
+
+
+# Values
+
+@pytest.mark.parametrize(("written", "value"), [
+    # sigs.k8s.io/yaml: booleans and numbers as YAML 1.1 and Go write them
+    ("true", True), ("True", True), ("tRUE", "tRUE"), ("yes", True), ("no", False), ("on", True), ("Off", False),
+    ("y", True), ("N", False), ("", None), ("~", None), ("null", None), ("Null", None), ("nULL", "nULL"),
+    ("0", 0), ("12", 12), ("-12", -12), ("+12", 12), ("0777", 511), ("0o17", 15), ("0b11", 3), ("0x1F", 31), ("-0x1f", -31),
+    ("1_000", 1000), ("08", 8), ("00", 0), ("0xg", "0xg"), ("1__0", 10),
+    ("1.5", 1.5), ("1.0", 1), ("1.", 1), (".5", 0.5), ("1e3", 1000), ("1E-7", 1e-7), ("1_0.5", 10.5), (".5_0", ".5_0"), ("-.5", -0.5),
+    ("1:30", "1:30"), ("2026-01-02", "2026-01-02"), ("2026-01-02T03:04:05Z", "2026-01-02T03:04:05Z"), ("1.2.3", "1.2.3"),
+    ("9223372036854775807", 2**63 - 1), ("-9223372036854775808", -(2**63)), ("<<", "<<"), ("=", "="),
+    ("'yes'", "yes"), ('"1"', "1"), ("!!str 1", "1"), ("!!int '7'", 7), ("!!float 3", 3), ("!!bool 'no'", False), ("!!null ''", None),
+    ("|\n  x\n", "x\n"), (">-\n  x\n  y\n", "x y"), ("\n  plain\n  text", "plain text"), ('"\\u00e9\\n"', "é\n"),
+    ("!!seq [1]", [1]), ("!!map {}", {}), ("[yes, 'no', 1.0]", [True, "no", 1]), ("{a: b, c: }", {"a": "b", "c": None}),
+])
+def test_a_scalar_means_what_kubernetes_takes_it_for(written: str, value: Any) -> None:
+    found = value_of(f"a: {written}\n")["a"]
+    assert found == value
+    assert type(found) is type(value)
+
+
+WORDS = st.text(alphabet="+-.0123456789_eExXob", min_size=1, max_size=12)
+
+
+@given(WORDS)
+def test_a_number_is_the_one_pyyaml_reads_where_both_agree_on_the_form(text: str) -> None:
+    parsed = parse(f"a: {text}\n".encode())
+    if parsed.faults:
+        return
+    found = parsed.documents[0].value["a"]
+    if isinstance(found, (int, float)) and not isinstance(found, bool):
+        other = yaml.safe_load(f"a: {text}\n")["a"]
+        if isinstance(other, (int, float)):
+            assert float(found) == float(other)
+
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
+    | st.floats(allow_nan=False, allow_infinity=False),
+    lambda v: st.lists(v, max_size=3) | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), max_size=5), v, max_size=3),
+    max_leaves=9,
+)
+OBJECTS = st.dictionaries(st.sampled_from(["kind", "spec", "é", "n"]), PLAIN, min_size=1, max_size=3)
+
+
+@given(OBJECTS)
+def test_json_and_the_same_object_in_yaml_are_one_value(value: dict[str, Any]) -> None:
+    as_json = parse(json.dumps(value).encode())
+    as_yaml = parse(yaml.safe_dump(value, default_style='"', allow_unicode=False, sort_keys=False).encode())
+    assert not as_json.faults
+    if "!!" not in yaml.safe_dump(value, default_style='"'):
+        assert [one.value for one in as_json.documents] == [one.value for one in as_yaml.documents]
+
+
+def test_integral_decimals_are_integers_in_json_too() -> None:
+    assert value_of('{"a": 2.0, "b": 1e3, "c": 1.5}') == {"a": 2, "b": 1000, "c": 1.5}
+    assert isinstance(value_of('{"a": 2.0}')["a"], int)
+
+
+def test_aliases_and_merge_keys_are_written_out() -> None:
+    text = "base: &b {x: 1, z: {k: 2}}\nuse: *b\nown:\n  <<: *b\n  x: 3\nmany:\n  <<: [*b, {x: 9, w: 4}]\n"
+    shared = {"x": 1, "z": {"k": 2}}
+    assert value_of(text) == {"base": shared, "use": shared, "own": {**shared, "x": 3}, "many": {**shared, "w": 4}}
+
+
+def test_an_anchor_may_be_set_again() -> None:
+    assert value_of("a: &x 1\nb: *x\nc: &x 2\nd: *x\n") == {"a": 1, "b": 1, "c": 2, "d": 2}
+
+
+# Documents
+
+def test_documents_keep_their_own_text() -> None:
+    data = (b"# one\nkind: A\n---\n# two\nkind: B  # \xc3\xa9\n...\n# three\n---   \nkind: C\n---\n---\n# nothing\n"
+            b"--- {kind: D}\n--- # five\nkind: E\n")
+    found = documents_of(data)
+    assert [one.value["kind"] for one in found] == list("ABCDE")
+    assert [one.source() for one in found] == [
+        b"# one\nkind: A\n", b"# two\nkind: B  # \xc3\xa9\n", b"kind: C\n", b"{kind: D}\n", b"# five\nkind: E\n",
+    ]
+    assert [one.locate(("kind",)).line for one in found] == [2, 5, 9, 13, 15]
+    assert found[3].locate(("kind",)) == Location("f.yaml", 13, 12)
+
+
+@pytest.mark.parametrize("line_break", ["\n", "\r\n"])
+@pytest.mark.parametrize("bom", ["", "\ufeff"])
+def test_offsets_are_bytes_whatever_the_line_ends(line_break: str, bom: str) -> None:
+    text = bom + line_break.join(["# ü", "a: é", "--- ", "b: ö", "--- # c", "c: 😀", ""])
+    data = text.encode()
+    first, second, third = documents_of(data)
+    assert first.source() == (bom + f"# ü{line_break}a: é{line_break}").encode()
+    assert second.source() == f"b: ö{line_break}".encode()
+    assert third.source() == f"# c{line_break}c: 😀{line_break}".encode()
+    assert third.locate(("c",)) == Location("f.yaml", 6, 4)
+    assert third.locate(()) == Location("f.yaml", 6, 1)
+    for one in (first, second, third):
+        assert parse(one.source()).documents[0].value == one.value
+
+
+LIST = """\
+apiVersion: v1
+kind: List
+items:
+# about a
+- apiVersion: v1
+  kind: ConfigMap   # a
+  metadata: {name: a, labels: &l {x: "1"}}
+  data:
+    text: |
+      line
+
+      more
+- kind: ConfigMap
+  metadata: {name: b, labels: *l}
+-
+  # c
+  kind: ConfigMap
+  metadata:
+    name: c
+- {kind: Pod,
+   metadata: {name: d}}
+- apiVersion: v1
+  kind: List
+  items: [{kind: Deep}]
+"""
+
+
+def test_a_list_is_its_items() -> None:
+    a, b, c, d, deep = documents_of(LIST)
+    assert [one.value["kind"] for one in (a, b, c, d, deep)] == ["ConfigMap", "ConfigMap", "ConfigMap", "Pod", "Deep"]
+    assert a.source().decode() == """\
+apiVersion: v1
+kind: ConfigMap   # a
+metadata: {name: a, labels: &l {x: "1"}}
+data:
+  text: |
+    line
+
+    more
+"""
+    assert b.source().decode() == 'kind: ConfigMap\nmetadata:\n  name: b\n  labels:\n    x: "1"\n'  # *l is elsewhere
+    assert c.source().decode() == "kind: ConfigMap\nmetadata:\n  name: c\n"
+    assert d.source().decode() == "{kind: Pod,\n   metadata: {name: d}}\n"
+    assert deep.parsed.prefix == ("items", 4, "items", 0)
+    assert c.locate(("metadata", "name")) == Location("f.yaml", 19, 11)
+    assert deep.locate(("kind",)) == Location("f.yaml", 24, 18)
+    assert c.edited([Edit(("metadata", "name"), "replace", "z")]) == b"kind: ConfigMap\nmetadata:\n  name: z\n"
+    for one in (a, b, c, d, deep):
+        assert parse(one.source()).documents[0].value == one.value
+
+
+def test_an_item_of_a_list_that_is_no_object_is_a_fault_and_the_others_are_read() -> None:
+    parsed = parse(b"apiVersion: v1\nkind: List\nitems:\n- kind: A\n- 5\n")
+    assert codes(parsed) == ["5:3 NotAMapping"]
+    assert [one.value for one in parsed.documents] == [{"kind": "A"}]
+
+
+def test_a_parsed_file_can_be_kept() -> None:
+    parsed = parse(LIST.encode())
+    assert pickle.loads(pickle.dumps(parsed)) == parsed
+    faulty = parse(b"a: 1\na: 2\n")
+    assert pickle.loads(pickle.dumps(faulty)) == faulty
+
+
+# Faults
+
+@pytest.mark.parametrize(("text", "fault"), [
+    ("a: 1\nb: 2\na: 3\n", "3:1 DuplicateKey"),
+    ("a: {b: 1, b: 2}\n", "1:11 DuplicateKey"),
+    ('{"a": 1, "a": 2}', "1:10 DuplicateKey"),
+    ("a: {x: 1}\n<<: {a: 2}\n", "1:1 DuplicateKey"),
+    ("<<: {a: 1}\n<<: {b: 2}\n", "2:1 DuplicateKey"),
+    ("1: a\n", "1:1 NonStringKey"),
+    ("on: push\n", "1:1 NonStringKey"),
+    ("a:\n  ? [x]\n  : 1\n", "2:5 NonStringKey"),
+    ("a: {b: !foo 1}\n", "1:8 CustomTag"),
+    ("a: !!python/object:os.system {}\n", "1:4 CustomTag"),
+    ("a: !!binary aGk=\n", "1:4 CustomTag"),
+    ("a: !!timestamp 2026-01-02\n", "1:4 CustomTag"),
+    ("a: !!int x\n", "1:4 CustomTag"),
+    ("%TAG ! tag:x,2000:\n---\na: 1\n", "1:1 CustomTag"),
+    ("a: .inf\n", "1:4 NotJSON"),
+    ("a: -.INF\n", "1:4 NotJSON"),
+    ("a: .nan\n", "1:4 NotJSON"),
+    ("a: 9223372036854775808\n", "1:4 NotJSON"),
+    ("a: 0x" + "f" * 5000 + "\n", "1:4 NotJSON"),
+    ("a: 1e999\n", "1:4 NotJSON"),
+    ('{"a": 1e999}', "1:7 NotJSON"),
+    ('{"a": NaN, "b": 18446744073709551616}', "1:17 NotJSON"),
+    ("a: *x\n", "1:4 UndefinedAlias"),
+    ("a: &x [*x]\n", "1:8 RecursiveAlias"),
+    ("a: 1\n--- \nb: &x 1\n---\nc: *x\n", "5:4 UndefinedAlias"),
+    ("a:\n  <<: 5\n", "2:7 InvalidMerge"),
+    ("a:\n  <<: [{x: 1}, y z]\n", "2:7 InvalidMerge"),
+    ("a:\n\tb: 1\n", "2:1 TabIndentation"),
+    ("a:\n  b: 1\n \tc: 2\n", "3:2 TabIndentation"),
+    ("a: 1\n<<<<<<< HEAD\nb: 2\n=======\nb: 3\n>>>>>>> other\n", "2:1 ConflictMarkers"),
+    ("a: [\n<<<<<<< HEAD\nb,\n=======\nc\n>>>>>>> other\n]\n", "2:1 ConflictMarkers"),
+    ("a: {{ .Values.x }}\n", "1:4 UnrenderedTemplate"),
+    ("{{- if .Values.on }}\na: 1\n{{- end }}\n", "1:1 UnrenderedTemplate"),
+    ("a: 1\nb: x{{ .y }}: {{ z }}\n", "2:5 UnrenderedTemplate"),
+    ("- a\n- b\n", "1:1 NotAMapping"),
+    ("# c\njust text\n", "2:1 NotAMapping"),
+    ("[1]", "1:1 NotAMapping"),
+    ("a: b: c\n", "1:5 InvalidYAML"),
+    ("a:\n   b: 1\n  c: 2\n", "3:3 InvalidYAML"),
+    ("a: [1, 2\nb: 3\n", "1:4 InvalidYAML"),
+    ("a: 'x\nb: 3\n", "1:4 InvalidYAML"),
+    ("a: @x\n", "1:4 InvalidYAML"),
+    ("a: 1\ntext\n", "2:1 InvalidYAML"),
+    ('a: "\\q"\n', "1:5 InvalidYAML"),
+    ("a: x\x00y\n", "1:5 InvalidCharacter"),
+    ("a: x\ufeffy\n", "1:5 InvalidCharacter"),
+    ("a: \x1b[31m\n", "1:4 InvalidCharacter"),
+    ('{"a": "\\ud800"}', "1:10 InvalidYAML"),
+])
+def test_a_fault_is_named_and_located(text: str, fault: str) -> None:
+    parsed = parse(text.encode())
+    assert fault in codes(parsed)
+    assert all(one.message for one in parsed.faults)
+
+
+@pytest.mark.parametrize(("data", "fault"), [
+    (b"a: 1\nb: caf\xe9\n", "2:7 NotUTF8"),
+    (b"a: \xc3\xbc\xff\n", "1:5 NotUTF8"),
+    ("a: 1\n".encode("utf-16"), "1:1 NotUTF8"),
+    (b"\xed\xa0\x80", "1:1 NotUTF8"),
+])
+def test_bytes_that_are_no_text_are_located(data: bytes, fault: str) -> None:
+    assert codes(parse(data)) == [fault]
+
+
+def test_all_faults_of_a_file_arrive_together_and_sound_documents_are_read() -> None:
+    parsed = parse(b"kind: A\n---\na: 1\na: !x 2\n1: 3\n---\nkind: B\n---\n- no\n---\nkind: C\n")
+    assert codes(parsed) == ["4:1 DuplicateKey", "4:4 CustomTag", "5:1 NonStringKey", "9:1 NotAMapping"]
+    assert [one.value for one in parsed.documents] == [{"kind": "A"}, {"kind": "B"}, {"kind": "C"}]
+
+
+def test_what_the_scanner_cannot_read_ends_the_file_and_what_was_read_stays() -> None:
+    parsed = parse(b"kind: A\n---\na: [\n---\nkind: B\n")
+    assert len(parsed.faults) == 1
+    assert [one.value for one in parsed.documents] == [{"kind": "A"}]
+
+
+def test_a_duplicate_key_names_the_line_of_the_first() -> None:
+    (fault,) = parse(b"a:\n  x: 1\n  y1: 2\n  x: 3\n").faults
+    assert fault.message == 'the key "x" is already set on line 2'
+
+
+# Budgets
+
+def bomb(levels: int, width: int) -> str:
+    lines = ["a0: &a0 [x]"]
+    for i in range(levels):
+        lines.append(f"a{i + 1}: &a{i + 1} [{', '.join([f'*a{i}'] * width)}]")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize(("text", "code"), [
+    ("[" * 10_000, "TooDeep"),
+    ("a: " + "{b: " * 10_000, "TooDeep"),
+    ('{"a":' * 100_000, "TooDeep"),
+    ('{"a":' * 65 + "1" + "}" * 65, "TooDeep"),
+    ("\n".join(" " * i + f"k{i}:" for i in range(200)), "TooDeep"),
+    ("- " * 10_000, "TooDeep"),
+    (bomb(9, 9), "TooManyAliases"),
+    (bomb(1, 1001), "TooManyAliases"),
+    ("a: &a {x: 1}\nb:\n" + "- <<: *a\n" * 1001, "TooManyAliases"),
+    ("---\na: 1\n" * 1001, "TooManyDocuments"),
+    ("a: " + "x" * ((1 << 20) + 1), "TooLarge"),
+    ('{"a": "' + "x" * ((1 << 20) + 1) + '"}', "TooLarge"),
+    ("a: 1\n" + "#" * (4 << 20), "TooLarge"),
+], ids=lambda text: text[:12] if isinstance(text, str) else None)
+def test_a_hostile_file_is_refused_for_what_it_costs(text: str, code: str) -> None:
+    assert [fault.code for fault in parse(text.encode()).faults] == [code]
+
+
+def test_the_bound_on_bytes_can_be_raised() -> None:
+    text = b'{"a": 1}' + b" " * (4 << 20)
+    assert parse(text).faults
+    assert parse(text, max_bytes=32 << 20).documents[0].value == {"a": 1}
+
+
+def test_depth_within_the_bound_is_read() -> None:
+    assert not parse(('{"a":' * 64 + "1" + "}" * 64).encode()).faults
+    assert not parse(("a: " + "[" * 63 + "]" * 63).encode()).faults
+
+
+# Never raises
+
+PIECES = st.sampled_from([
+    "a", "b: ", "- ", "? ", ": ", "\n", "\r\n", "  ", "\t", "{", "}", "[", "]", ",", "&x ", "*x", "!t ", "!!int ", "<<: ", "'", '"',
+    "|", ">+", "#", " # c\n", "---\n", "...\n", "%TAG", "\\", "\\ud800", "{{", "}}", "1", "0x", ".inf", "yes", "é", "\ufeff", "\x00", "\u2028",
+    "kind: List\n", "apiVersion: v1\n", "items:\n", "@", "`", "<<<<<<< a\n",
+])
+
+
+@given(st.binary(max_size=60) | st.lists(PIECES, max_size=25).map(lambda pieces: "".join(pieces).encode()))
+@example(b"\xff\xfe")
+@example(b"{")
+@example(b"? ")
+@example(b'"\\UFFFFFFFF": 1')
+def test_parse_never_raises_and_keeps_its_promises(data: bytes) -> None:
+    parsed = parse(data)
+    pickle.loads(pickle.dumps(parsed))
+    for fault in parsed.faults:
+        assert fault.line >= 1 and fault.column >= 1 and fault.code and fault.message
+    if parsed.faults:
+        return
+    for i, one in enumerate(parsed.documents):
+        document = Document("f", one, i, lambda: data)
+        json.dumps(one.value, allow_nan=False).encode()
+        again = parse(document.source())
+        assert [other.value for other in again.documents] == [one.value] or one.value.get("kind") == "List"
+        assert document.locate().line >= 1
+
+
+MANIFEST = """\
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {name: é, labels: &l {a: "1"}}
+spec:
+  headGroupSpec:
+    rayStartParams: {}
+    template:
+      spec:
+        containers:
+        - name: head  # the head
+          args: ["a", 'b']
+          env: *l
+          command: |
+            run
+"""
+
+
+@given(st.integers(0, len(MANIFEST)), st.integers(0, 3), PIECES)
+def test_a_manifest_with_one_slip_is_read_or_refused_with_a_place(at: int, cut: int, piece: str) -> None:
+    parsed = parse((MANIFEST[:at] + piece + MANIFEST[at + cut:]).encode())
+    assert parsed.faults or len(parsed.documents) >= 1
+    for fault in parsed.faults:
+        assert 1 <= fault.line <= MANIFEST.count("\n") + 3
+
+
+def test_without_libyaml_the_answers_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [MANIFEST, LIST, "a: 1\na: !x 2\n1: 3\n---\nkind: B\n", "a: b: c\n", "a:\n\tb: 1\n", "[" * 500, "x: {{ y }}\n", "a: @\n", "a: '\n"]
+    expected = [parse(text.encode()) for text in texts]
+    monkeypatch.setattr(compose, "CParser", None)
+    assert [parse(text.encode()) for text in texts] == expected
+
+
+# Positions
+
+@pytest.mark.parametrize(("path", "key", "place"), [
+    ((), False, (1, 1)),
+    (("metadata", "name"), False, (3, 18)),
+    (("metadata", "name"), True, (3, 12)),
+    (("metadata", "labels", "a"), False, (3, 36)),
+    (("spec", "headGroupSpec", "template", "spec", "containers", 0, "args", 1), False, (11, 23)),
+    (("spec", "headGroupSpec"), False, (6, 5)),
+    (("spec", "headGroupSpec"), True, (5, 3)),
+    (("spec", "headGroupSpec", "missing", "x"), False, (5, 3)),
+    (("spec", "headGroupSpec", "template", "spec", "containers", 7), False, (9, 9)),
+    (("spec", "headGroupSpec", "template", "spec", "containers", 0, "env", "a"), False, (3, 36)),
+    (("missing",), True, (1, 1)),
+])
+def test_a_path_is_found_where_it_stands(path: Path, key: bool, place: tuple[int, int]) -> None:
+    assert document_of(MANIFEST).locate(path, key=key) == Location("f.yaml", *place)
+
+
+def test_a_path_is_found_in_json() -> None:
+    text = '{\n\t"a": [1,\n  {"😀\\ud83d\\ude00": 2, "c": 3}]}'
+    assert document_of(text).locate(("a", 1, "c")) == Location("f.yaml", 3, 29)
+
+
+def test_a_problem_carries_its_place() -> None:
+    problem = document_of(MANIFEST).problem("X", "no", "fix", path=("kind",))
+    assert problem == Problem(Location("f.yaml", 2, 7), "X", "no", "fix")
+
+
+# Cursor
+
+TYPED = """\
+name: x
+replicas: "3"
+count: 3
+flag: yes
+on_: maybe
+spec:
+  sub: [1, {k: v}, null]
+  args: [a, 1, b]
+  labels: {a: x, b: 1, c: true}
+nothing: null
+limits: {cpu: 1500m, memory: 1Gi, gpu: 2, half: 0.5, bad: 1Q, worse: -1, empty: null, list: []}
+cpu: 0.25
+"""
+
+
+def test_a_cursor_gives_what_is_there_and_defaults_for_what_is_not() -> None:
+    cursor = document_of(TYPED).cursor()
+    spec = cursor.mapping("spec")
+    assert (cursor.text("name"), cursor.text("absent", "d"), cursor.text("nothing")) == ("x", "d", "")
+    assert (cursor.integer("count"), cursor.integer("absent", 1), cursor.integer("nothing")) == (3, 1, None)
+    assert (cursor.boolean("flag"), cursor.boolean("absent", True)) == (True, True)
+    assert (cursor.has("name"), cursor.has("nothing"), cursor.has("absent")) == (True, False, False)
+    assert spec.keys() == ["sub", "args", "labels"]
+    assert cursor.mapping("nothing").keys() == cursor.mapping("absent").mapping("below").keys() == []
+    assert cursor.items("absent") == [] and cursor.texts("nothing") == () and cursor.labels("absent") == {}
+    assert cursor.quantity("cpu", "cpu") == 250 and cursor.quantity("cpu", "absent") is None
+    assert cursor.problems == []
+
+
+def test_a_cursor_collects_what_is_wrong_and_goes_on() -> None:
+    cursor = document_of(TYPED).cursor()
+    assert cursor.integer("replicas", 1) == 1
+    assert cursor.text("count") == ""
+    assert cursor.boolean("on_") is False
+    assert cursor.integer("flag") is None
+    assert cursor.mapping("name").keys() == []
+    spec = cursor.mapping("spec")
+    assert [item.path for item in spec.items("sub")] == [("spec", "sub", 1)]
+    assert spec.items("labels") == []
+    assert spec.texts("args") == ("a", "b")
+    assert spec.labels("labels") == {"a": "x"}
+    assert cursor.quantities("limits").rendered() == {"cpu": "1500m", "gpu": "2", "half": "1", "memory": "1Gi"}
+    assert [(str(p.location).removeprefix("f.yaml:"), p.code, p.message, p.hint) for p in cursor.problems] == [
+        ("2:11", "WrongType", "replicas is text, not a whole number", ""),
+        ("3:8", "WrongType", "count is the number 3, not text", "put it in quotes"),
+        ("5:6", "WrongType", "on_ is text, not true or false", ""),
+        ("4:7", "WrongType", "flag is true, not a whole number", ""),
+        ("1:7", "WrongType", "name is text, not a mapping", ""),
+        ("7:9", "WrongType", "spec.sub[0] is the number 1, not a mapping", ""),
+        ("7:20", "WrongType", "spec.sub[2] is null, not a mapping", ""),
+        ("9:3", "WrongType", "spec.labels is a mapping, not a list", ""),
+        ("8:13", "WrongType", "spec.args[1] is the number 1, not text", "put it in quotes"),
+        ("9:21", "WrongType", "spec.labels.b is the number 1, not text", "put it in quotes"),
+        ("9:27", "WrongType", "spec.labels.c is true, not text", "put it in quotes"),
+        ("11:59", "InvalidQuantity", 'limits.bad: "1Q" is not a Kubernetes quantity', 'quantities look like "500m", "4" or "16Gi"'),
+        ("11:70", "InvalidQuantity", 'limits.worse: "-1" is negative', 'quantities look like "500m", "4" or "16Gi"'),
+        ("11:87", "WrongType", "limits.list is a list, not a quantity", ""),
+    ]
+
+
+def test_a_report_points_at_a_scalar_or_at_the_key_of_a_collection() -> None:
+    cursor = document_of(TYPED).cursor()
+    cursor.report("A", "whole")
+    cursor.report("B", "scalar", key="name")
+    cursor.report("C", "collection", key="spec")
+    cursor.mapping("spec").report("D", "absent", key="missing")
+    assert [str(problem.location) for problem in cursor.problems] == ["f.yaml:1:1", "f.yaml:1:7", "f.yaml:6:1", "f.yaml:6:1"]
+
+
+def test_reading_changes_no_value() -> None:
+    document = document_of(MANIFEST)
+    before = copy.deepcopy(document.value)
+    document.edited([Edit(("metadata", "name"), "replace", "z"), Edit(("spec",), "remove")])
+    document.cursor().mapping("spec").mapping("x").texts("y")
+    assert document.value == before

@@ -1,0 +1,347 @@
+"""Publishing to a local deployment repository, and the cache of values by blob id."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gitplacer.git.address import Address
+from gitplacer.git.cache import BlobCache, UntrustedFolder, default_cache_dir, private_folder
+from gitplacer.git.program import GitError
+from gitplacer.git.publishing import INPUTS, Deployment, Identity, LostRace, NewCommit, PushRefused
+from gitplacer.git.reading import NoSuchRevision
+from gitplacer.tree import SUBMODULE, SYMLINK, Changes
+from tests.gitservers import git
+
+BOT = Identity("gitplacer", "gitplacer@example.com")
+WHEN = datetime.datetime(2026, 1, 2, 4, 4, 5, tzinfo=datetime.timezone(datetime.timedelta(hours=1)))
+
+
+def step(message: str, written: dict[str, bytes] | None = None, removed: tuple[str, ...] = ()) -> NewCommit:
+    return NewCommit(changes=Changes(written or {}, frozenset(removed)), message=message, author=BOT, when=WHEN)
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Path:
+    git("init", "-q", "--bare", "-b", "main", "fleet.git", cwd=tmp_path)
+    return tmp_path / "fleet.git"
+
+
+def opened(path: Path, branch: str = "main") -> Deployment:
+    return Deployment.open(Address.parse(str(path), base_dir=Path("/")), branch, path.parent / "cache")
+
+
+def published(path: Path, *steps: NewCommit, inputs: NewCommit | None = None) -> str:
+    with opened(path) as deployment:
+        return deployment.publish(steps, inputs=inputs)
+
+
+def test_the_first_commit_lands_in_an_empty_repository(bare: Path) -> None:
+    with opened(bare) as deployment:
+        assert deployment.tip is None
+        assert len(deployment.tree) == 0
+        tip = deployment.publish([step("first", {"a/b.yaml": b"x\r\n"})])
+    with opened(bare) as deployment:
+        assert deployment.tip == tip
+        assert deployment.tree.read("a/b.yaml") == b"x\r\n"
+        made = deployment.repository.commit(tip)
+    assert (made.parents, made.author_name, made.author_email) == ((), BOT.name, BOT.email)
+    assert made.date == "2026-01-02T03:04:05+00:00"
+    assert git("fsck", "--strict", cwd=bare) == ""
+
+
+def test_steps_are_chained_and_a_move_is_a_pure_rename(bare: Path) -> None:
+    first = published(bare, step("place", {"clusters/a/x.yaml": b"kind: RayJob\n", "clusters/b/y.yaml": b"y\n"}))
+    tip = published(
+        bare,
+        step("move x", {"clusters/b/x.yaml": b"kind: RayJob\n"}, ("clusters/a/x.yaml",)),
+        step("the rest\n\nGitplacer-Step: 2/2\n\n", {"clusters/b/y.yaml": b"y2\n"}),
+    )
+    assert git("log", "--format=%s", "main", cwd=bare).splitlines() == ["the rest", "move x", "place"]
+    changed = git("diff", "-M", "--name-status", first, f"{tip}~1", cwd=bare)
+    assert changed == "R100\tclusters/a/x.yaml\tclusters/b/x.yaml"
+    assert git("log", "-1", "--format=%(trailers:key=Gitplacer-Step,valueonly)", cwd=bare).strip() == "2/2"
+    assert git("log", "--follow", "--format=%s", "main", "--", "clusters/b/x.yaml", cwd=bare) == "move x\nplace"
+
+
+def test_the_same_steps_make_the_same_commits(tmp_path: Path) -> None:
+    tips = []
+    for name in ("one", "two"):
+        git("init", "-q", "--bare", f"{name}/fleet.git", cwd=tmp_path)
+        files = {f"{letter}.yaml": letter.encode() for letter in ("abc" if name == "one" else "cba")}
+        tips.append(published(tmp_path / name / "fleet.git", step("first", files), step("second", removed=("b.yaml",))))
+    assert tips[0] == tips[1]
+
+
+def test_foreign_files_survive_untouched(bare: Path, tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    git("clone", "-q", str(bare), str(work), cwd=tmp_path)
+    for name in ("README.md", "clusters/a/theirs.yaml", 'odd "name"\n.yaml'):
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
+        (work / name).write_text(name)
+    (work / "run.sh").write_text("x")
+    (work / "run.sh").chmod(0o755)
+    (work / "link").symlink_to("README.md")
+    git("init", "-q", "sub", cwd=work)
+    git("commit", "-q", "--allow-empty", "-m", "s", cwd=work / "sub")
+    git("-c", "advice.addEmbeddedRepo=false", "add", ".", cwd=work)
+    git("commit", "-q", "-m", "theirs", cwd=work)
+    git("push", "-q", "origin", "HEAD:main", "HEAD:other", cwd=work)
+    before = git("ls-tree", "-r", "main", cwd=bare)
+    published(bare, step("ours", {"clusters/a/ours.yaml": b"x"}))
+    published(bare, step("gone again", removed=("clusters/a/ours.yaml", "never/was.yaml")))
+    assert git("ls-tree", "-r", "main", cwd=bare) == before
+    assert git("rev-parse", "other", cwd=bare) == git("rev-parse", "main~2", cwd=bare)
+    with opened(bare) as deployment:
+        assert {e.mode for e in deployment.tree.entries.values() if not e.is_text} == {SYMLINK, SUBMODULE}
+
+
+def test_odd_paths_and_bytes_arrive_as_they_are(bare: Path) -> None:
+    files = {'q"uote.yaml': b"", "new\nline": b"\0\n", "ünï cödé": b"data 5\n", "back\\slash": b"\xff", " a": b"x"}
+    published(bare, step("Grüße\0", files))
+    with opened(bare) as deployment:
+        assert deployment.tree.read_all(files) == files
+
+
+@pytest.mark.parametrize(
+    ("there", "written"), [("clusters", "clusters/a.yaml"), ("clusters/a.yaml", "clusters")], ids=["file", "folder"]
+)
+def test_a_foreign_file_in_the_way_is_never_displaced(bare: Path, there: str, written: str) -> None:
+    tip = published(bare, step("theirs", {there: b"x"}))
+    with pytest.raises(GitError, match=f"{there} in the way") as refused:
+        published(bare, step("ours", {written: b"y"}))
+    assert refused.value.kind == "PathClash"
+    assert git("rev-parse", "main", cwd=bare) == tip
+    published(bare, step("ours", {written: b"y"}, (there,)))  # when it is removed by name, it is planned
+    assert git("ls-tree", "-r", "--name-only", "main", cwd=bare) == written
+
+
+def test_removing_a_path_that_is_a_folder_removes_nothing(bare: Path) -> None:
+    published(bare, step("first", {"a/b.yaml": b"x", "c.yaml": b"y"}))
+    published(bare, step("second", {"c.yaml": b"z"}, ("a",)))
+    with opened(bare) as deployment:
+        assert list(deployment.tree) == ["a/b.yaml", "c.yaml"]
+
+
+@pytest.mark.parametrize("path", ["../x", ".git/config", "a//b", "a/./b"])
+def test_a_path_that_git_refuses_is_not_written(bare: Path, path: str) -> None:
+    with pytest.raises(GitError):
+        published(bare, step("first", {path: b"x"}))
+    assert git("branch", "--list", cwd=bare) == ""
+
+
+def test_names_and_messages_cannot_forge_a_commit(bare: Path) -> None:
+    author = Identity("A <b>\nfrom main", "x> 1 +0000\n")
+    commit = NewCommit(changes=Changes({"a": b""}), message="m\nfrom x\nD a", author=author, when=WHEN)
+    published(bare, commit)
+    with opened(bare) as deployment:
+        found = deployment.repository.commit(deployment.tip)
+        assert (found.author_name, found.author_email) == ("A b from main", "x 1 +0000")
+        assert list(deployment.tree) == ["a"]
+        assert found.parents == ()
+
+
+def test_a_push_lands_only_on_the_tip_it_was_computed_from(bare: Path) -> None:
+    published(bare, step("first", {"a": b"1"}))
+    with opened(bare) as slow:
+        git("update-ref", "-d", "refs/heads/main", cwd=bare)  # even back in time
+        with pytest.raises(LostRace):
+            slow.publish([step("slow", {"a": b"2"})])
+    assert git("branch", "--list", cwd=bare) == ""
+    with opened(bare) as slow:
+        won = published(bare, step("fast", {"a": b"1"}))
+        with pytest.raises(LostRace):
+            slow.publish([step("slow", {"b": b"2"})])
+    assert git("rev-parse", "main", cwd=bare) == won
+    assert git("reflog", "main", cwd=bare) == ""
+
+
+def test_the_branch_and_its_inputs_land_together_or_not_at_all(bare: Path) -> None:
+    with opened(bare) as deployment:
+        stream = f"commit refs/heads/{INPUTS}\ncommitter A <a> 1 +0000\ndata 0\n"
+        git("fast-import", "--quiet", cwd=bare, input=stream.encode())
+        theirs = git("rev-parse", INPUTS, cwd=bare)
+        with pytest.raises(LostRace):
+            deployment.publish([step("ours", {"a": b"1"})], inputs=step("inputs", {"c": b"1"}))
+    assert git("for-each-ref", "--format=%(refname) %(objectname)", cwd=bare) == f"refs/heads/{INPUTS} {theirs}"
+    published(bare, step("ours", {"a": b"1"}), inputs=step("inputs", {"c": b"1"}))
+    assert git("rev-parse", f"{INPUTS}~1", cwd=bare) == theirs
+
+
+def test_a_push_whose_answer_was_lost_has_landed(bare: Path) -> None:
+    hook = bare / "hooks" / "post-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\nkill -9 $PPID\n")
+    hook.chmod(0o755)
+    tip = published(bare, step("first", {"a": b"1"}))
+    assert git("rev-parse", "main", cwd=bare) == tip
+
+
+def test_a_branch_that_somebody_works_on_is_refused_with_a_way_out(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    git("init", "-q", "-b", "main", str(work), cwd=tmp_path)
+    git("commit", "-q", "--allow-empty", "-m", "first", cwd=work)
+    with pytest.raises(PushRefused, match="checked out in its work tree") as refused:
+        published(work, step("ours", {"a": b"1"}))
+    assert "bare" in refused.value.hint
+    with opened(work, "deployed") as deployment:
+        deployment.publish([step("ours", {"a": b"1"})])
+    assert git("ls-tree", "--name-only", "deployed", cwd=work) == "a"
+    assert not (work / "a").exists()
+
+
+def test_the_hooks_of_the_repository_decide_and_nothing_stays(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (bare / "hooks").mkdir(exist_ok=True)
+    for name, body in {"pre-push": "touch witness", "pre-receive": "echo 'go away' >&2; exit 1"}.items():
+        (bare / "hooks" / name).write_text(f"#!/bin/sh\n{body}\n")
+        (bare / "hooks" / name).chmod(0o755)
+    monkeypatch.setenv("GIT_DIR", "/nowhere")
+    with pytest.raises(PushRefused, match="pre-receive hook declined; go away"):
+        published(bare, step("ours", {"a": b"1"}))
+    assert not (bare / "witness").exists()
+    assert not list(bare.glob("objects/pack/*.pack"))
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a directory away")
+def test_the_repository_of_another_user_is_read_and_not_pushed_to(bare: Path) -> None:
+    os.chown(bare, 12345, 12345)
+    with opened(bare) as deployment, pytest.raises(PushRefused, match="dubious ownership"):
+        deployment.publish([step("ours", {"a": b"1"})])
+
+
+@pytest.mark.parametrize("branch", ["", "-x", "a..b", "a b", "x.lock", "a/.b", INPUTS])
+def test_an_odd_branch_is_refused(bare: Path, branch: str) -> None:
+    with pytest.raises(GitError) as refused:
+        opened(bare, branch)
+    assert isinstance(refused.value, NoSuchRevision) or INPUTS in refused.value.message
+
+
+def test_a_branch_in_the_way_of_a_branch_is_no_race(bare: Path) -> None:
+    published(bare, step("first", {"a": b"1"}))
+    with opened(bare, "main/sub") as deployment, pytest.raises(PushRefused):
+        deployment.publish([step("ours", {"a": b"1"})])
+
+
+def test_nothing_is_left_behind(bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scratch = tmp_path / "tmp"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    published(bare, step("first", {"a": b"1"}))
+    assert list(scratch.iterdir()) == []
+
+
+# ── the cache ──
+
+
+def test_values_are_found_again_by_namespace_and_id(tmp_path: Path) -> None:
+    cache = BlobCache(tmp_path / "cache")
+    many = {f"{number:040x}": b"%d" % number for number in range(1200)}
+    cache.put_many("documents/1", many)
+    cache.put_many("documents/2", {"0" * 40: b"other"})
+    cache.put_many("documents/1", {"0" * 40: b"again"})
+    again = BlobCache(tmp_path / "cache")
+    assert again.get_many("documents/1", [*many, "f" * 40]) == {**many, "0" * 40: b"again"}
+    assert again.get_many("documents/2", many) == {"0" * 40: b"other"}
+    assert again.get_many("documents/3", many) == {}
+
+
+def test_two_processes_share_one_cache(tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from gitplacer.git.cache import BlobCache\n"
+        "cache = BlobCache(Path(sys.argv[1]))\n"
+        "for number in range(40): cache.put_many('n', {f'{sys.argv[2]}{number}': b'v', f'both{number}': b'w'})\n"
+    )
+    BlobCache(tmp_path / "cache").close()
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    running = [
+        subprocess.Popen([sys.executable, "-c", program, str(tmp_path / "cache"), name], env=environment)
+        for name in "ab"
+    ]
+    assert [process.wait() for process in running] == [0, 0]
+    wanted = [f"{name}{number}" for name in ("a", "b", "both") for number in range(40)]
+    assert len(BlobCache(tmp_path / "cache").get_many("n", wanted)) == 120
+
+
+def test_the_oldest_values_go_first(tmp_path: Path) -> None:
+    cache = BlobCache(tmp_path / "cache", max_bytes=400_000)
+    for number in range(20):
+        cache.put_many("n", {str(number): os.urandom(50_000)})
+    left = sorted(map(int, cache.get_many("n", map(str, range(20)))))
+    assert left
+    assert left == list(range(left[0], 20))
+    assert sum(path.stat().st_size for path in (tmp_path / "cache").rglob("*.sqlite")) < 800_000
+
+
+@pytest.mark.parametrize("rubbish", [b"not a database at all" * 100, b"SQLite format 3\0" + b"\xff" * 5000])
+def test_a_damaged_cache_is_empty_and_made_anew(tmp_path: Path, rubbish: bytes) -> None:
+    cache = BlobCache(tmp_path / "cache")
+    cache.put_many("n", {"a": b"1"})
+    cache.close()
+    (file,) = (tmp_path / "cache").rglob("*.sqlite")
+    file.write_bytes(rubbish)
+    cache = BlobCache(tmp_path / "cache")
+    assert cache.get_many("n", ["a"]) == {}
+    cache.put_many("n", {"a": b"2"})
+    cache.close()
+    assert BlobCache(tmp_path / "cache").get_many("n", ["a"]) == {"a": b"2"}
+
+
+def test_a_value_whose_bytes_have_changed_is_not_returned(tmp_path: Path) -> None:
+    cache = BlobCache(tmp_path / "cache")
+    cache.put_many("n", {"a": b"aaaa", "b": b"bbbb"})
+    (file,) = (tmp_path / "cache").rglob("*.sqlite")
+    with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as database:
+        database.execute("UPDATE blobs SET value = (SELECT value FROM blobs WHERE oid = 'a') WHERE oid = 'b'")
+    assert cache.get_many("n", ["a", "b"]) == {"a": b"aaaa"}
+
+
+def test_a_locked_or_read_only_cache_just_looks_empty(tmp_path: Path) -> None:
+    BlobCache(tmp_path / "cache").put_many("n", {"a": b"1"})
+    (file,) = (tmp_path / "cache").rglob("*.sqlite")
+    cache = BlobCache(tmp_path / "cache")
+    other = sqlite3.connect(file, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    cache.put_many("n", {"b": b"2"})  # not kept
+    assert cache.get_many("n", ["a", "b"]) == {}  # nor asked again in this run
+    other.close()
+    assert BlobCache(tmp_path / "cache").get_many("n", ["a", "b"]) == {"a": b"1"}
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o720])
+def test_a_cache_that_others_can_write_to_is_not_used(tmp_path: Path, mode: int) -> None:
+    BlobCache(tmp_path / "cache").put_many("n", {"a": b"1"})
+    for folder in (tmp_path / "cache", tmp_path / "cache" / "values"):
+        folder.chmod(mode)
+        cache = BlobCache(tmp_path / "cache")
+        assert cache.get_many("n", ["a"]) == {}
+        cache.put_many("n", {"a": b"2"})
+        folder.chmod(0o700)
+    assert BlobCache(tmp_path / "cache").get_many("n", ["a"]) == {"a": b"1"}
+
+
+def test_the_cache_directory_is_private_and_an_impossible_one_is_told(tmp_path: Path) -> None:
+    folder = private_folder(tmp_path / "new" / "cache", "repos")
+    assert [path.stat().st_mode & 0o777 for path in (folder, folder.parent)] == [0o700, 0o700]
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UntrustedFolder, match="cannot use"):
+        private_folder(tmp_path / "file" / "cache", "repos")
+    assert BlobCache(tmp_path / "file" / "cache").get_many("n", ["a"]) == {}
+
+
+def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/ada")
+    for name in ("GITPLACER_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    assert default_cache_dir() == Path("/home/ada/.cache/gitplacer")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/var/cache/ada")
+    assert default_cache_dir() == Path("/var/cache/ada/gitplacer")
+    monkeypatch.setenv("GITPLACER_CACHE", "/cache")
+    assert default_cache_dir() == Path("/cache")

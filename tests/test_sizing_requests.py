@@ -1,0 +1,221 @@
+"""What one pod asks of a node: containers, init containers, sidecars, limits, pod level, overhead."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitplacer import workloads
+from gitplacer.documents import Document, parse
+from gitplacer.model.labels import Requirement, Toleration
+from gitplacer.model.workload import NodeTerm, PodShape
+from gitplacer.problems import Problem, Severity
+
+MI = 2**20
+GI = 2**30
+
+
+def read(value: Any) -> tuple[workloads.ObjectFacts, list[Problem]]:
+    data = json.dumps(value).encode()
+    [document] = parse(data).documents
+    return workloads.read(Document("x.yaml", document, 0, lambda: data))
+
+
+def pod(**spec: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
+
+
+def shape(value: dict[str, Any]) -> PodShape:
+    facts, problems = read(value)
+    assert problems == []
+    [pods] = facts.gang
+    return pods.shape
+
+
+def asks(requests: dict[str, Any] | None = None, limits: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    resources = {"requests": requests, "limits": limits}
+    return {"name": "c", "resources": {k: v for k, v in resources.items() if v is not None}, **more}
+
+
+def sidecar(cpu: str) -> dict[str, Any]:
+    return asks({"cpu": cpu}, restartPolicy="Always")
+
+
+@pytest.mark.parametrize(("spec", "requests"), [
+    # containers add up
+    ({"containers": [asks({"cpu": "1"}), asks({"cpu": "500m", "memory": "1Gi"})]}, {"cpu": 1000 + 500, "memory": GI}),
+    # a limit stands in for a missing request, but not for one of zero
+    ({"containers": [asks({"cpu": "1"}, {"cpu": "2", "memory": "1Gi"})]}, {"cpu": 1000, "memory": GI}),
+    ({"containers": [asks({"cpu": 0}, {"cpu": "2"})]}, {}),
+    ({"containers": [asks(limits={"nvidia.com/gpu": 2})]}, {"nvidia.com/gpu": 2}),
+    # plain init containers run one by one: the largest counts if it is more than all containers together
+    ({"containers": [asks({"cpu": "1"})], "initContainers": [asks({"cpu": "3"}), asks({"cpu": "2"})]}, {"cpu": 3000}),
+    ({"containers": [asks({"cpu": "4"})], "initContainers": [asks({"cpu": "3"})]}, {"cpu": 4000}),
+    # each resource by itself
+    ({"containers": [asks({"cpu": "1", "memory": "8Gi"})], "initContainers": [asks({"cpu": "2", "memory": "1Gi"})]},
+     {"cpu": 2000, "memory": 8 * GI}),
+    # a sidecar stays: with the containers it adds up, and an init container after it starts beside it
+    ({"containers": [asks({"cpu": "1"})], "initContainers": [sidecar("500m")]}, {"cpu": 1000 + 500}),
+    ({"containers": [asks({"cpu": "1"})], "initContainers": [sidecar("500m"), asks({"cpu": "3"})]},
+     {"cpu": 500 + 3000}),
+    ({"containers": [asks({"cpu": "1"})], "initContainers": [asks({"cpu": "3"}), sidecar("500m")]}, {"cpu": 3000}),
+    ({"containers": [asks({"cpu": "1"})], "initContainers": [sidecar("1"), asks({"cpu": "1"}), sidecar("2")]},
+     {"cpu": 1000 + 1000 + 2000}),
+    # pod level replaces the sum; a pod-level limit only where nobody asks
+    ({"containers": [asks({"cpu": "1", "memory": "1Gi"})], "resources": {"requests": {"cpu": "3"}}},
+     {"cpu": 3000, "memory": GI}),
+    ({"containers": [asks({"cpu": "1"})], "resources": {"limits": {"cpu": "3", "memory": "2Gi"}}},
+     {"cpu": 1000, "memory": 2 * GI}),
+    # overhead comes on top of everything
+    ({"containers": [asks({"cpu": "1"})], "resources": {"requests": {"cpu": "2"}},
+      "overhead": {"cpu": "250m", "memory": "160Mi"}}, {"cpu": 2000 + 250, "memory": 160 * MI}),
+    # summed exactly, rounded up once
+    ({"containers": [asks({"cpu": "0.5m"}), asks({"cpu": "0.5m"})]}, {"cpu": 1}),
+    ({"containers": [asks({"cpu": "0.5m"}), asks({"cpu": "1"})]}, {"cpu": 1001}),
+    ({"containers": [asks({"cpu": 0.5, "memory": "1e9"})]}, {"cpu": 500, "memory": 10**9}),
+    ({"containers": [{"name": "c"}]}, {}),
+])
+def test_a_pod_asks_for_what_its_containers_ask_for_together(spec: dict[str, Any], requests: dict[str, int]) -> None:
+    assert dict(shape(pod(**spec)).requests) == requests
+
+
+@pytest.mark.parametrize(("resources", "said"), [
+    ({"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}, "cpu: the request 2 is more than the limit 1"),
+    ({"limits": {"nvidia.com/gpu": "0.5"}}, "nvidia.com/gpu is 0.5, but devices are counted whole"),
+    ({"limits": {"nvidia.com/gpu": "500m"}}, "nvidia.com/gpu is 500m, but devices are counted whole"),
+    ({"requests": {"nvidia.com/gpu": "1"}},
+     "nvidia.com/gpu: the request is 1 and there is no limit; nodes do not overcommit it"),
+    ({"requests": {"nvidia.com/gpu": "1"}, "limits": {"nvidia.com/gpu": "2"}},
+     "nvidia.com/gpu: the request is 1 and the limit is 2; nodes do not overcommit it"),
+])
+def test_resources_that_the_api_server_would_refuse_are_a_problem(resources: dict[str, Any], said: str) -> None:
+    _, problems = read(pod(containers=[{"name": "c", "resources": resources}]))
+    assert [(p.code, p.message, bool(p.hint)) for p in problems] == [("InvalidResources", said, True)]
+
+
+def test_pod_level_resources_keep_the_same_rules() -> None:
+    both = {"requests": {"memory": "2Gi"}, "limits": {"memory": "1Gi"}}
+    _, problems = read(pod(containers=[{"name": "c"}], resources=both))
+    assert [problem.code for problem in problems] == ["InvalidResources"]
+
+
+def test_a_negative_or_unreadable_quantity_is_a_problem_and_others_go_on() -> None:
+    _, problems = read(pod(containers=[asks({"cpu": "-1", "memory": "lots"}, {"nvidia.com/gpu": "0.5"})]))
+    assert len(problems) == 3
+
+
+quantities = st.dictionaries(
+    st.sampled_from(["cpu", "memory", "ephemeral-storage"]), st.integers(0, 8000).map(lambda n: f"{n}m"), max_size=3
+)
+containers = st.lists(quantities.map(asks), min_size=1, max_size=4)
+policies = st.sampled_from([{}, {"restartPolicy": "Always"}])
+inits = st.lists(st.builds(lambda amounts, policy: {**asks(amounts), **policy}, quantities, policies), max_size=4)
+
+
+@given(containers=containers, inits=inits)
+def test_a_pod_asks_for_at_least_what_each_of_its_containers_asks_for(
+    containers: list[dict[str, Any]], inits: list[dict[str, Any]]
+) -> None:
+    whole = shape(pod(containers=containers, initContainers=inits)).requests
+    for one in (*containers, *inits):
+        for name, amount in shape(pod(containers=[one])).requests.items():
+            assert whole.get(name, 0) >= amount
+
+
+@given(containers=containers, inits=inits)
+def test_dropping_a_container_never_asks_for_more(
+    containers: list[dict[str, Any]], inits: list[dict[str, Any]]
+) -> None:
+    whole = shape(pod(containers=containers, initContainers=inits)).requests
+    fewer = shape(pod(containers=containers[:1], initContainers=inits[1:])).requests
+    assert all(whole.get(name, 0) >= amount for name, amount in fewer.items())
+
+
+def test_where_a_pod_may_run_is_read_from_its_spec() -> None:
+    term = {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a", "b"]},
+                                 {"key": "gen", "operator": "Gt", "values": ["2"]}],
+            "matchFields": [{"key": "metadata.name", "operator": "NotIn", "values": ["n1"]}]}
+    found = shape(pod(
+        containers=[{"name": "c"}],
+        nodeName="n7",
+        nodeSelector={"pool": "gpu", "disk": "ssd"},
+        affinity={"nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{}, term]},
+            "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": term}],
+        }},
+        tolerations=[{"key": "gpu", "value": "yes"}, {"operator": "Exists", "effect": "NoExecute"}],
+    ))
+    assert found == PodShape(
+        node_name="n7",
+        node_selector=(("disk", "ssd"), ("pool", "gpu")),
+        affinity=(
+            NodeTerm(),
+            NodeTerm(
+                (Requirement("zone", "In", ("a", "b")), Requirement("gen", "Gt", ("2",))),
+                (Requirement("metadata.name", "NotIn", ("n1",)),),
+            ),
+        ),
+        tolerations=(Toleration("gpu", "Equal", "yes", ""), Toleration("", "Exists", "", "NoExecute")),
+    )
+
+
+def affinity(*, fields: bool = False, **item: Any) -> dict[str, Any]:
+    term = {"matchFields" if fields else "matchExpressions": [item]}
+    return {"affinity": {"nodeAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}}
+
+
+@pytest.mark.parametrize(("spec", "code"), [
+    (affinity(key="a", operator="Near", values=["x"]), "InvalidValue"),
+    (affinity(key="a", values=["x"]), "InvalidValue"),
+    (affinity(key="a", operator="In"), "InvalidValue"),
+    (affinity(key="a", operator="Exists", values=["x"]), "InvalidValue"),
+    (affinity(key="a", operator="Gt", values=["x"]), "InvalidValue"),
+    (affinity(key="a", operator="Lt", values=["1", "2"]), "InvalidValue"),
+    (affinity(operator="Exists"), "MissingField"),
+    (affinity(fields=True, key="metadata.uid", operator="In", values=["x"]), "InvalidValue"),
+    (affinity(fields=True, key="metadata.name", operator="Exists"), "InvalidValue"),
+    ({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {}}}}, "MissingField"),
+    ({"tolerations": [{"key": "a", "operator": "Like"}]}, "InvalidValue"),
+    ({"tolerations": [{"value": "a"}]}, "InvalidValue"),
+    ({"tolerations": [{"key": "a", "operator": "Exists", "value": "b"}]}, "InvalidValue"),
+    ({"tolerations": [{"key": "a", "effect": "NoRunning"}]}, "InvalidValue"),
+    ({"containers": []}, "MissingField"),
+])
+def test_a_constraint_no_scheduler_would_accept_is_a_problem(spec: dict[str, Any], code: str) -> None:
+    _, problems = read(pod(**{"containers": [{"name": "c"}], **spec}))
+    assert [problem.code for problem in problems] == [code]
+
+
+ANTI = {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "kubernetes.io/hostname"}]}
+
+
+@pytest.mark.parametrize(("spec", "named"), [
+    ({"affinity": {"podAffinity": ANTI}}, "required podAffinity"),
+    ({"affinity": {"podAntiAffinity": ANTI}}, "required podAntiAffinity"),
+    ({"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]},
+     "topologySpreadConstraints with DoNotSchedule"),
+    ({"containers": [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}]}, "host ports"),
+    ({"containers": [{"name": "c", "ports": [{"containerPort": 80}]}], "hostNetwork": True}, "host ports"),
+    ({"schedulingGates": [{"name": "wait"}]}, "schedulingGates"),
+    ({"resourceClaims": [{"name": "gpu", "resourceClaimName": "one"}]}, "resourceClaims"),
+])
+def test_what_the_fit_does_not_look_at_is_named_once(spec: dict[str, Any], named: str) -> None:
+    two = [{"name": "a"}, {"name": "b"}]
+    _, problems = read(pod(**{"containers": two, **spec}))
+    assert [(p.code, p.severity, named in p.message) for p in problems] == [("NotCounted", Severity.WARNING, True)]
+
+
+@pytest.mark.parametrize("spec", [
+    {"affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1}]}}},
+    {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}]},
+    {"containers": [{"name": "c", "ports": [{"containerPort": 80}]}]},
+    {"hostNetwork": True},
+])
+def test_what_does_not_narrow_where_a_pod_may_run_needs_no_word(spec: dict[str, Any]) -> None:
+    _, problems = read(pod(**{"containers": [{"name": "c"}], **spec}))
+    assert problems == []
