@@ -78,9 +78,12 @@ class PlanView:
         return next((p for p in self.snapshot.source.own.policies if p.name == decision.policy), None)
 
     def gang(self, decision: Decision) -> Gang:
-        """The pods of one copy, equal ones counted together; of what is deployed, where the source cannot say."""
-        group, deployed = self.group(decision), self.snapshot.deployed_gangs
-        return merged(deployed.get(decision.group, group.gang if group else ()))
+        """The pods of one copy, equal ones counted together; those deployed, where the source does not count."""
+        group = self.group(decision)
+        record = self.record(decision) if group is None or decision.action is Action.HOLD else None
+        if record is not None and record.clusters:
+            return merged(self.snapshot.deployed_gang(record))
+        return merged(group.gang if group else ())
 
     def members(self, decision: Decision) -> list[tuple[str, str, str, str, str]]:
         """(apiVersion, kind, namespace, name, path in the source) of a group's objects, those it shares last."""
@@ -269,9 +272,11 @@ def tally_text(tally: Tally, nodes: int) -> str:
 
 
 def amount_text(resource: str, value: int) -> str:
-    """A quantity for people: as Kubernetes writes it, or in Gi with one decimal where that would be a long number."""
+    """A quantity for people: cores with decimals, long numbers of bytes in Gi with one decimal, rounded down."""
+    if resource == "cpu":
+        return f"{value // 1000}.{value % 1000:03d}".rstrip("0").rstrip(".")
     exact = quantity.render(resource, value)
-    if len(exact) <= 6 or resource == "cpu" or value < 2**30:
+    if len(exact) <= 6 or value < 2**30:
         return exact
     tenths = value * 10 // 2**30
     return f"{tenths // 10}.{tenths % 10}Gi"
@@ -455,7 +460,7 @@ def computed_from(view: PlanView) -> list[str]:
     """What a plan was computed from, on one line and, where there are clusters, another about their snapshots."""
     source = f"source {view.source_commit[:10]}" if view.source_commit else "the work tree as it lies"
     deployment = f"deployment {view.deployment_commit[:10]}" if view.deployment_commit else "nothing placed yet"
-    lines = [f"computed from {source}; {deployment}; at {rfc3339(view.snapshot.now)} by gitplacer {view.version}"]
+    lines = [f"Computed from {source}; {deployment}; at {rfc3339(view.snapshot.now)} by gitplacer {view.version}"]
     clusters = [c for c in view.clusters.values() if c.spec.role == "Workload"]
     return [*lines, _snapshots(view, clusters)] if clusters else lines
 
@@ -475,10 +480,10 @@ def _snapshots(view: PlanView, clusters: Iterable[Cluster]) -> str:
     said = []
     if fresh:
         times = sorted({rfc3339(min(fresh)), rfc3339(max(fresh))})
-        said.append(f"{len(fresh)} current of {' to '.join(times)}")
+        said.append(f"{len(fresh)} current, taken {' to '.join(times)}")
     said += [f"{word}: {few(names, most=10)}" for word, names in
              (("stale", stale), ("missing", missing), ("unusable", broken)) if names]  # fmt: skip
-    return f"capacity snapshots: {'; '.join(said)}"
+    return f"Capacity snapshots: {'; '.join(said)}"
 
 
 def rfc3339(time: datetime) -> str:

@@ -18,7 +18,7 @@ from gitplacer import pathglob
 from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.model.workload import Gang, Identity
-from gitplacer.policies.selection import Governed, NamespaceLabels, governing
+from gitplacer.policies.selection import Governed, governing
 from gitplacer.problems import Problem, Severity
 from gitplacer.source.manifests import PLATFORM, WORKLOADS, SourceObject
 from gitplacer.source.reading import Source
@@ -72,7 +72,9 @@ class Group:
     @property
     def wished_cluster(self) -> str | None:
         """The cluster an annotation asks for, within policy."""
-        return next((m.annotations[CLUSTER_ANNOTATION] for m in self.members if CLUSTER_ANNOTATION in m.annotations), None)
+        return next(
+            (m.annotations[CLUSTER_ANNOTATION] for m in self.members if CLUSTER_ANNOTATION in m.annotations), None
+        )
 
     @property
     def never_relocates(self) -> bool:
@@ -94,8 +96,7 @@ class Grouping:
 
 def group_objects(source: Source) -> Grouping:
     """The groups of a source, sorted by id. An object is in at most one group, or shared."""
-    labels = _namespace_labels(source.objects)
-    governed = _Governing(source, labels)
+    governed = _Governing(source)
     found = [*_platform_groups(source, governed), *_Workloads(source, governed).groups()]
     problems = [*governed.problems, *(p for group in found for p in group.problems)]
     by_id: dict[str, list[Group]] = defaultdict(list)
@@ -113,16 +114,11 @@ def group_objects(source: Source) -> Grouping:
     return Grouping(groups, tuple(sorted(set(problems))))
 
 
-def _namespace_labels(objects: Iterable[SourceObject]) -> NamespaceLabels:
-    written = {item.identity.name: item.labels for item in objects if item.is_namespace}
-    return lambda name: {**written.get(name, {}), "kubernetes.io/metadata.name": name}
-
-
 class _Governing:
     """The governing policy of each object, asked for once."""
 
-    def __init__(self, source: Source, namespace_labels: NamespaceLabels) -> None:
-        self._own, self._labels = source.own, namespace_labels
+    def __init__(self, source: Source) -> None:
+        self._own, self._labels = source.own, source.namespace_labels
         self._known: dict[int, Governed] = {}
         self.problems: list[Problem] = []
 
@@ -225,7 +221,7 @@ def _platform_folder(spec: FleetSpec, path: str) -> str:
     """The directory of a platform file as the name of its group: `platform/kuberay/crds/x.yaml` → `kuberay-crds`."""
     pattern = next(p for p in spec.platform.paths if pathglob.matches(p, path))
     base = pathglob.fixed_folder(pattern)
-    below = path[len(base):].rpartition("/")[0]
+    below = path[len(base) :].rpartition("/")[0]
     return below.replace("/", "-") or base.rstrip("/").rpartition("/")[2] or "platform"
 
 

@@ -82,16 +82,17 @@ def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool =
     Raises Rejected, with every problem found, if the source has no readable Fleet or a Cluster cannot be read, or
     if the deployment repo's root holds somebody else's files. `memo` only saves work.
     """
+    memo = memo or NoMemo()
     snapshot = read_snapshot(
         source=inputs.source,
         capacity=inputs.capacity,
         deployment=inputs.deployment,
         foreign_paths=frozenset(inputs.foreign),
         now=inputs.now,
-        memo=memo or NoMemo(),
+        memo=memo,
     )
     refuse_foreign_root(snapshot, inputs.deployment)
-    layout = Layout(snapshot, inputs.deployment)
+    layout = Layout(snapshot, inputs.source, memo)
     decisions = [layout.feasible(decision) for decision in plan(snapshot, with_candidates=with_candidates).decisions]
     metadata = hydrator_metadata(inputs.commit) if inputs.commit else None
     moves = []

@@ -29,8 +29,9 @@ from gitplacer.render import (
     sentinel,
 )
 from gitplacer.snapshot import RECORDS, Snapshot
+from gitplacer.source.files import Memo
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
-from gitplacer.tree import Changes, Tree, blob_id
+from gitplacer.tree import Changes, Content, Tree
 
 METADATA = "hydrator.metadata"
 """Argo CD hydrator's file at the repo's root; promoters read `drySha` in it."""
@@ -93,8 +94,9 @@ def _epoch(sentinel_file: bytes) -> int:
 class Layout:
     """`apply` decisions, then `take_changes` for a commit of them; `tree` is the outcome so far."""
 
-    def __init__(self, snapshot: Snapshot, deployment: Tree) -> None:
+    def __init__(self, snapshot: Snapshot, source: Tree, memo: Memo) -> None:
         own = snapshot.source.own
+        deployment = snapshot.deployment
         self.problems: list[Problem] = []
         self.updated: set[str] = set()
         """Groups whose files on some cluster were changed."""
@@ -108,9 +110,7 @@ class Layout:
         self._all: dict[str, bytes | None] = {}
         self._pending: dict[str, bytes | None] = {}
         self._touched: set[tuple[str, str]] = set()
-        self._namespaces = {o.identity.name: o for o in snapshot.source.objects if o.is_namespace}
-        labels = {name: o.labels for name, o in self._namespaces.items()}
-        self._renderer = Renderer(own.overrides, labels, snapshot.source.document_counts)
+        self._renderer = Renderer(snapshot.source, source, memo)
         self._names = FileNames(own.fleet.spec)
         self._placed: dict[str, tuple[Placed, ...]] = {}
         self._shared_files: dict[str, set[tuple[str, str]]] = {}
@@ -151,13 +151,17 @@ class Layout:
         group = self._snapshot.groups.get(decision.group)
         record = self._snapshot.predecessor(group) if group else self._snapshot.records[decision.group]
         members = self._write_members(group, decision.after) if group and decision.after else ()
+        self._share(decision.group, members, decision.after)
         if record is not None:
+            if record.id != decision.group:
+                self._share(record.id, (), ())
             members = (*members, *self._remove_stale(record, members, decision.after))
             if group is None or record.id != group.id:
-                self._share(record.id, (), ())
                 self._remove(f"{RECORDS}/{record.id}.yaml")
         if group is not None:
-            self._write(f"{RECORDS}/{group.id}.yaml", record_file(self._record(group, decision, record, members)))
+            new = self._record(group, decision, record, members)
+            if new != record:
+                self._write(f"{RECORDS}/{group.id}.yaml", record_file(new))
         if any(self._units.of(path) for path in self._pending.keys() - earlier):
             self.updated.add(decision.group)
 
@@ -194,10 +198,12 @@ class Layout:
     # files
 
     def _write(self, path: str, data: bytes) -> None:
-        oid = blob_id(data)
-        if self._ids.get(path) != oid:
-            self._ids[path] = oid
-            self._pending[path] = data
+        self._put(path, Content.of(data))
+
+    def _put(self, path: str, content: Content) -> None:
+        if self._ids.get(path) != content.oid:
+            self._ids[path] = content.oid
+            self._pending[path] = content.read()
             self._touch(path)
 
     def _remove(self, path: str) -> None:
@@ -232,12 +238,11 @@ class Layout:
             )
             for item in placed
         )
-        self._share(group.id, members, clusters)
         for name in clusters:
             if name not in self._clusters:
                 continue  # a group that could not leave a cluster that is gone keeps the files it has there
-            for (unit, file), data in self._renderer.render(group, placed, self._clusters[name]).files.items():
-                self._write(self._units.path(name, unit, file), data)
+            for (unit, file), content in self._renderer.render(group, placed, self._clusters[name]).files.items():
+                self._put(self._units.path(name, unit, file), content)
             for namespace in needed_namespaces(group):
                 self._ensure_namespace(name, namespace)
         return members
@@ -245,7 +250,7 @@ class Layout:
     def _ensure_namespace(self, cluster: str, namespace: str) -> None:
         """A namespace is made once for each cluster, and never removed with a workload."""
         path = self._units.path(cluster, PLATFORM, namespace_file(namespace))
-        described = self._namespaces.get(namespace)
+        described = self._snapshot.source.namespaces.get(namespace)
         if described is not None and not described.held:
             self._write(path, described.document.source())
         elif path not in self._ids:

@@ -16,26 +16,41 @@ from pathlib import Path
 from gitplacer.git.cache import BlobCache
 from gitplacer.source.files import ReadFile
 
-_PARSING = ("documents", "model", "workloads")
+_PARSING = ("documents/*.py", "model/*.py", "workloads/*.py", "source/files.py", "render.py")
 
 
 class ParseCache:
-    """A `Memo` that outlives the process."""
+    """A `Memo` that outlives the process, once `save` was called."""
 
     def __init__(self, cache_dir: Path) -> None:
         self._blobs = BlobCache(cache_dir)
-        self._known: dict[str, ReadFile] = {}
+        self._files: dict[str, ReadFile] = {}
+        self._texts: dict[str, bytes] = {}
+        self._new: dict[str, bytes] = {}
 
     def recall(self, oids: Iterable[str]) -> Mapping[str, ReadFile]:
         wanted = list(oids)
-        missing = [oid for oid in wanted if oid not in self._known]
+        missing = [oid for oid in wanted if oid not in self._files]
         for oid, value in self._blobs.get_many(_namespace(), missing).items():
-            self._known[oid] = pickle.loads(value)
-        return {oid: self._known[oid] for oid in wanted if oid in self._known}
+            self._files[oid] = pickle.loads(value)
+        return {oid: self._files[oid] for oid in wanted if oid in self._files}
 
     def remember(self, files: Mapping[str, ReadFile]) -> None:
-        self._known.update(files)
-        self._blobs.put_many(_namespace(), {oid: pickle.dumps(file, protocol=5) for oid, file in files.items()})
+        self._files.update(files)
+        self._new.update({oid: pickle.dumps(file, protocol=5) for oid, file in files.items()})
+
+    def recall_text(self, digest: str) -> bytes | None:
+        if digest not in self._texts:
+            self._texts.update(self._blobs.get_many(_namespace(), [digest]))
+        return self._texts.get(digest)
+
+    def remember_text(self, digest: str, text: bytes) -> None:
+        self._texts[digest] = self._new[digest] = text
+
+    def save(self) -> None:
+        """Write what is new to disk, in one transaction."""
+        self._blobs.put_many(_namespace(), self._new)
+        self._new.clear()
 
 
 @cache
@@ -43,7 +58,7 @@ def _namespace() -> str:
     """A name for the format of the values: the digest of the code that makes them."""
     digest = hashlib.sha256()
     root = Path(__file__).parent
-    for folder in _PARSING:
-        for path in sorted((root / folder).glob("*.py")):
+    for pattern in _PARSING:
+        for path in sorted(root.glob(pattern)):
             digest.update(path.read_bytes())
     return f"parsed-{digest.hexdigest()[:16]}"

@@ -17,7 +17,7 @@ LONGEST_PATH = 4200
 
 # Controls, soft hyphen, direction and width marks, line separators, surrogates, tags. Written out, because what
 # Python calls printable differs between its versions.
-_UNSEEN = re.compile(
+UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
     "\U000e0000-\U000e007f]"
 )
@@ -32,19 +32,20 @@ def printable(text: str, longest: int = LONGEST_NAME) -> str:
     GitHub's runner; a longer text is cut and ends in `…`.
     """
     text = text if len(text) <= longest else text[: longest - 1] + "…"
-    seen = _UNSEEN.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+    seen = UNSEEN.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
     return _WORKFLOW_COMMAND.sub(lambda match: match[0].replace(":", "\\x3a").replace("#", "\\x23"), seen)
 
 
 def few(names: Sequence[str], most: int = 3) -> str:
-    """`a`, `a and b`, `a, b and c`, `a, b, c and 4 more`."""
-    shown = list(names) if len(names) <= most else [*names[:most], f"{len(names) - most} more"]
+    """`a`, `a and b`, `a, b and c`, `a, b, c and 4 more`; nobody is left out alone."""
+    shown = list(names) if len(names) <= most + 1 else [*names[:most], f"{len(names) - most} more"]
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
-def aligned(rows: Sequence[Sequence[str]], indent: str = "  ") -> list[str]:
-    """Rows as lines whose columns begin at the same place; nothing follows the last column."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)] if rows else []
+def aligned(rows: Sequence[Sequence[str]], indent: str = "  ", widest: int = 60) -> list[str]:
+    """Rows as lines whose columns begin at the same place, except after a cell longer than `widest`."""
+    columns = range(len(rows[0]) - 1) if rows else range(0)
+    widths = [max((len(row[column]) for row in rows if len(row[column]) <= widest), default=0) for column in columns]
     return [
         (indent + "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]])).rstrip()
         for row in rows

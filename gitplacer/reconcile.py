@@ -69,7 +69,7 @@ def opened_source(settings: Settings, memo: Memo, *, work_tree: bool) -> Iterato
     """
     address = settings.source
     with contextlib.ExitStack() as stack:
-        lies = work_tree and settings.rev is None and address.is_local and not _is_bare(address)
+        lies = work_tree and is_work_tree(settings)
         if lies:
             assert address.path is not None
             folder = settings.folder[len(address.folder) :].lstrip("/")
@@ -88,6 +88,11 @@ def opened_source(settings: Settings, memo: Memo, *, work_tree: bool) -> Iterato
             commit = _source_commit(found, address)
         capacity = _capacity(settings, spec, at_tip, not lies, stack)
         yield Opened(tree, commit, spec, capacity)
+
+
+def is_work_tree(settings: Settings) -> bool:
+    """Whether the source is a local directory with files in it, and no revision of it was asked for."""
+    return settings.rev is None and settings.source.is_local and not _is_bare(settings.source)
 
 
 def _is_bare(address: Address) -> bool:
@@ -148,7 +153,9 @@ def foreign_changes(deployment: Deployment) -> Mapping[str, str]:
     if deployment.tip is None:
         return {}
     repository = deployment.repository
-    ours = next((c for c in repository.first_parent_log(deployment.tip, _HISTORY) if c.trailer("Gitplacer-Version")), None)
+    ours = next(
+        (c for c in repository.first_parent_log(deployment.tip, _HISTORY) if c.trailer("Gitplacer-Version")), None
+    )
     if ours is None:
         return {}
     wrote: dict[str, str] = {}
@@ -180,7 +187,9 @@ def hydrate_once(
             deployment = stack.enter_context(Deployment.open(address, branch, settings.cache_dir))
         progress("planning")
         inputs = _inputs(settings, source, deployment)
-        return hydrate(inputs, memo=memo, with_candidates=with_candidates), source.spec
+        hydration = hydrate(inputs, memo=memo, with_candidates=with_candidates)
+        memo.save()
+        return hydration, source.spec
 
 
 def _inputs(settings: Settings, source: Opened, deployment: Deployment | None) -> Inputs:
@@ -207,12 +216,15 @@ def reconcile(settings: Settings, *, progress: Progress, author: Identity = AUTH
         with opened_source(settings, memo, work_tree=False) as source:
             address = deployment_address(settings, source.spec, trusted=True)
             if address is None:
-                raise UsageError("nobody said where the deployment repo is", "give --deployment, or set spec.deployment.url")
+                raise UsageError(
+                    "nobody said where the deployment repo is", "give --deployment, or set spec.deployment.url"
+                )
             _refuse_loop(settings, source.spec, address)
             progress(f"reading the deployment repo {address.redacted}")
             with Deployment.open(address, source.spec.deployment.branch, settings.cache_dir) as deployment:
                 progress("planning")
                 hydration = hydrate(_inputs(settings, source, deployment), memo=memo, with_candidates=False)
+                memo.save()
                 if not hydration.steps:
                     return Outcome(hydration, None, attempt)
                 progress(f"publishing {len(hydration.steps)} commit(s)")
@@ -225,9 +237,7 @@ def reconcile(settings: Settings, *, progress: Progress, author: Identity = AUTH
     )
 
 
-def _publish(
-    deployment: Deployment, hydration: Hydration, source: Opened, settings: Settings, author: Identity
-) -> str:
+def _publish(deployment: Deployment, hydration: Hydration, source: Opened, settings: Settings, author: Identity) -> str:
     commits = [
         NewCommit(changes=step.changes, message=step.message, author=author, when=settings.now)
         for step in hydration.steps

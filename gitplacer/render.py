@@ -9,21 +9,24 @@ file that was written keeps its name for as long as its group lives.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gitplacer.documents import Edit, EditError, Path
+from gitplacer.documents import Document, Edit, EditError, Path
 from gitplacer.grouping import Group
 from gitplacer.kinds.fields import API_VERSION
 from gitplacer.kinds.fleet import Cluster, FleetSpec
-from gitplacer.kinds.policy import OverridePolicy
 from gitplacer.kinds.record import PlacementRecord
 from gitplacer.kinds.selectors import Override
 from gitplacer.pathglob import fixed_folder, matches
 from gitplacer.policies.selection import selects
 from gitplacer.problems import Problem
+from gitplacer.source.files import Memo
 from gitplacer.source.manifests import PLATFORM, WORKLOADS, SourceObject
+from gitplacer.source.reading import Source
+from gitplacer.tree import Content, Tree
 from gitplacer.workloads import KINDS
 from gitplacer.yamltext import to_yaml
 
@@ -56,10 +59,16 @@ class FileNames:
 
     def place(self, group: Group, record: PlacementRecord | None) -> tuple[Placed, ...]:
         """Every member of a group, and what it shares with others, with its file."""
-        # A name is kept with the group's directory: under a new id the group starts anew there.
-        same = record if record is not None and record.id == group.id else None
-        names = {m.source: m.file for m in same.members if f"/{SHARED}/" not in f"/{m.file}"} if same else {}
-        placed = [self._own(group, member, names) for member in group.members]
+        # A name is kept with the group's directory: under a new id the group starts anew there. What was shared once
+        # stays where it is while anybody needs it.
+        same = record.members if record is not None and record.id == group.id else ()
+        names = {m.source: m.file for m in same if f"/{SHARED}/" not in m.file}
+        shared = {(m.kind, m.name, m.source): m.file for m in same if f"/{SHARED}/" in m.file}
+        placed = []
+        for member in group.members:
+            was_shared = shared.get((member.identity.kind, member.identity.name, member.path))
+            file = Placed(member, WORKLOADS, was_shared) if was_shared else self._own(group, member, names)
+            placed.append(file)
         placed += [Placed(member, WORKLOADS, self._shared(member)) for member in group.shared]
         return tuple(placed)
 
@@ -70,7 +79,7 @@ class FileNames:
             return Placed(member, group.unit, names[member.path])
         if group.unit == PLATFORM:
             pattern = next(p for p in self.spec.platform.paths if matches(p, member.path))
-            below = member.path[len(fixed_folder(pattern)):]
+            below = member.path[len(fixed_folder(pattern)) :]
             return Placed(member, PLATFORM, self._free(PLATFORM, below, member.path))
         base = member.path.rpartition("/")[2]
         return Placed(member, WORKLOADS, self._free(WORKLOADS, f"{group.id}/{base}", member.path))
@@ -104,20 +113,20 @@ def needed_namespaces(group: Group) -> list[str]:
 class Rendering:
     """Files of one group on one cluster, by unit and path below it; or the problems that stop it there."""
 
-    files: Mapping[tuple[str, str], bytes]
+    files: Mapping[tuple[str, str], Content]
     problems: tuple[Problem, ...] = ()
 
 
 class Renderer:
     """Renders groups for clusters. Results are remembered: clusters that change nothing share one rendering."""
 
-    def __init__(
-        self, overrides: Sequence[OverridePolicy], namespace_labels: Mapping[str, Mapping[str, str]], whole: Mapping[str, int]
-    ) -> None:
-        """`whole` says how many documents each source file has, so that a file of one group passes whole."""
-        self._overrides = overrides
-        self._labels = namespace_labels
-        self._whole = whole
+    def __init__(self, source: Source, tree: Tree, memo: Memo) -> None:
+        """`tree` is the source tree, for the ids of its files."""
+        self._overrides = source.own.overrides
+        self._labels = source.namespace_labels
+        self._whole = source.document_counts
+        self._tree = tree
+        self._memo = memo
         self._plain: dict[str, Rendering] = {}
 
     def render(self, group: Group, placed: Sequence[Placed], cluster: Cluster) -> Rendering:
@@ -133,7 +142,7 @@ class Renderer:
                 edits[id(item)] = [*own, *more]
         if not special and group.id in self._plain:
             return self._plain[group.id]
-        files: dict[tuple[str, str], bytes] = {}
+        files: dict[tuple[str, str], Content] = {}
         for key, items in _by_file(placed).items():
             files[key] = self._file(items, edits, problems)
         rendering = Rendering(files, tuple(sorted(set(problems))))
@@ -141,27 +150,23 @@ class Renderer:
             self._plain[group.id] = rendering
         return rendering
 
-    def _file(self, items: Sequence[Placed], edits: Mapping[int, list[Edit]], problems: list[Problem]) -> bytes:
+    def _file(self, items: Sequence[Placed], edits: Mapping[int, list[Edit]], problems: list[Problem]) -> Content:
         """The documents of one file: the file itself if all of it is meant, else those that are."""
         documents = [item.member.document for item in items]
-        first = documents[0]
-        whole = len(documents) == self._whole[first.file]
+        path = documents[0].file
+        whole = len(documents) == self._whole[path]
+        oid = self._tree.entries[path].oid
         if whole and not any(id(item) in edits for item in items):
-            return first.read()
-        texts = []
-        for item in items:
-            document = item.member.document
-            try:
-                texts.append(document.edited(edits[id(item)]) if id(item) in edits else document.source())
-            except EditError as error:
-                hint = "change the override, or the manifest"
-                problems.append(document.problem("CannotEdit", error.message, hint, path=error.path))
-        if problems or not whole or any(document.parsed.prefix for document in documents):
-            return joined(texts)
-        data = first.read()
-        for document, text in sorted(zip(documents, texts, strict=True), key=lambda d: -d[0].parsed.start):
-            data = data[: document.parsed.start] + text + data[document.parsed.end :]
-        return data
+            return Content(oid, documents[0].read)
+        wanted = [(document, edits.get(id(item), [])) for document, item in zip(documents, items, strict=True)]
+        digest = _digest(oid, whole, wanted)
+        text = self._memo.recall_text(digest)
+        if text is None:
+            before = len(problems)
+            text = _edited(wanted, whole, problems)
+            if len(problems) == before:
+                self._memo.remember_text(digest, text)
+        return Content.of(text)
 
     @staticmethod
     def _namespace_edit(member: SourceObject) -> list[Edit]:
@@ -173,14 +178,11 @@ class Renderer:
         edits = []
         labels = cluster.labels()
         for policy in self._overrides:
-            if policy.spec.clusters.unmet(labels) is None and selects(policy.spec.select, member, self._namespace):
+            if policy.spec.clusters.unmet(labels) is None and selects(policy.spec.select, member, self._labels):
                 edits += [_edit(override) for override in policy.spec.overrides]
         value = member.document.value
         edits += [_edit(o) for o in cluster.spec.overrides if _applies(value, _edit(o))]
         return edits
-
-    def _namespace(self, name: str) -> Mapping[str, str]:
-        return {**self._labels.get(name, {}), "kubernetes.io/metadata.name": name}
 
     @staticmethod
     def _label_edits(member: SourceObject, cluster: Cluster) -> list[Edit]:
@@ -193,6 +195,33 @@ class Renderer:
             for template in kind.pod_templates(member.document.value)
             for key, value in sorted(labels.items())
         ]
+
+
+_Wanted = Sequence[tuple[Document, list[Edit]]]
+
+
+def _digest(oid: str, whole: bool, wanted: _Wanted) -> str:
+    """What an edited file is made from: the blob, which of its documents, and the edits."""
+    told = [oid, whole, [[d.index, [[list(e.path), e.op, e.value] for e in edits]] for d, edits in wanted]]
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+
+def _edited(wanted: _Wanted, whole: bool, problems: list[Problem]) -> bytes:
+    """The documents with their edits; where they are all of a file, what stands around them stays."""
+    texts = []
+    for document, edits in wanted:
+        try:
+            texts.append(document.edited(edits) if edits else document.source())
+        except EditError as error:
+            hint = "change the override, or the manifest"
+            problems.append(document.problem("CannotEdit", error.message, hint, path=error.path))
+            texts.append(b"")
+    if not whole or any(document.parsed.prefix for document, _ in wanted):
+        return joined(texts)
+    data = wanted[0][0].read()
+    for (document, _), text in sorted(zip(wanted, texts, strict=True), key=lambda pair: -pair[0][0].parsed.start):
+        data = data[: document.parsed.start] + text + data[document.parsed.end :]
+    return data
 
 
 def joined(documents: Sequence[bytes]) -> bytes:

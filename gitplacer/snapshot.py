@@ -71,7 +71,6 @@ class Snapshot:
                 return record
         return None
 
-
     def deployed_gang(self, record: PlacementRecord) -> Gang:
         """The pods of what is deployed of a group: what it holds while its source cannot say."""
         root = self.source.own.fleet.spec.deployment.root
@@ -148,9 +147,7 @@ def _read_capacity(
     return {name: item for name, item in sorted(found.items()) if name not in broken}, frozenset(broken)
 
 
-def _read_records(
-    tree: Tree, memo: Memo, problems: list[Problem]
-) -> tuple[dict[str, PlacementRecord], frozenset[str]]:
+def _read_records(tree: Tree, memo: Memo, problems: list[Problem]) -> tuple[dict[str, PlacementRecord], frozenset[str]]:
     folder = RECORDS + "/"
     below = tree.under(RECORDS)
     reading = read_documents(below, [p for p in below if p.endswith(".yaml")], memo, folder=folder)
@@ -164,7 +161,9 @@ def _read_records(
             broken_files.add(group_id)
             if parsed is not None:
                 message = f"the record of {parsed.id} is in a file called {group_id}"
-                problems.append(document.problem("RecordName", message, "restore it from the history", path=("metadata",)))
+                problems.append(
+                    document.problem("RecordName", message, "restore it from the history", path=("metadata",))
+                )
         else:
             found[group_id] = parsed
     return dict(sorted(found.items())), frozenset(broken_files)

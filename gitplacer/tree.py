@@ -9,7 +9,7 @@ comes from git and a tree that is made in memory are the same thing to everyone 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -106,7 +106,7 @@ class Tree:
             return self
         prefix = folder.rstrip("/") + "/"
         return Tree(
-            {path[len(prefix):]: entry for path, entry in self.entries.items() if path.startswith(prefix)}, self.blobs
+            {path[len(prefix) :]: entry for path, entry in self.entries.items() if path.startswith(prefix)}, self.blobs
         )
 
     def apply(self, changes: Changes) -> Tree:
@@ -152,6 +152,18 @@ class _Layered:
         here = {oid: self.new[oid] for oid in wanted if oid in self.new}
         rest = [oid for oid in wanted if oid not in here]
         return {**here, **self.old.read(rest)} if rest else here
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The bytes of a file to be, by their id; they are fetched only if the file has to be written."""
+
+    oid: str
+    read: Callable[[], bytes]
+
+    @staticmethod
+    def of(data: bytes) -> Content:
+        return Content(blob_id(data), lambda: data)
 
 
 @dataclass(frozen=True, slots=True)

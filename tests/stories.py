@@ -53,7 +53,9 @@ def snapshot(name: str, *nodes: str, at: datetime = START, more: str = "") -> di
     return {f"{name}.yaml": text.replace("nodes:\n[]", "nodes: []\n")}
 
 
-def rayservice(namespace: str, name: str, *, cpu: str = "2", workers: int = 1, gpus: int = 1, labels: str = "{}") -> dict[str, str]:
+def rayservice(
+    namespace: str, name: str, *, cpu: str = "2", workers: int = 1, gpus: int = 1, labels: str = "{}"
+) -> dict[str, str]:
     """A RayService: a head, and workers with a GPU each."""
     limits = f'limits: {{nvidia.com/gpu: "{gpus}"}}, ' if gpus else ""
     text = f"""\
@@ -128,7 +130,9 @@ class Story:
         return hydrate(
             Inputs(
                 source=Tree.of({path: text.encode() for path, text in self.source.items()}),
-                commit=SourceCommit(id=f"{self.passes:040x}", author="A <a@b>", date="2026-01-02T03:04:05+00:00", subject="s"),
+                commit=SourceCommit(
+                    id=f"{self.passes:040x}", author="A <a@b>", date="2026-01-02T03:04:05+00:00", subject="s"
+                ),
                 capacity=Tree.of({path: text.encode() for path, text in self.capacity.items()}),
                 deployment=self.deployment,
                 deployment_commit=f"{self.passes:040x}",

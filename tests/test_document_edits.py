@@ -46,6 +46,7 @@ def read(text: bytes) -> Any:
     ("a: {x: 1, w: 2}\n", ("replace", "/a/x", "a, b"), "a: {x: 'a, b', w: 2}\n"),
     ("a: |\n  x\n  y\n\n\n# c\nb: 1\n", ("replace", "/a", "z"), "a: z\n\n\n# c\nb: 1\n"),
     ("a: z # c\nb: 1\n", ("replace", "/a", "x\ny\n"), "a: | # c\n  x\n  y\nb: 1\n"),
+    ("a:\n- 0", ("replace", "/a", "x\nw\n"), 'a: "x\\nw\\n"'),
     ("- : 1\n", ("replace", "/x", 1), EditError),
     ("a:\n- x # c\n- y\n", ("replace", "/a/0", "z"), "a:\n- z # c\n- y\n"),
     ("a:\n- x\n-\n", ("replace", "/a/1", {"k": 1, "l": 2}), "a:\n- x\n- k: 1\n  l: 2\n"),
@@ -59,6 +60,7 @@ def read(text: bytes) -> Any:
     ("a:\n  b: 1 # one\n  # two\nc: 2\n", ("add", "/a/x", 1), "a:\n  b: 1 # one\n  x: 1\n  # two\nc: 2\n"),
     ("a: 1", ("add", "/b", 2), "a: 1\nb: 2"),
     ("a: |\n  x", ("add", "/b", 2), "b: 2\na: |\n  x"),
+    ("a:\n- 0", ("add", "/a/-", "x\n"), 'a:\n- 0\n- "x\\n"'),
     ("a: |+\n  x\n\n", ("add", "/b", 2), "a: |+\n  x\n\nb: 2\n"),
     ("a: {b: 1}\n", ("add", "/a/x", 1), "a: {b: 1, x: 1}\n"),
     ("a: {}\n", ("add", "/a/x", 1), "a:\n  x: 1\n"),
@@ -135,7 +137,7 @@ def test_an_edit_that_changes_nothing_changes_no_byte() -> None:
     assert splice(b"a:    'x'   # c\n", [Edit(("a",), "replace", "x"), Edit(("a",), "add", "x")]) == b"a:    'x'   # c\n"
 
 
-@pytest.mark.parametrize("text", [b"a: [\n", b"a: 1\n---\nb: 1\n", b"", b"- a\n"])
+@pytest.mark.parametrize("text", [b"a: [\n", b"a: \xff\n", b"a: 1\n---\nb: 1\n", b"", b"- a\n"])
 def test_what_is_not_one_object_cannot_be_edited(text: bytes) -> None:
     with pytest.raises(EditError, match="cannot be read"):
         splice(text, [Edit(("a",), "add", 1)])
@@ -360,9 +362,9 @@ def test_an_edited_text_reads_as_the_edited_value_and_keeps_every_other_byte(dat
     edit = data.draw(edits_of(value))
     after = splice(text.encode(), [edit]).decode()
     assert same(read(after.encode()), patched(value, edit))
-    assert after.count("\r") == (after.count("\n") if emitter.line_break == "\r\n" else 0), "line ends are the text's own"
+    assert after.count("\r") == (after.count("\n") if "\r\n" in text else 0), "line ends are the text's own"
 
-    if edit.op == "add" and edit.path not in emitter.regions or edit.op == "add" and isinstance(edit.path[-1], int):
+    if edit.op == "add" and (edit.path not in emitter.regions or isinstance(edit.path[-1], int)):
         path = edit.path
         while path not in emitter.regions or path == edit.path:
             path = path[:-1]

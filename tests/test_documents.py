@@ -317,6 +317,15 @@ def test_a_hostile_file_is_refused_for_what_it_costs(text: str, code: str) -> No
     assert [fault.code for fault in parse(text.encode()).faults] == [code]
 
 
+@pytest.mark.parametrize("text", [
+    "a: 1\n" * 50_000, "- a\n---\n" * 900, "kind: List\napiVersion: v1\nitems:\n" + "- 1\n" * 50_000, "<<<<<<< a\n" * 50_000, "1: a\n" * 50_000,
+], ids=lambda text: text[:8])
+def test_faults_without_end_are_cut_off(text: str) -> None:
+    faults = parse(text.encode()).faults
+    assert len(faults) == 101
+    assert [fault.code for fault in faults].count("TooManyFaults") == 1
+
+
 def test_the_bound_on_bytes_can_be_raised() -> None:
     text = b'{"a": 1}' + b" " * (4 << 20)
     assert parse(text).faults

@@ -155,6 +155,12 @@ def test_the_third_training_job_is_refused_for_one_gpu_and_told_what_it_costs_el
     assert decision.cost_per_hour == pytest.approx(0.3008 + 2 * 0.752)
 
 
+def test_the_third_experiment_is_placed_and_what_it_waits_for_is_said() -> None:
+    finding = PLAN["experiment3/rayjob-train"].finding
+    assert (finding.role, finding.placed, finding.wanted) == ("worker/small-group", 0, 2)
+    assert finding.short.rendered() == {"nvidia.com/gpu": "2"}
+
+
 @pytest.mark.parametrize(("group", "nodes"), [
     ("development/text-summarizer", {"t3a.xlarge": 1, "g4dn.xlarge": 1}),
     ("serving/rag-llm", {"t3a.xlarge": 1}),

@@ -122,7 +122,9 @@ def test_room_that_was_promised_is_not_sold_twice_between_snapshots() -> None:
 
 
 def test_a_manifest_that_is_removed_is_removed_everywhere_with_its_record() -> None:
-    story = Story.of(*BOTH, policy("all", "select: {}\nplacement: {copies: All}"), rayservice("prod", "api"), capacity=TWO)
+    story = Story.of(
+        *BOTH, policy("all", "select: {}\nplacement: {copies: All}"), rayservice("prod", "api"), capacity=TWO
+    )
     assert outcome(story.run()) == {"prod/api": "Place a,b Fits"}
     del story.source["workloads/prod/api.yaml"]
     assert outcome(story.run()) == {"prod/api": "Remove  SourceRemoved"}
@@ -147,7 +149,9 @@ def test_what_several_groups_need_is_shared_and_goes_with_the_last() -> None:
 
     def job(name: str) -> dict[str, str]:
         pod = "template: {spec: {restartPolicy: Never, containers: [{name: m, image: i, resources: {requests: {cpu: 1}}}], volumes: [{name: c, configMap: {name: code}}]}}"
-        return {f"workloads/jobs/{name}.yaml": f"apiVersion: batch/v1\nkind: Job\nmetadata: {{name: {name}}}\nspec: {{{pod}}}\n"}
+        return {
+            f"workloads/jobs/{name}.yaml": f"apiVersion: batch/v1\nkind: Job\nmetadata: {{name: {name}}}\nspec: {{{pod}}}\n"
+        }
 
     story = Story.of(cluster("a"), ANYWHERE, job("one"), job("two"), config, capacity=TWO)
     story.run()
@@ -164,7 +168,14 @@ def test_what_several_groups_need_is_shared_and_goes_with_the_last() -> None:
 
 def test_ordered_takes_the_first_with_room_and_immediate_does_not_ask() -> None:
     ordered = policy("p", "select: {}\nplacement: {type: Ordered, order: [{names: [b]}, {names: [a]}]}")
-    story = Story.of(*BOTH, ordered, rayservice("x", "one", workers=2), rayservice("x", "two", workers=2), rayservice("x", "z", workers=2), capacity=TWO)
+    story = Story.of(
+        *BOTH,
+        ordered,
+        rayservice("x", "one", workers=2),
+        rayservice("x", "two", workers=2),
+        rayservice("x", "z", workers=2),
+        capacity=TWO,
+    )
     assert outcome(story.run()) == {"x/one": "Place b Fits", "x/two": "Place a Fits", "x/z": "Wait  NoClusterFits"}
     story.source |= policy("p", "select: {}\nclusters: {names: [b]}\nplacement: {admission: Immediate}")
     assert outcome(story.run())["x/z"] == "Place b PodsMayWait"
@@ -172,7 +183,14 @@ def test_ordered_takes_the_first_with_room_and_immediate_does_not_ask() -> None:
 
 def test_an_autoscaled_cluster_is_second_to_room_now() -> None:
     autoscaler = '{type: Luna, podLabels: {elotl-luna: "true"}, nodeTypes: [{name: g4dn.2xlarge, allocatable: {cpu: 8, memory: 30Gi, nvidia.com/gpu: 1}, max: 4, pricePerHour: 0.75}]}'
-    story = Story.of(cluster("z"), cluster("b", autoscaler=autoscaler), ANYWHERE, rayservice("x", "one", workers=2), rayservice("x", "two", workers=2), capacity={**snapshot("z", "n1 16 64Gi 2"), **snapshot("b")})
+    story = Story.of(
+        cluster("z"),
+        cluster("b", autoscaler=autoscaler),
+        ANYWHERE,
+        rayservice("x", "one", workers=2),
+        rayservice("x", "two", workers=2),
+        capacity={**snapshot("z", "n1 16 64Gi 2"), **snapshot("b")},
+    )
     done = story.run()
     assert outcome(done) == {"x/one": "Place z Fits", "x/two": "Place b FitsByScaleUp"}
     assert decisions(done)["x/two"].cost_per_hour == pytest.approx(1.5)
@@ -183,12 +201,18 @@ def test_an_autoscaled_cluster_is_second_to_room_now() -> None:
 
 def test_a_broken_policy_holds_what_it_governs_and_nothing_else() -> None:
     mine = policy("mine", "select: {namespaces: [mine]}")
-    story = Story.of(*BOTH, mine, policy("theirs", "select: {namespaces: [theirs]}"), rayservice("mine", "x"), capacity=TWO)
+    story = Story.of(
+        *BOTH, mine, policy("theirs", "select: {namespaces: [theirs]}"), rayservice("mine", "x"), capacity=TWO
+    )
     story.run()
     story.source["policies/mine.yaml"] += "  clsters: {}\n"
     story.source |= rayservice("theirs", "other") | rayservice("mine", "z")
     done = story.run()
-    assert outcome(done) == {"mine/x": "Hold a BrokenPolicy", "mine/z": "Hold  BrokenPolicy", "theirs/other": "Place a Fits"}
+    assert outcome(done) == {
+        "mine/x": "Hold a BrokenPolicy",
+        "mine/z": "Hold  BrokenPolicy",
+        "theirs/other": "Place a Fits",
+    }
     assert [(str(p.location), p.message, p.hint) for p in done.problems] == [
         ("policies/mine.yaml:6:3", 'unknown field "clsters"', 'did you mean "clusters"?')
     ]
@@ -215,7 +239,12 @@ def test_a_foreign_change_holds_its_group_by_name() -> None:
 
 
 def test_a_renamed_group_keeps_its_place() -> None:
-    story = Story.of(*BOTH, ANYWHERE, rayservice("prod", "api", labels="{app: shop}"), capacity={**TWO, **snapshot("a", "n1 16 64Gi 9")})
+    story = Story.of(
+        *BOTH,
+        ANYWHERE,
+        rayservice("prod", "api", labels="{app: shop}"),
+        capacity={**TWO, **snapshot("a", "n1 16 64Gi 9")},
+    )
     assert outcome(story.run()) == {"prod/api": "Place b Fits"}
     story.source |= policy("anywhere", "select: {}\ngroupBy: {label: app}")
     assert outcome(story.run()) == {"prod/shop": "Update b Updated"}

@@ -48,6 +48,8 @@ MAX_ALIASED_NODES = 200_000
 """Values that the aliases of one document stand for, counted as if written out: a bomb of 271 bytes writes 10^9."""
 MAX_DOCUMENTS = 1000
 """Documents in one file; items of a `kind: List` do not count."""
+MAX_FLAWS = 100
+"""Flaws of one file that are told; beyond, its reading ends."""
 MAX_SCALAR = 1 << 20
 """Characters in one scalar. An object in etcd holds 1.5 MiB at most."""
 
@@ -175,6 +177,8 @@ class _Composer:
 
     def flaw(self, at: int, code: str, message: str, hint: str = "") -> None:
         self.flaws.append(Flaw(at, code, message, hint))
+        if len(self.flaws) > MAX_FLAWS:
+            raise _Stop()
 
     def stop(self, at: int, code: str, message: str, hint: str = "") -> _Stop:
         self.flaw(at, code, message, hint)
@@ -212,11 +216,19 @@ class _Composer:
         self.clean = len(self.flaws)
         self.separated += 1
         if self.separated > MAX_DOCUMENTS:
-            raise self.stop(event.start_mark.index, "TooManyDocuments",
-                            f"more than {MAX_DOCUMENTS} documents in one file", "split the file")
+            raise self.stop(
+                event.start_mark.index,
+                "TooManyDocuments",
+                f"more than {MAX_DOCUMENTS} documents in one file",
+                "split the file",
+            )
         if event.tags:
-            self.flaw(event.start_mark.index, "CustomTag", "a %TAG directive gives tags a meaning of its own",
-                      "remove the directive and the tags")
+            self.flaw(
+                event.start_mark.index,
+                "CustomTag",
+                "a %TAG directive gives tags a meaning of its own",
+                "remove the directive and the tags",
+            )
         if event.explicit:
             self.start = self.after_marker(event.end_mark.index)
 
@@ -230,11 +242,11 @@ class _Composer:
     def after_marker(self, at: int) -> int:
         """Where the text after `---` or `...` begins: on the next line when nothing else is on this one."""
         text = self.text
-        while text[at:at + 1] in (" ", "\t"):
+        while text[at : at + 1] in (" ", "\t"):
             at += 1
         if text.startswith("\r\n", at):
             return at + 2
-        return at + 1 if text[at:at + 1] in ("\n", "\r") else at
+        return at + 1 if text[at : at + 1] in ("\n", "\r") else at
 
     # Scalars and aliases
 
@@ -242,8 +254,12 @@ class _Composer:
         """The value, and whether it is a plain `<<`."""
         text: str = event.value
         if len(text) > MAX_SCALAR:
-            raise self.stop(start, "TooLarge", f"a value of {len(text)} characters; at most {MAX_SCALAR} are read",
-                            "keep large data outside the manifest")
+            raise self.stop(
+                start,
+                "TooLarge",
+                f"a value of {len(text)} characters; at most {MAX_SCALAR} are read",
+                "keep large data outside the manifest",
+            )
         tag: str | None = event.tag
         if tag is None:
             if not event.implicit[0]:
@@ -275,8 +291,12 @@ class _Composer:
 
     def custom_tag(self, tag: str, start: int) -> None:
         shown = "!!" + tag.removeprefix(_CORE) if tag.startswith(_CORE) else tag
-        self.flaw(start, "CustomTag", f"the tag {shown} means nothing to Kubernetes",
-                  "write the value itself, without the tag")
+        self.flaw(
+            start,
+            "CustomTag",
+            f"the tag {shown} means nothing to Kubernetes",
+            "write the value itself, without the tag",
+        )
 
     def scalar_end(self, event: Any) -> int:
         """The end of a scalar's text. Of a block scalar: of its last line, without the line break."""
@@ -305,8 +325,12 @@ class _Composer:
         self.count += anchored.size
         self.aliased += anchored.size
         if self.aliases > MAX_ALIASES or self.aliased > MAX_ALIASED_NODES:
-            raise self.stop(start, "TooManyAliases", "the aliases of this document stand for too many values",
-                            f"at most {MAX_ALIASES} aliases for {MAX_ALIASED_NODES} values; write the values out")
+            raise self.stop(
+                start,
+                "TooManyAliases",
+                "the aliases of this document stand for too many values",
+                f"at most {MAX_ALIASES} aliases for {MAX_ALIASED_NODES} values; write the values out",
+            )
         node = None
         if self.marks:
             target = anchored.node or Node(start, end, None)
@@ -318,7 +342,7 @@ class _Composer:
     def open(self, event: Any, mapping: bool) -> None:
         start = event.start_mark.index
         if len(self.stack) >= MAX_DEPTH:
-            raise self.stop(start, "TooDeep", f"nested deeper than {MAX_DEPTH} levels", "no Kubernetes object is so deep")
+            raise self.stop(start, "TooDeep", f"nested deeper than {MAX_DEPTH} levels", "no Kubernetes object is")
         if event.tag not in (None, "!", _CORE + ("map" if mapping else "seq")):
             self.custom_tag(event.tag, start)
         anchored = None
@@ -384,17 +408,18 @@ class _Composer:
         key = _MERGE if merge else value
         if key in seen:
             line = position(self.text, seen[key])[0]
-            self.flaw(start, "DuplicateKey", f'the key "{value[:100]}" is already set on line {line}',
-                      "remove one of the two")
+            self.flaw(
+                start, "DuplicateKey", f'the key "{value[:100]}" is already set on line {line}', "remove one of the two"
+            )
             return _REFUSED
         seen[key] = start
         return key
 
     def non_string_key(self, value: Any, start: int) -> None:
-        if isinstance(value, dict) and self.text[start - 1:start + 1] == "{{":
-            self.flaws.append(syntax.template(start - 1))
+        if isinstance(value, dict) and self.text[start - 1 : start + 1] == "{{":
+            self.flaw(*syntax.template(start - 1))
         elif isinstance(value, (dict, list)):
-            self.flaw(start, "NonStringKey", "a mapping or a list as a key", "keys are text; is a quote or a colon off?")
+            self.flaw(start, "NonStringKey", "a mapping or a list as a key", "is a quote or a colon missing?")
         else:
             shown = {None: "null", True: "true", False: "false"}.get(value, str(value))
             self.flaw(start, "NonStringKey", f"this key is not text, it reads as {shown}", "put the key in quotes")
@@ -411,8 +436,12 @@ class _Composer:
                 first = frame.seen.get(key) if frame.seen is not None else None
                 if first is not None and first < at and frame.value[key] != value:
                     # YAML says the own key wins, Kubernetes' reader lets the later one win
-                    self.flaw(first, "DuplicateKey", f'the key "{key}" stands before the << that sets it too',
-                              "move << to the top of the mapping; readers disagree on which wins")
+                    self.flaw(
+                        first,
+                        "DuplicateKey",
+                        f'the key "{key}" stands before the << that sets it too',
+                        "move << to the top of the mapping; readers disagree on which wins",
+                    )
                 if key in frame.value:
                     continue
                 frame.value[key] = value
@@ -423,5 +452,8 @@ class _Composer:
 
 
 _KINDS_OF_TAG: dict[str, tuple[type, ...]] = {
-    "int": (int,), "float": (int, float), "bool": (bool,), "null": (type(None),),
+    "int": (int,),
+    "float": (int, float),
+    "bool": (bool,),
+    "null": (type(None),),
 }

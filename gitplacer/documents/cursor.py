@@ -145,13 +145,20 @@ class Cursor:
         try:
             return quantity.amount(resource, str(value))
         except quantity.InvalidQuantity as error:
-            self._report("InvalidQuantity", f"{dotted(path)}: {error}", 'quantities look like "500m", "4" or "16Gi"',
-                         path, value, Severity.ERROR)
+            self._report(
+                "InvalidQuantity",
+                f"{dotted(path)}: {error}",
+                'quantities look like "500m", "4" or "16Gi"',
+                path,
+                value,
+                Severity.ERROR,
+            )
             return None
 
     def _wrong_type(self, path: Path, value: Any, wanted: str) -> None:
         hint = _QUOTE if wanted == "text" and isinstance(value, (bool, int, float)) else ""
-        self._report("WrongType", f"{dotted(path)} is {_described(value)}, not {wanted}", hint, path, value, Severity.ERROR)
+        message = f"{dotted(path)} is {_described(value)}, not {wanted}"
+        self._report("WrongType", message, hint, path, value, Severity.ERROR)
 
     def _report(self, code: str, message: str, hint: str, path: Path, value: Any, severity: Severity) -> None:
         key = isinstance(value, (dict, list))

@@ -15,8 +15,9 @@ from typing import Any
 from gitplacer.documents import write
 from gitplacer.documents.compose import Node
 from gitplacer.documents.cursor import Cursor
-from gitplacer.documents.edit import Edit, splice
+from gitplacer.documents.edit import splice
 from gitplacer.documents.parse import BOM, ParsedDocument, Path, follow, load, marked
+from gitplacer.documents.patch import Edit
 from gitplacer.documents.syntax import position
 from gitplacer.problems import Location, Problem, Severity
 
@@ -35,7 +36,7 @@ class Document:
         return self.parsed.value
 
     def locate(self, path: Path = (), *, key: bool = False) -> Location:
-        """Where the value at the path stands, or its key; for a path that does not exist, its nearest ancestor's key."""
+        """Where the value at the path stands, or its key; where there is no such path, its nearest ancestor's key."""
         own = self._text
         node, key_node, found = follow(self._root, (*self.parsed.prefix, *path)) if self._root else (None, None, False)
         if key_node is not None and (key or not found):
@@ -45,14 +46,23 @@ class Document:
         return Location(self.file, first_line + line - 1, column if line > 1 else first_column + column - 1)
 
     def problem(
-        self, code: str, message: str, hint: str = "", *,
-        path: Path = (), key: bool = False, severity: Severity = Severity.ERROR,
+        self,
+        code: str,
+        message: str,
+        hint: str = "",
+        *,
+        path: Path = (),
+        key: bool = False,
+        severity: Severity = Severity.ERROR,
     ) -> Problem:
         """A problem at this place."""
         return Problem(self.locate(path, key=key), code, message, hint, severity)
 
     def source(self) -> bytes:
-        """The document's own bytes. An item of a List is cut out and dedented; where that changes its value, it is written anew."""
+        """
+        The document's own bytes. An item of a List is cut out and moved to the left margin; where that would change its
+        value (an alias to another item), it is written anew.
+        """
         if not self.parsed.prefix:
             return self._bytes
         root = self._root
@@ -74,11 +84,11 @@ class Document:
 
     @property
     def _bytes(self) -> bytes:
-        return self.read()[self.parsed.start:self.parsed.end]
+        return self.read()[self.parsed.start : self.parsed.end]
 
     @cached_property
     def _before(self) -> str:
-        return self.read()[:self.parsed.start].decode().removeprefix(BOM)
+        return self.read()[: self.parsed.start].decode().removeprefix(BOM)
 
     @cached_property
     def _text(self) -> str:
@@ -95,6 +105,6 @@ def _cut(text: str, node: Node) -> str:
     line_end = text.find("\n", node.end)
     end = node.end if node.flow or line_end < 0 else line_end
     indent = len(text[line_start:]) - len(text[line_start:].lstrip(" ")) if node.flow else node.start - line_start
-    first, *rest = text[node.start:end].split("\n")
-    lines = [line[min(indent, len(line) - len(line.lstrip(" "))):] for line in rest]
+    first, *rest = text[node.start : end].split("\n")
+    lines = [line[min(indent, len(line) - len(line.lstrip(" "))) :] for line in rest]
     return "\n".join([first, *lines]).rstrip("\r") + "\n"

@@ -15,117 +15,24 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from gitplacer.documents import write
 from gitplacer.documents.compose import Node, Pair
-from gitplacer.documents.parse import BOM, LONE_SURROGATE, Path, as_json, load
-from gitplacer.documents.scalars import NotJSON, normal
+from gitplacer.documents.parse import BOM, Path, as_json, load
+from gitplacer.documents.patch import APPEND, Edit, EditError, applied, pointer
 
 _REST = re.compile(r"(,?)([ \t]*(?:#.*)?)")  # what may follow an entry in brackets on its line
 
-APPEND = "-"
-"""The index behind a list's last item, as RFC 6901 writes it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """
-    One change, with the meaning of RFC 6902; besides, `add` makes the mappings that are missing on the way
-    (an absent and a null one are the same to Kubernetes).
-    """
-
-    path: Path
-    op: Literal["add", "replace", "remove"]
-    value: Any = None
-
-
-class EditError(Exception):
-    """An edit that cannot be made; `path` says where."""
-
-    def __init__(self, message: str, path: Path) -> None:
-        super().__init__(message)
-        self.message = message
-        self.path = path
-
 
 def splice(text: bytes, edits: Sequence[Edit]) -> bytes:
-    """The text of one document with the edits made, one after another. Raises EditError, and then nothing is changed."""
-    sheet = _read(text.decode())
-    if sheet is None:
+    """The text of one document with the edits made, one after another. Raises EditError."""
+    sheet = _read(text.decode(errors="replace"))
+    if sheet is None or sheet.whole.encode() != text:
         raise EditError("the document cannot be read", ())
     for edit in edits:
         sheet = _edited(sheet, edit)
     return sheet.whole.encode()
-
-
-def applied(value: Any, edit: Edit) -> Any:
-    """The value after the edit; the one given is not changed. Raises EditError."""
-    return _applied(value, edit.path, edit, _plain(edit.value, edit.path))
-
-
-def _applied(value: Any, rest: Path, edit: Edit, new: Any) -> Any:
-    if not rest:
-        if edit.op == "remove":
-            raise EditError("a whole document cannot be removed by an edit", edit.path)
-        return new
-    step, below = rest[0], rest[1:]
-    if value is None and edit.op == "add":
-        value = {}
-    if isinstance(value, dict):
-        key = str(step)
-        if key not in value and (below or edit.op != "add"):
-            if edit.op != "add":
-                raise _missing(edit, rest)
-            return {**value, key: _applied({}, below, edit, new)}
-        if not below and edit.op == "remove":
-            return {name: item for name, item in value.items() if name != key}
-        return {**value, key: new if not below else _applied(value[key], below, edit, new)}
-    if not isinstance(value, list):
-        raise _missing(edit, rest)
-    index = _index(value, edit, rest)
-    if below:
-        return [*value[:index], _applied(value[index], below, edit, new), *value[index + 1:]]
-    if edit.op == "remove":
-        return [*value[:index], *value[index + 1:]]
-    return [*value[:index], new, *value[index + (edit.op == "replace"):]]
-
-
-def _index(value: Sequence[Any], edit: Edit, rest: Path) -> int:
-    """The index the path means in this list; one past the end only for an `add` here."""
-    step, adds = rest[0], edit.op == "add" and len(rest) == 1
-    if step == APPEND and adds:
-        return len(value)
-    index = int(step) if isinstance(step, int) or (step.isascii() and step.isdigit()) else -1
-    if not 0 <= index < len(value) + adds:
-        raise _missing(edit, rest)
-    return index
-
-
-def _missing(edit: Edit, rest: Path) -> EditError:
-    done = edit.path[:len(edit.path) - len(rest)]
-    return EditError(f"there is no {pointer(edit.path)}: {pointer(done)} has no entry {rest[0]!r}", edit.path)
-
-
-def pointer(path: Path) -> str:
-    """The path as RFC 6901 writes it; "/" for the document itself."""
-    return "/" + "/".join(str(step).replace("~", "~0").replace("/", "~1") for step in path)
-
-
-def _plain(value: Any, path: Path) -> Any:
-    """The value as it will be read back. Raises EditError for what JSON cannot hold."""
-    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return {key: _plain(item, path) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item, path) for item in value]
-    try:
-        if isinstance(value, float):
-            return normal(value, str(value))
-    except NotJSON as error:
-        raise EditError(str(error), path) from None
-    if value is None or isinstance(value, (bool, int)) or (isinstance(value, str) and not LONE_SURROGATE.search(value)):
-        return value
-    raise EditError(f"{type(value).__name__} is no JSON value", path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +72,10 @@ class _Sheet:
 
     def leads_line(self, at: int) -> bool:
         """Whether only spaces stand before it on its line."""
-        return not self.text[self.line_start(at):at].strip(" ")
+        return not self.text[self.line_start(at) : at].strip(" ")
 
     def indents(self) -> tuple[int, int]:
-        """How far a mapping is indented in a mapping, and a list's dash from its key: as the first one shows, or 2 and 0."""
+        """How far a mapping stands from its key, and a list's dash from its key: as the first ones show, or 2 and 0."""
         indent = offset = -1
         nodes = [self.root]
         for node in nodes:  # grows while it is walked, breadth first
@@ -188,7 +95,7 @@ class _Sheet:
 
 def _read(whole: str) -> _Sheet | None:
     bom = BOM if whole.startswith(BOM) else ""
-    text = whole[len(bom):]
+    text = whole[len(bom) :]
     documents, flaws = load(text, marks=True)
     if flaws or len(documents) != 1 or (root := documents[0].root) is None or not isinstance(documents[0].value, dict):
         return None
@@ -223,8 +130,8 @@ def _refuse_shared(sheet: _Sheet, edit: Edit) -> None:
         pair = node.pairs.get(str(step)) if node.pairs is not None else None
         if node.alias or (pair is not None and pair.merged):
             through = "an alias" if node.alias else "a merge key"
-            raise EditError(f"{pointer(edit.path)} is written once and used twice, through {through}; write it out first",
-                            edit.path[:depth + 1])
+            message = f"{pointer(edit.path)} is written once and used twice, through {through}; write it out first"
+            raise EditError(message, edit.path[: depth + 1])
         below = _child(node, step)
         if below is None:
             return
@@ -273,18 +180,19 @@ def _ways(sheet: _Sheet, edit: Edit, wanted: Any) -> Iterator[str]:
     else:
         container = nodes[min(depth, len(edit.path) - 1)]
         depth = nodes.index(container)
-        new = _at(wanted, (*edit.path[:depth], _place(container, edit.path[depth])))
+        place = _place(container, edit.path[depth])
+        new = _at(wanted, (*edit.path[:depth], place))
         if container.items is not None:
-            yield from _insertions(sheet, nodes[:depth + 1], edit.path[:depth], int(_place(container, edit.path[depth])), new)
+            yield from _insertions(sheet, nodes[: depth + 1], edit.path[:depth], int(place), new)
         elif container.pairs and not container.alias:
             yield from _additions(sheet, container, str(edit.path[depth]), new)
         else:
-            yield from _replacements(sheet, nodes[:depth + 1], edit.path[:depth], _at(wanted, edit.path[:depth]))
+            yield from _replacements(sheet, nodes[: depth + 1], edit.path[:depth], _at(wanted, edit.path[:depth]))
     for up in range(min(len(nodes), len(edit.path)) - 1, 0, -1):
         node = nodes[up]
-        if _has_anchor(node) or "#" in sheet.text[node.start:node.end]:
+        if _has_anchor(node) or "#" in sheet.text[node.start : node.end]:
             return
-        yield from _replacements(sheet, nodes[:up + 1], edit.path[:up], _at(wanted, edit.path[:up]))
+        yield from _replacements(sheet, nodes[: up + 1], edit.path[:up], _at(wanted, edit.path[:up]))
 
 
 def _place(container: Node, step: str | int) -> str | int:
@@ -314,49 +222,62 @@ def _replacements(sheet: _Sheet, nodes: list[Node], path: Path, value: Any) -> I
         keeps_brackets = node.flow and bool(node.pairs or node.items) and not node.alias
         if not (keeps_brackets and isinstance(value, (dict, list))):
             if parent.pairs is not None:
-                yield _under_key(sheet, parent.pairs[str(path[-1])], value)
+                pair = parent.pairs[str(path[-1])]
+                yield from (_under_key(sheet, pair, lines) for lines in _entry(sheet, "k", value))
             else:
-                yield _after_dash(sheet, node, value)
+                yield from (_after_dash(sheet, node, lines) for lines in _item(sheet, value))
         yield _in_line(sheet, node, write.flow(value))
 
 
+def _entry(sheet: _Sheet, key: str, value: Any) -> Iterator[list[str]]:
+    """The lines of a block mapping's entry: with the value in block style, then with the value on one line."""
+    yield write.block({key: value}, *sheet.indents())
+    yield [write.flow({key: value})[1:-1]]
+
+
+def _item(sheet: _Sheet, value: Any) -> Iterator[list[str]]:
+    """The lines of a block list's item, likewise."""
+    indent, offset = sheet.indents()
+    yield write.block([value], indent, 0 if isinstance(value, list) else offset)
+    yield ["- " + write.flow(value)]
+
+
 def _in_line(sheet: _Sheet, node: Node, piece: str) -> str:
-    before = sheet.text[:node.start]
+    before = sheet.text[: node.start]
     gap = "" if before.endswith((" ", "\n", "\t", "[", "{", ",")) or not before else " "
-    return before + gap + piece + sheet.text[node.end:]
+    return before + gap + piece + sheet.text[node.end :]
 
 
-def _under_key(sheet: _Sheet, pair: Pair, value: Any) -> str:
-    """A value of a block mapping: a scalar behind the colon, a collection on the lines below, comments where they were."""
+def _under_key(sheet: _Sheet, pair: Pair, entry: list[str]) -> str:
+    """A value of a block mapping: a scalar behind the colon, a collection on the lines below; comments stay."""
     text, node = sheet.text, pair.value
     column = sheet.column(pair.key.start)
     header = text.index(":", pair.key.end) + 1
-    first, *lines = write.block({"k": value}, *sheet.indents())
-    first = first.removeprefix("k:")
-    same_line = "\n" not in text[header:node.start]
+    first, lines = entry[0].removeprefix("k:"), entry[1:]
+    same_line = "\n" not in text[header : node.start]
     old_block = not node.flow and not node.alias and bool(node.pairs or node.items)
     if first and not lines and (same_line or not old_block):
         return _in_line(sheet, node, first.lstrip())
     after = sheet.line_end(node.end)
     below = _indented(sheet, lines, column)
     if same_line:
-        return text[:header] + first + text[node.end:after] + below + text[after:]
+        return text[:header] + first + text[node.end : after] + below + text[after:]
     if not first and old_block:
         margin = len(lines[0]) - len(lines[0].lstrip(" "))
         old = sheet.column(node.start)
-        if old > column or (old == column and isinstance(value, list)):
+        if old > column or (old == column and lines[0].lstrip().startswith("- ")):
             return _over(sheet, node.start, node.end, [line[margin:] for line in lines], old)
-    rest = text[header:sheet.line_end(sheet.line_start(node.start) - 1)]  # comments down to the old value stay
+    rest = text[header : sheet.line_end(sheet.line_start(node.start) - 1)]  # comments down to the old value stay
     return text[:header] + first + rest + below + text[after:]
 
 
-def _after_dash(sheet: _Sheet, node: Node, value: Any) -> str:
+def _after_dash(sheet: _Sheet, node: Node, item: list[str]) -> str:
     """An item of a block list: whatever it is, it starts behind the dash."""
     dash = _dash(sheet, node)
     column = sheet.column(node.start) if node.start > dash + 1 else sheet.column(dash) + 2
-    lines = [line[2:] for line in write.block([value], sheet.indents()[0], 0)]
     gap = " " if node.start == dash + 1 else ""
-    return sheet.text[:node.start] + gap + _hanging(sheet, lines, column) + sheet.text[node.end:]
+    piece = _hanging(sheet, [line[2:] for line in item], column)
+    return sheet.text[: node.start] + gap + piece + sheet.text[node.end :]
 
 
 def _over(sheet: _Sheet, start: int, end: int, lines: list[str], column: int) -> str:
@@ -377,7 +298,7 @@ def _flow(sheet: _Sheet, near: Node, value: Any) -> str:
     if not sheet.json:
         return write.flow(value)
     start = sheet.line_start(near.start)
-    margin = len(sheet.text[start:near.start]) - len(sheet.text[start:near.start].lstrip(" "))
+    margin = len(sheet.text[start : near.start]) - len(sheet.text[start : near.start].lstrip(" "))
     lines = write.as_json(value, _json_indent(sheet)).split("\n")
     return _hanging(sheet, lines, margin)
 
@@ -398,18 +319,16 @@ def _additions(sheet: _Sheet, node: Node, key: str, value: Any) -> Iterator[str]
     if node.flow:
         last = max((pair.value.end for pair in pairs), default=node.start + 1)
         near = pairs[-1].key if pairs else node
-        if sheet.json:
-            piece = f"{write.as_json(key)}: {_flow(sheet, near, value)}"
-        else:
-            piece = write.flow({key: value})[1:-1]
+        json_entry = f"{write.as_json(key)}: {_flow(sheet, near, value)}" if sheet.json else ""
+        piece = json_entry or write.flow({key: value})[1:-1]
         yield _between(sheet, max(last, node.end - 1) if not pairs else last, near, piece)
         return
     first = min(pair.key.start for pair in pairs) if pairs else node.start
     column = sheet.column(first)
-    lines = write.block({key: value}, *sheet.indents())
     after = sheet.line_end(node.end)
-    yield sheet.text[:after] + _indented(sheet, ["", *lines][1:], column) + sheet.text[after:]
-    yield sheet.text[:first] + _hanging(sheet, [*lines, ""], column) + " " * column + sheet.text[first:]
+    for lines in _entry(sheet, key, value):
+        yield sheet.text[:after] + _indented(sheet, lines, column) + sheet.text[after:]
+        yield sheet.text[:first] + _hanging(sheet, [*lines, ""], column) + " " * column + sheet.text[first:]
 
 
 def _between(sheet: _Sheet, at: int, near: Node, piece: str) -> str:
@@ -420,7 +339,7 @@ def _between(sheet: _Sheet, at: int, near: Node, piece: str) -> str:
     rest = _REST.fullmatch(text, at, end)
     comma, comment, at = (rest[1], rest[2], end) if rest else ("", "", at)
     line = sheet.line_break + " " * sheet.column(near.start) + piece
-    return text[:rest.start() if rest else at] + "," + comment + line + comma + text[at:]
+    return text[: rest.start() if rest else at] + "," + comment + line + comma + text[at:]
 
 
 def _insertions(sheet: _Sheet, nodes: list[Node], path: Path, index: int, value: Any) -> Iterator[str]:
@@ -437,17 +356,17 @@ def _insertions(sheet: _Sheet, nodes: list[Node], path: Path, index: int, value:
             yield _between(sheet, near.end, near, piece)
         else:
             gap = sheet.line_break + " " * sheet.column(near.start) if sheet.leads_line(near.start) else " "
-            yield text[:near.start] + piece + "," + gap + text[near.start:]
+            yield text[: near.start] + piece + "," + gap + text[near.start :]
     else:
-        lines = write.block([value], sheet.indents()[0], 0)
-        if index:
-            dash = _dash(sheet, items[index - 1])
-            after = sheet.line_end(max(items[index - 1].end, dash))
-            yield text[:after] + _indented(sheet, lines, sheet.column(dash)) + text[after:]
-        if index < len(items):
-            dash = _dash(sheet, items[index])
-            column = sheet.column(dash)
-            yield text[:dash] + _hanging(sheet, [*lines, ""], column) + " " * column + text[dash:]
+        for lines in _item(sheet, value):
+            if index:
+                dash = _dash(sheet, items[index - 1])
+                after = sheet.line_end(items[index - 1].end)
+                yield text[:after] + _indented(sheet, lines, sheet.column(dash)) + text[after:]
+            if index < len(items):
+                dash = _dash(sheet, items[index])
+                column = sheet.column(dash)
+                yield text[:dash] + _hanging(sheet, [*lines, ""], column) + " " * column + text[dash:]
 
 
 def _dash(sheet: _Sheet, item: Node) -> int:
@@ -480,7 +399,7 @@ def _removals(sheet: _Sheet, nodes: list[Node], path: Path) -> Iterator[str]:
     empty: Any = {} if parent.pairs is not None else []
     if alone:
         if parent.flow:
-            yield sheet.text[:spans[0][0]] + sheet.text[spans[0][1]:]
+            yield sheet.text[: spans[0][0]] + sheet.text[spans[0][1] :]
         yield from _replacements(sheet, nodes[:-1], path[:-1], empty)
     elif parent.flow:
         start, end = spans[own]
@@ -495,7 +414,7 @@ def _without_entry(sheet: _Sheet, spans: list[tuple[int, int]], own: int) -> str
     """Without an entry in brackets, and one comma."""
     start, end = spans[own]
     if own + 1 < len(spans):
-        return sheet.text[:start] + sheet.text[spans[own + 1][0]:]
+        return sheet.text[:start] + sheet.text[spans[own + 1][0] :]
     if own:
         start = spans[own - 1][1]
     return sheet.text[:start] + sheet.text[end:]
@@ -506,7 +425,7 @@ def _without_lines(sheet: _Sheet, start: int, end: int) -> str:
     text = sheet.text
     after = sheet.next_line(end)
     if sheet.leads_line(start):
-        return text[:sheet.line_start(start)] + text[after:]
-    while text[after:after + 1] in (" ", "\r", "\n"):
+        return text[: sheet.line_start(start)] + text[after:]
+    while text[after : after + 1] in (" ", "\r", "\n"):
         after += 1
     return text[:start] + text[after:]

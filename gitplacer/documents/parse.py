@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitplacer.documents import scalars, syntax
-from gitplacer.documents.compose import MAX_DEPTH, MAX_SCALAR, Composed, Node, compose
+from gitplacer.documents.compose import MAX_DEPTH, MAX_FLAWS, MAX_SCALAR, Composed, Node, compose
 from gitplacer.documents.syntax import Flaw, position
 
 Path = tuple[str | int, ...]
@@ -38,7 +38,7 @@ _PAIR = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, order=True)
 class Fault:
     """One thing wrong with a file, always an error. `line` and `column` count from 1, in characters."""
 
@@ -49,11 +49,12 @@ class Fault:
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ParsedDocument:
     """
     A document's value, and the byte offsets of its text in the file: comments before it included, the markers
-    `---` and `...` not. `prefix` leads to it inside that text when it is an item of a `kind: List`. The value is not to be changed.
+    `---` and `...` not. `prefix` leads to it inside that text when it is an item of a `kind: List`.
+    The value is not to be changed.
     """
 
     value: dict[str, Any]
@@ -62,7 +63,7 @@ class ParsedDocument:
     prefix: Path = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ParsedFile:
     """What a file holds, in the file's order, and what is wrong with it, sorted."""
 
@@ -87,19 +88,28 @@ def parse(data: bytes, *, max_bytes: int = MAX_BYTES) -> ParsedFile:
     for one, (start, end) in zip(composed, offsets, strict=True):
         if not one.sound:
             continue
-        if not isinstance(one.value, dict):
-            what = "a list" if isinstance(one.value, list) else "a single value"
-            flaws.append(Flaw(one.root_at, "NotAMapping", f"the document is {what}, not an object",
-                              "start with `apiVersion:` and `kind:`"))
-            continue
-        for value, prefix in _objects(one.value, ()):
-            if isinstance(value, dict):
-                documents.append(ParsedDocument(value, start, end, prefix))
-            else:
-                flaws.append(Flaw(_item_at(text, one, prefix), "NotAMapping", "this item of the List is not an object",
-                                  "every item starts with `apiVersion:` and `kind:`"))
+        found = list(_objects(one.value, ()))
+        documents.extend(ParsedDocument(v, start, end, prefix) for v, prefix in found if isinstance(v, dict))
+        flaws.extend(_no_objects(text, one, [prefix for v, prefix in found if not isinstance(v, dict)]))
+    if len(flaws) > MAX_FLAWS:
+        message = f"more than {MAX_FLAWS} faults; the rest is not listed"
+        flaws = [*flaws[:MAX_FLAWS], Flaw(flaws[MAX_FLAWS].at, "TooManyFaults", message, "mend these first")]
     faults = {Fault(*position(text, flaw.at), flaw.code, flaw.message, flaw.hint) for flaw in flaws}
     return ParsedFile(tuple(documents), tuple(sorted(faults)))
+
+
+def _no_objects(text: str, document: Composed, prefixes: list[Path]) -> list[Flaw]:
+    """What stands at these places, the document's root or items of a List, and is no mapping."""
+    if not prefixes:
+        return []
+    root = marked(text[document.start : document.end])
+    flaws = []
+    for prefix in prefixes[: MAX_FLAWS + 1]:
+        what = "this item of the List" if prefix else "the document"
+        at = document.start + follow(root, prefix)[0].start if root is not None else document.root_at
+        hint = "an object starts with `apiVersion:` and `kind:`"
+        flaws.append(Flaw(at, "NotAMapping", f"{what} is not an object", hint))
+    return flaws
 
 
 def load(text: str, *, marks: bool = False) -> tuple[list[Composed], list[Flaw]]:
@@ -110,7 +120,7 @@ def load(text: str, *, marks: bool = False) -> tuple[list[Composed], list[Flaw]]
         what = "a byte order mark inside the file" if found == BOM else f"the control character U+{ord(found):04X}"
         hint = "delete it, or write it as an escape in double quotes"
         return [], [Flaw(forbidden.start(), "InvalidCharacter", what, hint)]
-    flaws = syntax.conflicts(text)
+    flaws = syntax.conflicts(text, MAX_FLAWS + 1)
     if flaws:
         return [], flaws
     value = as_json(text)
@@ -126,8 +136,13 @@ def as_json(text: str) -> dict[str, Any] | None:
     if not _BRACE.match(text):
         return None
     try:
-        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant,
-                           parse_int=scalars.integer, parse_float=scalars.real)
+        value = json.loads(
+            text,
+            object_pairs_hook=_unique,
+            parse_constant=_no_constant,
+            parse_int=scalars.integer,
+            parse_float=scalars.real,
+        )
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) and _within_bounds(value, escapes="\\u" in text) else None
@@ -183,12 +198,6 @@ def _objects(value: Any, prefix: Path) -> Iterator[tuple[Any, Path]]:
         yield from _objects(item, (*prefix, "items", index))
 
 
-def _item_at(text: str, document: Composed, path: Path) -> int:
-    root = marked(text[document.start:document.end])
-    node = follow(root, path)[0] if root is not None else None
-    return document.start + node.start if node is not None else document.root_at
-
-
 def marked(text: str) -> Node | None:
     """The marks of a text that holds one document; None when it holds none, several, or a flaw."""
     return _root(load(text, marks=True))
@@ -200,7 +209,7 @@ def _root(loaded: tuple[list[Composed], list[Flaw]]) -> Node | None:
 
 
 def follow(root: Node, path: Path) -> tuple[Node, Node | None, bool]:
-    """The node at the path or its nearest ancestor, that node's key if it has one, and whether the path was followed to its end."""
+    """The node at the path or its nearest ancestor, that node's key if it has one, and whether the path exists."""
     node, key = root, None
     for step in path:
         if node.pairs is not None and str(step) in node.pairs:
@@ -237,5 +246,10 @@ def _undecodable(data: bytes, at: int) -> ParsedFile:
         return _refused("NotUTF8", "the file is UTF-16", "save it as UTF-8")
     line_start = data.rfind(b"\n", 0, at) + 1
     column = len(data[line_start:at].decode(errors="replace")) + 1
-    return _refused("NotUTF8", f"the byte 0x{data[at]:02X} is not UTF-8", "save the file as UTF-8",
-                    data.count(b"\n", 0, at) + 1, column)
+    return _refused(
+        "NotUTF8",
+        f"the byte 0x{data[at]:02X} is not UTF-8",
+        "save the file as UTF-8",
+        data.count(b"\n", 0, at) + 1,
+        column,
+    )

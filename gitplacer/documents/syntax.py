@@ -9,19 +9,26 @@ rewritten. Lines count line feeds, as editors do.
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import NamedTuple
 
 _CONFLICT = re.compile(r"^<{7}(?: .*)?\r?$", re.MULTILINE)
 _TEMPLATE = re.compile(r"\{\{|\{%")
 
 _PLAIN: tuple[tuple[str, str, str], ...] = (
-    ("mapping values are not allowed", "a colon where no key can be",
-     "check the indentation, and put text that contains `: ` in quotes"),
+    (
+        "mapping values are not allowed",
+        "a colon where no key can be",
+        "check the indentation, and put text that contains `: ` in quotes",
+    ),
     ("sequence entries are not allowed", "a list item where none can be", "put the first `-` on a line of its own"),
     ("did not find expected '-' indicator", "this line fits no list item above it", "check the indentation"),
     ("expected <block end>, but found", "this line does not fit the indentation above it", "check the indentation"),
-    ("did not find expected key", "this line does not fit the indentation above it",
-     "check the indentation, and quotes and brackets before it"),
+    (
+        "did not find expected key",
+        "this line does not fit the indentation above it",
+        "check the indentation, and quotes and brackets before it",
+    ),
     ("expected ',' or ']'", "a list in [ ] that is not closed, or lacks a comma", "close it with ]"),
     ("expected ',' or '}'", "a mapping in { } that is not closed, or lacks a comma", "close it with }"),
     ("could not find expected ':'", "this is no `key: value`", "check for a missing colon or a missing quote"),
@@ -52,21 +59,29 @@ def position(text: str, at: int) -> tuple[int, int]:
     return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
 
 
-def conflicts(text: str) -> list[Flaw]:
-    """Each conflict a merge left behind."""
+def conflicts(text: str, limit: int) -> list[Flaw]:
+    """Each conflict a merge left behind, up to the limit."""
     if "<<<<<<<" not in text:
         return []
     return [
-        Flaw(match.start(), "ConflictMarkers", "a merge conflict that was not resolved",
-             "keep one side and delete the lines <<<<<<<, ======= and >>>>>>>")
-        for match in _CONFLICT.finditer(text)
+        Flaw(
+            match.start(),
+            "ConflictMarkers",
+            "a merge conflict that was not resolved",
+            "keep one side and delete the lines <<<<<<<, ======= and >>>>>>>",
+        )
+        for match in islice(_CONFLICT.finditer(text), limit)
     ]
 
 
 def template(at: int) -> Flaw:
     """A template where YAML was expected."""
-    return Flaw(at, "UnrenderedTemplate", "this is a template, not YAML",
-                "render it first (helm template, kustomize build …), or put the value in quotes if it is meant as text")
+    return Flaw(
+        at,
+        "UnrenderedTemplate",
+        "this is a template, not YAML",
+        "render it first (helm template, kustomize build …), or put the value in quotes if it is meant as text",
+    )
 
 
 def explained(error: Exception, text: str) -> Flaw:
@@ -81,12 +96,12 @@ def explained(error: Exception, text: str) -> Flaw:
         if found := _TEMPLATE.search(text, start, end):
             return template(found.start())
     start, end = _line(text, at)
-    indent = text[start:end][:len(text[start:end]) - len(text[start:end].lstrip())]
-    if "\t" in indent or text[at:at + 1] == "\t":
+    indent = text[start:end][: len(text[start:end]) - len(text[start:end].lstrip())]
+    if "\t" in indent or text[at : at + 1] == "\t":
         tab = start + indent.index("\t") if "\t" in indent else at
         return Flaw(tab, "TabIndentation", "a tab where YAML wants spaces", "indent with spaces")
     if "cannot start any token" in problem:
-        return Flaw(at, "InvalidYAML", f"a value cannot start with {text[at:at + 1]}", "put it in quotes")
+        return Flaw(at, "InvalidYAML", f"a value cannot start with {text[at : at + 1]}", "put it in quotes")
     for words, message, hint in _PLAIN:
         if words in problem or words in context:
             unclosed = any(cause in problem for cause in _UNCLOSED)

@@ -42,7 +42,7 @@ def flow(value: Any) -> str:
     """Any value on one line, to stand inside brackets or after a colon."""
     if isinstance(value, str) and _SIMPLE.fullmatch(value) and _is_text(value):
         return value
-    return _written({"k": _styled(value, block=False)}, 2, 0, flow=True)[len("{k: "):-len("}")]
+    return _written({"k": _styled(value, block=False)}, 2, 0, flow=True)[len("{k: ") : -len("}")]
 
 
 def as_json(value: Any, indent: int | None = None) -> str:
@@ -76,8 +76,12 @@ def _styled(value: Any, *, block: bool) -> Any:
 def _fits_literal(text: str) -> bool:
     """Whether a text keeps its meaning as a `|` block without an indentation indicator."""
     lines = text.split("\n")
-    return bool(lines[0]) and not any(_UNUSUAL.search(line) or line != line.rstrip() for line in lines) \
-        and not lines[0].startswith(" ") and bool(text.strip())
+    return (
+        bool(lines[0])
+        and not any(_UNUSUAL.search(line) or line != line.rstrip() for line in lines)
+        and not lines[0].startswith(" ")
+        and bool(text.strip())
+    )
 
 
 def _written(value: Any, indent: int, offset: int, *, flow: bool) -> str:

@@ -104,7 +104,7 @@ data:
       if c.type == "Ready" then
         if c.status == "True" then
           hs = {status = "Healthy", message = c.message or ""}
-        elseif c.reason == "InitializingTimeout" then
+        elseif c.reason == "InitializingTimeout" or c.reason == "ValidationFailed" then
           hs = {status = "Degraded", message = c.message or ""}
         else
           hs.message = c.message or ""

@@ -7,7 +7,7 @@ and what lies behind a linked directory is not part of this tree.
 """
 
 # Paths are bytes here, as the system has them; pathlib knows none.
-# ruff: noqa: PTH
+# ruff: noqa: PTH100, PTH110, PTH114, PTH115, PTH118, PTH120, PTH123
 
 from __future__ import annotations
 

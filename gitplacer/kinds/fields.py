@@ -9,12 +9,23 @@ mistakes hide.
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    WithJsonSchema,
+    WrapValidator,
+)
 from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, core_schema
 
@@ -94,8 +105,23 @@ def _quantity(value: object) -> str:
     return str(value)
 
 
+@lru_cache(maxsize=16384)
+def _amounts_of(items: tuple[tuple[str, str], ...]) -> Resources:
+    return Resources({name: quantity.amount(name, text) for name, text in items})
+
+
 def _amounts(value: dict[str, str]) -> Resources:
-    return Resources({name: quantity.amount(name, text) for name, text in value.items()})
+    return _amounts_of(tuple(value.items()))
+
+
+def _amounts_quickly(value: object, check: Callable[[object], Resources]) -> Resources:
+    """Thousands of nodes are alike: what was converted before is not checked item by item again."""
+    if isinstance(value, dict) and value and all(type(text) is str for text in (*value, *value.values())):
+        try:
+            return _amounts_of(tuple(value.items()))
+        except quantity.InvalidQuantity:
+            pass  # the check says which of them it is, and where
+    return check(value)
 
 
 def _copies(value: object) -> object:
@@ -147,7 +173,7 @@ Pointer = Annotated[str, Matching(r"^(/([^/~]|~[01])*)+$", "must be a JSON Point
 
 Boolean = StrictBool
 Integer = StrictInt
-Count = Annotated[StrictInt, Field(ge=1, le=1_000_000)]
+Count = Annotated[StrictInt, Field(ge=1, le=100_000)]
 
 if TYPE_CHECKING:
     Seconds = int
@@ -169,7 +195,7 @@ else:
     ]
     Amounts = Annotated[
         dict[
-            Annotated[str, Matching(r"^\S+$", "must be a resource name")],
+            Annotated[str, Field(min_length=1, max_length=317)],
             Annotated[
                 str,
                 BeforeValidator(_quantity),
@@ -179,6 +205,7 @@ else:
             ],
         ],
         AfterValidator(_amounts),
+        WrapValidator(_amounts_quickly),
     ]
     Copies = Annotated[
         Any,

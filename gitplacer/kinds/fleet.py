@@ -30,9 +30,7 @@ Url = Annotated[
 ]
 Branch = Annotated[
     str,
-    Matching(
-        r"^[A-Za-z0-9_]([A-Za-z0-9_/-]|\.(?!\.))*(?<![/.])(?<!\.lock)$", "must be the name of a Git branch", 200
-    ),
+    Matching(r"^[A-Za-z0-9_]([A-Za-z0-9_/-]|\.(?!\.))*(?<![/.])(?<!\.lock)$", "must be the name of a Git branch", 200),
 ]
 Folder = Annotated[
     str,
@@ -137,7 +135,7 @@ class NodeType(Model):
     """Labels of a new node."""
     taints: tuple[TaintField, ...] = ()
     """Taints of a new node."""
-    max: Annotated[Integer, Field(ge=0, le=1_000_000)]
+    max: Annotated[Integer, Field(ge=0, le=100_000)]
     """How many of them there may be, those that exist included."""
     price_per_hour: Price | None = None
     """What one costs in an hour, in the fleet's currency."""
@@ -216,4 +214,3 @@ class Cluster(Model):
 
     def taints(self) -> tuple[Taint, ...]:
         return tuple(field.taint() for field in self.spec.taints)
-

@@ -7,6 +7,7 @@ cluster". Everything wrong with a document is reported, not only the first thing
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -47,8 +48,10 @@ def parse_own(document: Document) -> Model | list[Problem]:
         hint = f"this version of gitplacer reads {API_VERSION}"
         return [document.problem("UnsupportedVersion", f"unknown version {version}", hint, path=("apiVersion",))]
     nulls = [
-        document.problem("NullValue", f"{_shown(path)} has no value", "give it one, or remove the key", path=path, key=True)
-        for path in _nulls(document.value, ())
+        document.problem(
+            "NullValue", f"{_shown(path)} has no value", "give it one, or remove the key", path=path, key=True
+        )
+        for path in (_nulls(document.value, ()) if _mentions_null(document.value) else ())
     ]
     try:
         parsed = model.model_validate(document.value, by_alias=True, by_name=False)
@@ -57,6 +60,11 @@ def parse_own(document: Document) -> Model | list[Problem]:
         found = [_problem(document, model, dict(item)) for item in error.errors(include_url=False)]
         return sorted({*nulls, *(problem for problem in found if problem.location not in null_lines)})
     return nulls or parsed
+
+
+def _mentions_null(value: Any) -> bool:
+    """A quick look, because snapshots are large and nulls are rare."""
+    return "null" in json.dumps(value)
 
 
 def _nulls(value: Any, path: Path) -> Iterator[Path]:
@@ -80,13 +88,13 @@ def _problem(document: Document, model: type[Model], error: dict[str, Any]) -> P
     kind = error["type"]
     if path and path[-1] == "[key]":
         path = path[:-1]
-        return document.problem(
-            "InvalidValue", f'key "{path[-1]}" {_reason(error)}', path=path, key=True
-        )
+        return document.problem("InvalidValue", f'key "{path[-1]}" {_reason(error)}', path=path, key=True)
     name = path[-1] if path else document.value.get("kind")
     if kind == "extra_forbidden":
         known = _fields_at(model, document.value, path[:-1])
-        return document.problem("UnknownField", f'unknown field "{name}"', nearest(str(name), known), path=path, key=True)
+        return document.problem(
+            "UnknownField", f'unknown field "{name}"', nearest(str(name), known), path=path, key=True
+        )
     if kind == "missing":
         return document.problem("MissingField", f'"{name}" is missing', path=path[:-1], key=True)
     if kind in _TYPE_NAMES:

@@ -54,7 +54,9 @@ def combined_schema() -> dict[str, Any]:
         "description": "A file of a gitplacer fleet repo. Kinds of other API groups pass.",
         "type": "object",
         "if": {
-            "properties": {"apiVersion": {"type": "string", "pattern": f"^{OWN_API_GROUP.replace('.', chr(92) + '.')}/"}},
+            "properties": {
+                "apiVersion": {"type": "string", "pattern": f"^{OWN_API_GROUP.replace('.', chr(92) + '.')}/"}
+            },
             "required": ["apiVersion"],
         },
         "then": {

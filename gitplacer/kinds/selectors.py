@@ -6,7 +6,17 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from gitplacer.kinds.fields import DnsLabel, DnsSubdomain, Glob, LabelKey, LabelMap, LabelValue, Model, PathGlob, Pointer
+from gitplacer.kinds.fields import (
+    DnsLabel,
+    DnsSubdomain,
+    Glob,
+    LabelKey,
+    LabelMap,
+    LabelValue,
+    Model,
+    PathGlob,
+    Pointer,
+)
 from gitplacer.model.labels import Labels, Requirement, Taint, Toleration
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 Labels = Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, order=True)
 class Requirement:
     """One condition on a label. `NotIn` holds when the label is absent; `Gt` and `Lt` compare integers."""
 
@@ -59,7 +59,7 @@ class Requirement:
         return f"{self.key} {'>' if self.operator == 'Gt' else '<'} {' '.join(self.values)}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Taint:
     """A node's or a cluster's taint."""
 
@@ -71,7 +71,7 @@ class Taint:
         return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Toleration:
     """An empty key with `Exists` tolerates everything; an empty effect tolerates every effect."""
 

@@ -31,7 +31,7 @@ class Identity(NamedTuple):
         return f"{self.kind} {where}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NodeTerm:
     """One term of required node affinity: all its requirements must hold. A term with none matches no node."""
 
@@ -39,7 +39,7 @@ class NodeTerm:
     fields: tuple[Requirement, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PodShape:
     """
     What kube-scheduler sees of a pod. `requests` is the effective request (kuberay.md §1.9), without the
@@ -53,7 +53,7 @@ class PodShape:
     node_name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PodSet:
     """`count` identical pods in one role: `head`, `worker/<groupName>`, `submitter`, or `pod`."""
 

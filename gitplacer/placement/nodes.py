@@ -40,6 +40,7 @@ class Columns:
         self._index = {name: index for index, name in enumerate(self.names)}
         self.devices: Mask = np.array(["/" in name for name in self.names])
         self._asked: dict[PodShape, Amounts] = {}
+        self._rows: dict[Resources, Amounts] = {}
 
     @staticmethod
     def of(snapshots: Iterable[CapacitySnapshot], clusters: Iterable[Cluster], gangs: Iterable[Gang]) -> Columns:
@@ -53,24 +54,27 @@ class Columns:
         return len(self.names)
 
     def offered(self, allocatable: Resources) -> Amounts:
-        """A node's allocatable as a row."""
-        row = self.row(allocatable)
+        """A node's allocatable as a row of its own."""
+        row = self.row(allocatable).copy()
         if PODS not in allocatable:
             row[0] = DEFAULT_PODS
         return row
 
     def row(self, resources: Resources) -> Amounts:
-        """Amounts as a row; resources that nobody offers or asks for are dropped."""
-        row = np.zeros(len(self.names), dtype=np.int64)
-        for name, value in resources.items():
-            if name in self._index:
-                row[self._index[name]] = value
-        return row
+        """Amounts as a row; resources that nobody offers or asks for are dropped. Do not write to it."""
+        known = self._rows.get(resources)
+        if known is None:
+            known = np.zeros(len(self.names), dtype=np.int64)
+            for name, value in resources.items():
+                if name in self._index:
+                    known[self._index[name]] = value
+            self._rows[resources] = known
+        return known
 
     def asked(self, pod: PodShape) -> Amounts:
         """A pod's request as a row, its own slot included. Do not write to it."""
         if pod not in self._asked:
-            row = self.row(pod.requests)
+            row = self.row(pod.requests).copy()
             row[0] += 1
             self._asked[pod] = row
         return self._asked[pod]

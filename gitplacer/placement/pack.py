@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -101,17 +102,26 @@ def capacity(free: Amounts, row: Amounts, mask: Mask) -> Counts:
     return fits
 
 
-_Rank = Callable[[Room, PodSet, Counts], tuple[float, ...]]
+@dataclass(frozen=True, slots=True)
+class _Class:
+    """The pods of one role and shape, with what one asks, where it may be, and how many each machine takes alone."""
+
+    pods: PodSet
+    row: Amounts
+    mask: Mask
+    alone: Counts
 
 
-def _scarce_first(room: Room, pods: PodSet, fits: Counts) -> tuple[float, ...]:
-    return (int(np.count_nonzero(fits)), *_large_first(room, pods, fits))
+_Rank = Callable[[Room, _Class], tuple[float, ...]]
 
 
-def _large_first(room: Room, pods: PodSet, fits: Counts) -> tuple[float, ...]:
-    row = room.nodes.columns.asked(pods.shape)
+def _scarce_first(room: Room, one: _Class) -> tuple[float, ...]:
+    return (int(np.count_nonzero(one.alone)), *_large_first(room, one))
+
+
+def _large_first(room: Room, one: _Class) -> tuple[float, ...]:
     total = np.maximum(room.free.sum(axis=0), 1)
-    return (-float((row / total).max()),)
+    return (-float((one.row / total).max()),)
 
 
 _ATTEMPTS: tuple[tuple[_Rank, bool], ...] = (
@@ -128,18 +138,16 @@ def pack(room: Room, gang: Gang, *, scale_up: bool = False) -> Packing | Shortfa
 
     With `scale_up`, promised machines count and new ones may be opened.
     """
-    sets = merged(gang)
     if not scale_up and room.promised:
         room = Room(room.nodes, room.free[: len(room.nodes.machines)], (), room.left)
-    if not sets:
-        return Packing(())
+    classes = _classes(room, gang)
     if not scale_up:
-        hopeless = _hopeless(room, sets)
-        if hopeless is not None:
-            return hopeless
+        for one in classes:
+            if one.alone.sum() < one.pods.count:
+                return _alone_too_many(room, one)
     first: Shortfall | None = None
     for rank, tight in _ATTEMPTS:
-        found = _attempt(room, sets, rank, tight, scale_up)
+        found = _attempt(room, sorted(classes, key=partial(rank, room)), tight, scale_up)
         if isinstance(found, Packing):
             return found
         first = first or found
@@ -147,47 +155,46 @@ def pack(room: Room, gang: Gang, *, scale_up: bool = False) -> Packing | Shortfa
     return first
 
 
-def pack_what_fits(room: Room, gang: Gang, *, scale_up: bool = False) -> Packing:
-    """As much of a gang as finds room, for pods that are placed already and will take what they get."""
-    whole = pack(room, gang, scale_up=scale_up)
+def pack_what_fits(room: Room, gang: Gang) -> Packing:
+    """As much of a gang as finds room now, for pods that are placed already and will take what they get."""
+    whole = pack(room, gang)
     if isinstance(whole, Packing):
         return whole
     free, uses = room.free.copy(), []
-    for pods in merged(gang):
-        row = room.nodes.columns.asked(pods.shape)
-        uses += _fill(room, free, row, capacity(free, row, room.admits(pods)), pods.count, True)
+    for one in _classes(room, gang):
+        uses += _fill(room, free, one.row, capacity(free, one.row, one.mask), one.pods.count, True)
     return Packing(tuple(uses))
 
 
-def _hopeless(room: Room, sets: Sequence[PodSet]) -> Shortfall | None:
-    """The cheap test: a role that does not even fit alone."""
-    for pods in sets:
-        row = room.nodes.columns.asked(pods.shape)
-        fits = capacity(room.free, row, room.admits(pods))
-        if fits.sum() < pods.count:
-            free = room.free.copy()
-            _fill(room, free, row, fits, pods.count, True)  # what is short is short beside those that fit
-            return _shortfall(room, free, pods, int(fits.sum()))
-    return None
+def _classes(room: Room, gang: Gang) -> list[_Class]:
+    found = []
+    for pods in merged(gang):
+        row, mask = room.nodes.columns.asked(pods.shape), room.admits(pods)
+        found.append(_Class(pods, row, mask, capacity(room.free, row, mask)))
+    return found
 
 
-def _attempt(room: Room, sets: Sequence[PodSet], rank: _Rank, tight: bool, scale_up: bool) -> Packing | Shortfall:
-    columns = room.nodes.columns
+def _alone_too_many(room: Room, one: _Class) -> Shortfall:
+    """The shortfall of a role that does not even fit alone; what is short is short beside the pods that do fit."""
     free = room.free.copy()
-    alone = {pods: capacity(free, columns.asked(pods.shape), room.admits(pods)) for pods in sets}
+    _fill(room, free, one.row, one.alone, one.pods.count, True)
+    return _shortfall(room, free, one, int(one.alone.sum()))
+
+
+def _attempt(room: Room, classes: Sequence[_Class], tight: bool, scale_up: bool) -> Packing | Shortfall:
+    free = room.free.copy()
     uses: list[Use] = []
     opened = _Opened(room)
-    for pods in sorted(sets, key=lambda p: rank(room, p, alone[p])):
-        row = columns.asked(pods.shape)
-        fits = capacity(free, row, room.admits(pods))
-        here = _fill(room, free, row, fits, pods.count, tight)
+    for one in classes:
+        fits = capacity(free, one.row, one.mask) if uses else one.alone
+        here = _fill(room, free, one.row, fits, one.pods.count, tight)
         uses += here
-        missing = pods.count - sum(use.count for use in here)
+        missing = one.pods.count - sum(use.count for use in here)
         if missing and scale_up:
-            more, missing = opened.place(pods, row, missing)
+            more, missing = opened.place(one.pods, one.row, missing)
             uses += more
         if missing:
-            return _shortfall(room, free, pods, pods.count - missing)
+            return _shortfall(room, free, one, one.pods.count - missing)
     promised = any(use.machine >= len(room.nodes.machines) for use in uses)
     return Packing(tuple(uses), tuple(opened.types), promised)
 
@@ -228,10 +235,12 @@ class _Opened:
             cheapest = self._cheapest(pods, row, wanted)
             if cheapest is None:
                 break
-            self._left[cheapest] -= 1
-            self.types.append(cheapest)
-            self._free.append(nodes.type_row[cheapest].copy())
-            wanted -= self._use(uses, len(self.types) - 1, row, min(wanted, _most(self._free[-1], row, asked)))
+            fits = _most(nodes.type_row[cheapest], row, asked)
+            for _ in range(min(self._left[cheapest], max(1, wanted // fits))):
+                self._left[cheapest] -= 1
+                self.types.append(cheapest)
+                self._free.append(nodes.type_row[cheapest].copy())
+                wanted -= self._use(uses, len(self.types) - 1, row, min(wanted, fits))
         return uses, wanted
 
     def _use(self, uses: list[Use], index: int, row: Amounts, count: int) -> int:
@@ -264,16 +273,15 @@ def _most(free: Amounts, row: Amounts, asked: np.ndarray[tuple[int], np.dtype[np
     return max(0, int((free[asked] // row[asked]).min()))
 
 
-def _shortfall(room: Room, free: Amounts, pods: PodSet, placed: int) -> Shortfall:
-    nodes = room.nodes
-    row = nodes.columns.asked(pods.shape)
-    mask, real = room.admits(pods), len(nodes.machines)
+def _shortfall(room: Room, free: Amounts, one: _Class, placed: int) -> Shortfall:
+    nodes, pods, row, mask = room.nodes, one.pods, one.row, one.mask
+    real = len(nodes.machines)
     asked = np.flatnonzero(row)
     missing = pods.count - placed
     able = free[mask][:, asked]
     slots = np.clip(able // row[asked], 0, None).sum(axis=0) if len(able) else np.zeros(len(asked), dtype=np.int64)
     lacking = {
-        nodes.columns.names[column]: int((missing - have) * row[column])
+        nodes.columns.names[column]: (missing - int(have)) * int(row[column])
         for column, have in zip(asked, slots, strict=True)
         if have < missing and nodes.columns.names[column] != "pods"
     }
@@ -286,7 +294,11 @@ def _shortfall(room: Room, free: Amounts, pods: PodSet, placed: int) -> Shortfal
 def _scarcest(nodes: Nodes, free: Amounts, row: Amounts) -> str:
     """The resource of which one machine lacks the largest share of a pod's request; devices are named first."""
     lacking = [
-        (bool(nodes.columns.devices[column]), float((row[column] - free[column]) / row[column]), nodes.columns.names[column])
+        (
+            bool(nodes.columns.devices[column]),
+            float((row[column] - free[column]) / row[column]),
+            nodes.columns.names[column],
+        )
         for column in np.flatnonzero(row)
         if free[column] < row[column]
     ]

@@ -19,6 +19,7 @@ from gitplacer.grouping import Group
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord, RecordCluster
+from gitplacer.kinds.selectors import ObjectSelector
 from gitplacer.model.decision import Action, Candidate, Decision, Finding, Reason, Verdict
 from gitplacer.model.workload import Gang
 from gitplacer.placement.eligibility import may_not_enter, may_not_stay, preference
@@ -26,6 +27,7 @@ from gitplacer.placement.evidence import may_have_started
 from gitplacer.placement.ledger import Ledger, has_finished
 from gitplacer.placement.nodes import Columns
 from gitplacer.placement.pack import Packing, Shortfall, pack, pack_what_fits
+from gitplacer.policies.selection import selects
 from gitplacer.snapshot import Snapshot
 from gitplacer.source.manifests import PLATFORM
 
@@ -154,6 +156,9 @@ def held(snapshot: Snapshot, group: Group, record: PlacementRecord | None) -> Fi
     unread = unreadable_sources(snapshot, record)
     if unread:
         return Finding(code=Reason.UNREADABLE_SOURCE, subject=", ".join(unread))
+    overrides = [b for b in snapshot.source.own.broken_policies if b.kind == "OverridePolicy"]
+    if any(b.select is None or _selects_some(b.select, group, snapshot) for b in overrides):
+        return Finding(code=Reason.BROKEN_POLICY, subject=", ".join(b.name for b in overrides if b.name))
     torn = [b for b in snapshot.source.own.broken_policies if b.kind == "PlacementPolicy"]
     by_record = record is not None and any(b.name == record.policy for b in torn)
     unknown = not (record and record.clusters) and any(b.select is None for b in torn)
@@ -165,6 +170,10 @@ def held(snapshot: Snapshot, group: Group, record: PlacementRecord | None) -> Fi
             return Finding(code=Reason.NO_POLICY)
         return Finding(code=Reason.HAS_PROBLEMS, subject=", ".join(sorted(codes)))
     return None
+
+
+def _selects_some(select: ObjectSelector, group: Group, snapshot: Snapshot) -> bool:
+    return any(selects(select, m, snapshot.source.namespace_labels) for m in (*group.members, *group.shared))
 
 
 def unreadable_sources(snapshot: Snapshot, record: PlacementRecord | None) -> list[str]:
@@ -195,6 +204,7 @@ class _Round:
         self._with_candidates = with_candidates
         self._ledgers = {name: ledger.copy() for name, ledger in planner.ledgers.items()}
         self._names = sorted(self._ledgers)
+        self._index = {name: index for index, name in enumerate(self._names)}
         self._totals = np.array([self._ledgers[name].totals() for name in self._names])
         self._fits: dict[tuple[Gang, str, bool, int], Packing | Shortfall] = {}
 
@@ -262,6 +272,10 @@ class _Round:
     def _may_scale_up(policy: PlacementPolicy) -> bool:
         return policy.spec.placement.scale_up == "IfNeeded"
 
+    def _scales(self, policy: PlacementPolicy, name: str) -> bool:
+        """Whether a policy may count on nodes that a cluster can add."""
+        return self._may_scale_up(policy) and bool(self._ledgers[name].nodes.types)
+
     def _triggers(self, group: Group, policy: PlacementPolicy) -> dict[str, Finding]:
         """For each cluster that a group is on and has to leave, why."""
         found = {}
@@ -270,7 +284,9 @@ class _Round:
             if cluster is None:
                 found[name] = Finding(code=Reason.CLUSTER_LOST, subject=name)
             elif (unmet := self._planner.may_not_stay(group, policy, cluster)) is not None:
-                found[name] = replace(unmet, code=Reason.NOT_ELIGIBLE, subject=f"{name}: {unmet.code} {unmet.subject}".strip())
+                found[name] = replace(
+                    unmet, code=Reason.NOT_ELIGIBLE, subject=f"{name}: {unmet.code} {unmet.subject}".strip()
+                )
             elif group.unit == PLATFORM:
                 continue
             elif cluster.spec.state == "Lost":
@@ -348,7 +364,9 @@ class _Round:
         free = [name for name in triggers if name not in stuck]
         kept = [name for name in before if name not in triggers]
         wanted = max(1, self._wanted(group, policy)) if free else 0
-        chosen = self._choose(group, policy, exclude=set(before), wanted=wanted - len(kept) - len(stuck)) if free else {}
+        chosen = (
+            self._choose(group, policy, exclude=set(before), wanted=wanted - len(kept) - len(stuck)) if free else {}
+        )
         copies = policy.spec.placement.copies
         droppable = len(free) if copies == "All" and (kept or chosen) else len(chosen) + max(0, len(kept) - wanted)
         dropped = free[:droppable]
@@ -364,7 +382,9 @@ class _Round:
             action = Action.HOLD
             if free:
                 finding = Finding(code=Reason.NOWHERE_TO_GO, subject=triggers[free[0]].code)
-            blocked = tuple(str(m.identity) for m in group.singletons) if finding.code is Reason.MAY_HAVE_STARTED else ()
+            blocked = (
+                tuple(str(m.identity) for m in group.singletons) if finding.code is Reason.MAY_HAVE_STARTED else ()
+            )
         return Decision(
             group=group.id, policy=policy.name, action=action, before=before, after=after, finding=finding,
             reasons=chosen, candidates=self._candidates(group, policy, after, chosen), blocked_by=blocked,
@@ -447,9 +467,7 @@ class _Round:
 
     # choosing clusters
 
-    def _choose(
-        self, group: Group, policy: PlacementPolicy, *, exclude: set[str], wanted: int
-    ) -> dict[str, Finding]:
+    def _choose(self, group: Group, policy: PlacementPolicy, *, exclude: set[str], wanted: int) -> dict[str, Finding]:
         """Up to `wanted` clusters for new copies, room reserved, each with why it was taken."""
         chosen: dict[str, Finding] = {}
         if wanted <= 0:
@@ -482,8 +500,9 @@ class _Round:
         if policy.spec.placement.admission == "Immediate":
             for name in ranked:
                 if len(chosen) < wanted and name not in chosen:
+                    short = _short(self._fit(gang, name, self._scales(policy, name)))
                     self._admit(group, name)
-                    chosen[name] = Finding(code=Reason.PODS_MAY_WAIT)
+                    chosen[name] = replace(short, code=Reason.PODS_MAY_WAIT)
         return chosen
 
     def _ranked(self, gang: Gang, policy: PlacementPolicy, names: Iterable[str]) -> list[str]:
@@ -500,12 +519,13 @@ class _Round:
         return sorted(known, key=lambda name: (self._planner.preference(policy, name), left[name], name))
 
     def _has_total_room(self, name: str, gang: Gang) -> bool:
+        """The cheap test. In floats, because a count may be anything; so it errs, if at all, towards a closer look."""
         columns = self._ledgers[name].columns
-        need = sum((columns.asked(pods.shape) * pods.count for pods in gang), np.zeros(len(columns), dtype=np.int64))
-        return bool((self._totals[self._names.index(name)] >= need).all())
+        need = sum((columns.asked(pods.shape) * float(pods.count) for pods in gang), np.zeros(len(columns)))
+        return bool((self._totals[self._index[name]] >= need * (1 - 1e-9)).all())
 
     def _retotal(self, name: str) -> None:
-        self._totals[self._names.index(name)] = self._ledgers[name].totals()
+        self._totals[self._index[name]] = self._ledgers[name].totals()
 
     def _fit(self, gang: Gang, name: str, scale_up: bool) -> Packing | Shortfall:
         ledger = self._ledgers[name]
@@ -557,7 +577,7 @@ class _Round:
         now = self._fit(gang, name, False)
         if isinstance(now, Packing):
             return self._fitting(name, now)
-        ledger, scales = self._ledgers[name], self._may_scale_up(policy) and bool(self._ledgers[name].nodes.types)
+        ledger, scales = self._ledgers[name], self._scales(policy, name)
         later = self._fit(gang, name, True) if scales else now
         if isinstance(later, Packing):
             return self._fitting(name, later)

@@ -66,7 +66,9 @@ def governing(
         others = ", ".join(policy.name for policy in matching) or "none"
         path = ("metadata", "annotations", POLICY_ANNOTATION)
         message = f"policy {wished} does not match {item.identity}"
-        return Governed(problem=item.document.problem("NoSuchPolicy", message, f"policies that match: {others}", path=path))
+        return Governed(
+            problem=item.document.problem("NoSuchPolicy", message, f"policies that match: {others}", path=path)
+        )
     if not matching:
         return Governed()
     highest = max(policy.spec.precedence for policy in matching)

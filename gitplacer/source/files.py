@@ -24,11 +24,13 @@ MAX_SNAPSHOT = 32 * 1024 * 1024
 """Bytes. A snapshot of 5,000 unfolded nodes is about 3 MB."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ReadFile:
     """
     One blob, parsed: `facts` has one item for each document, None where they have to be taken again because
     taking them found problems, whose positions need the file.
+
+    It and all it is made of have no slots: frozen dataclasses with slots take four times as long to unpickle.
     """
 
     parsed: ParsedFile
@@ -36,11 +38,17 @@ class ReadFile:
 
 
 class Memo(Protocol):
-    """Remembers `ReadFile`s by blob id. Forgetting is always allowed."""
+    """
+    Remembers `ReadFile`s by blob id, and texts by a digest of all they were made from. Forgetting is always allowed.
+    """
 
     def recall(self, oids: Iterable[str]) -> Mapping[str, ReadFile]: ...
 
     def remember(self, files: Mapping[str, ReadFile]) -> None: ...
+
+    def recall_text(self, digest: str) -> bytes | None: ...
+
+    def remember_text(self, digest: str, text: bytes) -> None: ...
 
 
 class NoMemo:
@@ -50,6 +58,12 @@ class NoMemo:
         return {}
 
     def remember(self, files: Mapping[str, ReadFile]) -> None:
+        return None
+
+    def recall_text(self, digest: str) -> bytes | None:
+        return None
+
+    def remember_text(self, digest: str, text: bytes) -> None:
         return None
 
 
@@ -74,7 +88,9 @@ class Reading:
     broken: frozenset[str]
 
 
-def read_documents(tree: Tree, paths: Iterable[str], memo: Memo, *, folder: str = "", max_bytes: int = MAX_FILE) -> Reading:
+def read_documents(
+    tree: Tree, paths: Iterable[str], memo: Memo, *, folder: str = "", max_bytes: int = MAX_FILE
+) -> Reading:
     """
     All documents of the given files. Never raises for what is in a file.
 
@@ -108,7 +124,7 @@ def read_documents(tree: Tree, paths: Iterable[str], memo: Memo, *, folder: str 
             problems.append(Problem(where, fault_.code, fault_.message, fault_.hint))
             broken.add(path)
         documents[path] = tuple(
-            SourceDocument(Document(folder + path, item, index, _reader(tree, path)), facts)
+            SourceDocument(Document(folder + path, item, index, _reader(tree, path, contents)), facts)
             for index, (item, facts) in enumerate(zip(file.parsed.documents, file.facts, strict=True))
         )
     return Reading(documents, tuple(problems), frozenset(broken))
@@ -133,5 +149,6 @@ def _read_file(path: str, data: bytes, max_bytes: int) -> ReadFile:
     return ReadFile(parsed, tuple(facts))
 
 
-def _reader(tree: Tree, path: str) -> Callable[[], bytes]:
-    return lambda: tree.read(path)
+def _reader(tree: Tree, path: str, contents: Mapping[str, bytes]) -> Callable[[], bytes]:
+    """How to get a file's bytes: they are at hand if they have just been parsed."""
+    return (lambda: contents[path]) if path in contents else (lambda: tree.read(path))

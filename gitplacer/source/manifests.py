@@ -74,14 +74,18 @@ def read_manifest(spec: FleetSpec, unit: str, item: SourceDocument) -> SourceObj
     value = document.value
     if is_own(document):
         hint = "move it out of the workload paths"
-        return [document.problem("OwnKindInWorkloads", f"a {value.get('kind')} does not count here", hint, path=("kind",))]
+        return [
+            document.problem("OwnKindInWorkloads", f"a {value.get('kind')} does not count here", hint, path=("kind",))
+        ]
     metadata = value.get("metadata")
     problems = []
     for key, path in (("apiVersion", ("apiVersion",)), ("kind", ("kind",))):
         if not isinstance(value.get(key), str) or not value[key]:
             problems.append(document.problem("InvalidObject", f"a Kubernetes object needs {key}", path=path))
     if not isinstance(metadata, dict):
-        problems.append(document.problem("InvalidObject", "a Kubernetes object needs metadata.name", path=("metadata",)))
+        problems.append(
+            document.problem("InvalidObject", "a Kubernetes object needs metadata.name", path=("metadata",))
+        )
     elif not isinstance(metadata.get("name"), str) or not _NAME.fullmatch(metadata["name"]):
         problems.append(_nameless(document, metadata))
     if problems or not isinstance(metadata, dict):
@@ -116,8 +120,12 @@ def _nameless(document: Document, metadata: Mapping[str, object]) -> Problem:
 
 def _not_allowed(document: Document, group: str, kind: str) -> list[Problem]:
     if group == "" and kind == "Namespace":
-        hint = "gitplacer makes the namespaces that groups need; one with labels of its own goes under the platform paths"
-        return [document.problem("NotAllowed", "a Namespace does not belong in the workload paths", hint, path=("kind",))]
+        hint = (
+            "gitplacer makes the namespaces that groups need; one with labels of its own goes under the platform paths"
+        )
+        return [
+            document.problem("NotAllowed", "a Namespace does not belong in the workload paths", hint, path=("kind",))
+        ]
     why = ""
     if is_cluster_scoped(group, kind):
         why = "is cluster-scoped"
@@ -128,7 +136,11 @@ def _not_allowed(document: Document, group: str, kind: str) -> list[Problem]:
     if not why:
         return []
     hint = "move it under the platform paths of the Fleet"
-    return [document.problem("NotAllowed", f"a {kind} {why} and does not belong in the workload paths", hint, path=("kind",))]
+    return [
+        document.problem(
+            "NotAllowed", f"a {kind} {why} and does not belong in the workload paths", hint, path=("kind",)
+        )
+    ]
 
 
 def _namespace(
@@ -151,7 +163,9 @@ def _namespace(
     elif not is_surely_namespaced(group, kind):
         return "", False
     hint = f"write metadata.namespace, or put the file where {spec.source.namespaces.from_path} gives it one"
-    problems.append(document.problem("MissingNamespace", f"{kind} has no namespace", hint, path=("metadata",), key=True))
+    problems.append(
+        document.problem("MissingNamespace", f"{kind} has no namespace", hint, path=("metadata",), key=True)
+    )
     return "", False
 
 

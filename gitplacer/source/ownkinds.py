@@ -60,9 +60,7 @@ def looks_own(document: Document) -> bool:
     return kind in TABLE and nearest(group, [OWN_API_GROUP]).startswith("did you mean")
 
 
-def read_own_kinds(
-    documents: Iterable[Document], torn: Mapping[str, bytes], problems: list[Problem]
-) -> OwnKinds:
+def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], problems: list[Problem]) -> OwnKinds:
     """
     Parse the documents for which `looks_own` holds. `torn` are files that could not be parsed, with their bytes.
 
@@ -87,7 +85,9 @@ def read_own_kinds(
             problems.append(document.problem("MisplacedKind", f"a {kind} belongs in {where}", "move it there"))
         elif key in places:
             hint = "rename one of them"
-            problems.append(document.problem("DuplicateName", f"{kind} {key.split('/')[1]} is at {places[key]} too", hint))
+            problems.append(
+                document.problem("DuplicateName", f"{kind} {key.split('/')[1]} is at {places[key]} too", hint)
+            )
             stop = stop or kind in _STOPS
             if kind in _POLICIES:
                 broken.append(_broken(kind, document))
@@ -133,7 +133,9 @@ def _parsed(document: Document) -> Model | list[Problem]:
     if is_own(document):
         return parse_own(document)
     hint = nearest(str(document.value.get("apiVersion")).split("/")[0], [OWN_API_GROUP])
-    return [document.problem("UnknownKind", f"unknown API group for a {document.value['kind']}", hint, path=("apiVersion",))]
+    return [
+        document.problem("UnknownKind", f"unknown API group for a {document.value['kind']}", hint, path=("apiVersion",))
+    ]
 
 
 def _broken(kind: str, document: Document) -> BrokenPolicy:
@@ -151,7 +153,15 @@ def _broken(kind: str, document: Document) -> BrokenPolicy:
 def _not_one_fleet(places: Mapping[str, Location]) -> Problem:
     found = sorted(str(place) for key, place in places.items() if key.startswith("Fleet/"))
     if found:
-        return Problem(places[min(k for k in places if k.startswith("Fleet/"))], "NotOneFleet",
-                       f"a source has exactly one Fleet; found {', '.join(found)}", "remove all but one")
-    return Problem(Location("fleet.yaml"), "NotOneFleet", "there is no Fleet in this source",
-                   "`gitplacer init` makes one; `spec: {}` is enough")
+        return Problem(
+            places[min(k for k in places if k.startswith("Fleet/"))],
+            "NotOneFleet",
+            f"a source has exactly one Fleet; found {', '.join(found)}",
+            "remove all but one",
+        )
+    return Problem(
+        Location("fleet.yaml"),
+        "NotOneFleet",
+        "there is no Fleet in this source",
+        "`gitplacer init` makes one; `spec: {}` is enough",
+    )

@@ -11,6 +11,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from gitplacer.documents import Document
 from gitplacer.kinds.fields import Model
@@ -26,7 +27,7 @@ from gitplacer.tree import Tree
 _UNRENDERED = ("kustomization.yaml", "kustomization.yml", "Kustomization", "Chart.yaml")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Source:
     """
     All of the source repo that decisions look at. `broken_files` could not be read, or not wholly;
@@ -38,6 +39,16 @@ class Source:
     broken_files: frozenset[str]
     document_counts: Mapping[str, int]
     problems: tuple[Problem, ...]
+
+    def namespace_labels(self, name: str) -> Mapping[str, str]:
+        """The labels of a namespace: those of its manifest, if there is one, and its name."""
+        found = self.namespaces.get(name)
+        return {**(found.labels if found else {}), "kubernetes.io/metadata.name": name}
+
+    @cached_property
+    def namespaces(self) -> Mapping[str, SourceObject]:
+        """Manifests of namespaces, by name."""
+        return {item.identity.name: item for item in self.objects if item.is_namespace}
 
 
 def read_source(tree: Tree, memo: Memo) -> Source:

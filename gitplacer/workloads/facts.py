@@ -20,7 +20,7 @@ LabelSelector = tuple[Requirement, ...]
 """All requirements must hold. An empty one selects everything and is therefore never recorded."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, order=True)
 class Reference:
     """
     One object that another names. `api_group` is '' for core kinds. `namespace` '' means that of the object that
@@ -36,7 +36,7 @@ class Reference:
     namespace: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PodLabels:
     """Labels the pods of one role will carry, sorted: the template's and those a controller adds and we can know."""
 
@@ -44,7 +44,7 @@ class PodLabels:
     labels: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ObjectFacts:
     """
     `gang` holds the pods that run at once, roles without pods left out; `pods` has every role, also one at zero.

@@ -107,9 +107,7 @@ def written(cursor: Cursor, key: str) -> Amounts:
     """The exact amounts of a mapping of quantities. A bad one is reported and left out."""
     block = cursor.mapping(key)
     return {
-        name: _exact(name, str(block.value[name]))
-        for name in block.value
-        if block.quantity(name, name) is not None
+        name: _exact(name, str(block.value[name])) for name in block.value if block.quantity(name, name) is not None
     }
 
 

@@ -1,0 +1,98 @@
+"""
+The command line. This module alone is loaded for `--help`; a command's module is imported when the command runs.
+
+Data goes to stdout, everything else to stderr. Whatever goes wrong ends here, as a message without a traceback and exit
+code 1; the codes 2 and 3 belong to `plan --exit-code` and `--fail-on`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+import click
+
+from gitplacer import __version__
+
+COMMANDS: Mapping[str, str] = MappingProxyType(
+    {
+        "demo": "Build an example fleet here, place it, and show what happens.",
+        "init": "Start a new fleet repo in DIR.",
+        "validate": "Print every problem in the source.",
+        "plan": "Show what would change, and why.",
+        "explain": "Tell why a group is where it is, or why it waits.",
+        "reconcile": "Plan, render, commit and push, once.",
+        "status": "Show the fleet at a glance.",
+        "schema": "Print the JSON Schema of a kind, for editors.",
+    }
+)
+"""Each command with its line in `--help`; its module is `gitplacer.cli.<name>`, and the function there `command`."""
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name and imports one when it is needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        found = importlib.import_module(f"gitplacer.cli.{cmd_name}").command
+        assert isinstance(found, click.Command)
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0] if args else ""
+        if name not in COMMANDS and not name.startswith("-"):
+            from gitplacer.problems import nearest
+
+            raise click.UsageError(f'there is no command "{name}"; {nearest(name, COMMANDS)}', ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="gitplacer", message="%(prog)s %(version)s")
+@click.pass_context
+def root(ctx: click.Context) -> None:
+    """Placement of Ray on many Kubernetes clusters, as a rendering step in Git."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code. Never raises, whatever the command does."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that lacks an arrow is no reason to stop
+    try:
+        code = root.main(args=None if argv is None else list(argv), prog_name="gitplacer", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except SystemExit as error:  # from click, when nobody reads our output any more
+        return error.code if isinstance(error.code, int) else 1
+    except BaseException as error:
+        from gitplacer.cli.failures import report
+
+        report(error)
+        return 1
+    finally:
+        _abandon_output()
+
+
+def _abandon_output() -> None:
+    """What could not be written by now never will be; Python would complain once more when it closes stdout."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

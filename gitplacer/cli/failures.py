@@ -1,0 +1,66 @@
+"""
+What ends a command, as a message on stderr.
+
+Each kind of failure is said in its own way: a Rejected input with every problem in it, everything else in one line and
+a hint. What nobody foresaw is called a bug, and its traceback is shown only to who asks for it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+
+import click
+
+from gitplacer.plaintext import printable
+from gitplacer.problems import Rejected
+
+DEBUG_VARIABLE = "GITPLACER_DEBUG"
+_LONGEST = 2000
+
+
+def report(error: BaseException) -> None:
+    """Say on stderr why the command ended. Never raises, not even when stderr is closed."""
+    try:
+        for line in _lines(error):
+            click.echo(line, err=True)
+        if os.environ.get(DEBUG_VARIABLE):
+            traceback.print_exception(error, file=sys.stderr)
+    except OSError:
+        pass
+
+
+def _lines(error: BaseException) -> list[str]:
+    from gitplacer.git.objects import BlobTooLarge
+    from gitplacer.git.program import GitError
+    from gitplacer.settings import UsageError
+
+    match error:
+        case Rejected():
+            from gitplacer.explain import problem_lines
+
+            return [line for problem in error.problems for line in problem_lines(problem)]
+        case GitError() | UsageError():
+            return _message(str(error), error.hint)
+        case BlobTooLarge():
+            return _message(str(error))
+        case click.Abort() | KeyboardInterrupt():
+            return ["interrupted"]
+        case click.UsageError():
+            command = error.ctx.command_path if error.ctx else "gitplacer"
+            return _message(error.format_message().rstrip("."), f"`{command} --help` shows what can be given")
+        case click.ClickException():
+            return _message(error.format_message())
+        case OSError():
+            where = f"{error.filename}: " if isinstance(error.filename, str) else ""
+            return _message(f"{where}{error.strerror or error}")
+    return _message(
+        f"internal error: {type(error).__name__}: {error}",
+        f"this is a bug in gitplacer, please report it; {DEBUG_VARIABLE}=1 shows the traceback",
+    )
+
+
+def _message(text: str, hint: str = "") -> list[str]:
+    said = [f"error: {printable(' '.join(text.split()), _LONGEST)}"]
+    return [*said, f"  hint: {printable(hint, _LONGEST)}"] if hint else said

@@ -1,0 +1,42 @@
+"""
+Arguments that commands about a fleet share, declared once.
+
+Their names are those of the parameters of `settings.settings`, so a command takes them as `**where` and hands them on.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_SOURCE = click.argument("source", default=".", metavar="[SOURCE]")
+_OPTIONS = {
+    "deployment": click.option(
+        "--deployment", metavar="REPO", help="The deployment repo: a path or an address. Also GITPLACER_DEPLOYMENT."
+    ),
+    "capacity": click.option(
+        "--capacity",
+        metavar="PATH|URL",
+        help="Where capacity snapshots are, if not in the source. Also GITPLACER_CAPACITY.",
+    ),
+    "path": click.option("--path", metavar="DIR", help="The directory of the source repo that holds the fleet."),
+    "rev": click.option("--rev", metavar="REV", help="The branch, tag or commit of the source to read."),
+    "now": click.option("--now", metavar="TIME", help="Decide as of this time, such as 2026-01-02T03:04:05Z."),
+}
+
+
+def fleet(*, deployment: bool = True) -> Callable[[Command], Command]:
+    """SOURCE and the options that say where the rest is."""
+    names = [name for name in _OPTIONS if deployment or name != "deployment"]
+    return lambda command: functools.reduce(lambda f, name: _OPTIONS[name](f), reversed(names), _SOURCE(command))
+
+
+def choice(names: Any, what: str) -> Callable[[Command], Command]:
+    """`--format`, of which the first is the default. Its parameter is `output`."""
+    known = list(names)
+    return click.option("--format", "output", type=click.Choice(known), default=known[0], help=what, show_default=True)

@@ -1,0 +1,50 @@
+"""
+What is said on stderr beside the problems: notes, and on a terminal a spinner with what goes on.
+
+A log that nobody watches is better without a spinner. Colour is for terminals, and NO_COLOR turns it off.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+
+import click
+
+from gitplacer.formats.options import Style, plain
+from gitplacer.plaintext import printable
+from gitplacer.reconcile import Progress, is_work_tree
+from gitplacer.settings import Settings
+
+
+@contextlib.contextmanager
+def progress() -> Iterator[Progress]:
+    """Tell it what is being done; it is gone when the context ends, so that nothing is mixed with other output."""
+    if not sys.stderr.isatty():
+        yield lambda message: None
+        return
+    from rich.console import Console
+    from rich.markup import escape
+
+    with Console(stderr=True).status("") as status:
+        yield lambda message: status.update(f"{escape(printable(message))} …")
+
+
+def note(message: str) -> None:
+    """One line on stderr."""
+    click.echo(printable(message, 2000), err=True)
+
+
+def note_work_tree(settings: Settings) -> None:
+    """Say so when what is read is not a commit."""
+    if is_work_tree(settings):
+        note(f"reading the work tree {settings.source.redacted} as it lies; --rev reads a commit")
+
+
+def style() -> Style:
+    """Colours where stdout is a terminal and nobody is against them."""
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return plain
+    return lambda text, colour: click.style(text, fg=colour) if colour else text

@@ -1,0 +1,73 @@
+"""`gitplacer reconcile`: one pass that lands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gitplacer.cli.options import fleet
+
+if TYPE_CHECKING:
+    from gitplacer.settings import Settings
+    from gitplacer.tree import Tree
+
+
+@click.command("reconcile")
+@fleet()
+def command(**where: Any) -> None:
+    """
+    Plan, render, commit and push, once.
+
+    SOURCE is a repository or an address; only its commits are read. The push lands only on what it was computed from:
+    if somebody else was first, everything is read and computed again.
+    """
+    from gitplacer.cli.progress import note, progress
+    from gitplacer.explain import problem_lines
+    from gitplacer.model.decision import Action
+    from gitplacer.plaintext import printable
+    from gitplacer.reconcile import deployment_address, reconcile
+    from gitplacer.settings import settings
+
+    chosen = settings(**where)
+    _note_uncommitted(chosen)
+    with progress() as say:
+        outcome = reconcile(chosen, progress=say)
+    hydration = outcome.hydration
+    for problem in hydration.problems:
+        for line in problem_lines(problem):
+            click.echo(line, err=True)
+    spec = hydration.snapshot.source.own.fleet.spec
+    address = deployment_address(chosen, spec, trusted=True)
+    place = f"{address.redacted if address else ''}, branch {spec.deployment.branch}"
+    if outcome.tip is None:
+        click.echo(f"Unchanged  {hydration.view.deployment_commit} at {place}")
+    else:
+        click.echo(f"Published  {outcome.tip} to {place}")
+        for step in hydration.steps:
+            click.echo(f"  {printable(step.message.partition(chr(10))[0])}")
+    counts = hydration.view.plan.counts()
+    standing = [f"{counts[a]} {word}" for a, word in ((Action.HOLD, "held"), (Action.WAIT, "waiting")) if counts[a]]
+    if standing:
+        note(f"{' and '.join(standing)}: `gitplacer plan` names them, `gitplacer explain GROUP` says why")
+
+
+def _note_uncommitted(chosen: Settings) -> None:
+    """Whoever has just edited a file may wonder why nothing happened."""
+    from gitplacer.cli.progress import note
+    from gitplacer.git.reading import Repository
+    from gitplacer.git.worktree import read_work_tree
+    from gitplacer.reconcile import is_work_tree
+
+    address = chosen.source
+    if not is_work_tree(chosen) or address.work_tree is None:
+        return
+    with Repository.open(address, chosen.cache_dir) as repository:
+        committed = repository.tree(repository.resolve(), chosen.folder)
+    if _files(read_work_tree(address.work_tree / chosen.folder)) != _files(committed):
+        note(f"{address.redacted} has changes that are not committed; only commits are read")
+
+
+def _files(tree: Tree) -> dict[str, tuple[str, str]]:
+    """What two trees are compared by. The commit of a submodule is not to be had from a work tree."""
+    return {path: (entry.mode, entry.oid) for path, entry in tree.entries.items() if entry.mode != "160000"}

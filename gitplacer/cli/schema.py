@@ -1,0 +1,33 @@
+"""`gitplacer schema`: what editors check our kinds with, and programs our plan."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("schema")
+@click.argument("kind", required=False)
+def command(kind: str | None) -> None:
+    """
+    Print the JSON Schema (draft 2020-12) of KIND.
+
+    Without KIND: one schema for every file of a fleet repo, which chooses by `kind` and lets foreign kinds pass. `Plan`
+    is what `gitplacer plan --format json` prints.
+    """
+    import json
+
+    from gitplacer.formats.planschema import plan_schema
+    from gitplacer.kinds import TABLE
+    from gitplacer.kinds.schema import combined_schema, kind_schema
+    from gitplacer.problems import nearest
+    from gitplacer.settings import UsageError
+
+    if kind is None:
+        schema = combined_schema()
+    elif kind == "Plan":
+        schema = plan_schema()
+    elif kind in TABLE:
+        schema = kind_schema(kind)
+    else:
+        raise UsageError(f'there is no kind "{kind}"', nearest(kind, [*TABLE, "Plan"]))
+    click.echo(json.dumps(schema, indent=2, ensure_ascii=False))

@@ -1,0 +1,76 @@
+"""`gitplacer validate`: every problem in the source and its capacity snapshots. Needs no deployment repo."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gitplacer.cli.options import choice, fleet
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitplacer.problems import Problem
+    from gitplacer.settings import Settings
+
+
+@click.command("validate")
+@choice(["text", "json", "github"], "For people, for programs, or as annotations in GitHub's checks.")
+@fleet(deployment=False)
+def command(output: str, **where: Any) -> int:
+    """
+    Print every problem in the source, each with its place and what to do.
+
+    SOURCE is a directory or an address. A local work tree is read as it lies. Exits with 1 if there is an error;
+    warnings do not count.
+    """
+    from gitplacer.cli.progress import note, note_work_tree, progress, style
+    from gitplacer.formats import PROBLEM_FORMATS
+    from gitplacer.formats.options import Options
+    from gitplacer.problems import Severity
+    from gitplacer.settings import settings
+
+    chosen = settings(**where)
+    note_work_tree(chosen)
+    with progress() as say:
+        say("reading the source")
+        problems = _problems(chosen)
+    if output == "github" and chosen.folder:  # annotations are placed from the root of the repository
+        problems = [
+            replace(p, location=replace(p.location, file=f"{chosen.folder}/{p.location.file}")) for p in problems
+        ]
+    click.echo(PROBLEM_FORMATS[output](problems, Options(style=style())), nl=False)
+    errors = sum(problem.severity is Severity.ERROR for problem in problems)
+    note(_count(errors, len(problems) - errors))
+    return 1 if errors else 0
+
+
+def _problems(chosen: Settings) -> Sequence[Problem]:
+    from gitplacer.parsecache import ParseCache
+    from gitplacer.problems import Rejected
+    from gitplacer.reconcile import opened_source
+    from gitplacer.snapshot import read_snapshot
+    from gitplacer.tree import Tree
+
+    memo = ParseCache(chosen.cache_dir)
+    try:
+        with opened_source(chosen, memo, work_tree=True) as source:
+            snapshot = read_snapshot(
+                source=source.tree,
+                capacity=source.capacity,
+                deployment=Tree(),
+                foreign_paths=frozenset(),
+                now=chosen.now,
+                memo=memo,
+            )
+        return snapshot.problems
+    except Rejected as rejected:
+        return rejected.problems
+
+
+def _count(errors: int, warnings: int) -> str:
+    if not errors and not warnings:
+        return "no problems"
+    return f"{errors} error{'s' if errors != 1 else ''}, {warnings} warning{'s' if warnings != 1 else ''}"

@@ -1,0 +1,29 @@
+"""
+Plans and problems in the formats that people and programs read.
+
+A format is a function from a value to a string. `FORMATS` and `PROBLEM_FORMATS` are the tables; a new format is a
+module and a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+from gitplacer.explain import PlanView
+from gitplacer.formats import problems
+from gitplacer.formats.markdown import plan_markdown
+from gitplacer.formats.options import Options
+from gitplacer.formats.planjson import plan_json
+from gitplacer.formats.text import plan_text
+from gitplacer.problems import Problem
+
+FORMATS: Mapping[str, Callable[[PlanView, Options], str]] = MappingProxyType(
+    {"text": plan_text, "markdown": plan_markdown, "json": plan_json}
+)
+"""Of a plan."""
+
+PROBLEM_FORMATS: Mapping[str, Callable[[Sequence[Problem], Options], str]] = MappingProxyType(
+    {"text": problems.as_text, "json": problems.as_json, "github": problems.as_github}
+)
+"""Of the problems that `validate` finds."""

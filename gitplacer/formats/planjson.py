@@ -1,0 +1,137 @@
+"""
+The plan as JSON: the document other programs rely on.
+
+`formatVersion` counts: a minor step adds keys, a major one changes what is there. Groups and candidates are sorted by
+name. Where a fleet has so many clusters that a document with all verdicts would be huge, each group lists the nearest
+ones and counts all; `json_lines` has them all, a group on a line.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from gitplacer.explain import PlanView, rfc3339, shortlist, verdict_counts, verdict_text, why
+from gitplacer.formats.options import Options
+from gitplacer.kinds.fields import API_VERSION
+from gitplacer.model.decision import Candidate, Decision
+from gitplacer.model.resources import Resources
+from gitplacer.model.workload import Gang, total_requests
+from gitplacer.plaintext import UNSEEN
+from gitplacer.problems import Problem
+
+FORMAT_VERSION = "1.0"
+
+
+def plan_json(view: PlanView, options: Options) -> str:
+    """The document of `plan_document`, indented by two."""
+    return to_json(plan_document(view), indent=2)
+
+
+def to_json(value: Any, indent: int | None = None) -> str:
+    """JSON that any terminal and any UTF-8 file can take: what cannot be seen is escaped."""
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    return UNSEEN.sub(lambda match: match[0] if match[0] == "\n" else json.dumps(match[0])[1:-1], text) + "\n"
+
+
+def plan_document(view: PlanView) -> dict[str, Any]:
+    """The plan as values that JSON can hold."""
+    groups = [_group(decision, shortlist(decision.candidates), view) for decision in view.plan.decisions]
+    head = _head(view)
+    problems = head.pop("problems")
+    return {**head, "groups": groups, "problems": problems}
+
+
+def json_lines(view: PlanView) -> Iterator[str]:
+    """Every candidate of every group: a line with the document's other keys, then one line for each group."""
+    yield to_json(_head(view))
+    for decision in view.plan.decisions:
+        yield to_json(_group(decision, decision.candidates, view))
+
+
+def inputs_value(view: PlanView) -> dict[str, Any]:
+    """What was read, and when."""
+    return {
+        "source": {"commit": view.source_commit},
+        "capacity": {"tree": view.capacity_tree},
+        "deployment": {"commit": view.deployment_commit},
+        "now": rfc3339(view.snapshot.now),
+        "version": view.version,
+    }
+
+
+def problem_value(problem: Problem) -> dict[str, Any]:
+    """One problem."""
+    return {
+        "severity": str(problem.severity),
+        "code": problem.code,
+        "file": problem.location.file,
+        "line": problem.location.line,
+        "column": problem.location.column,
+        "message": problem.message,
+        "hint": problem.hint,
+    }
+
+
+def _head(view: PlanView) -> dict[str, Any]:
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Plan",
+        "formatVersion": FORMAT_VERSION,
+        "inputs": inputs_value(view),
+        "summary": {str(action): count for action, count in view.plan.counts().items()},
+        "problems": [problem_value(problem) for problem in view.snapshot.problems],
+    }
+
+
+def _group(decision: Decision, candidates: Sequence[Candidate], view: PlanView) -> dict[str, Any]:
+    gang = view.gang(decision)
+    cost = decision.cost_per_hour
+    return {
+        "group": decision.group,
+        "policy": decision.policy,
+        "action": str(decision.action),
+        "from": list(decision.before),
+        "to": list(decision.after),
+        "assignments": [
+            {"cluster": name, "role": "Copy", "state": "Placed", "pods": _role_counts(gang)} for name in decision.after
+        ],
+        "members": [
+            dict(zip(("apiVersion", "kind", "namespace", "name", "path"), member, strict=True))
+            for member in view.members(decision)
+        ],
+        "pods": _pods(gang),
+        "requests": total_requests(gang).rendered(),
+        "reason": {"code": str(decision.finding.code), "message": why(decision, view)},
+        "costPerHour": None if cost is None else f"{cost:.2f}",
+        "waitingSince": rfc3339(decision.waiting_since) if decision.waiting_since else None,
+        "blockedBy": list(decision.blocked_by),
+        "candidates": [_candidate(candidate, decision, view) for candidate in candidates],
+        "verdicts": verdict_counts(decision.candidates),
+    }
+
+
+def _candidate(candidate: Candidate, decision: Decision, view: PlanView) -> dict[str, Any]:
+    message = verdict_text(candidate, decision, view)
+    return {
+        "cluster": candidate.cluster,
+        "verdict": str(candidate.verdict),
+        "reason": {"code": str(candidate.finding.code), "message": message},
+    }
+
+
+def _role_counts(gang: Gang) -> list[dict[str, Any]]:
+    counts: dict[str, int] = {}
+    for pods in gang:
+        counts[pods.role] = counts.get(pods.role, 0) + pods.count
+    return [{"role": role, "count": count} for role, count in counts.items()]
+
+
+def _pods(gang: Gang) -> list[dict[str, Any]]:
+    """Pods of one role that ask for the same, together."""
+    counts: dict[tuple[str, Resources], int] = {}
+    for pods in gang:
+        key = (pods.role, pods.shape.requests)
+        counts[key] = counts.get(key, 0) + pods.count
+    return [{"role": role, "count": n, "requests": each.rendered()} for (role, each), n in counts.items()]

@@ -1,0 +1,135 @@
+"""JSON Schema (draft 2020-12) of the plan, for `gitplacer schema Plan`. Later minor versions may add keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gitplacer.kinds.fields import API_VERSION
+from gitplacer.kinds.schema import DRAFT
+from gitplacer.model import quantity
+from gitplacer.model.decision import Action, Reason, Verdict
+from gitplacer.problems import Severity
+
+_PRICE = r"^[0-9]+\.[0-9]{2}$"
+_TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$"
+
+
+def plan_schema() -> dict[str, Any]:
+    """The schema of what `plan --format json` prints."""
+    return {
+        "$schema": DRAFT,
+        "title": "Plan",
+        "description": "What gitplacer would do with every group of a fleet, and why.",
+        **_object(
+            apiVersion={"const": API_VERSION},
+            kind={"const": "Plan"},
+            formatVersion=_text("A minor step adds keys; a major one changes what is there.", pattern=r"^1\.[0-9]+$"),
+            inputs=_object(
+                "What was read.",
+                source=_object(commit=_or_null(_text("The commit; null for a work tree as it lies."))),
+                capacity=_object(tree=_or_null(_text("The tree of the capacity snapshots."))),
+                deployment=_object(commit=_or_null(_text("The branch's tip; null where nothing is placed yet."))),
+                now=_text("The time the plan was made for.", pattern=_TIME),
+                version=_text("The version of gitplacer."),
+            ),
+            summary=_object(
+                "Groups by action; adds up to the number of groups.", **{str(action): _count() for action in Action}
+            ),
+            groups=_array(_group(), "Sorted by group."),
+            problems=_array(_problem(), "Everything that is wrong with the inputs."),
+        ),
+        "$defs": {
+            "reason": _object(
+                "A code, and the same in words.",
+                code={"enum": [str(reason) for reason in Reason]},
+                message=_text("For people; may change."),
+            ),
+            "requests": {
+                "type": "object",
+                "description": "Resource names to Kubernetes quantities.",
+                "additionalProperties": {"type": "string", "pattern": quantity.PATTERN},
+            },
+        },
+    }
+
+
+def _group() -> dict[str, Any]:
+    reason, requests = {"$ref": "#/$defs/reason"}, {"$ref": "#/$defs/requests"}
+    role, count = _text("head, worker/<groupName>, submitter, or pod."), _count()
+    clusters = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+    properties: dict[str, Any] = dict(
+        group=_text("<namespace>/<name>.", pattern="/"),
+        policy=_text("The policy that governs it; empty if none does."),
+        action={"enum": [str(action) for action in Action]},
+        **{"from": {**clusters, "description": "Clusters that have its files now, sorted."}},
+        to={**clusters, "description": "Clusters that will have its files after this pass, sorted."},
+        assignments=_array(
+            _object(
+                cluster=_text("The cluster."),
+                role={"enum": ["Copy"]},
+                state={"enum": ["Placed"]},
+                pods=_array(_object(role=role, count=count), "Pods by role."),
+            ),
+            "What each cluster of `to` has of it.",
+        ),
+        members=_array(
+            _object(
+                apiVersion=_text("As its manifest says."),
+                kind=_text("As its manifest says."),
+                namespace=_text("Empty for a cluster-scoped object."),
+                name=_text("Its name."),
+                path=_text("Its file in the source."),
+            ),
+            "Its objects, those that it shares with other groups last.",
+        ),
+        pods=_array(_object(role=role, count=count, requests=requests), "The pods of one copy; requests of each."),
+        requests={**requests, "description": "What all pods of one copy ask for together."},
+        reason={**reason, "description": "Why this action."},
+        costPerHour=_or_null(_text("What the machines to be added cost, if all prices are known.", _PRICE)),
+        waitingSince=_or_null(_text("Since when it waits for room.", _TIME)),
+        blockedBy=_array({"type": "string"}, "Objects, files or problems that hold it."),
+        candidates=_array(
+            _object(cluster=_text("The cluster."), verdict={"enum": [str(v) for v in Verdict]}, reason=reason),
+            "Sorted by cluster: all up to 50; beyond, the chosen and the ten nearest.",
+        ),
+        verdicts={
+            "type": "object",
+            "description": "All clusters by verdict: Chosen, Feasible, Rejected/<code>.",
+            "propertyNames": {"pattern": r"^(Chosen|Feasible|Rejected/[A-Za-z]+)$"},
+            "additionalProperties": {"type": "integer", "minimum": 1},
+        },
+    )
+    return _object(**properties)
+
+
+def _problem() -> dict[str, Any]:
+    return _object(
+        severity={"enum": [str(severity) for severity in Severity]},
+        code=_text("Has a page in the docs."),
+        file=_text("The file."),
+        line={"type": "integer", "minimum": 1},
+        column={"type": "integer", "minimum": 1},
+        message=_text("What is wrong."),
+        hint=_text("How to fix it; may be empty."),
+    )
+
+
+def _object(description: str = "", **properties: Any) -> dict[str, Any]:
+    said = {"description": description} if description else {}
+    return {"type": "object", **said, "required": list(properties), "properties": properties}
+
+
+def _array(items: dict[str, Any], description: str) -> dict[str, Any]:
+    return {"type": "array", "description": description, "items": items}
+
+
+def _text(description: str, pattern: str = "") -> dict[str, Any]:
+    return {"type": "string", "description": description, **({"pattern": pattern} if pattern else {})}
+
+
+def _count() -> dict[str, Any]:
+    return {"type": "integer", "minimum": 0}
+
+
+def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    return {**schema, "type": [schema["type"], "null"]}

@@ -1,0 +1,36 @@
+"""
+Files that travel with the code: the example fleet, what `init` starts from, and the schemas.
+
+The wheel holds all of them below `gitplacer/data/`; in a checkout the example and the schemas stand beside the package,
+where people look for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+EXAMPLE = "fleet-repo-example"
+SCHEMAS = "schemas"
+STARTER = "starter"
+
+
+def packaged(name: str) -> dict[str, bytes]:
+    """The files of one packaged directory by relative POSIX path, sorted. Raises FileNotFoundError."""
+    inside = files("gitplacer") / "data" / name
+    beside = Path(__file__).resolve().parent.parent / name
+    folder: Traversable = inside if inside.is_dir() else beside
+    if not folder.is_dir():
+        raise FileNotFoundError(f"this installation of gitplacer lacks its directory {name}")
+    return dict(sorted(_walk(folder, "")))
+
+
+def _walk(folder: Traversable, prefix: str) -> Iterator[tuple[str, bytes]]:
+    for entry in folder.iterdir():
+        path = f"{prefix}{entry.name}"
+        if entry.is_dir():
+            yield from _walk(entry, f"{path}/")
+        elif entry.is_file():
+            yield path, entry.read_bytes()

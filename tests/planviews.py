@@ -1,0 +1,127 @@
+"""Plans to be shown: one in which everything happens, the example fleet's, and decisions made by hand."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+
+from gitplacer.explain import PlanView
+from gitplacer.model.decision import Action, Candidate, Decision, Finding, Reason, Tally, Verdict
+from gitplacer.model.resources import Resources
+from gitplacer.placement.plan import Plan
+from tests.stories import START, Story, cluster, policy, rayjob, rayservice, snapshot
+
+ROOT = Path(__file__).parent.parent
+GOLDEN = ROOT / "tests" / "golden" / "plan"
+
+_CLOUD = """
+    type: Luna
+    nodeTypes:
+    - {name: gpu.large, allocatable: {cpu: "8", memory: 32Gi, nvidia.com/gpu: "1"}, max: 4, pricePerHour: 0.75, spot: true}
+    - {name: cpu.small, allocatable: {cpu: "4", memory: 16Gi}, max: 4, pricePerHour: 0.15}"""
+_TRAINING = """
+select: {namespaces: ["jobs*"]}
+precedence: 100
+clusters: {matchExpressions: [{key: region, operator: In, values: [us, eu]}]}
+"""
+
+
+_RUNNING = """\
+applied: {platform: 9, workloads: 9}
+groups:
+- name: jobs/running
+  phase: Running
+  pods: [{role: head, node: n1}, {role: worker/gpu, pendingSince: "2026-01-02T03:20:00Z", reason: Insufficient nvidia.com/gpu}]
+"""
+
+
+@cache
+def view() -> PlanView:
+    """A second pass in which something of everything happens."""
+    story = Story.of(
+        cluster("on-prem", labels="{region: eu}"),
+        cluster("cloud", labels="{region: us}", autoscaler=_CLOUD),
+        cluster("edge", labels="{region: edge}"),
+        cluster("closed", labels="{region: eu}", state="Cordoned"),
+        cluster("silent", labels="{region: eu}", maxAge="10m"),
+        cluster("new", labels="{region: eu}"),
+        cluster("hub", role="Management"),
+        policy("training", _TRAINING),
+        policy("anywhere", "select: {}"),
+        policy("pinned", 'select: {namespaces: ["pinned"]}\nprecedence: 5\nclusters: {names: [edge]}'),
+        rayservice("jobs-web", "api"),
+        rayservice("web", "shop", gpus=0),
+        rayservice("pinned", "sensor", gpus=0),
+        rayjob("jobs", "running", workers=1),
+        rayjob("jobs", "done", workers=1),
+        capacity={
+            **snapshot("on-prem", "n1 32 64Gi 3", "n2 16 64Gi 2 | , taints: [{key: gpu, value: reserved}]"),
+            **snapshot("cloud", "c1 4 16Gi"),
+            **snapshot("edge", "e1 8 16Gi"),
+            **snapshot("silent", "s1 64 256Gi 8"),
+        },
+    )
+    story.run()
+    story.source.pop("workloads/jobs/done.yaml")
+    story.source |= cluster("on-prem", labels="{region: eu}", state="Draining")
+    story.source |= rayjob("jobs", "bigger", workers=3) | rayjob("jobs", "huge", workers=50)
+    story.source |= rayservice("broken", "typo") | {"workloads/broken/typo.yaml": "kind: RayJob\nmetadata: {name: x}\n"}
+    story.source["workloads/web/shop.yaml"] += "# a word more\n"
+    story.now += timedelta(minutes=20)
+    for name in ("on-prem", "cloud", "edge"):
+        story.capacity[f"{name}.yaml"] = story.capacity[f"{name}.yaml"].replace(
+            f"{START:%H:%M:%SZ}", f"{story.now:%H:%M:%SZ}"
+        )
+    story.capacity["on-prem.yaml"] += _RUNNING
+    return story.plan().view
+
+
+@cache
+def unchanged() -> PlanView:
+    """A pass that finds nothing to do."""
+    story = Story.of(cluster("a"), policy("anywhere", "select: {}"), rayservice("prod", "api"),
+                     capacity=snapshot("a", "n1 16 64Gi 2"))  # fmt: skip
+    story.run()
+    return story.plan().view
+
+
+@cache
+def example() -> PlanView:
+    """The first pass over the example fleet."""
+    folder = ROOT / "fleet-repo-example"
+    source = {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*") if path.is_file()}
+    story = Story(source, {p.removeprefix("capacity/"): t for p, t in source.items() if p.startswith("capacity/")})
+    return replace(story.plan().view, deployment_commit=None)
+
+
+def with_decisions(*decisions: Decision) -> PlanView:
+    """The fleet of `view`, and these decisions about it."""
+    return replace(view(), plan=Plan(tuple(sorted(decisions, key=lambda d: d.group))), changed_files={})
+
+
+def decision(action: Action = Action.WAIT, finding: Finding | None = None, **fields: object) -> Decision:
+    """A decision about group ns/app."""
+    known = {"group": "ns/app", "policy": "training", "before": (), "after": (), **fields}
+    return Decision(action=action, finding=finding or Finding(code=Reason.NO_CLUSTER_FITS), **known)  # type: ignore[arg-type]
+
+
+def refused(cluster_name: str, placed: int = 0, wanted: int = 2) -> Candidate:
+    """A cluster that has room for some of the pods."""
+    finding = Finding(
+        code=Reason.INSUFFICIENT_CAPACITY, role="worker/small-group", placed=placed, wanted=wanted, nodes=4,
+        short=Resources({"nvidia.com/gpu": wanted - placed}),
+        tally=(Tally(Reason.INSUFFICIENT_CAPACITY, "nvidia.com/gpu", 3), Tally(Reason.UNTOLERATED_TAINT, "gpu:NoSchedule", 1)),
+    )  # fmt: skip
+    return Candidate(cluster_name, Verdict.REJECTED, finding)
+
+
+def assert_golden(name: str, text: str) -> None:
+    """The text is what the golden file holds; GITPLACER_UPDATE_GOLDEN=1 writes it."""
+    path = GOLDEN / name
+    if os.environ.get("GITPLACER_UPDATE_GOLDEN"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert text == path.read_text(), f"{path.name} differs; GITPLACER_UPDATE_GOLDEN=1 writes it anew"
