@@ -66,7 +66,8 @@ def relocation_message(decision: Decision, view: PlanView) -> tuple[str, str, li
         f"Gitplacer-To: {', '.join(come)}",
         f"Gitplacer-Reason: {decision.finding.code}",
     ]
-    return subject, sentence(decision, view), trailers
+    why = sentence(decision, view)
+    return subject, why[:1].upper() + why[1:], trailers
 
 
 def rest_message(decisions: Sequence[Decision], view: PlanView) -> tuple[str, str, list[str]]:

@@ -57,6 +57,16 @@ def _table() -> dict[str, Code]:
             "Kubernetes reads UTF-8; other encodings and control characters are refused by it or change meaning on the way.",
             "Save the file as UTF-8 without a byte order mark inside, and remove control characters.",
         ),
+        "NotUTF8": Code(
+            "A file is not UTF-8",
+            "Kubernetes reads UTF-8; UTF-16 and other encodings look like something else to it, or like nothing.",
+            "Save the file as UTF-8.",
+        ),
+        "TooManyFaults": Code(
+            "A file has more faults than are listed",
+            "After a hundred faults the list would help nobody.",
+            "Mend the first ones; the rest is listed then.",
+        ),
         "TabIndentation": Code(
             "A line is indented by a tab",
             "YAML does not allow tabs for indentation.",

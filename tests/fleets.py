@@ -131,7 +131,7 @@ class Cluster:
     """A Cluster and its nodes as the world knows them: (cpu in cores, GPUs, cores used by others) each."""
 
     name: str
-    tier: str = "x"
+    tier: str = "east"
     state: str = "Active"
     machines: tuple[tuple[int, int, int], ...] = ((8, 2, 0), (4, 0, 1))
     autoscaled: int = 0
@@ -317,7 +317,7 @@ class World:
         self._change_cluster(which, state=_pick(("Active", "Draining", "Cordoned", "Lost", "Active"), state))
 
     def _relabel(self, which: int, tier: int) -> None:
-        self._change_cluster(which, tier=_pick(("x", "y"), tier))
+        self._change_cluster(which, tier=_pick(("east", "west"), tier))
 
     def _rescale(self, which: int, size: int) -> None:
         self._change_cluster(which, autoscaled=(0, 2)[size % 2], labelled=size // 2 % 2 == 1, ages=size // 4 % 2 == 1)
@@ -357,7 +357,7 @@ class World:
             type=_pick(("Capacity", "Ordered"), settings),
             copies=_pick((1, 1, 2, "All"), settings // 2),
             group_by=_pick(("", "label", "directory", "namespace"), settings // 8),
-            tier=_pick(("", "x", "y"), more),
+            tier=_pick(("", "east", "west"), more),
             admission=_pick(("Gang", "Gang", "Immediate"), more // 3),
             priority=more // 9 % 2,
         )

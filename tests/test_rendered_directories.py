@@ -252,7 +252,9 @@ def test_both_engines_read_the_same_objects_from_the_example() -> None:
     assert judge(tree) == []
     placed = sum(len(items) for items in objects_on(tree).values())
     assert placed > 50
-    drained = source["clusters/static-cluster.yaml"] + b"  state: Draining\n"
+    active = source["clusters/static-cluster.yaml"]
+    drained = active.replace(b"state: Active", b"state: Draining")
+    assert drained != active
     second = hydrate(inputs({**source, "clusters/static-cluster.yaml": drained}, capacity, first.tree, now))
     assert second.steps
     assert judge(contents(second.tree)) == []

@@ -32,7 +32,6 @@ def report(error: BaseException) -> None:
 
 
 def _lines(error: BaseException) -> list[str]:
-    from gitplacer.git.objects import BlobTooLarge
     from gitplacer.git.program import GitError
     from gitplacer.settings import UsageError
 
@@ -43,8 +42,6 @@ def _lines(error: BaseException) -> list[str]:
             return [line for problem in error.problems for line in problem_lines(problem)]
         case GitError() | UsageError():
             return _message(str(error), error.hint)
-        case BlobTooLarge():
-            return _message(str(error))
         case click.Abort() | KeyboardInterrupt():
             return ["interrupted"]
         case click.UsageError():

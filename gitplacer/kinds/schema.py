@@ -31,7 +31,7 @@ def schema_of(model: type[Model]) -> dict[str, Any]:
 
 def kind_schema(kind: str) -> dict[str, Any]:
     """The schema of one kind as a document of its own. Raises KeyError for an unknown kind."""
-    return {"$schema": DRAFT, "title": kind, **schema_of(TABLE[kind])}
+    return {"$schema": DRAFT, **schema_of(TABLE[kind]), "title": kind}
 
 
 def combined_schema() -> dict[str, Any]:

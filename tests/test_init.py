@@ -1,0 +1,174 @@
+"""What `init` makes is a fleet that works from its first minute, and files that an engine can apply."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from gitplacer import __version__
+from gitplacer.cli import init
+from gitplacer.engines import TABLE
+from gitplacer.kinds.fleet import Cluster, FleetSpec
+from tests.commands import commit, git, make_bare, run
+
+Capture = pytest.CaptureFixture[str]
+ENGINES = sorted(TABLE)
+
+
+def made(capfd: Capture, folder: Path, engine: str) -> Path:
+    ran = run(capfd, "init", folder, "--engine", engine)
+    assert ran.code == 0
+    written = sorted(str(path) for path in folder.rglob("*") if path.is_file() and ".git/" not in str(path))
+    assert ran.out.splitlines() == written
+    return folder
+
+
+def test_the_engines_that_can_be_chosen_are_those_that_there_are() -> None:
+    assert sorted(init.ENGINES) == ENGINES
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_new_fleet_has_no_problems_and_places_its_workload(capfd: Capture, tmp_path: Path, engine: str) -> None:
+    fleet = made(capfd, tmp_path / "fleet", engine)
+    checked = run(capfd, "validate", fleet)
+    assert (checked.code, checked.out) == (0, "")
+    plan = json.loads(run(capfd, "plan", fleet, "--format", "json").out)
+    assert [(g["group"], g["action"], g["to"]) for g in plan["groups"]] == [("hello/hello", "Place", ["my-cluster"])]
+    assert plan["problems"] == []
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_its_readme_says_to_do_works(capfd: Capture, tmp_path: Path, engine: str) -> None:
+    fleet = made(capfd, tmp_path / "fleet", engine)
+    deployment = make_bare(tmp_path / "deployment.git")
+    git(fleet, "init", "-q")
+    commit(fleet, "A fleet")
+    assert run(capfd, "reconcile", fleet, "--deployment", deployment).code == 0
+    assert run(capfd, "explain", "hello/hello", fleet, "--deployment", deployment).code == 0
+    assert f"bootstrap/{engine}/" in (fleet / "README.md").read_text()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_no_mark_of_a_template_is_left(capfd: Capture, tmp_path: Path, engine: str) -> None:
+    fleet = made(capfd, tmp_path / "fleet", engine)
+    for path in fleet.rglob("*"):
+        assert not path.is_file() or not re.search(r"@[A-Z_]+@", path.read_text()), path
+    assert f"gitplacer=={__version__}\n" in (fleet / ".github/workflows/gitplacer.yaml").read_text()
+    assert f"engine: {engine}\n" in (fleet / "fleet.yaml").read_text()
+
+
+def test_the_editor_finds_the_schema_and_it_accepts_what_was_made(capfd: Capture, tmp_path: Path) -> None:
+    fleet = made(capfd, tmp_path / "fleet", "argocd")
+    wiring = json.loads((fleet / ".vscode/settings.json").read_text())["yaml.schemas"]
+    assert list(wiring) == [".gitplacer/gitplacer.schema.json"]
+    validator = jsonschema.Draft202012Validator(json.loads((fleet / ".gitplacer/gitplacer.schema.json").read_text()))
+    for path in fleet.rglob("*.yaml"):
+        if ".github" not in path.parts:
+            for document in yaml.load_all(path.read_text(), yaml.BaseLoader if "bootstrap" in path.parts else yaml.SafeLoader):
+                assert not list(validator.iter_errors(document)), path
+
+
+def test_the_workflow_validates_and_plans_with_no_more_rights_than_to_read(capfd: Capture, tmp_path: Path) -> None:
+    fleet = made(capfd, tmp_path / "fleet", "argocd")
+    workflow = yaml.safe_load((fleet / ".github/workflows/gitplacer.yaml").read_text())
+    assert workflow["permissions"] == {"contents": "read"}
+    steps = [step["run"] for step in workflow["jobs"]["plan"]["steps"] if "run" in step]
+    assert steps[1:] == ["gitplacer validate --format github", 'gitplacer plan --format markdown >> "$GITHUB_STEP_SUMMARY"']
+
+
+def test_a_fresh_clone_of_an_empty_repository_counts_as_empty(capfd: Capture, tmp_path: Path) -> None:
+    folder = tmp_path / "fleet"
+    folder.mkdir()
+    git(folder, "init", "-q")
+    made(capfd, folder, "argocd")
+
+
+def test_nothing_is_written_over(capfd: Capture, tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("mine")
+    ran = run(capfd, "init", tmp_path)
+    assert ran.code == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+# engines
+
+URL = "ssh://git@example.com/deployment"
+
+
+def clusters(*names: str, role: str = "Workload") -> list[Cluster]:
+    return [
+        Cluster.model_validate(
+            {
+                "apiVersion": "gitplacer.dev/v1alpha1",
+                "kind": "Cluster",
+                "metadata": {"name": name},
+                "spec": {"role": role},
+            }
+        )
+        for name in names
+    ]
+
+
+def spec(root: str = "clusters", branch: str = "main") -> FleetSpec:
+    return FleetSpec.model_validate({"deployment": {"root": root, "branch": branch}})
+
+
+def parsed(data: bytes) -> list[dict[str, object]]:
+    return list(yaml.safe_load_all(data))
+
+
+FLEET = [*clusters("b", "a"), *clusters("hub", role="Management")]
+
+
+def test_argocd_makes_one_application_for_each_unit_of_each_workload_cluster() -> None:
+    (found,) = parsed(TABLE["argocd"](spec("fleet/x", "live"), FLEET, URL)["applicationset.yaml"])
+    applications = []
+    for element in found["spec"]["generators"][0]["list"]["elements"]:
+        text = json.dumps(found["spec"]["template"])
+        for key, value in element.items():
+            text = text.replace("{{.%s}}" % key, value)
+        assert "{{" not in text
+        applications.append(json.loads(text))
+    told = [(a["metadata"]["name"], a["spec"]["source"]["path"], a["spec"]["destination"]["name"]) for a in applications]
+    assert told == [
+        ("a-platform", "fleet/x/a/platform", "a"),
+        ("a-workloads", "fleet/x/a/workloads", "a"),
+        ("b-platform", "fleet/x/b/platform", "b"),
+        ("b-workloads", "fleet/x/b/workloads", "b"),
+    ]
+    source = applications[0]["spec"]["source"]
+    assert (source["repoURL"], source["targetRevision"], source["directory"]) == (URL, "live", {"recurse": True})
+    policy = applications[0]["spec"]["syncPolicy"]
+    assert policy["automated"] == {"prune": True, "selfHeal": True}
+    assert {"ServerSideApply=true", "RespectIgnoreDifferences=true"} <= set(policy["syncOptions"])
+    assert found["spec"]["syncPolicy"] == {"preserveResourcesOnDeletion": True}
+
+
+def test_argocd_can_be_told_before_there_are_clusters() -> None:
+    (found,) = parsed(TABLE["argocd"](spec(), [], URL)["applicationset.yaml"])
+    assert found["spec"]["generators"] == [{"list": {"elements": []}}]
+
+
+def test_argocd_learns_the_health_of_every_kind_of_ray() -> None:
+    (found,) = parsed(TABLE["argocd"](spec(), FLEET, URL)["argocd-cm.yaml"])
+    kinds = {key.rpartition("_")[2] for key in found["data"]}
+    assert kinds == {"RayCluster", "RayJob", "RayService"}
+    assert all(text.rstrip().endswith(("return hs", "}\n", "message = message}")) for text in found["data"].values())
+
+
+def test_flux_applies_workloads_after_platform_in_each_workload_cluster() -> None:
+    files = TABLE["flux"](spec("fleet/x", "live"), FLEET, URL)
+    assert list(files) == ["a.yaml", "b.yaml"]
+    repository, platform, workloads = parsed(files["b.yaml"])
+    assert repository["spec"]["url"] == URL
+    assert repository["spec"]["ref"] == {"branch": "live"}
+    assert platform["spec"]["path"] == "./fleet/x/b/platform"
+    assert workloads["spec"]["path"] == "./fleet/x/b/workloads"
+    assert workloads["spec"]["dependsOn"] == [{"name": platform["metadata"]["name"]}]
+    assert [unit["spec"]["prune"] for unit in (platform, workloads)] == [True, True]
+    assert [check["kind"] for check in workloads["spec"]["healthCheckExprs"]] == ["RayCluster", "RayJob"]

@@ -1,0 +1,248 @@
+"""Whole passes through real git: commits that land, races that are lost and run again, inputs that stay provable."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from gitplacer.git.program import GitError
+from gitplacer.reconcile import Outcome, reconcile
+from gitplacer.settings import UsageError, settings
+from gitplacer.tree import tree_id
+from tests.gitservers import SSHD, git, https_server, ssh_server
+from tests.stories import ANYWHERE, FLEET, cluster, policy, rayjob, rayservice, snapshot
+
+ROOM = {f"capacity/{path}": text for name in ("a", "b") for path, text in snapshot(name, "n1 32 128Gi 4").items()}
+START = {"fleet.yaml": FLEET, **cluster("a"), **cluster("b"), **ANYWHERE, **ROOM, **rayservice("prod", "api")}
+
+
+def quiet(message: str) -> None:
+    return None
+
+
+@dataclass
+class Fleet:
+    """A source repo with a work tree, and where its deployment repo is."""
+
+    source: Path
+    deployment: str
+    bare: Path
+
+    def commit(self, files: dict[str, str], message: str = "edit", *, remove: tuple[str, ...] = ()) -> None:
+        for path, text in files.items():
+            (self.source / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.source / path).write_text(text)
+        for path in remove:
+            (self.source / path).unlink()
+        git("add", "--all", cwd=self.source)
+        git("commit", "-q", "-m", message, cwd=self.source)
+
+    def reconcile(self, minute: int = 5, progress: Callable[[str], None] = quiet) -> Outcome:
+        chosen = settings(str(self.source), deployment=self.deployment, now=f"2026-01-02T03:{minute:02}:00Z")
+        return reconcile(chosen, progress=progress)
+
+    def git(self, *args: str) -> str:
+        return git(*args, cwd=self.bare)
+
+    def files(self) -> list[str]:
+        return self.git("ls-tree", "-r", "--name-only", "main").splitlines()
+
+
+def made(tmp_path: Path, name: str = "source") -> Fleet:
+    source, bare = tmp_path / name, tmp_path / "served" / "deployment.git"
+    source.mkdir()
+    git("init", "-q", "-b", "main", ".", cwd=source)
+    if not bare.exists():
+        bare.parent.mkdir(exist_ok=True)
+        git("init", "-q", "--bare", "-b", "main", str(bare), cwd=tmp_path)
+        git("config", "http.receivepack", "true", cwd=bare)
+    fleet = Fleet(source, str(bare), bare)
+    fleet.commit(START, "start")
+    return fleet
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Fleet:
+    return made(tmp_path)
+
+
+def test_a_pass_lands_as_a_commit_whose_trailers_name_every_input(fleet: Fleet) -> None:
+    done = fleet.reconcile()
+    assert done.tip == fleet.git("rev-parse", "main").strip()
+    trailers = dict(
+        line.split(": ", 1) for line in fleet.git("log", "-1", "--format=%(trailers:only)", "main").splitlines() if line
+    )
+    assert trailers["Gitplacer-Source"] == git("rev-parse", "HEAD", cwd=fleet.source).strip()
+    assert trailers["Gitplacer-Capacity"] == fleet.git("rev-parse", "gitplacer-inputs^{tree}").strip()
+    assert trailers["Gitplacer-Capacity"] == git("rev-parse", "HEAD:capacity", cwd=fleet.source).strip()
+    assert (trailers["Gitplacer-Step"], trailers["Gitplacer-Now"]) == ("1/1", "2026-01-02T03:05:00Z")
+    assert fleet.git("rev-parse", "main^{tree}").strip() == tree_id(done.hydration.tree)
+    assert "clusters/a/workloads/prod/api/api.yaml" in fleet.files()
+
+
+def test_no_change_is_no_commit(fleet: Fleet) -> None:
+    first = fleet.reconcile()
+    again = fleet.reconcile(30)
+    assert again.tip is None
+    assert fleet.git("rev-parse", "main").strip() == first.tip
+
+
+def test_a_relocation_is_a_rename_that_git_follows(fleet: Fleet) -> None:
+    fleet.reconcile()
+    fleet.commit(cluster("a", state="Draining") | rayservice("prod", "new"))
+    fleet.reconcile(6)
+    subjects = fleet.git("log", "--reverse", "--format=%s", "main").splitlines()
+    assert subjects == ["Place prod/api", "Relocate prod/api from a to b", "Place prod/new"]
+    moved = "clusters/b/workloads/prod/api/api.yaml"
+    assert f"R100\tclusters/a/workloads/prod/api/api.yaml\t{moved}" in fleet.git(
+        "show", "-M", "--name-status", "--format=", "main~1"
+    )
+    assert len(fleet.git("log", "--follow", "--format=%h", "main", "--", moved).splitlines()) == 2
+
+
+def test_foreign_files_survive_and_a_foreign_change_holds_until_it_is_undone(fleet: Fleet, tmp_path: Path) -> None:
+    fleet.reconcile()
+    clone = tmp_path / "clone"
+    git("clone", "-q", str(fleet.bare), str(clone), cwd=tmp_path)
+    path = "clusters/a/workloads/prod/api/api.yaml"
+    (clone / "README.md").write_text("ours\n")
+    (clone / "clusters/a/workloads/prod/api/notes.txt").write_text("kept\n")
+    before = (clone / path).read_text()
+    (clone / path).write_text(before + "# by hand\n")
+    git("add", ".", cwd=clone)
+    git("commit", "-q", "-m", "by hand", cwd=clone)
+    git("push", "-q", cwd=clone)
+    fleet.commit(rayservice("prod", "api", workers=2))
+    for minute, name in ((6, "x1"), (7, "x2")):  # our own commits on top do not make us forget
+        fleet.commit(rayservice("prod", name))
+        done = fleet.reconcile(minute)
+        held = {d.group: d.finding.code for d in done.hydration.view.plan.decisions}
+        assert held["prod/api"] == "ForeignChange"
+    assert fleet.git("show", f"main:{path}").endswith("# by hand")
+    git("pull", "-q", "--ff-only", cwd=clone)
+    (clone / path).write_text(before)
+    git("commit", "-q", "-am", "undo", cwd=clone)
+    git("push", "-q", cwd=clone)
+    fleet.reconcile(8)
+    assert "replicas: 2" in fleet.git("show", f"main:{path}")
+    assert {"README.md", "clusters/a/workloads/prod/api/notes.txt"} <= set(fleet.files())
+
+
+def _race(mine: Fleet, theirs: Fleet) -> Outcome:
+    """A pass of `mine` between whose reading and pushing a pass of `theirs` lands."""
+    races: list[str] = []
+
+    def interfere(message: str) -> None:
+        if message.startswith("publishing") and not races:
+            races.append(message)
+            theirs.reconcile(6)
+
+    return mine.reconcile(7, interfere)
+
+
+def test_of_two_writers_one_wins_and_the_other_computes_again(tmp_path: Path) -> None:
+    mine, theirs = made(tmp_path, "mine"), made(tmp_path, "theirs")
+    mine.reconcile()
+    mine.commit(rayservice("prod", "api") | rayservice("prod", "mine"))
+    theirs.commit(cluster("a", state="Cordoned"))
+    theirs.commit(rayservice("prod", "theirs"))
+    done = _race(mine, theirs)
+    assert done.attempts == 2
+    assert fleet_is_linear(mine)
+    # The second writer's source lacks what only the first one's has: it says so by removing it, on the tip it lost to.
+    assert mine.git("log", "--format=%s", "main").splitlines()[1:] == ["Place prod/theirs", "Place prod/api"]
+    assert "clusters/a/workloads/prod/mine/mine.yaml" in mine.files()
+    assert mine.reconcile(8).tip is None
+
+
+def fleet_is_linear(fleet: Fleet) -> bool:
+    return all(len(line.split()) <= 2 for line in fleet.git("log", "--format=%h %p", "main").splitlines())
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("protocol", ["https", "ssh"])
+def test_two_writers_race_over_a_real_transport(
+    protocol: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if protocol == "ssh" and not SSHD:
+        pytest.skip("sshd is not installed (Debian: openssh-server)")
+    mine, theirs = made(tmp_path, "mine"), made(tmp_path, "theirs")
+    server = https_server(tmp_path / "served", tmp_path) if protocol == "https" else ssh_server(tmp_path)
+    with server as (url, environment):
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        address = f"{url}/deployment.git" if protocol == "https" else f"{url}{mine.bare}"
+        mine.deployment = theirs.deployment = address
+        mine.reconcile()
+        mine.commit(rayservice("prod", "mine"))
+        theirs.commit(rayservice("prod", "theirs"))
+        done = _race(mine, theirs)
+        assert done.attempts == 2
+        assert mine.reconcile(8).tip is None
+    assert fleet_is_linear(mine)
+
+
+@pytest.fixture
+def everything(fleet: Fleet) -> Iterator[Fleet]:
+    """A fleet with something of each kind, for determinism."""
+    fleet.commit(
+        rayjob("jobs", "train")
+        | rayservice("prod", "other", labels="{app: x}")
+        | policy("jobs", "select: {kinds: [RayJob]}\nprecedence: 1\nplacement: {type: Ordered, order: [{names: [b]}, {names: [a]}]}")
+    )
+    yield fleet
+
+
+def test_the_same_bytes_under_any_hash_seed_and_locale(everything: Fleet, tmp_path: Path) -> None:
+    code = (
+        "import sys; from gitplacer.cli import main; "
+        "sys.exit(main(['reconcile', '--deployment', sys.argv[2], '--now', '2026-01-02T03:05:00Z', sys.argv[1]]))"
+    )
+    tips = set()
+    for number, (seed, locale) in enumerate((("0", "C"), ("1", "C.UTF-8"), ("31337", "tr_TR.UTF-8"))):
+        bare = tmp_path / f"out-{number}.git"
+        git("init", "-q", "--bare", "-b", "main", str(bare), cwd=tmp_path)
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "LC_ALL": locale, "GITPLACER_CACHE": str(tmp_path / seed)}
+        subprocess.run(
+            [sys.executable, "-c", code, str(everything.source), str(bare)], check=True, env=environment, capture_output=True
+        )
+        tips.add(git("rev-parse", "main", "gitplacer-inputs", cwd=bare))
+    assert len(tips) == 1
+
+
+def test_a_revision_is_read_and_the_work_tree_is_not(fleet: Fleet) -> None:
+    (fleet.source / "workloads/prod/api.yaml").write_text("{{ broken")
+    done = fleet.reconcile()
+    assert done.hydration.problems == ()
+
+
+def test_a_directory_of_a_repo_is_a_source(tmp_path: Path) -> None:
+    fleet = made(tmp_path)
+    fleet.commit({f"teams/one/{path}": text for path, text in START.items()}, remove=tuple(START))
+    fleet.source = fleet.source / "teams/one"
+    assert fleet.reconcile().tip is not None
+    assert "clusters/a/workloads/prod/api/api.yaml" in fleet.files()
+
+
+def test_a_deployment_repo_that_is_the_source_is_refused(fleet: Fleet) -> None:
+    fleet.deployment = str(fleet.source)
+    with pytest.raises(UsageError, match="are both"):
+        fleet.reconcile()
+
+
+def test_without_a_deployment_repo_nothing_is_guessed(fleet: Fleet) -> None:
+    fleet.deployment = ""
+    with pytest.raises(UsageError, match="nobody said where the deployment repo is"):
+        fleet.reconcile()
+
+
+def test_a_missing_deployment_repo_is_an_error_that_names_it(fleet: Fleet, tmp_path: Path) -> None:
+    fleet.deployment = str(tmp_path / "nowhere")
+    with pytest.raises(GitError, match="nowhere"):
+        fleet.reconcile()
