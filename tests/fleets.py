@@ -443,47 +443,48 @@ def new_world() -> World:
 
 
 def edits() -> st.SearchStrategy[Edit]:
-    """One edit. Adding is likelier than the rest, so that there is something to place."""
-    index, size = st.integers(0, 5), st.integers(0, 107)
-
-    def edit(name: str, *numbers: st.SearchStrategy[int]) -> st.SearchStrategy[Edit]:
-        return st.tuples(*numbers).map(lambda drawn: Edit(name, drawn))
-
-    add = edit("add", st.integers(0, 5), index, st.integers(0, 14), size)
-    return st.one_of(
-        add,
-        add,
-        add,
-        add,
-        edit("remove", index),
-        edit("resize", index, st.integers(0, 11)),
-        edit("move_file", index, st.integers(0, 14)),
-        edit("relabel_object", index, index),
-        edit("reformat", index, index),
-        edit("tear", index),
-        edit("mend"),
-        edit("tear_policy", index),
-        edit("state", index, index),
-        edit("state", index, index),
-        edit("relabel", index, index),
-        edit("rescale", index, st.integers(0, 7)),
-        edit("machines", index, index),
-        edit("drop_cluster", index),
-        edit("add_cluster", index),
-        edit("look", index, index),
-        edit("look", index, index),
-        edit("forget", index),
-        edit("policy", index, st.integers(0, 31), st.integers(0, 17)),
-        edit("describe", index),
-        edit("plant", st.integers(0, 29)),
-        edit("wait", st.integers(0, 200)),
+    """One edit, some likelier than others."""
+    index = st.integers(0, 5)
+    weighted = (
+        (4, "resize", (index, st.integers(0, 11))),
+        (2, "remove", (index,)),
+        (2, "move_file", (index, st.integers(0, 14))),
+        (2, "relabel_object", (index, index)),
+        (2, "reformat", (index, index)),
+        (1, "tear", (index,)),
+        (2, "mend", ()),
+        (1, "tear_policy", (index,)),
+        (6, "state", (index, index)),
+        (2, "relabel", (index, index)),
+        (2, "rescale", (index, st.integers(0, 7))),
+        (2, "machines", (index, index)),
+        (1, "drop_cluster", (index,)),
+        (1, "add_cluster", (index,)),
+        (6, "look", (index, index)),
+        (1, "forget", (index,)),
+        (3, "policy", (index, st.integers(0, 31), st.integers(0, 17))),
+        (1, "describe", (index,)),
+        (1, "plant", (st.integers(0, 29),)),
+        (1, "wait", (st.integers(0, 200),)),
     )
+    table = {name: numbers for _, name, numbers in weighted}
+    names = st.sampled_from([name for weight, name, _ in weighted for _ in range(weight)])
+    others = names.flatmap(lambda name: st.tuples(*table[name]).map(lambda numbers: Edit(name, numbers)))
+    return st.one_of(additions(), others, others)
+
+
+def additions() -> st.SearchStrategy[Edit]:
+    """A manifest more."""
+    numbers = st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 14), st.integers(0, 107))
+    return numbers.map(lambda drawn: Edit("add", drawn))
 
 
 def histories() -> st.SearchStrategy[list[list[Edit]]]:
     """What happens before each pass: first some manifests, then a few passes of a few edits each."""
-    first = st.lists(edits(), min_size=2, max_size=8)
-    return st.tuples(first, st.lists(st.lists(edits(), max_size=4), min_size=1, max_size=5)).map(lambda t: [t[0], *t[1]])
+    first = st.lists(additions(), min_size=1, max_size=8)
+    settings = st.lists(edits(), max_size=3)
+    later = st.lists(st.lists(edits(), min_size=1, max_size=4), min_size=1, max_size=5)
+    return st.tuples(first, settings, later).map(lambda drawn: [drawn[0] + drawn[1], *drawn[2]])
 
 
 def _config_map(name: str, unit: str) -> str:

@@ -131,7 +131,7 @@ def test_argocd_makes_one_application_for_each_unit_of_each_workload_cluster() -
     for element in found["spec"]["generators"][0]["list"]["elements"]:
         text = json.dumps(found["spec"]["template"])
         for key, value in element.items():
-            text = text.replace("{{.%s}}" % key, value)
+            text = text.replace("{{." + key + "}}", value)
         assert "{{" not in text
         applications.append(json.loads(text))
     told = [(a["metadata"]["name"], a["spec"]["source"]["path"], a["spec"]["destination"]["name"]) for a in applications]

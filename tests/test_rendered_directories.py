@@ -278,8 +278,8 @@ class Life:
         before = dict(self.world.deployment)
         done = self._pass(before)
         after = contents(done.tree)
-        assert judge(after, foreign=self.world.foreign) == []
-        assert judge_change(before, after) == []
+        findings = judge(after, foreign=self.world.foreign) + judge_change(before, after)
+        assert not findings, findings
         self._steps_add_up(before, done, after)
         self._what_is_not_ours_is_left_alone(before, after)
         self._records_tell_where_groups_are(after)
@@ -313,7 +313,7 @@ class Life:
             assert step.changes.removed <= tree.keys()
             assert all(tree.get(path) != data for path, data in step.changes.written.items())
             tree = {p: d for p, d in tree.items() if p not in step.changes.removed} | dict(step.changes.written)
-            assert judge_change(before, tree) == []
+            assert not judge_change(before, tree), judge_change(before, tree)
         assert tree == after
 
     def _what_is_not_ours_is_left_alone(self, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> None:
@@ -394,7 +394,7 @@ class Life:
 
     def _planning_again_changes_nothing(self, after: Mapping[str, bytes]) -> None:
         again = self._pass(after)
-        assert [(s.message, sorted(s.changes.written), sorted(s.changes.removed)) for s in again.steps] == []
+        assert not again.steps, [(s.message, sorted(s.changes.written), sorted(s.changes.removed)) for s in again.steps]
 
 
 @settings(max_examples=max(25, settings().max_examples // 2) if settings().max_examples > 100 else 25)

@@ -33,6 +33,8 @@ def command(**where: Any) -> None:
     _note_uncommitted(chosen)
     with progress() as say:
         outcome = reconcile(chosen, progress=say)
+    if outcome.attempts > 1:
+        note(f"somebody else pushed first, so it was computed anew ({outcome.attempts} attempts)")
     hydration = outcome.hydration
     for problem in hydration.problems:
         for line in problem_lines(problem):

@@ -1,0 +1,7 @@
+"""`python -m gitplacer`."""
+
+import sys
+
+from gitplacer.cli import main
+
+sys.exit(main())
