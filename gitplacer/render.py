@@ -33,6 +33,8 @@ from gitplacer.yamltext import to_yaml
 SENTINEL = "gitplacer.yaml"
 SHARED = "_shared"
 UNIT_ANNOTATION = "gitplacer.dev/unit"
+_NOT_FOR_MANIFESTS = ("kustomization.yaml", "Chart.yaml", "cloudbuild.yaml")
+"""Kustomize and Helm take these for their own; Flux leaves out cloudbuild.yaml, and other names with endings we never use."""
 _BY_KUBERNETES = ("default", "kube-system", "kube-public", "kube-node-lease")
 
 
@@ -51,11 +53,11 @@ class FileNames:
 
     spec: FleetSpec
     taken: dict[tuple[str, str], str] = field(default_factory=dict)
-    """(unit, path below it) to the source file it holds."""
+    """(unit, path below it with case folded, for file systems that cannot tell) to the source file it holds."""
 
     def keep(self, unit: str, file: str, source: str) -> None:
         """Note a name that a record says was written."""
-        self.taken.setdefault((unit, file), source)
+        self.taken.setdefault((unit, file.casefold()), source)
 
     def place(self, group: Group, record: PlacementRecord | None) -> tuple[Placed, ...]:
         """Every member of a group, and what it shares with others, with its file."""
@@ -93,10 +95,17 @@ class FileNames:
         stem = path.rpartition(".")[0]
         digest = hashlib.sha256(source.encode()).hexdigest()[:8]
         for name in (f"{stem}.yaml", f"{stem}.{digest}.yaml"):
-            reserved = unit == PLATFORM and (name == SENTINEL or name.startswith(("namespaces/", "standby/")))
-            if not reserved and self.taken.setdefault((unit, name), source) == source:
+            if not _is_reserved(unit, name) and self.taken.setdefault((unit, name.casefold()), source) == source:
                 return name
         raise AssertionError(f"two files called {source}")
+
+
+def _is_reserved(unit: str, name: str) -> bool:
+    """Names of generated files, which have no second dot, and names that mean something to Argo CD or Flux."""
+    if name.rpartition("/")[2] in _NOT_FOR_MANIFESTS:
+        return True
+    generated = name == SENTINEL or (name.startswith(("namespaces/", "standby/")) and name.count(".") == 1)
+    return unit == PLATFORM and generated
 
 
 def namespace_file(namespace: str) -> str:

@@ -260,16 +260,19 @@ class World:
         getattr(self, "_" + edit.name)(*edit.numbers)
 
     def _add(self, kind: int, where: int, file: int, size: int) -> None:
+        what = _pick(KINDS, kind)
+        names = ("one", "two", "app") if what in SIZED else ("code", "data", "app")
+        name = _pick(names, where // 2)
         item = Manifest(
-            kind=_pick(KINDS, kind),
+            kind=what,
             namespace=_pick(NAMESPACES, where),
-            name=_pick(("app", "code", "api"), where // 2),
+            name=name if name == "app" or what not in SIZED else f"{what.lower()}-{name}",
             file="",
             cpu=(500, 1000, 3000)[size % 3],
             gpu=(0, 0, 1)[size // 3 % 3],
             pods=(1, 2, 1, 5)[size // 9 % 4],
             label=_pick(("", *LABELS), size // 36),
-            needs="" if kind % 2 else "code",
+            needs=_pick(("", "code", "data"), size // 2),
             says_namespace=bool(size % 2),
         )
         path = f"workloads/{item.namespace}/{_pick(FOLDERS, file)}{_pick(NAMES, file // 3)}"

@@ -28,6 +28,7 @@ class Ledger:
     def __init__(self, cluster: Cluster, snapshot: CapacitySnapshot, columns: Columns) -> None:
         self.nodes = Nodes(cluster, snapshot, columns)
         self.version = 0
+        self._room: Room | None = None
         self._running: dict[str, RunningGroup] = {group.name: group for group in snapshot.groups}
         self._free = self.nodes.allocatable - self.nodes.used
         self._promised: list[str] = []
@@ -43,6 +44,7 @@ class Ledger:
         twin._free = self._free.copy()
         twin._promised = list(self._promised)
         twin._holds = dict(self._holds)
+        twin._room = None
         return twin
 
     def totals(self) -> Amounts:
@@ -59,12 +61,15 @@ class Ledger:
         return self._running.get(group_id)
 
     def room(self) -> Room:
-        """What is free now; a copy is made by whoever fills it."""
+        """What is free now. It is good until the ledger's version changes."""
+        if self._room is not None:
+            return self._room
         promised = Counter(self._promised)
         left = {
             name: max(0, t.max - self.nodes.existing[name] - promised[name]) for name, t in self.nodes.types.items()
         }
-        return Room(self.nodes, self._free, tuple(self._promised), left)
+        self._room = Room(self.nodes, self._free, tuple(self._promised), left)
+        return self._room
 
     def empty_room(self) -> Room:
         """The room there would be without any pod, for telling "not now" from "never"."""
@@ -84,7 +89,7 @@ class Ledger:
         for use in packing.uses:
             self._free[use.machine] -= use.row * use.count
         self._holds[group_id] = packing
-        self.version += 1
+        self._changed()
 
     def reserve_placed(self, group_id: str, gang: Gang, *, finished: bool, scale_up: bool) -> bool:
         """
@@ -111,7 +116,11 @@ class Ledger:
             if name and (self._free[real + index] == self.nodes.type_row[name]).all():
                 self._free[real + index] = 0
                 self._promised[index] = ""
+        self._changed()
+
+    def _changed(self) -> None:
         self.version += 1
+        self._room = None
 
     def _subtract_bound_pods(self, group: RunningGroup) -> None:
         seen: Counter[str] = Counter()
@@ -138,6 +147,7 @@ class Ledger:
             else:
                 self._free[machine] -= self.columns.asked(shape)
         self._unknown.clear()
+        self._changed()
 
     def _not_seen(self, group_id: str, gang: Gang) -> Gang:
         """The pods of a gang that the snapshot does not show on a node."""

@@ -12,16 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
 
 import numpy as np
 
 from gitplacer.model.decision import NewNodes, Reason, Tally
 from gitplacer.model.resources import Resources
-from gitplacer.model.workload import Gang, PodSet
+from gitplacer.model.workload import Gang, PodSet, PodShape
 from gitplacer.placement.nodes import Amounts, Mask, Nodes, tallied
 
 Counts = np.ndarray[tuple[int], np.dtype[np.int64]]
+Indexes = np.ndarray[tuple[int], np.dtype[np.intp]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,24 +64,64 @@ class Shortfall:
     nodes: int
 
 
-@dataclass(frozen=True, slots=True)
 class Room:
     """
     What is free on each machine of one cluster. The first machines are `nodes.machines`; then come `promised`
     ones, of a type each, that an autoscaler has been counted on to add. `left` says how many more of a type may come.
+
+    A room does not change, so what was worked out for one pod shape is kept for the next gang that has it.
     """
 
-    nodes: Nodes
-    free: Amounts
-    promised: tuple[str, ...]
-    left: dict[str, int]
+    def __init__(self, nodes: Nodes, free: Amounts, promised: tuple[str, ...], left: dict[str, int]) -> None:
+        self.nodes = nodes
+        self.free = free
+        self.promised = promised
+        self.left = left
+        self._takes: dict[PodShape, Takes] = {}
 
-    def admits(self, pods: PodSet) -> Mask:
-        real = self.nodes.admits(pods.shape)
+    @cached_property
+    def total(self) -> Amounts:
+        """What is free on all machines together, at least 1 of each, to measure shares by."""
+        total: Amounts = np.maximum(self.free.sum(axis=0), 1)
+        return total
+
+    @cached_property
+    def without_promises(self) -> Room:
+        """The same room without machines that are not there yet."""
+        return Room(self.nodes, self.free[: len(self.nodes.machines)], (), self.left) if self.promised else self
+
+    def takes(self, pod: PodShape) -> Takes:
+        """How many pods of a shape each machine takes, if there are no others."""
+        if pod not in self._takes:
+            row, mask = self.nodes.columns.asked(pod), self._admits(pod)
+            asked = np.flatnonzero(row)
+            able = capacity(self.free, row, mask)
+            share = float((row / self.total).max())
+            self._takes[pod] = Takes(row, asked, mask, able, int(able.sum()), int(np.count_nonzero(able)), share)
+        return self._takes[pod]
+
+    def _admits(self, pod: PodShape) -> Mask:
+        real = self.nodes.admits(pod)
         if not self.promised:
             return real
-        extra = [bool(name) and self.nodes.type_admits(pods.shape, name) for name in self.promised]
+        extra = [bool(name) and self.nodes.type_admits(pod, name) for name in self.promised]
         return np.concatenate([real, np.array(extra, dtype=np.bool_)])
+
+
+@dataclass(frozen=True, slots=True)
+class Takes:
+    """
+    One pod shape in one room: what a pod asks (`asked` are the columns of it that are not zero), which machines admit
+    it, how many of them each takes, in all and on how many machines, and a pod's largest share of what is free.
+    """
+
+    row: Amounts
+    asked: Indexes
+    mask: Mask
+    able: Counts
+    total: int
+    machines: int
+    share: float
 
 
 def merged(gang: Gang) -> tuple[PodSet, ...]:
@@ -102,26 +143,15 @@ def capacity(free: Amounts, row: Amounts, mask: Mask) -> Counts:
     return fits
 
 
-@dataclass(frozen=True, slots=True)
-class _Class:
-    """The pods of one role and shape, with what one asks, where it may be, and how many each machine takes alone."""
-
-    pods: PodSet
-    row: Amounts
-    mask: Mask
-    alone: Counts
+_Rank = Callable[[Takes], tuple[float, ...]]
 
 
-_Rank = Callable[[Room, _Class], tuple[float, ...]]
+def _scarce_first(takes: Takes) -> tuple[float, ...]:
+    return takes.machines, -takes.share
 
 
-def _scarce_first(room: Room, one: _Class) -> tuple[float, ...]:
-    return (int(np.count_nonzero(one.alone)), *_large_first(room, one))
-
-
-def _large_first(room: Room, one: _Class) -> tuple[float, ...]:
-    total = np.maximum(room.free.sum(axis=0), 1)
-    return (-float((one.row / total).max()),)
+def _large_first(takes: Takes) -> tuple[float, ...]:
+    return (-takes.share,)
 
 
 _ATTEMPTS: tuple[tuple[_Rank, bool], ...] = (
@@ -138,16 +168,16 @@ def pack(room: Room, gang: Gang, *, scale_up: bool = False) -> Packing | Shortfa
 
     With `scale_up`, promised machines count and new ones may be opened.
     """
-    if not scale_up and room.promised:
-        room = Room(room.nodes, room.free[: len(room.nodes.machines)], (), room.left)
-    classes = _classes(room, gang)
+    room = room if scale_up else room.without_promises
+    sets = merged(gang)
     if not scale_up:
-        for one in classes:
-            if one.alone.sum() < one.pods.count:
-                return _alone_too_many(room, one)
+        for pods in sets:
+            if room.takes(pods.shape).total < pods.count:
+                return _alone_too_many(room, pods)
     first: Shortfall | None = None
     for rank, tight in _ATTEMPTS:
-        found = _attempt(room, sorted(classes, key=partial(rank, room)), tight, scale_up)
+        order = sorted(sets, key=lambda pods, rank=rank: rank(room.takes(pods.shape)))  # type: ignore[misc]
+        found = _attempt(room, order, tight, scale_up)
         if isinstance(found, Packing):
             return found
         first = first or found
@@ -160,58 +190,70 @@ def pack_what_fits(room: Room, gang: Gang) -> Packing:
     whole = pack(room, gang)
     if isinstance(whole, Packing):
         return whole
-    free, uses = room.free.copy(), []
-    for one in _classes(room, gang):
-        uses += _fill(room, free, one.row, capacity(free, one.row, one.mask), one.pods.count, True)
+    room = room.without_promises
+    free = room.free.copy()
+    uses: list[Use] = []
+    for pods in merged(gang):
+        takes = room.takes(pods.shape)
+        uses += _fill(room, free, takes, _now(takes, free, uses), pods.count, True)
     return Packing(tuple(uses))
 
 
-def _classes(room: Room, gang: Gang) -> list[_Class]:
-    found = []
-    for pods in merged(gang):
-        row, mask = room.nodes.columns.asked(pods.shape), room.admits(pods)
-        found.append(_Class(pods, row, mask, capacity(room.free, row, mask)))
-    return found
-
-
-def _alone_too_many(room: Room, one: _Class) -> Shortfall:
+def _alone_too_many(room: Room, pods: PodSet) -> Shortfall:
     """The shortfall of a role that does not even fit alone; what is short is short beside the pods that do fit."""
+    takes = room.takes(pods.shape)
     free = room.free.copy()
-    _fill(room, free, one.row, one.alone, one.pods.count, True)
-    return _shortfall(room, free, one, int(one.alone.sum()))
+    _fill(room, free, takes, takes.able, pods.count, True)
+    return _shortfall(room, free, pods, takes.total)
 
 
-def _attempt(room: Room, classes: Sequence[_Class], tight: bool, scale_up: bool) -> Packing | Shortfall:
+def _attempt(room: Room, order: Sequence[PodSet], tight: bool, scale_up: bool) -> Packing | Shortfall:
     free = room.free.copy()
     uses: list[Use] = []
     opened = _Opened(room)
-    for one in classes:
-        fits = capacity(free, one.row, one.mask) if uses else one.alone
-        here = _fill(room, free, one.row, fits, one.pods.count, tight)
+    for pods in order:
+        takes = room.takes(pods.shape)
+        here = _fill(room, free, takes, _now(takes, free, uses), pods.count, tight)
         uses += here
-        missing = one.pods.count - sum(use.count for use in here)
+        missing = pods.count - sum(use.count for use in here)
         if missing and scale_up:
-            more, missing = opened.place(one.pods, one.row, missing)
+            more, missing = opened.place(pods, takes.row, missing)
             uses += more
         if missing:
-            return _shortfall(room, free, one, one.pods.count - missing)
+            return _shortfall(room, free, pods, pods.count - missing)
     promised = any(use.machine >= len(room.nodes.machines) for use in uses)
     return Packing(tuple(uses), tuple(opened.types), promised)
 
 
-def _fill(room: Room, free: Amounts, row: Amounts, fits: Counts, wanted: int, tight: bool) -> list[Use]:
+def _now(takes: Takes, free: Amounts, uses: Sequence[Use]) -> Counts:
+    """How many each machine takes after some uses: as many as before, but for the machines that were used."""
+    touched = list({use.machine for use in uses if use.machine < len(free)})
+    if not touched:
+        return takes.able
+    able = takes.able.copy()
+    room = (free[touched][:, takes.asked] // takes.row[takes.asked]).min(axis=1)
+    able[touched] = np.where(takes.mask[touched], np.clip(room, 0, None), 0)
+    return able
+
+
+def _fill(room: Room, free: Amounts, takes: Takes, able: Counts, wanted: int, tight: bool) -> list[Use]:
     """Put up to `wanted` pods on machines and take their room. Tight: where fewest more would fit."""
-    able = np.flatnonzero(fits)
-    if not len(able):
+    machines = np.flatnonzero(able)
+    if not len(machines):
         return []
-    devices = room.nodes.columns.devices & (row == 0)
-    spoils = (free[np.ix_(able, np.flatnonzero(devices))] > 0).any(axis=1)
-    new = able >= len(room.nodes.machines)
-    order = able[np.lexsort((able, fits[able] if tight else -fits[able], spoils, new))]
-    taken = np.minimum(fits[order], np.maximum(wanted - (np.cumsum(fits[order]) - fits[order]), 0))
-    uses = [Use(int(machine), row, int(count)) for machine, count in zip(order, taken, strict=True) if count]
-    for use in uses:
-        free[use.machine] -= row * use.count
+    fits = able[machines]
+    spared = np.flatnonzero(room.nodes.columns.devices & (takes.row == 0))
+    spoils = (free[machines][:, spared] > 0).any(axis=1)
+    new = machines >= len(room.nodes.machines)
+    order = np.lexsort((machines, fits if tight else -fits, spoils, new))
+    uses = []
+    for index in order:
+        if wanted <= 0:
+            break
+        machine, count = int(machines[index]), min(wanted, int(fits[index]))
+        free[machine] -= takes.row * count
+        uses.append(Use(machine, takes.row, count))
+        wanted -= count
     return uses
 
 
@@ -269,13 +311,13 @@ class _Opened:
         return None if best is None else best[1]
 
 
-def _most(free: Amounts, row: Amounts, asked: np.ndarray[tuple[int], np.dtype[np.intp]]) -> int:
+def _most(free: Amounts, row: Amounts, asked: Indexes) -> int:
     return max(0, int((free[asked] // row[asked]).min()))
 
 
-def _shortfall(room: Room, free: Amounts, one: _Class, placed: int) -> Shortfall:
-    nodes, pods, row, mask = room.nodes, one.pods, one.row, one.mask
-    real = len(nodes.machines)
+def _shortfall(room: Room, free: Amounts, pods: PodSet, placed: int) -> Shortfall:
+    nodes, takes = room.nodes, room.takes(pods.shape)
+    row, mask, real = takes.row, takes.mask, len(nodes.machines)
     asked = np.flatnonzero(row)
     missing = pods.count - placed
     able = free[mask][:, asked]

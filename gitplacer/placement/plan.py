@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-
-import numpy as np
+from functools import cached_property
 
 from gitplacer.grouping import Group
 from gitplacer.kinds.fleet import Cluster
@@ -22,11 +21,12 @@ from gitplacer.kinds.record import PlacementRecord, RecordCluster
 from gitplacer.kinds.selectors import ObjectSelector
 from gitplacer.model.decision import Action, Candidate, Decision, Finding, Reason, Verdict
 from gitplacer.model.workload import Gang
+from gitplacer.placement.books import Books
 from gitplacer.placement.eligibility import may_not_enter, may_not_stay, preference
 from gitplacer.placement.evidence import may_have_started
 from gitplacer.placement.ledger import Ledger, has_finished
 from gitplacer.placement.nodes import Columns
-from gitplacer.placement.pack import Packing, Shortfall, pack, pack_what_fits
+from gitplacer.placement.pack import Packing, Shortfall, pack
 from gitplacer.policies.selection import selects
 from gitplacer.snapshot import Snapshot
 from gitplacer.source.manifests import PLATFORM
@@ -106,15 +106,19 @@ class _Planner:
             record = self.records.get(group_id) or self.orphans.get(group_id)
             if record is not None:
                 self.gangs[group_id] = snapshot.deployed_gang(record)
-        columns = Columns.of(snapshot.capacity.values(), self.clusters.values(), self.gangs.values())
-        self.ledgers = {
-            name: Ledger(self.clusters[name], capacity, columns) for name, capacity in snapshot.capacity.items()
-        }
-        for ledger in self.ledgers.values():
-            ledger.settle_unknown(self.gangs)
         self._stay: dict[tuple[str, str | None, str], Finding | None] = {}
         self._preference: dict[tuple[str, str], int | None] = {}
         self._exceeds: dict[tuple[Gang, str, bool], bool] = {}
+
+    @cached_property
+    def books(self) -> Books:
+        """The ledgers with nothing reserved but what the snapshots show. A pass that places nothing never asks."""
+        s = self.snapshot
+        columns = Columns.of(s.capacity.values(), self.clusters.values(), self.gangs.values())
+        ledgers = {name: Ledger(self.clusters[name], capacity, columns) for name, capacity in s.capacity.items()}
+        for ledger in ledgers.values():
+            ledger.settle_unknown(self.gangs)
+        return Books(ledgers, columns)
 
     def may_not_stay(self, group: Group, policy: PlacementPolicy, cluster: Cluster) -> Finding | None:
         key = (policy.name, group.wished_cluster, cluster.name)
@@ -202,17 +206,12 @@ class _Round:
         self._snapshot = planner.snapshot
         self._placements = placements
         self._with_candidates = with_candidates
-        self._ledgers = {name: ledger.copy() for name, ledger in planner.ledgers.items()}
-        self._names = sorted(self._ledgers)
-        self._index = {name: index for index, name in enumerate(self._names)}
-        self._totals = np.array([self._ledgers[name].totals() for name in self._names])
-        self._fits: dict[tuple[Gang, str, bool, int], Packing | Shortfall] = {}
+        self._gone: set[str] = set()
 
     def decide(self) -> list[Decision]:
         """A decision for every group and every record without a group, in no particular order."""
         done = [self._orphan(record) for record in self._planner.orphans.values()]
-        gone = {d.group for d in done if d.action is Action.REMOVE}
-        self._reserve_placed(gone)
+        self._gone = {d.group for d in done if d.action is Action.REMOVE}
         staying, leaving, waiting = [], [], []
         for group in self._planner.groups.values():
             stop = self._planner.held.get(group.id)
@@ -242,25 +241,26 @@ class _Round:
 
     # what is placed
 
-    def _reserve_placed(self, gone: set[str]) -> None:
-        """Take the room of everything that is placed, oldest placement first."""
-        held_room = []
+    @cached_property
+    def _books(self) -> Books:
+        """The ledgers with the room of everything that is placed taken, oldest placement first."""
+        books = self._planner.books.copy()
+        placed = []
         for group_id, clusters in self._placements.items():
             group = self._planner.groups.get(group_id)
             priority = group.policy.spec.priority if group and group.policy else 0
             for cluster in clusters:
                 entry = self._planner.entry(group_id, cluster)
                 since = entry.since if entry else self._snapshot.now
-                if group_id not in gone and cluster in self._ledgers:
-                    held_room.append((since, -priority, group_id, cluster))
-        for _, _, group_id, cluster in sorted(held_room):
-            ledger = self._ledgers[cluster]
+                if group_id not in self._gone and cluster in books:
+                    placed.append((since, -priority, group_id, cluster))
+        for _, _, group_id, cluster in sorted(placed):
             group = self._planner.groups.get(group_id)
             scale_up = group is None or group.policy is None or self._may_scale_up(group.policy)
-            finished = self._releases(group) and has_finished(ledger.running(group_id))
-            ledger.reserve_placed(group_id, self._planner.gangs.get(group_id, ()), finished=finished, scale_up=scale_up)
-        for index, name in enumerate(self._names):
-            self._totals[index] = self._ledgers[name].totals()
+            finished = self._releases(group) and has_finished(books[cluster].running(group_id))
+            gang = self._planner.gangs.get(group_id, ())
+            books.reserve_placed(group_id, cluster, gang, finished=finished, scale_up=scale_up)
+        return books
 
     @staticmethod
     def _releases(group: Group | None) -> bool:
@@ -274,7 +274,7 @@ class _Round:
 
     def _scales(self, policy: PlacementPolicy, name: str) -> bool:
         """Whether a policy may count on nodes that a cluster can add."""
-        return self._may_scale_up(policy) and bool(self._ledgers[name].nodes.types)
+        return self._may_scale_up(policy) and bool(self._books[name].nodes.types)
 
     def _triggers(self, group: Group, policy: PlacementPolicy) -> dict[str, Finding]:
         """For each cluster that a group is on and has to leave, why."""
@@ -372,9 +372,7 @@ class _Round:
         dropped = free[:droppable]
         after = tuple(sorted({*before, *chosen} - set(dropped)))
         for name in dropped:
-            if name in self._ledgers:
-                self._ledgers[name].release(group.id)
-                self._retotal(name)
+            self._books.release(group.id, name)
         finding = triggers[dropped[0]] if dropped else next(iter(stuck.values()), None) or triggers[free[0]]
         action = _action(before, after)
         blocked: tuple[str, ...] = ()
@@ -420,9 +418,7 @@ class _Round:
         if len(before) > wanted:
             after = self._best(group, policy, before, wanted)
             for name in set(before) - set(after):
-                if name in self._ledgers:
-                    self._ledgers[name].release(group.id)
-                    self._retotal(name)
+                self._books.release(group.id, name)
         else:
             chosen = self._choose(group, policy, exclude=set(before), wanted=wanted - len(before))
             after = tuple(sorted({*before, *chosen}))
@@ -479,73 +475,34 @@ class _Round:
         ]
         if group.unit == PLATFORM:
             for name in sorted(entering, key=lambda n: (self._planner.preference(policy, n), n))[:wanted]:
-                self._admit(group, name)
+                self._books.admit(group.id, name, group.gang)
                 chosen[name] = Finding(code=Reason.PLATFORM)
             return chosen
-        gang = group.gang
+        gang = self._planner.gangs[group.id]
         ranked = self._ranked(gang, policy, entering)
         for scale_up in (False, True) if self._may_scale_up(policy) else (False,):
             for name in ranked:
                 if len(chosen) == wanted:
                     return chosen
-                if name in chosen or (scale_up and not self._ledgers[name].nodes.types):
+                possible = self._scales(policy, name) if scale_up else self._books.has_total_room(gang, name)
+                if name in chosen or not possible:
                     continue
-                if not scale_up and not self._has_total_room(name, gang):
-                    continue
-                packing = self._fit(gang, name, scale_up)
+                packing = self._books.fit(gang, name, scale_up=scale_up)
                 if isinstance(packing, Packing):
-                    self._ledgers[name].reserve(group.id, packing)
-                    self._retotal(name)
-                    chosen[name] = self._fitting(name, packing)
+                    self._books.reserve(group.id, name, packing)
+                    chosen[name] = self._books.fitting(name, packing)
         if policy.spec.placement.admission == "Immediate":
             for name in ranked:
                 if len(chosen) < wanted and name not in chosen:
-                    short = _short(self._fit(gang, name, self._scales(policy, name)))
-                    self._admit(group, name)
+                    short = _short(self._books.fit(gang, name, scale_up=self._scales(policy, name)))
+                    self._books.admit(group.id, name, gang)
                     chosen[name] = replace(short, code=Reason.PODS_MAY_WAIT)
         return chosen
 
     def _ranked(self, gang: Gang, policy: PlacementPolicy, names: Iterable[str]) -> list[str]:
         """The policy's order, then where fewest of the devices that the gang asks for stay free, then the name."""
-        columns = next(iter(self._ledgers.values())).columns if self._ledgers else None
-        if columns is None:
-            return []
-        asked = np.zeros(len(columns), dtype=np.bool_)
-        for pods in gang:
-            asked |= columns.asked(pods.shape) > 0
-        devices = asked & columns.devices
-        left = dict(zip(self._names, self._totals[:, devices].sum(axis=1).tolist(), strict=True))
-        known = [name for name in names if name in left]
-        return sorted(known, key=lambda name: (self._planner.preference(policy, name), left[name], name))
-
-    def _has_total_room(self, name: str, gang: Gang) -> bool:
-        """The cheap test. In floats, because a count may be anything; so it errs, if at all, towards a closer look."""
-        columns = self._ledgers[name].columns
-        need = sum((columns.asked(pods.shape) * float(pods.count) for pods in gang), np.zeros(len(columns)))
-        return bool((self._totals[self._index[name]] >= need * (1 - 1e-9)).all())
-
-    def _retotal(self, name: str) -> None:
-        self._totals[self._index[name]] = self._ledgers[name].totals()
-
-    def _fit(self, gang: Gang, name: str, scale_up: bool) -> Packing | Shortfall:
-        ledger = self._ledgers[name]
-        key = (gang, name, scale_up, ledger.version)
-        if key not in self._fits:
-            self._fits[key] = ledger.fit(gang, scale_up=scale_up)
-        return self._fits[key]
-
-    def _admit(self, group: Group, name: str) -> None:
-        """Place a group whatever the room: it takes what there is."""
-        ledger = self._ledgers.get(name)
-        if ledger is not None:
-            ledger.reserve(group.id, pack_what_fits(ledger.room(), group.gang))
-            self._retotal(name)
-
-    def _fitting(self, name: str, packing: Packing) -> Finding:
-        if packing.opened or packing.on_promised:
-            new = packing.new_nodes(self._ledgers[name].nodes)
-            return Finding(code=Reason.FITS_BY_SCALE_UP, new_nodes=new)
-        return Finding(code=Reason.FITS)
+        left = self._books.devices_left(gang, names)
+        return sorted(left, key=lambda name: (self._planner.preference(policy, name), left[name], name))
 
     # verdicts
 
@@ -573,14 +530,14 @@ class _Round:
     def _room_for(self, group: Group, policy: PlacementPolicy, name: str) -> Finding:
         if group.unit == PLATFORM:
             return Finding(code=Reason.PLATFORM)
-        gang = group.gang
-        now = self._fit(gang, name, False)
+        gang = self._planner.gangs[group.id]
+        now = self._books.fit(gang, name, scale_up=False)
         if isinstance(now, Packing):
-            return self._fitting(name, now)
-        ledger, scales = self._ledgers[name], self._scales(policy, name)
-        later = self._fit(gang, name, True) if scales else now
+            return self._books.fitting(name, now)
+        ledger, scales = self._books[name], self._scales(policy, name)
+        later = self._books.fit(gang, name, scale_up=True) if scales else now
         if isinstance(later, Packing):
-            return self._fitting(name, later)
+            return self._books.fitting(name, later)
         if policy.spec.placement.admission == "Immediate":
             return replace(_short(later), code=Reason.PODS_MAY_WAIT)
         short = _short(later)
