@@ -42,7 +42,7 @@ class NodeTerm:
 @dataclass(frozen=True)
 class PodShape:
     """
-    What kube-scheduler sees of a pod. `requests` is the effective request (kuberay.md §1.9), without the
+    What kube-scheduler sees of a pod. `requests` is the effective request (Kubernetes' PodRequests), without the
     pod's own slot; `affinity` None means no required node affinity, otherwise its terms are alternatives.
     """
 
@@ -51,6 +51,18 @@ class PodShape:
     affinity: tuple[NodeTerm, ...] | None = None
     tolerations: tuple[Toleration, ...] = ()
     node_name: str = ""
+
+    def __hash__(self) -> int:
+        # Every table of the fit is keyed by shapes, so a shape works its hash out once.
+        known: int | None = self.__dict__.get("_hash")
+        if known is None:
+            known = hash((self.requests, self.node_selector, self.affinity, self.tolerations, self.node_name))
+            self.__dict__["_hash"] = known
+        return known
+
+    def __getstate__(self) -> dict[str, object]:
+        # Strings hash differently in the next process.
+        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
 
 
 @dataclass(frozen=True)

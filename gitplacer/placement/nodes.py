@@ -9,7 +9,7 @@ each pair of pod shape and node shape, never once for each node.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -168,22 +168,25 @@ class Nodes:
         """Whether a pod may be on a new node of a type. A pod that asks for a node by name never is."""
         return not asks_for_a_name(pod) and self.obstacle(pod, self.type_shape[type_name]) is None
 
-    def refusals(self, pod: PodShape) -> Iterator[tuple[Reason, str]]:
-        """For each real node that a pod may not be on, why."""
-        named = asks_for_a_name(pod)
-        for machine in self.machines:
-            found = self.obstacle(pod, machine.shape, machine.name if named else "")
+    def refusals(self, pod: PodShape) -> Counter[tuple[Reason, str]]:
+        """Why the real nodes that a pod may not be on refuse it, and how many of them for each reason."""
+        counted: Counter[tuple[Reason, str]] = Counter()
+        if asks_for_a_name(pod):
+            counted.update(found for m in self.machines if (found := self.obstacle(pod, m.shape, m.name)))
+            return counted
+        for shape, count in enumerate(np.bincount(self.shape_of, minlength=len(self._shapes)).tolist()):
+            found = self.obstacle(pod, shape) if count else None
             if found is not None:
-                yield found
+                counted[found] += count
+        return counted
 
 
 def _names(node: Node) -> list[str]:
     return [node.name] if node.count == 1 else [f"{node.name}[{i}]" for i in range(node.count)]
 
 
-def tallied(refusals: Iterable[tuple[Reason, str]]) -> tuple[Tally, ...]:
-    """Refusals counted, most frequent first."""
-    counted = Counter(refusals)
+def tallied(counted: Counter[tuple[Reason, str]]) -> tuple[Tally, ...]:
+    """Refusals, most frequent first."""
     return tuple(Tally(reason, subject, n) for (reason, subject), n in sorted(counted.items(), key=_frequent_first))
 
 

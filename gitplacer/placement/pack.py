@@ -327,21 +327,19 @@ def _shortfall(room: Room, free: Amounts, pods: PodSet, placed: int) -> Shortfal
         for column, have in zip(asked, slots, strict=True)
         if have < missing and nodes.columns.names[column] != "pods"
     }
-    refusals = list(nodes.refusals(pods.shape))
-    for machine in np.flatnonzero(mask[:real]):
-        refusals.append((Reason.INSUFFICIENT_CAPACITY, _scarcest(nodes, free[machine], row)))
+    refusals = nodes.refusals(pods.shape)
+    for column, count in _scarcest(nodes, free[:real][mask[:real]], takes):
+        refusals[Reason.INSUFFICIENT_CAPACITY, nodes.columns.names[column]] += count
     return Shortfall(pods.role, placed, pods.count, Resources(lacking), tallied(refusals), real)
 
 
-def _scarcest(nodes: Nodes, free: Amounts, row: Amounts) -> str:
-    """The resource of which one machine lacks the largest share of a pod's request; devices are named first."""
-    lacking = [
-        (
-            bool(nodes.columns.devices[column]),
-            float((row[column] - free[column]) / row[column]),
-            nodes.columns.names[column],
-        )
-        for column in np.flatnonzero(row)
-        if free[column] < row[column]
-    ]
-    return max(lacking)[2] if lacking else ""
+def _scarcest(nodes: Nodes, free: Amounts, takes: Takes) -> list[tuple[int, int]]:
+    """
+    For machines that admit a pod and have no room for it: the resource of which they lack the largest share of its
+    request, devices before others, with the number of machines that lack it most.
+    """
+    asked = takes.asked
+    lacking = (takes.row[asked] - free[:, asked]) / takes.row[asked]
+    weight = np.where(lacking > 0, lacking + 10.0 * nodes.columns.devices[asked], 0.0)
+    columns, counts = np.unique(asked[weight.argmax(axis=1)], return_counts=True)
+    return list(zip(columns.tolist(), counts.tolist(), strict=True))

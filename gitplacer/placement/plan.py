@@ -106,6 +106,8 @@ class _Planner:
             record = self.records.get(group_id) or self.orphans.get(group_id)
             if record is not None:
                 self.gangs[group_id] = snapshot.deployed_gang(record)
+        same: dict[Gang, Gang] = {}
+        self.gangs = {group_id: same.setdefault(gang, gang) for group_id, gang in self.gangs.items()}
         self._stay: dict[tuple[str, str | None, str], Finding | None] = {}
         self._preference: dict[tuple[str, str], int | None] = {}
         self._exceeds: dict[tuple[Gang, str, bool], bool] = {}
