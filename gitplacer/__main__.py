@@ -1,7 +1,5 @@
 """`python -m gitplacer`."""
 
-import sys
+from gitplacer.cli import program
 
-from gitplacer.cli import main
-
-sys.exit(main())
+program()

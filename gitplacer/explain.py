@@ -157,6 +157,7 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.UNREADABLE_SOURCE: ("a file that it came from cannot be read", "{} cannot be read"),
     Reason.BROKEN_RECORD: ("its record in the deployment repo cannot be read",) * 2,
     Reason.HAS_PROBLEMS: ("it has problems", "it has problems: {}"),
+    Reason.HELD_TOGETHER: ("it exchanges members with a group that is held", "it exchanges members with {}, which is held"),
 }
 """What needs no numbers. Subjects are names, taints, paths or codes, several joined by commas."""
 
@@ -179,6 +180,7 @@ _LISTS = (
     Reason.FOREIGN_CHANGE,
     Reason.UNREADABLE_SOURCE,
     Reason.HAS_PROBLEMS,
+    Reason.HELD_TOGETHER,
 )
 """Reasons whose subject is a list."""
 ROOM = (Reason.INSUFFICIENT_CAPACITY, Reason.EXCEEDS_CLUSTER, Reason.PODS_MAY_WAIT)

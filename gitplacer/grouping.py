@@ -9,6 +9,7 @@ What several groups need is shared. Whatever is left over belongs nowhere and is
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -105,7 +106,7 @@ def group_objects(source: Source) -> Grouping:
     groups = {}
     for group_id, same in sorted(by_id.items()):
         if len(same) > 1:
-            clash = tuple(_clash(group_id, first, second) for first, second in zip(same, same[1:], strict=False))
+            clash = tuple(_clash(group_id, first, second) for first, second in itertools.pairwise(same))
             problems.extend(clash)
             same = [_joined(group_id, same, clash)]
         groups[group_id] = same[0]

@@ -93,7 +93,7 @@ def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool =
     )
     refuse_foreign_root(snapshot, inputs.deployment)
     layout = Layout(snapshot, inputs.source, memo)
-    decisions = [layout.feasible(decision) for decision in plan(snapshot, with_candidates=with_candidates).decisions]
+    decisions = layout.feasible(plan(snapshot, with_candidates=with_candidates).decisions)
     metadata = hydrator_metadata(inputs.commit) if inputs.commit else None
     moves = []
     for decision in decisions:

@@ -15,13 +15,14 @@ from gitplacer.documents import parse
 from gitplacer.grouping import Group
 from gitplacer.kinds.record import PlacementRecord, RecordCluster, RecordMember, RecordMetadata
 from gitplacer.model.decision import Action, Decision, Finding, Reason
+from gitplacer.placement.ties import held_with, ties
 from gitplacer.problems import Location, Problem, Rejected, Severity
 from gitplacer.render import (
     SENTINEL,
-    SHARED,
     FileNames,
     Placed,
     Renderer,
+    Rendering,
     namespace_file,
     namespace_manifest,
     needed_namespaces,
@@ -82,6 +83,10 @@ class _Units:
     def sentinel_path(self, cluster: str, unit: str) -> str:
         return self.path(cluster, unit, SENTINEL)
 
+    def is_namespace_file(self, path: str) -> bool:
+        unit = self.of(path)
+        return unit is not None and path.startswith(self.path(*unit, "namespaces/")) and unit[1] == PLATFORM
+
 
 def _epoch(sentinel_file: bytes) -> int:
     """The epoch in a sentinel; 0 for one that somebody made unreadable, which is then written anew."""
@@ -89,6 +94,23 @@ def _epoch(sentinel_file: bytes) -> int:
     data = documents[0].value.get("data") if documents else None
     text = data.get("epoch") if isinstance(data, dict) else None
     return int(text) if isinstance(text, str) and text.isdecimal() and len(text) < 16 else 0
+
+
+def _hold(decision: Decision, finding: Finding) -> Decision:
+    """A decision that was possible but for its files, as a hold."""
+    blocked = tuple(finding.subject.split(", "))
+    return replace(
+        decision, action=Action.HOLD, after=decision.before, finding=finding, reasons={}, blocked_by=blocked
+    )
+
+
+def _tells_of(record: PlacementRecord, group: Group) -> bool:
+    """
+    Whether what clusters report since the record was written is about this group: under this id, and with all the
+    jobs it has. Otherwise its entries begin anew, so that only later snapshots count as evidence.
+    """
+    recorded = {member.identity for member in record.members}
+    return record.id == group.id and all(m.identity in recorded for m in group.singletons)
 
 
 class Layout:
@@ -113,35 +135,53 @@ class Layout:
         self._renderer = Renderer(snapshot.source, source, memo)
         self._names = FileNames(own.fleet.spec)
         self._placed: dict[str, tuple[Placed, ...]] = {}
-        self._shared_files: dict[str, set[tuple[str, str]]] = {}
-        self._shared_users: dict[tuple[str, str], set[str]] = defaultdict(set)
+        self._claimed: dict[str, set[str]] = {}
+        self._claims: dict[str, set[str]] = defaultdict(set)
         for record in snapshot.records.values():
+            unit = self._unit_of(record)
             for member in record.members:
-                self._names.keep(self._unit_of(record), member.file, member.source)
-            self._share(record.id, record.members, [entry.name for entry in record.clusters])
+                self._names.keep(unit, member)
+            self._claim(record.id, unit, record.members, [entry.name for entry in record.clusters])
+        self._ours = frozenset(self._claims)
 
-    def feasible(self, decision: Decision) -> Decision:
-        """The decision, or a hold where a file that it needs cannot be made."""
+    def feasible(self, decisions: Iterable[Decision]) -> list[Decision]:
+        """The decisions, with holds where a file that one needs cannot be made or would replace somebody else's."""
+        tested = [self._feasible(decision) for decision in decisions]
+        stopped = [new.group for new, old in zip(tested, decisions, strict=True) if new is not old]
+        together = held_with(ties(self._snapshot), stopped) if stopped else {}
+        return [
+            _hold(d, together[d.group]) if d.group in together and d.action is not Action.HOLD else d for d in tested
+        ]
+
+    def _feasible(self, decision: Decision) -> Decision:
         group = self._snapshot.groups.get(decision.group)
         if group is None or decision.action is Action.HOLD:
             return decision
-        renderings = [
-            self._renderer.render(group, self._files_of(group), self._clusters[name])
-            for name in decision.after
-            if name in self._clusters
-        ]
-        problems = {problem for rendering in renderings for problem in rendering.problems}
-        if not problems:
-            return decision
-        self.problems.extend(problems)
-        return replace(
-            decision,
-            action=Action.HOLD,
-            after=decision.before,
-            finding=Finding(code=Reason.HAS_PROBLEMS, subject=", ".join(sorted({p.code for p in problems}))),
-            reasons={},
-            blocked_by=tuple(sorted(f"{p.code} {p.location}" for p in problems)),
-        )
+        problems: set[Problem] = set()
+        foreign = set()
+        for name in decision.after:
+            if name in self._clusters:
+                rendering = self._renderer.render(group, self._files_of(group), self._clusters[name])
+                problems.update(rendering.problems)
+                foreign |= self._not_ours(name, rendering)
+        if foreign:
+            return _hold(decision, Finding(code=Reason.FOREIGN_CHANGE, subject=", ".join(sorted(foreign))))
+        if problems:
+            self.problems.extend(problems)
+            subject = ", ".join(sorted({p.code for p in problems}))
+            held = _hold(decision, Finding(code=Reason.HAS_PROBLEMS, subject=subject))
+            return replace(held, blocked_by=tuple(sorted(f"{p.code} {p.location}" for p in problems)))
+        return decision
+
+    def _not_ours(self, cluster: str, rendering: Rendering) -> set[str]:
+        """Paths that a rendering would write over files that no record speaks of."""
+        paths = {self._units.path(cluster, *key): content for key, content in rendering.files.items()}
+        return {
+            path
+            for path, content in paths.items()
+            if path not in self._ours and self._ids.get(path, content.oid) != content.oid
+            if not self._units.is_namespace_file(path)
+        }
 
     def apply(self, decision: Decision) -> None:
         """Make the files of one group what its decision says. A held group's files are left alone."""
@@ -151,12 +191,13 @@ class Layout:
         group = self._snapshot.groups.get(decision.group)
         record = self._snapshot.predecessor(group) if group else self._snapshot.records[decision.group]
         members = self._write_members(group, decision.after) if group and decision.after else ()
-        self._share(decision.group, members, decision.after)
+        self._claim(decision.group, group.unit if group else WORKLOADS, members, decision.after)
         if record is not None:
-            if record.id != decision.group:
-                self._share(record.id, (), ())
-            members = (*members, *self._remove_stale(record, members, decision.after))
-            if group is None or record.id != group.id:
+            left = group is None or record.id not in self._snapshot.groups
+            if left and record.id != decision.group:
+                self._claim(record.id, WORKLOADS, (), ())
+            members = (*members, *self._remove_stale(record, members))
+            if left:
                 self._remove(f"{RECORDS}/{record.id}.yaml")
         if group is not None:
             new = self._record(group, decision, record, members)
@@ -256,31 +297,27 @@ class Layout:
         elif path not in self._ids:
             self._write(path, namespace_manifest(namespace))
 
-    def _share(self, group_id: str, members: Iterable[RecordMember], clusters: Iterable[str]) -> None:
-        """Note which shared files a group uses now, in place of those it used."""
-        for key in self._shared_files.pop(group_id, set()):
-            self._shared_users[key].discard(group_id)
-        files = [member.file for member in members if f"/{SHARED}/" in member.file]
-        used = {(cluster, file) for cluster in clusters for file in files}
-        self._shared_files[group_id] = used
-        for key in used:
-            self._shared_users[key].add(group_id)
+    def _claim(self, group_id: str, unit: str, members: Iterable[RecordMember], clusters: Iterable[str]) -> None:
+        """Note which files a group has now, in place of those it had. A file goes when nobody has it any more."""
+        for path in self._claimed.pop(group_id, set()):
+            self._claims[path].discard(group_id)
+        files = [member.file for member in members]
+        self._claimed[group_id] = {self._units.path(cluster, unit, file) for cluster in clusters for file in files}
+        for path in self._claimed[group_id]:
+            self._claims[path].add(group_id)
 
-    def _remove_stale(
-        self, record: PlacementRecord, members: Sequence[RecordMember], clusters: Sequence[str]
-    ) -> list[RecordMember]:
+    def _remove_stale(self, record: PlacementRecord, members: Sequence[RecordMember]) -> list[RecordMember]:
         """
         Remove what the record says was written and is not wanted any more. Returns the members that stay although
         nobody wants them: removing a platform object needs an Approval.
         """
         if self._unit_of(record) == PLATFORM:
             return self._keep_platform(record, members)
-        wanted = {(name, member.file) for name in clusters for member in members}
         for entry in record.clusters:
             for member in record.members:
-                key = (entry.name, member.file)
-                if key not in wanted and not self._shared_users[key]:
-                    self._remove(self._units.path(entry.name, WORKLOADS, member.file))
+                path = self._units.path(entry.name, WORKLOADS, member.file)
+                if not self._claims[path]:
+                    self._remove(path)
         return []
 
     def _keep_platform(self, record: PlacementRecord, members: Sequence[RecordMember]) -> list[RecordMember]:
@@ -315,6 +352,8 @@ class Layout:
         members: Sequence[RecordMember],
     ) -> PlacementRecord:
         before = {entry.name: entry for entry in record.clusters} if record else {}
+        if record is not None and not _tells_of(record, group):
+            before = {}
         now = self._snapshot.now
         clusters = tuple(
             before.get(name) or RecordCluster(name=name, since=now, epoch=self._next_epoch(name, group.unit))

@@ -18,8 +18,9 @@ from gitplacer.documents import Document, Edit, EditError, Path
 from gitplacer.grouping import Group
 from gitplacer.kinds.fields import API_VERSION
 from gitplacer.kinds.fleet import Cluster, FleetSpec
-from gitplacer.kinds.record import PlacementRecord
+from gitplacer.kinds.record import SHARED, PlacementRecord, RecordMember
 from gitplacer.kinds.selectors import Override
+from gitplacer.model.workload import Identity
 from gitplacer.pathglob import fixed_folder, matches
 from gitplacer.policies.selection import selects
 from gitplacer.problems import Problem
@@ -31,7 +32,6 @@ from gitplacer.workloads import KINDS
 from gitplacer.yamltext import to_yaml
 
 SENTINEL = "gitplacer.yaml"
-SHARED = "_shared"
 UNIT_ANNOTATION = "gitplacer.dev/unit"
 _NOT_FOR_MANIFESTS = ("kustomization.yaml", "Chart.yaml", "cloudbuild.yaml")
 """Kustomize and Helm take these for their own; Flux leaves out cloudbuild.yaml, and other names with endings we never use."""
@@ -55,20 +55,25 @@ class FileNames:
     taken: dict[tuple[str, str], str] = field(default_factory=dict)
     """(unit, path below it with case folded, for file systems that cannot tell) to the source file it holds."""
 
-    def keep(self, unit: str, file: str, source: str) -> None:
+    shared: dict[Identity, str] = field(default_factory=dict)
+    """What several groups need, to its path below the unit."""
+
+    def keep(self, unit: str, member: RecordMember) -> None:
         """Note a name that a record says was written."""
-        self.taken.setdefault((unit, file.casefold()), source)
+        if member.is_shared:
+            self.shared.setdefault(member.identity, member.file)
+        source = _part(member.source, member.identity) if member.is_shared else member.source
+        self.taken.setdefault((unit, member.file.casefold()), source)
 
     def place(self, group: Group, record: PlacementRecord | None) -> tuple[Placed, ...]:
         """Every member of a group, and what it shares with others, with its file."""
         # A name is kept with the group's directory: under a new id the group starts anew there. What was shared once
-        # stays where it is while anybody needs it.
+        # stays where it is while anybody needs it: a group that is held may still have it there.
         same = record.members if record is not None and record.id == group.id else ()
-        names = {m.source: m.file for m in same if f"/{SHARED}/" not in m.file}
-        shared = {(m.kind, m.name, m.source): m.file for m in same if f"/{SHARED}/" in m.file}
+        names = {m.source: m.file for m in same if not m.is_shared}
         placed = []
         for member in group.members:
-            was_shared = shared.get((member.identity.kind, member.identity.name, member.path))
+            was_shared = self.shared.get(member.identity) if group.unit == WORKLOADS else None
             file = Placed(member, WORKLOADS, was_shared) if was_shared else self._own(group, member, names)
             placed.append(file)
         placed += [Placed(member, WORKLOADS, self._shared(member)) for member in group.shared]
@@ -87,8 +92,11 @@ class FileNames:
         return Placed(member, WORKLOADS, self._free(WORKLOADS, f"{group.id}/{base}", member.path))
 
     def _shared(self, member: SourceObject) -> str:
-        base = member.path.rpartition("/")[2]
-        return self._free(WORKLOADS, f"{member.identity.namespace}/{SHARED}/{base}", member.path)
+        """One file for each object: which of them a cluster needs depends on the groups that are there."""
+        if member.identity not in self.shared:
+            path = f"{member.identity.namespace}/{SHARED}/{member.path.rpartition('/')[2]}"
+            self.shared[member.identity] = self._free(WORKLOADS, path, _part(member.path, member.identity))
+        return self.shared[member.identity]
 
     def _free(self, unit: str, path: str, source: str) -> str:
         """The path with the ending `.yaml`, which both engines read, or a longer one if another file has it."""
@@ -98,6 +106,11 @@ class FileNames:
             if not _is_reserved(unit, name) and self.taken.setdefault((unit, name.casefold()), source) == source:
                 return name
         raise AssertionError(f"two files called {source}")
+
+
+def _part(source: str, identity: Identity) -> str:
+    """One object of a source file, where each has a file of its own."""
+    return f"{source}#{identity}"
 
 
 def _is_reserved(unit: str, name: str) -> bool:

@@ -8,9 +8,11 @@ leaves alone what depends on them.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import TypeVar
 
 from gitplacer import checks
@@ -19,10 +21,9 @@ from gitplacer.grouping import Group, group_objects
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fields import Model
 from gitplacer.kinds.parse import is_own, parse_own
-from gitplacer.kinds.record import PlacementRecord
+from gitplacer.kinds.record import PlacementRecord, RecordMember
 from gitplacer.model.workload import Gang, Identity
 from gitplacer.problems import Location, Problem, Severity
-from gitplacer.source.apigroups import api_group
 from gitplacer.source.files import MAX_SNAPSHOT, READ_ENDINGS, Memo, NoMemo, Reading, read_documents
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
 from gitplacer.source.reading import Source, read_source
@@ -34,7 +35,7 @@ RECORDS = "placements"
 """The directory of the records in the deployment repo."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Snapshot:
     """
     The inputs of a pass.
@@ -59,17 +60,24 @@ class Snapshot:
 
     def predecessor(self, group: Group) -> PlacementRecord | None:
         """
-        The record of a group: its own, or that of its members under an id that no group has any more.
+        The record of a group: its own, or one that its members stand in, best under an id that no group has any more.
 
-        Stickiness follows the identity of what runs, so renaming a group moves nothing.
+        Stickiness follows the identity of what runs, so renaming or splitting a group moves nothing.
         """
         if group.id in self.records:
             return self.records[group.id]
-        sized = {m.identity for m in group.sized}
-        for record_id, record in self.records.items():
-            if record_id not in self.groups and sized & recorded_identities(record):
-                return record
-        return None
+        deciding = group.sized or group.members
+        found = {record.id: record for m in deciding for record, _ in self.standing.get(m.identity, ())}
+        return min(found.values(), key=lambda record: (record.id in self.groups, record.id), default=None)
+
+    @cached_property
+    def standing(self) -> Mapping[Identity, tuple[tuple[PlacementRecord, RecordMember], ...]]:
+        """Each object that is deployed somewhere, with the records that say so."""
+        found: dict[Identity, list[tuple[PlacementRecord, RecordMember]]] = defaultdict(list)
+        for record in self.records.values():
+            for member in record.members if record.clusters else ():
+                found[member.identity].append((record, member))
+        return {identity: tuple(places) for identity, places in found.items()}
 
     def deployed_gang(self, record: PlacementRecord) -> Gang:
         """The pods of what is deployed of a group: what it holds while its source cannot say."""
@@ -78,11 +86,6 @@ class Snapshot:
         reading = read_documents(self.deployment, files, NoMemo())
         facts = [item.take_facts()[0] for items in reading.documents.values() for item in items]
         return tuple(pods for item in facts for pods in item.gang)
-
-
-def recorded_identities(record: PlacementRecord) -> set[Identity]:
-    """The objects a record speaks of."""
-    return {Identity(api_group(m.api_version), m.kind, m.namespace, m.name) for m in record.members}
 
 
 def read_snapshot(

@@ -28,7 +28,7 @@ FOLDERS = ("", "one/", "two/")
 NAMES = ("app.yaml", "app.yml", "app.json", "App.yaml", "code.yaml")
 KINDS = ("RayJob", "RayService", "Deployment", "Job", "ConfigMap", "Service")
 SIZED = ("RayJob", "RayService", "Deployment", "Job")
-LABELS = ("red", "blue")
+LABELS = ("red", "rayjob-one", "app")
 FORMATS = ("block", "flow", "list", "commented")
 PHASES = ("Pending", "Running", "Succeeded", "Failed")
 

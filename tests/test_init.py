@@ -126,7 +126,7 @@ FLEET = [*clusters("b", "a"), *clusters("hub", role="Management")]
 
 
 def test_argocd_makes_one_application_for_each_unit_of_each_workload_cluster() -> None:
-    (found,) = parsed(TABLE["argocd"](spec("fleet/x", "live"), FLEET, URL)["applicationset.yaml"])
+    (found,) = parsed(TABLE["argocd"](spec("ray/x", "live"), FLEET, URL)["applicationset.yaml"])
     applications = []
     for element in found["spec"]["generators"][0]["list"]["elements"]:
         text = json.dumps(found["spec"]["template"])
@@ -136,10 +136,10 @@ def test_argocd_makes_one_application_for_each_unit_of_each_workload_cluster() -
         applications.append(json.loads(text))
     told = [(a["metadata"]["name"], a["spec"]["source"]["path"], a["spec"]["destination"]["name"]) for a in applications]
     assert told == [
-        ("a-platform", "fleet/x/a/platform", "a"),
-        ("a-workloads", "fleet/x/a/workloads", "a"),
-        ("b-platform", "fleet/x/b/platform", "b"),
-        ("b-workloads", "fleet/x/b/workloads", "b"),
+        ("a-platform", "ray/x/a/platform", "a"),
+        ("a-workloads", "ray/x/a/workloads", "a"),
+        ("b-platform", "ray/x/b/platform", "b"),
+        ("b-workloads", "ray/x/b/workloads", "b"),
     ]
     source = applications[0]["spec"]["source"]
     assert (source["repoURL"], source["targetRevision"], source["directory"]) == (URL, "live", {"recurse": True})
@@ -162,13 +162,13 @@ def test_argocd_learns_the_health_of_every_kind_of_ray() -> None:
 
 
 def test_flux_applies_workloads_after_platform_in_each_workload_cluster() -> None:
-    files = TABLE["flux"](spec("fleet/x", "live"), FLEET, URL)
+    files = TABLE["flux"](spec("ray/x", "live"), FLEET, URL)
     assert list(files) == ["a.yaml", "b.yaml"]
     repository, platform, workloads = parsed(files["b.yaml"])
     assert repository["spec"]["url"] == URL
     assert repository["spec"]["ref"] == {"branch": "live"}
-    assert platform["spec"]["path"] == "./fleet/x/b/platform"
-    assert workloads["spec"]["path"] == "./fleet/x/b/workloads"
+    assert platform["spec"]["path"] == "./ray/x/b/platform"
+    assert workloads["spec"]["path"] == "./ray/x/b/workloads"
     assert workloads["spec"]["dependsOn"] == [{"name": platform["metadata"]["name"]}]
     assert [unit["spec"]["prune"] for unit in (platform, workloads)] == [True, True]
     assert [check["kind"] for check in workloads["spec"]["healthCheckExprs"]] == ["RayCluster", "RayJob"]

@@ -362,7 +362,12 @@ class Life:
         return self.world.manifests[identity[1:]].file in self.world.torn
 
     def _nothing_is_removed_unread(self, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> None:
+        """What a file holds that cannot be read now stays, wherever that file has come from."""
         was, now = objects_on(before), objects_on(after)
+        torn = {m.key for m in self.world.manifests.values() if m.file in self.world.torn}
+        for cluster, items in was.items():
+            for identity in items:
+                assert identity[1:] not in torn or identity in now[cluster], identity
         for record in records_in(before).values():
             if {m["source"] for m in record.get("members", ())} & (self.world.torn & self.world.source().keys()):
                 for entry in record.get("clusters", ()):

@@ -42,12 +42,11 @@ class Model(BaseModel):
     """
     What all declared objects share: camelCase in files, snake_case here, frozen, unknown fields refused.
 
-    Code may name fields in snake_case; `kinds.parse` accepts only what files may say.
+    Code may name fields in snake_case; `kinds.parse` accepts only what files may say. A field is described by the
+    string below it, which `kinds.schema` reads when somebody asks for a schema: pydantic would at every start.
     """
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", alias_generator=to_camel, use_attribute_docstrings=True, validate_by_name=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, validate_by_name=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +168,13 @@ PathGlob = Annotated[
         'must be a relative path pattern without empty, "." or ".." parts; ** crosses folders',
     ),
 ]
-Pointer = Annotated[str, Matching(r"^(/([^/~]|~[01])*)+$", "must be a JSON Pointer such as /spec/replicas")]
+FieldPointer = Annotated[
+    str,
+    Matching(
+        r"^(?!/(apiVersion|kind|metadata(/name|/namespace)?)$)(/([^/~]|~[01])*)+$",
+        "must be a JSON Pointer such as /spec/replicas, and not one of the fields that say which object it is",
+    ),
+]
 
 Boolean = StrictBool
 Integer = StrictInt

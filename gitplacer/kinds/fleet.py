@@ -32,11 +32,16 @@ Branch = Annotated[
     str,
     Matching(r"^[A-Za-z0-9_]([A-Za-z0-9_/-]|\.(?!\.))*(?<![/.])(?<!\.lock)$", "must be the name of a Git branch", 200),
 ]
+_FOLDER = r"[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*$"
 Folder = Annotated[
     str,
+    Matching(rf"^{_FOLDER}", "must be a relative directory of letters, digits, dots, dashes and underscores"),
+]
+Root = Annotated[
+    str,
     Matching(
-        r"^[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*$",
-        "must be a relative directory of letters, digits, dots, dashes and underscores",
+        rf"^(?!(placements|moving|fleet)(/|$)){_FOLDER}",
+        "must be a relative directory, and not placements, moving or fleet, which hold other things",
     ),
 ]
 Word = Annotated[
@@ -76,7 +81,7 @@ class DeploymentSettings(Model):
     """Its address (https or ssh). `--deployment` overrides it."""
     branch: Branch = "main"
     """The branch that is written."""
-    root: Folder = "clusters"
+    root: Root = "clusters"
     """The directory that holds one directory per cluster."""
 
 

@@ -12,6 +12,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from gitplacer.kinds.fields import Instant, Integer, Matching, Model
+from gitplacer.model.workload import Identity
+
+SHARED = "_shared"
+"""The directory, in that of a namespace, of what several groups need."""
 
 
 class RecordMetadata(Model):
@@ -38,6 +42,14 @@ class RecordMember(Model):
     """The file of the source it came from."""
     file: str
     """The file it was written to, below the unit (`workloads/` or `platform/`) of each cluster."""
+
+    @property
+    def identity(self) -> Identity:
+        return Identity(self.api_version.rpartition("/")[0], self.kind, self.namespace, self.name)
+
+    @property
+    def is_shared(self) -> bool:
+        return f"/{SHARED}/" in self.file
 
 
 class RecordCluster(Model):

@@ -7,6 +7,11 @@ tidied away, because the parser refuses null. The combined schema chooses by `ki
 
 from __future__ import annotations
 
+import ast
+import inspect
+import itertools
+import textwrap
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -25,7 +30,7 @@ class _Generator(GenerateJsonSchema):
 @cache
 def schema_of(model: type[Model]) -> dict[str, Any]:
     """The schema of one kind, without `$schema`; `$defs` are at its root."""
-    schema: dict[str, Any] = _tidied(model.model_json_schema(schema_generator=_Generator))
+    schema: dict[str, Any] = _tidied(_described(model.model_json_schema(schema_generator=_Generator), model))
     return schema
 
 
@@ -66,6 +71,37 @@ def combined_schema() -> dict[str, Any]:
         },
         "$defs": dict(sorted(definitions.items())),
     }
+
+
+def _described(schema: dict[str, Any], model: type[Model]) -> dict[str, Any]:
+    """The schema with each field's description: the string below the field in its declaration."""
+    models = {found.__name__: found for found in _with_subclasses(Model)}
+    for name, part in ((model.__name__, schema), *schema.get("$defs", {}).items()):
+        texts = {k: v for base in reversed(models[name].__mro__) if issubclass(base, Model) for k, v in _texts(base)}
+        for field, info in models[name].model_fields.items():
+            described = part["properties"][info.alias or field]
+            if field in texts:
+                described["description"] = texts[field]
+    return schema
+
+
+def _with_subclasses(model: type[Model]) -> Iterator[type[Model]]:
+    yield model
+    for found in model.__subclasses__():
+        yield from _with_subclasses(found)
+
+
+@cache
+def _texts(model: type[Model]) -> tuple[tuple[str, str], ...]:
+    """The fields that a class itself declares, each with the string that follows it."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(model))).body[0]
+    assert isinstance(tree, ast.ClassDef)
+    return tuple(
+        (field.target.id, inspect.cleandoc(text.value.value))
+        for field, text in itertools.pairwise(tree.body)
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)
+    )  # fmt: skip
 
 
 def _tidied(schema: Any) -> Any:

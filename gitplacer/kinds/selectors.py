@@ -9,13 +9,13 @@ from pydantic import ConfigDict, Field, model_validator
 from gitplacer.kinds.fields import (
     DnsLabel,
     DnsSubdomain,
+    FieldPointer,
     Glob,
     LabelKey,
     LabelMap,
     LabelValue,
     Model,
     PathGlob,
-    Pointer,
 )
 from gitplacer.model.labels import Labels, Requirement, Taint, Toleration
 
@@ -133,7 +133,7 @@ class Override(Model):
         }
     )
 
-    path: Pointer
+    path: FieldPointer
     """Which field, as a JSON Pointer (`~1` for a slash in a key, `-` for the end of a list)."""
     op: Literal["add", "replace", "remove"] = "replace"
     """What happens to it."""

@@ -82,6 +82,7 @@ class Reason(enum.StrEnum):
     UNREADABLE_SOURCE = "UnreadableSource"
     BROKEN_RECORD = "BrokenRecord"
     HAS_PROBLEMS = "HasProblems"
+    HELD_TOGETHER = "HeldTogether"  # it exchanges members with a group that is held
 
 
 class Verdict(enum.StrEnum):

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gitplacer.kinds.capacity import CapacitySnapshot, Node
 from gitplacer.kinds.fleet import Cluster, NodeType
@@ -23,8 +23,8 @@ from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, PodShape
 from gitplacer.placement.filters import HOSTNAME, NodeShape, asks_for_a_name, obstacle
 
-Amounts = NDArray[np.int64]
-Mask = NDArray[np.bool_]
+Amounts = np.ndarray[Any, np.dtype[np.int64]]
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 PODS = "pods"
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"

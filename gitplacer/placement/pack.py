@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -21,8 +22,8 @@ from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, PodSet, PodShape
 from gitplacer.placement.nodes import Amounts, Mask, Nodes, tallied
 
-Counts = np.ndarray[tuple[int], np.dtype[np.int64]]
-Indexes = np.ndarray[tuple[int], np.dtype[np.intp]]
+Counts = np.ndarray[Any, np.dtype[np.int64]]
+Indexes = np.ndarray[Any, np.dtype[np.intp]]
 
 
 @dataclass(frozen=True, slots=True)

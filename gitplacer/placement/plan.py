@@ -27,6 +27,7 @@ from gitplacer.placement.evidence import may_have_started
 from gitplacer.placement.ledger import Ledger, has_finished
 from gitplacer.placement.nodes import Columns
 from gitplacer.placement.pack import Packing, Shortfall, pack
+from gitplacer.placement.ties import held_with, ties, torn_singletons
 from gitplacer.policies.selection import selects
 from gitplacer.snapshot import Snapshot
 from gitplacer.source.manifests import PLATFORM
@@ -63,6 +64,8 @@ def plan(snapshot: Snapshot, *, with_candidates: bool = True) -> Plan:
             earlier = made.get(decision.group)
             if earlier is None or decision.before != decision.after or earlier.before == earlier.after:
                 made[decision.group] = decision
+            elif earlier.waiting_since != decision.waiting_since:
+                made[decision.group] = replace(earlier, waiting_since=decision.waiting_since)
         if all(after[group_id] == clusters for group_id, clusters in before.items() if group_id in after):
             break
         before = after
@@ -100,7 +103,14 @@ class _Planner:
             **{g: tuple(sorted(c.name for c in r.clusters)) if r else () for g, r in self.records.items()},
             **{g: tuple(sorted(c.name for c in r.clusters)) for g, r in self.orphans.items()},
         }
+        self.kept = {r.id: f for r in self.orphans.values() if (f := kept(snapshot, r))}
         self.held = {g: f for g, group in self.groups.items() if (f := held(snapshot, group, self.records[g]))}
+        self.held |= {g: f for g, f in torn_singletons(snapshot).items() if g not in self.held}
+        for other, finding in held_with(ties(snapshot), [*self.kept, *self.held]).items():
+            if other in self.groups:
+                self.held[other] = finding
+            elif other in self.orphans:
+                self.kept[other] = finding
         self.gangs: dict[str, Gang] = {group_id: group.gang for group_id, group in self.groups.items()}
         for group_id in (*self.held, *self.orphans):
             record = self.records.get(group_id) or self.orphans.get(group_id)
@@ -182,9 +192,29 @@ def _selects_some(select: ObjectSelector, group: Group, snapshot: Snapshot) -> b
     return any(selects(select, m, snapshot.source.namespace_labels) for m in (*group.members, *group.shared))
 
 
+def kept(snapshot: Snapshot, record: PlacementRecord) -> Finding | None:
+    """Why what is deployed of a group stays, though the source has no such group; None if it is to be removed."""
+    unread = unreadable_sources(snapshot, record)
+    if unread:
+        return Finding(code=Reason.UNREADABLE_SOURCE, subject=", ".join(unread))
+    foreign = foreign_changes(snapshot, record.id, record)
+    if foreign:
+        return Finding(code=Reason.FOREIGN_CHANGE, subject=", ".join(foreign))
+    if record.id in snapshot.platform_records and record.clusters:
+        return Finding(code=Reason.REMOVAL_NEEDS_APPROVAL, subject=", ".join(sorted(c.name for c in record.clusters)))
+    return None
+
+
 def unreadable_sources(snapshot: Snapshot, record: PlacementRecord | None) -> list[str]:
-    """Files that a recorded group came from and that cannot be read now."""
-    return sorted({m.source for m in record.members} & snapshot.source.broken_files) if record else []
+    """
+    Files that cannot be read now and that a recorded group came from, or that speak of a member which is nowhere
+    else: a file may have been renamed and broken in one commit.
+    """
+    source = snapshot.source
+    if record is None or not source.broken_files:
+        return []
+    gone = [m.name for m in record.members if m.identity not in source.identities]
+    return sorted({m.source for m in record.members} & source.broken_files | set(source.unread_mentions(gone)))
 
 
 def foreign_changes(snapshot: Snapshot, group_id: str, record: PlacementRecord | None) -> list[str]:
@@ -318,24 +348,13 @@ class _Round:
     def _orphan(self, record: PlacementRecord) -> Decision:
         """A record whose group is no longer in the source: remove it, unless it may only be unreadable."""
         before = self._placements.get(record.id, ())
-        unread = unreadable_sources(self._snapshot, record)
-        foreign = foreign_changes(self._snapshot, record.id, record)
-        finding = Finding(code=Reason.SOURCE_REMOVED)
-        after: tuple[str, ...] = ()
-        if unread:
-            finding, after = Finding(code=Reason.UNREADABLE_SOURCE, subject=", ".join(unread)), before
-        elif foreign:
-            finding, after = Finding(code=Reason.FOREIGN_CHANGE, subject=", ".join(foreign)), before
-        elif self._is_platform(record) and before:
-            finding, after = Finding(code=Reason.REMOVAL_NEEDS_APPROVAL, subject=", ".join(before)), before
-        action = Action.REMOVE if finding.code is Reason.SOURCE_REMOVED else Action.HOLD
+        stop = self._planner.kept.get(record.id)
+        finding = stop or Finding(code=Reason.SOURCE_REMOVED)
         return Decision(
-            group=record.id, policy=record.policy, action=action, before=before, after=after, finding=finding,
-            blocked_by=tuple(unread or foreign),
+            group=record.id, policy=record.policy, action=Action.HOLD if stop else Action.REMOVE, before=before,
+            after=before if stop else (), finding=finding,
+            blocked_by=() if finding.code is Reason.REMOVAL_NEEDS_APPROVAL else _words(finding.subject),
         )  # fmt: skip
-
-    def _is_platform(self, record: PlacementRecord) -> bool:
-        return record.id in self._snapshot.platform_records
 
     def _held(self, group: Group, finding: Finding) -> Decision:
         record = self._planner.records[group.id]
@@ -402,11 +421,16 @@ class _Round:
         }
         if group.never_relocates or by_trigger[trigger.code] == "Never":
             return Finding(code=Reason.NEVER_RELOCATED, subject=trigger.code)
-        if group.singletons:
-            entry = self._planner.entry(group.id, cluster)
-            snapshot = self._snapshot.capacity.get(cluster)
-            if entry is None or may_have_started(snapshot, entry, group.id, group.unit):
-                return Finding(code=Reason.MAY_HAVE_STARTED, subject=trigger.code)
+        capacity = self._snapshot.capacity.get(cluster)
+        entries = [
+            (record, entry)
+            for member in group.singletons
+            for record, _ in self._snapshot.standing.get(member.identity, ())
+            for entry in record.clusters
+            if entry.name == cluster
+        ]
+        if any(may_have_started(capacity, entry, record.id, group.unit) for record, entry in entries):
+            return Finding(code=Reason.MAY_HAVE_STARTED, subject=trigger.code)
         return None
 
     def _add_copies(self, group: Group) -> Decision:

@@ -7,9 +7,10 @@ neither workloads, platform nor ours are none of our business. A broken file hol
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -39,11 +40,26 @@ class Source:
     broken_files: frozenset[str]
     document_counts: Mapping[str, int]
     problems: tuple[Problem, ...]
+    tree: Tree
 
     def namespace_labels(self, name: str) -> Mapping[str, str]:
         """The labels of a namespace: those of its manifest, if there is one, and its name."""
         found = self.namespaces.get(name)
         return {**(found.labels if found else {}), "kubernetes.io/metadata.name": name}
+
+    @cached_property
+    def identities(self) -> frozenset[Identity]:
+        """All objects that could be read."""
+        return frozenset(item.identity for item in self.objects)
+
+    def unread_mentions(self, names: Sequence[str]) -> list[str]:
+        """Files that could not be read and in which one of the names of objects stands, sorted."""
+        if not names:
+            return []
+        words = re.compile(rb"(?<![\w.-])(" + b"|".join(re.escape(name.encode()) for name in names) + rb")(?![\w.-])")
+        paths = [p for p in sorted(self.broken_files) if self.tree.entries[p].is_text]
+        contents = self.tree.read_all(p for p in paths if self.tree.entries[p].size <= MAX_FILE)
+        return [path for path, data in contents.items() if words.search(data.replace(b"\x00", b""))]
 
     @cached_property
     def namespaces(self) -> Mapping[str, SourceObject]:
@@ -79,7 +95,7 @@ def read_source(tree: Tree, memo: Memo) -> Source:
     own = read_own_kinds(sorted(outside, key=lambda d: (d.file, d.index)), torn, found)
     unread = frozenset({*reading.broken, *broken, *twins, *(p for p in tree if p.startswith(folders))})
     counts = {path: len(items) for path, items in reading.documents.items()}
-    return Source(own, objects, unread, counts, tuple(sorted(set(found))))
+    return Source(own, objects, unread, counts, tuple(sorted(set(found))), tree)
 
 
 def fleet_spec(tree: Tree, memo: Memo) -> FleetSpec:

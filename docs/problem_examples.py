@@ -1,0 +1,379 @@
+"""
+Inputs that have a problem, one or more for each code, and what is printed about them.
+
+Each is put into the small fleet that `gitplacer init` makes, over its files of the same name, and a whole pass is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+
+from gitplacer.explain import problem_lines
+from gitplacer.hydrate import Hydration, Inputs, hydrate
+from gitplacer.packaged import STARTER, packaged
+from gitplacer.problems import Problem, Rejected
+from gitplacer.source.files import NoMemo
+from gitplacer.tree import SYMLINK, Entry, Tree
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """
+    `shown` are the files a page shows, `beside` others that are needed, `first` a pass before with other files (None:
+    no such file), `deployment` what somebody else wrote into the deployment repo.
+    """
+
+    shown: tuple[tuple[str, str], ...]
+    intro: str = ""
+    about: str = ""
+    beside: Mapping[str, str] = field(default_factory=dict)
+    first: Mapping[str, str] | None = None
+    deployment: Mapping[str, str] = field(default_factory=dict)
+    tree: tuple[tuple[str, Entry], ...] = ()
+
+
+def printed(example: Example, code: str) -> str:
+    """What `gitplacer validate`, `plan` and `reconcile` print about an example's problems of one code."""
+    found = sorted({p for p in problems(example) if p.code == code})
+    if not found:
+        raise AssertionError(f"the example of {code} does not have that problem")
+    return "".join(f"{line}\n" for problem in found for line in problem_lines(problem))
+
+
+def problems(example: Example) -> Iterable[Problem]:
+    """Every problem of the pass on an example."""
+    deployment = Tree()
+    if example.first is not None:
+        deployment = _pass({**_starter(), **example.first}, (), Tree()).tree
+    if example.deployment:
+        written = {path: text.encode() for path, text in example.deployment.items()}
+        deployment = Tree.of({**{path: deployment.read(path) for path in deployment}, **written})
+    try:
+        return _pass({**_starter(), **example.beside, **dict(example.shown)}, example.tree, deployment).problems
+    except Rejected as error:
+        return error.problems
+
+
+@cache
+def _starter() -> dict[str, str]:
+    folders = ("clusters/", "policies/", "capacity/", "workloads/")
+    files = {path: data.decode() for path, data in packaged(STARTER).items() if path.startswith(folders)}
+    return {**files, "fleet.yaml": packaged(STARTER)["fleet.yaml"].decode().replace("@ENGINE@", "argocd")}
+
+
+def _pass(files: Mapping[str, str], more: tuple[tuple[str, Entry], ...], deployment: Tree) -> Hydration:
+    data = {path: text.encode("utf-8", "surrogateescape") for path, text in files.items()}
+    source = Tree.of(data)
+    if more:
+        source = Tree({**source.entries, **dict(more)}, source.blobs)
+    inputs = Inputs(
+        source=source, commit=None, capacity=source.under("capacity"), capacity_id=None, deployment=deployment,
+        deployment_commit=None, foreign={}, now=NOW, version="0.1.0",
+    )  # fmt: skip
+    return hydrate(inputs, memo=NoMemo(), with_candidates=False)
+
+
+SETTINGS = "workloads/hello/settings.yaml"
+HEAD = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\n"
+POLICY = "apiVersion: gitplacer.dev/v1alpha1\nkind: PlacementPolicy\nmetadata:\n  name: {}\nspec:\n{}"
+CLUSTER = "apiVersion: gitplacer.dev/v1alpha1\nkind: Cluster\nmetadata:\n  name: {}\nspec:\n{}"
+POD = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {}\n{}spec:\n  containers:\n  - name: main\n    image: busybox\n{}"
+JOB = """\
+apiVersion: ray.io/v1
+kind: RayJob
+metadata:
+  name: train
+spec:
+  entrypoint: python train.py
+  rayClusterSpec:
+    headGroupSpec:
+      rayStartParams: {}
+      template:
+        spec:
+          containers:
+          - name: ray-head
+            image: rayproject/ray:2.52.0
+            resources: {requests: {cpu: "1", memory: 4Gi}}
+"""
+RAYCLUSTER = """\
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata:
+  name: two
+spec:
+  headGroupSpec:
+    rayStartParams: {}
+    template: {spec: {containers: [{name: head, image: rayproject/ray:2.52.0}]}}
+  workerGroupSpecs:
+"""
+WORKER = """\
+  - groupName: {}
+    replicas: {}
+    minReplicas: {}
+    maxReplicas: {}
+    rayStartParams: {{}}
+    template: {{spec: {{containers: [{{name: worker, image: rayproject/ray:2.52.0}}]}}}}
+"""
+
+
+def settings(data: str) -> Example:
+    """A ConfigMap with such data."""
+    return Example(((SETTINGS, f"{HEAD}{data}"),))
+
+
+def policy(spec: str) -> Example:
+    return Example((("policies/general.yaml", POLICY.format("general", spec)),))
+
+
+def workload(text: str, name: str = "x") -> Example:
+    return Example(((f"workloads/hello/{name}.yaml", text),))
+
+
+SNAPSHOT = (
+    "apiVersion: gitplacer.dev/v1alpha1\nkind: CapacitySnapshot\nmetadata:\n  name: {}\n"
+    'observedAt: "2026-01-01T00:00:00Z"\nnodes: []\n'
+)
+SELECT = "  select:\n    paths: [\"workloads/**\"]\n"
+SERVICE = "apiVersion: v1\nkind: Service\nmetadata:\n  name: both\nspec:\n  selector: {team: a}\n  ports: [{port: 80}]\n"
+ROLE = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: operator\nrules: []\n"
+PLATFORM = {
+    "policies/platform.yaml": POLICY.format("platform", '  select:\n    paths: ["platform/**"]\n'),
+    "platform/operator/operator.yaml": POD.format("operator", "  namespace: system\n", ""),
+}
+
+EXAMPLES: Mapping[str, tuple[Example, ...]] = {
+    "AmbiguousPolicy": (
+        Example(
+            (("policies/second.yaml", POLICY.format("second", "  select:\n    namespaces: [hello]\n")),),
+            "A second policy that selects what `policies/general.yaml` selects already:",
+        ),
+    ),
+    "CannotEdit": (
+        Example(
+            (
+                (
+                    "policies/override.yaml",
+                    "apiVersion: gitplacer.dev/v1alpha1\nkind: OverridePolicy\nmetadata:\n  name: more-workers\nspec:\n"
+                    "  select:\n    kinds: [RayCluster]\n  overrides:\n"
+                    "  - {path: /spec/workerGroupSpecs/7/replicas, value: 2}\n",
+                ),
+            ),
+            "The RayCluster has one worker group, not eight:",
+        ),
+    ),
+    "CaseTwin": (
+        Example(
+            ((SETTINGS, f"{HEAD}data: {{}}\n"), ("workloads/hello/Settings.yaml", f"{HEAD}data: {{}}\n")),
+        ),
+    ),
+    "ConflictMarkers": (settings("data:\n<<<<<<< HEAD\n  level: info\n=======\n  level: debug\n>>>>>>> other\n"),),
+    "ContradictoryAnnotation": (
+        Example(
+            (
+                (
+                    "workloads/hello/both.yaml",
+                    POD.format("a", "  annotations: {gitplacer.dev/cluster: my-cluster}\n", "")
+                    + "---\n"
+                    + POD.format("b", "  annotations: {gitplacer.dev/cluster: other-cluster}\n", ""),
+                ),
+                ("policies/general.yaml", POLICY.format("general", f"{SELECT}  groupBy: {{namespace: true}}\n")),
+            ),
+            beside={"clusters/other-cluster.yaml": CLUSTER.format("other-cluster", "  state: Active\n")},
+        ),
+    ),
+    "CopiesOfARayJob": (
+        Example(
+            (
+                ("policies/general.yaml", POLICY.format("general", f"{SELECT}  placement: {{copies: All}}\n")),
+                ("workloads/hello/train.yaml", JOB),
+            ),
+        ),
+    ),
+    "CustomTag": (settings("data:\n  level: !secret level\n"),),
+    "DuplicateGroupName": (
+        workload(RAYCLUSTER + WORKER.format("gpu", 1, 1, 1) + WORKER.format("gpu", 2, 2, 2), "two"),
+    ),
+    "DuplicateKey": (settings("data:\n  level: info\n  level: debug\n"),),
+    "DuplicateName": (
+        Example(
+            (("policies/copy.yaml", POLICY.format("general", "  select:\n    namespaces: [other]\n")),),
+            "`policies/general.yaml` has a policy of that name already:",
+        ),
+    ),
+    "DuplicateObject": (
+        Example(
+            (
+                ("workloads/hello/settings.yaml", f"{HEAD}data: {{}}\n"),
+                ("workloads/hello/more/settings.yaml", f"{HEAD}data: {{level: debug}}\n"),
+            ),
+        ),
+    ),
+    "FileTooLarge": (
+        Example((), "A file of five megabytes:", beside={SETTINGS: f"{HEAD}data:\n  x: {'x' * 5_000_000}\n"}),
+    ),
+    "GroupIdTaken": (
+        Example(
+            (
+                ("workloads/hello/pod.yaml", POD.format("worker", "", "")),
+                ("workloads/hello/job.yaml", JOB.replace("name: train", "name: worker")),
+            ),
+        ),
+    ),
+    "InTwoGroups": (
+        Example(
+            (
+                ("workloads/hello/service.yaml", SERVICE),
+                (
+                    "workloads/hello/pods.yaml",
+                    POD.format("one", "  labels: {team: a}\n", "") + "---\n" + POD.format("two", "  labels: {team: a}\n", ""),
+                ),
+            ),
+        ),
+    ),
+    "InvalidCharacter": (
+        Example((), "A control character in a value:", beside={SETTINGS: f"{HEAD}data:\n  level: in\x07fo\n"}),
+    ),
+    "InvalidGroupName": (
+        Example(
+            (
+                ("policies/general.yaml", POLICY.format("general", f"{SELECT}  groupBy: {{directory: true}}\n")),
+                ("workloads/hello/my app/pod.yaml", POD.format("main", "", "")),
+            ),
+        ),
+    ),
+    "InvalidMerge": (settings("data:\n  <<: debug\n"),),
+    "InvalidObject": (workload("apiVersion: v1\nkind: Pod\nmetadata:\n  generateName: worker-\n"),),
+    "InvalidQuantity": (
+        workload(POD.format("main", "", '    resources: {requests: {cpu: "two"}}\n')),
+    ),
+    "InvalidReplicas": (workload(RAYCLUSTER + WORKER.format("gpu", 1, 4, 2), "two"),),
+    "InvalidResources": (
+        workload(POD.format("main", "", "    resources:\n      requests: {cpu: 4}\n      limits: {cpu: 2}\n")),
+    ),
+    "InvalidValue": (policy(f"{SELECT}  placement: {{type: Capasity}}\n"),),
+    "InvalidYAML": (settings("data: {level: info\n"),),
+    "MisplacedKind": (Example((("clusters/snapshot.yaml", SNAPSHOT.format("my-cluster")),)),),
+    "MissingField": (policy("  placement: {type: Capacity}\n"),),
+    "MissingNamespace": (
+        Example(
+            (("workloads/pod.yaml", POD.format("main", "", "")),),
+            "Not below `workloads/<namespace>/`, and with no `metadata.namespace`:",
+        ),
+    ),
+    "MixedPolicies": (
+        Example(
+            (
+                ("policies/general.yaml", POLICY.format("general", "  select:\n    kinds: [RayCluster]\n")),
+                ("policies/jobs.yaml", POLICY.format("jobs", "  select:\n    kinds: [RayJob]\n")),
+                (
+                    "workloads/hello/train.yaml",
+                    "apiVersion: ray.io/v1\nkind: RayJob\nmetadata:\n  name: train\nspec:\n"
+                    "  entrypoint: python train.py\n  clusterSelector: {ray.io/cluster: hello}\n",
+                ),
+            ),
+            "A job that runs on the Ray cluster `hello`, which another policy governs:",
+        ),
+    ),
+    "NoPolicy": (policy("  select:\n    namespaces: [production]\n"),),
+    "NoSuchPolicy": (
+        workload(POD.format("main", "  annotations: {gitplacer.dev/policy: generel}\n", "")),
+    ),
+    "NonStringKey": (settings("data:\n  8080: http\n"),),
+    "NotAFile": (
+        Example((), "`workloads/hello/link.yaml` is a symbolic link:", tree=(("workloads/hello/link.yaml", Entry(SYMLINK, "0" * 40)),)),
+    ),
+    "NotAMapping": (workload("- apiVersion: v1\n  kind: Pod\n"),),
+    "NotAllowed": (
+        workload("apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata:\n  name: admin\nrules: []\n"),
+    ),
+    "NotCounted": (
+        workload(
+            POD.format("main", "", "    ports: [{containerPort: 80, hostPort: 80}]\n"),
+        ),
+    ),
+    "NotInAGroup": (settings("data: {level: info}\n"),),
+    "NotJSON": (settings("data:\n  level: .inf\n"),),
+    "NotOneDocument": (
+        Example((("capacity/my-cluster.yaml", SNAPSHOT.format("my-cluster") + "---\n" + SNAPSHOT.format("other")),)),
+    ),
+    "NotOneFleet": (
+        Example(
+            (("second.yaml", "apiVersion: gitplacer.dev/v1alpha1\nkind: Fleet\nmetadata:\n  name: second\nspec: {}\n"),),
+        ),
+    ),
+    "NotOurs": (
+        Example(
+            (),
+            "The deployment repo has a file `clusters/my-cluster/workloads/mine.yaml` that gitplacer did not write:",
+            deployment={"clusters/my-cluster/workloads/mine.yaml": f"{HEAD}data: {{}}\n"},
+        ),
+    ),
+    "NotRendered": (
+        Example((("workloads/hello/kustomization.yaml", "resources: [raycluster.yaml]\n"),)),
+    ),
+    "NotUTF8": (Example((), "A file saved as UTF-16:", beside={SETTINGS: f"{HEAD}data: {{}}\n".encode("utf-16").decode("utf-8", "surrogateescape")}),),
+    "NullValue": (policy(f"{SELECT}  clusters:\n  # names: [my-cluster]\n"),),
+    "OwnKindInWorkloads": (
+        workload(POLICY.format("mine", "  select: {}\n"), "policy"),
+    ),
+    "RecordName": (
+        Example(
+            (),
+            "Somebody copied the record `placements/hello/hello.yaml` to `placements/hello/copy.yaml`:",
+            first={},
+            deployment={
+                "placements/hello/copy.yaml": (
+                    "apiVersion: gitplacer.dev/v1alpha1\nkind: Placement\nmetadata: {name: hello, namespace: hello}\n"
+                    "policy: general\nreason: Fits\n"
+                )
+            },
+        ),
+    ),
+    "RecursiveAlias": (settings("data: &data\n  again: *data\n"),),
+    "RemovalNeedsApproval": (
+        Example(
+            (),
+            "`platform/operator/role.yaml` was placed on my-cluster, and is removed from the source:",
+            beside=PLATFORM,
+            first={**PLATFORM, "platform/operator/role.yaml": ROLE},
+        ),
+    ),
+    "SnapshotName": (
+        Example((("capacity/my-cluster.yaml", SNAPSHOT.format("other-cluster")),)),
+    ),
+    "TabIndentation": (settings("data:\n\tlevel: info\n"),),
+    "TooDeep": (
+        Example((), "A value nested two hundred deep, `[[[[…]]]]`:", beside={SETTINGS: f"{HEAD}data: {'[' * 200}{']' * 200}\n"}),
+    ),
+    "TooLarge": (
+        Example((), "A value of three megabytes:", beside={SETTINGS: f"{HEAD}data:\n  x: {'x' * 3_000_000}\n"}),
+    ),
+    "TooManyAliases": (
+        settings(
+            "data:\n  a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+            + "".join(f"  {b}: &{b} [{', '.join(['*' + a] * 10)}]\n" for a, b in zip("abcdef", "bcdefg", strict=True))
+        ),
+    ),
+    "TooManyDocuments": (
+        Example((), "A file of twenty thousand documents:", beside={SETTINGS: f"{HEAD}---\n" * 20_000}),
+    ),
+    "TooManyFaults": (
+        Example((), "A file with five hundred keys that are not strings:", beside={SETTINGS: f"{HEAD}data:\n" + "".join(f"  {n}: x\n" for n in range(500))}),
+    ),
+    "UndefinedAlias": (settings("data:\n  level: *default\n"),),
+    "UnknownCluster": (
+        Example((("capacity/my-clutser.yaml", SNAPSHOT.format("my-clutser")),)),
+    ),
+    "UnknownField": (policy(f"{SELECT}  placment: {{type: Capacity}}\n"),),
+    "UnknownKind": (
+        Example((("policies/general.yaml", POLICY.format("general", SELECT).replace("PlacementPolicy", "PlacmentPolicy")),)),
+    ),
+    "UnrenderedTemplate": (settings("data: {{ .Values.settings }}\n"),),
+    "UnsupportedVersion": (workload(JOB.replace("ray.io/v1", "ray.io/v1beta1")),),
+    "WrongType": (policy(f'{SELECT}  priority: "10"\n'),),
+}

@@ -1,0 +1,77 @@
+"""
+Groups that exchange members, and so can only be changed together.
+
+Objects change groups when a label, a policy's `groupBy` or a reference is edited. What one group gains another loses:
+if one of the two is held and the other is not, an object would be removed on one side without appearing on the other,
+or be there twice. So groups and records that share an object are tied, and one that is held holds those it is tied to.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from gitplacer.model.decision import Finding, Reason
+from gitplacer.placement.evidence import may_have_started
+from gitplacer.snapshot import Snapshot
+
+Ties = Mapping[str, frozenset[str]]
+"""Id of a group or record to the ids of all that it is tied to, itself included; those tied to nothing are left out."""
+
+
+def ties(snapshot: Snapshot) -> Ties:
+    """Which groups and records have an object in common, directly or through others."""
+    near: dict[str, set[str]] = defaultdict(set)
+    for group in snapshot.groups.values():
+        predecessor = snapshot.predecessor(group)
+        others = {predecessor.id} if predecessor is not None and predecessor.clusters else set()
+        for member in group.members:
+            others |= {r.id for r, place in snapshot.standing.get(member.identity, ()) if not place.is_shared}
+        for other in others - {group.id}:
+            near[group.id].add(other)
+            near[other].add(group.id)
+    found: dict[str, frozenset[str]] = {}
+    for start in sorted(near):
+        if start not in found:
+            reached, frontier = {start}, [start]
+            while frontier:
+                fresh = near[frontier.pop()] - reached
+                reached |= fresh
+                frontier.extend(fresh)
+            found |= dict.fromkeys(reached, frozenset(reached))
+    return found
+
+
+def torn_singletons(snapshot: Snapshot) -> dict[str, Finding]:
+    """
+    Groups that would take a job from a cluster where it may have started, because the job is a member of theirs now
+    and they are elsewhere; each with why it is held.
+    """
+    found = {}
+    for group in snapshot.groups.values():
+        predecessor = snapshot.predecessor(group)
+        here = {entry.name for entry in predecessor.clusters} if predecessor is not None else set()
+        torn = [
+            member
+            for member in group.members
+            for record, place in snapshot.standing.get(member.identity, ())
+            for entry in record.clusters
+            if member.facts.singleton
+            and not place.is_shared
+            and entry.name not in here
+            and may_have_started(snapshot.capacity.get(entry.name), entry, record.id, group.unit)
+        ]
+        if torn:
+            names = ", ".join(sorted({str(member.identity) for member in torn}))
+            found[group.id] = Finding(code=Reason.MAY_HAVE_STARTED, subject=names)
+    return found
+
+
+def held_with(ties_: Ties, held: Iterable[str]) -> dict[str, Finding]:
+    """What else is held because of what is held already, and with what."""
+    stops = set(held)
+    found = {}
+    for member, tied in sorted(ties_.items()):
+        if member not in stops and (others := tied & stops):
+            found[member] = Finding(code=Reason.HELD_TOGETHER, subject=", ".join(sorted(others)))
+    return found
