@@ -30,7 +30,6 @@ class Example:
 
     shown: tuple[tuple[str, str], ...]
     intro: str = ""
-    about: str = ""
     beside: Mapping[str, str] = field(default_factory=dict)
     first: Mapping[str, str] | None = None
     deployment: Mapping[str, str] = field(default_factory=dict)
@@ -138,8 +137,10 @@ SNAPSHOT = (
     "apiVersion: gitplacer.dev/v1alpha1\nkind: CapacitySnapshot\nmetadata:\n  name: {}\n"
     'observedAt: "2026-01-01T00:00:00Z"\nnodes: []\n'
 )
-SELECT = "  select:\n    paths: [\"workloads/**\"]\n"
-SERVICE = "apiVersion: v1\nkind: Service\nmetadata:\n  name: both\nspec:\n  selector: {team: a}\n  ports: [{port: 80}]\n"
+SELECT = '  select:\n    paths: ["workloads/**"]\n'
+SERVICE = (
+    "apiVersion: v1\nkind: Service\nmetadata:\n  name: both\nspec:\n  selector: {team: a}\n  ports: [{port: 80}]\n"
+)
 ROLE = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: operator\nrules: []\n"
 PLATFORM = {
     "policies/platform.yaml": POLICY.format("platform", '  select:\n    paths: ["platform/**"]\n'),
@@ -230,7 +231,9 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
                 ("workloads/hello/service.yaml", SERVICE),
                 (
                     "workloads/hello/pods.yaml",
-                    POD.format("one", "  labels: {team: a}\n", "") + "---\n" + POD.format("two", "  labels: {team: a}\n", ""),
+                    POD.format("one", "  labels: {team: a}\n", "")
+                    + "---\n"
+                    + POD.format("two", "  labels: {team: a}\n", ""),
                 ),
             ),
         ),
@@ -248,9 +251,7 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
     ),
     "InvalidMerge": (settings("data:\n  <<: debug\n"),),
     "InvalidObject": (workload("apiVersion: v1\nkind: Pod\nmetadata:\n  generateName: worker-\n"),),
-    "InvalidQuantity": (
-        workload(POD.format("main", "", '    resources: {requests: {cpu: "two"}}\n')),
-    ),
+    "InvalidQuantity": (workload(POD.format("main", "", '    resources: {requests: {cpu: "two"}}\n')),),
     "InvalidReplicas": (workload(RAYCLUSTER + WORKER.format("gpu", 1, 4, 2), "two"),),
     "InvalidResources": (
         workload(POD.format("main", "", "    resources:\n      requests: {cpu: 4}\n      limits: {cpu: 2}\n")),
@@ -280,12 +281,14 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
         ),
     ),
     "NoPolicy": (policy("  select:\n    namespaces: [production]\n"),),
-    "NoSuchPolicy": (
-        workload(POD.format("main", "  annotations: {gitplacer.dev/policy: generel}\n", "")),
-    ),
+    "NoSuchPolicy": (workload(POD.format("main", "  annotations: {gitplacer.dev/policy: generel}\n", "")),),
     "NonStringKey": (settings("data:\n  8080: http\n"),),
     "NotAFile": (
-        Example((), "`workloads/hello/link.yaml` is a symbolic link:", tree=(("workloads/hello/link.yaml", Entry(SYMLINK, "0" * 40)),)),
+        Example(
+            (),
+            "`workloads/hello/link.yaml` is a symbolic link:",
+            tree=(("workloads/hello/link.yaml", Entry(SYMLINK, "0" * 40)),),
+        ),
     ),
     "NotAMapping": (workload("- apiVersion: v1\n  kind: Pod\n"),),
     "NotAllowed": (
@@ -303,7 +306,12 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
     ),
     "NotOneFleet": (
         Example(
-            (("second.yaml", "apiVersion: gitplacer.dev/v1alpha1\nkind: Fleet\nmetadata:\n  name: second\nspec: {}\n"),),
+            (
+                (
+                    "second.yaml",
+                    "apiVersion: gitplacer.dev/v1alpha1\nkind: Fleet\nmetadata:\n  name: second\nspec: {}\n",
+                ),
+            ),
         ),
     ),
     "NotOurs": (
@@ -313,14 +321,16 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
             deployment={"clusters/my-cluster/workloads/mine.yaml": f"{HEAD}data: {{}}\n"},
         ),
     ),
-    "NotRendered": (
-        Example((("workloads/hello/kustomization.yaml", "resources: [raycluster.yaml]\n"),)),
+    "NotRendered": (Example((("workloads/hello/kustomization.yaml", "resources: [raycluster.yaml]\n"),)),),
+    "NotUTF8": (
+        Example(
+            (),
+            "A file saved as UTF-16:",
+            beside={SETTINGS: f"{HEAD}data: {{}}\n".encode("utf-16").decode("utf-8", "surrogateescape")},
+        ),
     ),
-    "NotUTF8": (Example((), "A file saved as UTF-16:", beside={SETTINGS: f"{HEAD}data: {{}}\n".encode("utf-16").decode("utf-8", "surrogateescape")}),),
     "NullValue": (policy(f"{SELECT}  clusters:\n  # names: [my-cluster]\n"),),
-    "OwnKindInWorkloads": (
-        workload(POLICY.format("mine", "  select: {}\n"), "policy"),
-    ),
+    "OwnKindInWorkloads": (workload(POLICY.format("mine", "  select: {}\n"), "policy"),),
     "RecordName": (
         Example(
             (),
@@ -343,12 +353,14 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
             first={**PLATFORM, "platform/operator/role.yaml": ROLE},
         ),
     ),
-    "SnapshotName": (
-        Example((("capacity/my-cluster.yaml", SNAPSHOT.format("other-cluster")),)),
-    ),
+    "SnapshotName": (Example((("capacity/my-cluster.yaml", SNAPSHOT.format("other-cluster")),)),),
     "TabIndentation": (settings("data:\n\tlevel: info\n"),),
     "TooDeep": (
-        Example((), "A value nested two hundred deep, `[[[[…]]]]`:", beside={SETTINGS: f"{HEAD}data: {'[' * 200}{']' * 200}\n"}),
+        Example(
+            (),
+            "A value nested two hundred deep, `[[[[…]]]]`:",
+            beside={SETTINGS: f"{HEAD}data: {'[' * 200}{']' * 200}\n"},
+        ),
     ),
     "TooLarge": (
         Example((), "A value of three megabytes:", beside={SETTINGS: f"{HEAD}data:\n  x: {'x' * 3_000_000}\n"}),
@@ -363,15 +375,19 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
         Example((), "A file of twenty thousand documents:", beside={SETTINGS: f"{HEAD}---\n" * 20_000}),
     ),
     "TooManyFaults": (
-        Example((), "A file with five hundred keys that are not strings:", beside={SETTINGS: f"{HEAD}data:\n" + "".join(f"  {n}: x\n" for n in range(500))}),
+        Example(
+            (),
+            "A file with five hundred keys that are not strings:",
+            beside={SETTINGS: f"{HEAD}data:\n" + "".join(f"  {n}: x\n" for n in range(500))},
+        ),
     ),
     "UndefinedAlias": (settings("data:\n  level: *default\n"),),
-    "UnknownCluster": (
-        Example((("capacity/my-clutser.yaml", SNAPSHOT.format("my-clutser")),)),
-    ),
+    "UnknownCluster": (Example((("capacity/my-clutser.yaml", SNAPSHOT.format("my-clutser")),)),),
     "UnknownField": (policy(f"{SELECT}  placment: {{type: Capacity}}\n"),),
     "UnknownKind": (
-        Example((("policies/general.yaml", POLICY.format("general", SELECT).replace("PlacementPolicy", "PlacmentPolicy")),)),
+        Example(
+            (("policies/general.yaml", POLICY.format("general", SELECT).replace("PlacementPolicy", "PlacmentPolicy")),)
+        ),
     ),
     "UnrenderedTemplate": (settings("data: {{ .Values.settings }}\n"),),
     "UnsupportedVersion": (workload(JOB.replace("ray.io/v1", "ray.io/v1beta1")),),

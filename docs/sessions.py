@@ -144,7 +144,12 @@ class _Session:
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("GIT_", "GITPLACER_"))}
         who = {f"GIT_{role}_{what}": value for role in ("AUTHOR", "COMMITTER") for what, value in
                (("NAME", "You"), ("EMAIL", "you@example.com"), ("DATE", self._time))}  # fmt: skip
-        settings = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_PAGER": "cat", "LC_ALL": "C.UTF-8"}
+        settings = {
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_PAGER": "cat",
+            "LC_ALL": "C.UTF-8",
+        }
         return {**kept, **who, **settings, "TZ": "UTC", "GITPLACER_CACHE": str(self._cache)}
 
     def _dated(self, args: list[str]) -> list[str]:

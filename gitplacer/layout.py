@@ -132,7 +132,7 @@ class Layout:
         self._all: dict[str, bytes | None] = {}
         self._pending: dict[str, bytes | None] = {}
         self._touched: set[tuple[str, str]] = set()
-        self._renderer = Renderer(snapshot.source, source, memo)
+        self._renderer = Renderer(snapshot.source, snapshot.overrides, source, memo)
         self._names = FileNames(own.fleet.spec)
         self._placed: dict[str, tuple[Placed, ...]] = {}
         self._claimed: dict[str, set[str]] = {}

@@ -18,7 +18,7 @@ from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.selectors import Override
 from gitplacer.model.workload import Gang
 from gitplacer.policies.selection import selects
-from gitplacer.problems import Problem
+from gitplacer.problems import Problem, Severity
 from gitplacer.source.manifests import SourceObject
 from gitplacer.source.reading import Source
 from gitplacer.workloads.facts import ObjectFacts
@@ -40,7 +40,7 @@ class Overrides:
         The edits of an object on a cluster: of the policies that select both, by name, then the cluster's own where
         the object has the field.
         """
-        if not self._policies and not cluster.spec.overrides:
+        if not self.any_on(cluster):
             return ()
         key = (id(member), cluster.name)
         if key not in self._edits:
@@ -70,10 +70,12 @@ class Overrides:
             self._facts[key] = _edited_facts(member, edits)
         return self._facts[key]
 
+    def any_on(self, cluster: Cluster) -> bool:
+        """Whether there is anything that could differ on a cluster."""
+        return bool(self._policies or cluster.spec.overrides)
+
     def gang(self, group: Group, cluster: Cluster) -> Gang:
         """The pods of a group on a cluster."""
-        if not self._policies and not cluster.spec.overrides:
-            return group.gang
         return tuple(pods for member in group.members for pods in self.facts(member, cluster)[0].gang)
 
 
@@ -86,7 +88,7 @@ def _edited_facts(member: SourceObject, edits: Edits) -> tuple[ObjectFacts, tupl
         return member.facts, ()
     document = replace(member.document, parsed=replace(member.document.parsed, value=value))
     facts, problems = workloads.read(document)
-    return facts, tuple(problems)
+    return facts, tuple(problem for problem in problems if problem.severity is Severity.ERROR)
 
 
 def _edit(override: Override) -> Edit:

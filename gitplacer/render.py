@@ -19,10 +19,9 @@ from gitplacer.grouping import Group
 from gitplacer.kinds.fields import API_VERSION
 from gitplacer.kinds.fleet import Cluster, FleetSpec
 from gitplacer.kinds.record import SHARED, PlacementRecord, RecordMember
-from gitplacer.kinds.selectors import Override
 from gitplacer.model.workload import Identity
+from gitplacer.overrides import Overrides
 from gitplacer.pathglob import fixed_folder, matches
-from gitplacer.policies.selection import selects
 from gitplacer.problems import Problem
 from gitplacer.source.files import Memo
 from gitplacer.source.manifests import PLATFORM, WORKLOADS, SourceObject
@@ -142,10 +141,9 @@ class Rendering:
 class Renderer:
     """Renders groups for clusters. Results are remembered: clusters that change nothing share one rendering."""
 
-    def __init__(self, source: Source, tree: Tree, memo: Memo) -> None:
+    def __init__(self, source: Source, overrides: Overrides, tree: Tree, memo: Memo) -> None:
         """`tree` is the source tree, for the ids of its files."""
-        self._overrides = source.own.overrides
-        self._labels = source.namespace_labels
+        self._overrides = overrides
         self._whole = source.document_counts
         self._tree = tree
         self._memo = memo
@@ -158,7 +156,8 @@ class Renderer:
         special = False
         for item in placed:
             own = self._namespace_edit(item.member)
-            more = [*self._override_edits(item.member, cluster), *self._label_edits(item.member, cluster)]
+            more = [*self._overrides.edits(item.member, cluster), *self._label_edits(item.member, cluster)]
+            problems += self._overrides.facts(item.member, cluster)[1]
             special = special or bool(more)
             if own or more:
                 edits[id(item)] = [*own, *more]
@@ -195,16 +194,6 @@ class Renderer:
         if not member.namespace_from_path:
             return []
         return [Edit(("metadata", "namespace"), "add", member.identity.namespace)]
-
-    def _override_edits(self, member: SourceObject, cluster: Cluster) -> list[Edit]:
-        edits = []
-        labels = cluster.labels()
-        for policy in self._overrides:
-            if policy.spec.clusters.unmet(labels) is None and selects(policy.spec.select, member, self._labels):
-                edits += [_edit(override) for override in policy.spec.overrides]
-        value = member.document.value
-        edits += [_edit(o) for o in cluster.spec.overrides if _applies(value, _edit(o))]
-        return edits
 
     @staticmethod
     def _label_edits(member: SourceObject, cluster: Cluster) -> list[Edit]:
@@ -256,25 +245,6 @@ def _by_file(placed: Iterable[Placed]) -> dict[tuple[str, str], list[Placed]]:
     for item in placed:
         files.setdefault((item.unit, item.file), []).append(item)
     return files
-
-
-def _edit(override: Override) -> Edit:
-    """An override as an edit. List indexes stay text: only the document tells a list from a mapping."""
-    path: Path = tuple(part.replace("~1", "/").replace("~0", "~") for part in override.path.split("/")[1:])
-    return Edit(path, override.op, override.value)
-
-
-def _applies(value: Any, edit: Edit) -> bool:
-    """Whether an object has the field a cluster's override is about; for `add`, the mapping around it."""
-    path = edit.path[:-1] if edit.op == "add" else edit.path
-    for part in path:
-        if isinstance(value, list) and str(part).isdigit() and int(part) < len(value):
-            value = value[int(part)]
-        elif isinstance(value, dict) and part in value:
-            value = value[part]
-        else:
-            return False
-    return isinstance(value, dict | list) if edit.op == "add" else True
 
 
 def sentinel(spec: FleetSpec, cluster: str, unit: str, epoch: int) -> bytes:

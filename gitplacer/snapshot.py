@@ -23,6 +23,7 @@ from gitplacer.kinds.fields import Model
 from gitplacer.kinds.parse import is_own, parse_own
 from gitplacer.kinds.record import PlacementRecord, RecordMember
 from gitplacer.model.workload import Gang, Identity
+from gitplacer.overrides import Overrides
 from gitplacer.problems import Location, Problem, Severity
 from gitplacer.source.files import MAX_SNAPSHOT, READ_ENDINGS, Memo, NoMemo, Reading, read_documents
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
@@ -78,6 +79,11 @@ class Snapshot:
             for member in record.members if record.clusters else ():
                 found[member.identity].append((record, member))
         return {identity: tuple(places) for identity, places in found.items()}
+
+    @cached_property
+    def overrides(self) -> Overrides:
+        """What differs on each cluster."""
+        return Overrides(self.source)
 
     def deployed_gang(self, record: PlacementRecord) -> Gang:
         """The pods of what is deployed of a group: what it holds while its source cannot say."""

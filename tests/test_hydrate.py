@@ -251,3 +251,51 @@ def test_a_renamed_group_keeps_its_place() -> None:
     assert story.files() == ["clusters/b/workloads/prod/shop/api.yaml"]
     assert story.files("placements") == ["placements/prod/shop.yaml"]
     assert story.run().steps == ()
+
+
+def override(name: str, body: str) -> dict[str, str]:
+    """An OverridePolicy file."""
+    text = f"apiVersion: gitplacer.dev/v1alpha1\nkind: OverridePolicy\nmetadata: {{name: {name}}}\nspec:\n{body}"
+    return {f"policies/{name}.yaml": text}
+
+
+MORE_WORKERS = override(
+    "more",
+    "  select: {kinds: [RayService]}\n  clusters: {names: [a]}\n  overrides:\n"
+    "  - {path: /spec/rayClusterConfig/workerGroupSpecs/0/replicas, value: 3}\n",
+)
+
+
+def test_what_must_fit_on_a_cluster_is_the_gang_after_its_overrides() -> None:
+    story = Story.of(*BOTH, ANYWHERE, MORE_WORKERS, rayservice("prod", "api"), capacity=TWO)
+    done = story.run()
+    assert outcome(done) == {"prod/api": "Place b Fits"}
+    (on_a,) = (c for c in decisions(done)["prod/api"].candidates if c.cluster == "a")
+    assert (on_a.finding.code, on_a.finding.placed, on_a.finding.wanted) == ("ExceedsCluster", 2, 3)
+
+
+def test_an_override_edits_its_field_and_no_other_byte() -> None:
+    story = Story.of(*BOTH, ANYWHERE, MORE_WORKERS, rayservice("prod", "api"), capacity=snapshot("a", "n1 16 64Gi 4"))
+    assert outcome(story.run()) == {"prod/api": "Place a Fits"}
+    written = story.deployment.read("clusters/a/workloads/prod/api/api.yaml").decode()
+    source = story.source["workloads/prod/api.yaml"]
+    assert written.replace(", namespace: prod", "") == source.replace("replicas: 1", "replicas: 3", 1)
+
+
+@pytest.mark.parametrize(
+    ("edit", "code"),
+    [
+        ("{path: /spec/rayClusterConfig/workerGroupSpecs/7/replicas, value: 1}", "CannotEdit"),
+        ("{path: /spec/rayClusterConfig/workerGroupSpecs/0/minReplicas, value: 99}", "InvalidReplicas"),
+    ],
+)
+def test_an_override_that_cannot_be_made_or_makes_nonsense_holds_its_group(edit: str, code: str) -> None:
+    bad = override("bad", f"  select: {{kinds: [RayService]}}\n  overrides:\n  - {edit}\n")
+    story = Story.of(cluster("a"), ANYWHERE, rayservice("prod", "api"), capacity=TWO)
+    story.run()
+    files = story.files()
+    story.source |= bad
+    done = story.run()
+    assert outcome(done) == {"prod/api": "Hold a HasProblems"}
+    assert code in {p.code for p in done.problems}
+    assert story.files() == files

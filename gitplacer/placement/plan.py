@@ -116,8 +116,8 @@ class _Planner:
             record = self.records.get(group_id) or self.orphans.get(group_id)
             if record is not None:
                 self.gangs[group_id] = snapshot.deployed_gang(record)
-        same: dict[Gang, Gang] = {}
-        self.gangs = {group_id: same.setdefault(gang, gang) for group_id, gang in self.gangs.items()}
+        self._same: dict[Gang, Gang] = {}
+        self.gangs = {group_id: self._same.setdefault(gang, gang) for group_id, gang in self.gangs.items()}
         self._stay: dict[tuple[str, str | None, str], Finding | None] = {}
         self._preference: dict[tuple[str, str], int | None] = {}
         self._exceeds: dict[tuple[Gang, str, bool], bool] = {}
@@ -126,11 +126,21 @@ class _Planner:
     def books(self) -> Books:
         """The ledgers with nothing reserved but what the snapshots show. A pass that places nothing never asks."""
         s = self.snapshot
-        columns = Columns.of(s.capacity.values(), self.clusters.values(), self.gangs.values())
+        different = [c for c in self.clusters.values() if s.overrides.any_on(c)]
+        gangs = [*self.gangs.values(), *(self.gang_on(g, c.name) for c in different for g in self.groups)]
+        columns = Columns.of(s.capacity.values(), self.clusters.values(), gangs)
         ledgers = {name: Ledger(self.clusters[name], capacity, columns) for name, capacity in s.capacity.items()}
         for ledger in ledgers.values():
             ledger.settle_unknown(self.gangs)
         return Books(ledgers, columns)
+
+    def gang_on(self, group_id: str, name: str) -> Gang:
+        """The pods of a group on a cluster: after overrides, unless the group is held as it is deployed."""
+        group, cluster = self.groups.get(group_id), self.clusters.get(name)
+        if group is None or cluster is None or group_id in self.held or not self.snapshot.overrides.any_on(cluster):
+            return self.gangs.get(group_id, ())
+        gang = self.snapshot.overrides.gang(group, cluster)
+        return self._same.setdefault(gang, gang)
 
     def may_not_stay(self, group: Group, policy: PlacementPolicy, cluster: Cluster) -> Finding | None:
         key = (policy.name, group.wished_cluster, cluster.name)
@@ -290,7 +300,7 @@ class _Round:
             group = self._planner.groups.get(group_id)
             scale_up = group is None or group.policy is None or self._may_scale_up(group.policy)
             finished = self._releases(group) and has_finished(books[cluster].running(group_id))
-            gang = self._planner.gangs.get(group_id, ())
+            gang = self._planner.gang_on(group_id, cluster)
             books.reserve_placed(group_id, cluster, gang, finished=finished, scale_up=scale_up)
         return books
 
@@ -504,12 +514,12 @@ class _Round:
                 self._books.admit(group.id, name, group.gang)
                 chosen[name] = Finding(code=Reason.PLATFORM)
             return chosen
-        gang = self._planner.gangs[group.id]
-        ranked = self._ranked(gang, policy, entering)
+        ranked = self._ranked(self._planner.gangs[group.id], policy, entering)
         for scale_up in (False, True) if self._may_scale_up(policy) else (False,):
             for name in ranked:
                 if len(chosen) == wanted:
                     return chosen
+                gang = self._planner.gang_on(group.id, name)
                 possible = self._scales(policy, name) if scale_up else self._books.has_total_room(gang, name)
                 if name in chosen or not possible:
                     continue
@@ -520,6 +530,7 @@ class _Round:
         if policy.spec.placement.admission == "Immediate":
             for name in ranked:
                 if len(chosen) < wanted and name not in chosen:
+                    gang = self._planner.gang_on(group.id, name)
                     short = _short(self._books.fit(gang, name, scale_up=self._scales(policy, name)))
                     self._books.admit(group.id, name, gang)
                     chosen[name] = replace(short, code=Reason.PODS_MAY_WAIT)
@@ -556,7 +567,7 @@ class _Round:
     def _room_for(self, group: Group, policy: PlacementPolicy, name: str) -> Finding:
         if group.unit == PLATFORM:
             return Finding(code=Reason.PLATFORM)
-        gang = self._planner.gangs[group.id]
+        gang = self._planner.gang_on(group.id, name)
         now = self._books.fit(gang, name, scale_up=False)
         if isinstance(now, Packing):
             return self._books.fitting(name, now)
