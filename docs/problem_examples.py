@@ -214,6 +214,18 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
             ),
         ),
     ),
+    "EnginesDisagree": (settings("data: {}  # +argocd:skip-file-rendering\n"), workload("""\
+apiVersion: v1
+kind: Pod
+metadata: {name: x}
+spec:
+  containers:
+  - name: main
+    image: python:3.11
+    resources: {requests: {cpu: 100m, memory: 64Mi}}
+    args:
+    -
+""")),
     "FileTooLarge": (
         Example((), "A file of five megabytes:", beside={SETTINGS: f"{HEAD}data:\n  x: {'x' * 5_000_000}\n"}),
     ),

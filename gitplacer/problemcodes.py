@@ -267,6 +267,12 @@ def _table() -> dict[str, Code]:
             "`gitplacer.dev/policy` chooses among the policies that select the object; it cannot reach others.",
             "Name one that matches, or remove the annotation.",
         ),
+        "EnginesDisagree": Code(
+            "Argo CD and Flux would not read an object alike",
+            "Each engine has inputs that it passes over, unpacks or fails for and the other does not; then what was reviewed "
+            "is not what runs, or one object stops the whole directory.",
+            "Do what the hint says; an object that must not be applied does not belong in the source paths.",
+        ),
         "MixedPolicies": Code(
             "Objects that belong together are governed by different policies",
             "They must be on the same cluster, and two policies may send them to different ones.",

@@ -299,3 +299,37 @@ def test_an_override_that_cannot_be_made_or_makes_nonsense_holds_its_group(edit:
     assert outcome(done) == {"prod/api": "Hold a HasProblems"}
     assert code in {p.code for p in done.problems}
     assert story.files() == files
+
+
+def test_a_new_cluster_gets_its_platform_though_another_is_gone() -> None:
+    operator = {
+        "platform/op/op.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: op, namespace: op}\n"
+        "spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: "
+        "[{name: op, image: op, resources: {requests: {cpu: 100m, memory: 100Mi}}}]}}}\n"
+    }
+    everywhere = policy("p", 'select: {paths: ["platform/**"]}\nplacement: {copies: All}')
+    story = Story.of(cluster("a"), cluster("gone"), everywhere, operator)
+    assert outcome(story.run()) == {"op/op": "Place a,gone Platform"}
+    del story.source["clusters/gone.yaml"]
+    assert outcome(story.run()) == {"op/op": "Hold a,gone RemovalNeedsApproval"}
+    story.source |= cluster("new")
+    assert outcome(story.run()) == {"op/op": "Place a,gone,new Platform"}
+    assert "clusters/new/platform/op/op.yaml" in story.deployment
+    assert "clusters/gone/platform/op/op.yaml" in story.deployment
+    assert story.run().steps == ()
+
+
+def test_a_copy_for_each_cluster_follows_labels() -> None:
+    labelled = policy("p", "select: {}\nclusters: {matchLabels: {type: rayservice}}\nplacement: {copies: All}")
+    story = Story.of(
+        cluster("a", labels="{type: rayservice}"), cluster("b"), labelled, rayservice("x", "llm"), capacity=TWO
+    )
+    assert outcome(story.run()) == {"x/llm": "Place a Fits"}
+    story.source |= cluster("b", labels="{type: rayservice}")
+    assert outcome(story.run()) == {"x/llm": "Place a,b Fits"}
+    one, other = (f"clusters/{name}/workloads/x/llm/llm.yaml" for name in "ab")
+    assert story.deployment.entries[one].oid == story.deployment.entries[other].oid
+    story.source |= cluster("a")
+    assert outcome(story.run()) == {"x/llm": "Remove b NotEligible"}
+    story.source |= cluster("b", labels="{type: rayservice}", state="Draining")
+    assert outcome(story.run()) == {"x/llm": "Hold b NowhereToGo"}

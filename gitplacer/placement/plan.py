@@ -394,17 +394,20 @@ class _Round:
         stuck = {name: f for name in triggers if (f := self._stuck(group, policy, name, triggers[name])) is not None}
         free = [name for name in triggers if name not in stuck]
         kept = [name for name in before if name not in triggers]
-        wanted = max(1, self._wanted(group, policy)) if free else 0
-        chosen = (
-            self._choose(group, policy, exclude=set(before), wanted=wanted - len(kept) - len(stuck)) if free else {}
-        )
         copies = policy.spec.placement.copies
+        wanted = len(self._planner.clusters) if copies == "All" else max(1, copies) - len(stuck)
+        chosen = self._choose(group, policy, exclude=set(before), wanted=wanted - len(kept))
         droppable = len(free) if copies == "All" and (kept or chosen) else len(chosen) + max(0, len(kept) - wanted)
         dropped = free[:droppable]
         after = tuple(sorted({*before, *chosen} - set(dropped)))
         for name in dropped:
             self._books.release(group.id, name)
-        finding = triggers[dropped[0]] if dropped else next(iter(stuck.values()), None) or triggers[free[0]]
+        if dropped:
+            finding = triggers[dropped[0]]
+        elif chosen:
+            finding = chosen[min(chosen)]
+        else:
+            finding = next(iter(stuck.values()), None) or triggers[free[0]]
         action = _action(before, after)
         blocked: tuple[str, ...] = ()
         if action is Action.KEEP:

@@ -14,6 +14,7 @@ from typing import Protocol
 from gitplacer import workloads
 from gitplacer.documents import Document, ParsedFile, parse
 from gitplacer.problems import Location, Problem
+from gitplacer.source.alike import unlike
 from gitplacer.tree import SUBMODULE, SYMLINK, Tree
 from gitplacer.workloads.facts import ObjectFacts
 
@@ -76,7 +77,7 @@ class SourceDocument:
 
     def take_facts(self) -> tuple[ObjectFacts, list[Problem]]:
         """What placement wants to know of the object, and what is wrong with it."""
-        return workloads.read(self.document) if self.facts is None else (self.facts, [])
+        return _read_object(self.document) if self.facts is None else (self.facts, [])
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +145,14 @@ def _read_file(path: str, data: bytes, max_bytes: int) -> ReadFile:
     parsed = parse(data, max_bytes=max_bytes)
     facts: list[ObjectFacts | None] = []
     for index, item in enumerate(parsed.documents):
-        found, problems = workloads.read(Document(path, item, index, lambda: data))
+        found, problems = _read_object(Document(path, item, index, lambda: data))
         facts.append(None if problems else found)
     return ReadFile(parsed, tuple(facts))
+
+
+def _read_object(document: Document) -> tuple[ObjectFacts, list[Problem]]:
+    facts, problems = workloads.read(document)
+    return facts, [*problems, *unlike(document)]
 
 
 def _reader(tree: Tree, path: str, contents: Mapping[str, bytes]) -> Callable[[], bytes]:

@@ -1,0 +1,26 @@
+"""The benchmark runs, in its short form. What it measures is for people to read, not for a test to judge."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.mark.slow
+def test_the_benchmark_prints_a_row_for_each_kind_of_pass() -> None:
+    command = [sys.executable, str(ROOT / "benchmarks" / "run.py")]
+    size = ["--gangs", "20", "--clusters", "2", "--nodes", "20", "--runs", "1"]
+    done = subprocess.run([*command, *size], check=True, capture_output=True, text=True)
+    rows = [line.split("|")[1].strip() for line in done.stdout.splitlines() if line.startswith("| ")]
+    assert rows == [
+        "work",
+        "cold: read, parse, plan, render, commit, push",
+        "nothing changed, new process",
+        "one manifest changed, new process",
+        "plan as JSON, every cluster's verdict on every group",
+    ]
