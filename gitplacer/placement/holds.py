@@ -1,0 +1,83 @@
+"""
+Why a group stays exactly as it is, whatever its policy says.
+
+A bad input holds its own group and nothing else: what could not be read, what a person changed in the deployment repo,
+what only an Approval may remove. Nothing is ever removed because something could not be read.
+"""
+
+from __future__ import annotations
+
+from gitplacer.grouping import Group
+from gitplacer.kinds.record import PlacementRecord
+from gitplacer.kinds.selectors import ObjectSelector
+from gitplacer.model.decision import Finding, Reason
+from gitplacer.policies.selection import selects
+from gitplacer.snapshot import Snapshot
+
+
+def held(snapshot: Snapshot, group: Group, record: PlacementRecord | None) -> Finding | None:
+    """Why a group must stay exactly as it is whatever its policy says, or None."""
+    if group.id in snapshot.broken_records:
+        return Finding(code=Reason.BROKEN_RECORD)
+    foreign = foreign_changes(snapshot, group.id, record)
+    if foreign:
+        return Finding(code=Reason.FOREIGN_CHANGE, subject=", ".join(foreign))
+    unread = unreadable_sources(snapshot, record)
+    if unread:
+        return Finding(code=Reason.UNREADABLE_SOURCE, subject=", ".join(unread))
+    overrides = [b for b in snapshot.source.own.broken_policies if b.kind == "OverridePolicy"]
+    if any(b.select is None or _selects_some(b.select, group, snapshot) for b in overrides):
+        return Finding(code=Reason.BROKEN_POLICY, subject=", ".join(b.name for b in overrides if b.name))
+    torn = [b for b in snapshot.source.own.broken_policies if b.kind == "PlacementPolicy"]
+    by_record = record is not None and any(b.name == record.policy for b in torn)
+    unknown = not (record and record.clusters) and any(b.select is None for b in torn)
+    if group.under_broken_policy or by_record or unknown:
+        return Finding(code=Reason.BROKEN_POLICY, subject=record.policy if record else "")
+    if group.problems:
+        codes = {problem.code for problem in group.problems}
+        if codes == {"NoPolicy"}:
+            return Finding(code=Reason.NO_POLICY)
+        return Finding(code=Reason.HAS_PROBLEMS, subject=", ".join(sorted(codes)))
+    return None
+
+
+def _selects_some(select: ObjectSelector, group: Group, snapshot: Snapshot) -> bool:
+    return any(selects(select, m, snapshot.source.namespace_labels) for m in (*group.members, *group.shared))
+
+
+def kept(snapshot: Snapshot, record: PlacementRecord) -> Finding | None:
+    """Why what is deployed of a group stays, though the source has no such group; None if it is to be removed."""
+    unread = unreadable_sources(snapshot, record)
+    if unread:
+        return Finding(code=Reason.UNREADABLE_SOURCE, subject=", ".join(unread))
+    foreign = foreign_changes(snapshot, record.id, record)
+    if foreign:
+        return Finding(code=Reason.FOREIGN_CHANGE, subject=", ".join(foreign))
+    if record.id in snapshot.platform_records and record.clusters:
+        return Finding(code=Reason.REMOVAL_NEEDS_APPROVAL, subject=", ".join(sorted(c.name for c in record.clusters)))
+    return None
+
+
+def unreadable_sources(snapshot: Snapshot, record: PlacementRecord | None) -> list[str]:
+    """
+    Files that cannot be read now and that a recorded group came from, or that speak of a member which is nowhere
+    else: a file may have been renamed and broken in one commit.
+    """
+    source = snapshot.source
+    if record is None or not source.broken_files:
+        return []
+    gone = [m.name for m in record.members if m.identity not in source.identities]
+    return sorted({m.source for m in record.members} & source.broken_files | set(source.unread_mentions(gone)))
+
+
+def foreign_changes(snapshot: Snapshot, group_id: str, record: PlacementRecord | None) -> list[str]:
+    """Paths of a group in the deployment repo that somebody else changed."""
+    if not snapshot.foreign_paths:
+        return []
+    root = snapshot.source.own.fleet.spec.deployment.root
+    own = {f"placements/{group_id}.yaml"}
+    if record is not None:
+        own |= {f"placements/{record.id}.yaml"}
+        for unit in ("workloads", "platform"):
+            own |= {f"{root}/{c.name}/{unit}/{m.file}" for c in record.clusters for m in record.members}
+    return sorted(own & snapshot.foreign_paths)

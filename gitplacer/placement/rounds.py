@@ -1,0 +1,489 @@
+"""
+One round of planning: from where everything is to where everything goes.
+
+What is placed is kept; what has to leave looks for another cluster; what waits is tried by priority, by how long it
+has waited, by name. The ledgers are opened only when something is to be placed or verdicts are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import cached_property
+
+from gitplacer.grouping import Group
+from gitplacer.kinds.fleet import Cluster
+from gitplacer.kinds.policy import PlacementPolicy
+from gitplacer.kinds.record import PlacementRecord, RecordCluster
+from gitplacer.model.decision import Action, Candidate, Decision, Finding, Reason, Verdict
+from gitplacer.model.workload import Gang
+from gitplacer.placement.books import Books
+from gitplacer.placement.eligibility import may_not_enter, may_not_stay, preference
+from gitplacer.placement.evidence import may_have_started
+from gitplacer.placement.holds import held, kept
+from gitplacer.placement.ledger import Ledger, has_finished
+from gitplacer.placement.nodes import Columns
+from gitplacer.placement.pack import Packing, Shortfall, pack
+from gitplacer.placement.ties import held_with, ties, torn_singletons
+from gitplacer.snapshot import Snapshot
+from gitplacer.source.manifests import PLATFORM
+
+Placements = Mapping[str, tuple[str, ...]]
+"""Id of a group or record to the clusters that have its files."""
+
+
+class Pass:
+    """What all rounds share: the groups and their records, static verdicts, and each cluster's empty ledger."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self.clusters = snapshot.source.own.clusters
+        self.groups = snapshot.groups
+        self.records = {group_id: snapshot.predecessor(group) for group_id, group in self.groups.items()}
+        adopted = {record.id for record in self.records.values() if record is not None}
+        self.orphans = {record_id: r for record_id, r in snapshot.records.items() if record_id not in adopted}
+        self.recorded: dict[str, tuple[str, ...]] = {
+            **{g: tuple(sorted(c.name for c in r.clusters)) if r else () for g, r in self.records.items()},
+            **{g: tuple(sorted(c.name for c in r.clusters)) for g, r in self.orphans.items()},
+        }
+        self.kept = {r.id: f for r in self.orphans.values() if (f := kept(snapshot, r))}
+        self.held = {g: f for g, group in self.groups.items() if (f := held(snapshot, group, self.records[g]))}
+        self.held |= {g: f for g, f in torn_singletons(snapshot).items() if g not in self.held}
+        for other, finding in held_with(ties(snapshot), [*self.kept, *self.held]).items():
+            if other in self.groups:
+                self.held[other] = finding
+            elif other in self.orphans:
+                self.kept[other] = finding
+        self.gangs: dict[str, Gang] = {group_id: group.gang for group_id, group in self.groups.items()}
+        for group_id in (*self.held, *self.orphans):
+            record = self.records.get(group_id) or self.orphans.get(group_id)
+            if record is not None:
+                self.gangs[group_id] = snapshot.deployed_gang(record)
+        self._same: dict[Gang, Gang] = {}
+        self.gangs = {group_id: self._same.setdefault(gang, gang) for group_id, gang in self.gangs.items()}
+        self._stay: dict[tuple[str, str | None, str], Finding | None] = {}
+        self._preference: dict[tuple[str, str], int | None] = {}
+        self._exceeds: dict[tuple[Gang, str, bool], bool] = {}
+
+    @cached_property
+    def books(self) -> Books:
+        """The ledgers with nothing reserved but what the snapshots show. A pass that places nothing never asks."""
+        s = self.snapshot
+        different = [c for c in self.clusters.values() if s.overrides.any_on(c)]
+        gangs = [*self.gangs.values(), *(self.gang_on(g, c.name) for c in different for g in self.groups)]
+        columns = Columns.of(s.capacity.values(), self.clusters.values(), gangs)
+        ledgers = {name: Ledger(self.clusters[name], capacity, columns) for name, capacity in s.capacity.items()}
+        for ledger in ledgers.values():
+            ledger.settle_unknown(self.gangs)
+        return Books(ledgers, columns)
+
+    def gang_on(self, group_id: str, name: str) -> Gang:
+        """The pods of a group on a cluster: after overrides, unless the group is held as it is deployed."""
+        group, cluster = self.groups.get(group_id), self.clusters.get(name)
+        if group is None or cluster is None or group_id in self.held or not self.snapshot.overrides.any_on(cluster):
+            return self.gangs.get(group_id, ())
+        gang = self.snapshot.overrides.gang(group, cluster)
+        return self._same.setdefault(gang, gang)
+
+    def may_not_stay(self, group: Group, policy: PlacementPolicy, cluster: Cluster) -> Finding | None:
+        key = (policy.name, group.wished_cluster, cluster.name)
+        if key not in self._stay:
+            self._stay[key] = may_not_stay(policy, group.wished_cluster, cluster)
+        return self._stay[key]
+
+    def may_not_enter(self, group: Group, policy: PlacementPolicy, cluster: Cluster) -> Finding | None:
+        s = self.snapshot
+        return self.may_not_stay(group, policy, cluster) or may_not_enter(
+            group, cluster, s.capacity, s.broken_capacity, s.now
+        )
+
+    def preference(self, policy: PlacementPolicy, cluster: str) -> int:
+        key = (policy.name, cluster)
+        if key not in self._preference:
+            self._preference[key] = preference(policy, self.clusters[cluster])
+        return self._preference[key] or 0
+
+    def exceeds(self, gang: Gang, ledger: Ledger, cluster: str, scale_up: bool) -> bool:
+        """Whether a gang would not fit a cluster that runs nothing."""
+        key = (gang, cluster, scale_up)
+        if key not in self._exceeds:
+            self._exceeds[key] = isinstance(pack(ledger.empty_room(), gang, scale_up=scale_up), Shortfall)
+        return self._exceeds[key]
+
+    def entry(self, group_id: str, cluster: str) -> RecordCluster | None:
+        record = self.records.get(group_id) or self.orphans.get(group_id)
+        return next((c for c in record.clusters if c.name == cluster), None) if record else None
+
+
+class Round:
+    """One round: from where everything is to where everything goes."""
+
+    def __init__(self, shared: Pass, placements: Placements, with_candidates: bool) -> None:
+        self._pass = shared
+        self._snapshot = shared.snapshot
+        self._placements = placements
+        self._with_candidates = with_candidates
+        self._gone: set[str] = set()
+
+    def decide(self) -> list[Decision]:
+        """A decision for every group and every record without a group, in no particular order."""
+        done = [self._orphan(record) for record in self._pass.orphans.values()]
+        self._gone = {d.group for d in done if d.action is Action.REMOVE}
+        staying, leaving, waiting = [], [], []
+        for group in self._pass.groups.values():
+            stop = self._pass.held.get(group.id)
+            if stop is not None or group.policy is None:
+                done.append(self._held(group, stop or Finding(code=Reason.NO_POLICY)))
+                continue
+            triggers = self._triggers(group, group.policy)
+            if triggers:
+                leaving.append(group)
+            elif self._is_complete(group, group.policy):
+                staying.append(group)
+            else:
+                waiting.append(group)
+        for group in sorted(leaving, key=self._turn):
+            done.append(self._leave(group))
+        for group in sorted(waiting, key=self._turn):
+            done.append(self._add_copies(group))
+        done += [self._keep(group) for group in staying]
+        return done
+
+    def _turn(self, group: Group) -> tuple[int, datetime, str]:
+        """Priority first, then the longest waiting, then the name."""
+        assert group.policy is not None
+        record = self._pass.records[group.id]
+        since = record.waiting_since if record and record.waiting_since else self._snapshot.now
+        return -group.policy.spec.priority, since, group.id
+
+    # what is placed
+
+    @cached_property
+    def _books(self) -> Books:
+        """The ledgers with the room of everything that is placed taken, oldest placement first."""
+        books = self._pass.books.copy()
+        placed = []
+        for group_id, clusters in self._placements.items():
+            group = self._pass.groups.get(group_id)
+            priority = group.policy.spec.priority if group and group.policy else 0
+            for cluster in clusters:
+                entry = self._pass.entry(group_id, cluster)
+                since = entry.since if entry else self._snapshot.now
+                if group_id not in self._gone and cluster in books:
+                    placed.append((since, -priority, group_id, cluster))
+        for _, _, group_id, cluster in sorted(placed):
+            group = self._pass.groups.get(group_id)
+            scale_up = group is None or group.policy is None or self._may_scale_up(group.policy)
+            finished = self._releases(group) and has_finished(books[cluster].running(group_id))
+            gang = self._pass.gang_on(group_id, cluster)
+            books.reserve_placed(group_id, cluster, gang, finished=finished, scale_up=scale_up)
+        return books
+
+    @staticmethod
+    def _releases(group: Group | None) -> bool:
+        """Whether a finished group holds nothing: all its members run to completion and give back what they had."""
+        sized = group.sized if group else ()
+        return bool(sized) and all(m.facts.releases_when_finished for m in sized)
+
+    @staticmethod
+    def _may_scale_up(policy: PlacementPolicy) -> bool:
+        return policy.spec.placement.scale_up == "IfNeeded"
+
+    def _scales(self, policy: PlacementPolicy, name: str) -> bool:
+        """Whether a policy may count on nodes that a cluster can add."""
+        return self._may_scale_up(policy) and bool(self._books[name].nodes.types)
+
+    def _triggers(self, group: Group, policy: PlacementPolicy) -> dict[str, Finding]:
+        """For each cluster that a group is on and has to leave, why."""
+        found = {}
+        for name in self._placements.get(group.id, ()):
+            cluster = self._pass.clusters.get(name)
+            if cluster is None:
+                found[name] = Finding(code=Reason.CLUSTER_LOST, subject=name)
+            elif (unmet := self._pass.may_not_stay(group, policy, cluster)) is not None:
+                found[name] = replace(
+                    unmet, code=Reason.NOT_ELIGIBLE, subject=f"{name}: {unmet.code} {unmet.subject}".strip()
+                )
+            elif group.unit == PLATFORM:
+                continue
+            elif cluster.spec.state == "Lost":
+                found[name] = Finding(code=Reason.CLUSTER_LOST, subject=name)
+            elif cluster.spec.state == "Draining":
+                found[name] = Finding(code=Reason.CLUSTER_DRAINING, subject=name)
+        return found
+
+    def _wanted(self, group: Group, policy: PlacementPolicy) -> int:
+        """How many copies there should be; for All, as many as clusters that take new groups or have it."""
+        copies = policy.spec.placement.copies
+        if copies != "All":
+            return copies
+        here = set(self._placements.get(group.id, ()))
+        clusters = self._pass.clusters.values()
+        return sum(
+            self._pass.may_not_stay(group, policy, c) is None and (c.name in here or c.spec.state == "Active")
+            for c in clusters
+        )
+
+    def _is_complete(self, group: Group, policy: PlacementPolicy) -> bool:
+        here = self._placements.get(group.id, ())
+        return bool(here) and len(here) == self._wanted(group, policy)
+
+    # decisions about one group
+
+    def _orphan(self, record: PlacementRecord) -> Decision:
+        """A record whose group is no longer in the source: remove it, unless it may only be unreadable."""
+        before = self._placements.get(record.id, ())
+        stop = self._pass.kept.get(record.id)
+        finding = stop or Finding(code=Reason.SOURCE_REMOVED)
+        return Decision(
+            group=record.id, policy=record.policy, action=Action.HOLD if stop else Action.REMOVE, before=before,
+            after=before if stop else (), finding=finding,
+            blocked_by=() if finding.code is Reason.REMOVAL_NEEDS_APPROVAL else _words(finding.subject),
+        )  # fmt: skip
+
+    def _held(self, group: Group, finding: Finding) -> Decision:
+        record = self._pass.records[group.id]
+        before = self._placements.get(group.id, ())
+        blocked = tuple(f"{p.code} {p.location}" for p in group.problems)
+        policy = group.policy.name if group.policy else record.policy if record else ""
+        return Decision(
+            group=group.id, policy=policy, action=Action.HOLD, before=before, after=before, finding=finding,
+            candidates=self._kept_candidates(group, before), blocked_by=blocked or _words(finding.subject),
+            waiting_since=record.waiting_since if record else None,
+        )  # fmt: skip
+
+    def _keep(self, group: Group) -> Decision:
+        assert group.policy is not None
+        here = self._placements[group.id]
+        return Decision(
+            group=group.id, policy=group.policy.name, action=Action.KEEP, before=here, after=here,
+            finding=Finding(code=Reason.KEPT), candidates=self._kept_candidates(group, here),
+        )  # fmt: skip
+
+    def _leave(self, group: Group) -> Decision:
+        """A group that is somewhere it should not be: move it, or say why it stays."""
+        policy = group.policy
+        assert policy is not None
+        before = self._placements[group.id]
+        triggers = self._triggers(group, policy)
+        stuck = {name: f for name in triggers if (f := self._stuck(group, policy, name, triggers[name])) is not None}
+        free = [name for name in triggers if name not in stuck]
+        kept = [name for name in before if name not in triggers]
+        copies = policy.spec.placement.copies
+        wanted = len(self._pass.clusters) if copies == "All" else max(1, copies) - len(stuck)
+        chosen = self._choose(group, policy, exclude=set(before), wanted=wanted - len(kept))
+        droppable = len(free) if copies == "All" and (kept or chosen) else len(chosen) + max(0, len(kept) - wanted)
+        dropped = free[:droppable]
+        after = tuple(sorted({*before, *chosen} - set(dropped)))
+        for name in dropped:
+            self._books.release(group.id, name)
+        if dropped:
+            finding = triggers[dropped[0]]
+        elif chosen:
+            finding = chosen[min(chosen)]
+        else:
+            finding = next(iter(stuck.values()), None) or triggers[free[0]]
+        action = action_of(before, after)
+        blocked: tuple[str, ...] = ()
+        if action is Action.KEEP:
+            action = Action.HOLD
+            if free:
+                finding = Finding(code=Reason.NOWHERE_TO_GO, subject=triggers[free[0]].code)
+            blocked = (
+                tuple(str(m.identity) for m in group.singletons) if finding.code is Reason.MAY_HAVE_STARTED else ()
+            )
+        return Decision(
+            group=group.id, policy=policy.name, action=action, before=before, after=after, finding=finding,
+            reasons=chosen, candidates=self._candidates(group, policy, after, chosen), blocked_by=blocked,
+        )  # fmt: skip
+
+    def _stuck(self, group: Group, policy: PlacementPolicy, cluster: str, trigger: Finding) -> Finding | None:
+        """Why a group must stay on a cluster that it should leave, or None."""
+        if group.unit == PLATFORM:
+            return Finding(code=Reason.REMOVAL_NEEDS_APPROVAL, subject=cluster)
+        when = policy.spec.relocation.when
+        by_trigger = {
+            Reason.NOT_ELIGIBLE: when.not_eligible,
+            Reason.CLUSTER_DRAINING: when.cluster_draining,
+            Reason.CLUSTER_LOST: when.cluster_lost,
+        }
+        if group.never_relocates or by_trigger[trigger.code] == "Never":
+            return Finding(code=Reason.NEVER_RELOCATED, subject=trigger.code)
+        capacity = self._snapshot.capacity.get(cluster)
+        entries = [
+            (record, entry)
+            for member in group.singletons
+            for record, _ in self._snapshot.standing.get(member.identity, ())
+            for entry in record.clusters
+            if entry.name == cluster
+        ]
+        if any(may_have_started(capacity, entry, record.id, group.unit) for record, entry in entries):
+            return Finding(code=Reason.MAY_HAVE_STARTED, subject=trigger.code)
+        return None
+
+    def _add_copies(self, group: Group) -> Decision:
+        """A group with too few copies, or too many: place what fits, and let the rest wait."""
+        policy = group.policy
+        assert policy is not None
+        before = self._placements.get(group.id, ())
+        wanted = self._wanted(group, policy)
+        chosen: dict[str, Finding] = {}
+        after = before
+        if len(before) > wanted:
+            after = self._best(group, policy, before, wanted)
+            for name in set(before) - set(after):
+                self._books.release(group.id, name)
+        else:
+            chosen = self._choose(group, policy, exclude=set(before), wanted=wanted - len(before))
+            after = tuple(sorted({*before, *chosen}))
+        candidates = self._candidates(group, policy, after, chosen)
+        record = self._pass.records[group.id]
+        since = record.waiting_since if record and record.waiting_since else self._snapshot.now
+        complete = bool(after) and len(after) >= wanted
+        return Decision(
+            group=group.id, policy=policy.name, action=action_of(before, after) if after else Action.WAIT, before=before,
+            after=after, finding=self._finding(group, policy, before, after, chosen, complete), reasons=chosen,
+            candidates=candidates, waiting_since=None if complete else since,
+        )  # fmt: skip
+
+    def _finding(
+        self,
+        group: Group,
+        policy: PlacementPolicy,
+        before: Sequence[str],
+        after: Sequence[str],
+        chosen: Mapping[str, Finding],
+        complete: bool,
+    ) -> Finding:
+        if chosen:
+            return chosen[min(chosen)]
+        if set(after) < set(before):
+            return Finding(code=Reason.COPY_NOT_WANTED, subject=", ".join(sorted(set(before) - set(after))))
+        if after:
+            return Finding(code=Reason.KEPT if complete else Reason.COPIES_WAIT)
+        clusters = self._pass.clusters.values()
+        if any(self._pass.may_not_enter(group, policy, cluster) is None for cluster in clusters):
+            return Finding(code=Reason.NO_CLUSTER_FITS)
+        return Finding(code=Reason.NO_ELIGIBLE_CLUSTER)
+
+    def _best(self, group: Group, policy: PlacementPolicy, here: Sequence[str], wanted: int) -> tuple[str, ...]:
+        """The clusters that keep their copy when there are too many: the policy's favourites, then the oldest."""
+
+        def rank(name: str) -> tuple[int, datetime, str]:
+            entry = self._pass.entry(group.id, name)
+            return self._pass.preference(policy, name), entry.since if entry else self._snapshot.now, name
+
+        return tuple(sorted(sorted(here, key=rank)[:wanted]))
+
+    # choosing clusters
+
+    def _choose(self, group: Group, policy: PlacementPolicy, *, exclude: set[str], wanted: int) -> dict[str, Finding]:
+        """Up to `wanted` clusters for new copies, room reserved, each with why it was taken."""
+        chosen: dict[str, Finding] = {}
+        if wanted <= 0:
+            return chosen
+        entering = [
+            name
+            for name, cluster in self._pass.clusters.items()
+            if name not in exclude and self._pass.may_not_enter(group, policy, cluster) is None
+        ]
+        if group.unit == PLATFORM:
+            for name in sorted(entering, key=lambda n: (self._pass.preference(policy, n), n))[:wanted]:
+                self._books.admit(group.id, name, group.gang)
+                chosen[name] = Finding(code=Reason.PLATFORM)
+            return chosen
+        ranked = self._ranked(self._pass.gangs[group.id], policy, entering)
+        for scale_up in (False, True) if self._may_scale_up(policy) else (False,):
+            for name in ranked:
+                if len(chosen) == wanted:
+                    return chosen
+                gang = self._pass.gang_on(group.id, name)
+                possible = self._scales(policy, name) if scale_up else self._books.has_total_room(gang, name)
+                if name in chosen or not possible:
+                    continue
+                packing = self._books.fit(gang, name, scale_up=scale_up)
+                if isinstance(packing, Packing):
+                    self._books.reserve(group.id, name, packing)
+                    chosen[name] = self._books.fitting(name, packing)
+        if policy.spec.placement.admission == "Immediate":
+            for name in ranked:
+                if len(chosen) < wanted and name not in chosen:
+                    gang = self._pass.gang_on(group.id, name)
+                    short = _short(self._books.fit(gang, name, scale_up=self._scales(policy, name)))
+                    self._books.admit(group.id, name, gang)
+                    chosen[name] = replace(short, code=Reason.PODS_MAY_WAIT)
+        return chosen
+
+    def _ranked(self, gang: Gang, policy: PlacementPolicy, names: Iterable[str]) -> list[str]:
+        """The policy's order, then where fewest of the devices that the gang asks for stay free, then the name."""
+        left = self._books.devices_left(gang, names)
+        return sorted(left, key=lambda name: (self._pass.preference(policy, name), left[name], name))
+
+    # verdicts
+
+    def _kept_candidates(self, group: Group, here: Sequence[str]) -> tuple[Candidate, ...]:
+        if group.policy is None:
+            return ()
+        return self._candidates(group, group.policy, here, {})
+
+    def _candidates(
+        self, group: Group, policy: PlacementPolicy, after: Sequence[str], chosen: Mapping[str, Finding]
+    ) -> tuple[Candidate, ...]:
+        """Every cluster's verdict, sorted by name; empty if nobody asked for them."""
+        if not self._with_candidates:
+            return ()
+        found = []
+        for name, cluster in sorted(self._pass.clusters.items()):
+            if name in after:
+                found.append(Candidate(name, Verdict.CHOSEN, chosen.get(name, Finding(code=Reason.KEPT))))
+                continue
+            finding = self._pass.may_not_enter(group, policy, cluster) or self._room_for(group, policy, name)
+            fits = finding.code in (Reason.FITS, Reason.FITS_BY_SCALE_UP, Reason.PODS_MAY_WAIT, Reason.PLATFORM)
+            found.append(Candidate(name, Verdict.FEASIBLE if fits else Verdict.REJECTED, finding))
+        return tuple(found)
+
+    def _room_for(self, group: Group, policy: PlacementPolicy, name: str) -> Finding:
+        if group.unit == PLATFORM:
+            return Finding(code=Reason.PLATFORM)
+        gang = self._pass.gang_on(group.id, name)
+        now = self._books.fit(gang, name, scale_up=False)
+        if isinstance(now, Packing):
+            return self._books.fitting(name, now)
+        ledger, scales = self._books[name], self._scales(policy, name)
+        later = self._books.fit(gang, name, scale_up=True) if scales else now
+        if isinstance(later, Packing):
+            return self._books.fitting(name, later)
+        if policy.spec.placement.admission == "Immediate":
+            return replace(_short(later), code=Reason.PODS_MAY_WAIT)
+        short = _short(later)
+        if len(short.tally) == 1 and short.tally[0].reason is not Reason.INSUFFICIENT_CAPACITY and not scales:
+            return replace(short, code=short.tally[0].reason, subject=short.tally[0].subject)
+        exceeds = self._pass.exceeds(gang, ledger, name, scales)
+        return replace(short, code=Reason.EXCEEDS_CLUSTER) if exceeds else short
+
+
+def _short(shortfall: Shortfall | Packing) -> Finding:
+    assert isinstance(shortfall, Shortfall)
+    return Finding(
+        code=Reason.INSUFFICIENT_CAPACITY,
+        role=shortfall.role,
+        placed=shortfall.placed,
+        wanted=shortfall.wanted,
+        short=shortfall.short,
+        nodes=shortfall.nodes,
+        tally=shortfall.tally,
+    )
+
+
+def _words(subject: str) -> tuple[str, ...]:
+    return tuple(part for part in subject.split(", ") if part)
+
+
+def action_of(before: Sequence[str], after: Sequence[str]) -> Action:
+    added, dropped = set(after) - set(before), set(before) - set(after)
+    if added and dropped:
+        return Action.RELOCATE
+    if added:
+        return Action.PLACE
+    return Action.REMOVE if dropped else Action.KEEP
