@@ -214,7 +214,9 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
             ),
         ),
     ),
-    "EnginesDisagree": (settings("data: {}  # +argocd:skip-file-rendering\n"), workload("""\
+    "EnginesDisagree": (
+        settings("data: {}  # +argocd:skip-file-rendering\n"),
+        workload("""\
 apiVersion: v1
 kind: Pod
 metadata: {name: x}
@@ -225,7 +227,8 @@ spec:
     resources: {requests: {cpu: 100m, memory: 64Mi}}
     args:
     -
-""")),
+"""),
+    ),
     "FileTooLarge": (
         Example((), "A file of five megabytes:", beside={SETTINGS: f"{HEAD}data:\n  x: {'x' * 5_000_000}\n"}),
     ),

@@ -157,6 +157,9 @@ class Layout:
         group = self._snapshot.groups.get(decision.group)
         if group is None or decision.action is Action.HOLD:
             return decision
+        gone = [name for name in decision.after if name not in self._clusters]
+        if gone and group.unit == WORKLOADS and self._has_new_files(group):
+            return _hold(decision, Finding(code=Reason.UNKNOWN_CLUSTER, subject=", ".join(gone)))
         problems: set[Problem] = set()
         foreign = set()
         for name in decision.after:
@@ -172,6 +175,12 @@ class Layout:
             held = _hold(decision, Finding(code=Reason.HAS_PROBLEMS, subject=subject))
             return replace(held, blocked_by=tuple(sorted(f"{p.code} {p.location}" for p in problems)))
         return decision
+
+    def _has_new_files(self, group: Group) -> bool:
+        """Whether it has files that its record does not know: they could not be written for a cluster that is gone."""
+        record = self._snapshot.predecessor(group)
+        known = {(member.identity, member.file) for member in record.members} if record else set()
+        return any((placed.member.identity, placed.file) not in known for placed in self._files_of(group))
 
     def _not_ours(self, cluster: str, rendering: Rendering) -> set[str]:
         """Paths that a rendering would write over files that no record speaks of."""

@@ -12,9 +12,8 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from gitplacer.documents import Document, Edit, EditError, Path
+from gitplacer.documents import Document, Edit, EditError
 from gitplacer.grouping import Group
 from gitplacer.kinds.fields import API_VERSION
 from gitplacer.kinds.fleet import Cluster, FleetSpec

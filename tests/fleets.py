@@ -91,7 +91,13 @@ class Manifest:
                 return {"spec": {"selector": {"app": self.label or "red"}, "ports": [{"port": 80}]}}
             case "Deployment":
                 labels = {"app": self.label or self.name}
-                return {"spec": {"replicas": self.pods, "selector": {"matchLabels": labels}, "template": self._template(labels)}}
+                return {
+                    "spec": {
+                        "replicas": self.pods,
+                        "selector": {"matchLabels": labels},
+                        "template": self._template(labels),
+                    }
+                }
             case "Job":
                 template = self._template({"job": self.name})
                 template["spec"]["restartPolicy"] = "Never"
@@ -227,7 +233,9 @@ class World:
     # what gitplacer is given
 
     def source(self) -> dict[str, bytes]:
-        files: dict[str, Any] = {"fleet.yaml": {"apiVersion": API, "kind": "Fleet", "metadata": {"name": "f"}, "spec": {}}}
+        files: dict[str, Any] = {
+            "fleet.yaml": {"apiVersion": API, "kind": "Fleet", "metadata": {"name": "f"}, "spec": {}}
+        }
         files |= {f"clusters/{name}.yaml": cluster.value() for name, cluster in self.clusters.items()}
         files |= {f"policies/{name}.yaml": policy.value() for name, policy in self.policies.items()}
         select = {"paths": ["platform/**"]}
@@ -346,7 +354,9 @@ class World:
             self.phases[name, group_id] = min(phase + progress % 3, 3) if phase < 2 else phase
             groups.append({"name": group_id, "phase": PHASES[self.phases[name, group_id]]})
         self.phases = {k: v for k, v in self.phases.items() if k[0] != name or k[1] in {g["name"] for g in groups}}
-        applied = {unit: epoch(self.deployment.get(f"clusters/{name}/{unit}/gitplacer.yaml", b"")) or 0 for unit in UNITS}
+        applied = {
+            unit: epoch(self.deployment.get(f"clusters/{name}/{unit}/gitplacer.yaml", b"")) or 0 for unit in UNITS
+        }
         self._observe(name, {"applied": applied, "groups": groups})
 
     def _forget(self, which: int) -> None:
@@ -370,7 +380,9 @@ class World:
 
     def _plant(self, where: int) -> None:
         """Somebody else puts a file into the deployment repo."""
-        unit = _pick(sorted({p.rpartition("/")[0] for p in self.deployment if p.endswith("/gitplacer.yaml")}) or [""], where)
+        unit = _pick(
+            sorted({p.rpartition("/")[0] for p in self.deployment if p.endswith("/gitplacer.yaml")}) or [""], where
+        )
         path, text = _pick(
             (
                 ("docs/notes.md", "ours\n"),
@@ -406,7 +418,9 @@ class World:
         return records_in(self.deployment)
 
     def _groups_on(self, cluster: str) -> set[str]:
-        return {g for g, record in self.records().items() if any(c["name"] == cluster for c in record.get("clusters", ()))}
+        return {
+            g for g, record in self.records().items() if any(c["name"] == cluster for c in record.get("clusters", ()))
+        }
 
     def _change_cluster(self, which: int, **changes: Any) -> None:
         name = _pick(sorted(self.clusters), which)
@@ -492,7 +506,9 @@ def histories() -> st.SearchStrategy[list[list[Edit]]]:
 
 def _config_map(name: str, unit: str) -> str:
     """Somebody else's object; its name tells the unit, because it must not be on one cluster twice."""
-    return f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}-{unit.rpartition('/')[2]}, namespace: default}}\n"
+    return (
+        f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}-{unit.rpartition('/')[2]}, namespace: default}}\n"
+    )
 
 
 def _pick(choices: Any, number: int) -> Any:

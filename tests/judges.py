@@ -336,7 +336,9 @@ def _judge_paths(tree: Mapping[str, bytes], root: str, findings: list[Finding]) 
         twin = folded.setdefault(path.casefold(), path)
         if twin != path:
             findings.append(Finding(path, "case", f"is {twin} where case does not count"))
-        if any(len(part.encode()) > 255 or part in ("", ".", "..") or part.lower() == ".git" for part in path.split("/")):
+        if any(
+            len(part.encode()) > 255 or part in ("", ".", "..") or part.lower() == ".git" for part in path.split("/")
+        ):
             findings.append(Finding(path, "name", "has a part that cannot be checked out"))
         if any(ord(letter) < 32 for letter in path):
             findings.append(Finding(path, "name", "has control characters"))

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from gitplacer.kinds.fields import Amounts, Boolean, Count, Instant, Integer, Matching, Model
+from gitplacer.kinds.fields import Amounts, Boolean, Count, Instant, Integer, Matching, Model, OwnKind
 from gitplacer.kinds.selectors import ClusterMetadata, TaintField
 from gitplacer.model.labels import Taint
 from gitplacer.model.resources import NOTHING
@@ -77,10 +77,9 @@ class RunningGroup(Model):
     """Its pods."""
 
 
-class CapacitySnapshot(Model):
+class CapacitySnapshot(OwnKind):
     """What one cluster has. A cluster testifies only about itself; the file is named after it."""
 
-    api_version: Literal["gitplacer.dev/v1alpha1"]
     kind: Literal["CapacitySnapshot"]
     metadata: ClusterMetadata
     observed_at: Instant

@@ -34,8 +34,14 @@ from gitplacer.model.resources import Resources
 
 API_VERSION = "gitplacer.dev/v1alpha1"
 
+_NAME = 317
+"""The longest qualified name: a prefix of 253 characters, a slash, and 63."""
+
 _DURATION = r"^([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?$"
-_TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$"
+_TIME = (
+    r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+    r"T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$"
+)
 
 
 class Model(BaseModel):
@@ -47,6 +53,15 @@ class Model(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, validate_by_name=True)
+
+
+class OwnKind(Model):
+    """What every kind of ours begins with."""
+
+    api_version: Literal["gitplacer.dev/v1alpha1"]
+    """The version of the kind."""
+    kind: str
+    """The name of the kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +99,7 @@ def _instant(value: object) -> datetime:
         raise ValueError('must be a time such as "2026-01-02T03:04:05Z"')
     try:
         return datetime.fromisoformat(value.replace("Z", "+00:00")).astimezone(UTC)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise ValueError(f"is not a time: {error}") from None
 
 
@@ -98,15 +113,23 @@ def _quantity(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ValueError('must be a Kubernetes quantity such as "500m" or "12Gi"')
     try:
-        quantity.amount("", str(value))
+        _amount("", str(value))
     except quantity.InvalidQuantity as error:
         raise ValueError(str(error)) from None
     return str(value)
 
 
+def _amount(name: str, text: str) -> int:
+    if text.startswith("-"):
+        raise quantity.InvalidQuantity(f'"{text}" is negative')  # "-0" too, which a pattern cannot tell from "-1"
+    return quantity.amount(name, text)
+
+
 @lru_cache(maxsize=16384)
 def _amounts_of(items: tuple[tuple[str, str], ...]) -> Resources:
-    return Resources({name: quantity.amount(name, text) for name, text in items})
+    if not all(0 < len(name) <= _NAME for name, _ in items):
+        raise ValueError("has a resource without a name, or with one that is too long")
+    return Resources({name: _amount(name, text) for name, text in items})
 
 
 def _amounts(value: dict[str, str]) -> Resources:
@@ -118,7 +141,7 @@ def _amounts_quickly(value: object, check: Callable[[object], Resources]) -> Res
     if isinstance(value, dict) and value and all(type(text) is str for text in (*value, *value.values())):
         try:
             return _amounts_of(tuple(value.items()))
-        except quantity.InvalidQuantity:
+        except ValueError:
             pass  # the check says which of them it is, and where
     return check(value)
 
@@ -149,7 +172,7 @@ LabelKey = Annotated[
     Matching(
         r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$",
         "must be a label key: a name of up to 63 characters, with an optional DNS prefix and a slash",
-        317,
+        _NAME,
     ),
 ]
 LabelValue = Annotated[
@@ -164,7 +187,7 @@ Glob = Annotated[str, Matching(r"^\S+$", "must be a name, with *, ? and [...] as
 PathGlob = Annotated[
     str,
     Matching(
-        r"^(?!/)(?!.*(^|/)\.{0,2}(/|$))[^\x00-\x1f\\]+$",
+        r"^(?!([^\x00-\x1f\\]*/)?\.{0,2}(/|$))[^\x00-\x1f\\]+$",
         'must be a relative path pattern without empty, "." or ".." parts; ** crosses folders',
     ),
 ]
@@ -177,7 +200,7 @@ FieldPointer = Annotated[
 ]
 
 Boolean = StrictBool
-Integer = StrictInt
+Integer = Annotated[StrictInt, Field(ge=-(2**63), lt=2**63)]
 Count = Annotated[StrictInt, Field(ge=1, le=100_000)]
 
 if TYPE_CHECKING:
@@ -200,12 +223,17 @@ else:
     ]
     Amounts = Annotated[
         dict[
-            Annotated[str, Field(min_length=1, max_length=317)],
+            Annotated[str, Field(min_length=1, max_length=_NAME)],
             Annotated[
                 str,
                 BeforeValidator(_quantity),
                 WithJsonSchema(
-                    {"anyOf": [{"type": "string", "pattern": quantity.PATTERN}, {"type": "number", "minimum": 0}]}
+                    {
+                        "anyOf": [
+                            {"type": "string", "pattern": quantity.PATTERN, "maxLength": 64},
+                            {"type": "number", "minimum": 0, "exclusiveMaximum": 2**63},
+                        ]
+                    }
                 ),
             ],
         ],

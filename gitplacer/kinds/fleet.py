@@ -14,6 +14,7 @@ from gitplacer.kinds.fields import (
     LabelMap,
     Matching,
     Model,
+    OwnKind,
     PathGlob,
     Price,
     Seconds,
@@ -56,7 +57,7 @@ class NamespaceFromPath(Model):
     from_path: Annotated[
         str,
         Matching(
-            r"^(?!/)(?!.*(^|/)\.{0,2}(/|$))([^\x00-\x1f\\{}]*/)?\{namespace\}(/[^\x00-\x1f\\{}]*)?$",
+            r"^(?!([^\x00-\x1f\\]*/)?\.{0,2}(/|$))([^\x00-\x1f\\{}]*/)?\{namespace\}(/[^\x00-\x1f\\{}]*)?$",
             "must be a relative path pattern with one folder called {namespace}",
         ),
     ] = "workloads/{namespace}/**"
@@ -120,10 +121,9 @@ class FleetSpec(Model):
     """The namespace of the sentinel ConfigMaps."""
 
 
-class Fleet(Model):
+class Fleet(OwnKind):
     """The fleet: where workloads are read and placements are written. A source has exactly one."""
 
-    api_version: Literal["gitplacer.dev/v1alpha1"]
     kind: Literal["Fleet"]
     metadata: Metadata
     spec: FleetSpec
@@ -194,10 +194,9 @@ class ClusterSpec(Model):
     """Changes to every object rendered for this cluster that has the field."""
 
 
-class Cluster(Model):
+class Cluster(OwnKind):
     """One Kubernetes cluster of the fleet."""
 
-    api_version: Literal["gitplacer.dev/v1alpha1"]
     kind: Literal["Cluster"]
     metadata: ClusterMetadata
     spec: ClusterSpec

@@ -8,6 +8,7 @@ cluster". Everything wrong with a document is reported, not only the first thing
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -41,25 +42,25 @@ def parse_own(document: Document) -> Model | list[Problem]:
     kind, version = document.value.get("kind"), document.value.get("apiVersion")
     model = TABLE.get(kind) if isinstance(kind, str) else None
     if model is None:
-        named = f'"{kind}"' if isinstance(kind, str) else "without a name"
-        hint = nearest(kind, TABLE) if isinstance(kind, str) else "give it a kind"
-        return [document.problem("UnknownKind", f"unknown kind {named} of {OWN_API_GROUP}", hint, path=("kind",))]
+        named = isinstance(kind, str)
+        said = f'unknown kind "{kind}" of {OWN_API_GROUP}' if named else f"an object of {OWN_API_GROUP} needs a kind"
+        return [document.problem("UnknownKind", said, nearest(str(kind) if named else "", TABLE), path=("kind",))]
     if version != API_VERSION:
         hint = f"this version of gitplacer reads {API_VERSION}"
         return [document.problem("UnsupportedVersion", f"unknown version {version}", hint, path=("apiVersion",))]
+    empty = set(_nulls(document.value, ())) if _mentions_null(document.value) else set()
     nulls = [
         document.problem(
             "NullValue", f"{_shown(path)} has no value", "give it one, or remove the key", path=path, key=True
         )
-        for path in (_nulls(document.value, ()) if _mentions_null(document.value) else ())
+        for path in empty
     ]
     try:
         parsed = model.model_validate(document.value, by_alias=True, by_name=False)
     except ValidationError as error:
-        null_lines = {problem.location for problem in nulls}
-        found = [_problem(document, model, dict(item)) for item in error.errors(include_url=False)]
-        return sorted({*nulls, *(problem for problem in found if problem.location not in null_lines)})
-    return nulls or parsed
+        found = [item for item in error.errors(include_url=False) if item["loc"] not in empty]
+        return sorted({*nulls, *(_problem(document, model, dict(item)) for item in found)})
+    return sorted(nulls) or parsed
 
 
 def _mentions_null(value: Any) -> bool:
@@ -71,9 +72,11 @@ def _nulls(value: Any, path: Path) -> Iterator[Path]:
     """Where nulls stand. An override may set a field to null, so its `value` is left alone."""
     if isinstance(value, Mapping):
         for key, item in value.items():
-            if item is None and key != "value":
+            if key == "value" and "overrides" in path:
+                continue
+            if item is None:
                 yield (*path, key)
-            elif item is not None and not (key == "value" and "overrides" in path):
+            else:
                 yield from _nulls(item, (*path, key))
     elif isinstance(value, list):
         for index, item in enumerate(value):
@@ -99,29 +102,46 @@ def _problem(document: Document, model: type[Model], error: dict[str, Any]) -> P
         return document.problem("MissingField", f'"{name}" is missing', path=path[:-1], key=True)
     if kind in _TYPE_NAMES:
         found = _value_at(document.value, path)
-        hint = "put it in quotes" if kind == "string_type" and not isinstance(found, list | dict) else ""
+        instead = str(found) if kind == "int_type" and isinstance(found, float) else _kind_of(found)
         return document.problem(
-            "WrongType", f"{_shown(path)} must be {_TYPE_NAMES[kind]}, not {_kind_of(found)}", hint, path=path
+            "WrongType",
+            f"{_shown(path)} must be {_TYPE_NAMES[kind]}, not {instead}",
+            _about_quotes(kind, found),
+            path=path,
         )
     if kind == "literal_error":
         choices = _choices(error)
         found = _value_at(document.value, path)
+        hint = nearest(str(found), choices)
         return document.problem(
             "InvalidValue",
-            f"{_shown(path)} must be {error['ctx']['expected'].replace(chr(39), '')}, not {found}",
-            nearest(str(found), choices) if len(choices) > 1 else "",
+            f"{_shown(path)} must be {error['ctx']['expected'].replace(chr(39), '')}, not {found if found != '' else 'empty'}",
+            hint if hint.startswith("did you mean") else "",  # the message names them all
             path=path,
         )
-    return document.problem("InvalidValue", f"{_shown(path)} {_reason(error)}", path=path)
+    reason = _reason(error)
+    between = " " if reason.startswith(("must ", "is ", "has ")) else ": "
+    return document.problem("InvalidValue", f"{_shown(path)}{between}{reason}", path=path)
+
+
+def _about_quotes(kind: str, found: Any) -> str:
+    if kind == "string_type" and not isinstance(found, list | dict):
+        return "put it in quotes"
+    if isinstance(found, str) and (
+        (kind == "int_type" and re.fullmatch(r"-?[0-9]+", found))
+        or (kind == "bool_type" and found in ("true", "false"))
+    ):
+        return "remove the quotes"
+    return ""
 
 
 def _reason(error: dict[str, Any]) -> str:
-    """pydantic's words as the end of a sentence that begins with the field."""
+    """The declaration's own words, or pydantic's as the end of a sentence that begins with the field."""
     cause = error.get("ctx", {}).get("error")
     if cause is not None:
         return str(cause)
-    message: str = error["msg"]
-    return message.replace("Input should be", "must be").replace("Tuple should have", "must have")
+    message = re.sub(r"^\w+ should ", "must ", error["msg"]).replace(" after validation", "")
+    return message.replace("greater than or equal to", "at least").replace("less than or equal to", "at most")
 
 
 def _choices(error: dict[str, Any]) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from gitplacer.kinds.fields import Boolean, Copies, Integer, LabelKey, Model
+from gitplacer.kinds.fields import Boolean, Copies, Integer, LabelKey, Model, OwnKind
 from gitplacer.kinds.selectors import ClusterSelector, Metadata, ObjectSelector, Override, TolerationField
 from gitplacer.model.labels import Toleration
 
@@ -106,10 +106,9 @@ class PlacementPolicySpec(Model):
     """When a placed group moves."""
 
 
-class PlacementPolicy(Model):
+class PlacementPolicy(OwnKind):
     """Where the objects it selects are placed."""
 
-    api_version: Literal["gitplacer.dev/v1alpha1"]
     kind: Literal["PlacementPolicy"]
     metadata: Metadata
     spec: PlacementPolicySpec
@@ -133,10 +132,9 @@ class OverridePolicySpec(Model):
     """What changes, in this order."""
 
 
-class OverridePolicy(Model):
+class OverridePolicy(OwnKind):
     """Changes to the objects it selects, per cluster. Policies apply in order of their names."""
 
-    api_version: Literal["gitplacer.dev/v1alpha1"]
     kind: Literal["OverridePolicy"]
     metadata: Metadata
     spec: OverridePolicySpec

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gitplacer.kinds.fields import Instant, Integer, Matching, Model
+from gitplacer.kinds.fields import Instant, Integer, Matching, Model, OwnKind
 from gitplacer.model.workload import Identity
 
 SHARED = "_shared"
@@ -67,10 +67,9 @@ class RecordCluster(Model):
     """The epoch of the unit that first had it."""
 
 
-class PlacementRecord(Model):
+class PlacementRecord(OwnKind):
     """Where a group is and why. Written by gitplacer; not synced to clusters."""
 
-    api_version: Literal["gitplacer.dev/v1alpha1"]
     kind: Literal["Placement"]
     metadata: RecordMetadata
     policy: str

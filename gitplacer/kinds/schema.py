@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import inspect
 import itertools
+import re
 import textwrap
 from collections.abc import Iterator
 from functools import cache
@@ -59,9 +60,7 @@ def combined_schema() -> dict[str, Any]:
         "description": "A file of a gitplacer fleet repo. Kinds of other API groups pass.",
         "type": "object",
         "if": {
-            "properties": {
-                "apiVersion": {"type": "string", "pattern": f"^{OWN_API_GROUP.replace('.', chr(92) + '.')}/"}
-            },
+            "properties": {"apiVersion": {"type": "string", "pattern": f"^{re.escape(OWN_API_GROUP)}(/|$)"}},
             "required": ["apiVersion"],
         },
         "then": {
@@ -74,15 +73,24 @@ def combined_schema() -> dict[str, Any]:
 
 
 def _described(schema: dict[str, Any], model: type[Model]) -> dict[str, Any]:
-    """The schema with each field's description: the string below the field in its declaration."""
+    """
+    The schema with each field's name as its title, and its description: the string below the field in its declaration,
+    or else what is said of what it holds.
+    """
+    definitions = schema.get("$defs", {})
     models = {found.__name__: found for found in _with_subclasses(Model)}
-    for name, part in ((model.__name__, schema), *schema.get("$defs", {}).items()):
+    for name, part in ((model.__name__, schema), *definitions.items()):
         texts = {k: v for base in reversed(models[name].__mro__) if issubclass(base, Model) for k, v in _texts(base)}
         for field, info in models[name].model_fields.items():
             described = part["properties"][info.alias or field]
-            if field in texts:
-                described["description"] = texts[field]
+            described["title"] = info.alias or field
+            described["description"] = texts.get(field) or definitions[_target(described)]["description"]
     return schema
+
+
+def _target(schema: dict[str, Any]) -> str:
+    """The name of the definition that a field refers to."""
+    return str(schema["$ref"]).rsplit("/", 1)[1]
 
 
 def _with_subclasses(model: type[Model]) -> Iterator[type[Model]]:
@@ -111,11 +119,7 @@ def _tidied(schema: Any) -> Any:
         return schema
     out: dict[str, Any] = {}
     for key, value in schema.items():
-        if key == "properties" and isinstance(value, dict):
-            out[key] = {name: _titled(name, _tidied(field)) for name, field in value.items()}
-        elif key == "default" and value is None:
-            continue
-        else:
+        if key != "default" or value is not None:
             out[key] = _tidied(value)
     choices = out.get("anyOf")
     if isinstance(choices, list) and {"type": "null"} in choices:
@@ -127,10 +131,3 @@ def _tidied(schema: Any) -> Any:
         out["propertyNames"] = {**out.get("propertyNames", {}), "pattern": pattern}
         out["additionalProperties"] = value
     return out
-
-
-def _titled(name: str, field: Any) -> Any:
-    """Conditions inside `if` are schemas too, but have no title; fields do."""
-    if isinstance(field, dict) and "title" in field:
-        return {**field, "title": name}
-    return field

@@ -161,18 +161,21 @@ class Round:
 
     @cached_property
     def _books(self) -> Books:
-        """The ledgers with the room of everything that is placed taken, oldest placement first."""
+        """
+        The ledgers with the room of everything that is placed taken. In an order that the outcome of this pass does
+        not change, so that the next pass finds the same room: where a cluster is overfull, the order counts.
+        """
         books = self._pass.books.copy()
         placed = []
         for group_id, clusters in self._placements.items():
             group = self._pass.groups.get(group_id)
             priority = group.policy.spec.priority if group and group.policy else 0
-            for cluster in clusters:
-                entry = self._pass.entry(group_id, cluster)
-                since = entry.since if entry else self._snapshot.now
-                if group_id not in self._gone and cluster in books:
-                    placed.append((since, -priority, group_id, cluster))
-        for _, _, group_id, cluster in sorted(placed):
+            placed += [
+                (-priority, group_id, cluster)
+                for cluster in clusters
+                if group_id not in self._gone and cluster in books
+            ]
+        for _, group_id, cluster in sorted(placed):
             group = self._pass.groups.get(group_id)
             scale_up = group is None or group.policy is None or self._may_scale_up(group.policy)
             finished = self._releases(group) and has_finished(books[cluster].running(group_id))

@@ -97,6 +97,8 @@ def read_manifest(spec: FleetSpec, unit: str, item: SourceDocument) -> SourceObj
             return problems
     namespace, from_path = _namespace(spec, unit, document, group, kind, problems)
     facts, found = item.take_facts()
+    if problems:
+        return sorted({*problems, *found})
     return SourceObject(
         identity=Identity(group, kind, namespace, metadata["name"]),
         document=document,

@@ -1,0 +1,819 @@
+"""
+Our own kinds: what the parser accepts and what the schema accepts is the same, and what is refused is said well.
+
+Both are judged on the same values: the example fleet, documents that use every field, a table of mistakes, and random
+mutations of all of them. Where JSON Schema has no words for a rule, `ONLY_THE_PARSER` says so, and nothing else may
+differ.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema.validators import extend
+
+from gitplacer.cli.schema import command
+from gitplacer.documents import Document, parse
+from gitplacer.kinds import TABLE
+from gitplacer.kinds.fields import API_VERSION, Model
+from gitplacer.kinds.parse import is_own, parse_own
+from gitplacer.kinds.schema import combined_schema, kind_schema
+from gitplacer.problemcodes import CODES
+from gitplacer.problems import Problem
+
+ROOT = Path(__file__).parent.parent
+HEAD = f"apiVersion: {API_VERSION}\nkind: "
+
+
+# the two judges
+
+
+def _pattern(validator: Any, pattern: str, instance: object, schema: object) -> Iterator[jsonschema.ValidationError]:
+    """As editors read it, by ECMA-262: `$` is the end, not the end or the newline before it."""
+    if isinstance(instance, str) and re.search(re.sub(r"(?<!\\)\$", r"\\Z", pattern), instance) is None:
+        yield jsonschema.ValidationError(f"{instance!r} does not match {pattern!r}")
+
+
+Editor = extend(jsonschema.Draft202012Validator, {"pattern": _pattern})
+COMBINED = Editor(combined_schema())
+BY_KIND = {kind: Editor(kind_schema(kind)) for kind in TABLE}
+
+
+def document(text: str) -> Document:
+    """The one document in a text without faults."""
+    data = text.encode()
+    parsed = parse(data)
+    assert parsed.faults == ()
+    (found,) = parsed.documents
+    return Document("a.yaml", found, 0, lambda: data)
+
+
+def refused(text: str) -> list[Problem]:
+    """What the parser has against the one document in a text."""
+    found = parse_own(document(text))
+    return [] if isinstance(found, Model) else found
+
+
+def judged(value: Mapping[str, Any]) -> tuple[list[Problem], bool]:
+    """What the parser has against a value, and whether the schemas accept it: that of its kind, and the combined one."""
+    doc = document(json.dumps(value))
+    found = parse_own(doc) if is_own(doc) else []
+    accepted = COMBINED.is_valid(doc.value)
+    kind = doc.value.get("kind")
+    if is_own(doc) and isinstance(kind, str) and kind in BY_KIND:
+        assert BY_KIND[kind].is_valid(doc.value) == accepted
+    return [] if isinstance(found, Model) else found, accepted
+
+
+# documents that are right
+
+
+EVERY_FIELD = {
+    "Fleet": """
+metadata: {name: fleet.of-ours, labels: {team: platform, example.com/tier: ""}, annotations: {note: "any text, at all"}}
+spec:
+  source:
+    include: ["workloads/**", "teams/*/[a-m]?.yaml"]
+    exclude: [workloads/old/**]
+    namespaces: {fromPath: "workloads/{namespace}/**"}
+  deployment: {url: "git@example.com:fleet/deployment.git", branch: main, root: fleets/one}
+  capacity: {url: "https://example.com/fleet.git", branch: release/1.x, path: capacity}
+  engine: flux
+  platform: {paths: ["platform/**"]}
+  systemNamespace: gitplacer
+""",
+    "Cluster": """
+metadata: {name: gpu-1, labels: {class: gpu}, annotations: {example.com/owner: "somebody, somewhere"}}
+spec:
+  role: Workload
+  provider: aws
+  region: us-west-2
+  zone: us-west-2a
+  kubernetesVersion: "1.31"
+  state: Active
+  maxAge: 1h30m
+  taints: [{key: reserved, value: research, effect: NoSchedule}]
+  autoscaler:
+    type: Luna
+    podLabels: {elotl-luna: "true"}
+    nodeTypes:
+    - name: g4dn.2xlarge
+      allocatable: {cpu: 7910m, memory: 29.5Gi, nvidia.com/gpu: "1", pods: 58}
+      labels: {disk: ssd}
+      taints: [{key: nvidia.com/gpu, value: present, effect: NoExecute}]
+      max: 4
+      pricePerHour: 0.752
+      spot: true
+  overrides:
+  - {path: /spec/replicas, op: replace, value: null}
+  - {path: /metadata/labels/example.com~1tier, op: add, value: {any: [value, 1]}}
+  - {path: /spec/volumes/-, op: remove}
+""",
+    "PlacementPolicy": """
+metadata: {name: training}
+spec:
+  select:
+    namespaces: ["rayjob*", default]
+    namespaceSelector: {matchLabels: {team: a}, matchExpressions: [{key: tier, operator: NotIn, values: [test, ""]}]}
+    labelSelector: {matchExpressions: [{key: a, operator: Exists}, {key: b, operator: DoesNotExist, values: []}]}
+    kinds: [RayJob, "Ray*"]
+    paths: ["workloads/**"]
+  precedence: -5
+  groupBy: {label: app.kubernetes.io/part-of, directory: false, namespace: false}
+  clusters: {matchLabels: {class: gpu}, matchExpressions: [{key: zone, operator: In, values: [a]}], names: [gpu-1]}
+  tolerations: [{key: reserved, operator: Equal, value: research, effect: NoSchedule}, {operator: Exists}]
+  placement:
+    type: Ordered
+    order: [{names: [gpu-1]}, {matchLabels: {class: gpu}}, {}]
+    copies: All
+    admission: Immediate
+    scaleUp: Never
+  priority: 100
+  relocation: {when: {NotEligible: Never, ClusterDraining: Automatic, ClusterLost: Never}}
+""",
+    "OverridePolicy": """
+metadata: {name: cheaper}
+spec:
+  select: {kinds: [RayService]}
+  clusters: {names: []}
+  overrides: [{path: /spec/replicas, value: 2}, {path: /metadata/labels, op: remove}]
+""",
+    "CapacitySnapshot": """
+metadata: {name: gpu-1}
+observedAt: "2026-01-02T03:04:05.678901+01:00"
+applied: {platform: 0, workloads: 40}
+nodes:
+- name: n1
+  count: 3
+  labels: {disk: ssd}
+  taints: [{key: gpu}]
+  unschedulable: false
+  ready: true
+  allocatable: {cpu: 1.5, memory: 30Gi, pods: "58"}
+  used: {cpu: 310m}
+groups:
+- name: rayjob1/train
+  phase: Running
+  ready: true
+  observedGeneration: 3
+  pods:
+  - {role: head, node: n1, requests: {cpu: "4"}}
+  - {role: worker/small-group, pendingSince: "2026-01-02T03:04:05Z", reason: Insufficient nvidia.com/gpu}
+serves: [ray.io/v1]
+""",
+    "Placement": """
+metadata: {name: train, namespace: rayjob1}
+policy: training
+members:
+- {apiVersion: ray.io/v1, kind: RayJob, namespace: rayjob1, name: train, source: workloads/a.yaml, file: rayjob1/train/a.yaml}
+clusters: [{name: gpu-1, role: Copy, state: Placed, since: "2026-01-02T03:04:05Z", epoch: 7}]
+waitingSince: "2026-01-02T03:04:05Z"
+movedAt: "2026-01-02T03:04:05Z"
+reason: Fits
+""",
+}
+"""One document of each kind with all its fields."""
+
+SMALLEST = {
+    "Fleet": "{metadata: {name: f}, spec: {}}",
+    "Cluster": "{metadata: {name: c}, spec: {}}",
+    "PlacementPolicy": "{metadata: {name: p}, spec: {select: {}}}",
+    "OverridePolicy": "{metadata: {name: o}, spec: {select: {}, overrides: [{path: /a, value: 1}]}}",
+    "CapacitySnapshot": '{metadata: {name: c}, observedAt: "2026-01-02T03:04:05Z"}',
+    "Placement": "{metadata: {name: g, namespace: _cluster}, policy: p, reason: Fits}",
+}
+"""One document of each kind with the fields it must have."""
+
+
+def own(kind: str, rest: str) -> dict[str, Any]:
+    value: dict[str, Any] = {"apiVersion": API_VERSION, "kind": kind, **yaml.safe_load(rest)}
+    return value
+
+
+def shipped() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Our own kinds in the example fleet and in what `init` starts from."""
+    for folder in (ROOT / "fleet-repo-example", ROOT / "gitplacer/data/starter"):
+        for path in sorted(folder.rglob("*.yaml")):
+            data = path.read_bytes()
+            for index, parsed in enumerate(parse(data.replace(b"@ENGINE@", b"flux")).documents):
+                if is_own(Document(path.name, parsed, index, lambda: b"")):
+                    yield f"{path.relative_to(ROOT)}#{index}", parsed.value
+
+
+VALID = {
+    **{f"{kind}, every field": own(kind, rest) for kind, rest in EVERY_FIELD.items()},
+    **{f"{kind}, smallest": own(kind, rest) for kind, rest in SMALLEST.items()},
+    **dict(shipped()),
+}
+
+
+@pytest.mark.parametrize("name", VALID)
+def test_what_is_right_is_accepted_by_parser_and_schema(name: str) -> None:
+    assert judged(VALID[name]) == ([], True)
+
+
+def test_every_kind_is_among_the_files_we_ship_except_what_only_machines_and_few_users_write() -> None:
+    kinds = {value["kind"] for _, value in shipped()}
+    assert kinds == TABLE.keys() - {"OverridePolicy", "Placement"}
+
+
+def test_the_documents_with_every_field_have_every_field() -> None:
+    definitions = COMBINED.schema["$defs"]
+    seen: dict[str, set[str]] = {}
+    for kind, rest in EVERY_FIELD.items():
+        _see(definitions, {"$ref": f"#/$defs/{kind}"}, own(kind, rest), seen)
+    assert seen == {name: set(definition["properties"]) for name, definition in definitions.items()}
+
+
+def _see(definitions: Mapping[str, Any], schema: Mapping[str, Any], value: Any, seen: dict[str, set[str]]) -> None:
+    """The fields of each definition that a value has."""
+    if "$ref" in schema:
+        name = schema["$ref"].rsplit("/", 1)[1]
+        schema = definitions[name]
+        seen.setdefault(name, set()).update(value)
+    if isinstance(value, dict):
+        for key, field in schema.get("properties", {}).items():
+            if key in value:
+                _see(definitions, field, value[key], seen)
+    elif isinstance(value, list):
+        for item in value:
+            _see(definitions, schema.get("items", {}), item, seen)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "apiVersion: v1\nkind: ConfigMap\nspec: 3\n",
+        "apiVersion: ray.io/v1\nkind: Fleet\n",
+        "apiVersion: gitplacer.dev.example.com/v1\nkind: Fleet\n",
+        "kind: Kustomization\n",
+        "settings: {}\n",
+    ],
+)
+def test_kinds_of_others_pass_the_combined_schema(text: str) -> None:
+    assert judged(yaml.safe_load(text)) == ([], True)
+
+
+# documents that are wrong
+
+GONE = "(gone)"
+"""Instead of a value: the field is removed."""
+
+BROKEN = [
+    # what it is
+    "Fleet apiVersion: gitplacer.dev/v1",
+    "Fleet apiVersion: gitplacer.dev",
+    "Fleet apiVersion: gitplacer.dev/v1alpha1/x",
+    "Fleet kind: Flet",
+    "Fleet kind: fleet",
+    "Fleet kind: null",
+    "Fleet kind: [Fleet]",
+    "Fleet kind: (gone)",
+    "Fleet kind: Cluster",
+    "Placement kind: Plan",
+    # fields that are missing
+    "Fleet metadata: (gone)",
+    "Fleet metadata.name: (gone)",
+    "Fleet spec: (gone)",
+    "Cluster spec.autoscaler.type: (gone)",
+    "Cluster spec.autoscaler.nodeTypes.0.max: (gone)",
+    "Cluster spec.autoscaler.nodeTypes.0.allocatable: (gone)",
+    "Cluster spec.overrides.0.path: (gone)",
+    "PlacementPolicy spec.select: (gone)",
+    "PlacementPolicy spec.clusters.matchExpressions.0.key: (gone)",
+    "PlacementPolicy spec.clusters.matchExpressions.0.operator: (gone)",
+    "OverridePolicy spec.overrides: (gone)",
+    "CapacitySnapshot observedAt: (gone)",
+    "CapacitySnapshot nodes.0.name: (gone)",
+    "CapacitySnapshot groups.0.pods.0.role: (gone)",
+    "Placement metadata.namespace: (gone)",
+    "Placement policy: (gone)",
+    "Placement members.0.file: (gone)",
+    "Placement clusters.0.since: (gone)",
+    # fields that do not exist, at every level
+    "Fleet specs: {}",
+    "Fleet status: {}",
+    "Fleet metadata.namespace: default",
+    "Fleet spec.Engine: flux",
+    "Fleet spec.system_namespace: x",
+    "Fleet spec.source.includes: []",
+    "Fleet spec.source.namespaces.from_path: x",
+    "Fleet spec.deployment.path: x",
+    "Cluster spec.cloud: aws",
+    "Cluster spec.autoscaler.nodetypes: []",
+    "Cluster spec.autoscaler.nodeTypes.0.price: 1",
+    "Cluster spec.taints.0.operator: Exists",
+    "Cluster spec.overrides.0.from: /x",
+    "PlacementPolicy spec.select.namespace: x",
+    "PlacementPolicy spec.placement.weights: {}",
+    "PlacementPolicy spec.placement.order.0.name: x",
+    "PlacementPolicy spec.relocation.when.notEligible: Never",
+    "CapacitySnapshot spec: {}",
+    "CapacitySnapshot nodes.0.pods: []",
+    "CapacitySnapshot groups.0.namespace: x",
+    "Placement clusters.0.since_epoch: 1",
+    # nulls
+    "Fleet metadata: null",
+    "Fleet spec: null",
+    "Fleet spec.source.exclude: null",
+    "Fleet spec.source.exclude: [null]",
+    "Fleet spec.deployment.url: null",
+    "Fleet metadata.labels: {team: null}",
+    "Cluster spec.autoscaler: null",
+    "Cluster spec.taints.0.value: null",
+    "Cluster spec.overrides.0.path: null",
+    "PlacementPolicy spec.select: null",
+    "PlacementPolicy spec.clusters.names: null",
+    "PlacementPolicy spec.groupBy: null",
+    "CapacitySnapshot serves: null",
+    "CapacitySnapshot nodes.0.used: {cpu: null}",
+    "CapacitySnapshot groups.0.pods.0.node: null",
+    "Placement waitingSince: null",
+    # wrong types
+    "Fleet metadata: fleet",
+    "Fleet spec: []",
+    "Fleet spec.source.include: workloads/**",
+    "Fleet spec.source.include: {0: workloads/**}",
+    "Fleet spec.source.include: [1]",
+    "Fleet metadata.labels: [a]",
+    "Fleet metadata.labels: {team: 1}",
+    "Fleet metadata.labels: {team: true}",
+    "Fleet metadata.annotations: {note: 1}",
+    "Fleet spec.engine: 1",
+    "Cluster spec.taints: {}",
+    "Cluster spec.taints: [gpu]",
+    "Cluster spec.kubernetesVersion: 1.31",
+    "Cluster spec.autoscaler: Luna",
+    "Cluster spec.autoscaler.podLabels: {elotl-luna: true}",
+    "PlacementPolicy spec.select: []",
+    "PlacementPolicy spec.select.kinds: RayJob",
+    "PlacementPolicy spec.placement.order: {}",
+    "PlacementPolicy spec.priority: 1.5",
+    "PlacementPolicy spec.priority: true",
+    "PlacementPolicy spec.priority: 1.0e+300",
+    "CapacitySnapshot nodes: {}",
+    "CapacitySnapshot nodes.0: n1",
+    "CapacitySnapshot nodes.0.allocatable: [4]",
+    "Placement reason: {}",
+    "Placement members.0.namespace: 1",
+    # numbers and booleans in quotes
+    'PlacementPolicy spec.priority: "100"',
+    'PlacementPolicy spec.precedence: "1"',
+    'PlacementPolicy spec.placement.copies: "2"',
+    'PlacementPolicy spec.groupBy: {directory: "true"}',
+    'Cluster spec.autoscaler.nodeTypes.0.max: "4"',
+    'Cluster spec.autoscaler.nodeTypes.0.pricePerHour: "0.5"',
+    'Cluster spec.autoscaler.nodeTypes.0.spot: "no"',
+    'CapacitySnapshot nodes.0.count: "3"',
+    'CapacitySnapshot nodes.0.ready: "true"',
+    'CapacitySnapshot applied.platform: "1"',
+    # numbers out of range
+    "Cluster spec.autoscaler.nodeTypes.0.max: -1",
+    "Cluster spec.autoscaler.nodeTypes.0.max: 100001",
+    "Cluster spec.autoscaler.nodeTypes.0.pricePerHour: -0.01",
+    "Cluster spec.autoscaler.nodeTypes.0.pricePerHour: 1000000000",
+    "PlacementPolicy spec.placement.copies: 0",
+    "PlacementPolicy spec.placement.copies: 10001",
+    "PlacementPolicy spec.placement.copies: 1.5",
+    "PlacementPolicy spec.placement.copies: true",
+    "CapacitySnapshot nodes.0.count: 0",
+    "CapacitySnapshot applied.workloads: -1",
+    "Placement clusters.0.epoch: 0",
+    # one of several words
+    "Fleet spec.engine: ArgoCD",
+    "Cluster spec.role: workload",
+    "Cluster spec.state: Drained",
+    "Cluster spec.autoscaler.type: luna",
+    "Cluster spec.taints.0.effect: Never",
+    'Cluster spec.taints.0.effect: ""',
+    "Cluster spec.overrides.0.op: move",
+    "PlacementPolicy spec.placement.type: Spread",
+    "PlacementPolicy spec.placement.copies: all",
+    "PlacementPolicy spec.clusters.matchExpressions.0.operator: Gt",
+    "PlacementPolicy spec.relocation.when.ClusterLost: Manual",
+    "CapacitySnapshot groups.0.phase: Crashed",
+    "Placement clusters.0.role: Home",
+    # names
+    'Fleet metadata.name: ""',
+    "Fleet metadata.name: Fleet",
+    "Fleet metadata.name: a..b",
+    "Fleet metadata.name: -a",
+    "Fleet metadata.name: a_b",
+    f"Fleet metadata.name: {'a' * 254}",
+    'Fleet metadata.name: "a\\n"',
+    "Cluster metadata.name: a.b",
+    f"Cluster metadata.name: {'a' * 64}",
+    "Fleet metadata.labels: {-a: b}",
+    "Fleet metadata.labels: {a/b/c: d}",
+    f"Fleet metadata.labels: {{{'a' * 64}: b}}",
+    "Fleet metadata.labels: {a: b c}",
+    f"Fleet metadata.labels: {{a: {'b' * 64}}}",
+    f"Fleet metadata.annotations: {{{'a' * 256}/{'b' * 62}: c}}",
+    "Fleet spec.systemNamespace: kube_system",
+    "Cluster spec.provider: us east",
+    'Cluster spec.region: ""',
+    "Cluster spec.autoscaler.nodeTypes.0.name: g4dn 2xlarge",
+    "PlacementPolicy spec.clusters.names: [A]",
+    "PlacementPolicy spec.groupBy: {label: a b}",
+    f"PlacementPolicy spec.tolerations.0.key: {'a' * 318}",
+    'CapacitySnapshot nodes.0.name: ""',
+    f"CapacitySnapshot nodes.0.name: {'n' * 254}",
+    "CapacitySnapshot groups.0.name: train",
+    "CapacitySnapshot groups.0.name: a/b/c",
+    'CapacitySnapshot groups.0.pods.0.role: ""',
+    "Placement metadata.namespace: _clusters",
+    "Placement metadata.name: a/b",
+    # quantities
+    "CapacitySnapshot nodes.0.allocatable: {cpu: four}",
+    "CapacitySnapshot nodes.0.allocatable: {cpu: 4 cores}",
+    "CapacitySnapshot nodes.0.allocatable: {memory: 12GB}",
+    "CapacitySnapshot nodes.0.allocatable: {memory: 12gi}",
+    'CapacitySnapshot nodes.0.allocatable: {cpu: ""}',
+    'CapacitySnapshot nodes.0.allocatable: {cpu: "-1"}',
+    'CapacitySnapshot nodes.0.allocatable: {cpu: "-0"}',
+    "CapacitySnapshot nodes.0.allocatable: {cpu: -1}",
+    "CapacitySnapshot nodes.0.allocatable: {cpu: -0.5}",
+    "CapacitySnapshot nodes.0.allocatable: {cpu: true}",
+    "CapacitySnapshot nodes.0.allocatable: {cpu: [1]}",
+    "CapacitySnapshot nodes.0.allocatable: {memory: 1.0e+40}",
+    f"CapacitySnapshot nodes.0.allocatable: {{cpu: '{'0' * 65}'}}",
+    'CapacitySnapshot nodes.0.allocatable: {"": "1"}',
+    f"CapacitySnapshot nodes.0.allocatable: {{{'a' * 318}: '1'}}",
+    "Cluster spec.autoscaler.nodeTypes.0.allocatable: 4",
+    # durations and times
+    "Cluster spec.maxAge: 15",
+    'Cluster spec.maxAge: ""',
+    'Cluster spec.maxAge: "15"',
+    "Cluster spec.maxAge: 15 m",
+    "Cluster spec.maxAge: 1d",
+    "Cluster spec.maxAge: 30m1h",
+    "Cluster spec.maxAge: 1.5h",
+    "Cluster spec.maxAge: 1234567h",
+    'CapacitySnapshot observedAt: "2026-01-02"',
+    'CapacitySnapshot observedAt: "2026-01-02 03:04:05Z"',
+    'CapacitySnapshot observedAt: "2026-01-02T03:04:05"',
+    'CapacitySnapshot observedAt: "2026-01-02T03:04Z"',
+    'CapacitySnapshot observedAt: "2026-13-02T03:04:05Z"',
+    'CapacitySnapshot observedAt: "2026-01-32T03:04:05Z"',
+    'CapacitySnapshot observedAt: "2026-01-02T24:00:00Z"',
+    'CapacitySnapshot observedAt: "2026-01-02T03:04:60Z"',
+    'CapacitySnapshot observedAt: "2026-01-02T03:04:05+24:00"',
+    'CapacitySnapshot observedAt: "2026-01-02T03:04:05Z\\n"',
+    "CapacitySnapshot observedAt: 1767323045",
+    # paths, globs, pointers, addresses
+    "Fleet spec.source.include: [/workloads/**]",
+    "Fleet spec.source.include: [workloads/]",
+    "Fleet spec.source.include: [workloads//a]",
+    "Fleet spec.source.include: [../other/**]",
+    "Fleet spec.source.include: [./a]",
+    "Fleet spec.source.include: [a/../b]",
+    'Fleet spec.source.include: [""]',
+    'Fleet spec.source.include: ["a\\\\b"]',
+    "Fleet spec.source.namespaces.fromPath: workloads/**",
+    "Fleet spec.source.namespaces.fromPath: workloads/x{namespace}/**",
+    'Fleet spec.source.namespaces.fromPath: "{namespace}/{namespace}"',
+    "Fleet spec.source.namespaces.fromPath: /{namespace}/**",
+    "Fleet spec.deployment.url: http://example.com/x",
+    "Fleet spec.deployment.url: ext::sh -c id",
+    "Fleet spec.deployment.url: -oProxyCommand=id@example.com",
+    "Fleet spec.deployment.url: ../deployment",
+    "Fleet spec.deployment.branch: -main",
+    "Fleet spec.deployment.branch: a..b",
+    "Fleet spec.deployment.branch: a.lock",
+    "Fleet spec.deployment.branch: a/",
+    "Fleet spec.deployment.branch: a b",
+    f"Fleet spec.deployment.branch: {'a' * 201}",
+    "Fleet spec.deployment.root: /clusters",
+    "Fleet spec.deployment.root: a/../b",
+    "Fleet spec.deployment.root: .git",
+    "Fleet spec.deployment.root: placements",
+    "Fleet spec.deployment.root: fleet/x",
+    "Fleet spec.capacity.path: a//b",
+    "PlacementPolicy spec.select.namespaces: [a b]",
+    'PlacementPolicy spec.select.kinds: [""]',
+    "PlacementPolicy spec.select.paths: [a/]",
+    "Cluster spec.overrides.0.path: spec.replicas",
+    "Cluster spec.overrides.0.path: spec/replicas",
+    'Cluster spec.overrides.0.path: ""',
+    "Cluster spec.overrides.0.path: /a~2b",
+    "Cluster spec.overrides.0.path: /metadata/name",
+    "Cluster spec.overrides.0.path: /kind",
+    "Cluster spec.kubernetesVersion: v1.31",
+    # settings that contradict each other
+    "Cluster spec.overrides.2.value: 1",
+    "Cluster spec.overrides.0.value: (gone)",
+    "Cluster spec.overrides.1: {path: /a, op: add}",
+    "Cluster spec.overrides.1: {path: /a}",
+    "OverridePolicy spec.overrides: []",
+    "PlacementPolicy spec.placement.order: []",
+    "PlacementPolicy spec.placement.order: (gone)",
+    "PlacementPolicy spec.placement.type: Capacity",
+    "PlacementPolicy spec.placement.type: (gone)",
+    "PlacementPolicy spec.groupBy: {}",
+    "PlacementPolicy spec.groupBy: {directory: false}",
+    "PlacementPolicy spec.groupBy: {directory: true, namespace: true}",
+    "PlacementPolicy spec.groupBy: {label: a, directory: true}",
+    "PlacementPolicy spec.clusters.matchExpressions.0.values: []",
+    "PlacementPolicy spec.clusters.matchExpressions.0.values: (gone)",
+    "PlacementPolicy spec.select.labelSelector.matchExpressions.0.values: [a]",
+]
+"""Each breaks the document with every field of a kind at one place: `<Kind> <where>: <what>`."""
+
+
+def broken(row: str) -> dict[str, Any]:
+    kind, _, change = row.partition(" ")
+    where, _, what = change.partition(": ")
+    value = own(kind, EVERY_FIELD[kind])
+    *above, last = (int(step) if step.isdigit() else step for step in where.split("."))
+    at: Any = value
+    for step in above:
+        at = at[step]
+    if what == GONE:
+        del at[last]
+    else:
+        at[last] = yaml.safe_load(what)
+    return value
+
+
+@pytest.mark.parametrize("row", BROKEN)
+def test_what_is_wrong_is_refused_by_parser_and_schema(row: str) -> None:
+    problems, accepted = judged(broken(row))
+    assert problems
+    assert not accepted
+    assert {problem.code for problem in problems} <= CODES.keys()
+
+
+# what only the parser can tell
+
+ONLY_THE_PARSER = {
+    "a key that is set twice": ('Cluster metadata: {name: c, name: d}\nspec: {}', r'the key "name" is already set'),
+    "two node types of one name": (
+        "Cluster metadata: {name: c}\n"
+        "spec: {autoscaler: {type: Luna, nodeTypes: [{name: a, max: 1, allocatable: {}}, {name: a, max: 2, allocatable: {}}]}}",
+        r"node type .* is there twice$",
+    ),
+    "two nodes of one name": (
+        'CapacitySnapshot metadata: {name: c}\nobservedAt: "2026-01-02T03:04:05Z"\n'
+        "nodes: [{name: node, allocatable: {}}, {name: node, allocatable: {}}]",
+        r"^the document: node (?!type ).* is there twice$",
+    ),
+    "two groups of one name": (
+        'CapacitySnapshot metadata: {name: c}\nobservedAt: "2026-01-02T03:04:05Z"\ngroups: [{name: a/b}, {name: a/b}]',
+        r"^the document: group .* is there twice$",
+    ),
+    "a day that the month does not have, or a year that there is not": (
+        'CapacitySnapshot metadata: {name: c}\nobservedAt: "2026-02-30T03:04:05Z"',
+        r"observedAt is not a time: ",
+    ),
+    "a quantity beyond 64 bits": (
+        'CapacitySnapshot metadata: {name: c}\nobservedAt: "2026-01-02T03:04:05Z"\nnodes: [{name: node, allocatable: {memory: 8Ei}}]',
+        r'".*" is beyond 2\^63$',
+    ),
+    "a number too small to write as a quantity": (
+        'CapacitySnapshot metadata: {name: c}\nobservedAt: "2026-01-02T03:04:05Z"\nnodes: [{name: node, allocatable: {cpu: 1.0e-200}}]',
+        r'".*e-[0-9]{3}" is not a Kubernetes quantity$',
+    ),
+}  # fmt: skip
+"""Rules that JSON Schema has no words for: a document that breaks one, and what the parser says. Editors pass these."""
+
+
+@pytest.mark.parametrize("rule", ONLY_THE_PARSER)
+def test_what_a_schema_cannot_say_is_refused_by_the_parser_alone(rule: str) -> None:
+    row, message = ONLY_THE_PARSER[rule]
+    kind, _, rest = row.partition(" ")
+    text = f"{HEAD}{kind}\n{rest}\n"
+    faults = parse(text.encode()).faults
+    said = [fault.message for fault in faults] or [problem.message for problem in refused(text)]
+    assert len(said) == 1
+    assert re.search(message, said[0])
+    assert [rule for rule, (_, pattern) in ONLY_THE_PARSER.items() if re.search(pattern, said[0])] == [rule]
+    assert COMBINED.is_valid(yaml.safe_load(text))
+    assert BY_KIND[kind].is_valid(yaml.safe_load(text))
+
+
+STRANGE: list[Any] = [
+    None, True, False, 0, 1, -1, 1.5, -0.5, 1e19, 1e300, 2**63 - 1, 2**63 - 0.5, 100_001, "", " ", "a", "A", "1", "true", "null",
+    "a b", "a\n", "\n", "ä", "😀", "a/b", "/a", "/a/b", "a/", "//", "..", "a~b", "~1", "-", "a-", ".", "*", "**", "workloads/**",
+    "1h", "90m", "0s", "1h1h", "5", "5Gi", "+5", "5.", ".5", "-5", "9223372036854775808", "1e99", "8Ei", "2026-01-02T03:04:05Z",
+    "2026-02-30T03:04:05Z", "0001-01-01T00:00:00+01:00", "All", "Ordered", "Capacity", "In", "Exists", "remove", "Fleet", "Plan",
+    "gitplacer.dev/v1alpha1", "gitplacer.dev/v2", "v1", "x" * 64, "x" * 254, "x" * 318,
+    [], [None], ["a"], ["a", "a"], [{}], [1], {}, {"a": None}, {"a": "b"}, {"a": 1}, {"": "1"}, {"name": "a"}, {"A b": "c"},
+    {"path": "/a"}, {"path": "/a", "value": None}, {"key": "a"}, {"key": "a", "operator": "In"}, {"label": "a"}, {"names": []},
+]  # fmt: skip
+"""Values to put where others stand."""
+
+
+def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    if path:
+        yield path
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in inside:
+        yield from places(item, (*path, key))
+
+
+@st.composite
+def mutated(draw: st.DrawFn) -> dict[str, Any]:
+    """A document that is right, but for one place."""
+    value: dict[str, Any] = json.loads(json.dumps(draw(st.sampled_from(list(VALID.values())))))
+    *above, last = draw(st.sampled_from(list(places(value))))
+    at: Any = value
+    for step in above:
+        at = at[step]
+    there = at[last]
+    ways = ["replace", "delete", "wrap", "copy"]
+    ways += ["rename", "add"] if isinstance(at, dict) else ["repeat"]
+    ways += ["edit"] if isinstance(there, str) else []
+    match draw(st.sampled_from(ways)):
+        case "replace":
+            at[last] = draw(st.sampled_from(STRANGE))
+        case "delete":
+            del at[last]
+        case "wrap":
+            at[last] = draw(st.sampled_from([[there], {"value": there}, [there, there], str(there)]))
+        case "copy":
+            at[last] = json.loads(json.dumps(_at(value, draw(st.sampled_from(list(places(value)))))))
+        case "rename":
+            name = str(last)
+            snake = re.sub("([A-Z])", r"_\1", name).lower()
+            renamed = draw(st.sampled_from([name.lower(), name.upper(), f"{name}s", f"_{name}", snake]))
+            at[renamed] = at.pop(last)
+        case "add":
+            at[draw(st.sampled_from(["value", "name", "extra", "", "a b", "spec", "x" * 318]))] = draw(
+                st.sampled_from(STRANGE)
+            )
+        case "repeat":
+            at.append(there)
+        case "edit":
+            start = draw(st.integers(0, len(there)))
+            end = draw(st.integers(start, min(start + 2, len(there))))
+            at[last] = there[:start] + draw(st.text("aZ09 ./-_~*:+\n\\{}[]@é😀", max_size=2)) + there[end:]
+    return json.loads(json.dumps(value))  # type: ignore[no-any-return]
+
+
+def _at(value: Any, path: tuple[str | int, ...]) -> Any:
+    for step in path:
+        value = value[step]
+    return value
+
+
+@settings(max_examples=max(500, settings().max_examples))
+@given(mutated())
+def test_parser_and_schema_agree_on_every_mutation_but_where_the_table_says(value: dict[str, Any]) -> None:
+    problems, accepted = judged(value)
+    if problems and accepted:
+        patterns = [pattern for _, pattern in ONLY_THE_PARSER.values()]
+        assert [p.message for p in problems if not any(re.search(pattern, p.message) for pattern in patterns)] == []
+    else:
+        assert accepted == (not problems), problems
+
+
+# what is said
+
+POLICY = f"{HEAD}PlacementPolicy\nmetadata:\n  name: training\nspec:\n"
+CLUSTER = f"{HEAD}Cluster\nmetadata:\n  name: gpu-1\nspec:\n"
+SNAPSHOT = f'{HEAD}CapacitySnapshot\nmetadata:\n  name: gpu-1\nobservedAt: "2026-01-02T03:04:05Z"\nnodes:\n'
+LABEL_VALUE = "must be a label value: up to 63 letters, digits, dashes, dots and underscores"
+
+SAID: list[tuple[str, list[str]]] = [
+    # fields that do not exist
+    (f"{POLICY}  select: {{}}\n  placment: {{}}\n", ['7:3: unknown field "placment"', '  did you mean "placement"?']),
+    (f"{POLICY}  select: {{}}\n  group_by: {{}}\n", ['7:3: unknown field "group_by"', '  did you mean "groupBy"?']),
+    (
+        f"{CLUSTER}  taints:\n  - key: gpu\n    operator: Exists\n",
+        ['8:5: unknown field "operator"', "  known here: effect, key, value"],
+    ),
+    (
+        f"{SNAPSHOT}- name: n1\n  allocatable: {{}}\n  lables: {{a: b}}\n",
+        ['9:3: unknown field "lables"', '  did you mean "labels"?'],
+    ),
+    # fields that are missing
+    (f"{POLICY}  priority: 1\n", ['5:1: "select" is missing']),
+    (f"{HEAD}Cluster\nspec: {{}}\n", ['1:1: "metadata" is missing']),
+    (f"{SNAPSHOT}- name: n1\n", ['7:3: "allocatable" is missing']),
+    # kinds and versions
+    (f"{HEAD}PlacmentPolicy\n", ['2:7: unknown kind "PlacmentPolicy" of gitplacer.dev', '  did you mean "PlacementPolicy"?']),
+    (
+        "apiVersion: gitplacer.dev/v1alpha1\nmetadata: {}\n",
+        [
+            "1:1: an object of gitplacer.dev needs a kind",
+            "  known here: CapacitySnapshot, Cluster, Fleet, OverridePolicy, Placement, PlacementPolicy",
+        ],
+    ),
+    (
+        "apiVersion: gitplacer.dev/v1\nkind: Fleet\n",
+        ["1:13: unknown version gitplacer.dev/v1", "  this version of gitplacer reads gitplacer.dev/v1alpha1"],
+    ),
+    # nothing where something is needed
+    (
+        f"{POLICY}  select: {{}}\n  clusters:\n  # names: [gpu-1]\n",
+        ["7:3: spec.clusters has no value", "  give it one, or remove the key"],
+    ),
+    (
+        f"{POLICY}  select: {{}}\n  clusters: {{names: [a, ~]}}\n",
+        ["7:25: spec.clusters.names[1] has no value", "  give it one, or remove the key"],
+    ),
+    (
+        f"{CLUSTER}  taints: [{{key: a, value: }}]\n",
+        ["6:21: spec.taints[0].value has no value", "  give it one, or remove the key"],
+    ),
+    # types
+    (
+        f"{CLUSTER}  kubernetesVersion: 1.30\n",
+        ["6:22: spec.kubernetesVersion must be a string, not a number", "  put it in quotes"],
+    ),
+    (
+        f"{CLUSTER}  autoscaler:\n    type: Luna\n    podLabels: {{elotl-luna: true}}\n",
+        ["8:29: spec.autoscaler.podLabels.elotl-luna must be a string, not true or false", "  put it in quotes"],
+    ),
+    (
+        f'{POLICY}  select: {{}}\n  priority: "10"\n',
+        ["7:13: spec.priority must be a whole number, not a string", "  remove the quotes"],
+    ),
+    (f"{POLICY}  select: {{}}\n  priority: high\n", ["7:13: spec.priority must be a whole number, not a string"]),
+    (f"{POLICY}  select: {{}}\n  priority: 1.5\n", ["7:13: spec.priority must be a whole number, not 1.5"]),
+    (
+        f'{POLICY}  select: {{}}\n  groupBy: {{namespace: "true"}}\n',
+        ["7:24: spec.groupBy.namespace must be true or false, not a string", "  remove the quotes"],
+    ),
+    (f"{POLICY}  select:\n    kinds: RayJob\n", ["7:12: spec.select.kinds must be a list, not a string"]),
+    (f"{POLICY}  select: [RayJob]\n", ["6:11: spec.select must be a mapping, not a list"]),
+    # words
+    (
+        f"{CLUSTER}  state: draining\n",
+        ["6:10: spec.state must be Active, Cordoned, Draining or Lost, not draining", '  did you mean "Draining"?'],
+    ),
+    (f"{CLUSTER}  role: Hub\n", ["6:9: spec.role must be Workload or Management, not Hub"]),
+    (f"{CLUSTER}  role: ''\n", ["6:9: spec.role must be Workload or Management, not empty"]),
+    # forms
+    (f"{HEAD}Cluster\nmetadata:\n  name: GPU\nspec: {{}}\n", ["4:9: metadata.name must be up to 63 lower-case letters, digits and dashes, and start and end with a letter or digit"]),
+    (f"{HEAD}Cluster\nmetadata: {{name: c, labels: {{a b: c}}}}\nspec: {{}}\n", ['3:30: key "a b" must be a label key: a name of up to 63 characters, with an optional DNS prefix and a slash']),
+    (f"{HEAD}Cluster\nmetadata: {{name: c, labels: {{a: b c}}}}\nspec: {{}}\n", [f"3:33: metadata.labels.a {LABEL_VALUE}"]),
+    (f"{CLUSTER}  maxAge: 15\n", ['6:11: spec.maxAge must be a duration such as "30s", "15m" or "1h30m"']),
+    (f"{SNAPSHOT}- {{name: n1, allocatable: {{cpu: 4 cores}}}}\n", ['7:33: nodes[0].allocatable.cpu: "4 cores" is not a Kubernetes quantity']),
+    (f"{SNAPSHOT}- {{name: n1, allocatable: {{cpu: -1}}}}\n", ['7:33: nodes[0].allocatable.cpu: "-1" is negative']),
+    (f"{SNAPSHOT}- {{name: '', allocatable: {{}}}}\n", ["7:10: nodes[0].name must have at least 1 character"]),
+    (f"{SNAPSHOT}- {{name: n1, count: 0, allocatable: {{}}}}\n", ["7:21: nodes[0].count must be at least 1"]),
+    (SNAPSHOT.replace("01-02T", "02-30T").replace("nodes:\n", ""), ["5:13: observedAt is not a time: day is out of range for month"]),
+    (f"{POLICY}  select: {{paths: [/workloads/**]}}\n", ['6:20: spec.select.paths[0] must be a relative path pattern without empty, "." or ".." parts; ** crosses folders']),
+    (f"{HEAD}Fleet\nmetadata: {{name: f}}\nspec: {{deployment: {{url: ../d}}}}\n", ["4:26: spec.deployment.url must be an https:// or ssh:// address; a path is given on the command line"]),
+    # settings that contradict each other
+    (f"{POLICY}  select: {{}}\n  placement: {{type: Ordered}}\n", ["7:14: spec.placement: type Ordered needs order"]),
+    (f"{POLICY}  select: {{}}\n  groupBy: {{}}\n", ["7:12: spec.groupBy: give exactly one of label, directory: true, namespace: true"]),
+    (f"{CLUSTER}  overrides:\n  - {{path: /a, op: remove, value: 1}}\n", ["7:5: spec.overrides[0]: remove takes no value"]),
+    (f"{HEAD}OverridePolicy\nmetadata: {{name: o}}\nspec: {{select: {{}}, overrides: []}}\n", ["4:31: spec.overrides must have at least 1 item, not 0"]),
+    (f"{SNAPSHOT}- {{name: n1, allocatable: {{}}}}\n- {{name: n1, allocatable: {{}}}}\n", ["1:1: the document: node n1 is there twice"]),
+    # all at once
+    (
+        f"{CLUSTER}  stat: Lost\n  zone: 1\n  taints:\n",
+        [
+            '6:3: unknown field "stat"', '  did you mean "state"?',
+            "7:9: spec.zone must be a string, not a number", "  put it in quotes",
+            "8:3: spec.taints has no value", "  give it one, or remove the key",
+        ],
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "said"), SAID)
+def test_what_is_wrong_is_said_with_its_place_and_its_remedy(text: str, said: list[str]) -> None:
+    found = [(f"{p.location.line}:{p.location.column}: {p.message}", f"  {p.hint}") for p in refused(text)]
+    assert [line for lines in found for line in lines if line.strip()] == said
+
+
+# schemas
+
+SCHEMAS = ROOT / "schemas"
+
+
+@pytest.mark.parametrize("name", ["gitplacer", "Plan", *TABLE])
+def test_a_schema_file_is_what_the_command_prints(name: str) -> None:
+    printed = CliRunner().invoke(command, [] if name == "gitplacer" else [name]).stdout
+    stands = SCHEMAS / f"{name}.json"
+    assert stands.is_file() and stands.read_text("utf-8") == printed, "out of date; run: python docs/generate.py"
+    jsonschema.Draft202012Validator.check_schema(json.loads(printed))
+
+
+def test_there_is_no_schema_file_but_these() -> None:
+    assert {path.name for path in SCHEMAS.iterdir()} == {f"{name}.json" for name in ("gitplacer", "Plan", *TABLE)}
+
+
+@pytest.mark.parametrize("kind", TABLE)
+def test_an_editor_has_a_title_and_a_description_for_every_field(kind: str) -> None:
+    schema = kind_schema(kind)
+    for name, part in {kind: schema, **schema.get("$defs", {})}.items():
+        assert part["title"] == name
+        assert part["description"]
+        for field, told in part["properties"].items():
+            assert told["title"] == field, f"{name}.{field}"
+            assert told["description"].endswith((".", "…")), f"{name}.{field}"
+            assert "null" not in json.dumps(told.get("type", "")) + json.dumps(told.get("anyOf", "")), f"{name}.{field}"

@@ -1,0 +1,266 @@
+"""
+Stories of objects that change sides: between groups, between files, between us and somebody else.
+
+What may have started is never started again elsewhere, whatever its group is called now; and what one side cannot do,
+the other does not do alone.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from gitplacer.tree import Changes
+from tests.judges import judge, judge_change, objects_on
+from tests.stories import ANYWHERE, Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot
+
+BY_LABEL = policy("anywhere", "select: {}\ngroupBy: {label: app}")
+BOTH = (cluster("a"), cluster("b"))
+ROOMY = {**snapshot("a", "n1 16 64Gi 4"), **snapshot("b", "n1 16 64Gi 4")}
+FULL_WITH_ONE = {**snapshot("a", "n1 16 64Gi 1"), **snapshot("b", "n1 16 64Gi 1")}
+
+
+def job(name: str, app: str = "") -> dict[str, str]:
+    """A RayJob with one worker, and a label to be grouped by."""
+    label = f"  labels: {{app: {app}}}\n" if app else ""
+    return {
+        path: text.replace("  name:", f"{label}  name:", 1) for path, text in rayjob("jobs", name, workers=1).items()
+    }
+
+
+def running(story: Story, *places: tuple[str, str]) -> None:
+    """Both clusters report later that these groups run."""
+    for name, group in places:
+        more = f"applied: {{workloads: 99, platform: 99}}\ngroups:\n- {{name: {group}, phase: Running}}\n"
+        story.capacity |= snapshot(name, "n1 16 64Gi 4", at=story.now, more=more)
+
+
+def place_of(story: Story, file: str) -> list[str]:
+    return [path.split("/")[1] for path in story.files() if path.endswith(file)]
+
+
+def test_a_running_job_is_not_moved_because_its_group_got_another_name() -> None:
+    story = Story.of(*BOTH, BY_LABEL, job("train", "red"), capacity=ROOMY)
+    assert outcome(story.run()) == {"jobs/red": "Place a Fits"}
+    running(story, ("a", "jobs/red"))
+    story.source |= job("train", "blue") | cluster("a", state="Draining")
+    assert outcome(story.run()) == {"jobs/blue": "Hold a MayHaveStarted"}
+
+
+def test_what_a_cluster_said_of_a_group_under_another_name_proves_nothing() -> None:
+    story = Story.of(*BOTH, BY_LABEL, job("train", "red"), capacity=ROOMY)
+    story.run()
+    running(story, ("a", "jobs/red"))
+    story.source |= job("train", "blue")
+    assert outcome(story.run()) == {"jobs/blue": "Update a Updated"}
+    more = "applied: {workloads: 1, platform: 1}\ngroups:\n- {name: jobs/red, phase: Running}\n"
+    story.capacity |= snapshot("a", "n1 16 64Gi 4", more=more)
+    story.source |= cluster("a", state="Draining")
+    assert outcome(story.run()) == {"jobs/blue": "Hold a MayHaveStarted"}
+
+
+def test_a_job_that_joined_later_needs_later_evidence() -> None:
+    story = Story.of(*BOTH, BY_LABEL, job("train", "red"), capacity=ROOMY)
+    story.run()
+    story.source |= job("tune", "red")
+    story.run()
+    early = "applied: {workloads: 1, platform: 1}\ngroups:\n- {name: jobs/red, phase: Pending}\n"
+    story.capacity |= snapshot("a", "n1 16 64Gi 4", at=story.now, more=early)
+    story.source |= cluster("a", state="Draining")
+    assert outcome(story.plan()) == {"jobs/red": "Hold a MayHaveStarted"}
+    story.capacity |= snapshot("a", "n1 16 64Gi 4", at=story.now, more=early.replace("workloads: 1", "workloads: 2"))
+    assert outcome(story.plan()) == {"jobs/red": "Relocate b ClusterDraining"}
+
+
+def test_a_group_that_is_split_stays_where_it_is() -> None:
+    story = Story.of(*BOTH, BY_LABEL, job("train", "train"), job("tune", "train"), capacity=ROOMY)
+    assert outcome(story.run()) == {"jobs/train": "Place a Fits"}
+    running(story, ("a", "jobs/train"))
+    story.source |= ANYWHERE | cluster("a", state="Cordoned")
+    assert outcome(story.run()) == {"jobs/train": "Update a Updated", "jobs/tune": "Update a Updated"}
+    assert story.files() == ["clusters/a/workloads/jobs/train/train.yaml", "clusters/a/workloads/jobs/tune/tune.yaml"]
+    assert story.run().steps == ()
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        pytest.param(job("tune", "red"), id="a job is labelled into another group"),
+        pytest.param(job("tune", "green") | job("train", "green"), id="two groups are joined under a new name"),
+    ],
+)
+def test_jobs_that_run_apart_are_not_joined_and_are_held_by_name(edit: dict[str, str]) -> None:
+    story = Story.of(*BOTH, BY_LABEL, job("train", "red"), job("tune", "blue"), capacity=FULL_WITH_ONE)
+    story.run()
+    files = story.files()
+    running(story, (place_of(story, "train.yaml")[0], "jobs/red"), (place_of(story, "tune.yaml")[0], "jobs/blue"))
+    story.source |= edit
+    done = story.run()
+    assert story.files() == files
+    assert {d.action for d in done.view.plan.decisions} == {"Hold"}
+    assert sorted(d.finding.code for d in done.view.plan.decisions) == ["HeldTogether", "MayHaveStarted"]
+    assert any("RayJob jobs/" in name for d in done.view.plan.decisions for name in d.blocked_by)
+
+
+def test_a_group_that_gains_what_a_held_one_loses_is_held_with_it() -> None:
+    story = Story.of(*BOTH, BY_LABEL, job("train", "red"), job("tune", "red"), capacity=ROOMY)
+    story.run()
+    files = story.files()
+    story.source |= job("tune", "blue")
+    story.source["workloads/jobs/train.yaml"] = story.source["workloads/jobs/train.yaml"].replace(": 1", ": many")
+    done = story.run()
+    assert outcome(done) == {"jobs/blue": "Hold a HeldTogether", "jobs/red": "Hold a HasProblems"}
+    assert story.files() == files
+
+
+def test_a_file_that_is_renamed_and_broken_in_one_commit_removes_nothing() -> None:
+    story = Story.of(*BOTH, ANYWHERE, rayservice("prod", "api"), capacity=ROOMY)
+    story.run()
+    files = story.files()
+    story.source["workloads/prod/more/service.yaml"] = "a: [\n" + story.source.pop("workloads/prod/api.yaml")
+    assert outcome(story.run()) == {"prod/api": "Hold a UnreadableSource"}
+    assert story.files() == files
+    story.source["workloads/prod/more/service.yaml"] = "a: [\n"
+    assert outcome(story.run()) == {"prod/api": "Remove  SourceRemoved"}
+
+
+def test_a_directory_that_becomes_input_of_kustomize_removes_nothing() -> None:
+    story = Story.of(*BOTH, ANYWHERE, rayservice("prod", "api"), capacity=ROOMY)
+    story.run()
+    story.source["workloads/prod/base/api.yaml"] = story.source.pop("workloads/prod/api.yaml")
+    story.source["workloads/prod/base/kustomization.yaml"] = "resources: [api.yaml]\n"
+    assert outcome(story.run()) == {"prod/api": "Hold a UnreadableSource"}
+
+
+def test_a_path_where_somebody_else_has_a_file_is_not_written() -> None:
+    story = Story.of(cluster("a"), ANYWHERE, capacity=ROOMY)
+    story.run()
+    path = "clusters/a/workloads/prod/api/api.yaml"
+    theirs = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, namespace: default}\n"
+    story.deployment = story.deployment.apply(Changes({path: theirs}))
+    story.source |= rayservice("prod", "api")
+    assert outcome(story.run()) == {"prod/api": "Hold  ForeignChange"}
+    assert story.deployment.read(path) == theirs
+
+
+def test_a_group_that_cannot_leave_a_cluster_that_is_gone_gets_no_files_there_and_loses_none() -> None:
+    story = Story.of(*BOTH, BY_LABEL, job("train", "red"), capacity=ROOMY)
+    story.run()
+    files = story.files()
+    del story.source["clusters/a.yaml"]
+    story.source |= job("train", "blue")
+    done = story.run()
+    assert outcome(done)["jobs/blue"].startswith("Hold a")
+    assert story.files() == files
+
+
+# shared files
+
+
+def one_of(name: str, *maps: str, target: str = "") -> dict[str, str]:
+    """A Job that reads ConfigMaps."""
+    volumes = ", ".join(f"{{name: v{index}, configMap: {{name: {item}}}}}" for index, item in enumerate(maps))
+    pod = f"{{restartPolicy: Never, containers: [{{name: m, image: i, resources: {{requests: {{cpu: 1}}}}}}], volumes: [{volumes}]}}"
+    wish = f", annotations: {{gitplacer.dev/cluster: {target}}}" if target else ""
+    text = f"apiVersion: batch/v1\nkind: Job\nmetadata: {{name: {name}{wish}}}\nspec: {{template: {{spec: {pod}}}}}\n"
+    return {f"workloads/jobs/{name}.yaml": text}
+
+
+def maps(*names: str) -> dict[str, str]:
+    texts = [f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{}}\n" for name in names]
+    return {"workloads/jobs/maps.yaml": "---\n".join(texts)}
+
+
+def test_each_cluster_gets_of_a_shared_file_what_its_groups_need() -> None:
+    story = Story.of(
+        *BOTH, ANYWHERE, maps("c1", "c2"), one_of("one", "c1", target="a"), one_of("two", "c1", "c2", target="b"),
+        one_of("three", "c2", target="b"), capacity=ROOMY,
+    )  # fmt: skip
+    story.run()
+    shared = [path for path in story.files() if "_shared" in path]
+    assert [path.split("/")[1] for path in shared] == ["a", "b", "b"]
+    assert shared[0].replace("/a/", "/b/") in shared
+    tree = story.deployment.read_all(story.deployment)
+    assert judge(tree) == []
+    assert story.run().steps == ()
+    del story.source["workloads/jobs/three.yaml"]
+    story.run()
+    assert [path for path in story.files() if "_shared" in path] == shared, "a name that was written stays"
+    after = story.deployment.read_all(story.deployment)
+    assert (judge(after), judge_change(tree, after)) == ([], [])
+
+
+def test_files_of_one_group_do_not_differ_by_case_alone() -> None:
+    files = {
+        f"workloads/jobs/{folder}.yaml": text
+        for folder, (_, text) in zip(("x/Job", "y/job"), [*one_of("one").items(), *one_of("two").items()], strict=True)
+    }
+    story = Story.of(*BOTH, policy("p", "select: {}\ngroupBy: {namespace: true}"), files, capacity=ROOMY)
+    story.run()
+    names = story.files()
+    assert len(names) == len({name.casefold() for name in names}) == 2
+
+
+# names and texts that an engine would take amiss
+
+QUOTA = "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: quota, namespace: team}\n"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "namespaces/team.yaml",
+        "gitplacer.yaml",
+        "x/cloudbuild.yaml",
+        "x/kustomization.json",
+        "x/Chart.yml",
+        "standby/a.yaml",
+    ],
+)
+def test_a_name_that_means_something_else_to_an_engine_or_to_us_gets_a_longer_one(path: str) -> None:
+    text = '{"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "quota", "namespace": "team"}}'
+    team = "apiVersion: v1\nkind: Namespace\nmetadata: {name: team}\n"
+    everywhere = policy("p", "select: {}\nplacement: {copies: All}")
+    files = {f"platform/{path}": text if path.endswith("json") else f"{team}---\n{QUOTA}"}
+    story = Story.of(*BOTH, everywhere, files, capacity=ROOMY)
+    done = story.run()
+    assert done.problems == ()
+    tree = story.deployment.read_all(story.deployment)
+    assert judge(tree) == []
+    assert ("", "ResourceQuota", "team", "quota") in objects_on(tree)["a"]
+    assert story.run().steps == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "data: {}  # +argocd:skip-file-rendering\n",
+            "Argo CD passes over a file that says +argocd:skip-file-rendering",
+        ),
+        ("items: []\n", "Argo CD takes a ConfigMap with items for a list of objects"),
+        ("x: [1, [2, null]]\n", "Flux fails for an empty item in a list"),
+    ],
+)
+def test_what_the_engines_would_not_read_alike_holds_its_group(text: str, message: str) -> None:
+    config = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c1}}\n{text}"
+    story = Story.of(
+        *BOTH, ANYWHERE, one_of("one", "c1"), {"workloads/jobs/c.yaml": config}, one_of("two"), capacity=ROOMY
+    )
+    done = story.run()
+    assert [(p.code, p.message) for p in done.problems] == [("EnginesDisagree", message)]
+    assert outcome(done) == {"jobs/one": "Hold  HasProblems", "jobs/two": "Place a Fits"}
+
+
+def test_an_object_that_kustomize_drops_and_a_kind_it_takes_for_a_list_are_refused() -> None:
+    local = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c1, annotations: {config.kubernetes.io/local-config: 'true'}}\n"
+    names = "apiVersion: example.com/v1\nkind: AllowList\nmetadata: {name: c2}\n"
+    story = Story.of(*BOTH, ANYWHERE, {"workloads/jobs/c.yaml": f"{local}---\n{names}"}, capacity=ROOMY)
+    found = [str(p.location) for p in story.run().problems if p.code == "EnginesDisagree"]
+    assert found == ["workloads/jobs/c.yaml:3:36", "workloads/jobs/c.yaml:6:7"]
+
+
+def test_a_ray_job_is_not_copied() -> None:
+    story = Story.of(*BOTH, policy("p", "select: {}\nplacement: {copies: All}"), job("train"), capacity=ROOMY)
+    done = story.run()
+    assert [p.code for p in done.problems] == ["CopiesOfARayJob"]
+    assert decisions(done)["jobs/train"].after == ()
