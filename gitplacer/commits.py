@@ -7,12 +7,13 @@ each line, and nothing in it that came from a manifest without having been check
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from gitplacer.explain import PlanView, sentence
 from gitplacer.model.decision import Action, Decision
+from gitplacer.plaintext import few
 
 PREFIX = "Gitplacer-"
 FOREIGN = "Gitplacer-Foreign"
@@ -70,13 +71,18 @@ def relocation_message(decision: Decision, view: PlanView) -> tuple[str, str, li
     return subject, why[:1].upper() + why[1:], trailers
 
 
-def rest_message(decisions: Sequence[Decision], view: PlanView) -> tuple[str, str, list[str]]:
-    """Subject and body of the commit that carries out everything of a pass that is no relocation."""
+def rest_message(decisions: Sequence[Decision], view: PlanView, started: Collection[str]) -> tuple[str, str, list[str]]:
+    """
+    Subject and body of the commit that carries out everything of a pass that is no relocation. `started` are clusters
+    whose directories it begins.
+    """
     parts = []
     for action, verb in _VERBS:
         groups = [d.group for d in decisions if d.action is action]
         if groups:
             parts.append(f"{verb} {groups[0] if len(groups) == 1 else f'{len(groups)} groups'}")
+    if not parts and started:
+        parts.append(f"begin the directories of {few(sorted(started))}")
     subject = ", ".join(parts) or "update records"
     told = [d for d in decisions if d.action in dict(_VERBS)]
     lines = [f"- {d.group}: {sentence(d, view)}" for d in told[:_LISTED]]

@@ -122,7 +122,7 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.SOURCE_REMOVED: ("it is no longer in the source", "it is no longer in the source"),
     Reason.COPY_NOT_WANTED: ("fewer copies are wanted", "the copy on {} is not wanted any more"),
     Reason.CLUSTER_DRAINING: ("is draining", "{} is draining"),
-    Reason.CLUSTER_LOST: ("is lost", "{} is lost"),
+    Reason.CLUSTER_LOST: ("is lost", "{} is lost, or gone from the fleet"),
     Reason.MANAGEMENT_CLUSTER: ("is a management cluster and takes no workloads",) * 2,
     Reason.NOT_IN_ORDER: ("the policy's order does not name it",) * 2,
     Reason.OTHER_CLUSTER_WISHED: ("an annotation asks for another cluster", "an annotation asks for {}"),
@@ -157,7 +157,10 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.UNREADABLE_SOURCE: ("a file that it came from cannot be read", "{} cannot be read"),
     Reason.BROKEN_RECORD: ("its record in the deployment repo cannot be read",) * 2,
     Reason.HAS_PROBLEMS: ("it has problems", "it has problems: {}"),
-    Reason.HELD_TOGETHER: ("it exchanges members with a group that is held", "it exchanges members with {}, which is held"),
+    Reason.HELD_TOGETHER: (
+        "it exchanges members with a group that is held",
+        "it exchanges members with {}, which is held",
+    ),
 }
 """What needs no numbers. Subjects are names, taints, paths or codes, several joined by commas."""
 
@@ -171,7 +174,7 @@ _STAYS: Mapping[Reason, str] = {
 _TRIGGERS: Mapping[str, str] = {
     Reason.NOT_ELIGIBLE: "its cluster is not one it is allowed on",
     Reason.CLUSTER_DRAINING: "its cluster is draining",
-    Reason.CLUSTER_LOST: "its cluster is lost",
+    Reason.CLUSTER_LOST: "its cluster is lost, or gone from the fleet",
 }
 
 _LISTS = (

@@ -117,7 +117,7 @@ def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool =
         version=inputs.version,
         changed_files=_changed_files(snapshot, inputs.deployment, tree),
     )
-    return Hydration(snapshot, view, problems, _steps(inputs, view, moves, rest), tree)
+    return Hydration(snapshot, view, problems, _steps(inputs, view, moves, rest, layout.started), tree)
 
 
 def _told_apart(decision: Decision, updated: set[str]) -> Decision:
@@ -139,7 +139,9 @@ def _changed_files(snapshot: Snapshot, before: Tree, after: Tree) -> dict[str, t
     return {cluster: tuple(paths) for cluster, paths in sorted(found.items())}
 
 
-def _steps(inputs: Inputs, view: PlanView, moves: list[tuple[Decision, Changes]], rest: Changes) -> tuple[Step, ...]:
+def _steps(
+    inputs: Inputs, view: PlanView, moves: list[tuple[Decision, Changes]], rest: Changes, started: set[str]
+) -> tuple[Step, ...]:
     total = len(moves) + bool(rest)
     trailers = PassTrailers(
         source=inputs.commit.id if inputs.commit else "",
@@ -155,7 +157,7 @@ def _steps(inputs: Inputs, view: PlanView, moves: list[tuple[Decision, Changes]]
         message = whole_message(subject, body, [*trailers.lines(number, total), *own])
         steps.append(Step(changes, message, decision))
     if rest:
-        subject, body, own = rest_message(view.plan.decisions, view)
+        subject, body, own = rest_message(view.plan.decisions, view, started)
         steps.append(Step(rest, whole_message(subject, body, [*trailers.lines(total, total), *own])))
     return tuple(steps)
 

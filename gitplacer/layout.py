@@ -99,9 +99,7 @@ def _epoch(sentinel_file: bytes) -> int:
 def _hold(decision: Decision, finding: Finding) -> Decision:
     """A decision that was possible but for its files, as a hold."""
     blocked = tuple(finding.subject.split(", "))
-    return replace(
-        decision, action=Action.HOLD, after=decision.before, finding=finding, reasons={}, blocked_by=blocked
-    )
+    return replace(decision, action=Action.HOLD, after=decision.before, finding=finding, reasons={}, blocked_by=blocked)
 
 
 def _tells_of(record: PlacementRecord, group: Group) -> bool:
@@ -122,6 +120,8 @@ class Layout:
         self.problems: list[Problem] = []
         self.updated: set[str] = set()
         """Groups whose files on some cluster were changed."""
+        self.started: set[str] = set()
+        """Clusters whose directories were begun."""
         self._snapshot = snapshot
         self._clusters = own.clusters
         self._spec = own.fleet.spec
@@ -221,6 +221,8 @@ class Layout:
             if cluster.spec.role == "Workload":
                 self._ensure_namespace(name, self._spec.system_namespace)
                 self._touched.update((name, unit) for unit in UNITS if (name, unit) not in self._epochs)
+                if not any((name, unit) in self._units.epochs for unit in UNITS):
+                    self.started.add(name)
 
     def take_changes(self, metadata: bytes | None) -> Changes:
         """
@@ -340,14 +342,16 @@ class Layout:
                 if member.file not in files:
                     for entry in record.clusters:
                         self._remove(self._units.path(entry.name, PLATFORM, member.file))
-            elif member.file not in files:
+            elif member.file not in files and any(
+                self._units.path(entry.name, PLATFORM, member.file) in self._ids for entry in record.clusters
+            ):
                 kept.append(member)
                 self.problems.append(
                     Problem(
                         Location(f"{RECORDS}/{record.id}.yaml"),
                         "RemovalNeedsApproval",
                         f"{member.kind} {member.name} is no longer in {member.source}, and stays on the clusters",
-                        "put it back, or remove its file from the platform directories by hand",
+                        "put it back, or remove its file from the platform directories of the deployment repo by hand",
                         Severity.WARNING,
                     )
                 )

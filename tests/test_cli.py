@@ -260,7 +260,9 @@ def test_problems_as_json(capfd: Capture, fleet: Path) -> None:
 
 
 def test_annotations_are_placed_from_the_root_of_the_repository(capfd: Capture, tmp_path: Path) -> None:
-    files = {f"teams/a/{path}": data for path, data in {**starter(), "policies/b.yaml": BROKEN["policies/b.yaml"]}.items()}
+    files = {
+        f"teams/a/{path}": data for path, data in {**starter(), "policies/b.yaml": BROKEN["policies/b.yaml"]}.items()
+    }
     repo = make_repo(tmp_path / "mono", files)
     by_path = run(capfd, "validate", repo, "--path", "teams/a", "--format", "github")
     by_folder = run(capfd, "validate", repo / "teams/a", "--format", "github")
@@ -310,7 +312,9 @@ def test_a_plan_places_what_is_new_and_says_that_nothing_is_placed_yet(capfd: Ca
 
 def test_the_fleets_deployment_repo_is_named_but_not_opened_for_a_plan(capfd: Capture, fleet: Path) -> None:
     path = fleet / "fleet.yaml"
-    path.write_text(path.read_text().replace("    branch: main", "    url: https://nowhere.invalid/x\n    branch: main"))
+    path.write_text(
+        path.read_text().replace("    branch: main", "    url: https://nowhere.invalid/x\n    branch: main")
+    )
     ran = run(capfd, "plan", fleet)
     assert ran.code == 0
     assert "nothing is placed yet; the Fleet names https://nowhere.invalid/x" in ran.err
@@ -340,7 +344,10 @@ def test_exit_codes_of_plan(capfd: Capture, fleet: Path, deployment: Path) -> No
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        ({"workloads/hello/raycluster.yaml": ('requests: {cpu: "1", memory', 'requests: {cpu: "64", memory')}, "waiting"),
+        (
+            {"workloads/hello/raycluster.yaml": ('requests: {cpu: "1", memory', 'requests: {cpu: "64", memory')},
+            "waiting",
+        ),
         ({"clusters/my-cluster.yaml": ("  state: Active", "  maxAge: 1m")}, "stale"),
         ({"policies/general.yaml": ("  select:", "  selekt: {}\n  select:")}, "problems"),
     ],
@@ -374,7 +381,12 @@ def test_fail_on_removed_and_relocated(capfd: Capture, fleet: Path, deployment: 
 
 
 def test_what_was_rejected_is_printed_on_stderr_whole(capfd: Capture, fleet: Path) -> None:
-    write(fleet, {"clusters/bad.yaml": "apiVersion: gitplacer.dev/v1alpha1\nkind: Cluster\nmetadata: {name: b}\nspec: {a: 1, c: 2}\n"})
+    write(
+        fleet,
+        {
+            "clusters/bad.yaml": "apiVersion: gitplacer.dev/v1alpha1\nkind: Cluster\nmetadata: {name: b}\nspec: {a: 1, c: 2}\n"
+        },
+    )
     ran = run(capfd, "plan", fleet, "--format", "json")
     assert (ran.code, ran.out) == (1, "")
     assert "clusters/bad.yaml:4:8: " in ran.err
@@ -415,7 +427,9 @@ def test_reconcile_publishes_and_then_has_nothing_to_do(capfd: Capture, fleet: P
     tip = git(deployment, "rev-parse", "main").strip()
     assert (ran.code, ran.err) == (0, "")
     assert ran.out == f"Published  {tip} to {deployment}, branch main\n  Place hello/hello\n"
-    assert "clusters/my-cluster/workloads/hello/hello/raycluster.yaml" in git(deployment, "ls-tree", "-r", "--name-only", "main")
+    assert "clusters/my-cluster/workloads/hello/hello/raycluster.yaml" in git(
+        deployment, "ls-tree", "-r", "--name-only", "main"
+    )
     ran = run(capfd, "reconcile", *where)
     assert (ran.code, ran.out, ran.err) == (0, f"Unchanged  {tip} at {deployment}, branch main\n", "")
 
@@ -454,7 +468,9 @@ def test_a_source_that_is_a_file_url_is_not_reached(capfd: Capture, fleet: Path,
 # schema
 
 
-@pytest.mark.parametrize("kind", ["Fleet", "Cluster", "PlacementPolicy", "OverridePolicy", "CapacitySnapshot", "Placement", "Plan"])
+@pytest.mark.parametrize(
+    "kind", ["Fleet", "Cluster", "PlacementPolicy", "OverridePolicy", "CapacitySnapshot", "Placement", "Plan"]
+)
 def test_a_kinds_schema_is_a_valid_schema(capfd: Capture, kind: str) -> None:
     schema = json.loads(run(capfd, "schema", kind).out)
     assert schema["title"] == kind
@@ -470,7 +486,9 @@ def test_without_a_kind_it_is_the_combined_schema(capfd: Capture) -> None:
 # colour and progress
 
 
-@pytest.mark.parametrize(("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
+@pytest.mark.parametrize(
+    ("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
+)
 def test_colour_is_for_terminals_that_want_it(
     capfd: Capture, fleet: Path, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], coloured: bool
 ) -> None:

@@ -53,7 +53,9 @@ def test_a_drain_renames_the_service_and_holds_the_jobs_by_name(capfd: Capture, 
     assert "→ production/text-summarizer  static-cluster → standby-cluster" in section(told, 5)
     for job in ("rayjob1/rayjob-train", "rayjob2/rayjob-train", "experiment1/rayjob-train"):
         assert re.search(rf"! {job} .* RayJob {job} may have started", section(told, 5))
-    assert re.search(r"rename clusters/\{static-cluster => standby-cluster\}/\S+/text-summarizer.yaml \(100%\)", section(told, 6))
+    assert re.search(
+        r"rename clusters/\{static-cluster => standby-cluster\}/\S+/text-summarizer.yaml \(100%\)", section(told, 6)
+    )
     followed = section(told, 6).split("(git log --follow):")[1]
     assert [line.split("  ")[-1] for line in followed.strip().splitlines()] == [
         "Relocate production/text-summarizer from static-cluster to standby-cluster",
@@ -64,7 +66,9 @@ def test_a_drain_renames_the_service_and_holds_the_jobs_by_name(capfd: Capture, 
 def test_two_runs_tell_the_same_story(capfd: Capture, here: Path) -> None:
     first, second = demo(capfd, "--dir", "one").out, demo(capfd, "--dir", "two").out
     assert first.replace("one/", "two/") == second
-    assert git(here / "one/deployment.git", "rev-parse", "main") == git(here / "two/deployment.git", "rev-parse", "main")
+    assert git(here / "one/deployment.git", "rev-parse", "main") == git(
+        here / "two/deployment.git", "rev-parse", "main"
+    )
 
 
 def test_the_commands_at_the_end_work_when_pasted(capfd: Capture, here: Path) -> None:
@@ -75,7 +79,9 @@ def test_the_commands_at_the_end_work_when_pasted(capfd: Capture, here: Path) ->
     script = "\n".join(["set -e", f'gitplacer() {{ {code} "$@"; }}', *commands])
     done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "vllm1/llm-model-serve     gke-workload-cluster  its cluster is draining, and no other takes it" in done.stdout
+    assert (
+        "vllm1/llm-model-serve     gke-workload-cluster  its cluster is draining, and no other takes it" in done.stdout
+    )
     assert "\n  Remove experiment3/rayjob-train\n" in done.stdout
 
 

@@ -43,19 +43,73 @@ def codes(parsed: ParsedFile) -> list[str]:
 
 # Values
 
-@pytest.mark.parametrize(("written", "value"), [
-    # sigs.k8s.io/yaml: booleans and numbers as YAML 1.1 and Go write them
-    ("true", True), ("True", True), ("tRUE", "tRUE"), ("yes", True), ("no", False), ("on", True), ("Off", False),
-    ("y", True), ("N", False), ("", None), ("~", None), ("null", None), ("Null", None), ("nULL", "nULL"),
-    ("0", 0), ("12", 12), ("-12", -12), ("+12", 12), ("0777", 511), ("0o17", 15), ("0b11", 3), ("0x1F", 31), ("-0x1f", -31),
-    ("1_000", 1000), ("08", 8), ("00", 0), ("0xg", "0xg"), ("1__0", 10),
-    ("1.5", 1.5), ("1.0", 1), ("1.", 1), (".5", 0.5), ("1e3", 1000), ("1E-7", 1e-7), ("1_0.5", 10.5), (".5_0", ".5_0"), ("-.5", -0.5),
-    ("1:30", "1:30"), ("2026-01-02", "2026-01-02"), ("2026-01-02T03:04:05Z", "2026-01-02T03:04:05Z"), ("1.2.3", "1.2.3"),
-    ("9223372036854775807", 2**63 - 1), ("-9223372036854775808", -(2**63)), ("<<", "<<"), ("=", "="),
-    ("'yes'", "yes"), ('"1"', "1"), ("!!str 1", "1"), ("!!int '7'", 7), ("!!float 3", 3), ("!!bool 'no'", False), ("!!null ''", None),
-    ("|\n  x\n", "x\n"), (">-\n  x\n  y\n", "x y"), ("\n  plain\n  text", "plain text"), ('"\\u00e9\\n"', "é\n"),
-    ("!!seq [1]", [1]), ("!!map {}", {}), ("[yes, 'no', 1.0]", [True, "no", 1]), ("{a: b, c: }", {"a": "b", "c": None}),
-])
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        # sigs.k8s.io/yaml: booleans and numbers as YAML 1.1 and Go write them
+        ("true", True),
+        ("True", True),
+        ("tRUE", "tRUE"),
+        ("yes", True),
+        ("no", False),
+        ("on", True),
+        ("Off", False),
+        ("y", True),
+        ("N", False),
+        ("", None),
+        ("~", None),
+        ("null", None),
+        ("Null", None),
+        ("nULL", "nULL"),
+        ("0", 0),
+        ("12", 12),
+        ("-12", -12),
+        ("+12", 12),
+        ("0777", 511),
+        ("0o17", 15),
+        ("0b11", 3),
+        ("0x1F", 31),
+        ("-0x1f", -31),
+        ("1_000", 1000),
+        ("08", 8),
+        ("00", 0),
+        ("0xg", "0xg"),
+        ("1__0", 10),
+        ("1.5", 1.5),
+        ("1.0", 1),
+        ("1.", 1),
+        (".5", 0.5),
+        ("1e3", 1000),
+        ("1E-7", 1e-7),
+        ("1_0.5", 10.5),
+        (".5_0", ".5_0"),
+        ("-.5", -0.5),
+        ("1:30", "1:30"),
+        ("2026-01-02", "2026-01-02"),
+        ("2026-01-02T03:04:05Z", "2026-01-02T03:04:05Z"),
+        ("1.2.3", "1.2.3"),
+        ("9223372036854775807", 2**63 - 1),
+        ("-9223372036854775808", -(2**63)),
+        ("<<", "<<"),
+        ("=", "="),
+        ("'yes'", "yes"),
+        ('"1"', "1"),
+        ("!!str 1", "1"),
+        ("!!int '7'", 7),
+        ("!!float 3", 3),
+        ("!!bool 'no'", False),
+        ("!!null ''", None),
+        ("|\n  x\n", "x\n"),
+        (">-\n  x\n  y\n", "x y"),
+        ("\n  plain\n  text", "plain text"),
+        ('"\\u00e9\\n"', "é\n"),
+        ("!!seq [1]", [1]),
+        ("!!map {}", {}),
+        ("[yes, 'no', 1.0]", [True, "no", 1]),
+        ("{a: b, c: }", {"a": "b", "c": None}),
+    ],
+)
 def test_a_scalar_means_what_kubernetes_takes_it_for(written: str, value: Any) -> None:
     found = value_of(f"a: {written}\n")["a"]
     assert found == value
@@ -78,9 +132,15 @@ def test_a_number_is_the_one_pyyaml_reads_where_both_agree_on_the_form(text: str
 
 
 PLAIN = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
     | st.floats(allow_nan=False, allow_infinity=False),
-    lambda v: st.lists(v, max_size=3) | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), max_size=5), v, max_size=3),
+    lambda v: (
+        st.lists(v, max_size=3)
+        | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), max_size=5), v, max_size=3)
+    ),
     max_leaves=9,
 )
 OBJECTS = st.dictionaries(st.sampled_from(["kind", "spec", "é", "n"]), PLAIN, min_size=1, max_size=3)
@@ -112,13 +172,20 @@ def test_an_anchor_may_be_set_again() -> None:
 
 # Documents
 
+
 def test_documents_keep_their_own_text() -> None:
-    data = (b"# one\nkind: A\n---\n# two\nkind: B  # \xc3\xa9\n...\n# three\n---   \nkind: C\n---\n---\n# nothing\n"
-            b"--- {kind: D}\n--- # five\nkind: E\n")
+    data = (
+        b"# one\nkind: A\n---\n# two\nkind: B  # \xc3\xa9\n...\n# three\n---   \nkind: C\n---\n---\n# nothing\n"
+        b"--- {kind: D}\n--- # five\nkind: E\n"
+    )
     found = documents_of(data)
     assert [one.value["kind"] for one in found] == list("ABCDE")
     assert [one.source() for one in found] == [
-        b"# one\nkind: A\n", b"# two\nkind: B  # \xc3\xa9\n", b"kind: C\n", b"{kind: D}\n", b"# five\nkind: E\n",
+        b"# one\nkind: A\n",
+        b"# two\nkind: B  # \xc3\xa9\n",
+        b"kind: C\n",
+        b"{kind: D}\n",
+        b"# five\nkind: E\n",
     ]
     assert [one.locate(("kind",)).line for one in found] == [2, 5, 9, 13, 15]
     assert found[3].locate(("kind",)) == Location("f.yaml", 13, 12)
@@ -170,7 +237,9 @@ items:
 def test_a_list_is_its_items() -> None:
     a, b, c, d, deep = documents_of(LIST)
     assert [one.value["kind"] for one in (a, b, c, d, deep)] == ["ConfigMap", "ConfigMap", "ConfigMap", "Pod", "Deep"]
-    assert a.source().decode() == """\
+    assert (
+        a.source().decode()
+        == """\
 apiVersion: v1
 kind: ConfigMap   # a
 metadata: {name: a, labels: &l {x: "1"}}
@@ -180,6 +249,7 @@ data:
 
     more
 """
+    )
     assert b.source().decode() == 'kind: ConfigMap\nmetadata:\n  name: b\n  labels:\n    x: "1"\n'  # *l is elsewhere
     assert c.source().decode() == "kind: ConfigMap\nmetadata:\n  name: c\n"
     assert d.source().decode() == "{kind: Pod,\n   metadata: {name: d}}\n"
@@ -206,68 +276,75 @@ def test_a_parsed_file_can_be_kept() -> None:
 
 # Faults
 
-@pytest.mark.parametrize(("text", "fault"), [
-    ("a: 1\nb: 2\na: 3\n", "3:1 DuplicateKey"),
-    ("a: {b: 1, b: 2}\n", "1:11 DuplicateKey"),
-    ('{"a": 1, "a": 2}', "1:10 DuplicateKey"),
-    ("a: {x: 1}\n<<: {a: 2}\n", "1:1 DuplicateKey"),
-    ("<<: {a: 1}\n<<: {b: 2}\n", "2:1 DuplicateKey"),
-    ("1: a\n", "1:1 NonStringKey"),
-    ("on: push\n", "1:1 NonStringKey"),
-    ("a:\n  ? [x]\n  : 1\n", "2:5 NonStringKey"),
-    ("a: {b: !foo 1}\n", "1:8 CustomTag"),
-    ("a: !!python/object:os.system {}\n", "1:4 CustomTag"),
-    ("a: !!binary aGk=\n", "1:4 CustomTag"),
-    ("a: !!timestamp 2026-01-02\n", "1:4 CustomTag"),
-    ("a: !!int x\n", "1:4 CustomTag"),
-    ("%TAG ! tag:x,2000:\n---\na: 1\n", "1:1 CustomTag"),
-    ("a: .inf\n", "1:4 NotJSON"),
-    ("a: -.INF\n", "1:4 NotJSON"),
-    ("a: .nan\n", "1:4 NotJSON"),
-    ("a: 9223372036854775808\n", "1:4 NotJSON"),
-    ("a: 0x" + "f" * 5000 + "\n", "1:4 NotJSON"),
-    ("a: 1e999\n", "1:4 NotJSON"),
-    ('{"a": 1e999}', "1:7 NotJSON"),
-    ('{"a": NaN, "b": 18446744073709551616}', "1:17 NotJSON"),
-    ("a: *x\n", "1:4 UndefinedAlias"),
-    ("a: &x [*x]\n", "1:8 RecursiveAlias"),
-    ("a: 1\n--- \nb: &x 1\n---\nc: *x\n", "5:4 UndefinedAlias"),
-    ("a:\n  <<: 5\n", "2:7 InvalidMerge"),
-    ("a:\n  <<: [{x: 1}, y z]\n", "2:7 InvalidMerge"),
-    ("a:\n\tb: 1\n", "2:1 TabIndentation"),
-    ("a:\n  b: 1\n \tc: 2\n", "3:2 TabIndentation"),
-    ("a: 1\n<<<<<<< HEAD\nb: 2\n=======\nb: 3\n>>>>>>> other\n", "2:1 ConflictMarkers"),
-    ("a: [\n<<<<<<< HEAD\nb,\n=======\nc\n>>>>>>> other\n]\n", "2:1 ConflictMarkers"),
-    ("a: {{ .Values.x }}\n", "1:4 UnrenderedTemplate"),
-    ("{{- if .Values.on }}\na: 1\n{{- end }}\n", "1:1 UnrenderedTemplate"),
-    ("a: 1\nb: x{{ .y }}: {{ z }}\n", "2:5 UnrenderedTemplate"),
-    ("- a\n- b\n", "1:1 NotAMapping"),
-    ("# c\njust text\n", "2:1 NotAMapping"),
-    ("[1]", "1:1 NotAMapping"),
-    ("a: b: c\n", "1:5 InvalidYAML"),
-    ("a:\n   b: 1\n  c: 2\n", "3:3 InvalidYAML"),
-    ("a: [1, 2\nb: 3\n", "1:4 InvalidYAML"),
-    ("a: 'x\nb: 3\n", "1:4 InvalidYAML"),
-    ("a: @x\n", "1:4 InvalidYAML"),
-    ("a: 1\ntext\n", "2:1 InvalidYAML"),
-    ('a: "\\q"\n', "1:5 InvalidYAML"),
-    ("a: x\x00y\n", "1:5 InvalidCharacter"),
-    ("a: x\ufeffy\n", "1:5 InvalidCharacter"),
-    ("a: \x1b[31m\n", "1:4 InvalidCharacter"),
-    ('{"a": "\\ud800"}', "1:10 InvalidYAML"),
-])
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("a: 1\nb: 2\na: 3\n", "3:1 DuplicateKey"),
+        ("a: {b: 1, b: 2}\n", "1:11 DuplicateKey"),
+        ('{"a": 1, "a": 2}', "1:10 DuplicateKey"),
+        ("a: {x: 1}\n<<: {a: 2}\n", "1:1 DuplicateKey"),
+        ("<<: {a: 1}\n<<: {b: 2}\n", "2:1 DuplicateKey"),
+        ("1: a\n", "1:1 NonStringKey"),
+        ("on: push\n", "1:1 NonStringKey"),
+        ("a:\n  ? [x]\n  : 1\n", "2:5 NonStringKey"),
+        ("a: {b: !foo 1}\n", "1:8 CustomTag"),
+        ("a: !!python/object:os.system {}\n", "1:4 CustomTag"),
+        ("a: !!binary aGk=\n", "1:4 CustomTag"),
+        ("a: !!timestamp 2026-01-02\n", "1:4 CustomTag"),
+        ("a: !!int x\n", "1:4 CustomTag"),
+        ("%TAG ! tag:x,2000:\n---\na: 1\n", "1:1 CustomTag"),
+        ("a: .inf\n", "1:4 NotJSON"),
+        ("a: -.INF\n", "1:4 NotJSON"),
+        ("a: .nan\n", "1:4 NotJSON"),
+        ("a: 9223372036854775808\n", "1:4 NotJSON"),
+        ("a: 0x" + "f" * 5000 + "\n", "1:4 NotJSON"),
+        ("a: 1e999\n", "1:4 NotJSON"),
+        ('{"a": 1e999}', "1:7 NotJSON"),
+        ('{"a": NaN, "b": 18446744073709551616}', "1:17 NotJSON"),
+        ("a: *x\n", "1:4 UndefinedAlias"),
+        ("a: &x [*x]\n", "1:8 RecursiveAlias"),
+        ("a: 1\n--- \nb: &x 1\n---\nc: *x\n", "5:4 UndefinedAlias"),
+        ("a:\n  <<: 5\n", "2:7 InvalidMerge"),
+        ("a:\n  <<: [{x: 1}, y z]\n", "2:7 InvalidMerge"),
+        ("a:\n\tb: 1\n", "2:1 TabIndentation"),
+        ("a:\n  b: 1\n \tc: 2\n", "3:2 TabIndentation"),
+        ("a: 1\n<<<<<<< HEAD\nb: 2\n=======\nb: 3\n>>>>>>> other\n", "2:1 ConflictMarkers"),
+        ("a: [\n<<<<<<< HEAD\nb,\n=======\nc\n>>>>>>> other\n]\n", "2:1 ConflictMarkers"),
+        ("a: {{ .Values.x }}\n", "1:4 UnrenderedTemplate"),
+        ("{{- if .Values.on }}\na: 1\n{{- end }}\n", "1:1 UnrenderedTemplate"),
+        ("a: 1\nb: x{{ .y }}: {{ z }}\n", "2:5 UnrenderedTemplate"),
+        ("- a\n- b\n", "1:1 NotAMapping"),
+        ("# c\njust text\n", "2:1 NotAMapping"),
+        ("[1]", "1:1 NotAMapping"),
+        ("a: b: c\n", "1:5 InvalidYAML"),
+        ("a:\n   b: 1\n  c: 2\n", "3:3 InvalidYAML"),
+        ("a: [1, 2\nb: 3\n", "1:4 InvalidYAML"),
+        ("a: 'x\nb: 3\n", "1:4 InvalidYAML"),
+        ("a: @x\n", "1:4 InvalidYAML"),
+        ("a: 1\ntext\n", "2:1 InvalidYAML"),
+        ('a: "\\q"\n', "1:5 InvalidYAML"),
+        ("a: x\x00y\n", "1:5 InvalidCharacter"),
+        ("a: x\ufeffy\n", "1:5 InvalidCharacter"),
+        ("a: \x1b[31m\n", "1:4 InvalidCharacter"),
+        ('{"a": "\\ud800"}', "1:10 InvalidYAML"),
+    ],
+)
 def test_a_fault_is_named_and_located(text: str, fault: str) -> None:
     parsed = parse(text.encode())
     assert fault in codes(parsed)
     assert all(one.message for one in parsed.faults)
 
 
-@pytest.mark.parametrize(("data", "fault"), [
-    (b"a: 1\nb: caf\xe9\n", "2:7 NotUTF8"),
-    (b"a: \xc3\xbc\xff\n", "1:5 NotUTF8"),
-    ("a: 1\n".encode("utf-16"), "1:1 NotUTF8"),
-    (b"\xed\xa0\x80", "1:1 NotUTF8"),
-])
+@pytest.mark.parametrize(
+    ("data", "fault"),
+    [
+        (b"a: 1\nb: caf\xe9\n", "2:7 NotUTF8"),
+        (b"a: \xc3\xbc\xff\n", "1:5 NotUTF8"),
+        ("a: 1\n".encode("utf-16"), "1:1 NotUTF8"),
+        (b"\xed\xa0\x80", "1:1 NotUTF8"),
+    ],
+)
 def test_bytes_that_are_no_text_are_located(data: bytes, fault: str) -> None:
     assert codes(parse(data)) == [fault]
 
@@ -291,6 +368,7 @@ def test_a_duplicate_key_names_the_line_of_the_first() -> None:
 
 # Budgets
 
+
 def bomb(levels: int, width: int) -> str:
     lines = ["a0: &a0 [x]"]
     for i in range(levels):
@@ -298,28 +376,40 @@ def bomb(levels: int, width: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-@pytest.mark.parametrize(("text", "code"), [
-    ("[" * 10_000, "TooDeep"),
-    ("a: " + "{b: " * 10_000, "TooDeep"),
-    ('{"a":' * 100_000, "TooDeep"),
-    ('{"a":' * 65 + "1" + "}" * 65, "TooDeep"),
-    ("\n".join(" " * i + f"k{i}:" for i in range(200)), "TooDeep"),
-    ("- " * 10_000, "TooDeep"),
-    (bomb(9, 9), "TooManyAliases"),
-    (bomb(1, 1001), "TooManyAliases"),
-    ("a: &a {x: 1}\nb:\n" + "- <<: *a\n" * 1001, "TooManyAliases"),
-    ("---\na: 1\n" * 1001, "TooManyDocuments"),
-    ("a: " + "x" * ((1 << 20) + 1), "TooLarge"),
-    ('{"a": "' + "x" * ((1 << 20) + 1) + '"}', "TooLarge"),
-    ("a: 1\n" + "#" * (4 << 20), "TooLarge"),
-], ids=lambda text: text[:12] if isinstance(text, str) else None)
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("[" * 10_000, "TooDeep"),
+        ("a: " + "{b: " * 10_000, "TooDeep"),
+        ('{"a":' * 100_000, "TooDeep"),
+        ('{"a":' * 65 + "1" + "}" * 65, "TooDeep"),
+        ("\n".join(" " * i + f"k{i}:" for i in range(200)), "TooDeep"),
+        ("- " * 10_000, "TooDeep"),
+        (bomb(9, 9), "TooManyAliases"),
+        (bomb(1, 1001), "TooManyAliases"),
+        ("a: &a {x: 1}\nb:\n" + "- <<: *a\n" * 1001, "TooManyAliases"),
+        ("---\na: 1\n" * 1001, "TooManyDocuments"),
+        ("a: " + "x" * ((1 << 20) + 1), "TooLarge"),
+        ('{"a": "' + "x" * ((1 << 20) + 1) + '"}', "TooLarge"),
+        ("a: 1\n" + "#" * (4 << 20), "TooLarge"),
+    ],
+    ids=lambda text: text[:12] if isinstance(text, str) else None,
+)
 def test_a_hostile_file_is_refused_for_what_it_costs(text: str, code: str) -> None:
     assert [fault.code for fault in parse(text.encode()).faults] == [code]
 
 
-@pytest.mark.parametrize("text", [
-    "a: 1\n" * 50_000, "- a\n---\n" * 900, "kind: List\napiVersion: v1\nitems:\n" + "- 1\n" * 50_000, "<<<<<<< a\n" * 50_000, "1: a\n" * 50_000,
-], ids=lambda text: text[:8])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: 1\n" * 50_000,
+        "- a\n---\n" * 900,
+        "kind: List\napiVersion: v1\nitems:\n" + "- 1\n" * 50_000,
+        "<<<<<<< a\n" * 50_000,
+        "1: a\n" * 50_000,
+    ],
+    ids=lambda text: text[:8],
+)
 def test_faults_without_end_are_cut_off(text: str) -> None:
     faults = parse(text.encode()).faults
     assert len(faults) == 101
@@ -339,11 +429,56 @@ def test_depth_within_the_bound_is_read() -> None:
 
 # Never raises
 
-PIECES = st.sampled_from([
-    "a", "b: ", "- ", "? ", ": ", "\n", "\r\n", "  ", "\t", "{", "}", "[", "]", ",", "&x ", "*x", "!t ", "!!int ", "<<: ", "'", '"',
-    "|", ">+", "#", " # c\n", "---\n", "...\n", "%TAG", "\\", "\\ud800", "{{", "}}", "1", "0x", ".inf", "yes", "é", "\ufeff", "\x00", "\u2028",
-    "kind: List\n", "apiVersion: v1\n", "items:\n", "@", "`", "<<<<<<< a\n",
-])
+PIECES = st.sampled_from(
+    [
+        "a",
+        "b: ",
+        "- ",
+        "? ",
+        ": ",
+        "\n",
+        "\r\n",
+        "  ",
+        "\t",
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        "&x ",
+        "*x",
+        "!t ",
+        "!!int ",
+        "<<: ",
+        "'",
+        '"',
+        "|",
+        ">+",
+        "#",
+        " # c\n",
+        "---\n",
+        "...\n",
+        "%TAG",
+        "\\",
+        "\\ud800",
+        "{{",
+        "}}",
+        "1",
+        "0x",
+        ".inf",
+        "yes",
+        "é",
+        "\ufeff",
+        "\x00",
+        "\u2028",
+        "kind: List\n",
+        "apiVersion: v1\n",
+        "items:\n",
+        "@",
+        "`",
+        "<<<<<<< a\n",
+    ]
+)
 
 
 @given(st.binary(max_size=60) | st.lists(PIECES, max_size=25).map(lambda pieces: "".join(pieces).encode()))
@@ -386,14 +521,24 @@ spec:
 
 @given(st.integers(0, len(MANIFEST)), st.integers(0, 3), PIECES)
 def test_a_manifest_with_one_slip_is_read_or_refused_with_a_place(at: int, cut: int, piece: str) -> None:
-    parsed = parse((MANIFEST[:at] + piece + MANIFEST[at + cut:]).encode())
+    parsed = parse((MANIFEST[:at] + piece + MANIFEST[at + cut :]).encode())
     assert parsed.faults or len(parsed.documents) >= 1
     for fault in parsed.faults:
         assert 1 <= fault.line <= MANIFEST.count("\n") + 3
 
 
 def test_without_libyaml_the_answers_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = [MANIFEST, LIST, "a: 1\na: !x 2\n1: 3\n---\nkind: B\n", "a: b: c\n", "a:\n\tb: 1\n", "[" * 500, "x: {{ y }}\n", "a: @\n", "a: '\n"]
+    texts = [
+        MANIFEST,
+        LIST,
+        "a: 1\na: !x 2\n1: 3\n---\nkind: B\n",
+        "a: b: c\n",
+        "a:\n\tb: 1\n",
+        "[" * 500,
+        "x: {{ y }}\n",
+        "a: @\n",
+        "a: '\n",
+    ]
     expected = [parse(text.encode()) for text in texts]
     monkeypatch.setattr(compose, "CParser", None)
     assert [parse(text.encode()) for text in texts] == expected
@@ -401,19 +546,23 @@ def test_without_libyaml_the_answers_are_the_same(monkeypatch: pytest.MonkeyPatc
 
 # Positions
 
-@pytest.mark.parametrize(("path", "key", "place"), [
-    ((), False, (1, 1)),
-    (("metadata", "name"), False, (3, 18)),
-    (("metadata", "name"), True, (3, 12)),
-    (("metadata", "labels", "a"), False, (3, 36)),
-    (("spec", "headGroupSpec", "template", "spec", "containers", 0, "args", 1), False, (11, 23)),
-    (("spec", "headGroupSpec"), False, (6, 5)),
-    (("spec", "headGroupSpec"), True, (5, 3)),
-    (("spec", "headGroupSpec", "missing", "x"), False, (5, 3)),
-    (("spec", "headGroupSpec", "template", "spec", "containers", 7), False, (9, 9)),
-    (("spec", "headGroupSpec", "template", "spec", "containers", 0, "env", "a"), False, (3, 36)),
-    (("missing",), True, (1, 1)),
-])
+
+@pytest.mark.parametrize(
+    ("path", "key", "place"),
+    [
+        ((), False, (1, 1)),
+        (("metadata", "name"), False, (3, 18)),
+        (("metadata", "name"), True, (3, 12)),
+        (("metadata", "labels", "a"), False, (3, 36)),
+        (("spec", "headGroupSpec", "template", "spec", "containers", 0, "args", 1), False, (11, 23)),
+        (("spec", "headGroupSpec"), False, (6, 5)),
+        (("spec", "headGroupSpec"), True, (5, 3)),
+        (("spec", "headGroupSpec", "missing", "x"), False, (5, 3)),
+        (("spec", "headGroupSpec", "template", "spec", "containers", 7), False, (9, 9)),
+        (("spec", "headGroupSpec", "template", "spec", "containers", 0, "env", "a"), False, (3, 36)),
+        (("missing",), True, (1, 1)),
+    ],
+)
 def test_a_path_is_found_where_it_stands(path: Path, key: bool, place: tuple[int, int]) -> None:
     assert document_of(MANIFEST).locate(path, key=key) == Location("f.yaml", *place)
 
@@ -485,7 +634,12 @@ def test_a_cursor_collects_what_is_wrong_and_goes_on() -> None:
         ("8:13", "WrongType", "spec.args[1] is the number 1, not text", "put it in quotes"),
         ("9:21", "WrongType", "spec.labels.b is the number 1, not text", "put it in quotes"),
         ("9:27", "WrongType", "spec.labels.c is true, not text", "put it in quotes"),
-        ("11:59", "InvalidQuantity", 'limits.bad: "1Q" is not a Kubernetes quantity', 'quantities look like "500m", "4" or "16Gi"'),
+        (
+            "11:59",
+            "InvalidQuantity",
+            'limits.bad: "1Q" is not a Kubernetes quantity',
+            'quantities look like "500m", "4" or "16Gi"',
+        ),
         ("11:70", "InvalidQuantity", 'limits.worse: "-1" is negative', 'quantities look like "500m", "4" or "16Gi"'),
         ("11:87", "WrongType", "limits.list is a list, not a quantity", ""),
     ]
@@ -497,7 +651,12 @@ def test_a_report_points_at_a_scalar_or_at_the_key_of_a_collection() -> None:
     cursor.report("B", "scalar", key="name")
     cursor.report("C", "collection", key="spec")
     cursor.mapping("spec").report("D", "absent", key="missing")
-    assert [str(problem.location) for problem in cursor.problems] == ["f.yaml:1:1", "f.yaml:1:7", "f.yaml:6:1", "f.yaml:6:1"]
+    assert [str(problem.location) for problem in cursor.problems] == [
+        "f.yaml:1:1",
+        "f.yaml:1:7",
+        "f.yaml:6:1",
+        "f.yaml:6:1",
+    ]
 
 
 def test_reading_changes_no_value() -> None:

@@ -126,16 +126,22 @@ GPU = "nvidia.com/gpu"
 SUBMITTER = {"cpu": "500m", "memory": "200Mi"}
 
 
-@pytest.mark.parametrize(("group", "parts"), [
-    ("rayjob1/rayjob-train", [{"cpu": "12", "memory": "36G", GPU: "2"}, SUBMITTER]),
-    ("experiment1/rayjob-train", [{"cpu": "12", "memory": "36G", GPU: "2"}, SUBMITTER]),
-    ("production/text-summarizer", [{"cpu": "5", "memory": "20G", GPU: "1"}]),
-    ("development/text-summarizer", [{"cpu": "5", "memory": "20G", GPU: "1"}]),
-    ("vllm1/llm-model-serve", [{"cpu": "10", "memory": "28Gi", GPU: "1"}]),
-    # head, Ray's autoscaler beside it, and the retrieval; workers come with the load
-    ("serving/rag-llm", [{"cpu": "2", "memory": "8Gi"}, {"cpu": "1", "memory": "1000Mi"}, {"cpu": "1500m", "memory": "1G"}]),
-    ("serving/rag-ingestion", [{"cpu": "1500m", "memory": "1G"}]),
-])
+@pytest.mark.parametrize(
+    ("group", "parts"),
+    [
+        ("rayjob1/rayjob-train", [{"cpu": "12", "memory": "36G", GPU: "2"}, SUBMITTER]),
+        ("experiment1/rayjob-train", [{"cpu": "12", "memory": "36G", GPU: "2"}, SUBMITTER]),
+        ("production/text-summarizer", [{"cpu": "5", "memory": "20G", GPU: "1"}]),
+        ("development/text-summarizer", [{"cpu": "5", "memory": "20G", GPU: "1"}]),
+        ("vllm1/llm-model-serve", [{"cpu": "10", "memory": "28Gi", GPU: "1"}]),
+        # head, Ray's autoscaler beside it, and the retrieval; workers come with the load
+        (
+            "serving/rag-llm",
+            [{"cpu": "2", "memory": "8Gi"}, {"cpu": "1", "memory": "1000Mi"}, {"cpu": "1500m", "memory": "1G"}],
+        ),
+        ("serving/rag-ingestion", [{"cpu": "1500m", "memory": "1G"}]),
+    ],
+)
 def test_sizes_are_those_of_the_talk(group: str, parts: list[dict[str, str]]) -> None:
     total = Resources()
     for part in parts:
@@ -161,20 +167,26 @@ def test_the_third_experiment_is_placed_and_what_it_waits_for_is_said() -> None:
     assert finding.short.rendered() == {"nvidia.com/gpu": "2"}
 
 
-@pytest.mark.parametrize(("group", "nodes"), [
-    ("development/text-summarizer", {"t3a.xlarge": 1, "g4dn.xlarge": 1}),
-    ("serving/rag-llm", {"t3a.xlarge": 1}),
-])
+@pytest.mark.parametrize(
+    ("group", "nodes"),
+    [
+        ("development/text-summarizer", {"t3a.xlarge": 1, "g4dn.xlarge": 1}),
+        ("serving/rag-llm", {"t3a.xlarge": 1}),
+    ],
+)
 def test_luna_adds_what_the_talk_says(group: str, nodes: dict[str, int]) -> None:
     assert added(PLAN[group].finding) == nodes
 
 
-@pytest.mark.parametrize(("file", "folders"), [
-    ("rayjob-train.yaml", ("rayjob1", "rayjob2", "rayjob3")),
-    ("rayjob-train.yaml", ("experiment1", "experiment2", "experiment3")),
-    ("text-summarizer.yaml", ("production", "development")),
-    ("llm-model-serve.yaml", ("vllm1", "vllm2")),
-])
+@pytest.mark.parametrize(
+    ("file", "folders"),
+    [
+        ("rayjob-train.yaml", ("rayjob1", "rayjob2", "rayjob3")),
+        ("rayjob-train.yaml", ("experiment1", "experiment2", "experiment3")),
+        ("text-summarizer.yaml", ("production", "development")),
+        ("llm-model-serve.yaml", ("vllm1", "vllm2")),
+    ],
+)
 def test_one_file_serves_several_namespaces(file: str, folders: tuple[str, ...]) -> None:
     assert len({FILES[f"workloads/{folder}/{file}"] for folder in folders}) == 1
 
@@ -225,10 +237,13 @@ def test_a_removed_job_is_removed_and_makes_room() -> None:
     assert found["rayjob4/rayjob-train"].after == ("static-cluster",)
 
 
-@pytest.mark.parametrize(("cpu", "clusters", "reason"), [
-    ("4", ("dynamic-cluster",), Reason.FITS_BY_SCALE_UP),
-    ("16", (), Reason.NO_CLUSTER_FITS),
-])
+@pytest.mark.parametrize(
+    ("cpu", "clusters", "reason"),
+    [
+        ("4", ("dynamic-cluster",), Reason.FITS_BY_SCALE_UP),
+        ("16", (), Reason.NO_CLUSTER_FITS),
+    ],
+)
 def test_a_fourth_job_spills_or_waits(cpu: str, clusters: tuple[str, ...], reason: Reason) -> None:
     job = FILES["workloads/rayjob1/rayjob-train.yaml"].replace(b'cpu: "4"', f'cpu: "{cpu}"'.encode())
     found = decisions(snapshot({**FILES, "workloads/rayjob4/rayjob-train.yaml": job}, deployed()))

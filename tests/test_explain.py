@@ -97,7 +97,9 @@ def test_a_cluster_that_is_not_selected_is_told_what_was_asked_and_what_it_has(a
 
 def test_a_group_that_is_no_longer_allowed_somewhere_says_what_is_asked_there() -> None:
     finding = Finding(code=Reason.NOT_ELIGIBLE, subject="edge: ClusterNotSelected region in [us, eu]")
-    moved = decision(Action.RELOCATE, finding, before=("edge",), after=("cloud",), reasons={"cloud": Finding(code=Reason.FITS)})
+    moved = decision(
+        Action.RELOCATE, finding, before=("edge",), after=("cloud",), reasons={"cloud": Finding(code=Reason.FITS)}
+    )
     assert sentence(moved, with_decisions(moved)) == (
         "moves from edge to cloud: edge is not allowed any more: the policy asks for region in [us, eu]; it has region=edge; "
         "cloud: fits"
@@ -117,7 +119,9 @@ def test_a_verdict_names_the_policy_or_cluster_that_says_so() -> None:
 def test_a_shortage_says_whether_nodes_that_can_be_added_were_counted() -> None:
     made = decision()
     plan = with_decisions(made)
-    assert verdict_text(refused("cloud"), made, plan).endswith("short 2 nvidia.com/gpu, counting all nodes that can be added")
+    assert verdict_text(refused("cloud"), made, plan).endswith(
+        "short 2 nvidia.com/gpu, counting all nodes that can be added"
+    )
     assert verdict_text(refused("on-prem"), made, plan).endswith("short 2 nvidia.com/gpu")
 
 
@@ -131,9 +135,14 @@ def test_the_jobs_that_hold_a_group_are_named() -> None:
 
 def test_copies_with_the_same_reason_are_told_together() -> None:
     reasons = {"a": Finding(code=Reason.FITS), "b": Finding(code=Reason.PODS_MAY_WAIT), "c": Finding(code=Reason.FITS)}
-    made = decision(Action.PLACE, reasons["a"], after=("a", "b", "c"), reasons=reasons, waiting_since=view().snapshot.now)
+    made = decision(
+        Action.PLACE, reasons["a"], after=("a", "b", "c"), reasons=reasons, waiting_since=view().snapshot.now
+    )
     said = sentence(made, with_decisions(made))
-    assert said == "goes to a, b and c: a and c: fits; b: is placed whatever the room, and pods may wait; further copies wait for room"
+    assert (
+        said
+        == "goes to a, b and c: a and c: fits; b: is placed whatever the room, and pods may wait; further copies wait for room"
+    )
 
 
 def test_a_sentence_is_the_same_without_candidates() -> None:
@@ -205,7 +214,9 @@ def test_a_group_is_explained(group: str) -> None:
 
 
 def test_an_explanation_of_hostile_names_is_harmless() -> None:
-    made = decision(group="::error::ns/\x1b]0;x\x07", policy="p\u202e", blocked_by=("a\nb",), candidates=(refused("on-prem"),))
+    made = decision(
+        group="::error::ns/\x1b]0;x\x07", policy="p\u202e", blocked_by=("a\nb",), candidates=(refused("on-prem"),)
+    )
     text = explain_group(with_decisions(made), made.group)
     assert "\x1b" not in text and "\u202e" not in text and not text.startswith("::")
     assert "a\\nb" in text

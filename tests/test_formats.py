@@ -93,7 +93,9 @@ def test_colour_carries_no_meaning() -> None:
 
 def test_kept_groups_and_far_clusters_are_folded_until_asked_for() -> None:
     waiting = decision(candidates=tuple(refused(f"c{i:02}", wanted=i + 1) for i in range(20)))
-    plan = with_decisions(waiting, decision(Action.KEEP, Finding(code=Reason.KEPT), group="ns/kept", before=("a",), after=("a",)))
+    plan = with_decisions(
+        waiting, decision(Action.KEEP, Finding(code=Reason.KEPT), group="ns/kept", before=("a",), after=("a",))
+    )
     short, whole = FORMATS["text"](plan, PLAIN), FORMATS["text"](plan, Options(verbose=True))
     assert "and 10 more: 10 InsufficientCapacity" in short and "ns/kept" not in short
     assert "= ns/kept  a" in whole and "c19" in whole
@@ -271,7 +273,13 @@ def test_a_group_that_is_gone_from_the_source_is_described_by_its_record() -> No
     (gone,) = [g for g in as_json(view())["groups"] if g["group"] == "jobs/done"]
     assert gone["action"] == "Remove" and gone["to"] == [] and gone["assignments"] == []
     assert gone["members"] == [
-        {"apiVersion": "ray.io/v1", "kind": "RayJob", "namespace": "jobs", "name": "done", "path": "workloads/jobs/done.yaml"}
+        {
+            "apiVersion": "ray.io/v1",
+            "kind": "RayJob",
+            "namespace": "jobs",
+            "name": "done",
+            "path": "workloads/jobs/done.yaml",
+        }
     ]
     assert gone["requests"] == {"cpu": "4500m", "memory": "4296Mi", "nvidia.com/gpu": "1"}
 
@@ -307,7 +315,12 @@ def test_json_is_safe_to_print_and_to_encode() -> None:
 # problems
 
 PROBLEMS = (
-    Problem(Location("policies/training.yaml", 14, 9), "UnknownType", 'unknown policy type "priorty"', 'did you mean "priority"?'),
+    Problem(
+        Location("policies/training.yaml", 14, 9),
+        "UnknownType",
+        'unknown policy type "priorty"',
+        'did you mean "priority"?',
+    ),
     Problem(Location("a,b:c.yaml"), "Odd", "100% odd\n::error::x", "", Severity.WARNING),
 )
 

@@ -24,9 +24,7 @@ WHEN = datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.UTC)
 
 def change(message: str, **files: str) -> NewCommit:
     written = {f"{name}.yaml": text.encode() for name, text in files.items()}
-    return NewCommit(
-        changes=Changes(written), message=message, author=Identity("bot", "bot@example.com"), when=WHEN
-    )
+    return NewCommit(changes=Changes(written), message=message, author=Identity("bot", "bot@example.com"), when=WHEN)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitplacer.problems import Rejected
+from gitplacer.tree import Changes
 from tests.stories import ANYWHERE, Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot
 
 TWO = {**snapshot("a", "n1 16 64Gi 2"), **snapshot("b", "n1 16 64Gi 2")}
@@ -333,3 +334,22 @@ def test_a_copy_for_each_cluster_follows_labels() -> None:
     assert outcome(story.run()) == {"x/llm": "Remove b NotEligible"}
     story.source |= cluster("b", labels="{type: rayservice}", state="Draining")
     assert outcome(story.run()) == {"x/llm": "Hold b NowhereToGo"}
+
+
+def test_a_platform_file_that_the_source_dropped_stays_until_somebody_removes_it_by_hand() -> None:
+    config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME, namespace: op}\ndata: {}\n"
+    files = {f"platform/op/{name}.yaml": config.replace("NAME", name) for name in ("one", "two")}
+    everywhere = policy("p", 'select: {paths: ["platform/**"]}\nplacement: {copies: All}')
+    story = Story.of(cluster("a"), everywhere, files)
+    story.run()
+    del story.source["platform/op/two.yaml"]
+    done = story.run()
+    path = "clusters/a/platform/op/two.yaml"
+    assert path in story.deployment
+    assert [p.code for p in done.problems] == ["RemovalNeedsApproval"]
+    story.foreign = {path: story.deployment.entries[path].oid}
+    story.deployment = story.deployment.apply(Changes(removed=frozenset({path})))
+    assert outcome(story.run()) == {"op/op": "Keep a Kept"}
+    story.foreign = {}
+    assert story.run().problems == ()
+    assert "two.yaml" not in story.deployment.read("placements/op/op.yaml").decode()

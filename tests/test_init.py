@@ -69,7 +69,9 @@ def test_the_editor_finds_the_schema_and_it_accepts_what_was_made(capfd: Capture
     validator = jsonschema.Draft202012Validator(json.loads((fleet / ".gitplacer/gitplacer.schema.json").read_text()))
     for path in fleet.rglob("*.yaml"):
         if ".github" not in path.parts:
-            for document in yaml.load_all(path.read_text(), yaml.BaseLoader if "bootstrap" in path.parts else yaml.SafeLoader):
+            for document in yaml.load_all(
+                path.read_text(), yaml.BaseLoader if "bootstrap" in path.parts else yaml.SafeLoader
+            ):
                 assert not list(validator.iter_errors(document)), path
 
 
@@ -78,7 +80,10 @@ def test_the_workflow_validates_and_plans_with_no_more_rights_than_to_read(capfd
     workflow = yaml.safe_load((fleet / ".github/workflows/gitplacer.yaml").read_text())
     assert workflow["permissions"] == {"contents": "read"}
     steps = [step["run"] for step in workflow["jobs"]["plan"]["steps"] if "run" in step]
-    assert steps[1:] == ["gitplacer validate --format github", 'gitplacer plan --format markdown >> "$GITHUB_STEP_SUMMARY"']
+    assert steps[1:] == [
+        "gitplacer validate --format github",
+        'gitplacer plan --format markdown >> "$GITHUB_STEP_SUMMARY"',
+    ]
 
 
 def test_a_fresh_clone_of_an_empty_repository_counts_as_empty(capfd: Capture, tmp_path: Path) -> None:
@@ -134,7 +139,9 @@ def test_argocd_makes_one_application_for_each_unit_of_each_workload_cluster() -
             text = text.replace("{{." + key + "}}", value)
         assert "{{" not in text
         applications.append(json.loads(text))
-    told = [(a["metadata"]["name"], a["spec"]["source"]["path"], a["spec"]["destination"]["name"]) for a in applications]
+    told = [
+        (a["metadata"]["name"], a["spec"]["source"]["path"], a["spec"]["destination"]["name"]) for a in applications
+    ]
     assert told == [
         ("a-platform", "ray/x/a/platform", "a"),
         ("a-workloads", "ray/x/a/workloads", "a"),

@@ -167,9 +167,7 @@ def fleet_is_linear(fleet: Fleet) -> bool:
 
 @pytest.mark.server
 @pytest.mark.parametrize("protocol", ["https", "ssh"])
-def test_two_writers_race_over_a_real_transport(
-    protocol: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_writers_race_over_a_real_transport(protocol: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if protocol == "ssh" and not SSHD:
         pytest.skip("sshd is not installed (Debian: openssh-server)")
     mine, theirs = made(tmp_path, "mine"), made(tmp_path, "theirs")
@@ -194,7 +192,10 @@ def everything(fleet: Fleet) -> Iterator[Fleet]:
     fleet.commit(
         rayjob("jobs", "train")
         | rayservice("prod", "other", labels="{app: x}")
-        | policy("jobs", "select: {kinds: [RayJob]}\nprecedence: 1\nplacement: {type: Ordered, order: [{names: [b]}, {names: [a]}]}")
+        | policy(
+            "jobs",
+            "select: {kinds: [RayJob]}\nprecedence: 1\nplacement: {type: Ordered, order: [{names: [b]}, {names: [a]}]}",
+        )
     )
     yield fleet
 
@@ -210,7 +211,10 @@ def test_the_same_bytes_under_any_hash_seed_and_locale(everything: Fleet, tmp_pa
         git("init", "-q", "--bare", "-b", "main", str(bare), cwd=tmp_path)
         environment = {**os.environ, "PYTHONHASHSEED": seed, "LC_ALL": locale, "GITPLACER_CACHE": str(tmp_path / seed)}
         subprocess.run(
-            [sys.executable, "-c", code, str(everything.source), str(bare)], check=True, env=environment, capture_output=True
+            [sys.executable, "-c", code, str(everything.source), str(bare)],
+            check=True,
+            env=environment,
+            capture_output=True,
         )
         tips.add(git("rev-parse", "main", "gitplacer-inputs", cwd=bare))
     assert len(tips) == 1

@@ -141,15 +141,18 @@ CONTAINER = {"name": "submit"}
 SUBMITTER = {"spec": {"containers": [CONTAINER], "nodeSelector": {"pool": "cpu"}}}
 
 
-@pytest.mark.parametrize(("fields", "head_cpu", "submitter"), [
-    ({}, 2000, {"cpu": 500, "memory": 200 * MI}),
-    ({"submissionMode": "K8sJobMode"}, 2000, {"cpu": 500, "memory": 200 * MI}),
-    ({"submissionMode": "HTTPMode"}, 2000, None),
-    ({"submissionMode": "InteractiveMode"}, 2000, None),
-    ({"submissionMode": "SidecarMode"}, 2000 + 500, None),
-    ({"submitterPodTemplate": SUBMITTER}, 2000, {}),      # nothing is added to a template without resources
-    ({"submitterPodTemplate": template("3", "1Gi")}, 2000, {"cpu": 3000, "memory": GI}),
-])
+@pytest.mark.parametrize(
+    ("fields", "head_cpu", "submitter"),
+    [
+        ({}, 2000, {"cpu": 500, "memory": 200 * MI}),
+        ({"submissionMode": "K8sJobMode"}, 2000, {"cpu": 500, "memory": 200 * MI}),
+        ({"submissionMode": "HTTPMode"}, 2000, None),
+        ({"submissionMode": "InteractiveMode"}, 2000, None),
+        ({"submissionMode": "SidecarMode"}, 2000 + 500, None),
+        ({"submitterPodTemplate": SUBMITTER}, 2000, {}),  # nothing is added to a template without resources
+        ({"submitterPodTemplate": template("3", "1Gi")}, 2000, {"cpu": 3000, "memory": GI}),
+    ],
+)
 def test_the_submission_mode_says_where_the_submitter_runs(
     fields: dict[str, Any], head_cpu: int, submitter: dict[str, int] | None
 ) -> None:
@@ -170,12 +173,15 @@ def test_the_selector_wins_where_both_it_and_a_cluster_are_written() -> None:
     assert counts(facts(job(clusterSelector={}))) == {"head": 1, "worker/g": 2, "submitter": 1}
 
 
-@pytest.mark.parametrize("fields", [
-    {"suspend": True, "shutdownAfterJobFinishes": True},
-    {"managedBy": "kueue.x-k8s.io/multikueue"},
-    {"rayClusterSpec": cluster_spec(group(replicas=2), suspend=True)},
-    {"rayClusterSpec": cluster_spec(group(replicas=2), managedBy="kueue.x-k8s.io/multikueue")},
-])
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"suspend": True, "shutdownAfterJobFinishes": True},
+        {"managedBy": "kueue.x-k8s.io/multikueue"},
+        {"rayClusterSpec": cluster_spec(group(replicas=2), suspend=True)},
+        {"rayClusterSpec": cluster_spec(group(replicas=2), managedBy="kueue.x-k8s.io/multikueue")},
+    ],
+)
 def test_a_job_that_kuberay_does_not_start_has_no_pods(fields: dict[str, Any]) -> None:
     found = facts(job(**fields))
     assert found.sized and found.gang == ()
@@ -186,15 +192,21 @@ RULE = {"policy": "DeleteCluster", "condition": {"jobStatus": "SUCCEEDED"}}
 FAILED = {"policy": "DeleteSelf", "condition": {"jobDeploymentStatus": "Failed"}}
 
 
-@pytest.mark.parametrize(("fields", "releases"), [
-    ({}, False),
-    ({"shutdownAfterJobFinishes": True}, True),
-    ({"deletionStrategy": {"deletionRules": [RULE, FAILED]}}, True),
-    ({"deletionStrategy": {"deletionRules": [RULE]}}, False),        # one that failed keeps its cluster
-    ({"deletionStrategy": {"deletionRules": [{**RULE, "policy": "DeleteWorkers"}, FAILED]}}, False),
-    ({"deletionStrategy": {"onSuccess": {"policy": "DeleteCluster"}, "onFailure": {"policy": "DeleteSelf"}}}, True),
-    ({"deletionStrategy": {"onSuccess": {"policy": "DeleteCluster"}, "onFailure": {"policy": "DeleteNone"}}}, False),
-])
+@pytest.mark.parametrize(
+    ("fields", "releases"),
+    [
+        ({}, False),
+        ({"shutdownAfterJobFinishes": True}, True),
+        ({"deletionStrategy": {"deletionRules": [RULE, FAILED]}}, True),
+        ({"deletionStrategy": {"deletionRules": [RULE]}}, False),  # one that failed keeps its cluster
+        ({"deletionStrategy": {"deletionRules": [{**RULE, "policy": "DeleteWorkers"}, FAILED]}}, False),
+        ({"deletionStrategy": {"onSuccess": {"policy": "DeleteCluster"}, "onFailure": {"policy": "DeleteSelf"}}}, True),
+        (
+            {"deletionStrategy": {"onSuccess": {"policy": "DeleteCluster"}, "onFailure": {"policy": "DeleteNone"}}},
+            False,
+        ),
+    ],
+)
 def test_a_finished_job_holds_nothing_only_if_its_cluster_goes_in_every_case(
     fields: dict[str, Any], releases: bool
 ) -> None:
@@ -204,21 +216,24 @@ def test_a_finished_job_holds_nothing_only_if_its_cluster_goes_in_every_case(
 # -- RayCluster ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("fields", "workers"), [
-    ({}, 0),
-    ({"replicas": 3}, 3),
-    ({"replicas": None, "minReplicas": 2}, 2),
-    ({"minReplicas": 2}, 2),
-    ({"replicas": 1, "minReplicas": 2, "maxReplicas": 5}, 2),
-    ({"replicas": 9, "minReplicas": 2, "maxReplicas": 5}, 5),
-    ({"replicas": -4}, 0),
-    ({"replicas": 3, "maxReplicas": 0}, 0),
-    ({"replicas": 3, "numOfHosts": 4}, 3 * 4),
-    ({"replicas": 3, "numOfHosts": 0}, 0),
-    ({"replicas": 3, "numOfHosts": -1}, 0),
-    ({"replicas": 3, "suspend": True}, 0),
-    ({"replicas": 3, "resources": {"CPU": "64", "GPU": "8"}}, 3),        # Ray's own numbers, not the pods'
-])
+@pytest.mark.parametrize(
+    ("fields", "workers"),
+    [
+        ({}, 0),
+        ({"replicas": 3}, 3),
+        ({"replicas": None, "minReplicas": 2}, 2),
+        ({"minReplicas": 2}, 2),
+        ({"replicas": 1, "minReplicas": 2, "maxReplicas": 5}, 2),
+        ({"replicas": 9, "minReplicas": 2, "maxReplicas": 5}, 5),
+        ({"replicas": -4}, 0),
+        ({"replicas": 3, "maxReplicas": 0}, 0),
+        ({"replicas": 3, "numOfHosts": 4}, 3 * 4),
+        ({"replicas": 3, "numOfHosts": 0}, 0),
+        ({"replicas": 3, "numOfHosts": -1}, 0),
+        ({"replicas": 3, "suspend": True}, 0),
+        ({"replicas": 3, "resources": {"CPU": "64", "GPU": "8"}}, 3),  # Ray's own numbers, not the pods'
+    ],
+)
 def test_a_group_has_its_replicas_moved_into_bounds_times_its_hosts(fields: dict[str, Any], workers: int) -> None:
     assert counts(facts(cluster(group(**fields)))) == {"head": 1} | ({"worker/g": workers} if workers else {})
 
@@ -233,21 +248,28 @@ def test_a_cluster_that_is_suspended_or_managed_elsewhere_has_no_pods(fields: di
     assert facts(cluster(group(replicas=2), **fields)).gang == ()
 
 
-@pytest.mark.parametrize(("container", "worker"), [
-    ({"requests": {"cpu": "200m"}}, {"cpu": 200, "memory": 256 * MI}),
-    ({}, {"cpu": 200, "memory": 256 * MI}),
-    ({"requests": {"cpu": "100m", "memory": "1Gi"}}, {"cpu": 200, "memory": GI}),
-    ({"requests": {"cpu": "8", "memory": "1Gi"}}, {"cpu": 8000, "memory": GI}),
-])
+@pytest.mark.parametrize(
+    ("container", "worker"),
+    [
+        ({"requests": {"cpu": "200m"}}, {"cpu": 200, "memory": 256 * MI}),
+        ({}, {"cpu": 200, "memory": 256 * MI}),
+        ({"requests": {"cpu": "100m", "memory": "1Gi"}}, {"cpu": 200, "memory": GI}),
+        ({"requests": {"cpu": "8", "memory": "1Gi"}}, {"cpu": 8000, "memory": GI}),
+    ],
+)
 def test_a_worker_asks_for_at_least_its_wait_for_the_head(container: dict[str, Any], worker: dict[str, int]) -> None:
     small = {"spec": {"containers": [{"name": "ray", "resources": container}]}}
     assert requests(facts(cluster(group(replicas=1, template=small))))["worker/g"] == worker
 
 
 def test_the_wait_for_the_head_comes_after_the_users_init_containers_and_beside_their_sidecars() -> None:
-    spec = template("100m", "1Mi", initContainers=[
-        {"name": "sync", "restartPolicy": "Always", "resources": {"requests": {"cpu": "300m", "memory": "10Mi"}}},
-    ])
+    spec = template(
+        "100m",
+        "1Mi",
+        initContainers=[
+            {"name": "sync", "restartPolicy": "Always", "resources": {"requests": {"cpu": "300m", "memory": "10Mi"}}},
+        ],
+    )
     found = facts(cluster(group(replicas=1, template=spec)))
     assert requests(found)["worker/g"] == {"cpu": max(100 + 300, 200 + 300), "memory": max(1 + 10, 256 + 10) * MI}
 
@@ -255,20 +277,35 @@ def test_the_wait_for_the_head_comes_after_the_users_init_containers_and_beside_
 HEAD = {"cpu": 2000, "memory": 4 * GI}
 
 
-@pytest.mark.parametrize(("fields", "head", "worker"), [
-    ({"enableInTreeAutoscaling": False, "autoscalerOptions": {}}, {}, {}),
-    ({"enableInTreeAutoscaling": True}, {"cpu": 500, "memory": 512 * MI}, {}),
-    ({"enableInTreeAutoscaling": True, "autoscalerOptions": {"idleTimeoutSeconds": 60}},
-     {"cpu": 500, "memory": 512 * MI}, {}),
-    ({"enableInTreeAutoscaling": True, "autoscalerOptions": {"resources": {}}}, {}, {}),
-    ({"enableInTreeAutoscaling": True, "autoscalerOptions": {"resources": {"limits": {"cpu": "1"}}}},
-     {"cpu": 1000}, {}),
-    ({"historyServerOptions": {"collectorOptions": {"image": "c"}}},
-     {"cpu": 50, "memory": 64 * MI}, {"cpu": 50, "memory": 64 * MI}),
-    ({"historyServerOptions": {"collectorOptions": {"resources": {"requests": {"cpu": "1"}}}}},
-     {"cpu": 1000}, {"cpu": 1000}),
-    ({"tlsOptions": {"enabled": True}}, {}, {}),        # an init container smaller than what the containers ask for
-])
+@pytest.mark.parametrize(
+    ("fields", "head", "worker"),
+    [
+        ({"enableInTreeAutoscaling": False, "autoscalerOptions": {}}, {}, {}),
+        ({"enableInTreeAutoscaling": True}, {"cpu": 500, "memory": 512 * MI}, {}),
+        (
+            {"enableInTreeAutoscaling": True, "autoscalerOptions": {"idleTimeoutSeconds": 60}},
+            {"cpu": 500, "memory": 512 * MI},
+            {},
+        ),
+        ({"enableInTreeAutoscaling": True, "autoscalerOptions": {"resources": {}}}, {}, {}),
+        (
+            {"enableInTreeAutoscaling": True, "autoscalerOptions": {"resources": {"limits": {"cpu": "1"}}}},
+            {"cpu": 1000},
+            {},
+        ),
+        (
+            {"historyServerOptions": {"collectorOptions": {"image": "c"}}},
+            {"cpu": 50, "memory": 64 * MI},
+            {"cpu": 50, "memory": 64 * MI},
+        ),
+        (
+            {"historyServerOptions": {"collectorOptions": {"resources": {"requests": {"cpu": "1"}}}}},
+            {"cpu": 1000},
+            {"cpu": 1000},
+        ),
+        ({"tlsOptions": {"enabled": True}}, {}, {}),  # an init container smaller than what the containers ask for
+    ],
+)
 def test_kuberays_own_containers_count(fields: dict[str, Any], head: dict[str, int], worker: dict[str, int]) -> None:
     found = facts(cluster(group(replicas=1), **fields)).gang
     assert found[0].shape.requests == Resources(HEAD) + head
@@ -312,33 +349,38 @@ def without(value: dict[str, Any], *path: str | int) -> dict[str, Any]:
     return copy
 
 
-@pytest.mark.parametrize(("value", "expected"), [
-    (without(cluster(), "spec"), ["MissingField"]),
-    (without(cluster(), "spec", "headGroupSpec"), ["MissingField"]),
-    (without(cluster(), "spec", "headGroupSpec", "template"), ["MissingField"]),
-    (without(cluster(), "spec", "headGroupSpec", "template", "spec"), ["MissingField"]),
-    (without(cluster(), "spec", "headGroupSpec", "template", "spec", "containers"), ["MissingField"]),
-    (without(cluster(group()), "spec", "workerGroupSpecs", 0, "groupName"), ["MissingField"]),
-    (without(cluster(group()), "spec", "workerGroupSpecs", 0, "template"), ["MissingField"]),
-    (cluster(group("a"), group("b"), group("a")), ["DuplicateGroupName"]),
-    (cluster(group(minReplicas=3, maxReplicas=2)), ["InvalidReplicas"]),
-    (cluster(group(minReplicas=-1)), ["InvalidReplicas"]),
-    (cluster(group(maxReplicas=-1)), ["InvalidReplicas"]),
-    (cluster(group(replicas=2**31)), ["InvalidReplicas"]),
-    (cluster(group(replicas=2**20, numOfHosts=2**20)), ["InvalidReplicas"]),
-    (cluster(group(replicas="3")), ["WrongType"]),
-    (without(job(), "spec", "rayClusterSpec"), ["MissingField"]),
-    (job(clusterSelector={"app": "x"}), ["MissingField"]),
-    (job(submissionMode="Batch"), ["InvalidValue"]),
-    (job(submitterPodTemplate={"spec": {"containers": []}}), ["MissingField"]),
-    (ray("RayService", {"rayClusterSpec": cluster_spec()}), ["MissingField"]),
-    (ray("RayJob", {}, "v2"), ["UnsupportedVersion"]),
-    (ray("RayCluster", {}, "v1beta1"), ["UnsupportedVersion"]),
-    ({"apiVersion": "apps/v1beta2", "kind": "Deployment", "spec": {}}, ["UnsupportedVersion"]),
-    ({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": -1, "template": template()}},
-     ["InvalidReplicas"]),
-    ({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 1}}, ["MissingField"]),
-])
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (without(cluster(), "spec"), ["MissingField"]),
+        (without(cluster(), "spec", "headGroupSpec"), ["MissingField"]),
+        (without(cluster(), "spec", "headGroupSpec", "template"), ["MissingField"]),
+        (without(cluster(), "spec", "headGroupSpec", "template", "spec"), ["MissingField"]),
+        (without(cluster(), "spec", "headGroupSpec", "template", "spec", "containers"), ["MissingField"]),
+        (without(cluster(group()), "spec", "workerGroupSpecs", 0, "groupName"), ["MissingField"]),
+        (without(cluster(group()), "spec", "workerGroupSpecs", 0, "template"), ["MissingField"]),
+        (cluster(group("a"), group("b"), group("a")), ["DuplicateGroupName"]),
+        (cluster(group(minReplicas=3, maxReplicas=2)), ["InvalidReplicas"]),
+        (cluster(group(minReplicas=-1)), ["InvalidReplicas"]),
+        (cluster(group(maxReplicas=-1)), ["InvalidReplicas"]),
+        (cluster(group(replicas=2**31)), ["InvalidReplicas"]),
+        (cluster(group(replicas=2**20, numOfHosts=2**20)), ["InvalidReplicas"]),
+        (cluster(group(replicas="3")), ["WrongType"]),
+        (without(job(), "spec", "rayClusterSpec"), ["MissingField"]),
+        (job(clusterSelector={"app": "x"}), ["MissingField"]),
+        (job(submissionMode="Batch"), ["InvalidValue"]),
+        (job(submitterPodTemplate={"spec": {"containers": []}}), ["MissingField"]),
+        (ray("RayService", {"rayClusterSpec": cluster_spec()}), ["MissingField"]),
+        (ray("RayJob", {}, "v2"), ["UnsupportedVersion"]),
+        (ray("RayCluster", {}, "v1beta1"), ["UnsupportedVersion"]),
+        ({"apiVersion": "apps/v1beta2", "kind": "Deployment", "spec": {}}, ["UnsupportedVersion"]),
+        (
+            {"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": -1, "template": template()}},
+            ["InvalidReplicas"],
+        ),
+        ({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 1}}, ["MissingField"]),
+    ],
+)
 def test_what_cannot_be_sized_is_a_problem_never_a_guess(value: dict[str, Any], expected: list[str]) -> None:
     assert codes(value) == expected
 
@@ -367,23 +409,26 @@ def claim(*modes: str) -> dict[str, Any]:
     return {"metadata": {"name": "data"}, "spec": {"accessModes": list(modes)}}
 
 
-@pytest.mark.parametrize(("value", "pods", "singleton"), [
-    (workload("Deployment"), 1, ""),
-    (workload("Deployment", replicas=3), 3, ""),
-    (workload("Deployment", replicas=0), 0, ""),
-    (workload("StatefulSet", replicas=2), 2, ""),
-    (workload("StatefulSet", volumeClaimTemplates=[claim("ReadWriteMany")]), 1, ""),
-    (workload("StatefulSet", volumeClaimTemplates=[claim("ReadWriteOnce")]), 1, "ReadWriteOnce volume claim"),
-    (workload("StatefulSet", volumeClaimTemplates=[claim("ReadWriteOncePod")]), 1, "ReadWriteOncePod volume claim"),
-    (workload("StatefulSet", volumeClaimTemplates=[claim()]), 1, "ReadWriteOnce volume claim"),
-    (workload("Job", "batch/v1"), 1, "Job"),
-    (workload("Job", "batch/v1", parallelism=3), 3, "Job"),
-    (workload("Job", "batch/v1", parallelism=3, completions=2), 2, "Job"),
-    (workload("Job", "batch/v1", completions=5), 1, "Job"),
-    (workload("Job", "batch/v1", parallelism=3, suspend=True), 0, "Job"),
-    (workload("Job", "batch/v1", parallelism=0), 0, "Job"),
-    ({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, **template()}, 1, ""),
-])
+@pytest.mark.parametrize(
+    ("value", "pods", "singleton"),
+    [
+        (workload("Deployment"), 1, ""),
+        (workload("Deployment", replicas=3), 3, ""),
+        (workload("Deployment", replicas=0), 0, ""),
+        (workload("StatefulSet", replicas=2), 2, ""),
+        (workload("StatefulSet", volumeClaimTemplates=[claim("ReadWriteMany")]), 1, ""),
+        (workload("StatefulSet", volumeClaimTemplates=[claim("ReadWriteOnce")]), 1, "ReadWriteOnce volume claim"),
+        (workload("StatefulSet", volumeClaimTemplates=[claim("ReadWriteOncePod")]), 1, "ReadWriteOncePod volume claim"),
+        (workload("StatefulSet", volumeClaimTemplates=[claim()]), 1, "ReadWriteOnce volume claim"),
+        (workload("Job", "batch/v1"), 1, "Job"),
+        (workload("Job", "batch/v1", parallelism=3), 3, "Job"),
+        (workload("Job", "batch/v1", parallelism=3, completions=2), 2, "Job"),
+        (workload("Job", "batch/v1", completions=5), 1, "Job"),
+        (workload("Job", "batch/v1", parallelism=3, suspend=True), 0, "Job"),
+        (workload("Job", "batch/v1", parallelism=0), 0, "Job"),
+        ({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, **template()}, 1, ""),
+    ],
+)
 def test_other_kinds_are_as_many_pods_as_run_at_once(value: dict[str, Any], pods: int, singleton: str) -> None:
     found = facts(value)
     assert counts(found) == ({"pod": pods} if pods else {})
@@ -391,19 +436,34 @@ def test_other_kinds_are_as_many_pods_as_run_at_once(value: dict[str, Any], pods
     assert found.finishes is found.releases_when_finished is (value["kind"] == "Job")
 
 
-@pytest.mark.parametrize(("value", "paths"), [
-    (cluster(group("a"), group("b")),
-     [("spec", "headGroupSpec", "template"), ("spec", "workerGroupSpecs", 0, "template"),
-      ("spec", "workerGroupSpecs", 1, "template")]),
-    (job(submitterPodTemplate=SUBMITTER),
-     [("spec", "rayClusterSpec", "headGroupSpec", "template"),
-      ("spec", "rayClusterSpec", "workerGroupSpecs", 0, "template"), ("spec", "submitterPodTemplate")]),
-    (ray("RayService", {"rayClusterConfig": cluster_spec()}),
-     [("spec", "rayClusterConfig", "headGroupSpec", "template")]),
-    (ray("RayJob", {"clusterSelector": {"ray.io/cluster": "x"}}), []),
-    (workload("Job", "batch/v1"), [("spec", "template")]),
-    ({"apiVersion": "v1", "kind": "Pod", "spec": {}}, [()]),
-])
+@pytest.mark.parametrize(
+    ("value", "paths"),
+    [
+        (
+            cluster(group("a"), group("b")),
+            [
+                ("spec", "headGroupSpec", "template"),
+                ("spec", "workerGroupSpecs", 0, "template"),
+                ("spec", "workerGroupSpecs", 1, "template"),
+            ],
+        ),
+        (
+            job(submitterPodTemplate=SUBMITTER),
+            [
+                ("spec", "rayClusterSpec", "headGroupSpec", "template"),
+                ("spec", "rayClusterSpec", "workerGroupSpecs", 0, "template"),
+                ("spec", "submitterPodTemplate"),
+            ],
+        ),
+        (
+            ray("RayService", {"rayClusterConfig": cluster_spec()}),
+            [("spec", "rayClusterConfig", "headGroupSpec", "template")],
+        ),
+        (ray("RayJob", {"clusterSelector": {"ray.io/cluster": "x"}}), []),
+        (workload("Job", "batch/v1"), [("spec", "template")]),
+        ({"apiVersion": "v1", "kind": "Pod", "spec": {}}, [()]),
+    ],
+)
 def test_pod_templates_are_where_pod_labels_go(value: dict[str, Any], paths: list[tuple[str | int, ...]]) -> None:
     key = (value["apiVersion"].rpartition("/")[0], value["kind"])
     assert list(workloads.KINDS[key].pod_templates(value)) == paths
@@ -422,9 +482,15 @@ def test_ray_pods_carry_the_labels_that_kuberay_adds() -> None:
     worker["metadata"] = {"labels": {"app": "mine", "ray.io/node-type": "no", "app.kubernetes.io/name": "mine"}}
     value = cluster(group("gpu", template=worker, labels={"tier": "spot"}))
     assert labels(facts(value), "worker/gpu") == {
-        "app": "mine", "tier": "spot", "app.kubernetes.io/name": "mine",
-        "app.kubernetes.io/created-by": "kuberay-operator", "ray.io/is-ray-node": "yes",
-        "ray.io/cluster": "x", "ray.io/group": "gpu", "ray.io/node-type": "worker", "ray.io/identifier": "x-worker",
+        "app": "mine",
+        "tier": "spot",
+        "app.kubernetes.io/name": "mine",
+        "app.kubernetes.io/created-by": "kuberay-operator",
+        "ray.io/is-ray-node": "yes",
+        "ray.io/cluster": "x",
+        "ray.io/group": "gpu",
+        "ray.io/node-type": "worker",
+        "ray.io/identifier": "x-worker",
     }
     assert labels(facts(value), "head")["ray.io/group"] == "headgroup"
 
@@ -450,11 +516,25 @@ def reordered(value: Any, rng: random.Random) -> Any:
     return [reordered(item, rng) for item in value] if isinstance(value, list) else value
 
 
-FULL = job(submitterPodTemplate=SUBMITTER, rayClusterSpec=cluster_spec(
-    group("a", replicas=2, numOfHosts=2), group("b", minReplicas=1, template=template(
-        serviceAccountName="trainer", nodeSelector={"b": "1", "a": "2"}, tolerations=[{"operator": "Exists"}],
-        initContainers=[{"name": "i", "envFrom": [{"secretRef": {"name": "s"}}, {"configMapRef": {"name": "c"}}]}])),
-    enableInTreeAutoscaling=True))
+FULL = job(
+    submitterPodTemplate=SUBMITTER,
+    rayClusterSpec=cluster_spec(
+        group("a", replicas=2, numOfHosts=2),
+        group(
+            "b",
+            minReplicas=1,
+            template=template(
+                serviceAccountName="trainer",
+                nodeSelector={"b": "1", "a": "2"},
+                tolerations=[{"operator": "Exists"}],
+                initContainers=[
+                    {"name": "i", "envFrom": [{"secretRef": {"name": "s"}}, {"configMapRef": {"name": "c"}}]}
+                ],
+            ),
+        ),
+        enableInTreeAutoscaling=True,
+    ),
+)
 
 
 @given(seed=st.integers(0, 2**16))

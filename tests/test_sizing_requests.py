@@ -45,53 +45,88 @@ def sidecar(cpu: str) -> dict[str, Any]:
     return asks({"cpu": cpu}, restartPolicy="Always")
 
 
-@pytest.mark.parametrize(("spec", "requests"), [
-    # containers add up
-    ({"containers": [asks({"cpu": "1"}), asks({"cpu": "500m", "memory": "1Gi"})]}, {"cpu": 1000 + 500, "memory": GI}),
-    # a limit stands in for a missing request, but not for one of zero
-    ({"containers": [asks({"cpu": "1"}, {"cpu": "2", "memory": "1Gi"})]}, {"cpu": 1000, "memory": GI}),
-    ({"containers": [asks({"cpu": 0}, {"cpu": "2"})]}, {}),
-    ({"containers": [asks(limits={"nvidia.com/gpu": 2})]}, {"nvidia.com/gpu": 2}),
-    # plain init containers run one by one: the largest counts if it is more than all containers together
-    ({"containers": [asks({"cpu": "1"})], "initContainers": [asks({"cpu": "3"}), asks({"cpu": "2"})]}, {"cpu": 3000}),
-    ({"containers": [asks({"cpu": "4"})], "initContainers": [asks({"cpu": "3"})]}, {"cpu": 4000}),
-    # each resource by itself
-    ({"containers": [asks({"cpu": "1", "memory": "8Gi"})], "initContainers": [asks({"cpu": "2", "memory": "1Gi"})]},
-     {"cpu": 2000, "memory": 8 * GI}),
-    # a sidecar stays: with the containers it adds up, and an init container after it starts beside it
-    ({"containers": [asks({"cpu": "1"})], "initContainers": [sidecar("500m")]}, {"cpu": 1000 + 500}),
-    ({"containers": [asks({"cpu": "1"})], "initContainers": [sidecar("500m"), asks({"cpu": "3"})]},
-     {"cpu": 500 + 3000}),
-    ({"containers": [asks({"cpu": "1"})], "initContainers": [asks({"cpu": "3"}), sidecar("500m")]}, {"cpu": 3000}),
-    ({"containers": [asks({"cpu": "1"})], "initContainers": [sidecar("1"), asks({"cpu": "1"}), sidecar("2")]},
-     {"cpu": 1000 + 1000 + 2000}),
-    # pod level replaces the sum; a pod-level limit only where nobody asks
-    ({"containers": [asks({"cpu": "1", "memory": "1Gi"})], "resources": {"requests": {"cpu": "3"}}},
-     {"cpu": 3000, "memory": GI}),
-    ({"containers": [asks({"cpu": "1"})], "resources": {"limits": {"cpu": "3", "memory": "2Gi"}}},
-     {"cpu": 1000, "memory": 2 * GI}),
-    # overhead comes on top of everything
-    ({"containers": [asks({"cpu": "1"})], "resources": {"requests": {"cpu": "2"}},
-      "overhead": {"cpu": "250m", "memory": "160Mi"}}, {"cpu": 2000 + 250, "memory": 160 * MI}),
-    # summed exactly, rounded up once
-    ({"containers": [asks({"cpu": "0.5m"}), asks({"cpu": "0.5m"})]}, {"cpu": 1}),
-    ({"containers": [asks({"cpu": "0.5m"}), asks({"cpu": "1"})]}, {"cpu": 1001}),
-    ({"containers": [asks({"cpu": 0.5, "memory": "1e9"})]}, {"cpu": 500, "memory": 10**9}),
-    ({"containers": [{"name": "c"}]}, {}),
-])
+@pytest.mark.parametrize(
+    ("spec", "requests"),
+    [
+        # containers add up
+        (
+            {"containers": [asks({"cpu": "1"}), asks({"cpu": "500m", "memory": "1Gi"})]},
+            {"cpu": 1000 + 500, "memory": GI},
+        ),
+        # a limit stands in for a missing request, but not for one of zero
+        ({"containers": [asks({"cpu": "1"}, {"cpu": "2", "memory": "1Gi"})]}, {"cpu": 1000, "memory": GI}),
+        ({"containers": [asks({"cpu": 0}, {"cpu": "2"})]}, {}),
+        ({"containers": [asks(limits={"nvidia.com/gpu": 2})]}, {"nvidia.com/gpu": 2}),
+        # plain init containers run one by one: the largest counts if it is more than all containers together
+        (
+            {"containers": [asks({"cpu": "1"})], "initContainers": [asks({"cpu": "3"}), asks({"cpu": "2"})]},
+            {"cpu": 3000},
+        ),
+        ({"containers": [asks({"cpu": "4"})], "initContainers": [asks({"cpu": "3"})]}, {"cpu": 4000}),
+        # each resource by itself
+        (
+            {
+                "containers": [asks({"cpu": "1", "memory": "8Gi"})],
+                "initContainers": [asks({"cpu": "2", "memory": "1Gi"})],
+            },
+            {"cpu": 2000, "memory": 8 * GI},
+        ),
+        # a sidecar stays: with the containers it adds up, and an init container after it starts beside it
+        ({"containers": [asks({"cpu": "1"})], "initContainers": [sidecar("500m")]}, {"cpu": 1000 + 500}),
+        (
+            {"containers": [asks({"cpu": "1"})], "initContainers": [sidecar("500m"), asks({"cpu": "3"})]},
+            {"cpu": 500 + 3000},
+        ),
+        ({"containers": [asks({"cpu": "1"})], "initContainers": [asks({"cpu": "3"}), sidecar("500m")]}, {"cpu": 3000}),
+        (
+            {"containers": [asks({"cpu": "1"})], "initContainers": [sidecar("1"), asks({"cpu": "1"}), sidecar("2")]},
+            {"cpu": 1000 + 1000 + 2000},
+        ),
+        # pod level replaces the sum; a pod-level limit only where nobody asks
+        (
+            {"containers": [asks({"cpu": "1", "memory": "1Gi"})], "resources": {"requests": {"cpu": "3"}}},
+            {"cpu": 3000, "memory": GI},
+        ),
+        (
+            {"containers": [asks({"cpu": "1"})], "resources": {"limits": {"cpu": "3", "memory": "2Gi"}}},
+            {"cpu": 1000, "memory": 2 * GI},
+        ),
+        # overhead comes on top of everything
+        (
+            {
+                "containers": [asks({"cpu": "1"})],
+                "resources": {"requests": {"cpu": "2"}},
+                "overhead": {"cpu": "250m", "memory": "160Mi"},
+            },
+            {"cpu": 2000 + 250, "memory": 160 * MI},
+        ),
+        # summed exactly, rounded up once
+        ({"containers": [asks({"cpu": "0.5m"}), asks({"cpu": "0.5m"})]}, {"cpu": 1}),
+        ({"containers": [asks({"cpu": "0.5m"}), asks({"cpu": "1"})]}, {"cpu": 1001}),
+        ({"containers": [asks({"cpu": 0.5, "memory": "1e9"})]}, {"cpu": 500, "memory": 10**9}),
+        ({"containers": [{"name": "c"}]}, {}),
+    ],
+)
 def test_a_pod_asks_for_what_its_containers_ask_for_together(spec: dict[str, Any], requests: dict[str, int]) -> None:
     assert dict(shape(pod(**spec)).requests) == requests
 
 
-@pytest.mark.parametrize(("resources", "said"), [
-    ({"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}, "cpu: the request 2 is more than the limit 1"),
-    ({"limits": {"nvidia.com/gpu": "0.5"}}, "nvidia.com/gpu is 0.5, but devices are counted whole"),
-    ({"limits": {"nvidia.com/gpu": "500m"}}, "nvidia.com/gpu is 500m, but devices are counted whole"),
-    ({"requests": {"nvidia.com/gpu": "1"}},
-     "nvidia.com/gpu: the request is 1 and there is no limit; nodes do not overcommit it"),
-    ({"requests": {"nvidia.com/gpu": "1"}, "limits": {"nvidia.com/gpu": "2"}},
-     "nvidia.com/gpu: the request is 1 and the limit is 2; nodes do not overcommit it"),
-])
+@pytest.mark.parametrize(
+    ("resources", "said"),
+    [
+        ({"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}, "cpu: the request 2 is more than the limit 1"),
+        ({"limits": {"nvidia.com/gpu": "0.5"}}, "nvidia.com/gpu is 0.5, but devices are counted whole"),
+        ({"limits": {"nvidia.com/gpu": "500m"}}, "nvidia.com/gpu is 500m, but devices are counted whole"),
+        (
+            {"requests": {"nvidia.com/gpu": "1"}},
+            "nvidia.com/gpu: the request is 1 and there is no limit; nodes do not overcommit it",
+        ),
+        (
+            {"requests": {"nvidia.com/gpu": "1"}, "limits": {"nvidia.com/gpu": "2"}},
+            "nvidia.com/gpu: the request is 1 and the limit is 2; nodes do not overcommit it",
+        ),
+    ],
+)
 def test_resources_that_the_api_server_would_refuse_are_a_problem(resources: dict[str, Any], said: str) -> None:
     _, problems = read(pod(containers=[{"name": "c", "resources": resources}]))
     assert [(p.code, p.message, bool(p.hint)) for p in problems] == [("InvalidResources", said, True)]
@@ -136,19 +171,27 @@ def test_dropping_a_container_never_asks_for_more(
 
 
 def test_where_a_pod_may_run_is_read_from_its_spec() -> None:
-    term = {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a", "b"]},
-                                 {"key": "gen", "operator": "Gt", "values": ["2"]}],
-            "matchFields": [{"key": "metadata.name", "operator": "NotIn", "values": ["n1"]}]}
-    found = shape(pod(
-        containers=[{"name": "c"}],
-        nodeName="n7",
-        nodeSelector={"pool": "gpu", "disk": "ssd"},
-        affinity={"nodeAffinity": {
-            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{}, term]},
-            "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": term}],
-        }},
-        tolerations=[{"key": "gpu", "value": "yes"}, {"operator": "Exists", "effect": "NoExecute"}],
-    ))
+    term = {
+        "matchExpressions": [
+            {"key": "zone", "operator": "In", "values": ["a", "b"]},
+            {"key": "gen", "operator": "Gt", "values": ["2"]},
+        ],
+        "matchFields": [{"key": "metadata.name", "operator": "NotIn", "values": ["n1"]}],
+    }
+    found = shape(
+        pod(
+            containers=[{"name": "c"}],
+            nodeName="n7",
+            nodeSelector={"pool": "gpu", "disk": "ssd"},
+            affinity={
+                "nodeAffinity": {
+                    "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{}, term]},
+                    "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": term}],
+                }
+            },
+            tolerations=[{"key": "gpu", "value": "yes"}, {"operator": "Exists", "effect": "NoExecute"}],
+        )
+    )
     assert found == PodShape(
         node_name="n7",
         node_selector=(("disk", "ssd"), ("pool", "gpu")),
@@ -165,27 +208,31 @@ def test_where_a_pod_may_run_is_read_from_its_spec() -> None:
 
 def affinity(*, fields: bool = False, **item: Any) -> dict[str, Any]:
     term = {"matchFields" if fields else "matchExpressions": [item]}
-    return {"affinity": {"nodeAffinity": {
-        "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}}
+    return {
+        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
+    }
 
 
-@pytest.mark.parametrize(("spec", "code"), [
-    (affinity(key="a", operator="Near", values=["x"]), "InvalidValue"),
-    (affinity(key="a", values=["x"]), "InvalidValue"),
-    (affinity(key="a", operator="In"), "InvalidValue"),
-    (affinity(key="a", operator="Exists", values=["x"]), "InvalidValue"),
-    (affinity(key="a", operator="Gt", values=["x"]), "InvalidValue"),
-    (affinity(key="a", operator="Lt", values=["1", "2"]), "InvalidValue"),
-    (affinity(operator="Exists"), "MissingField"),
-    (affinity(fields=True, key="metadata.uid", operator="In", values=["x"]), "InvalidValue"),
-    (affinity(fields=True, key="metadata.name", operator="Exists"), "InvalidValue"),
-    ({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {}}}}, "MissingField"),
-    ({"tolerations": [{"key": "a", "operator": "Like"}]}, "InvalidValue"),
-    ({"tolerations": [{"value": "a"}]}, "InvalidValue"),
-    ({"tolerations": [{"key": "a", "operator": "Exists", "value": "b"}]}, "InvalidValue"),
-    ({"tolerations": [{"key": "a", "effect": "NoRunning"}]}, "InvalidValue"),
-    ({"containers": []}, "MissingField"),
-])
+@pytest.mark.parametrize(
+    ("spec", "code"),
+    [
+        (affinity(key="a", operator="Near", values=["x"]), "InvalidValue"),
+        (affinity(key="a", values=["x"]), "InvalidValue"),
+        (affinity(key="a", operator="In"), "InvalidValue"),
+        (affinity(key="a", operator="Exists", values=["x"]), "InvalidValue"),
+        (affinity(key="a", operator="Gt", values=["x"]), "InvalidValue"),
+        (affinity(key="a", operator="Lt", values=["1", "2"]), "InvalidValue"),
+        (affinity(operator="Exists"), "MissingField"),
+        (affinity(fields=True, key="metadata.uid", operator="In", values=["x"]), "InvalidValue"),
+        (affinity(fields=True, key="metadata.name", operator="Exists"), "InvalidValue"),
+        ({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {}}}}, "MissingField"),
+        ({"tolerations": [{"key": "a", "operator": "Like"}]}, "InvalidValue"),
+        ({"tolerations": [{"value": "a"}]}, "InvalidValue"),
+        ({"tolerations": [{"key": "a", "operator": "Exists", "value": "b"}]}, "InvalidValue"),
+        ({"tolerations": [{"key": "a", "effect": "NoRunning"}]}, "InvalidValue"),
+        ({"containers": []}, "MissingField"),
+    ],
+)
 def test_a_constraint_no_scheduler_would_accept_is_a_problem(spec: dict[str, Any], code: str) -> None:
     _, problems = read(pod(**{"containers": [{"name": "c"}], **spec}))
     assert [problem.code for problem in problems] == [code]
@@ -194,28 +241,40 @@ def test_a_constraint_no_scheduler_would_accept_is_a_problem(spec: dict[str, Any
 ANTI = {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "kubernetes.io/hostname"}]}
 
 
-@pytest.mark.parametrize(("spec", "named"), [
-    ({"affinity": {"podAffinity": ANTI}}, "required podAffinity"),
-    ({"affinity": {"podAntiAffinity": ANTI}}, "required podAntiAffinity"),
-    ({"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]},
-     "topologySpreadConstraints with DoNotSchedule"),
-    ({"containers": [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}]}, "host ports"),
-    ({"containers": [{"name": "c", "ports": [{"containerPort": 80}]}], "hostNetwork": True}, "host ports"),
-    ({"schedulingGates": [{"name": "wait"}]}, "schedulingGates"),
-    ({"resourceClaims": [{"name": "gpu", "resourceClaimName": "one"}]}, "resourceClaims"),
-])
+@pytest.mark.parametrize(
+    ("spec", "named"),
+    [
+        ({"affinity": {"podAffinity": ANTI}}, "required podAffinity"),
+        ({"affinity": {"podAntiAffinity": ANTI}}, "required podAntiAffinity"),
+        (
+            {
+                "topologySpreadConstraints": [
+                    {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
+                ]
+            },
+            "topologySpreadConstraints with DoNotSchedule",
+        ),
+        ({"containers": [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}]}, "host ports"),
+        ({"containers": [{"name": "c", "ports": [{"containerPort": 80}]}], "hostNetwork": True}, "host ports"),
+        ({"schedulingGates": [{"name": "wait"}]}, "schedulingGates"),
+        ({"resourceClaims": [{"name": "gpu", "resourceClaimName": "one"}]}, "resourceClaims"),
+    ],
+)
 def test_what_the_fit_does_not_look_at_is_named_once(spec: dict[str, Any], named: str) -> None:
     two = [{"name": "a"}, {"name": "b"}]
     _, problems = read(pod(**{"containers": two, **spec}))
     assert [(p.code, p.severity, named in p.message) for p in problems] == [("NotCounted", Severity.WARNING, True)]
 
 
-@pytest.mark.parametrize("spec", [
-    {"affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1}]}}},
-    {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}]},
-    {"containers": [{"name": "c", "ports": [{"containerPort": 80}]}]},
-    {"hostNetwork": True},
-])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1}]}}},
+        {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}]},
+        {"containers": [{"name": "c", "ports": [{"containerPort": 80}]}]},
+        {"hostNetwork": True},
+    ],
+)
 def test_what_does_not_narrow_where_a_pod_may_run_needs_no_word(spec: dict[str, Any]) -> None:
     _, problems = read(pod(**{"containers": [{"name": "c"}], **spec}))
     assert problems == []

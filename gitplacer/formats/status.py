@@ -137,7 +137,7 @@ def _placed_lines(decisions: list[Decision], view: PlanView) -> Iterator[str]:
         for cluster in decision.before:
             running = _running(cluster, decision, view)
             ready = "ready" if running and running.ready else "not ready"
-            state = f"{running.phase}, {ready}" if running else "not in its snapshot"
+            state = f"{running.phase}, {ready}" if running else "not reported yet"
             rows.append((printable(decision.group), cluster, state))
             below.append([
                 printable(f"      pending: {count} × {role}{f' since {since}' if since else ''}"

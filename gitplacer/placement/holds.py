@@ -12,7 +12,8 @@ from gitplacer.kinds.record import PlacementRecord
 from gitplacer.kinds.selectors import ObjectSelector
 from gitplacer.model.decision import Finding, Reason
 from gitplacer.policies.selection import selects
-from gitplacer.snapshot import Snapshot
+from gitplacer.snapshot import RECORDS, Snapshot
+from gitplacer.source.manifests import PLATFORM, WORKLOADS
 
 
 def held(snapshot: Snapshot, group: Group, record: PlacementRecord | None) -> Finding | None:
@@ -71,13 +72,20 @@ def unreadable_sources(snapshot: Snapshot, record: PlacementRecord | None) -> li
 
 
 def foreign_changes(snapshot: Snapshot, group_id: str, record: PlacementRecord | None) -> list[str]:
-    """Paths of a group in the deployment repo that somebody else changed."""
+    """
+    Paths of a group in the deployment repo that somebody else changed. A platform file that the source no longer has
+    may be removed by hand: that is how its removal is consented to.
+    """
     if not snapshot.foreign_paths:
         return []
     root = snapshot.source.own.fleet.spec.deployment.root
-    own = {f"placements/{group_id}.yaml"}
+    own = {f"{RECORDS}/{group_id}.yaml"}
     if record is not None:
-        own |= {f"placements/{record.id}.yaml"}
-        for unit in ("workloads", "platform"):
-            own |= {f"{root}/{c.name}/{unit}/{m.file}" for c in record.clusters for m in record.members}
+        own |= {f"{RECORDS}/{record.id}.yaml"}
+        places = [(c.name, unit, m) for c in record.clusters for unit in (WORKLOADS, PLATFORM) for m in record.members]
+        for cluster, unit, member in places:
+            path = f"{root}/{cluster}/{unit}/{member.file}"
+            gone = unit == PLATFORM and path not in snapshot.deployment
+            if not gone or member.identity in snapshot.source.identities:
+                own.add(path)
     return sorted(own & snapshot.foreign_paths)
