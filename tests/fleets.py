@@ -26,7 +26,7 @@ NAMESPACES = ("alpha", "beta")
 CLUSTERS = ("a", "b", "c")
 FOLDERS = ("", "one/", "two/")
 NAMES = ("app.yaml", "app.yml", "app.json", "App.yaml", "code.yaml")
-KINDS = ("RayJob", "RayService", "Deployment", "Job", "ConfigMap", "Service")
+KINDS = ("RayJob", "RayService", "RayJob", "Deployment", "ConfigMap", "Job", "ConfigMap", "Service")
 SIZED = ("RayJob", "RayService", "Deployment", "Job")
 LABELS = ("red", "rayjob-one", "app")
 FORMATS = ("block", "flow", "list", "commented")
@@ -283,8 +283,8 @@ class World:
             needs=_pick(("", "code", "data"), size // 2),
             says_namespace=bool(size % 2),
         )
-        path = f"workloads/{item.namespace}/{_pick(FOLDERS, file)}{_pick(NAMES, file // 3)}"
-        self.manifests[item.key] = replace(item, file=path)
+        path = f"{_pick(FOLDERS, file)}{_pick(NAMES, file // 3)}" if what in SIZED else _pick(NAMES[-2:], file)
+        self.manifests[item.key] = replace(item, file=f"workloads/{item.namespace}/{path}")
 
     def _remove(self, which: int) -> None:
         if self.manifests:
@@ -325,7 +325,9 @@ class World:
         self.torn_policies ^= {_pick(sorted(self.policies), which)}
 
     def _state(self, which: int, state: int) -> None:
-        self._change_cluster(which, state=_pick(("Active", "Draining", "Cordoned", "Lost", "Active"), state))
+        self._change_cluster(
+            which, state=_pick(("Active", "Draining", "Draining", "Cordoned", "Lost", "Active"), state)
+        )
 
     def _relabel(self, which: int, tier: int) -> None:
         self._change_cluster(which, tier=_pick(("east", "west"), tier))
@@ -346,8 +348,12 @@ class World:
         self.clusters.setdefault(name, Cluster(name))
 
     def _look(self, which: int, progress: int) -> None:
-        """A cluster reports what it has, and what runs there goes on by a step."""
-        name = _pick(sorted(self.clusters), which)
+        """A cluster, or all, report what they have, and what runs there goes on."""
+        for name in [_pick([*sorted(self.clusters), ""], which)] if which % 2 else sorted(self.clusters):
+            if name:
+                self._report(name, progress)
+
+    def _report(self, name: str, progress: int) -> None:
         groups = []
         for group_id in sorted(self._groups_on(name)):
             phase = self.phases.get((name, group_id), 0)
@@ -454,8 +460,7 @@ def new_world() -> World:
         clusters={name: Cluster(name) for name in CLUSTERS},
         policies={"alpha": Policy("alpha", namespace="alpha"), "rest": Policy("rest")},
     )
-    for number in range(len(CLUSTERS)):
-        world._look(number, 0)
+    world.apply(Edit("look", (0, 0)))
     return world
 
 
@@ -466,18 +471,18 @@ def edits() -> st.SearchStrategy[Edit]:
         (4, "resize", (index, st.integers(0, 11))),
         (2, "remove", (index,)),
         (2, "move_file", (index, st.integers(0, 14))),
-        (2, "relabel_object", (index, index)),
+        (4, "relabel_object", (index, index)),
         (2, "reformat", (index, index)),
         (1, "tear", (index,)),
         (2, "mend", ()),
         (1, "tear_policy", (index,)),
-        (6, "state", (index, index)),
+        (8, "state", (index, index)),
         (2, "relabel", (index, index)),
         (2, "rescale", (index, st.integers(0, 7))),
         (2, "machines", (index, index)),
         (1, "drop_cluster", (index,)),
         (1, "add_cluster", (index,)),
-        (6, "look", (index, index)),
+        (9, "look", (index, index)),
         (1, "forget", (index,)),
         (3, "policy", (index, st.integers(0, 31), st.integers(0, 17))),
         (1, "describe", (index,)),
@@ -492,7 +497,7 @@ def edits() -> st.SearchStrategy[Edit]:
 
 def additions() -> st.SearchStrategy[Edit]:
     """A manifest more."""
-    numbers = st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 14), st.integers(0, 107))
+    numbers = st.tuples(st.integers(0, 7), st.integers(0, 5), st.integers(0, 14), st.integers(0, 107))
     return numbers.map(lambda drawn: Edit("add", drawn))
 
 

@@ -1,0 +1,235 @@
+"""Which policy governs what, which clusters it lets a group on, and what belongs together."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.stories import ANYWHERE, Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot
+
+ROOM = {**snapshot("a", "n1 64 256Gi 8"), **snapshot("b", "n1 64 256Gi 8")}
+BOTH = (cluster("a", provider="aws", region="r1", zone="z1", kubernetesVersion='"1.31"'), cluster("b"))
+NAMESPACE = {
+    "platform/ns/prod.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: prod, labels: {tier: gold}}\n",
+    **policy("platform", 'select: {paths: ["platform/**"]}\nprecedence: 1\nplacement: {copies: All}'),
+}
+
+
+@pytest.mark.parametrize(
+    ("select", "governs"),
+    [
+        ("{}", True),
+        ("{namespaces: [prod]}", True),
+        ("{namespaces: [pr*, other]}", True),
+        ("{namespaces: [dev]}", False),
+        ("{namespaceSelector: {matchLabels: {tier: gold}}}", True),
+        ("{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: prod}}}", True),
+        ("{namespaceSelector: {matchExpressions: [{key: tier, operator: DoesNotExist}]}}", False),
+        ("{labelSelector: {matchLabels: {app: shop}}}", True),
+        ("{labelSelector: {matchExpressions: [{key: app, operator: NotIn, values: [shop]}]}}", False),
+        ("{kinds: [RayService]}", True),
+        ("{kinds: [Ray*]}", True),
+        ("{kinds: [RayJob, RayCluster]}", False),
+        ('{paths: ["workloads/**"]}', True),
+        ('{paths: ["workloads/*"]}', False),
+        ('{paths: ["**/api.yaml"]}', True),
+        ("{namespaces: [prod], kinds: [RayJob]}", False),
+    ],
+)
+def test_a_policy_governs_what_meets_all_its_conditions(select: str, governs: bool) -> None:
+    service = rayservice("prod", "api", labels="{app: shop}")
+    story = Story.of(*BOTH, NAMESPACE, policy("p", f"select: {select}"), service, capacity=ROOM)
+    assert outcome(story.run())["prod/api"] == ("Place a Fits" if governs else "Hold  NoPolicy")
+
+
+@pytest.mark.parametrize(
+    ("clusters", "eligible"),
+    [
+        ("{}", "a b"),
+        ("{names: [b]}", "b"),
+        ("{matchLabels: {gitplacer.dev/provider: aws}}", "a"),
+        ("{matchLabels: {topology.kubernetes.io/region: r1, topology.kubernetes.io/zone: z1}}", "a"),
+        ("{matchLabels: {kubernetes.io/metadata.name: b}}", "b"),
+        ('{matchLabels: {gitplacer.dev/kubernetes-version: "1.31"}}', "a"),
+        ("{matchExpressions: [{key: gitplacer.dev/provider, operator: DoesNotExist}]}", "b"),
+        ("{names: [a], matchExpressions: [{key: gitplacer.dev/provider, operator: DoesNotExist}]}", ""),
+    ],
+)
+def test_clusters_are_chosen_by_own_and_derived_labels_and_by_name(clusters: str, eligible: str) -> None:
+    chosen = policy("p", f"select: {{}}\nclusters: {clusters}\nplacement: {{copies: All}}")
+    story = Story.of(*BOTH, chosen, rayservice("x", "api"), capacity=ROOM)
+    assert " ".join(decisions(story.run())["x/api"].after) == eligible
+
+
+@pytest.mark.parametrize(
+    ("toleration", "placed"),
+    [
+        ("[]", "Wait  NoEligibleCluster"),
+        ("[{key: reserved, operator: Exists}]", "Place a Fits"),
+        ("[{key: reserved, value: x}]", "Place a Fits"),
+        ("[{key: reserved, value: other}]", "Wait  NoEligibleCluster"),
+        ("[{operator: Exists}]", "Place a Fits"),
+        ("[{operator: Exists, effect: NoExecute}]", "Wait  NoEligibleCluster"),
+    ],
+)
+def test_a_clusters_taint_must_be_tolerated(toleration: str, placed: str) -> None:
+    tainted = cluster("a", taints="[{key: reserved, value: x}]")
+    chosen = policy("p", f"select: {{}}\ntolerations: {toleration}")
+    assert outcome(Story.of(tainted, chosen, rayservice("x", "api"), capacity=ROOM).run()) == {"x/api": placed}
+
+
+def test_the_highest_precedence_governs_and_equal_is_an_error() -> None:
+    low, high = policy("low", "select: {}"), policy("high", "select: {}\nprecedence: 5\nclusters: {names: [b]}")
+    story = Story.of(*BOTH, low, high, rayservice("x", "api"), capacity=ROOM)
+    assert decisions(story.run())["x/api"].policy == "high"
+    story.source |= policy("low", "select: {}\nprecedence: 5")
+    done = story.run()
+    assert outcome(done) == {"x/api": "Hold b HasProblems"}
+    assert [p.message for p in done.problems] == [
+        "policies high and low both govern RayService x/api with precedence 5"
+    ]
+
+
+def test_an_annotation_chooses_among_the_policies_that_match_and_among_the_clusters_they_allow() -> None:
+    low, high = policy("low", "select: {}"), policy("high", "select: {}\nprecedence: 5\nclusters: {names: [b]}")
+    story = Story.of(*BOTH, low, high, rayservice("x", "api"), capacity=ROOM)
+    path = "workloads/x/api.yaml"
+    plain = story.source[path]
+    story.source[path] = plain.replace("labels: {}", "annotations: {gitplacer.dev/policy: low}")
+    assert decisions(story.run())["x/api"].policy == "low"
+    story.source[path] = plain.replace("labels: {}", "annotations: {gitplacer.dev/policy: other}")
+    assert [p.code for p in story.plan().problems] == ["NoSuchPolicy"]
+    wish = "annotations: {gitplacer.dev/policy: low, gitplacer.dev/cluster: b}"
+    story.source[path] = plain.replace("labels: {}", wish)
+    assert outcome(story.run()) == {"x/api": "Relocate b NotEligible"}
+    story.source[path] = plain.replace("labels: {}", wish.replace("cluster: b", "cluster: a"))
+    story.source |= policy("low", "select: {}\nclusters: {names: [b]}")
+    assert outcome(story.run()) == {"x/api": "Hold b NowhereToGo"}
+
+
+def test_an_annotation_keeps_a_group_where_it_is() -> None:
+    story = Story.of(*BOTH, ANYWHERE, rayservice("x", "api"), capacity=ROOM)
+    path = "workloads/x/api.yaml"
+    story.source[path] = story.source[path].replace("labels: {}", "annotations: {gitplacer.dev/relocation: Never}")
+    story.run()
+    story.source |= cluster("a", state="Draining")
+    assert outcome(story.run()) == {"x/api": "Hold a NeverRelocated"}
+
+
+@pytest.mark.parametrize(
+    ("by", "groups"),
+    [
+        (None, {"x/one", "x/two", "y/one"}),
+        ("{label: team}", {"x/red", "x/two", "y/red"}),
+        ("{directory: true}", {"x/x", "y/y"}),
+        ("{namespace: true}", {"x/x", "y/y"}),
+    ],
+)
+def test_what_group_by_joins(by: str | None, groups: set[str]) -> None:
+    chosen = policy("p", "select: {}" + (f"\ngroupBy: {by}" if by else ""))
+    files = (
+        rayservice("x", "one", labels="{team: red}"),
+        rayservice("x", "two"),
+        rayservice("y", "one", labels="{team: red}"),
+    )
+    assert set(outcome(Story.of(*BOTH, chosen, *files, capacity=ROOM).run())) == groups
+
+
+def service(name: str, selector: str) -> dict[str, str]:
+    text = f"apiVersion: v1\nkind: Service\nmetadata: {{name: {name}}}\nspec: {{selector: {selector}, ports: [{{port: 80}}]}}\n"
+    return {f"workloads/x/{name}.yaml": text}
+
+
+def deployment(name: str, volume: str = "") -> dict[str, str]:
+    pod = f"containers: [{{name: m, image: i, resources: {{requests: {{cpu: 100m}}}}}}]{volume}"
+    text = (
+        f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}}}\nspec: {{selector: {{matchLabels: {{app: {name}}}}}, "
+        f"template: {{metadata: {{labels: {{app: {name}}}}}, spec: {{{pod}}}}}}}\n"
+    )
+    return {f"workloads/x/{name}.yaml": text}
+
+
+def test_what_points_at_an_app_travels_with_it() -> None:
+    ingress = {
+        "workloads/x/web.yaml": "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web}\n"
+        "spec: {rules: [{http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: front, port: {number: 80}}}}]}}]}\n"
+    }
+    scaler = {
+        "workloads/x/scale.yaml": "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: s}\n"
+        "spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: app}, maxReplicas: 3}\n"
+    }
+    budget = {
+        "workloads/x/pdb.yaml": "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: b}\n"
+        "spec: {maxUnavailable: 1, selector: {matchLabels: {app: app}}}\n"
+    }
+    story = Story.of(
+        *BOTH, ANYWHERE, deployment("app"), service("front", "{app: app}"), ingress, scaler, budget, capacity=ROOM
+    )
+    done = story.run()
+    assert done.problems == ()
+    assert [m.identity.kind for m in done.snapshot.groups["x/app"].members] == [
+        "Deployment", "Service", "PodDisruptionBudget", "HorizontalPodAutoscaler", "Ingress",
+    ]  # fmt: skip
+
+
+def test_a_service_of_two_groups_is_a_problem_that_names_both() -> None:
+    two = deployment("one"), deployment("two")
+    story = Story.of(*BOTH, ANYWHERE, *two, service("both", "{tier: web}"), capacity=ROOM)
+    for name in ("one", "two"):
+        path = f"workloads/x/{name}.yaml"
+        story.source[path] = story.source[path].replace(
+            f"{{labels: {{app: {name}}}}}", f"{{labels: {{app: {name}, tier: web}}}}"
+        )
+    done = story.run()
+    assert outcome(done) == {"x/one": "Hold  HasProblems", "x/two": "Hold  HasProblems"}
+    assert {p.message for p in done.problems} == {
+        "Service x/both belongs with Deployment x/one and with Deployment x/two, which are two groups"
+    }
+    story.source |= policy("anywhere", "select: {}\ngroupBy: {namespace: true}")
+    assert outcome(story.run()) == {"x/x": "Place a Fits"}
+
+
+def test_two_groups_of_one_id_are_held_and_both_are_named() -> None:
+    story = Story.of(*BOTH, ANYWHERE, deployment("same"), capacity=ROOM)
+    story.source["workloads/x/job.yaml"] = rayjob("x", "same")["workloads/x/same.yaml"]
+    done = story.run()
+    assert outcome(done) == {"x/same": "Hold  HasProblems"}
+    (problem,) = done.problems
+    assert "RayJob x/same" in problem.message
+    assert "Deployment x/same" in problem.message
+
+
+def test_an_object_that_nothing_needs_is_reported_and_not_placed() -> None:
+    story = Story.of(*BOTH, ANYWHERE, deployment("app"), capacity=ROOM)
+    story.source["workloads/x/lonely.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: lonely}\n"
+    done = story.run()
+    assert [(p.code, p.severity) for p in done.problems] == [("NotInAGroup", "warning")]
+    assert story.files("clusters/a/workloads") == ["clusters/a/workloads/x/app/app.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        ("apiVersion: v1\nkind: Namespace", "does not belong"),
+        ("apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole", "is cluster-scoped"),
+        ("apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding", "grants rights"),
+        ("apiVersion: argoproj.io/v1alpha1\nkind: Application", "steers the GitOps engine"),
+        ("apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization", "steers the GitOps engine"),
+        ("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition", "is cluster-scoped"),
+    ],
+)
+def test_workload_paths_hold_nothing_that_changes_the_cluster(kind: str, why: str) -> None:
+    story = Story.of(*BOTH, ANYWHERE, deployment("app"), capacity=ROOM)
+    story.source["workloads/x/no.yaml"] = f"{kind}\nmetadata: {{name: thing}}\n"
+    done = story.run()
+    assert [p.code for p in done.problems] == ["NotAllowed"]
+    assert why in done.problems[0].message
+    assert outcome(done) == {"x/app": "Place a Fits"}
+
+
+def test_our_own_kinds_do_not_count_among_workloads() -> None:
+    story = Story.of(*BOTH, ANYWHERE, deployment("app"), capacity=ROOM)
+    story.source["workloads/x/fleet.yaml"] = story.source["fleet.yaml"]
+    story.source["workloads/x/policy.yaml"] = policy("mine", "select: {}\nprecedence: 99")["policies/mine.yaml"]
+    done = story.run()
+    assert {p.code for p in done.problems} == {"OwnKindInWorkloads"}
+    assert outcome(done) == {"x/app": "Place a Fits"}
