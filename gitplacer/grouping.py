@@ -99,7 +99,7 @@ def group_objects(source: Source) -> Grouping:
     """The groups of a source, sorted by id. An object is in at most one group, or shared."""
     governed = _Governing(source)
     found = [*_platform_groups(source, governed), *_Workloads(source, governed).groups()]
-    problems = [*governed.problems, *(p for group in found for p in group.problems)]
+    problems = [p for group in found for p in group.problems]
     by_id: dict[str, list[Group]] = defaultdict(list)
     for group in found:
         by_id[group.id].append(group)
@@ -121,7 +121,6 @@ class _Governing:
     def __init__(self, source: Source) -> None:
         self._own, self._labels = source.own, source.namespace_labels
         self._known: dict[int, Governed] = {}
-        self.problems: list[Problem] = []
 
     def __call__(self, item: SourceObject) -> Governed:
         if id(item) not in self._known:
@@ -247,9 +246,16 @@ class _Workloads:
             if item.facts.sized:
                 self._sized_in[item.identity.namespace].append(index)
         self._problems: dict[int, list[Problem]] = defaultdict(list)
+        self._labelled: dict[tuple[str, str, str], set[int]] = defaultdict(set)
+        for namespace, indexes in self._sized_in.items():
+            for index in indexes:
+                for pods in self._objects[index].facts.pods:
+                    for key, value in pods.labels:
+                        self._labelled[namespace, key, value].add(index)
 
     def groups(self) -> Iterator[Group]:
         sized = [index for indexes in self._sized_in.values() for index in indexes]
+        is_sized = set(sized)
         keys = {index: self._key(index) for index in range(len(self._objects))}
         self._join_by_key(sized, keys)
         self._join_by_need(sized)
@@ -264,7 +270,7 @@ class _Workloads:
             users = at | needed_by.get(index, set())
             if len(at) > 1:
                 self._in_two_groups(index, at)
-            if len(users) == 1 or len(at) > 1 or index in sized:
+            if len(users) == 1 or len(at) > 1 or index in is_sized:
                 own[min(at or users)].append(index)
             elif users:
                 for leader in users:
@@ -359,12 +365,19 @@ class _Workloads:
     def _selected(self, index: int) -> list[int]:
         """The sized objects some of whose pods an object selects."""
         item = self._objects[index]
-        return [
-            target
-            for selector in item.facts.selects
-            for target in self._sized_in[item.identity.namespace]
-            if any(all(r.matches(dict(p.labels)) for r in selector) for p in self._objects[target].facts.pods)
-        ]
+        namespace = item.identity.namespace
+        found = []
+        for selector in item.facts.selects:
+            exact = next((r for r in selector if r.operator == "In" and len(r.values) == 1), None)
+            possible = self._sized_in[namespace]
+            if exact is not None:
+                possible = sorted(self._labelled.get((namespace, exact.key, exact.values[0]), ()))
+            found += [
+                target
+                for target in possible
+                if any(all(r.matches(dict(p.labels)) for r in selector) for p in self._objects[target].facts.pods)
+            ]
+        return found
 
     def _in_two_groups(self, index: int, leaders: set[int]) -> None:
         item = self._objects[index]

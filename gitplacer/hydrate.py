@@ -93,7 +93,7 @@ def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool =
     )
     refuse_foreign_root(snapshot, inputs.deployment)
     layout = Layout(snapshot, inputs.source, memo)
-    decisions = layout.feasible(plan(snapshot, with_candidates=with_candidates).decisions)
+    decisions = _decisions(snapshot, layout, with_candidates)
     metadata = hydrator_metadata(inputs.commit) if inputs.commit else None
     moves = []
     for decision in decisions:
@@ -118,6 +118,22 @@ def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool =
         changed_files=_changed_files(snapshot, inputs.deployment, tree),
     )
     return Hydration(snapshot, view, problems, _steps(inputs, view, moves, rest, layout.started), tree)
+
+
+def _decisions(snapshot: Snapshot, layout: Layout, with_candidates: bool) -> list[Decision]:
+    """
+    The plan, made again for as long as rendering stops something in it: a group that cannot go where it was to go
+    keeps its room, and others must not have been given it.
+    """
+    stopped: dict[str, Decision] = {}
+    while True:
+        also_held = {group_id: decision.finding for group_id, decision in stopped.items()}
+        planned = plan(snapshot, with_candidates=with_candidates, also_held=also_held).decisions
+        tested = layout.feasible(planned)
+        more = {new.group: new for new, old in zip(tested, planned, strict=True) if new is not old}
+        if not more.keys() - stopped.keys():
+            return [replace(d, blocked_by=stopped[d.group].blocked_by) if d.group in stopped else d for d in tested]
+        stopped |= more
 
 
 def _told_apart(decision: Decision, updated: set[str]) -> Decision:

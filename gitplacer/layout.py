@@ -99,16 +99,8 @@ def _epoch(sentinel_file: bytes) -> int:
 def _hold(decision: Decision, finding: Finding) -> Decision:
     """A decision that was possible but for its files, as a hold."""
     blocked = tuple(finding.subject.split(", "))
-    return replace(decision, action=Action.HOLD, after=decision.before, finding=finding, reasons={}, blocked_by=blocked)
-
-
-def _tells_of(record: PlacementRecord, group: Group) -> bool:
-    """
-    Whether what clusters report since the record was written is about this group: under this id, and with all the
-    jobs it has. Otherwise its entries begin anew, so that only later snapshots count as evidence.
-    """
-    recorded = {member.identity for member in record.members}
-    return record.id == group.id and all(m.identity in recorded for m in group.singletons)
+    held = replace(decision, action=Action.HOLD, after=decision.before, finding=finding, reasons={})
+    return replace(held, blocked_by=blocked, updated_in_place=False)
 
 
 class Layout:
@@ -144,7 +136,7 @@ class Layout:
             self._claim(record.id, unit, record.members, [entry.name for entry in record.clusters])
         self._ours = frozenset(self._claims)
 
-    def feasible(self, decisions: Iterable[Decision]) -> list[Decision]:
+    def feasible(self, decisions: Sequence[Decision]) -> list[Decision]:
         """The decisions, with holds where a file that one needs cannot be made or would replace somebody else's."""
         tested = [self._feasible(decision) for decision in decisions]
         stopped = [new.group for new, old in zip(tested, decisions, strict=True) if new is not old]
@@ -155,7 +147,7 @@ class Layout:
 
     def _feasible(self, decision: Decision) -> Decision:
         group = self._snapshot.groups.get(decision.group)
-        if group is None or decision.action is Action.HOLD:
+        if group is None or (decision.action is Action.HOLD and not decision.updated_in_place):
             return decision
         gone = [name for name in decision.after if name not in self._clusters]
         if gone and group.unit == WORKLOADS and self._has_new_files(group):
@@ -193,8 +185,11 @@ class Layout:
         }
 
     def apply(self, decision: Decision) -> None:
-        """Make the files of one group what its decision says. A held group's files are left alone."""
-        if decision.action is Action.HOLD:
+        """
+        Make the files of one group what its decision says. A held group's files are left alone, unless only its
+        leaving is held: then it is updated where it is.
+        """
+        if decision.action is Action.HOLD and not decision.updated_in_place:
             return
         earlier = set(self._pending)
         group = self._snapshot.groups.get(decision.group)
@@ -270,7 +265,7 @@ class Layout:
             self._touched.add(unit)
 
     def _unit_of(self, record: PlacementRecord) -> str:
-        return PLATFORM if record.id in self._snapshot.platform_records else WORKLOADS
+        return PLATFORM if record.is_platform else WORKLOADS
 
     def _files_of(self, group: Group) -> tuple[Placed, ...]:
         if group.id not in self._placed:
@@ -303,6 +298,8 @@ class Layout:
         """A namespace is made once for each cluster, and never removed with a workload."""
         path = self._units.path(cluster, PLATFORM, namespace_file(namespace))
         described = self._snapshot.source.namespaces.get(namespace)
+        if path in self._snapshot.foreign_paths and path in self._ids:
+            return  # somebody changed it by hand; it is there, which is all that is needed
         if described is not None and not described.held:
             self._write(path, described.document.source())
         elif path not in self._ids:
@@ -332,10 +329,10 @@ class Layout:
         return []
 
     def _keep_platform(self, record: PlacementRecord, members: Sequence[RecordMember]) -> list[RecordMember]:
-        now = {(m.api_version, m.kind, m.namespace, m.name): m.file for m in members}
+        now = {member.identity: member.file for member in members}
         files, kept = {member.file for member in members}, []
         for member in record.members:
-            moved_to = now.get((member.api_version, member.kind, member.namespace, member.name))
+            moved_to = now.get(member.identity)
             if moved_to == member.file or member.kind == "Namespace":
                 continue
             if moved_to is not None:
@@ -365,7 +362,7 @@ class Layout:
         members: Sequence[RecordMember],
     ) -> PlacementRecord:
         before = {entry.name: entry for entry in record.clusters} if record else {}
-        if record is not None and not _tells_of(record, group):
+        if record is not None and not self._snapshot.tells_of(record, group):
             before = {}
         now = self._snapshot.now
         clusters = tuple(
@@ -373,7 +370,7 @@ class Layout:
             for name in decision.after
         )
         moved = now if decision.action is Action.RELOCATE else record.moved_at if record else None
-        decided = record is None or decision.before != decision.after or not decision.after
+        decided = record is None or decision.before != decision.after
         return PlacementRecord(
             api_version="gitplacer.dev/v1alpha1",
             kind="Placement",

@@ -24,6 +24,7 @@ from gitplacer.hydrate import Hydration, Inputs, SourceCommit, hydrate
 from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.parsecache import ParseCache
 from gitplacer.settings import Settings, UsageError
+from gitplacer.snapshot import RECORDS
 from gitplacer.source.files import Memo
 from gitplacer.source.reading import fleet_spec
 from gitplacer.tree import Changes, Tree, differing_paths, tree_id
@@ -145,10 +146,10 @@ def deployment_address(settings: Settings, spec: FleetSpec, *, trusted: bool) ->
     return None
 
 
-def foreign_changes(deployment: Deployment) -> Mapping[str, str]:
+def foreign_changes(deployment: Deployment, root: str) -> Mapping[str, str]:
     """
-    Paths of the deployment branch that somebody else changed since we wrote them, with the blob id that we had
-    written, '' where there was none. Undoing such a change ends it.
+    Paths of ours on the deployment branch that somebody else changed since we wrote them, with the blob id that we had
+    written, '' where there was none. Undoing such a change ends it. What is not ours may change as it likes.
     """
     if deployment.tip is None:
         return {}
@@ -169,7 +170,8 @@ def foreign_changes(deployment: Deployment) -> Mapping[str, str]:
             entry = before.entries.get(path)
             wrote.setdefault(path, entry.oid if entry else "")
     now = deployment.tree.entries
-    return {path: oid for path, oid in wrote.items() if (now[path].oid if path in now else "") != oid}
+    ours_only = {path: oid for path, oid in wrote.items() if path.startswith((f"{root}/", f"{RECORDS}/"))}
+    return {path: oid for path, oid in ours_only.items() if (now[path].oid if path in now else "") != oid}
 
 
 def hydrate_once(
@@ -200,7 +202,7 @@ def _inputs(settings: Settings, source: Opened, deployment: Deployment | None) -
         capacity_id=tree_id(source.capacity) if len(source.capacity) else None,
         deployment=deployment.tree if deployment else Tree(),
         deployment_commit=deployment.tip if deployment else None,
-        foreign=foreign_changes(deployment) if deployment else {},
+        foreign=foreign_changes(deployment, source.spec.deployment.root) if deployment else {},
         now=settings.now,
         version=__version__,
     )

@@ -41,7 +41,7 @@ class Snapshot:
     """
     The inputs of a pass.
 
-    `deployment` is the deployment tree; `platform_records` are ids of records whose files are in the platform units.
+    `deployment` is the deployment tree.
     `broken_capacity` are clusters whose snapshot cannot be used; `broken_records` are ids of groups whose record
     cannot be read; `foreign_paths` are paths of the deployment repo that somebody else changed since our last
     commit.
@@ -53,7 +53,6 @@ class Snapshot:
     broken_capacity: frozenset[str]
     records: Mapping[str, PlacementRecord]
     broken_records: frozenset[str]
-    platform_records: frozenset[str]
     deployment: Tree
     foreign_paths: frozenset[str]
     now: datetime
@@ -85,10 +84,27 @@ class Snapshot:
         """What differs on each cluster."""
         return Overrides(self.source)
 
+    def tells_of(self, record: PlacementRecord, group: Group) -> bool:
+        """
+        Whether what clusters report since the record was written is about this group: under this id, and with all the
+        jobs it has. Otherwise its entries begin anew, so that only later snapshots count as evidence.
+        """
+        recorded = {member.identity for member in record.members}
+        return record.id == group.id and all(m.identity in recorded for m in group.singletons)
+
+    def deployed_clusters(self, group_id: str) -> tuple[str, ...]:
+        """The clusters whose directories hold files of a group, for when its record cannot be read."""
+        root = self.source.own.fleet.spec.deployment.root + "/"
+        inside = f"/{WORKLOADS}/{group_id}/"
+        return tuple(
+            sorted({p[len(root) :].partition("/")[0] for p in self.deployment if p.startswith(root) and inside in p})
+        )
+
     def deployed_gang(self, record: PlacementRecord) -> Gang:
         """The pods of what is deployed of a group: what it holds while its source cannot say."""
         root = self.source.own.fleet.spec.deployment.root
-        files = [p for unit in (WORKLOADS, PLATFORM) for p in _deployed_files(self.deployment, root, record, unit)]
+        unit = PLATFORM if record.is_platform else WORKLOADS
+        files = _deployed_files(self.deployment, root, record, unit)
         reading = read_documents(self.deployment, files, NoMemo())
         facts = [item.take_facts()[0] for items in reading.documents.values() for item in items]
         return tuple(pods for item in facts for pods in item.gang)
@@ -109,7 +125,6 @@ def read_snapshot(
     groups = checks.checked(read, grouping.groups, problems)
     capacities, broken_capacity = _read_capacity(capacity, read, memo, problems)
     records, broken_records = _read_records(deployment, memo, problems)
-    root = read.own.fleet.spec.deployment.root
     return Snapshot(
         source=read,
         groups=groups,
@@ -117,7 +132,6 @@ def read_snapshot(
         broken_capacity=broken_capacity,
         records=records,
         broken_records=broken_records,
-        platform_records=frozenset(r.id for r in records.values() if _deployed_files(deployment, root, r, PLATFORM)),
         deployment=deployment,
         foreign_paths=foreign_paths,
         now=now,

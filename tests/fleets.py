@@ -25,7 +25,7 @@ START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 NAMESPACES = ("alpha", "beta")
 CLUSTERS = ("a", "b", "c")
 FOLDERS = ("", "one/", "two/")
-NAMES = ("app.yaml", "app.yml", "app.json", "App.yaml", "code.yaml")
+NAMES = ("job.yaml", "app.yaml", "app.json", "job.yml", "App.yaml", "code.yaml", "data.yaml")
 KINDS = ("RayJob", "RayService", "RayJob", "Deployment", "ConfigMap", "Job", "ConfigMap", "Service")
 SIZED = ("RayJob", "RayService", "Deployment", "Job")
 LABELS = ("red", "rayjob-one", "app")
@@ -269,8 +269,7 @@ class World:
 
     def _add(self, kind: int, where: int, file: int, size: int) -> None:
         what = _pick(KINDS, kind)
-        names = ("one", "two", "app") if what in SIZED else ("code", "data", "app")
-        name = _pick(names, where // 2)
+        name = _pick(("one", "two", "app") if what in SIZED else ("code", "data", "code"), where // 2)
         item = Manifest(
             kind=what,
             namespace=_pick(NAMESPACES, where),
@@ -364,6 +363,29 @@ class World:
             unit: epoch(self.deployment.get(f"clusters/{name}/{unit}/gitplacer.yaml", b"")) or 0 for unit in UNITS
         }
         self._observe(name, {"applied": applied, "groups": groups})
+
+    def _trouble(self, which: int, progress: int, how: int) -> None:
+        """A placed group gets on, its cluster reports it, and then something happens to that cluster or to its object."""
+        placed = [
+            (c["name"], g) for g, r in sorted(self.records().items()) for c in r.get("clusters", ()) if "_" not in g
+        ]
+        placed = [(name, group) for name, group in placed if name in self.clusters]
+        if placed:
+            name, group = _pick(placed, which)
+            self.phases[name, group] = max(self.phases.get((name, group), 0), _pick((1, 0, 1, 3), progress))
+            self._report(name, 0)
+            number = sorted(self.clusters).index(name)
+            match how % 6:
+                case 0 | 1 | 2:
+                    self._change_cluster(number, state=_pick(("Draining", "Lost", "Cordoned"), how))
+                case 3:
+                    self._drop_cluster(number)
+                case 4:
+                    self._relabel(number, how // 6 + 1)
+                case _:
+                    own = [k for k in sorted(self.manifests) if k[1] == group.split("/")[0] and k[0] in SIZED]
+                    for key in own[: 1 + how // 6 % 2]:
+                        self.manifests[key] = replace(self.manifests[key], label=_pick(LABELS, how))
 
     def _forget(self, which: int) -> None:
         """A cluster's snapshot is lost."""
@@ -470,11 +492,11 @@ def edits() -> st.SearchStrategy[Edit]:
     weighted = (
         (4, "resize", (index, st.integers(0, 11))),
         (2, "remove", (index,)),
-        (2, "move_file", (index, st.integers(0, 14))),
+        (2, "move_file", (index, st.integers(0, 20))),
         (4, "relabel_object", (index, index)),
         (2, "reformat", (index, index)),
         (1, "tear", (index,)),
-        (2, "mend", ()),
+        (1, "mend", ()),
         (1, "tear_policy", (index,)),
         (8, "state", (index, index)),
         (2, "relabel", (index, index)),
@@ -483,6 +505,7 @@ def edits() -> st.SearchStrategy[Edit]:
         (1, "drop_cluster", (index,)),
         (1, "add_cluster", (index,)),
         (9, "look", (index, index)),
+        (8, "trouble", (index, index, st.integers(0, 17))),
         (1, "forget", (index,)),
         (3, "policy", (index, st.integers(0, 31), st.integers(0, 17))),
         (1, "describe", (index,)),
@@ -497,15 +520,15 @@ def edits() -> st.SearchStrategy[Edit]:
 
 def additions() -> st.SearchStrategy[Edit]:
     """A manifest more."""
-    numbers = st.tuples(st.integers(0, 7), st.integers(0, 5), st.integers(0, 14), st.integers(0, 107))
+    numbers = st.tuples(st.integers(0, 7), st.integers(0, 5), st.integers(0, 20), st.integers(0, 107))
     return numbers.map(lambda drawn: Edit("add", drawn))
 
 
 def histories() -> st.SearchStrategy[list[list[Edit]]]:
     """What happens before each pass: first some manifests, then a few passes of a few edits each."""
-    first = st.lists(additions(), min_size=1, max_size=8)
+    first = st.lists(additions(), min_size=3, max_size=8)
     settings = st.lists(edits(), max_size=3)
-    later = st.lists(st.lists(edits(), min_size=1, max_size=4), min_size=1, max_size=5)
+    later = st.lists(st.lists(edits(), min_size=1, max_size=3), min_size=3, max_size=6)
     return st.tuples(first, settings, later).map(lambda drawn: [drawn[0] + drawn[1], *drawn[2]])
 
 

@@ -312,7 +312,7 @@ def test_a_new_cluster_gets_its_platform_though_another_is_gone() -> None:
     story = Story.of(cluster("a"), cluster("gone"), everywhere, operator)
     assert outcome(story.run()) == {"op/op": "Place a,gone Platform"}
     del story.source["clusters/gone.yaml"]
-    assert outcome(story.run()) == {"op/op": "Hold a,gone RemovalNeedsApproval"}
+    assert outcome(story.run()) == {"op/op": "Keep a,gone RemovalNeedsApproval"}
     story.source |= cluster("new")
     assert outcome(story.run()) == {"op/op": "Place a,gone,new Platform"}
     assert "clusters/new/platform/op/op.yaml" in story.deployment

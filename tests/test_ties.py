@@ -264,3 +264,14 @@ def test_a_ray_job_is_not_copied() -> None:
     done = story.run()
     assert [p.code for p in done.problems] == ["CopiesOfARayJob"]
     assert decisions(done)["jobs/train"].after == ()
+
+
+def test_what_a_held_group_has_to_itself_is_not_shared_beside_it() -> None:
+    story = Story.of(*BOTH, ANYWHERE, maps("c1"), one_of("one", "c1", target="a"), capacity=ROOMY)
+    story.run()
+    story.source["workloads/jobs/one.yaml"] = story.source["workloads/jobs/one.yaml"].replace("cpu: 1", "cpu: lots")
+    story.source |= one_of("two", "c1", target="a")
+    assert outcome(story.run()) == {"jobs/one": "Hold a HasProblems", "jobs/two": "Hold  HeldTogether"}
+    story.source |= one_of("one", "c1", target="a")
+    assert outcome(story.run()) == {"jobs/one": "Update a Updated", "jobs/two": "Place a Fits"}
+    assert judge(story.deployment.read_all(story.deployment)) == []

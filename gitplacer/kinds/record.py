@@ -88,3 +88,8 @@ class PlacementRecord(OwnKind):
     @property
     def id(self) -> str:
         return f"{self.metadata.namespace}/{self.metadata.name}"
+
+    @property
+    def is_platform(self) -> bool:
+        """Whether its files are in the platform units: those of workloads are in the group's own directory, or shared."""
+        return bool(self.members) and not any(m.is_shared or m.file.startswith(f"{self.id}/") for m in self.members)

@@ -146,7 +146,8 @@ class Decision:
     What happens to one group. `before` and `after` are the clusters that have its files, sorted.
 
     `candidates` is every cluster of the fleet, sorted by name, when they were asked for. `reasons` tells for each
-    cluster of `after` why it is there.
+    cluster of `after` why it is there. A hold is of the group's files too, unless it is `updated_in_place`: then only
+    its leaving is held.
     """
 
     group: str
@@ -159,6 +160,7 @@ class Decision:
     candidates: tuple[Candidate, ...] = ()
     waiting_since: datetime | None = None
     blocked_by: tuple[str, ...] = ()
+    updated_in_place: bool = False
 
     @property
     def cost_per_hour(self) -> float | None:

@@ -59,9 +59,9 @@ class Books:
         self._ledgers[name].reserve(group_id, packing)
         self._total(name)
 
-    def reserve_placed(self, group_id: str, name: str, gang: Gang, *, finished: bool, scale_up: bool) -> None:
-        """Take the room of a group that is placed already."""
-        self._ledgers[name].reserve_placed(group_id, gang, finished=finished, scale_up=scale_up)
+    def replace(self, name: str, ledger: Ledger) -> None:
+        """Take another ledger for a cluster."""
+        self._ledgers[name] = ledger
         self._total(name)
 
     def admit(self, group_id: str, name: str, gang: Gang) -> None:

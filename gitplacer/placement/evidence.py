@@ -12,6 +12,8 @@ from datetime import timedelta
 
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.record import RecordCluster
+from gitplacer.placement.eligibility import is_stale
+from gitplacer.snapshot import Snapshot
 from gitplacer.source.manifests import PLATFORM
 
 SYNC_GRACE = timedelta(minutes=5)
@@ -26,12 +28,18 @@ def speaks_of(snapshot: CapacitySnapshot, entry: RecordCluster, unit: str) -> bo
     return snapshot.observed_at > entry.since + SYNC_GRACE
 
 
-def may_have_started(snapshot: CapacitySnapshot | None, entry: RecordCluster, group_id: str, unit: str) -> bool:
+def may_have_started(snapshot: Snapshot, entry: RecordCluster, group_id: str, unit: str) -> bool:
     """
-    Whether a job may have started where the record put it. Only a later snapshot that shows the group pending, or
-    not at all, proves that it has not.
+    Whether a job may have started where the record put it. Only a fresh capacity snapshot from after that, which shows
+    the group pending and nothing of it submitted, proves that it has not: one that does not show it at all may come
+    from before it was applied or from after it was done.
     """
-    if snapshot is None or not speaks_of(snapshot, entry, unit):
+    capacity, cluster = snapshot.capacity.get(entry.name), snapshot.source.own.clusters.get(entry.name)
+    if capacity is None or cluster is None or not speaks_of(capacity, entry, unit):
         return True
-    running = next((group for group in snapshot.groups if group.name == group_id), None)
-    return running is not None and running.phase != "Pending"
+    if is_stale(cluster, capacity, snapshot.now) or capacity.observed_at > snapshot.now + SYNC_GRACE:
+        return True
+    running = next((group for group in capacity.groups if group.name == group_id), None)
+    if running is None or running.phase != "Pending":
+        return True
+    return any(pod.role == "submitter" and pod.node is not None for pod in running.pods)

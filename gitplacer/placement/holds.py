@@ -18,7 +18,9 @@ from gitplacer.source.manifests import PLATFORM, WORKLOADS
 
 def held(snapshot: Snapshot, group: Group, record: PlacementRecord | None) -> Finding | None:
     """Why a group must stay exactly as it is whatever its policy says, or None."""
-    if group.id in snapshot.broken_records:
+    lost_sight = {broken.partition("/")[0] for broken in snapshot.broken_records}
+    if group.id in snapshot.broken_records or (record is None and group.namespace in lost_sight):
+        # What cannot be read may be the record of this very group, under the id that it had.
         return Finding(code=Reason.BROKEN_RECORD)
     foreign = foreign_changes(snapshot, group.id, record)
     if foreign:
@@ -54,9 +56,15 @@ def kept(snapshot: Snapshot, record: PlacementRecord) -> Finding | None:
     foreign = foreign_changes(snapshot, record.id, record)
     if foreign:
         return Finding(code=Reason.FOREIGN_CHANGE, subject=", ".join(foreign))
-    if record.id in snapshot.platform_records and record.clusters:
+    if record.is_platform and record.clusters and _is_there(snapshot, record):
         return Finding(code=Reason.REMOVAL_NEEDS_APPROVAL, subject=", ".join(sorted(c.name for c in record.clusters)))
     return None
+
+
+def _is_there(snapshot: Snapshot, record: PlacementRecord) -> bool:
+    root = snapshot.source.own.fleet.spec.deployment.root
+    paths = (f"{root}/{c.name}/{PLATFORM}/{m.file}" for c in record.clusters for m in record.members)
+    return any(path in snapshot.deployment for path in paths)
 
 
 def unreadable_sources(snapshot: Snapshot, record: PlacementRecord | None) -> list[str]:
@@ -68,7 +76,14 @@ def unreadable_sources(snapshot: Snapshot, record: PlacementRecord | None) -> li
     if record is None or not source.broken_files:
         return []
     gone = [m.name for m in record.members if m.identity not in source.identities]
-    return sorted({m.source for m in record.members} & source.broken_files | set(source.unread_mentions(gone)))
+    unread = {m.source for m in record.members if _is_unread(m.source, source.broken_files)}
+    return sorted(unread | set(source.unread_mentions(gone)))
+
+
+def _is_unread(path: str, broken: frozenset[str]) -> bool:
+    """Whether a file, or a folder that it was in, cannot be read: a link may stand where the folder was."""
+    parts = path.split("/")
+    return any("/".join(parts[:depth]) in broken for depth in range(1, len(parts) + 1))
 
 
 def foreign_changes(snapshot: Snapshot, group_id: str, record: PlacementRecord | None) -> list[str]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from gitplacer.kinds.capacity import CapacitySnapshot, RunningGroup
 from gitplacer.kinds.fleet import Cluster
+from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, PodSet, PodShape
 from gitplacer.placement.nodes import Amounts, Columns, Nodes
 from gitplacer.placement.pack import Packing, Room, Shortfall, pack, pack_what_fits
@@ -33,7 +34,7 @@ class Ledger:
         self._free = self.nodes.allocatable - self.nodes.used
         self._promised: list[str] = []
         self._holds: dict[str, Packing] = {}
-        self._seen: dict[str, Counter[str]] = {}
+        self._seen: dict[str, list[tuple[str, Resources]]] = {}
         self._unknown: list[tuple[str, str, int]] = []
         for group in snapshot.groups:
             self._subtract_bound_pods(group)
@@ -104,6 +105,11 @@ class Ledger:
         self.reserve(group_id, packing if isinstance(packing, Packing) else pack_what_fits(self.room(), missing))
         return whole
 
+    def close(self) -> None:
+        """Let the machines take nothing more: there are pods without room, and they will take what gets free."""
+        self._free = np.minimum(self._free, 0)
+        self._changed()
+
     def release(self, group_id: str) -> None:
         """Give back what a group was promised here. Pods that the snapshot shows keep their room: they run."""
         packing = self._holds.pop(group_id, None)
@@ -123,17 +129,16 @@ class Ledger:
         self._room = None
 
     def _subtract_bound_pods(self, group: RunningGroup) -> None:
-        seen: Counter[str] = Counter()
+        seen = self._seen.setdefault(group.name, [])
         for pod in group.pods:
             if pod.node is None or pod.node not in self.nodes.index:
                 continue
-            seen[pod.role] += 1
+            seen.append((pod.role, pod.requests))
             if pod.requests:
                 row = self.columns.asked(PodShape(pod.requests))
                 self._free[self.nodes.index[pod.node]] -= row
             else:
                 self._unknown.append((group.name, pod.role, self.nodes.index[pod.node]))
-        self._seen[group.name] = seen
 
     def settle_unknown(self, gangs: dict[str, Gang]) -> None:
         """
@@ -141,7 +146,8 @@ class Ledger:
         more, nobody knows what they use, and their node takes nothing new.
         """
         for group_id, role, machine in self._unknown:
-            shape = next((p.shape for p in gangs.get(group_id, ()) if p.role == role), None)
+            shapes = [pods.shape for pods in gangs.get(group_id, ()) if pods.role == role]
+            shape = max(shapes, key=_by_size, default=None)
             if shape is None:
                 self._free[machine] = np.minimum(self._free[machine], 0)
             else:
@@ -150,14 +156,23 @@ class Ledger:
         self._changed()
 
     def _not_seen(self, group_id: str, gang: Gang) -> Gang:
-        """The pods of a gang that the snapshot does not show on a node."""
-        seen = self._seen.get(group_id, Counter()).copy()
-        missing = []
-        for pods in gang:
-            shown = min(seen[pods.role], pods.count)
-            seen[pods.role] -= shown
-            missing.append(PodSet(pods.role, pods.count - shown, pods.shape))
-        return tuple(missing)
+        """
+        The pods of a gang that the snapshot does not show on a node. A pod that is shown is one of its role that asks
+        the same; if there is none, the smallest, so that what is missing is never taken for less than it may be.
+        """
+        left = [pods.count for pods in gang]
+        for role, requests in sorted(self._seen.get(group_id, ()), key=lambda seen: not seen[1]):
+            able = [index for index, pods in enumerate(gang) if pods.role == role and left[index]]
+            same = [index for index in able if gang[index].shape.requests == requests]
+            if able:
+                left[same[0] if same else min(able, key=lambda index: _by_size(gang[index].shape))] -= 1
+        return tuple(PodSet(pods.role, count, pods.shape) for pods, count in zip(gang, left, strict=True))
+
+
+def _by_size(shape: PodShape) -> tuple[int, int, int]:
+    """Devices, then cpu, then memory."""
+    devices = sum(amount for name, amount in shape.requests.items() if "/" in name)
+    return devices, shape.requests.get("cpu", 0), shape.requests.get("memory", 0)
 
 
 def has_finished(running: RunningGroup | None) -> bool:

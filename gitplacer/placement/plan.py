@@ -9,9 +9,11 @@ just published changes nothing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
-from gitplacer.model.decision import Action, Decision
+from gitplacer.model.decision import Action, Decision, Finding
 from gitplacer.placement.rounds import Pass, Round, action_of
 from gitplacer.snapshot import Snapshot
 
@@ -30,12 +32,14 @@ class Plan:
         return {action: sum(d.action is action for d in self.decisions) for action in Action}
 
 
-def plan(snapshot: Snapshot, *, with_candidates: bool = True) -> Plan:
+def plan(
+    snapshot: Snapshot, *, with_candidates: bool = True, also_held: Mapping[str, Finding] = MappingProxyType({})
+) -> Plan:
     """
     Decide. Without candidates only the verdicts that decisions rest on are computed, which is all that rendering
-    needs.
+    needs. `also_held` are groups that must stay as they are for reasons that planning cannot know, with those reasons.
     """
-    shared = Pass(snapshot)
+    shared = Pass(snapshot, also_held)
     before: dict[str, tuple[str, ...]] = dict(shared.recorded)
     made: dict[str, Decision] = {}
     for _ in range(_ROUNDS):

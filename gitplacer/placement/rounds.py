@@ -7,10 +7,11 @@ has waited, by name. The ledgers are opened only when something is to be placed 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 
 from gitplacer.grouping import Group
 from gitplacer.kinds.fleet import Cluster
@@ -20,14 +21,14 @@ from gitplacer.model.decision import Action, Candidate, Decision, Finding, Reaso
 from gitplacer.model.workload import Gang
 from gitplacer.placement.books import Books
 from gitplacer.placement.eligibility import may_not_enter, may_not_stay, preference
-from gitplacer.placement.evidence import may_have_started
+from gitplacer.placement.evidence import may_have_started, speaks_of
 from gitplacer.placement.holds import held, kept
 from gitplacer.placement.ledger import Ledger, has_finished
 from gitplacer.placement.nodes import Columns
 from gitplacer.placement.pack import Packing, Shortfall, pack
 from gitplacer.placement.ties import held_with, ties, torn_singletons
 from gitplacer.snapshot import Snapshot
-from gitplacer.source.manifests import PLATFORM
+from gitplacer.source.manifests import PLATFORM, WORKLOADS
 
 Placements = Mapping[str, tuple[str, ...]]
 """Id of a group or record to the clusters that have its files."""
@@ -36,7 +37,7 @@ Placements = Mapping[str, tuple[str, ...]]
 class Pass:
     """What all rounds share: the groups and their records, static verdicts, and each cluster's empty ledger."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, also_held: Mapping[str, Finding]) -> None:
         self.snapshot = snapshot
         self.clusters = snapshot.source.own.clusters
         self.groups = snapshot.groups
@@ -46,9 +47,11 @@ class Pass:
         self.recorded: dict[str, tuple[str, ...]] = {
             **{g: tuple(sorted(c.name for c in r.clusters)) if r else () for g, r in self.records.items()},
             **{g: tuple(sorted(c.name for c in r.clusters)) for g, r in self.orphans.items()},
+            **{g: snapshot.deployed_clusters(g) for g in snapshot.broken_records if g in self.groups},
         }
         self.kept = {r.id: f for r in self.orphans.values() if (f := kept(snapshot, r))}
         self.held = {g: f for g, group in self.groups.items() if (f := held(snapshot, group, self.records[g]))}
+        self.held |= {g: f for g, f in also_held.items() if g not in self.held}
         self.held |= {g: f for g, f in torn_singletons(snapshot).items() if g not in self.held}
         for other, finding in held_with(ties(snapshot), [*self.kept, *self.held]).items():
             if other in self.groups:
@@ -111,8 +114,11 @@ class Pass:
             self._exceeds[key] = isinstance(pack(ledger.empty_room(), gang, scale_up=scale_up), Shortfall)
         return self._exceeds[key]
 
+    def record(self, group_id: str) -> PlacementRecord | None:
+        return self.records.get(group_id) or self.orphans.get(group_id)
+
     def entry(self, group_id: str, cluster: str) -> RecordCluster | None:
-        record = self.records.get(group_id) or self.orphans.get(group_id)
+        record = self.record(group_id)
         return next((c for c in record.clusters if c.name == cluster), None) if record else None
 
 
@@ -135,6 +141,9 @@ class Round:
             stop = self._pass.held.get(group.id)
             if stop is not None or group.policy is None:
                 done.append(self._held(group, stop or Finding(code=Reason.NO_POLICY)))
+                continue
+            if group.unit == PLATFORM:
+                done.append(self._spread(group, group.policy))
                 continue
             triggers = self._triggers(group, group.policy)
             if triggers:
@@ -161,27 +170,63 @@ class Round:
 
     @cached_property
     def _books(self) -> Books:
-        """
-        The ledgers with the room of everything that is placed taken. In an order that the outcome of this pass does
-        not change, so that the next pass finds the same room: where a cluster is overfull, the order counts.
-        """
+        """The ledgers with the room of everything that is placed taken."""
         books = self._pass.books.copy()
-        placed = []
+        by_cluster: dict[str, list[str]] = defaultdict(list)
         for group_id, clusters in self._placements.items():
-            group = self._pass.groups.get(group_id)
-            priority = group.policy.spec.priority if group and group.policy else 0
-            placed += [
-                (-priority, group_id, cluster)
-                for cluster in clusters
-                if group_id not in self._gone and cluster in books
-            ]
-        for _, group_id, cluster in sorted(placed):
-            group = self._pass.groups.get(group_id)
-            scale_up = group is None or group.policy is None or self._may_scale_up(group.policy)
-            finished = self._releases(group) and has_finished(books[cluster].running(group_id))
-            gang = self._pass.gang_on(group_id, cluster)
-            books.reserve_placed(group_id, cluster, gang, finished=finished, scale_up=scale_up)
+            for cluster in clusters:
+                if group_id not in self._gone and cluster in books:
+                    by_cluster[cluster].append(group_id)
+        for cluster, group_ids in by_cluster.items():
+            # As they came is how they were promised their room. Where packing them one after another fails that way, the
+            # largest go first; where it still fails, the cluster is overfull, and takes nothing new.
+            for order in (self._arrival, self._size):
+                ledger = self._pass.books[cluster].copy()
+                left_over = [
+                    g for g in sorted(group_ids, key=partial(order, cluster)) if not self._reserved(ledger, g, cluster)
+                ]
+                if not left_over:
+                    break
+            if any(self._is_gang(group_id) for group_id in left_over):
+                ledger.close()
+            books.replace(cluster, ledger)
         return books
+
+    def _arrival(self, cluster: str, group_id: str) -> tuple[datetime, int, str]:
+        """When a group came to a cluster, as the record that this pass writes will say."""
+        group, record = self._pass.groups.get(group_id), self._pass.record(group_id)
+        entry = self._pass.entry(group_id, cluster)
+        begun_anew = group is not None and record is not None and not self._snapshot.tells_of(record, group)
+        since = self._snapshot.now if entry is None or begun_anew else entry.since
+        return since, -(group.policy.spec.priority if group and group.policy else 0), group_id
+
+    def _size(self, cluster: str, group_id: str) -> tuple[float, str]:
+        """The largest share of what the cluster offers that one pod of a group asks for; largest first."""
+        room = self._pass.books[cluster].empty_room()
+        shares = [room.takes(pods.shape).share for pods in self._pass.gang_on(group_id, cluster)]
+        return -max(shares, default=0.0), group_id
+
+    def _is_gang(self, group_id: str) -> bool:
+        """Whether a group was promised room for all its pods."""
+        group = self._pass.groups.get(group_id)
+        if group is None or group.policy is None:
+            return True
+        return group.unit != PLATFORM and group.policy.spec.placement.admission == "Gang"
+
+    def _reserved(self, ledger: Ledger, group_id: str, cluster: str) -> bool:
+        """Take a placed group's room; whether there was room for all of it."""
+        group, entry = self._pass.groups.get(group_id), self._pass.entry(group_id, cluster)
+        scale_up = group is None or group.policy is None or self._may_scale_up(group.policy)
+        capacity = self._snapshot.capacity[cluster]
+        finished = (
+            entry is not None
+            and self._releases(group)
+            and has_finished(ledger.running(group_id))
+            and speaks_of(capacity, entry, WORKLOADS)
+        )
+        return ledger.reserve_placed(
+            group_id, self._pass.gang_on(group_id, cluster), finished=finished, scale_up=scale_up
+        )
 
     @staticmethod
     def _releases(group: Group | None) -> bool:
@@ -208,8 +253,6 @@ class Round:
                 found[name] = replace(
                     unmet, code=Reason.NOT_ELIGIBLE, subject=f"{name}: {unmet.code} {unmet.subject}".strip()
                 )
-            elif group.unit == PLATFORM:
-                continue
             elif cluster.spec.state == "Lost":
                 found[name] = Finding(code=Reason.CLUSTER_LOST, subject=name)
             elif cluster.spec.state == "Draining":
@@ -264,6 +307,43 @@ class Round:
             finding=Finding(code=Reason.KEPT), candidates=self._kept_candidates(group, here),
         )  # fmt: skip
 
+    def _spread(self, group: Group, policy: PlacementPolicy) -> Decision:
+        """
+        A platform group goes to every cluster its policy names, whatever the room, and stays where it is: removing it
+        needs an Approval, which holds up nothing else.
+        """
+        here = self._placements.get(group.id, ())
+        copies = policy.spec.placement.copies
+        entering = [
+            name
+            for name, cluster in self._pass.clusters.items()
+            if name not in here and self._pass.may_not_enter(group, policy, cluster) is None
+        ]
+        wanted = len(entering) if copies == "All" else max(0, copies - len(here))
+        chosen = sorted(entering, key=lambda name: (self._pass.preference(policy, name), name))[:wanted]
+        for name in chosen:
+            self._books.admit(group.id, name, group.gang)
+        after = tuple(sorted({*here, *chosen}))
+        unwanted = [
+            name
+            for name in here
+            if name not in self._pass.clusters or self._pass.may_not_stay(group, policy, self._pass.clusters[name])
+        ]
+        if chosen:
+            finding = Finding(code=Reason.PLATFORM)
+        elif unwanted:
+            finding = Finding(code=Reason.REMOVAL_NEEDS_APPROVAL, subject=", ".join(unwanted))
+        else:
+            finding = Finding(code=Reason.KEPT if after else Reason.NO_ELIGIBLE_CLUSTER)
+        reasons = {name: Finding(code=Reason.PLATFORM) for name in chosen}
+        record = self._pass.records[group.id]
+        since = record.waiting_since if record and record.waiting_since else self._snapshot.now
+        return Decision(
+            group=group.id, policy=policy.name, action=action_of(here, after) if after else Action.WAIT, before=here,
+            after=after, finding=finding, reasons=reasons, candidates=self._candidates(group, policy, after, reasons),
+            blocked_by=tuple(unwanted), waiting_since=None if after else since,
+        )  # fmt: skip
+
     def _leave(self, group: Group) -> Decision:
         """A group that is somewhere it should not be: move it, or say why it stays."""
         policy = group.policy
@@ -276,7 +356,10 @@ class Round:
         copies = policy.spec.placement.copies
         wanted = len(self._pass.clusters) if copies == "All" else max(1, copies) - len(stuck)
         chosen = self._choose(group, policy, exclude=set(before), wanted=wanted - len(kept))
-        droppable = len(free) if copies == "All" and (kept or chosen) else len(chosen) + max(0, len(kept) - wanted)
+        needed = 1 if copies == "All" else max(1, copies) - len(stuck)
+        droppable = min(len(free), max(0, len(kept) + len(chosen) + len(free) - needed))
+        if copies == "All":
+            droppable = len(free) if kept or chosen else 0
         dropped = free[:droppable]
         after = tuple(sorted({*before, *chosen} - set(dropped)))
         for name in dropped:
@@ -299,12 +382,11 @@ class Round:
         return Decision(
             group=group.id, policy=policy.name, action=action, before=before, after=after, finding=finding,
             reasons=chosen, candidates=self._candidates(group, policy, after, chosen), blocked_by=blocked,
+            updated_in_place=action is Action.HOLD,
         )  # fmt: skip
 
     def _stuck(self, group: Group, policy: PlacementPolicy, cluster: str, trigger: Finding) -> Finding | None:
         """Why a group must stay on a cluster that it should leave, or None."""
-        if group.unit == PLATFORM:
-            return Finding(code=Reason.REMOVAL_NEEDS_APPROVAL, subject=cluster)
         when = policy.spec.relocation.when
         by_trigger = {
             Reason.NOT_ELIGIBLE: when.not_eligible,
@@ -313,7 +395,6 @@ class Round:
         }
         if group.never_relocates or by_trigger[trigger.code] == "Never":
             return Finding(code=Reason.NEVER_RELOCATED, subject=trigger.code)
-        capacity = self._snapshot.capacity.get(cluster)
         entries = [
             (record, entry)
             for member in group.singletons
@@ -321,7 +402,7 @@ class Round:
             for entry in record.clusters
             if entry.name == cluster
         ]
-        if any(may_have_started(capacity, entry, record.id, group.unit) for record, entry in entries):
+        if any(may_have_started(self._snapshot, entry, record.id, group.unit) for record, entry in entries):
             return Finding(code=Reason.MAY_HAVE_STARTED, subject=trigger.code)
         return None
 
@@ -391,11 +472,6 @@ class Round:
             for name, cluster in self._pass.clusters.items()
             if name not in exclude and self._pass.may_not_enter(group, policy, cluster) is None
         ]
-        if group.unit == PLATFORM:
-            for name in sorted(entering, key=lambda n: (self._pass.preference(policy, n), n))[:wanted]:
-                self._books.admit(group.id, name, group.gang)
-                chosen[name] = Finding(code=Reason.PLATFORM)
-            return chosen
         ranked = self._ranked(self._pass.gangs[group.id], policy, entering)
         for scale_up in (False, True) if self._may_scale_up(policy) else (False,):
             for name in ranked:

@@ -25,7 +25,7 @@ def ties(snapshot: Snapshot) -> Ties:
     for group in snapshot.groups.values():
         predecessor = snapshot.predecessor(group)
         others = {predecessor.id} if predecessor is not None and predecessor.clusters else set()
-        for member in group.members:
+        for member in (*group.members, *group.shared):
             others |= {r.id for r, place in snapshot.standing.get(member.identity, ()) if not place.is_shared}
         for other in others - {group.id}:
             near[group.id].add(other)
@@ -59,7 +59,7 @@ def torn_singletons(snapshot: Snapshot) -> dict[str, Finding]:
             if member.facts.singleton
             and not place.is_shared
             and entry.name not in here
-            and may_have_started(snapshot.capacity.get(entry.name), entry, record.id, group.unit)
+            and may_have_started(snapshot, entry, record.id, group.unit)
         ]
         if torn:
             names = ", ".join(sorted({str(member.identity) for member in torn}))

@@ -15,12 +15,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from gitplacer.documents import Document
+from gitplacer.kinds import OWN_API_GROUP
 from gitplacer.kinds.fields import Model
 from gitplacer.kinds.fleet import Fleet, FleetSpec
 from gitplacer.kinds.parse import parse_own
 from gitplacer.model.workload import Identity
-from gitplacer.problems import Location, Problem, Severity
-from gitplacer.source.files import MAX_FILE, READ_ENDINGS, Memo, Reading, read_documents
+from gitplacer.problems import Location, Problem
+from gitplacer.source.files import MAX_FILE, MAX_SNAPSHOT, READ_ENDINGS, Memo, Reading, SourceDocument, read_documents
 from gitplacer.source.manifests import WORKLOADS, SourceObject, read_manifest, unit_of
 from gitplacer.source.ownkinds import OwnKinds, looks_own, read_own_kinds, torn_kinds
 from gitplacer.tree import Tree
@@ -76,24 +77,35 @@ def read_source(tree: Tree, memo: Memo) -> Source:
     """
     paths = [path for path in tree if path.endswith(READ_ENDINGS) and not _is_hidden(path)]
     folders = _unrendered_folders(tree)
-    paths = [path for path in paths if not path.startswith(folders)]
     twins = _case_twins(paths)
-    reading = read_documents(tree, [p for p in paths if tree.entries[p].size <= MAX_FILE and p not in twins], memo)
+    large = {path for path in paths if tree.entries[path].size > MAX_FILE}
+    reading = read_documents(tree, [path for path in paths if path not in twins and path not in large], memo)
     ours = [item.document for items in reading.documents.values() for item in items if looks_own(item.document)]
     spec = _provisional_spec(ours)
     capacity = spec.capacity.path + "/"
+    # Kustomize and Helm keep us from reading workloads; our own kinds beside their files are read all the same.
+    unrendered = {path for path in paths if path.startswith(folders) and unit_of(spec, path)}
     found = [*_about_paths(tree, spec, folders, twins, capacity), *_about_large_files(tree, paths, capacity, memo)]
     torn = {
         path: tree.read(path)
-        for path in sorted(reading.broken)
-        if tree.entries[path].is_text and unit_of(spec, path) != WORKLOADS and not path.startswith(capacity)
+        for path in sorted({*reading.broken, *twins, *large})
+        if tree.entries[path].is_text and tree.entries[path].size <= MAX_SNAPSHOT
+        if unit_of(spec, path) != WORKLOADS and not path.startswith(capacity)
     }
     found += _worth_telling(reading, spec, torn, capacity)
+    links = {path for path, entry in tree.entries.items() if not entry.is_text}
+    beside = {d.file.rpartition("/")[0] for d in ours if unit_of(spec, d.file) != WORKLOADS}
+    for path in sorted(links):
+        if path.endswith(READ_ENDINGS) and not unit_of(spec, path) and path.rpartition("/")[0] in beside:
+            torn[path] = OWN_API_GROUP.encode()  # a link among clusters and policies may have been one of them
+            hint = "commit the file itself"
+            found.append(Problem(Location(path), "NotAFile", "is a symbolic link, which is not followed", hint))
     outside = [d for d in ours if unit_of(spec, d.file) != WORKLOADS and not d.file.startswith(capacity)]
-    objects, broken = _objects(reading, spec, set(map(id, outside)), capacity, found)
+    rendered = {path: items for path, items in reading.documents.items() if path not in unrendered}
+    objects, broken = _objects(rendered, spec, set(map(id, outside)), capacity, found)
     found += [problem for item in objects for problem in item.problems]
     own = read_own_kinds(sorted(outside, key=lambda d: (d.file, d.index)), torn, found)
-    unread = frozenset({*reading.broken, *broken, *twins, *(p for p in tree if p.startswith(folders))})
+    unread = frozenset({*reading.broken, *broken, *twins, *large, *links, *(p for p in tree if p.startswith(folders))})
     counts = {path: len(items) for path, items in reading.documents.items()}
     return Source(own, objects, unread, counts, tuple(sorted(set(found))), tree)
 
@@ -127,12 +139,16 @@ def _provisional_spec(ours: Iterable[Document]) -> FleetSpec:
 
 
 def _objects(
-    reading: Reading, spec: FleetSpec, own: set[int], capacity: str, found: list[Problem]
+    documents: Mapping[str, tuple[SourceDocument, ...]],
+    spec: FleetSpec,
+    own: set[int],
+    capacity: str,
+    found: list[Problem],
 ) -> tuple[tuple[SourceObject, ...], set[str]]:
     """The objects of both units in order of path and place, and the files with documents that are none."""
     objects: list[SourceObject] = []
     broken: set[str] = set()
-    for path, items in sorted(reading.documents.items()):
+    for path, items in sorted(documents.items()):
         unit = None if path.startswith(capacity) else unit_of(spec, path)
         for item in items if unit else ():
             if unit is None or id(item.document) in own:
@@ -221,8 +237,3 @@ def _unrendered_folders(tree: Tree) -> tuple[str, ...]:
 
 def _is_hidden(path: str) -> bool:
     return any(part.startswith(".") for part in path.split("/"))
-
-
-def errors(problems: Iterable[Problem]) -> list[Problem]:
-    """Those that hold something."""
-    return [problem for problem in problems if problem.severity is Severity.ERROR]
