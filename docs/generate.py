@@ -534,6 +534,7 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
         {
             Reason.KEPT: Finding(code=Reason.KEPT),
             Reason.UPDATED: Finding(code=Reason.UPDATED),
+            Reason.OUTGROWN: Finding(code=Reason.OUTGROWN),
             Reason.SOURCE_REMOVED: Finding(code=Reason.SOURCE_REMOVED),
             Reason.COPY_NOT_WANTED: Finding(code=Reason.COPY_NOT_WANTED, subject="static-cluster"),
         },

@@ -329,6 +329,19 @@ spec:
             ),
         ),
     ),
+    "ClusterMissing": (
+        Example(
+            (("clusters/edge.yaml", "metadata: [\n"),),
+            "A group is on the cluster `edge`, whose file was damaged:",
+            first={},
+            deployment={
+                "placements/hello/old.yaml": (
+                    "apiVersion: gitplacer.dev/v1alpha1\nkind: Placement\nmetadata: {name: old, namespace: hello}\n"
+                    "policy: general\nclusters: [{name: edge, since: 2026-01-02T03:04:05Z, epoch: 1}]\nreason: Fits\n"
+                )
+            },
+        ),
+    ),
     "NotOurs": (
         Example(
             (),

@@ -119,6 +119,7 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.PLATFORM: ("platform objects go where their policy says", "platform objects go where their policy says"),
     Reason.KEPT: ("is there already", "is on {} already"),
     Reason.UPDATED: ("its files change", "its files change"),
+    Reason.OUTGROWN: ("it stays, but not all its pods find room there",) * 2,
     Reason.SOURCE_REMOVED: ("it is no longer in the source", "it is no longer in the source"),
     Reason.COPY_NOT_WANTED: ("fewer copies are wanted", "the copy on {} is not wanted any more"),
     Reason.CLUSTER_DRAINING: ("is draining", "{} is draining"),

@@ -360,7 +360,18 @@ class _Workloads:
                 identity = Identity(reference.api_group, reference.kind, namespace, reference.name)
                 if (target := self._by_identity.get(identity)) is not None:
                     found.append(target)
+                elif reference.kind == "Service" and not reference.api_group:
+                    found += self._ray_behind(namespace, reference.name)
         return found
+
+    def _ray_behind(self, namespace: str, service: str) -> list[int]:
+        """The Ray object for which KubeRay makes a Service of this name (<name>-head-svc, <name>-serve-svc)."""
+        for suffix in ("-head-svc", "-serve-svc"):
+            for kind in _PRIMARY_KINDS if service.endswith(suffix) else ():
+                identity = Identity("ray.io", kind, namespace, service.removesuffix(suffix))
+                if identity in self._by_identity:
+                    return [self._by_identity[identity]]
+        return []
 
     def _selected(self, index: int) -> list[int]:
         """The sized objects some of whose pods an object selects."""

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from gitplacer.documents import parse
+from gitplacer.documents import Document, parse
 from gitplacer.grouping import Group
 from gitplacer.kinds.record import PlacementRecord, RecordCluster, RecordMember, RecordMetadata
 from gitplacer.model.decision import Action, Decision, Finding, Reason
@@ -54,7 +54,9 @@ def refuse_foreign_root(snapshot: Snapshot, deployment: Tree) -> None:
         if unit is not None and unit[0] in snapshot.source.own.clusters and unit not in units.epochs:
             messages.add(f"{root}{unit[0]}/{unit[1]}/ of the deployment repo holds files and no {SENTINEL} of ours")
     if METADATA in deployment and not units.epochs:
-        messages.add(f"the deployment branch has a {METADATA}, so another hydrator writes it")
+        messages.add(
+            f"the deployment branch has a {METADATA} and nothing below {root}: another fleet or hydrator writes it"
+        )
     hint = "give gitplacer a root or a branch of its own (spec.deployment of the Fleet)"
     if messages:
         raise Rejected({*snapshot.problems, *(Problem(place, "NotOurs", message, hint) for message in messages)})
@@ -120,6 +122,7 @@ class Layout:
         self._before = deployment
         self._units = _Units(deployment, own.fleet.spec.deployment.root)
         self._epochs = dict(self._units.epochs)
+        self._never_go_back(snapshot)
         self._ids = {path: entry.oid for path, entry in deployment.entries.items()}
         self._all: dict[str, bytes | None] = {}
         self._pending: dict[str, bytes | None] = {}
@@ -135,6 +138,20 @@ class Layout:
                 self._names.keep(unit, member)
             self._claim(record.id, unit, record.members, [entry.name for entry in record.clusters])
         self._ours = frozenset(self._claims)
+
+    def _never_go_back(self, snapshot: Snapshot) -> None:
+        """A revert or a hand may turn a sentinel back; what records and clusters have seen of its epoch still counts."""
+        for record in snapshot.records.values():
+            for entry in record.clusters:
+                unit = entry.name, self._unit_of(record)
+                if unit in self._epochs:
+                    self._epochs[unit] = max(self._epochs[unit], entry.epoch)
+        for name, capacity in snapshot.capacity.items():
+            for unit_name in UNITS if capacity.applied else ():
+                unit = name, unit_name
+                seen = capacity.applied.platform if unit_name == PLATFORM else capacity.applied.workloads  # type: ignore[union-attr]
+                if unit in self._epochs:
+                    self._epochs[unit] = max(self._epochs[unit], seen)
 
     def feasible(self, decisions: Sequence[Decision]) -> list[Decision]:
         """The decisions, with holds where a file that one needs cannot be made or would replace somebody else's."""
@@ -330,29 +347,50 @@ class Layout:
 
     def _keep_platform(self, record: PlacementRecord, members: Sequence[RecordMember]) -> list[RecordMember]:
         now = {member.identity: member.file for member in members}
-        files, kept = {member.file for member in members}, []
+        files = {member.file for member in members}
+        left = {member.file for member in record.members if now.get(member.identity, member.file) != member.file} - files
+        kept = []
         for member in record.members:
-            moved_to = now.get(member.identity)
-            if moved_to == member.file or member.kind == "Namespace":
+            if member.identity in now or member.kind == "Namespace":
                 continue
-            if moved_to is not None:
-                if member.file not in files:
-                    for entry in record.clusters:
-                        self._remove(self._units.path(entry.name, PLATFORM, member.file))
-            elif member.file not in files and any(
-                self._units.path(entry.name, PLATFORM, member.file) in self._ids for entry in record.clusters
-            ):
-                kept.append(member)
+            rewritten = member.file in files or member.file in left
+            stays = self._kept_apart(record, member) if rewritten else self._if_there(record, member)
+            if stays is not None:
+                kept.append(stays)
                 self.problems.append(
                     Problem(
                         Location(f"{RECORDS}/{record.id}.yaml"),
                         "RemovalNeedsApproval",
-                        f"{member.kind} {member.name} is no longer in {member.source}, and stays on the clusters",
+                        f"{member.kind} {member.name} is no longer in {member.source.partition('#')[0]}, and stays on "
+                        "the clusters",
                         "put it back, or remove its file from the platform directories of the deployment repo by hand",
                         Severity.WARNING,
                     )
                 )
+        for file in left:
+            for entry in record.clusters:
+                self._remove(self._units.path(entry.name, PLATFORM, file))
         return kept
+
+    def _if_there(self, record: PlacementRecord, member: RecordMember) -> RecordMember | None:
+        """A member whose file nobody has removed by hand."""
+        paths = [self._units.path(entry.name, PLATFORM, member.file) for entry in record.clusters]
+        return member if any(path in self._ids for path in paths) else None
+
+    def _kept_apart(self, record: PlacementRecord, member: RecordMember) -> RecordMember | None:
+        """A member whose file goes on without it, or goes: as it was deployed, in a file of its own."""
+        source = f"{member.source.partition('#')[0]}#{member.identity}"
+        file = self._names.apart(PLATFORM, member.file, source)
+        found = False
+        for entry in record.clusters:
+            path = self._units.path(entry.name, PLATFORM, member.file)
+            data = self._before.read(path) if path in self._before else b""
+            for index, item in enumerate(parse(data).documents):
+                if identity_of(item.value) == member.identity:
+                    text = Document(path, item, index, lambda data=data: data).source()  # type: ignore[misc]
+                    self._write(self._units.path(entry.name, PLATFORM, file), text)
+                    found = True
+        return member.model_copy(update={"file": file, "source": source}) if found else None
 
     def _record(
         self,

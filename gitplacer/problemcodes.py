@@ -193,6 +193,12 @@ def _table() -> dict[str, Code]:
             "Nobody can tell which of the two is meant, so neither is used.",
             "Rename or remove one of them.",
         ),
+        "ClusterMissing": Code(
+            "A file that may have described a cluster cannot be read",
+            "Groups are on a cluster that the source no longer describes, and a file cannot be read, or bears the "
+            "cluster's name and says nothing. Were the cluster taken for gone, everything on it would move; so the run stops.",
+            "Mend the file. To give the cluster up, remove its file.",
+        ),
         "NotOneFleet": Code(
             "The source has no Fleet, or several",
             "The Fleet says what is read and written; with none or two, that is not known, and the run stops.",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -33,6 +34,8 @@ SENTINEL = "gitplacer.yaml"
 UNIT_ANNOTATION = "gitplacer.dev/unit"
 _NOT_FOR_MANIFESTS = ("kustomization.yaml", "Chart.yaml", "cloudbuild.yaml")
 """Kustomize and Helm take these for their own; Flux leaves out cloudbuild.yaml, and other names with endings we never use."""
+_LONGEST_PART = 230
+"""Bytes of a file's name without its ending; file systems take 255."""
 _BY_KUBERNETES = ("default", "kube-system", "kube-public", "kube-node-lease")
 
 
@@ -96,14 +99,24 @@ class FileNames:
             self.shared[member.identity] = self._free(WORKLOADS, path, _part(member.path, member.identity))
         return self.shared[member.identity]
 
+    def apart(self, unit: str, path: str, source: str) -> str:
+        """A path for what is not in its file any more; `source` tells it from all else."""
+        return self._free(unit, path, source)
+
     def _free(self, unit: str, path: str, source: str) -> str:
         """The path with the ending `.yaml`, which both engines read, or a longer one if another file has it."""
-        stem = path.rpartition(".")[0]
+        stem = "/".join(map(_writable, path.rpartition(".")[0].split("/")))
         digest = hashlib.sha256(source.encode()).hexdigest()[:8]
         for name in (f"{stem}.yaml", f"{stem}.{digest}.yaml"):
             if not _is_reserved(unit, name) and self.taken.setdefault((unit, name.casefold()), source) == source:
                 return name
         raise AssertionError(f"two files called {source}")
+
+
+def _writable(part: str) -> str:
+    """A part of a path as every file system takes it: without control characters, with room for a longer ending."""
+    plain = re.sub(r"[\x00-\x1f\x7f\\]", "-", part)
+    return plain.encode()[:_LONGEST_PART].decode(errors="ignore")
 
 
 def _part(source: str, identity: Identity) -> str:

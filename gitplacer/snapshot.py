@@ -24,7 +24,7 @@ from gitplacer.kinds.parse import is_own, parse_own
 from gitplacer.kinds.record import PlacementRecord, RecordMember
 from gitplacer.model.workload import Gang, Identity
 from gitplacer.overrides import Overrides
-from gitplacer.problems import Location, Problem, Severity
+from gitplacer.problems import Location, Problem, Rejected, Severity
 from gitplacer.source.files import MAX_SNAPSHOT, READ_ENDINGS, Memo, NoMemo, Reading, read_documents
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
 from gitplacer.source.reading import Source, read_source
@@ -125,6 +125,10 @@ def read_snapshot(
     groups = checks.checked(read, grouping.groups, problems)
     capacities, broken_capacity = _read_capacity(capacity, read, memo, problems)
     records, broken_records = _read_records(deployment, memo, problems)
+    missing = {entry.name for record in records.values() for entry in record.clusters} - read.own.clusters.keys()
+    suspects = {path: name for name in sorted(missing) for path in read.may_have_held(name)}
+    if suspects:
+        raise Rejected({*problems, *(_cluster_missing(path, name) for path, name in suspects.items())})
     return Snapshot(
         source=read,
         groups=groups,
@@ -137,6 +141,12 @@ def read_snapshot(
         now=now,
         problems=tuple(sorted(set(problems))),
     )
+
+
+def _cluster_missing(path: str, cluster: str) -> Problem:
+    message = f"cluster {cluster} has groups and is nowhere in the source; this file may have described it"
+    hint = "mend the file; to give the cluster up, remove it"
+    return Problem(Location(path), "ClusterMissing", message, hint)
 
 
 def _read_capacity(

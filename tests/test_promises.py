@@ -207,3 +207,67 @@ def test_why_a_group_waits_is_told_in_the_plan_and_does_not_rewrite_its_record()
     assert outcome(done) == {"ns/svc": "Wait  NoEligibleCluster"}
     assert decisions(done)["ns/svc"].candidates[0].finding.code == "StaleSnapshot"
     assert done.steps == ()
+
+
+@pytest.mark.parametrize("text", ["", "a: [\n", "# emptied\n", "apiversion: gitplacer.dev/v1alpha1\nkind: Cluster\n"])
+def test_a_cluster_file_that_says_nothing_any_more_stops_the_run(text: str) -> None:
+    story = on_b()
+    story.source["clusters/b.yaml"] = text
+    with pytest.raises(Rejected) as rejected:
+        story.run()
+    assert "clusters/b.yaml" in {p.location.file for p in rejected.value.problems}
+    del story.source["clusters/b.yaml"]
+    assert outcome(story.run()) == {"ns/svc": "Relocate a ClusterLost"}
+
+
+@pytest.mark.parametrize("tail", ["}\n", "a: [\n", "a:\n\tb: 1\n"])
+def test_nothing_of_a_file_that_is_broken_is_placed(tail: str) -> None:
+    story = Story.of(cluster("a"), ANYWHERE, capacity=snapshot("a", "n1 8 32Gi"))
+    story.source["workloads/ns/x.yaml"] = deployment("x", "1")["workloads/ns/x.yaml"] + "---\n" + tail
+    assert outcome(story.run()) == {"ns/x": "Hold  UnreadableSource"}
+    assert story.files("clusters/a/workloads") == []
+
+
+@pytest.mark.parametrize("spoil", [" x: [\n", "\tx: 1\n"])
+def test_a_torn_policy_holds_what_it_governed_and_no_other_takes_over(spoil: str) -> None:
+    room = {**snapshot("a", "n1 8 32Gi"), **snapshot("b", "n1 8 32Gi")}
+    low = policy("low", "select: {}\nprecedence: -5\nclusters: {names: [b]}")
+    story = Story.of(*BOTH, ANYWHERE, low, deployment("x", "1"), capacity=room)
+    assert outcome(story.run()) == {"ns/x": "Place a Fits"}
+    story.source["policies/anywhere.yaml"] += spoil
+    assert outcome(story.run()) == {"ns/x": "Hold a BrokenPolicy"}
+
+
+def test_a_route_to_a_service_that_kuberay_makes_travels_with_the_app() -> None:
+    story = Story.of(cluster("a"), ANYWHERE, rayservice("ns", "svc"), capacity=snapshot("a", "n1 8 32Gi 2"))
+    story.source["workloads/ns/web.yaml"] = (
+        "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web}\nspec: {rules: [{http: {paths: [{path: /, "
+        "pathType: Prefix, backend: {service: {name: svc-serve-svc, port: {number: 8000}}}}]}}]}\n"
+    )
+    done = story.run()
+    assert done.problems == ()
+    assert "clusters/a/workloads/ns/svc/web.yaml" in story.deployment
+
+
+def test_a_sentinels_name_is_not_for_others() -> None:
+    story = Story.of(cluster("a"), ANYWHERE, capacity=snapshot("a", "n1 8 32Gi"))
+    story.source["workloads/gitplacer/x.yaml"] = (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: gitplacer-workloads}\n"
+    )
+    assert [p.code for p in story.run().problems] == ["NotAllowed"]
+
+
+def test_an_edit_that_outgrows_its_cluster_says_so() -> None:
+    story = Story.of(cluster("a"), ANYWHERE, deployment("x", "1"), capacity=snapshot("a", "n1 8 32Gi"))
+    story.run()
+    story.source |= deployment("x", "9")
+    assert outcome(story.run()) == {"ns/x": "Update a Outgrown"}
+
+
+def test_an_epoch_never_goes_back() -> None:
+    story = Story.of(cluster("a"), ANYWHERE, deployment("x", "1"), capacity=snapshot("a", "n1 8 32Gi"))
+    story.run()
+    story.capacity |= snapshot("a", "n1 8 32Gi", more="applied: {workloads: 7}\n")
+    story.source |= deployment("y-two", "1")
+    story.run()
+    assert 'epoch: "8"' in story.deployment.read("clusters/a/workloads/gitplacer.yaml").decode()

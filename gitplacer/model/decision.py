@@ -40,6 +40,7 @@ class Reason(enum.StrEnum):
     # a group stays as it is
     KEPT = "Kept"
     UPDATED = "Updated"
+    OUTGROWN = "Outgrown"  # it stays, and not all its pods find room where it is
     SOURCE_REMOVED = "SourceRemoved"
     COPY_NOT_WANTED = "CopyNotWanted"  # fewer copies, or a cluster that is no longer eligible for one
     # a group has to leave where it is

@@ -24,7 +24,7 @@ def speaks_of(snapshot: CapacitySnapshot, entry: RecordCluster, unit: str) -> bo
     """Whether a snapshot was taken after the cluster applied what the record's entry says."""
     if snapshot.applied is not None:
         applied = snapshot.applied.platform if unit == PLATFORM else snapshot.applied.workloads
-        return applied >= entry.epoch
+        return applied >= entry.epoch and snapshot.observed_at >= entry.since
     return snapshot.observed_at > entry.since + SYNC_GRACE
 
 

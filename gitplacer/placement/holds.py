@@ -25,14 +25,19 @@ def held(snapshot: Snapshot, group: Group, record: PlacementRecord | None) -> Fi
     foreign = foreign_changes(snapshot, group.id, record)
     if foreign:
         return Finding(code=Reason.FOREIGN_CHANGE, subject=", ".join(foreign))
-    unread = unreadable_sources(snapshot, record)
+    files = {member.path for member in (*group.members, *group.shared)}
+    unread = sorted({*unreadable_sources(snapshot, record), *(files & snapshot.source.broken_files)})
     if unread:
         return Finding(code=Reason.UNREADABLE_SOURCE, subject=", ".join(unread))
     overrides = [b for b in snapshot.source.own.broken_policies if b.kind == "OverridePolicy"]
     if any(b.select is None or _selects_some(b.select, group, snapshot) for b in overrides):
         return Finding(code=Reason.BROKEN_POLICY, subject=", ".join(b.name for b in overrides if b.name))
     torn = [b for b in snapshot.source.own.broken_policies if b.kind == "PlacementPolicy"]
-    by_record = record is not None and any(b.name == record.policy for b in torn)
+    readable = {policy.name for policy in snapshot.source.own.policies}
+    nameless = any(b.name is None for b in torn) or bool(snapshot.source.torn)
+    by_record = record is not None and (
+        any(b.name == record.policy for b in torn) or (nameless and record.policy not in readable)
+    )
     unknown = not (record and record.clusters) and any(b.select is None for b in torn)
     if group.under_broken_policy or by_record or unknown:
         return Finding(code=Reason.BROKEN_POLICY, subject=record.policy if record else "")

@@ -131,6 +131,8 @@ class Round:
         self._placements = placements
         self._with_candidates = with_candidates
         self._gone: set[str] = set()
+        self._outgrown: set[tuple[str, str]] = set()
+        """Groups that no longer find room for all their pods where they are; known once the ledgers are open."""
 
     def decide(self) -> list[Decision]:
         """A decision for every group and every record without a group, in no particular order."""
@@ -187,6 +189,7 @@ class Round:
                 ]
                 if not left_over:
                     break
+            self._outgrown |= {(group_id, cluster) for group_id in left_over if self._is_gang(group_id)}
             if any(self._is_gang(group_id) for group_id in left_over):
                 ledger.close()
             books.replace(cluster, ledger)
@@ -302,10 +305,17 @@ class Round:
     def _keep(self, group: Group) -> Decision:
         assert group.policy is not None
         here = self._placements[group.id]
+        candidates = self._kept_candidates(group, here)
+        outgrown = self._with_candidates and self._has_outgrown(group.id, here)
         return Decision(
             group=group.id, policy=group.policy.name, action=Action.KEEP, before=here, after=here,
-            finding=Finding(code=Reason.KEPT), candidates=self._kept_candidates(group, here),
+            finding=Finding(code=Reason.OUTGROWN if outgrown else Reason.KEPT), candidates=candidates,
         )  # fmt: skip
+
+    def _has_outgrown(self, group_id: str, here: Sequence[str]) -> bool:
+        """Whether a group finds no room for all its pods where it is."""
+        assert self._books is not None  # opening the ledgers is what finds out
+        return any((group_id, cluster) in self._outgrown for cluster in here)
 
     def _spread(self, group: Group, policy: PlacementPolicy) -> Decision:
         """

@@ -24,6 +24,7 @@ from gitplacer.workloads.facts import ObjectFacts
 PLATFORM = "platform"
 WORKLOADS = "workloads"
 
+_SENTINELS = ("gitplacer-platform", "gitplacer-workloads")
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.:]*[A-Za-z0-9])?")
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
@@ -96,6 +97,17 @@ def read_manifest(spec: FleetSpec, unit: str, item: SourceDocument) -> SourceObj
         if problems:
             return problems
     namespace, from_path = _namespace(spec, unit, document, group, kind, problems)
+    if (
+        unit == WORKLOADS
+        and namespace == spec.system_namespace
+        and metadata["name"] in _SENTINELS
+        and kind == "ConfigMap"
+    ):
+        hint = "choose another name"
+        where = ("metadata", "name")
+        problems.append(
+            document.problem("NotAllowed", "this is the name of one of gitplacer's sentinels", hint, path=where)
+        )
     facts, found = item.take_facts()
     if problems:
         return sorted({*problems, *found})

@@ -33,7 +33,7 @@ _UNRENDERED = ("kustomization.yaml", "kustomization.yml", "Kustomization", "Char
 class Source:
     """
     All of the source repo that decisions look at. `broken_files` could not be read, or not wholly;
-    `document_counts` says how many documents each file holds.
+    `document_counts` says how many documents each file holds; `torn` are broken files that may have held own kinds.
     """
 
     own: OwnKinds
@@ -42,6 +42,7 @@ class Source:
     document_counts: Mapping[str, int]
     problems: tuple[Problem, ...]
     tree: Tree
+    torn: frozenset[str]
 
     def namespace_labels(self, name: str) -> Mapping[str, str]:
         """The labels of a namespace: those of its manifest, if there is one, and its name."""
@@ -61,6 +62,18 @@ class Source:
         paths = [p for p in sorted(self.broken_files) if self.tree.entries[p].is_text]
         contents = self.tree.read_all(p for p in paths if self.tree.entries[p].size <= MAX_FILE)
         return [path for path, data in contents.items() if words.search(data.replace(b"\x00", b""))]
+
+    def may_have_held(self, cluster: str) -> list[str]:
+        """Files that may have described a cluster: unreadable ones, and those that bear its name and hold nothing of ours."""
+        ours = {place.file for place in self.own.places.values()}
+        spec = self.own.fleet.spec
+        bearing = {
+            path
+            for path in self.tree
+            if path.endswith(READ_ENDINGS) and path.rpartition("/")[2].rpartition(".")[0] == cluster
+            if path not in ours and not unit_of(spec, path) and not path.startswith(spec.capacity.path + "/")
+        }
+        return sorted(self.torn | bearing)
 
     @cached_property
     def namespaces(self) -> Mapping[str, SourceObject]:
@@ -107,7 +120,7 @@ def read_source(tree: Tree, memo: Memo) -> Source:
     own = read_own_kinds(sorted(outside, key=lambda d: (d.file, d.index)), torn, found)
     unread = frozenset({*reading.broken, *broken, *twins, *large, *links, *(p for p in tree if p.startswith(folders))})
     counts = {path: len(items) for path, items in reading.documents.items()}
-    return Source(own, objects, unread, counts, tuple(sorted(set(found))), tree)
+    return Source(own, objects, unread, counts, tuple(sorted(set(found))), tree, frozenset(torn))
 
 
 def fleet_spec(tree: Tree, memo: Memo) -> FleetSpec:
