@@ -8,13 +8,16 @@ nothing here can name it. What changes in a unit counts its epoch up; what does 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 from gitplacer.documents import Document, parse
 from gitplacer.grouping import Group
 from gitplacer.kinds.record import PlacementRecord, RecordCluster, RecordMember, RecordMetadata
 from gitplacer.model.decision import Action, Decision, Finding, Reason
+from gitplacer.model.workload import Identity
 from gitplacer.placement.ties import held_with, ties
 from gitplacer.problems import Location, Problem, Rejected, Severity
 from gitplacer.render import (
@@ -96,6 +99,15 @@ def _epoch(sentinel_file: bytes) -> int:
     data = documents[0].value.get("data") if documents else None
     text = data.get("epoch") if isinstance(data, dict) else None
     return int(text) if isinstance(text, str) and text.isdecimal() and len(text) < 16 else 0
+
+
+def _identity(value: Mapping[str, Any]) -> Identity | None:
+    """Who a deployed object is, if it is one."""
+    metadata = value.get("metadata")
+    if not isinstance(metadata, dict):
+        return None
+    group = str(value.get("apiVersion")).rpartition("/")[0]
+    return Identity(group, str(value.get("kind")), str(metadata.get("namespace", "")), str(metadata.get("name")))
 
 
 def _hold(decision: Decision, finding: Finding) -> Decision:
@@ -348,7 +360,9 @@ class Layout:
     def _keep_platform(self, record: PlacementRecord, members: Sequence[RecordMember]) -> list[RecordMember]:
         now = {member.identity: member.file for member in members}
         files = {member.file for member in members}
-        left = {member.file for member in record.members if now.get(member.identity, member.file) != member.file} - files
+        left = {
+            member.file for member in record.members if now.get(member.identity, member.file) != member.file
+        } - files
         kept = []
         for member in record.members:
             if member.identity in now or member.kind == "Namespace":
@@ -380,14 +394,14 @@ class Layout:
     def _kept_apart(self, record: PlacementRecord, member: RecordMember) -> RecordMember | None:
         """A member whose file goes on without it, or goes: as it was deployed, in a file of its own."""
         source = f"{member.source.partition('#')[0]}#{member.identity}"
-        file = self._names.apart(PLATFORM, member.file, source)
+        file = self._names.free(PLATFORM, member.file, source)
         found = False
         for entry in record.clusters:
             path = self._units.path(entry.name, PLATFORM, member.file)
             data = self._before.read(path) if path in self._before else b""
             for index, item in enumerate(parse(data).documents):
-                if identity_of(item.value) == member.identity:
-                    text = Document(path, item, index, lambda data=data: data).source()  # type: ignore[misc]
+                if _identity(item.value) == member.identity:
+                    text = Document(path, item, index, partial(bytes, data)).source()
                     self._write(self._units.path(entry.name, PLATFORM, file), text)
                     found = True
         return member.model_copy(update={"file": file, "source": source}) if found else None

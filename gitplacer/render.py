@@ -88,23 +88,22 @@ class FileNames:
         if group.unit == PLATFORM:
             pattern = next(p for p in self.spec.platform.paths if matches(p, member.path))
             below = member.path[len(fixed_folder(pattern)) :]
-            return Placed(member, PLATFORM, self._free(PLATFORM, below, member.path))
+            return Placed(member, PLATFORM, self.free(PLATFORM, below, member.path))
         base = member.path.rpartition("/")[2]
-        return Placed(member, WORKLOADS, self._free(WORKLOADS, f"{group.id}/{base}", member.path))
+        return Placed(member, WORKLOADS, self.free(WORKLOADS, f"{group.id}/{base}", member.path))
 
     def _shared(self, member: SourceObject) -> str:
         """One file for each object: which of them a cluster needs depends on the groups that are there."""
         if member.identity not in self.shared:
             path = f"{member.identity.namespace}/{SHARED}/{member.path.rpartition('/')[2]}"
-            self.shared[member.identity] = self._free(WORKLOADS, path, _part(member.path, member.identity))
+            self.shared[member.identity] = self.free(WORKLOADS, path, _part(member.path, member.identity))
         return self.shared[member.identity]
 
-    def apart(self, unit: str, path: str, source: str) -> str:
-        """A path for what is not in its file any more; `source` tells it from all else."""
-        return self._free(unit, path, source)
-
-    def _free(self, unit: str, path: str, source: str) -> str:
-        """The path with the ending `.yaml`, which both engines read, or a longer one if another file has it."""
+    def free(self, unit: str, path: str, source: str) -> str:
+        """
+        The path with the ending `.yaml`, which both engines read, or a longer one if another file has it. `source` tells
+        what is in the file from all else.
+        """
         stem = "/".join(map(_writable, path.rpartition(".")[0].split("/")))
         digest = hashlib.sha256(source.encode()).hexdigest()[:8]
         for name in (f"{stem}.yaml", f"{stem}.{digest}.yaml"):

@@ -275,3 +275,57 @@ def test_what_a_held_group_has_to_itself_is_not_shared_beside_it() -> None:
     story.source |= one_of("one", "c1", target="a")
     assert outcome(story.run()) == {"jobs/one": "Update a Updated", "jobs/two": "Place a Fits"}
     assert judge(story.deployment.read_all(story.deployment)) == []
+
+
+# platform objects
+
+EVERYWHERE = policy("p", "select: {}\nplacement: {copies: All}")
+
+
+def setting(*names: str) -> str:
+    return "---\n".join(
+        f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {n}, namespace: default}}\n" for n in names
+    )
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        pytest.param({"platform/k/a.yaml": setting("one")}, id="its file goes on without it"),
+        pytest.param({"platform/k/b.yaml": setting("one")}, id="its file is renamed and goes on without it"),
+        pytest.param({"platform/k/b.yaml": setting("three")}, id="its file is gone"),
+        pytest.param({"platform/k/a.yaml": setting("three")}, id="its file holds something else"),
+    ],
+)
+def test_a_platform_object_that_is_gone_from_the_source_stays_on_the_clusters(after: dict[str, str]) -> None:
+    story = Story.of(*BOTH, EVERYWHERE, {"platform/k/a.yaml": setting("one", "two")}, capacity=ROOMY)
+    story.run()
+    del story.source["platform/k/a.yaml"]
+    story.source |= after
+    for _ in range(2):
+        before = story.deployment.read_all(story.deployment)
+        done = story.run()
+        tree = story.deployment.read_all(story.deployment)
+        assert (judge(tree), judge_change(before, tree)) == ([], [])
+        for name in ("a", "b"):
+            assert ("", "ConfigMap", "default", "two") in objects_on(tree)[name]
+        assert any(
+            p.message == "ConfigMap two is no longer in platform/k/a.yaml, and stays on the clusters"
+            for p in done.problems
+        )
+    assert done.steps == ()
+    story.source |= {"platform/k/a.yaml": setting("one", "two")}
+    story.source.pop("platform/k/b.yaml", None)
+    story.run()
+    tree = story.deployment.read_all(story.deployment)
+    assert judge(tree) == []
+    assert tree["clusters/a/platform/k/a.yaml"].decode() == setting("one", "two")
+
+
+@pytest.mark.parametrize("name", ["a\nb.yaml", "a\tb\\c.yaml", "x" * 251 + ".yml", "é" * 120 + ".yaml"])
+def test_a_file_gets_a_name_that_every_file_system_takes(name: str) -> None:
+    (text,) = rayservice("prod", "api").values()
+    story = Story.of(cluster("a"), ANYWHERE, {f"workloads/prod/{name}": text}, capacity=ROOMY)
+    story.run()
+    assert judge(story.deployment.read_all(story.deployment)) == []
+    assert len(story.files()) == 1
