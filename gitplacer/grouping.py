@@ -171,7 +171,7 @@ def _policy_of(
     members: Sequence[SourceObject], governed: _Governing
 ) -> tuple[PlacementPolicy | None, list[Problem], bool]:
     """The one policy of a group's deciding members; what keeps it from having one; whether a broken one may govern."""
-    problems = [found.problem for m in members if (found := governed(m)).problem is not None]
+    problems = [problem for m in members if (problem := governed(m).problem) is not None]
     broken = any(governed(m).broken for m in members)
     ruled = [(m, policy) for m in members if (policy := governed(m).policy) is not None]
     names = {policy.name for _, policy in ruled}
@@ -196,7 +196,7 @@ def _policy_of(
             )
         )
     policy = ruled[0][1] if len(names) == 1 else None
-    return policy, [p for p in problems if p is not None], broken
+    return policy, problems, broken
 
 
 def _platform_groups(source: Source, governed: _Governing) -> Iterator[Group]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from gitplacer.documents import Document, parse
@@ -54,9 +54,9 @@ def refuse_foreign_root(snapshot: Snapshot, deployment: Tree) -> None:
         if path.startswith(root) and "/flux-system/" in path:
             messages.add(f"{root} of the deployment repo holds {path}: Flux was bootstrapped into it")
         unit = units.of(path)
-        if unit is not None and unit[0] in snapshot.source.own.clusters and unit not in units.epochs:
+        if unit is not None and unit[0] in snapshot.source.own.clusters and unit not in units.sentinels:
             messages.add(f"{root}{unit[0]}/{unit[1]}/ of the deployment repo holds files and no {SENTINEL} of ours")
-    if METADATA in deployment and not units.epochs:
+    if METADATA in deployment and not units.sentinels:
         messages.add(
             f"the deployment branch has a {METADATA} and nothing below {root}: another fleet or hydrator writes it"
         )
@@ -70,9 +70,15 @@ class _Units:
 
     def __init__(self, tree: Tree, root: str) -> None:
         self._prefix = root + "/"
-        found = {path: unit for path in tree if (unit := self.of(path)) and path == self.sentinel_path(*unit)}
-        contents = tree.read_all(found) if found else {}
-        self.epochs = {unit: _epoch(contents[path]) for path, unit in found.items()}
+        self._tree = tree
+        self.sentinels = {unit: path for path in tree if (unit := self.of(path)) and path == self.sentinel_path(*unit)}
+        """The units that are marked as ours, and the file that does."""
+
+    @cached_property
+    def epochs(self) -> dict[tuple[str, str], int]:
+        """The epoch in each sentinel; the files are read when somebody asks."""
+        contents = self._tree.read_all(self.sentinels.values()) if self.sentinels else {}
+        return {unit: _epoch(contents[path]) for unit, path in self.sentinels.items()}
 
     def of(self, path: str) -> tuple[str, str] | None:
         """The unit a path is in, or None."""
@@ -245,7 +251,7 @@ class Layout:
             if cluster.spec.role == "Workload":
                 self._ensure_namespace(name, self._spec.system_namespace)
                 self._touched.update((name, unit) for unit in UNITS if (name, unit) not in self._epochs)
-                if not any((name, unit) in self._units.epochs for unit in UNITS):
+                if not any((name, unit) in self._units.sentinels for unit in UNITS):
                     self.started.add(name)
 
     def take_changes(self, metadata: bytes | None) -> Changes:
