@@ -34,6 +34,8 @@ from gitplacer.kinds.schema import combined_schema, kind_schema  # noqa: E402
 from gitplacer.model.decision import Finding, NewNodes, Reason  # noqa: E402
 from gitplacer.model.resources import Resources  # noqa: E402
 from gitplacer.problemcodes import CODES  # noqa: E402
+from gitplacer.problems import Severity  # noqa: E402
+from gitplacer.source.allowances import PREFIX  # noqa: E402
 
 QUOTING = ("README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md")))
 """Pages written by hand, whose sessions and generated parts are kept up to date."""
@@ -438,6 +440,10 @@ def problems_index() -> str:
 def problem_page(code: str) -> str:
     found = CODES[code]
     parts = [f"{found.title}.", f"**Why it is reported.** {found.why}", f"**What to do.** {found.remedy}"]
+    if found.severity is Severity.WARNING:
+        parts[0] += " This is a warning: it holds nothing."
+    if found.allowable:
+        parts.append(f"**Where it is meant.** Annotate the object: `{PREFIX}{code}: <the reason>`.")
     for example in problem_examples.EXAMPLES[code]:
         files = [_file(path, text) for path, text in example.shown]
         output = f"```text\n{problem_examples.printed(example, code)}```"

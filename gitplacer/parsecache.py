@@ -16,7 +16,16 @@ from pathlib import Path
 from gitplacer.git.cache import BlobCache
 from gitplacer.source.files import ReadFile
 
-_PARSING = ("documents/*.py", "model/*.py", "workloads/*.py", "source/files.py", "render.py")
+_PARSING = (
+    "documents/*.py",
+    "model/*.py",
+    "workloads/**/*.py",
+    "rules/*.py",
+    "problemcodes/*.py",
+    "source/files.py",
+    "source/alike.py",
+    "render.py",
+)
 
 
 class ParseCache:

@@ -106,8 +106,7 @@ class Snapshot:
         unit = PLATFORM if record.is_platform else WORKLOADS
         files = _deployed_files(self.deployment, root, record, unit)
         reading = read_documents(self.deployment, files, NoMemo())
-        facts = [item.take_facts()[0] for items in reading.documents.values() for item in items]
-        return tuple(pods for item in facts for pods in item.gang)
+        return tuple(pods for items in reading.documents.values() for item in items for pods in item.facts.gang)
 
 
 def read_snapshot(

@@ -8,10 +8,10 @@ not change is not parsed again, in this process or the next. What is remembered 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from gitplacer import workloads
+from gitplacer import rules, workloads
 from gitplacer.documents import Document, ParsedFile, parse
 from gitplacer.problems import Location, Problem
 from gitplacer.source.alike import unlike
@@ -28,14 +28,15 @@ MAX_SNAPSHOT = 32 * 1024 * 1024
 @dataclass(frozen=True)
 class ReadFile:
     """
-    One blob, parsed: `facts` has one item for each document, None where they have to be taken again because
-    taking them found problems, whose positions need the file.
+    One blob, parsed: `facts` and `problems` have one item for each document. Problems are in a file of no name, because
+    several paths may hold the blob.
 
     It and all it is made of have no slots: frozen dataclasses with slots take four times as long to unpickle.
     """
 
     parsed: ParsedFile
-    facts: tuple[ObjectFacts | None, ...] = ()
+    facts: tuple[ObjectFacts, ...] = ()
+    problems: tuple[tuple[Problem, ...], ...] = ()
 
 
 class Memo(Protocol):
@@ -70,14 +71,14 @@ class NoMemo:
 
 @dataclass(frozen=True, slots=True)
 class SourceDocument:
-    """A document, and its facts if they are known without looking again."""
+    """
+    A document, what placement wants to know of the object in it, and what is wrong with it. With an error among the
+    problems the facts must not be acted on.
+    """
 
     document: Document
-    facts: ObjectFacts | None
-
-    def take_facts(self) -> tuple[ObjectFacts, list[Problem]]:
-        """What placement wants to know of the object, and what is wrong with it."""
-        return _read_object(self.document) if self.facts is None else (self.facts, [])
+    facts: ObjectFacts
+    problems: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,7 @@ def read_documents(
     fresh = {}
     contents = tree.read_all(unknown.values()) if unknown else {}
     for oid, path in unknown.items():
-        fresh[oid] = _read_file(path, contents[path], max_bytes)
+        fresh[oid] = _read_file(contents[path], max_bytes)
     memo.remember(fresh)
     known.update(fresh)
     documents: dict[str, tuple[SourceDocument, ...]] = {}
@@ -125,8 +126,12 @@ def read_documents(
             problems.append(Problem(where, fault_.code, fault_.message, fault_.hint))
             broken.add(path)
         documents[path] = tuple(
-            SourceDocument(Document(folder + path, item, index, _reader(tree, path, contents)), facts)
-            for index, (item, facts) in enumerate(zip(file.parsed.documents, file.facts, strict=True))
+            SourceDocument(
+                Document(folder + path, item, index, _reader(tree, path, contents)),
+                file.facts[index],
+                tuple(replace(p, location=replace(p.location, file=folder + path)) for p in file.problems[index]),
+            )
+            for index, item in enumerate(file.parsed.documents)
         )
     return Reading(documents, tuple(problems), frozenset(broken))
 
@@ -141,18 +146,15 @@ def _unreadable(mode: str, size: int, max_bytes: int) -> tuple[str, str, str] | 
     return None
 
 
-def _read_file(path: str, data: bytes, max_bytes: int) -> ReadFile:
+def _read_file(data: bytes, max_bytes: int) -> ReadFile:
     parsed = parse(data, max_bytes=max_bytes)
-    facts: list[ObjectFacts | None] = []
+    facts, problems = [], []
     for index, item in enumerate(parsed.documents):
-        found, problems = _read_object(Document(path, item, index, lambda: data))
-        facts.append(None if problems else found)
-    return ReadFile(parsed, tuple(facts))
-
-
-def _read_object(document: Document) -> tuple[ObjectFacts, list[Problem]]:
-    facts, problems = workloads.read(document)
-    return facts, [*problems, *unlike(document)]
+        document = Document("", item, index, lambda: data)
+        read, found = workloads.read(document)
+        facts.append(read)
+        problems.append(tuple(sorted({*found, *rules.check(document), *unlike(document)})))
+    return ReadFile(parsed, tuple(facts), tuple(problems))
 
 
 def _reader(tree: Tree, path: str, contents: Mapping[str, bytes]) -> Callable[[], bytes]:

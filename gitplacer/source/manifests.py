@@ -17,6 +17,7 @@ from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.kinds.parse import is_own
 from gitplacer.model.workload import Identity
 from gitplacer.problems import Problem, Severity
+from gitplacer.source.allowances import about_allowances, not_allowed
 from gitplacer.source.apigroups import RBAC_GROUP, api_group, is_cluster_scoped, is_surely_namespaced, steers_gitops
 from gitplacer.source.files import SourceDocument
 from gitplacer.workloads.facts import ObjectFacts
@@ -108,17 +109,18 @@ def read_manifest(spec: FleetSpec, unit: str, item: SourceDocument) -> SourceObj
         problems.append(
             document.problem("NotAllowed", "this is the name of one of gitplacer's sentinels", hint, path=where)
         )
-    facts, found = item.take_facts()
     if problems:
-        return sorted({*problems, *found})
+        return sorted({*problems, *item.problems})
+    annotations = _strings(document, "annotations", problems)
+    problems += about_allowances(document, annotations)
     return SourceObject(
         identity=Identity(group, kind, namespace, metadata["name"]),
         document=document,
         unit=unit,
         labels=_strings(document, "labels", problems),
-        annotations=_strings(document, "annotations", problems),
-        facts=facts,
-        problems=tuple(sorted({*problems, *found})),
+        annotations=annotations,
+        facts=item.facts,
+        problems=tuple(sorted({*problems, *not_allowed(item.problems, annotations)})),
         namespace_from_path=from_path,
     )
 

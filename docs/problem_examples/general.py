@@ -1,151 +1,29 @@
-"""
-Inputs that have a problem, one or more for each code, and what is printed about them.
-
-Each is put into the small fleet that `gitplacer init` makes, over its files of the same name, and a whole pass is run.
-"""
+"""Examples of files, fields, objects, groups and repos."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from functools import cache
+from collections.abc import Mapping
 
-from gitplacer.explain import problem_lines
-from gitplacer.hydrate import Hydration, Inputs, hydrate
-from gitplacer.packaged import STARTER, packaged
-from gitplacer.problems import Problem, Rejected
-from gitplacer.source.files import NoMemo
-from gitplacer.tree import SYMLINK, Entry, Tree
-
-NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """
-    `shown` are the files a page shows, `beside` others that are needed, `first` a pass before with other files (None:
-    no such file), `deployment` what somebody else wrote into the deployment repo.
-    """
-
-    shown: tuple[tuple[str, str], ...]
-    intro: str = ""
-    beside: Mapping[str, str] = field(default_factory=dict)
-    first: Mapping[str, str] | None = None
-    deployment: Mapping[str, str] = field(default_factory=dict)
-    tree: tuple[tuple[str, Entry], ...] = ()
-
-
-def printed(example: Example, code: str) -> str:
-    """What `gitplacer validate`, `plan` and `reconcile` print about an example's problems of one code."""
-    found = sorted({p for p in problems(example) if p.code == code})
-    if not found:
-        raise AssertionError(f"the example of {code} does not have that problem")
-    return "".join(f"{line}\n" for problem in found for line in problem_lines(problem))
-
-
-def problems(example: Example) -> Iterable[Problem]:
-    """Every problem of the pass on an example."""
-    deployment = Tree()
-    if example.first is not None:
-        deployment = _pass({**_starter(), **example.first}, (), Tree()).tree
-    if example.deployment:
-        written = {path: text.encode() for path, text in example.deployment.items()}
-        deployment = Tree.of({**{path: deployment.read(path) for path in deployment}, **written})
-    try:
-        return _pass({**_starter(), **example.beside, **dict(example.shown)}, example.tree, deployment).problems
-    except Rejected as error:
-        return error.problems
-
-
-@cache
-def _starter() -> dict[str, str]:
-    folders = ("clusters/", "policies/", "capacity/", "workloads/")
-    files = {path: data.decode() for path, data in packaged(STARTER).items() if path.startswith(folders)}
-    return {**files, "fleet.yaml": packaged(STARTER)["fleet.yaml"].decode().replace("@ENGINE@", "argocd")}
-
-
-def _pass(files: Mapping[str, str], more: tuple[tuple[str, Entry], ...], deployment: Tree) -> Hydration:
-    data = {path: text.encode("utf-8", "surrogateescape") for path, text in files.items()}
-    source = Tree.of(data)
-    if more:
-        source = Tree({**source.entries, **dict(more)}, source.blobs)
-    inputs = Inputs(
-        source=source, commit=None, capacity=source.under("capacity"), capacity_id=None, deployment=deployment,
-        deployment_commit=None, foreign={}, now=NOW, version="0.1.0",
-    )  # fmt: skip
-    return hydrate(inputs, memo=NoMemo(), with_candidates=False)
-
-
-SETTINGS = "workloads/hello/settings.yaml"
-HEAD = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\n"
-POLICY = "apiVersion: gitplacer.dev/v1alpha1\nkind: PlacementPolicy\nmetadata:\n  name: {}\nspec:\n{}"
-CLUSTER = "apiVersion: gitplacer.dev/v1alpha1\nkind: Cluster\nmetadata:\n  name: {}\nspec:\n{}"
-POD = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {}\n{}spec:\n  containers:\n  - name: main\n    image: busybox\n{}"
-JOB = """\
-apiVersion: ray.io/v1
-kind: RayJob
-metadata:
-  name: train
-spec:
-  entrypoint: python train.py
-  rayClusterSpec:
-    headGroupSpec:
-      rayStartParams: {}
-      template:
-        spec:
-          containers:
-          - name: ray-head
-            image: rayproject/ray:2.52.0
-            resources: {requests: {cpu: "1", memory: 4Gi}}
-"""
-RAYCLUSTER = """\
-apiVersion: ray.io/v1
-kind: RayCluster
-metadata:
-  name: two
-spec:
-  headGroupSpec:
-    rayStartParams: {}
-    template: {spec: {containers: [{name: head, image: rayproject/ray:2.52.0}]}}
-  workerGroupSpecs:
-"""
-WORKER = """\
-  - groupName: {}
-    replicas: {}
-    minReplicas: {}
-    maxReplicas: {}
-    rayStartParams: {{}}
-    template: {{spec: {{containers: [{{name: worker, image: rayproject/ray:2.52.0}}]}}}}
-"""
-
-
-def settings(data: str) -> Example:
-    """A ConfigMap with such data."""
-    return Example(((SETTINGS, f"{HEAD}{data}"),))
-
-
-def policy(spec: str) -> Example:
-    return Example((("policies/general.yaml", POLICY.format("general", spec)),))
-
-
-def workload(text: str, name: str = "x") -> Example:
-    return Example(((f"workloads/hello/{name}.yaml", text),))
-
-
-SNAPSHOT = (
-    "apiVersion: gitplacer.dev/v1alpha1\nkind: CapacitySnapshot\nmetadata:\n  name: {}\n"
-    'observedAt: "2026-01-01T00:00:00Z"\nnodes: []\n'
+from docs.problem_examples.example import Example
+from docs.problem_examples.pieces import (
+    CLUSTER,
+    HEAD,
+    JOB,
+    PLATFORM,
+    POD,
+    POLICY,
+    RAYCLUSTER,
+    ROLE,
+    SELECT,
+    SERVICE,
+    SETTINGS,
+    SNAPSHOT,
+    WORKER,
+    policy,
+    settings,
+    workload,
 )
-SELECT = '  select:\n    paths: ["workloads/**"]\n'
-SERVICE = (
-    "apiVersion: v1\nkind: Service\nmetadata:\n  name: both\nspec:\n  selector: {team: a}\n  ports: [{port: 80}]\n"
-)
-ROLE = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: operator\nrules: []\n"
-PLATFORM = {
-    "policies/platform.yaml": POLICY.format("platform", '  select:\n    paths: ["platform/**"]\n'),
-    "platform/operator/operator.yaml": POD.format("operator", "  namespace: system\n", ""),
-}
+from gitplacer.tree import SYMLINK, Entry
 
 EXAMPLES: Mapping[str, tuple[Example, ...]] = {
     "AmbiguousPolicy": (
@@ -420,4 +298,7 @@ spec:
     "UnrenderedTemplate": (settings("data: {{ .Values.settings }}\n"),),
     "UnsupportedVersion": (workload(JOB.replace("ray.io/v1", "ray.io/v1beta1")),),
     "WrongType": (policy(f'{SELECT}  priority: "10"\n'),),
+    "InvalidAllowance": (
+        workload(POD.format("x", '  annotations: {allow.gitplacer.dev/NoHost: "one is enough"}\n', "")),
+    ),
 }

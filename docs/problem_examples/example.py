@@ -1,0 +1,77 @@
+"""
+An input that has a problem, and what is printed about it.
+
+Each is put into the small fleet that `gitplacer init` makes, over its files of the same name, and a whole pass is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+
+from gitplacer.explain import problem_lines
+from gitplacer.hydrate import Hydration, Inputs, hydrate
+from gitplacer.packaged import STARTER, packaged
+from gitplacer.problems import Problem, Rejected
+from gitplacer.source.files import NoMemo
+from gitplacer.tree import Entry, Tree
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """
+    `shown` are the files a page shows, `beside` others that are needed, `first` a pass before with other files (None:
+    no such file), `deployment` what somebody else wrote into the deployment repo.
+    """
+
+    shown: tuple[tuple[str, str], ...]
+    intro: str = ""
+    beside: Mapping[str, str] = field(default_factory=dict)
+    first: Mapping[str, str] | None = None
+    deployment: Mapping[str, str] = field(default_factory=dict)
+    tree: tuple[tuple[str, Entry], ...] = ()
+
+
+def printed(example: Example, code: str) -> str:
+    """What `gitplacer validate`, `plan` and `reconcile` print about an example's problems of one code."""
+    found = sorted({p for p in problems(example) if p.code == code})
+    if not found:
+        raise AssertionError(f"the example of {code} does not have that problem")
+    return "".join(f"{line}\n" for problem in found for line in problem_lines(problem))
+
+
+def problems(example: Example) -> Iterable[Problem]:
+    """Every problem of the pass on an example."""
+    deployment = Tree()
+    if example.first is not None:
+        deployment = _pass({**_starter(), **example.first}, (), Tree()).tree
+    if example.deployment:
+        written = {path: text.encode() for path, text in example.deployment.items()}
+        deployment = Tree.of({**{path: deployment.read(path) for path in deployment}, **written})
+    try:
+        return _pass({**_starter(), **example.beside, **dict(example.shown)}, example.tree, deployment).problems
+    except Rejected as error:
+        return error.problems
+
+
+@cache
+def _starter() -> dict[str, str]:
+    folders = ("clusters/", "policies/", "capacity/", "workloads/")
+    files = {path: data.decode() for path, data in packaged(STARTER).items() if path.startswith(folders)}
+    return {**files, "fleet.yaml": packaged(STARTER)["fleet.yaml"].decode().replace("@ENGINE@", "argocd")}
+
+
+def _pass(files: Mapping[str, str], more: tuple[tuple[str, Entry], ...], deployment: Tree) -> Hydration:
+    data = {path: text.encode("utf-8", "surrogateescape") for path, text in files.items()}
+    source = Tree.of(data)
+    if more:
+        source = Tree({**source.entries, **dict(more)}, source.blobs)
+    inputs = Inputs(
+        source=source, commit=None, capacity=source.under("capacity"), capacity_id=None, deployment=deployment,
+        deployment_commit=None, foreign={}, now=NOW, version="0.1.0",
+    )  # fmt: skip
+    return hydrate(inputs, memo=NoMemo(), with_candidates=False)

@@ -1,0 +1,22 @@
+"""
+Every problem code: what it means, why the input is refused, and what to do.
+
+Codes are names that users may search for, allow-list and link to, so one that was released keeps its meaning. They stand
+in one table for each sort of input. The reference pages in `docs/problems/` are made from them, and a test holds them
+against the code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from gitplacer.problemcodes import files, gitops, groups, objects, ray, repos
+from gitplacer.problemcodes.code import Code
+
+__all__ = ["CODES", "Code"]
+
+_TABLES = (files.CODES, objects.CODES, ray.CODES, gitops.CODES, groups.CODES, repos.CODES)
+
+CODES: Mapping[str, Code] = MappingProxyType(dict(sorted(item for table in _TABLES for item in table.items())))
+"""Code to its meaning, sorted."""

@@ -1,0 +1,134 @@
+"""Problems of files and of the YAML in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gitplacer.problemcodes.code import Code
+
+CODES: Mapping[str, Code] = {
+    # files
+    "NotAFile": Code(
+        "A path is a symbolic link or a submodule",
+        "The source is read as Git objects and never checked out, so there is nothing behind such a path; following "
+        "links is how files outside a repository leak into it.",
+        "Commit the files themselves.",
+    ),
+    "CaseTwin": Code(
+        "Two paths differ only in upper and lower case",
+        "Some file systems cannot hold both, so a clone of the repo may silently lack one.",
+        "Rename one of them.",
+    ),
+    "FileTooLarge": Code(
+        "A file is larger than any manifest",
+        "Kubernetes itself refuses objects beyond 1.5 MiB; a file of many megabytes is a mistake or an attack.",
+        "Split the file, or keep data where the workload can fetch it.",
+    ),
+    "NotRendered": Code(
+        "A directory is input of Kustomize or Helm",
+        "gitplacer places finished manifests. Running Kustomize or Helm would execute what the source says.",
+        "Render it in CI and commit the result, or point `--path` at the rendered copy. For example: "
+        "`helm template my-release ./chart > workloads/my-namespace/my-release.yaml`.",
+    ),
+    # YAML
+    "InvalidYAML": Code(
+        "A file is not YAML",
+        "What cannot be parsed cannot be placed, and guessing at it could lose objects.",
+        "Correct the syntax at the position given; nothing of this file is used until then.",
+    ),
+    "InvalidCharacter": Code(
+        "A file holds bytes or characters that YAML does not allow",
+        "Kubernetes reads UTF-8; other encodings and control characters are refused by it or change meaning on the way.",
+        "Save the file as UTF-8 without a byte order mark inside, and remove control characters.",
+    ),
+    "NotUTF8": Code(
+        "A file is not UTF-8",
+        "Kubernetes reads UTF-8; UTF-16 and other encodings look like something else to it, or like nothing.",
+        "Save the file as UTF-8.",
+    ),
+    "TooManyFaults": Code(
+        "A file has more faults than are listed",
+        "After a hundred faults the list would help nobody.",
+        "Mend the first ones; the rest is listed then.",
+    ),
+    "TabIndentation": Code(
+        "A line is indented by a tab",
+        "YAML does not allow tabs for indentation.",
+        "Indent with spaces.",
+    ),
+    "ConflictMarkers": Code(
+        "A merge conflict was committed",
+        "Both sides of the conflict are in the file, so nobody knows which is meant.",
+        "Resolve the conflict and remove the `<<<<<<<`, `=======` and `>>>>>>>` lines.",
+    ),
+    "UnrenderedTemplate": Code(
+        "A file is a template",
+        "`{{ … }}` where it makes the file invalid YAML means that a template engine was to run first; gitplacer runs none.",
+        "Render it in CI and commit the result.",
+    ),
+    "DuplicateKey": Code(
+        "A mapping has the same key twice",
+        "YAML readers keep one of the two and do not agree on which; what is reviewed would not be what runs.",
+        "Keep one of them.",
+    ),
+    "InvalidMerge": Code(
+        "A merge key does not name a mapping",
+        "`<<` takes the entries of another mapping, or of a list of them.",
+        "Give it an alias of a mapping, or write the entries out.",
+    ),
+    "NonStringKey": Code(
+        "A key is not a string",
+        "Kubernetes objects are JSON, whose keys are strings; `1:` or `true:` would become something else on the way.",
+        "Put the key in quotes.",
+    ),
+    "CustomTag": Code(
+        "A value has a YAML tag",
+        "Tags such as `!!python/object` or `!Ref` make a reader construct things; Kubernetes has no use for them.",
+        "Write the value without its tag.",
+    ),
+    "NotJSON": Code(
+        "A value does not exist in JSON",
+        "Infinities, not-a-number and integers beyond 64 bits are lost or refused on the way to the API server.",
+        "Write a finite number, or put it in quotes.",
+    ),
+    "UndefinedAlias": Code(
+        "An alias names no anchor",
+        "`*name` repeats what `&name` marked earlier in the same document, and there is no such mark.",
+        "Define the anchor before it is used, or write the value out.",
+    ),
+    "RecursiveAlias": Code(
+        "An alias contains itself",
+        "The value would never end.",
+        "Write the value out.",
+    ),
+    "TooDeep": Code(
+        "Values are nested too deeply",
+        "No Kubernetes object comes near the limit; deep nesting is used to crash parsers.",
+        "Flatten the value.",
+    ),
+    "TooManyAliases": Code(
+        "Aliases expand to too much",
+        "A few hundred bytes of nested aliases can expand to gigabytes.",
+        "Write values out, or repeat less.",
+    ),
+    "TooManyDocuments": Code(
+        "A file holds too many documents",
+        "Files of thousands of documents are slow to review and to read.",
+        "Split the file.",
+    ),
+    "TooLarge": Code(
+        "A file or a value is too large",
+        "Budgets keep one file from stopping everybody's placements.",
+        "Split the file, or keep data where the workload can fetch it.",
+    ),
+    "NotAMapping": Code(
+        "A document is not an object",
+        "A Kubernetes object is a mapping with apiVersion, kind and metadata; an item of a List is one too.",
+        "Correct the indentation, or remove the document.",
+    ),
+    "NotOneDocument": Code(
+        "A file that must hold one document holds none or several",
+        "A capacity snapshot and a record are one document each, in a file named after them.",
+        "Split the file.",
+    ),
+}

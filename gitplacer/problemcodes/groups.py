@@ -1,0 +1,77 @@
+"""Problems of groups and of the policies that govern them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gitplacer.problemcodes.code import Code
+
+CODES: Mapping[str, Code] = {
+    "NoPolicy": Code(
+        "No policy governs an object",
+        "Without a policy nobody knows where it may go; it is not placed, and stays where it is if it was.",
+        "Write a PlacementPolicy whose `select` matches it.",
+    ),
+    "AmbiguousPolicy": Code(
+        "Two policies govern one object with equal precedence",
+        "Choosing one would be luck.",
+        "Give one of them a higher `precedence`, or set the annotation `gitplacer.dev/policy` on the object.",
+    ),
+    "NoSuchPolicy": Code(
+        "An annotation names a policy that does not match",
+        "`gitplacer.dev/policy` chooses among the policies that select the object; it cannot reach others.",
+        "Name one that matches, or remove the annotation.",
+    ),
+    "EnginesDisagree": Code(
+        "Argo CD and Flux would not read an object alike",
+        "Each engine has inputs that it passes over, unpacks or fails for and the other does not; then what was reviewed "
+        "is not what runs, or one object stops the whole directory.",
+        "Do what the hint says; an object that must not be applied does not belong in the source paths.",
+    ),
+    "MixedPolicies": Code(
+        "Objects that belong together are governed by different policies",
+        "They must be on the same cluster, and two policies may send them to different ones.",
+        "Let one policy select all of them.",
+    ),
+    "GroupIdTaken": Code(
+        "Two groups would have one id",
+        "A group's id is its directory in the deployment repo. Both are held.",
+        "Rename one of the objects, or join them with `groupBy`.",
+    ),
+    "InTwoGroups": Code(
+        "An object belongs with two groups",
+        "A Service or route that points at two groups would have to be on two clusters at once. Both are held.",
+        "Join the groups with `groupBy`, or split the object.",
+    ),
+    "NotInAGroup": Code(
+        "An object belongs to no group",
+        "Nothing that is placed refers to it and no policy's `groupBy` joins it with something that is, so it is not placed.",
+        "Refer to it, give it the label its group is joined by, or remove it.",
+    ),
+    "InvalidGroupName": Code(
+        "A group's name cannot be a directory",
+        "The name, taken from an object, a label or a directory, becomes a path in the deployment repo.",
+        "Use letters, digits, dashes, dots and underscores.",
+    ),
+    "ContradictoryAnnotation": Code(
+        "Members of one group ask for different clusters",
+        "A group goes to one place.",
+        "Let the annotations agree.",
+    ),
+    "CopiesOfARayJob": Code(
+        "A policy asks for copies of a RayJob",
+        "Each copy would run the job once more.",
+        "Let a policy with `copies: 1` govern it.",
+    ),
+    "CannotEdit": Code(
+        "An override cannot be made",
+        "The field it names is not there, or is written once and used twice through an anchor.",
+        "Change the override's path, or write the field out in the manifest.",
+    ),
+    "InvalidAllowance": Code(
+        "An annotation allows what it cannot",
+        "`allow.gitplacer.dev/<code>: <reason>` lets one object have a problem that its author has thought about. The code "
+        "must be one that may be allowed, and the reason must say something.",
+        "Correct the code, give a reason, or remove the annotation.",
+    ),
+}

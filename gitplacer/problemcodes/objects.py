@@ -1,0 +1,120 @@
+"""Problems of fields and of Kubernetes objects, whatever their kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gitplacer.problemcodes.code import Code
+
+CODES: Mapping[str, Code] = {
+    # fields
+    "UnknownKind": Code(
+        "There is no such kind",
+        "A misspelt kind must not be passed over: the cluster or policy it was meant to be would seem not to exist.",
+        "Correct `kind` and `apiVersion`.",
+    ),
+    "UnsupportedVersion": Code(
+        "This version of the kind cannot be read",
+        "Fields of an unknown version cannot be interpreted without guessing.",
+        "Use a version that the hint lists.",
+    ),
+    "UnknownField": Code(
+        "There is no such field",
+        "A misspelt field that is passed over means something else than its author thinks.",
+        "Correct the name; the hint gives the nearest one. A field of a newer gitplacer needs a newer gitplacer.",
+    ),
+    "MissingField": Code(
+        "A required field is missing",
+        "Without it the object has no meaning, or its pods cannot be counted, and nothing is guessed.",
+        "Add the field that the message names.",
+    ),
+    "NullValue": Code(
+        "A field has no value",
+        "`clusters:` with its items commented out would quietly mean every cluster.",
+        "Give the field a value, or remove its key.",
+    ),
+    "WrongType": Code(
+        "A value has the wrong type",
+        "A number is not a string and a string is not a number: YAML's guesses (`1.10`, `on`, `0123`) are where mistakes hide.",
+        "Write the type that the message names; put strings in quotes.",
+    ),
+    "InvalidValue": Code(
+        "A value is not one of those allowed",
+        "The field takes only what its reference page lists.",
+        "Use one of the values that the message or the hint lists.",
+    ),
+    "InvalidQuantity": Code(
+        "A text is not a Kubernetes quantity",
+        "Capacity is counted exactly, so every amount must be one.",
+        "Write quantities like `500m`, `2`, `12Gi`.",
+    ),
+    "DuplicateName": Code(
+        "Two objects of one kind have one name",
+        "Nobody can tell which of the two is meant, so neither is used.",
+        "Rename or remove one of them.",
+    ),
+    "ClusterMissing": Code(
+        "A file that may have described a cluster cannot be read",
+        "Groups are on a cluster that the source no longer describes, and a file cannot be read, or bears the "
+        "cluster's name and says nothing. Were the cluster taken for gone, everything on it would move; so the run stops.",
+        "Mend the file. To give the cluster up, remove its file.",
+    ),
+    "NotOneFleet": Code(
+        "The source has no Fleet, or several",
+        "The Fleet says what is read and written; with none or two, that is not known, and the run stops.",
+        "Keep exactly one; `spec: {}` is a valid one.",
+    ),
+    "MisplacedKind": Code(
+        "An object is in a place where it is not used",
+        "Snapshots are read from the capacity directory and records from the deployment repo; elsewhere they would "
+        "seem to count and do not.",
+        "Move it, or remove it.",
+    ),
+    "OwnKindInWorkloads": Code(
+        "A gitplacer kind is among the workloads",
+        "Whoever may write workloads may not thereby write policies or clusters.",
+        "Move the file out of the Fleet's workload paths.",
+    ),
+    # Kubernetes objects
+    "InvalidObject": Code(
+        "A document is not a complete Kubernetes object",
+        "apiVersion, kind, metadata.name and, where written, metadata.namespace say which object it is.",
+        "Complete it. `generateName` cannot be applied from Git: give the object a name.",
+    ),
+    "NotAllowed": Code(
+        "An object does not belong in the workload paths",
+        "Cluster-scoped objects, RBAC and objects that steer Argo CD or Flux would let a workload change the cluster.",
+        "Move it under the Fleet's platform paths. Namespaces that groups need are made by gitplacer.",
+    ),
+    "MissingNamespace": Code(
+        "An object has no namespace",
+        "Neither the manifest nor its path says which namespace it is in.",
+        "Write metadata.namespace, or put the file where `spec.source.namespaces.fromPath` of the Fleet gives one.",
+    ),
+    "DuplicateObject": Code(
+        "One object is in the source twice",
+        "Only one of the two can exist on a cluster, and which would be luck. The groups of both are held.",
+        "Keep one of them; two groups that need the same object can share it.",
+    ),
+    "DuplicateGroupName": Code(
+        "Two worker groups have one name",
+        "KubeRay finds a group's pods by its name, so the two groups would undo each other.",
+        "Give each worker group its own name.",
+    ),
+    "InvalidReplicas": Code(
+        "A number of pods is impossible",
+        "Negative, too large, or a minimum above the maximum: KubeRay or the API server refuses it and no pods appear.",
+        "Correct the count or the bounds.",
+    ),
+    "InvalidResources": Code(
+        "The API server would refuse these resources",
+        "A request above its limit, a part of a device, or a device whose request is not its limit.",
+        "Let requests fit limits; ask for whole devices, as limits.",
+    ),
+    "NotCounted": Code(
+        "A scheduling constraint is not counted yet",
+        "Required pod affinity, spread constraints, host ports, scheduling gates and resource claims narrow where pods "
+        "may run. The fit does not look at them yet, so it may be too optimistic. Nothing is held.",
+        "Leave room, or choose nodes by selector.",
+    ),
+}

@@ -1,0 +1,35 @@
+"""Problems of capacity snapshots and of the deployment repo."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gitplacer.problemcodes.code import Code
+
+CODES: Mapping[str, Code] = {
+    "UnknownCluster": Code(
+        "A snapshot is of a cluster that the source does not have",
+        "It is not used; perhaps the Cluster was removed, or its name is misspelt.",
+        "Add the Cluster, or stop sending its snapshots.",
+    ),
+    "SnapshotName": Code(
+        "A snapshot is in a file named after another cluster",
+        "A cluster testifies only about itself. Neither of the two takes anything new.",
+        "Name the file after the cluster.",
+    ),
+    "RecordName": Code(
+        "A record is in a file named after another group",
+        "Records are written by gitplacer; this one was moved or copied. The group is held.",
+        "Restore the file from the deployment repo's history.",
+    ),
+    "RemovalNeedsApproval": Code(
+        "A platform object was removed from the source",
+        "Removing an operator or a CRD removes everything that depends on it, so it stays on the clusters.",
+        "Put it back, or remove its file from the platform directories of the deployment repo by hand.",
+    ),
+    "NotOurs": Code(
+        "The deployment repo's directories belong to somebody else",
+        "Files are there that no sentinel of ours marks, or Flux or another hydrator writes there. Nothing is touched.",
+        "Give gitplacer a root or a branch of its own in `spec.deployment` of the Fleet.",
+    ),
+}
