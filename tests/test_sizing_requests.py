@@ -257,7 +257,7 @@ ANTI = {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "kube
         ({"containers": [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}]}, "host ports"),
         ({"containers": [{"name": "c", "ports": [{"containerPort": 80}]}], "hostNetwork": True}, "host ports"),
         ({"schedulingGates": [{"name": "wait"}]}, "schedulingGates"),
-        ({"resourceClaims": [{"name": "gpu", "resourceClaimName": "one"}]}, "resourceClaims"),
+        ({"resourceClaims": [{"name": "gpu", "resourceClaimName": "one"}]}, "a ResourceClaim that several pods share"),
     ],
 )
 def test_what_the_fit_does_not_look_at_is_named_once(spec: dict[str, Any], named: str) -> None:

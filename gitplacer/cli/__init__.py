@@ -27,6 +27,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "validate": "Print every problem in the source.",
         "plan": "Show what would change, and why.",
         "explain": "Tell why a group is where it is, or why it waits.",
+        "size": "Print what pods manifests become, and what each asks for.",
         "reconcile": "Plan, render, commit and push, once.",
         "status": "Show the fleet at a glance.",
         "schema": "Print the JSON Schema of a kind, for editors.",

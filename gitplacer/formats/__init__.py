@@ -1,7 +1,7 @@
 """
-Plans and problems in the formats that people and programs read.
+Plans, problems and sizes in the formats that people and programs read.
 
-A format is a function from a value to a string. `FORMATS` and `PROBLEM_FORMATS` are the tables; a new format is a
+A format is a function from a value to a string. `FORMATS`, `PROBLEM_FORMATS` and `SIZE_FORMATS` are the tables; a new format is a
 module and a row.
 """
 
@@ -11,12 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from gitplacer.explain import PlanView
-from gitplacer.formats import problems
+from gitplacer.formats import problems, size
 from gitplacer.formats.markdown import plan_markdown
 from gitplacer.formats.options import Options
 from gitplacer.formats.planjson import plan_json
 from gitplacer.formats.text import plan_text
 from gitplacer.problems import Problem
+from gitplacer.sizing import Sized
 
 FORMATS: Mapping[str, Callable[[PlanView, Options], str]] = MappingProxyType(
     {"text": plan_text, "markdown": plan_markdown, "json": plan_json}
@@ -27,3 +28,8 @@ PROBLEM_FORMATS: Mapping[str, Callable[[Sequence[Problem], Options], str]] = Map
     {"text": problems.as_text, "json": problems.as_json, "github": problems.as_github}
 )
 """Of the problems that `validate` finds."""
+
+SIZE_FORMATS: Mapping[str, Callable[[Sequence[Sized], Options], str]] = MappingProxyType(
+    {"text": size.as_text, "json": size.as_json}
+)
+"""Of the objects that `size` has sized."""

@@ -67,11 +67,18 @@ class PodShape:
 
 @dataclass(frozen=True)
 class PodSet:
-    """`count` identical pods in one role: `head`, `worker/<groupName>`, `submitter`, or `pod`."""
+    """
+    `count` identical pods in one role: `head`, `worker/<groupName>`, `submitter`, or `pod`.
+
+    `slice_size` pods each are one slice, whose hosts sit in one topology domain. `per_node`: one on each node that admits
+    it, whatever the count.
+    """
 
     role: str
     count: int
     shape: PodShape
+    slice_size: int = 1
+    per_node: bool = False
 
 
 Gang = tuple[PodSet, ...]

@@ -111,9 +111,15 @@ CODES: Mapping[str, Code] = {
         "A request above its limit, a part of a device, or a device whose request is not its limit.",
         "Let requests fit limits; ask for whole devices, as limits.",
     ),
+    "UnknownDevices": Code(
+        "Nobody knows how many devices a pod asks for",
+        "Devices claimed through a ResourceClaimTemplate are counted in the template. One that is not in the source, or that "
+        "leaves the number to the allocation, gives the pod no size, and nothing is guessed. The group is held.",
+        "Put the template beside the object, in its namespace, and ask for an exact count of one device class.",
+    ),
     "NotCounted": Code(
         "A scheduling constraint is not counted yet",
-        "Required pod affinity, spread constraints, host ports, scheduling gates and resource claims narrow where pods "
+        "Required pod affinity, spread constraints, host ports, scheduling gates and shared resource claims narrow where pods "
         "may run. The fit does not look at them yet, so it may be too optimistic. Nothing is held.",
         "Leave room, or choose nodes by selector.",
     ),

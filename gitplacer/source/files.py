@@ -152,7 +152,7 @@ def _read_file(data: bytes, max_bytes: int) -> ReadFile:
     for index, item in enumerate(parsed.documents):
         document = Document("", item, index, lambda: data)
         read, found = workloads.read(document)
-        facts.append(read)
+        facts.append(read.remembered())
         problems.append(tuple(sorted({*found, *rules.check(document), *unlike(document)})))
     return ReadFile(parsed, tuple(facts), tuple(problems))
 

@@ -12,8 +12,19 @@ from collections.abc import Mapping
 
 from gitplacer.documents import Document
 from gitplacer.problems import Problem
-from gitplacer.workloads import deployment, job, pod, pointers, raycluster, rayjob, rayservice, statefulset
+from gitplacer.workloads import (
+    deployment,
+    job,
+    pod,
+    pointers,
+    raycluster,
+    raycronjob,
+    rayjob,
+    rayservice,
+    statefulset,
+)
 from gitplacer.workloads.facts import Kind, LabelSelector, ObjectFacts, PodLabels, Reference
+from gitplacer.workloads.surroundings import USUAL, Surroundings
 
 __all__ = ["KINDS", "Kind", "LabelSelector", "ObjectFacts", "PodLabels", "Reference", "read"]
 
@@ -26,15 +37,16 @@ KINDS: Mapping[tuple[str, str], Kind] = {
         job.KIND,
         raycluster.KIND,
         rayjob.KIND,
+        raycronjob.KIND,
         rayservice.KIND,
     )
 }
 """(API group, kind) to what we know of a sized kind."""
 
 
-def read(document: Document) -> tuple[ObjectFacts, list[Problem]]:
+def read(document: Document, around: Surroundings = USUAL) -> tuple[ObjectFacts, list[Problem]]:
     """
-    The facts of one object, and every problem that was met. With an error among the problems the facts are
+    The facts of one object as it is with what a cluster adds, and every problem that was met. With an error among the problems the facts are
     incomplete and must not be acted on.
     """
     root = document.cursor()
@@ -52,7 +64,7 @@ def read(document: Document) -> tuple[ObjectFacts, list[Problem]]:
             key="apiVersion",
         )
         return ObjectFacts(sized=True), root.problems
-    return kind.read(root), _once(root.problems)
+    return kind.read(root, around), _once(root.problems)
 
 
 def _once(problems: list[Problem]) -> list[Problem]:

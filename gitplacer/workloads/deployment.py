@@ -1,22 +1,47 @@
 """
 Deployment: `replicas` pods of one template, one if it does not say.
 
-The extra pods of a rolling update are not counted.
+A rolling update runs `maxSurge` pods more for a while: a number, or a share of the replicas rounded up. They are not
+part of the gang, but a policy may reserve room for them.
 """
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from gitplacer.documents import Cursor
 from gitplacer.workloads import podtemplate
 from gitplacer.workloads.facts import Kind, ObjectFacts
-from gitplacer.workloads.fields import count, required
+from gitplacer.workloads.fields import count, replicas_said, required
+from gitplacer.workloads.surroundings import Surroundings
+
+_PERCENT = re.compile(r"([0-9]{1,6})%", re.ASCII)
 
 
-def read(root: Cursor) -> ObjectFacts:
+def read(root: Cursor, around: Surroundings) -> ObjectFacts:
     spec = required(root, "spec")
     if spec is None:
         return ObjectFacts(sized=True)
-    return podtemplate.facts(podtemplate.read(spec), count(spec, "replicas", 1))
+    number = count(spec, "replicas", 1)
+    facts = podtemplate.facts(podtemplate.read(spec, "template", around), number, replicas_said(spec))
+    return replace(facts, roles=tuple(replace(role, surge=_surge(spec, number)) for role in facts.roles))
+
+
+def _surge(spec: Cursor, number: int) -> int:
+    """Source: Kubernetes' Deployment, whose default is 25 %."""
+    strategy = spec.mapping("strategy")
+    if strategy.text("type", "RollingUpdate") != "RollingUpdate" or not number:
+        return 0
+    rolling = strategy.mapping("rollingUpdate")
+    written = rolling.value.get("maxSurge", "25%")
+    if isinstance(written, int) and not isinstance(written, bool):
+        return max(written, 0)
+    match = _PERCENT.fullmatch(written) if isinstance(written, str) else None
+    if match is None:
+        rolling.report("WrongType", "maxSurge must be a number or a share such as 25%", key="maxSurge")
+        return 0
+    return -(-number * int(match[1]) // 100)
 
 
 KIND = Kind("apps", "Deployment", ("v1",), read, podtemplate.in_spec)

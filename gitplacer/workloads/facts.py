@@ -9,12 +9,15 @@ the file's path, on a policy or on a cluster, so they can be kept as long as the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 from gitplacer.documents import Cursor, Path
 from gitplacer.model.labels import Requirement
-from gitplacer.model.workload import Gang
+from gitplacer.model.resources import NOTHING, Resources
+from gitplacer.model.workload import Gang, PodSet, PodShape
+from gitplacer.workloads.requests import PodAsk
+from gitplacer.workloads.surroundings import Surroundings
 
 LabelSelector = tuple[Requirement, ...]
 """All requirements must hold. An empty one selects everything and is therefore never recorded."""
@@ -44,18 +47,83 @@ class PodLabels:
     labels: tuple[tuple[str, str], ...]
 
 
+Reserve = Literal["Desired", "Minimum", "Maximum"]
+"""How many of the pods that an autoscaling app may have are to find room."""
+
+
+@dataclass(frozen=True)
+class Role:
+    """
+    What one role of an object becomes: pods of one shape, `count` of them as it is written, from `minimum` to `maximum`
+    (None: unbounded) as its bounds say, and `surge` more while an update runs.
+
+    Something in the cluster may take it down to the minimum (`shrinks`) or up to the maximum (`grows`) by itself.
+    `slice_size` pods each belong together on one topology domain (the hosts of a TPU slice). `per_node`: there is
+    one on each node that admits it, so that `count` is not known before the cluster is.
+
+    `ask` and `counted` say where the requests and the count come from; they are said once and not remembered.
+    """
+
+    name: str
+    shape: PodShape
+    count: int
+    minimum: int
+    maximum: int | None
+    surge: int = 0
+    slice_size: int = 1
+    shrinks: bool = False
+    grows: bool = False
+    per_node: bool = False
+    ask: PodAsk | None = field(default=None, compare=False)
+    counted: str = field(default="", compare=False)
+
+    def reserved(self, reserve: Reserve, *, with_peak: bool) -> int:
+        """How many pods are to find room. An unbounded maximum is taken for the count; `unbounded` tells."""
+        number = self.count
+        if reserve == "Minimum" and self.shrinks:
+            number = self.minimum
+        elif reserve == "Maximum" and self.grows and self.maximum is not None:
+            number = self.maximum
+        return number + (self.surge if with_peak else 0)
+
+    @property
+    def unbounded(self) -> bool:
+        return self.grows and self.maximum is None
+
+
+@dataclass(frozen=True, order=True)
+class Demand:
+    """
+    Something that an object asks of a cluster besides room, in words people know it by (`feature`).
+
+    `since` is the KubeRay version that has it and `gate` its feature gate, on by default from `on_since` (empty: never);
+    `api` an API group that must be served; `schedulers` the gang schedulers with which KubeRay refuses it.
+    """
+
+    feature: str
+    since: tuple[int, ...] = ()
+    gate: str = ""
+    on_since: tuple[int, ...] = ()
+    api: str = ""
+    runtime_class: str = ""
+    schedulers: tuple[str, ...] = ()
+    path: Path = field(default=(), compare=False)
+
+
 @dataclass(frozen=True)
 class ObjectFacts:
     """
-    `gang` holds the pods that run at once, roles without pods left out; `pods` has every role, also one at zero.
+    `roles` has every role, in the order in which their pods are created, also one at zero; `gang` the pods that run at
+    once. `pods` are the labels that pods of each role will carry. `claims` names the ResourceClaimTemplates by which
+    pods claim devices, and `devices` what one of them comes to, if this object is one.
 
     `needs` is what it cannot run without, `points_at` what it serves (a route its Service, an autoscaler its target),
     `selects` the pods it picks by label. `singleton` says why two copies, or a restart elsewhere, would do harm;
     '' means that it may be moved freely. `finishes`: it runs to completion. `releases_when_finished`: whatever the
-    outcome, it then gives all its resources back.
+    outcome, it then gives all its resources back. `demands` is what a cluster must be able to do.
     """
 
-    gang: Gang = ()
+    roles: tuple[Role, ...] = ()
     sized: bool = False
     pods: tuple[PodLabels, ...] = ()
     needs: tuple[Reference, ...] = ()
@@ -64,6 +132,28 @@ class ObjectFacts:
     singleton: str = ""
     finishes: bool = False
     releases_when_finished: bool = False
+    demands: tuple[Demand, ...] = ()
+    claims: tuple[str, ...] = ()
+    devices: Resources = NOTHING
+
+    @property
+    def gang(self) -> Gang:
+        """The pods that run at once, as the manifest is written."""
+        return self.gang_for("Desired", with_peak=False)
+
+    def gang_for(self, reserve: Reserve, *, with_peak: bool) -> Gang:
+        """The pods that are to find room, roles without any left out; `with_peak`: also those of an update."""
+        counted = ((role, role.reserved(reserve, with_peak=with_peak)) for role in self.roles)
+        return tuple(PodSet(role.name, n, role.shape, role.slice_size, role.per_node) for role, n in counted if n)
+
+    def remembered(self) -> ObjectFacts:
+        """These facts without what is said once only."""
+        return replace(self, roles=tuple(replace(role, ask=None, counted="") for role in self.roles))
+
+    def stopped(self, why: str) -> ObjectFacts:
+        """These facts of an object that has no pods for now."""
+        idle = (replace(r, count=0, minimum=0, maximum=0, surge=0, counted=why) for r in self.roles)
+        return replace(self, roles=tuple(idle))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +161,14 @@ class Kind:
     """
     One row of the table of sized kinds.
 
-    `versions` are those we can read; `pod_templates` gives the paths of the pod templates written in an object
+    `versions` are those we can read; `read` takes the object's root and what a cluster adds; `pod_templates` gives the paths of the pod templates written in an object
     (what holds `metadata` and `spec` of the pods; for a Pod the object itself, `()`).
     """
 
     api_group: str
     kind: str
     versions: tuple[str, ...]
-    read: Callable[[Cursor], ObjectFacts]
+    read: Callable[[Cursor, Surroundings], ObjectFacts]
     pod_templates: Callable[[Mapping[str, Any]], tuple[Path, ...]]
 
 

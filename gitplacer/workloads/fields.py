@@ -23,3 +23,8 @@ def count(owner: Cursor, key: str, default: int, *, least: int = 0) -> int:
     if not least <= found <= INT32_MAX:
         owner.report("InvalidReplicas", f"{key} is {found}", f"use a number from 0 to {INT32_MAX}", key=key)
     return max(found, 0)
+
+
+def replicas_said(spec: Cursor) -> str:
+    """Where the number of an object's pods comes from."""
+    return f"replicas {spec.value['replicas']}" if spec.has("replicas") else "one replica unless it says otherwise"

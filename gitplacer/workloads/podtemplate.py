@@ -8,16 +8,18 @@ as `Injected`, so that the sum is that of the pod that will really be created.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 from gitplacer.documents import Cursor, Path
 from gitplacer.model.labels import Requirement, Toleration
-from gitplacer.model.resources import Resources
-from gitplacer.model.workload import NodeTerm, PodSet, PodShape
+from gitplacer.model.resources import NOTHING
+from gitplacer.model.workload import NodeTerm, PodShape
 from gitplacer.problems import Severity
-from gitplacer.workloads.facts import ObjectFacts, PodLabels, Reference, distinct, existing
-from gitplacer.workloads.requests import Amounts, InitContainer, checked, container_requests, effective, written
+from gitplacer.workloads.facts import ObjectFacts, PodLabels, Reference, Role, distinct, existing
+from gitplacer.workloads.requests import Amounts, Part, PodAsk, checked, container_part, with_defaults, written
+from gitplacer.workloads.surroundings import RuntimeClass, Surroundings
 
 OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -26,11 +28,11 @@ REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 @dataclass(frozen=True, slots=True)
 class Injected:
-    """Containers that a controller adds to a template, by what they request."""
+    """Containers that a controller adds to a template."""
 
-    containers: tuple[Amounts, ...] = ()
-    first_init: tuple[Amounts, ...] = ()
-    last_init: tuple[Amounts, ...] = ()
+    containers: tuple[Part, ...] = ()
+    first_init: tuple[Part, ...] = ()
+    last_init: tuple[Part, ...] = ()
 
 
 NONE = Injected()
@@ -38,11 +40,16 @@ NONE = Injected()
 
 @dataclass(frozen=True, slots=True)
 class PodTemplate:
-    """One template: the shape of its pods, its labels, and what it names in its namespace."""
+    """
+    One template: the shape of its pods and where its requests come from, its labels, and what it names in its namespace.
+    `claims` are the ResourceClaimTemplates that its pods claim devices by.
+    """
 
     shape: PodShape
+    ask: PodAsk
     labels: Mapping[str, str]
     needs: tuple[Reference, ...]
+    claims: tuple[str, ...] = ()
 
     def pod_labels(self, role: str, more: Mapping[str, str] | None = None) -> PodLabels:
         return PodLabels(role, tuple(sorted({**self.labels, **(more or {})}.items())))
@@ -53,59 +60,120 @@ def in_spec(value: Mapping[str, Any]) -> tuple[Path, ...]:
     return existing(value, ("spec", "template"))
 
 
-def read(owner: Cursor, key: str = "template", injected: Injected = NONE) -> PodTemplate:
+def read(owner: Cursor, key: str, around: Surroundings, injected: Injected = NONE) -> PodTemplate:
     """The template under a key of its owner. One that is missing is a problem."""
     if not owner.has(key):
         owner.report("MissingField", f"{key} is missing", f"add {key}: the pod template with its spec.containers")
-        return PodTemplate(PodShape(), {}, ())
-    return read_pod(owner.mapping(key), injected)
+        return _EMPTY
+    return read_pod(owner.mapping(key), around, injected)
 
 
-def read_pod(pod: Cursor, injected: Injected = NONE) -> PodTemplate:
+def read_pod(pod: Cursor, around: Surroundings, injected: Injected = NONE) -> PodTemplate:
     """A pod or pod template: anything with `metadata` and `spec`."""
     labels = pod.mapping("metadata").labels("labels")
     if not pod.has("spec"):
         pod.report("MissingField", "spec is missing", "add spec.containers")
-        return PodTemplate(PodShape(), labels, ())
-    spec = pod.mapping("spec")
+        return replace(_EMPTY, labels=labels)
+    return replace(read_spec(pod.mapping("spec"), around, injected), labels=labels)
+
+
+def read_spec(spec: Cursor, around: Surroundings, injected: Injected = NONE) -> PodTemplate:
+    """A pod spec: anything with `containers`."""
     containers = spec.items("containers")
     if not spec.value.get("containers"):
         spec.report("MissingField", "there are no containers", "a pod has at least one container")
     inits = spec.items("initContainers")
     _report_not_counted(spec, containers)
+    runtime = around.runtime_class(spec.text("runtimeClassName"))
+    claims = tuple(_claims(spec, around))
+    ask = _ask(spec, containers, inits, injected, around, runtime)
+    selector, tolerations = spec.labels("nodeSelector"), tuple(_toleration(item) for item in spec.items("tolerations"))
+    if runtime is not None:
+        selector = {**dict(runtime.node_selector), **selector}
+        tolerations += tuple(t for t in runtime.tolerations if t not in tolerations)
     shape = PodShape(
-        requests=_requests(spec, containers, inits, injected),
-        node_selector=tuple(sorted(spec.labels("nodeSelector").items())),
+        requests=ask.effective(),
+        node_selector=tuple(sorted(selector.items())),
         affinity=_required_node_affinity(spec),
-        tolerations=tuple(_toleration(item) for item in spec.items("tolerations")),
+        tolerations=tolerations,
         node_name=spec.text("nodeName"),
     )
-    return PodTemplate(shape, labels, tuple(_needs(spec, [*inits, *containers])))
+    return PodTemplate(shape, ask, {}, tuple(_needs(spec, [*inits, *containers])), claims)
 
 
-def facts(template: PodTemplate, number: int, more_labels: Mapping[str, str] | None = None) -> ObjectFacts:
-    """The facts of `number` pods of one template, all in the role `pod`."""
+_EMPTY = PodTemplate(PodShape(), PodAsk(()), {}, ())
+
+
+def facts(
+    template: PodTemplate, number: int, counted: str, more_labels: Mapping[str, str] | None = None
+) -> ObjectFacts:
+    """The facts of `number` pods of one template, all in the role `pod`; `counted` says why so many."""
+    role = Role("pod", template.shape, number, number, number, ask=template.ask, counted=counted)
     return ObjectFacts(
-        gang=(PodSet("pod", number, template.shape),) if number else (),
+        roles=(role,),
         sized=True,
         pods=(template.pod_labels("pod", more_labels),),
         needs=distinct(template.needs),
+        claims=template.claims,
     )
 
 
-def _requests(spec: Cursor, containers: list[Cursor], inits: list[Cursor], injected: Injected) -> Resources:
+def _ask(
+    spec: Cursor,
+    containers: list[Cursor],
+    inits: list[Cursor],
+    injected: Injected,
+    around: Surroundings,
+    runtime: RuntimeClass | None,
+) -> PodAsk:
     pod_requests, pod_limits = checked(spec.mapping("resources"))
-    return effective(
-        [*(container_requests(container) for container in containers), *injected.containers],
-        [
-            *(InitContainer(amounts) for amounts in injected.first_init),
-            *(InitContainer(container_requests(init), init.text("restartPolicy") == "Always") for init in inits),
-            *(InitContainer(amounts) for amounts in injected.last_init),
-        ],
+    defaults = around.container_defaults
+    parts = (
+        *injected.first_init,
+        *(
+            container_part(init, "sidecar" if init.text("restartPolicy") == "Always" else "init", defaults)
+            for init in inits
+        ),
+        *injected.last_init,
+        *(container_part(container, "container", defaults) for container in containers),
+        *injected.containers,
+    )
+    overhead = written(spec, "overhead")
+    if runtime is not None and not overhead:
+        overhead = runtime.overhead
+    return PodAsk(
+        tuple(with_defaults(part, defaults) for part in parts) if defaults else parts,
         pod_level=pod_requests,
         pod_level_limits=pod_limits,
-        overhead=written(spec, "overhead"),
+        overhead=overhead,
+        devices=_devices(spec, around),
     )
+
+
+def _claims(spec: Cursor, around: Surroundings) -> Iterator[str]:
+    """The ResourceClaimTemplates of a pod. One whose devices cannot be known makes the pod one of unknown size."""
+    known = around.claims
+    for claim in spec.items("resourceClaims"):
+        name = claim.text("resourceClaimTemplateName")
+        if not name:
+            continue
+        yield name
+        if known is not None and name not in around.device_claims:
+            claim.report(
+                "UnknownDevices",
+                f"ResourceClaimTemplate {name} is not in the source, so nobody knows how many devices the pod asks for",
+                "put it beside the object, in the same namespace",
+                key="resourceClaimTemplateName",
+            )
+
+
+def _devices(spec: Cursor, around: Surroundings) -> Amounts:
+    """The devices that a pod claims by templates, one claim for each."""
+    total: dict[str, int | Fraction] = {}
+    for claim in spec.items("resourceClaims"):
+        for name, count in around.device_claims.get(claim.text("resourceClaimTemplateName"), NOTHING).items():
+            total[name] = total.get(name, 0) + count
+    return total
 
 
 def _toleration(item: Cursor) -> Toleration:
@@ -200,9 +268,10 @@ def _not_counted(spec: Cursor, containers: list[Cursor]) -> Iterator[tuple[str, 
     ports = [port for container in containers if container.has("ports") for port in container.items("ports")]
     if any(port.has("hostPort") for port in ports) or (ports and spec.boolean("hostNetwork")):
         yield ("hostNetwork" if spec.boolean("hostNetwork") else "containers"), "host ports"
-    for field in ("schedulingGates", "resourceClaims"):
-        if spec.items(field):
-            yield field, field
+    if spec.items("schedulingGates"):
+        yield "schedulingGates", "schedulingGates"
+    if any(claim.has("resourceClaimName") for claim in spec.items("resourceClaims")):
+        yield "resourceClaims", "a ResourceClaim that several pods share"
 
 
 # -- what it needs ------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from gitplacer.documents import Cursor
 from gitplacer.model.labels import Requirement
+from gitplacer.workloads import devices
 from gitplacer.workloads.claims import single_node_claim
 from gitplacer.workloads.facts import LabelSelector, ObjectFacts, Reference, distinct
 from gitplacer.workloads.podtemplate import named, requirement
@@ -161,5 +162,6 @@ READERS: Mapping[tuple[str, str], Callable[[Cursor], ObjectFacts]] = {
     ("networking.k8s.io", "NetworkPolicy"): _selecting("podSelector"),
     ("policy", "PodDisruptionBudget"): _selecting("selector"),
     ("rbac.authorization.k8s.io", "RoleBinding"): _role_binding,
+    ("resource.k8s.io", "ResourceClaimTemplate"): devices.read,
 }
 """(API group, kind) to its reader. All versions of a group look alike in what is read here."""

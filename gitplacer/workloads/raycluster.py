@@ -9,13 +9,16 @@ from gitplacer.documents import Cursor, Path
 from gitplacer.workloads import rayspec
 from gitplacer.workloads.facts import Kind, ObjectFacts
 from gitplacer.workloads.fields import required
+from gitplacer.workloads.rayspec import RayPods
+from gitplacer.workloads.surroundings import Surroundings
 
 
-def read(root: Cursor) -> ObjectFacts:
+def read(root: Cursor, around: Surroundings) -> ObjectFacts:
     spec = required(root, "spec")
     if spec is None:
         return ObjectFacts(sized=True)
-    return rayspec.cluster_facts(root, spec, cluster_name=root.mapping("metadata").text("name"))
+    added = RayPods(cluster_name=root.mapping("metadata").text("name"))
+    return rayspec.cluster_facts(root, spec, around, added)
 
 
 def pod_templates(value: Mapping[str, Any]) -> tuple[Path, ...]:

@@ -12,16 +12,18 @@ the API server, so it does not count here either.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from gitplacer.documents import Cursor, Path
-from gitplacer.model.workload import PodSet
+from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.workloads import podtemplate
 from gitplacer.workloads.addresses import own_service
-from gitplacer.workloads.facts import ObjectFacts, PodLabels, Reference, at, distinct, existing
+from gitplacer.workloads.facts import ObjectFacts, PodLabels, Reference, Role, at, distinct, existing
 from gitplacer.workloads.fields import INT32_MAX, count, required
 from gitplacer.workloads.podtemplate import Injected, PodTemplate
-from gitplacer.workloads.requests import Amounts, amounts, container_requests
+from gitplacer.workloads.requests import Part, amounts, container_part
+from gitplacer.workloads.surroundings import Surroundings
 
 API_GROUP = "ray.io"
 VERSIONS = ("v1", "v1alpha1")
@@ -29,10 +31,19 @@ INT32_MIN = -(2**31)
 OPERATOR = "ray.io/kuberay-operator"
 STORAGE_NAMESPACE = "ray.io/external-storage-namespace"
 
-AUTOSCALER = amounts(cpu="500m", memory="512Mi")
-WAIT_GCS_READY = amounts(cpu="200m", memory="256Mi")
-HISTORY_COLLECTOR = amounts(cpu="50m", memory="64Mi")
-WAIT_FOR_TLS = amounts(cpu="50m", memory="64Mi")
+AUTOSCALER = Part(
+    "autoscaler", amounts(cpu="500m", memory="512Mi"), origin="KubeRay adds it for enableInTreeAutoscaling"
+)
+WAIT_GCS_READY = Part(
+    "wait-gcs-ready", amounts(cpu="200m", memory="256Mi"), "init", origin="KubeRay adds it to every worker"
+)
+HISTORY_COLLECTOR = Part(
+    "ray-history-collector", amounts(cpu="50m", memory="64Mi"), origin="KubeRay adds it for historyServerOptions"
+)
+WAIT_FOR_TLS = Part(
+    "wait-for-tls-ip-san", amounts(cpu="50m", memory="64Mi"), "init", origin="KubeRay adds it for tlsOptions"
+)
+BY_OPERATOR = "the operator's configuration adds it"
 
 
 def cluster_templates(value: Mapping[str, Any], spec: Path) -> tuple[Path, ...]:
@@ -52,41 +63,71 @@ def is_ours(root: Cursor, spec: Cursor) -> bool:
     return not is_v1(root) or spec.text("managedBy") in ("", OPERATOR)
 
 
-def cluster_facts(
-    root: Cursor, spec: Cursor, *, cluster_name: str = "", beside_head: tuple[Amounts, ...] = (), serves: bool = False
-) -> ObjectFacts:
+@dataclass(frozen=True, slots=True)
+class RayPods:
     """
-    The facts of one Ray cluster spec. `cluster_name` is '' where KubeRay makes the name up; `beside_head` are
-    further containers of the head pod; `serves`: its pods carry the label of a RayService's Service.
+    What a RayJob or RayService adds to a Ray cluster spec. `cluster_name` is '' where KubeRay makes the name up;
+    `beside_head` are further containers of the head pod; `serves`: pods carry the label of a RayService's Service;
+    `starts_whole`: nothing starts before all desired workers are there, so that fewer are of no use.
     """
-    v1 = is_v1(root)
-    sidecars, first_init = _injected_everywhere(spec) if v1 else ((), ())
-    templates: list[tuple[str, int, PodTemplate]] = []
-    pods: list[PodLabels] = []
 
-    def add(group: Cursor, role: str, number: int, injected: Injected, labels: dict[str, str]) -> None:
-        template = podtemplate.read(group, "template", injected)
-        templates.append((role, number, template))
+    cluster_name: str = ""
+    beside_head: tuple[Part, ...] = ()
+    serves: bool = False
+    starts_whole: bool = False
+
+
+def cluster_facts(root: Cursor, spec: Cursor, around: Surroundings, added: RayPods) -> ObjectFacts:
+    """The facts of one Ray cluster spec."""
+    v1 = is_v1(root)
+    everywhere, first_init = _injected_everywhere(spec) if v1 else ((), ())
+    autoscaling = spec.boolean("enableInTreeAutoscaling")
+    roles: list[Role] = []
+    pods: list[PodLabels] = []
+    templates: list[PodTemplate] = []
+
+    def add(group: Cursor, role: str, injected: Injected, labels: dict[str, str]) -> PodTemplate:
+        template = podtemplate.read(group, "template", around, injected)
+        templates.append(template)
         own = {**template.labels, **(group.labels("labels") if v1 else {})}
-        pods.append(PodLabels(role, _ray_labels(own, cluster_name, labels, serves)))
+        pods.append(PodLabels(role, _ray_labels(own, labels, added)))
+        return template
 
     head = required(spec, "headGroupSpec")
     if head is not None:
-        containers = (*_autoscaler(spec), *beside_head, *sidecars)
-        add(head, "head", 1, Injected(containers, first_init), {"node-type": "head", "group": "headgroup"})
+        sidecars = _operator_sidecars(around.head_sidecars)
+        injected = Injected((*_autoscaler(spec), *added.beside_head, *everywhere, *sidecars), first_init)
+        template = add(head, "head", injected, {"node-type": "head", "group": "headgroup"})
+        roles.append(Role("head", template.shape, 1, 1, 1, ask=template.ask, counted="every Ray cluster has one head"))
+    last_init = (WAIT_GCS_READY,) if around.waits_for_gcs else ()
+    injected = Injected((*everywhere, *_operator_sidecars(around.worker_sidecars)), first_init, last_init)
     names: set[str] = set()
     for group in spec.items("workerGroupSpecs"):
         name = _group_name(group, names)
-        injected = Injected(sidecars, first_init, (WAIT_GCS_READY,))
-        add(group, f"worker/{name}", _workers(group, v1), injected, {"node-type": "worker", "group": name})
-    runs = is_ours(root, spec) and not spec.boolean("suspend")
-    return ObjectFacts(
-        gang=tuple(PodSet(role, number, t.shape) for role, number, t in templates if number) if runs else (),
+        template = add(group, f"worker/{name}", injected, {"node-type": "worker", "group": name})
+        size = _size(group, v1)
+        roles.append(
+            Role(
+                f"worker/{name}", template.shape, size.count, size.minimum, size.maximum, slice_size=size.hosts,
+                shrinks=autoscaling and not added.starts_whole, grows=autoscaling,
+                ask=template.ask, counted=size.counted,
+            )
+        )  # fmt: skip
+    facts = ObjectFacts(
+        roles=tuple(roles),
         sized=True,
         pods=tuple(pods),
-        needs=distinct(_needs(root, spec, [template for _, _, template in templates])),
+        needs=distinct(_needs(root, spec, templates)),
         singleton="fixed GCS storage namespace" if _has_fixed_storage(root, spec) else "",
+        claims=tuple(sorted({name for template in templates for name in template.claims})),
     )
+    if not is_ours(root, spec):
+        return facts.stopped(f"managedBy {spec.text('managedBy')}: KubeRay leaves it alone")
+    return facts.stopped("suspended") if spec.boolean("suspend") else facts
+
+
+def _operator_sidecars(sidecars: tuple[tuple[str, Resources], ...]) -> tuple[Part, ...]:
+    return tuple(Part(name, requests, origin=BY_OPERATOR) for name, requests in sidecars)
 
 
 # -- pods ---------------------------------------------------------------------------------------------------------
@@ -107,7 +148,18 @@ def _group_name(group: Cursor, taken: set[str]) -> str:
     return name
 
 
-def _workers(group: Cursor, v1: bool) -> int:
+@dataclass(frozen=True, slots=True)
+class _Size:
+    """How many pods a worker group has, in hosts; `counted` says why."""
+
+    count: int = 0
+    minimum: int = 0
+    maximum: int | None = 0
+    hosts: int = 1
+    counted: str = ""
+
+
+def _size(group: Cursor, v1: bool) -> _Size:
     """How many pods KubeRay makes for a group: outside [min, max] `replicas` is moved to the nearer end."""
     replicas = count(group, "replicas", 0, least=INT32_MIN)
     low = count(group, "minReplicas", 0)
@@ -120,44 +172,57 @@ def _workers(group: Cursor, v1: bool) -> int:
             "KubeRay makes no pods for such a cluster; raise maxReplicas or lower minReplicas",
             key="minReplicas",
         )
-        return 0
+        return _Size()
     if v1 and group.boolean("suspend"):
-        return 0
-    workers = min(max(replicas, low), high) * hosts
-    if workers > INT32_MAX:
-        group.report("InvalidReplicas", f"the group has {workers} pods", "lower replicas or numOfHosts", key="replicas")
-        return 0
-    return workers
+        return _Size(counted="the group is suspended")
+    wanted = min(max(replicas, low), high)
+    if wanted * hosts > INT32_MAX:
+        group.report(
+            "InvalidReplicas", f"the group has {wanted * hosts} pods", "lower replicas or numOfHosts", key="replicas"
+        )
+        return _Size()
+    counted = f"replicas {group.integer('replicas', 0)}"
+    if replicas < low:
+        counted += f", raised to minReplicas {low}"
+    elif replicas > high:
+        counted += f", lowered to maxReplicas {high}"
+    if hosts != 1:
+        counted += f", each of {hosts} hosts"
+    bound = None if high == INT32_MAX and hosts else min(high * hosts, INT32_MAX)
+    return _Size(wanted * hosts, low * hosts, bound, max(hosts, 1), counted)
 
 
-def _autoscaler(spec: Cursor) -> tuple[Amounts, ...]:
+def _autoscaler(spec: Cursor) -> tuple[Part, ...]:
     """The sidecar that KubeRay adds to an autoscaling head; `autoscalerOptions.resources` replaces all it asks for."""
     if not spec.boolean("enableInTreeAutoscaling"):
         return ()
-    options = spec.mapping("autoscalerOptions")
-    return (container_requests(options) if options.has("resources") else AUTOSCALER,)
+    return (_configured(AUTOSCALER, spec.mapping("autoscalerOptions")),)
 
 
-def _injected_everywhere(spec: Cursor) -> tuple[tuple[Amounts, ...], tuple[Amounts, ...]]:
+def _configured(part: Part, options: Cursor) -> Part:
+    """A container that KubeRay adds, with the resources that its options give it, if they do."""
+    if not options.has("resources"):
+        return part
+    return container_part(options, part.role, NOTHING, name=part.name, origin=part.origin)
+
+
+def _injected_everywhere(spec: Cursor) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
     """What head and workers both get: containers, and init containers that come first."""
-    containers: tuple[Amounts, ...] = ()
+    containers: tuple[Part, ...] = ()
     if spec.has("historyServerOptions"):
         options = spec.mapping("historyServerOptions")
         if options.has("collectorOptions"):
-            collector = options.mapping("collectorOptions")
-            containers = (container_requests(collector) if collector.has("resources") else HISTORY_COLLECTOR,)
+            containers = (_configured(HISTORY_COLLECTOR, options.mapping("collectorOptions")),)
     tls = spec.has("tlsOptions") and spec.mapping("tlsOptions").boolean("enabled")
     return containers, (WAIT_FOR_TLS,) if tls else ()
 
 
-def _ray_labels(
-    own: Mapping[str, str], cluster_name: str, fixed: Mapping[str, str], serves: bool
-) -> tuple[tuple[str, str], ...]:
+def _ray_labels(own: Mapping[str, str], fixed: Mapping[str, str], added: RayPods) -> tuple[tuple[str, str], ...]:
     """KubeRay's labels give way to the user's, except node type, group and cluster."""
-    labels = {"ray.io/is-ray-node": "yes"}
+    cluster_name, labels = added.cluster_name, {"ray.io/is-ray-node": "yes"}
     if cluster_name:
         labels["ray.io/identifier"] = f"{cluster_name}-{fixed['node-type']}"
-    if serves:
+    if added.serves:
         labels["ray.io/serve"] = "true"
     labels |= {"app.kubernetes.io/name": "kuberay", "app.kubernetes.io/created-by": "kuberay-operator"}
     labels |= own

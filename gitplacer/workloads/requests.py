@@ -10,27 +10,20 @@ Amounts are summed exactly and rounded up once per pod, in the grain of `quantit
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from typing import Literal
 
 from gitplacer.documents import Cursor
 from gitplacer.model import quantity
-from gitplacer.model.resources import Resources
+from gitplacer.model.resources import NOTHING, Resources
 
 Amounts = Mapping[str, int | Fraction]
 """Exact amounts by resource, cpu in milli-cores, not rounded yet. A zero that was written is kept."""
 
-_NOTHING: Amounts = {}
-
-
-@dataclass(frozen=True, slots=True)
-class InitContainer:
-    """`sidecar`: it is restartable, and keeps running beside the containers."""
-
-    requests: Amounts
-    sidecar: bool = False
+_NOTHING: Amounts = NOTHING
 
 
 def amounts(**texts: str) -> Amounts:
@@ -44,40 +37,73 @@ def _exact(resource: str, text: str) -> int | Fraction:
     return value.numerator if value.denominator == 1 else value
 
 
-def effective(
-    containers: Iterable[Amounts],
-    init_containers: Sequence[InitContainer] = (),
-    *,
-    pod_level: Amounts = _NOTHING,
-    pod_level_limits: Amounts = _NOTHING,
-    overhead: Amounts = _NOTHING,
-) -> Resources:
+@dataclass(frozen=True, slots=True)
+class Part:
     """
-    The request that a node must have room for, without the pod's own slot.
+    One container and what it asks for. A `sidecar` is a restartable init container, which keeps running beside the
+    containers. `origin` says who added it, '' for the manifest; `by_limit` and `by_default` are the resources for
+    which its limit, or a LimitRange, stands in for a request.
+    """
+
+    name: str
+    amounts: Amounts
+    role: Literal["container", "init", "sidecar"] = "container"
+    origin: str = ""
+    by_limit: tuple[str, ...] = ()
+    by_default: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PodAsk:
+    """
+    All that a pod asks for, and where it comes from. `parts` has init containers in their order.
 
     `pod_level` is `spec.resources.requests`: it replaces the containers' sum. A pod-level limit without request
-    stands in only where no container asks for that resource.
+    stands in only where no container asks for that resource. `overhead` is that of its RuntimeClass; `devices` what
+    its resource claims come to.
     """
-    running: dict[str, int | Fraction] = {}
-    peak: dict[str, int | Fraction] = {}
-    beside: dict[str, int | Fraction] = {}
-    for container in containers:
-        _add(running, container)
-    for init in init_containers:
-        if init.sidecar:
-            _add(beside, init.requests)
-        starting = dict(beside)
-        if not init.sidecar:
-            _add(starting, init.requests)
-        for name, value in starting.items():
-            peak[name] = max(peak.get(name, 0), value)
-    _add(running, beside)
-    total = {name: max(running.get(name, 0), peak.get(name, 0)) for name in running.keys() | peak.keys()}
-    for name, value in pod_level_limits.items():
-        total.setdefault(name, value)
-    total.update(pod_level)
-    _add(total, overhead)
-    return Resources({name: math.ceil(value) for name, value in total.items()})
+
+    parts: tuple[Part, ...]
+    pod_level: Amounts = _NOTHING
+    pod_level_limits: Amounts = _NOTHING
+    overhead: Amounts = _NOTHING
+    devices: Amounts = _NOTHING
+
+    def effective(self) -> Resources:
+        """The request that a node must have room for, without the pod's own slot."""
+        running, starting = self.running(), self.starting()
+        total = {name: max(running.get(name, 0), starting.get(name, 0)) for name in running.keys() | starting.keys()}
+        for name, value in self.pod_level_limits.items():
+            total.setdefault(name, value)
+        total.update(self.pod_level)
+        _add(total, self.overhead)
+        _add(total, self.devices)
+        return Resources({name: math.ceil(value) for name, value in total.items()})
+
+    def running(self) -> Amounts:
+        """What containers and sidecars ask for together."""
+        total: dict[str, int | Fraction] = {}
+        for part in self.parts:
+            if part.role != "init":
+                _add(total, part.amounts)
+        return total
+
+    def starting(self) -> Amounts:
+        """The most that is asked for while init containers run: each with the sidecars before it."""
+        peak: dict[str, int | Fraction] = {}
+        beside: dict[str, int | Fraction] = {}
+        for part in self.parts:
+            if part.role == "container":
+                continue
+            if part.role == "sidecar":
+                _add(beside, part.amounts)
+                now = beside
+            else:
+                now = dict(beside)
+                _add(now, part.amounts)
+            for name, value in now.items():
+                peak[name] = max(peak.get(name, 0), value)
+        return peak
 
 
 def _add(total: dict[str, int | Fraction], more: Amounts) -> None:
@@ -85,13 +111,30 @@ def _add(total: dict[str, int | Fraction], more: Amounts) -> None:
         total[name] = total.get(name, 0) + value
 
 
-def container_requests(container: Cursor) -> Amounts:
+def container_part(
+    container: Cursor,
+    role: Literal["container", "init", "sidecar"],
+    defaults: Resources,
+    *,
+    name: str = "",
+    origin: str = "",
+) -> Part:
     """
-    What one container asks for: its requests, and its limits where it has no request.
-    Reports what the API server would refuse: see `_check`.
+    One container with what it asks for: its requests, its limits where it has no request, and what LimitRanges fill in
+    where it has neither. Reports what the API server would refuse: see `_check`.
     """
     requests, limits = checked(container.mapping("resources"))
-    return {**limits, **requests}
+    by_limit = tuple(key for key in limits if key not in requests) if limits else ()
+    part = Part(name or container.text("name"), {**limits, **requests} if limits else requests, role, origin, by_limit)
+    return with_defaults(part, defaults) if defaults else part
+
+
+def with_defaults(part: Part, defaults: Resources) -> Part:
+    """A container as the LimitRanger admits it: with a request for each resource that has a default."""
+    missing = tuple(name for name in defaults if name not in part.amounts)
+    if not missing:
+        return part
+    return replace(part, amounts={**part.amounts, **{name: defaults[name] for name in missing}}, by_default=missing)
 
 
 def checked(resources: Cursor) -> tuple[Amounts, Amounts]:

@@ -1,0 +1,104 @@
+"""
+What manifests become, apart from any fleet: files in, the pods of each sized object out.
+
+The same reading as a pass uses, so the numbers are those that placement counts. Templates of resource claims are looked for
+in the given files.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from gitplacer import workloads
+from gitplacer.documents import Document, parse
+from gitplacer.model.resources import Resources
+from gitplacer.model.workload import total_requests
+from gitplacer.problems import Location, Problem, Severity
+from gitplacer.source.files import MAX_FILE
+from gitplacer.workloads.facts import ObjectFacts
+from gitplacer.workloads.surroundings import USUAL, Surroundings
+
+
+@dataclass(frozen=True, slots=True)
+class Sized:
+    """One object with what it becomes. `name` may be that of `generateName`."""
+
+    document: Document
+    facts: ObjectFacts
+
+    @property
+    def api_version(self) -> str:
+        return str(self.document.value["apiVersion"])
+
+    @property
+    def kind(self) -> str:
+        return str(self.document.value["kind"])
+
+    @property
+    def namespace(self) -> str:
+        return self._metadata("namespace")
+
+    @property
+    def name(self) -> str:
+        return self._metadata("name") or self._metadata("generateName")
+
+    @property
+    def total(self) -> Resources:
+        """What all pods ask for together."""
+        return total_requests(self.facts.gang)
+
+    @property
+    def upgrade_peak(self) -> Resources:
+        """The same while an update runs."""
+        return total_requests(self.facts.gang_for("Desired", with_peak=True))
+
+    def _metadata(self, key: str) -> str:
+        metadata = self.document.value.get("metadata")
+        found = metadata.get(key) if isinstance(metadata, dict) else None
+        return found if isinstance(found, str) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """The objects that have a size, in order of file and place, and everything that keeps others from having one."""
+
+    objects: tuple[Sized, ...]
+    problems: tuple[Problem, ...]
+
+
+def sizes(files: Mapping[str, bytes], around: Surroundings = USUAL) -> Sizes:
+    """
+    Size every object of a kind that is sized. One with an error is left out, and its problems say why; a file that is not
+    YAML is a problem. Other kinds are passed over.
+    """
+    problems: list[Problem] = []
+    documents: list[Document] = []
+    for path, data in files.items():
+        parsed = parse(data, max_bytes=MAX_FILE)
+        problems += [Problem(Location(path, f.line, f.column), f.code, f.message, f.hint) for f in parsed.faults]
+        documents += [Document(path, item, index, _reader(data)) for index, item in enumerate(parsed.documents)]
+    claims = _claims(documents)
+    objects = []
+    for document in documents:
+        namespace = Sized(document, ObjectFacts()).namespace
+        facts, found = workloads.read(document, replace(around, claims=tuple(sorted(claims[namespace].items()))))
+        problems += found
+        if facts.sized and not any(problem.severity is Severity.ERROR for problem in found):
+            objects.append(Sized(document, facts))
+    return Sizes(tuple(objects), tuple(problems))
+
+
+def _claims(documents: Iterable[Document]) -> Mapping[str, dict[str, Resources]]:
+    """The devices of each ResourceClaimTemplate by namespace and name."""
+    found: dict[str, dict[str, Resources]] = defaultdict(dict)
+    for document in documents:
+        if document.value.get("kind") == "ResourceClaimTemplate":
+            template = Sized(document, workloads.read(document)[0])
+            found[template.namespace][template.name] = template.facts.devices
+    return found
+
+
+def _reader(data: bytes) -> Callable[[], bytes]:
+    return lambda: data

@@ -1,0 +1,48 @@
+"""
+ResourceClaimTemplate: how many devices each pod claims that names it.
+
+A claim is counted as the extended resource that Kubernetes gives a device class
+(`deviceclass.resource.kubernetes.io/<class>`), so that nodes can offer it like any other. A request whose number only
+the allocation knows (all devices of a kind, the first that is available of several) has no size.
+Source: the resource.k8s.io API, v1, v1beta2 and v1beta1.
+"""
+
+from __future__ import annotations
+
+from gitplacer.documents import Cursor
+from gitplacer.model.resources import Resources
+from gitplacer.workloads.facts import ObjectFacts
+
+PREFIX = "deviceclass.resource.kubernetes.io/"
+
+
+def read(root: Cursor) -> ObjectFacts:
+    """The devices of one claim made from a template."""
+    total: dict[str, int] = {}
+    for request in root.mapping("spec").mapping("spec").mapping("devices").items("requests"):
+        if request.has("firstAvailable"):
+            request.report(
+                "UnknownDevices",
+                "a request for the first available of several device classes has no size before it is allocated",
+                "ask for one device class, under exactly",
+                key="firstAvailable",
+            )
+            continue
+        exact = request.mapping("exactly") if request.has("exactly") else request
+        name, mode = exact.text("deviceClassName"), exact.text("allocationMode", "ExactCount")
+        number = exact.integer("count", 1) or 0
+        if not name:
+            exact.report("MissingField", "deviceClassName is missing", "name the DeviceClass")
+        elif mode != "ExactCount":
+            hint = "use allocationMode ExactCount with a count"
+            exact.report(
+                "UnknownDevices",
+                f"allocationMode {mode} has no size before it is allocated",
+                hint,
+                key="allocationMode",
+            )
+        elif number < 1:
+            exact.report("InvalidValue", f"count is {number}", "claim one device or more", key="count")
+        elif not exact.boolean("adminAccess"):  # an observer of devices that others use
+            total[PREFIX + name] = total.get(PREFIX + name, 0) + number
+    return ObjectFacts(devices=Resources(total))

@@ -1,0 +1,123 @@
+"""
+A Ray job spec: a Ray cluster made for one job, and the pod that submits it.
+
+The submitter starts when the whole Ray cluster is ready, so at its peak head, workers and submitter run together: a
+place that has no room for the submitter is a place where the job never starts. A job with `clusterSelector` makes
+no Ray cluster; it needs the one it names. Attempts after a failure (`backoffLimit`) follow one another, each with
+a new Ray cluster, so they need no more room. RayJob is such a spec; RayCronJob contains one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from gitplacer.documents import Cursor, Path
+from gitplacer.model.workload import PodShape
+from gitplacer.workloads import podtemplate, rayspec
+from gitplacer.workloads.facts import ObjectFacts, PodLabels, Role, distinct, existing
+from gitplacer.workloads.rayspec import RayPods, is_ours, is_v1
+from gitplacer.workloads.requests import Part, PodAsk, amounts, with_defaults
+from gitplacer.workloads.surroundings import Surroundings
+
+SUBMITTER = Part("ray-job-submitter", amounts(cpu="500m", memory="200Mi"), origin="KubeRay makes it")
+MODES = ("K8sJobMode", "HTTPMode", "SidecarMode", "InteractiveMode")
+RELEASING = ("DeleteCluster", "DeleteSelf")
+
+
+def job_facts(root: Cursor, spec: Cursor, around: Surroundings, job_name: str) -> ObjectFacts:
+    """The facts of one run. `job_name` is '' where KubeRay makes the name up."""
+    mode = _submission_mode(spec) if is_v1(root) else "K8sJobMode"
+    chosen = spec.mapping("clusterSelector")
+    facts = _existing_cluster(chosen) if chosen.keys() else _own_cluster(root, spec, around, mode)
+    if mode == "K8sJobMode":
+        facts = _with_submitter(spec, facts, around, job_name, runs=bool(facts.gang or chosen.keys()))
+    if not is_ours(root, spec):
+        facts = facts.stopped(f"managedBy {spec.text('managedBy')}: KubeRay leaves it alone")
+    elif spec.boolean("suspend"):
+        facts = facts.stopped("suspended")
+    return replace(facts, releases_when_finished=bool(chosen.keys()) or _releases(root, spec))
+
+
+def job_templates(value: Mapping[str, Any], spec: Path) -> tuple[Path, ...]:
+    """The pod templates of the Ray job spec at a path."""
+    return (
+        *rayspec.cluster_templates(value, (*spec, "rayClusterSpec")),
+        *existing(value, (*spec, "submitterPodTemplate")),
+    )
+
+
+def _submission_mode(spec: Cursor) -> str:
+    mode = spec.text("submissionMode") or "K8sJobMode"
+    if mode not in MODES:
+        spec.report(
+            "InvalidValue", f'unknown submissionMode "{mode}"', f"one of {', '.join(MODES)}", key="submissionMode"
+        )
+    return mode
+
+
+def _existing_cluster(chosen: Cursor) -> ObjectFacts:
+    key = "ray.io/cluster"
+    if not chosen.text(key):
+        chosen.report("MissingField", f"clusterSelector has no {key}", f"{key}: the name of a RayCluster")
+    return ObjectFacts(sized=True, needs=tuple(podtemplate.named(chosen, "RayCluster", key, api_group="ray.io")))
+
+
+def _own_cluster(root: Cursor, spec: Cursor, around: Surroundings, mode: str) -> ObjectFacts:
+    if not spec.has("rayClusterSpec"):
+        spec.report(
+            "MissingField",
+            "there is neither rayClusterSpec nor clusterSelector",
+            "add rayClusterSpec, or name a RayCluster: clusterSelector: {ray.io/cluster: …}",
+        )
+        return ObjectFacts(sized=True)
+    beside_head = (replace(SUBMITTER, origin="KubeRay adds it for SidecarMode"),) if mode == "SidecarMode" else ()
+    added = RayPods(beside_head=beside_head, starts_whole=True)
+    return rayspec.cluster_facts(root, spec.mapping("rayClusterSpec"), around, added)
+
+
+def _with_submitter(
+    spec: Cursor, facts: ObjectFacts, around: Surroundings, job_name: str, *, runs: bool
+) -> ObjectFacts:
+    """
+    The submitter is exactly what `submitterPodTemplate` says, without resources if it says none; the default one has
+    500m / 200Mi, and neither node selector nor tolerations, whatever the head has.
+    """
+    added = {"job-name": job_name, "batch.kubernetes.io/job-name": job_name} if job_name else {}
+    needs, claims = facts.needs, facts.claims
+    if spec.has("submitterPodTemplate"):
+        template = podtemplate.read_pod(spec.mapping("submitterPodTemplate"), around)
+        shape, ask, labels = template.shape, template.ask, template.pod_labels("submitter", added)
+        needs = distinct([*needs, *template.needs])
+        claims = tuple(sorted({*claims, *template.claims}))
+    else:
+        ask = PodAsk((with_defaults(SUBMITTER, around.container_defaults),))
+        shape, labels = PodShape(requests=ask.effective()), PodLabels("submitter", tuple(sorted(added.items())))
+    # Without a Ray cluster to wait for (suspended, or managed by somebody else) it is never made.
+    number = 1 if runs else 0
+    counted = "submissionMode K8sJobMode" if runs else "there is no Ray cluster to submit to"
+    role = Role("submitter", shape, number, number, number, ask=ask, counted=counted)
+    return replace(facts, roles=(*facts.roles, role), pods=(*facts.pods, labels), needs=needs, claims=claims)
+
+
+def _releases(root: Cursor, spec: Cursor) -> bool:
+    """Whether the Ray cluster goes when the job is done, both when it succeeded and when it failed."""
+    if spec.boolean("shutdownAfterJobFinishes"):
+        return True
+    if not is_v1(root) or not spec.has("deletionStrategy"):
+        return False
+    return {"succeeded", "failed"} <= set(_released_outcomes(spec.mapping("deletionStrategy")))
+
+
+def _released_outcomes(strategy: Cursor) -> Iterator[str]:
+    for rule in strategy.items("deletionRules"):
+        if rule.text("policy") in RELEASING:
+            condition = rule.mapping("condition")
+            if condition.text("jobDeploymentStatus") == "Failed":
+                yield "failed"
+            elif condition.text("jobStatus") in ("SUCCEEDED", "FAILED"):
+                yield condition.text("jobStatus").lower()
+    for key, outcome in (("onSuccess", "succeeded"), ("onFailure", "failed")):
+        if strategy.has(key) and strategy.mapping(key).text("policy") in RELEASING:
+            yield outcome

@@ -1,0 +1,56 @@
+"""
+What a cluster adds to pods beyond what their manifests say.
+
+KubeRay's operator can be told to leave its init container out or to add sidecars; a LimitRange fills in requests;
+a RuntimeClass costs overhead and chooses nodes; a claim's devices are counted in a template of its own. Sizing is a function of a
+manifest and of these. Where nobody has said anything, they are what KubeRay and Kubernetes do out of the box.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gitplacer.model.labels import Toleration
+from gitplacer.model.resources import NOTHING, Resources
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeClass:
+    """A class of container runtimes: what each of its pods costs besides its containers, and where they may run."""
+
+    name: str
+    overhead: Resources = NOTHING
+    node_selector: tuple[tuple[str, str], ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """
+    What pods of one namespace meet on a cluster.
+
+    `waits_for_gcs`: KubeRay gives workers its init container. `head_sidecars` and `worker_sidecars` are containers that
+    the operator's configuration adds, by name. `zero_downtime`: a RayService that says nothing is upgraded by a second
+    Ray cluster. `container_defaults` are the requests that LimitRanges give to containers without one. `claims` has the
+    devices of each ResourceClaimTemplate of the namespace, as extended resources; None where nobody has looked.
+    """
+
+    waits_for_gcs: bool = True
+    head_sidecars: tuple[tuple[str, Resources], ...] = ()
+    worker_sidecars: tuple[tuple[str, Resources], ...] = ()
+    zero_downtime: bool = True
+    container_defaults: Resources = NOTHING
+    runtime_classes: tuple[RuntimeClass, ...] = ()
+    claims: tuple[tuple[str, Resources], ...] | None = None
+
+    @property
+    def device_claims(self) -> Mapping[str, Resources]:
+        return dict(self.claims or ())
+
+    def runtime_class(self, name: str) -> RuntimeClass | None:
+        return next((found for found in self.runtime_classes if found.name == name), None) if name else None
+
+
+USUAL = Surroundings()
+"""What is assumed where nothing is known of a cluster."""
