@@ -8,16 +8,14 @@ nothing here can name it. What changes in a unit counts its epoch up; what does 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any
 
 from gitplacer.documents import Document, parse
 from gitplacer.grouping import Group
 from gitplacer.kinds.record import PlacementRecord, RecordCluster, RecordMember, RecordMetadata
 from gitplacer.model.decision import Action, Decision, Finding, Reason
-from gitplacer.model.workload import Identity
 from gitplacer.placement.ties import held_with, ties
 from gitplacer.problems import Location, Problem, Rejected, Severity
 from gitplacer.render import (
@@ -34,8 +32,9 @@ from gitplacer.render import (
 )
 from gitplacer.snapshot import RECORDS, Snapshot
 from gitplacer.source.files import Memo
-from gitplacer.source.manifests import PLATFORM, WORKLOADS
+from gitplacer.source.manifests import PLATFORM, WORKLOADS, identity_of
 from gitplacer.tree import Changes, Content, Tree
+from gitplacer.updates import Updates
 
 METADATA = "hydrator.metadata"
 """Argo CD hydrator's file at the repo's root; promoters read `drySha` in it."""
@@ -107,15 +106,6 @@ def _epoch(sentinel_file: bytes) -> int:
     return int(text) if isinstance(text, str) and text.isdecimal() and len(text) < 16 else 0
 
 
-def _identity(value: Mapping[str, Any]) -> Identity | None:
-    """Who a deployed object is, if it is one."""
-    metadata = value.get("metadata")
-    if not isinstance(metadata, dict):
-        return None
-    group = str(value.get("apiVersion")).rpartition("/")[0]
-    return Identity(group, str(value.get("kind")), str(metadata.get("namespace", "")), str(metadata.get("name")))
-
-
 def _hold(decision: Decision, finding: Finding) -> Decision:
     """A decision that was possible but for its files, as a hold."""
     blocked = tuple(finding.subject.split(", "))
@@ -145,7 +135,8 @@ class Layout:
         self._all: dict[str, bytes | None] = {}
         self._pending: dict[str, bytes | None] = {}
         self._touched: set[tuple[str, str]] = set()
-        self._renderer = Renderer(snapshot.source, snapshot.overrides, source, memo)
+        self._renderer = Renderer(snapshot.source, snapshot.variants, source, memo)
+        self._updates = Updates(snapshot)
         self._names = FileNames(own.fleet.spec)
         self._placed: dict[str, tuple[Placed, ...]] = {}
         self._claimed: dict[str, set[str]] = {}
@@ -194,13 +185,18 @@ class Layout:
                 rendering = self._renderer.render(group, self._files_of(group), self._clusters[name])
                 problems.update(rendering.problems)
                 foreign |= self._not_ours(name, rendering)
+                if name in decision.before:
+                    problems.update(self._told_of_updates(group, name, rendering))
         if foreign:
             return _hold(decision, Finding(code=Reason.FOREIGN_CHANGE, subject=", ".join(sorted(foreign))))
-        if problems:
-            self.problems.extend(problems)
-            subject = ", ".join(sorted({p.code for p in problems}))
+        self.problems.extend(problems)
+        if any(problem.severity is Severity.ERROR for problem in problems):
+            subject = ", ".join(sorted({p.code for p in problems if p.severity is Severity.ERROR}))
             held = _hold(decision, Finding(code=Reason.HAS_PROBLEMS, subject=subject))
-            return replace(held, blocked_by=tuple(sorted(f"{p.code} {p.location}" for p in problems)))
+            return replace(
+                held,
+                blocked_by=tuple(sorted(f"{p.code} {p.location}" for p in problems if p.severity is Severity.ERROR)),
+            )
         return decision
 
     def _has_new_files(self, group: Group) -> bool:
@@ -208,6 +204,15 @@ class Layout:
         record = self._snapshot.predecessor(group)
         known = {(member.identity, member.file) for member in record.members} if record else set()
         return any((placed.member.identity, placed.file) not in known for placed in self._files_of(group))
+
+    def _told_of_updates(self, group: Group, cluster: str, rendering: Rendering) -> Iterator[Problem]:
+        """What replacing the group's files on a cluster where it is would do."""
+        for key, content in rendering.files.items():
+            path = self._units.path(cluster, *key)
+            deployed = self._before.entries.get(path)
+            if deployed is not None and deployed.is_text and deployed.oid != content.oid:
+                members = [item.member for item in self._files_of(group) if (item.unit, item.file) == key]
+                yield from self._updates.problems(group, cluster, members, path, content.read())
 
     def _not_ours(self, cluster: str, rendering: Rendering) -> set[str]:
         """Paths that a rendering would write over files that no record speaks of."""
@@ -406,7 +411,7 @@ class Layout:
             path = self._units.path(entry.name, PLATFORM, member.file)
             data = self._before.read(path) if path in self._before else b""
             for index, item in enumerate(parse(data).documents):
-                if _identity(item.value) == member.identity:
+                if identity_of(item.value) == member.identity:
                     text = Document(path, item, index, partial(bytes, data)).source()
                     self._write(self._units.path(entry.name, PLATFORM, file), text)
                     found = True

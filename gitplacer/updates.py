@@ -1,0 +1,70 @@
+"""
+What an update does where the app runs: deployed files against those that would replace them.
+
+A changed line may cost a second Ray cluster, orphan pods, do nothing at all, or be refused by the API server; which it is,
+follows from the object as it is deployed and as it would be. Only files that change are read, so that a pass costs what
+changed. An error keeps the deployed files as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from gitplacer.documents import parse
+from gitplacer.grouping import Group
+from gitplacer.model.workload import Identity
+from gitplacer.problems import Problem
+from gitplacer.snapshot import Snapshot
+from gitplacer.source.allowances import not_allowed
+from gitplacer.source.manifests import SourceObject, identity_of
+from gitplacer.workloads.edits import Effect, effects, finished_edit
+
+_FINISHED = ("Succeeded", "Failed")
+
+
+class Updates:
+    """The deployed side is read when somebody asks, and the answers are problems of the manifest in the source."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+
+    def problems(
+        self, group: Group, cluster: str, members: Iterable[SourceObject], path: str, written: bytes
+    ) -> list[Problem]:
+        """What writing a file of a group over that at `path` of the deployment repo would do; [] if what it says."""
+        before, after = _objects(self._snapshot.deployment.read(path)), _objects(written)
+        found: list[Problem] = []
+        for member in members:
+            old, new = before.get(member.identity), after.get(member.identity)
+            if old is not None and new is not None and old != new:
+                told = [_problem(member, effect, cluster) for effect in self._effects(group, cluster, member, old, new)]
+                found += not_allowed(told, member.annotations)
+        return found
+
+    def _effects(
+        self, group: Group, cluster: str, member: SourceObject, old: Mapping[str, object], new: Mapping[str, object]
+    ) -> Iterator[Effect]:
+        finished = finished_edit(old, new) if self._has_finished(group, cluster, member) else None
+        if finished is not None:
+            yield finished
+        else:
+            yield from effects(old, new, self._snapshot.profiles[cluster].version or None)
+
+    def _has_finished(self, group: Group, cluster: str, member: SourceObject) -> bool:
+        """Whether the cluster's snapshot says that a job is done. It speaks of a group that has no more than that job."""
+        capacity = self._snapshot.capacity.get(cluster)
+        if capacity is None or [m.identity for m in group.sized] != [member.identity]:
+            return False
+        return any(running.name == group.id and running.phase in _FINISHED for running in capacity.groups)
+
+
+def _problem(member: SourceObject, effect: Effect, cluster: str) -> Problem:
+    """An effect as a problem at the place in the source where it was edited."""
+    message = f"{effect.message} (deployed on {cluster})"
+    return member.document.problem(effect.code, message, effect.hint, path=effect.path, severity=effect.severity)
+
+
+def _objects(data: bytes) -> dict[Identity, Mapping[str, object]]:
+    """The objects of a file as it is deployed."""
+    values = [document.value for document in parse(data).documents]
+    return {identity: value for value in values if (identity := identity_of(value)) is not None}

@@ -1,0 +1,147 @@
+"""What an update would do where the app runs: told before it lands, and stopped where it would do harm."""
+
+from __future__ import annotations
+
+from gitplacer.hydrate import Hydration
+from gitplacer.problems import Severity
+from tests.stories import ANYWHERE, Story, cluster, outcome, rayjob, rayservice, snapshot
+
+ROOM = snapshot("a", "n1 64 256Gi 8")
+SERVICE = "workloads/x/app.yaml"
+JOB = "workloads/x/train.yaml"
+
+
+def codes(done: Hydration, *without: str) -> list[tuple[str, Severity]]:
+    return [(p.code, p.severity) for p in done.problems if p.code not in without]
+
+
+def placed(files: dict[str, str], **spec: str) -> Story:
+    """A story in which everything runs on cluster a."""
+    story = Story.of(cluster("a", **spec), ANYWHERE, files, capacity=ROOM)
+    story.run()
+    return story
+
+
+def test_an_upgrade_of_a_ray_service_is_announced_once_at_the_line_that_causes_it() -> None:
+    story = placed(rayservice("x", "app"))
+    story.source[SERVICE] = story.source[SERVICE].replace("name: worker, image: ray,", "name: worker, image: ray:2,")
+    done = story.run()
+    assert outcome(done) == {"x/app": "Update a Updated"}
+    [problem] = done.problems
+    assert (problem.code, problem.severity) == ("UpgradeMakesNewCluster", Severity.WARNING)
+    assert problem.location.line == next(
+        number for number, line in enumerate(story.source[SERVICE].splitlines(), 1) if "ray:2" in line
+    )
+    assert problem.message.endswith("(deployed on a)")
+    assert codes(story.run()) == []
+
+
+def test_a_comment_or_another_spelling_is_no_edit() -> None:
+    story = placed(rayservice("x", "app", cpu="2"))
+    story.source[SERVICE] = "# more words\n" + story.source[SERVICE].replace('cpu: "2"', "cpu: 2000m")
+    done = story.run()
+    assert (outcome(done), codes(done)) == ({"x/app": "Update a Updated"}, [])
+
+
+def test_the_rule_is_that_of_the_operator_where_the_app_runs() -> None:
+    """Up to 1.5.1 tolerations were part of what makes a new Ray cluster; later they are ignored."""
+    for version, code in (("1.5.1", "UpgradeMakesNewCluster"), ("1.7.0", "EditIgnored")):
+        story = placed(rayservice("x", "app"), profile=f"{{kuberay: {{version: {version}}}}}")
+        story.source[SERVICE] = story.source[SERVICE].replace(
+            "{containers: [{name: worker", "{tolerations: [{operator: Exists}], containers: [{name: worker"
+        )
+        assert codes(story.run()) == [(code, Severity.WARNING)]
+
+
+def test_an_edit_that_the_api_server_would_refuse_leaves_the_files_alone() -> None:
+    text = (
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  selector: {matchLabels: {app: %s}}\n"
+        "  template: {metadata: {labels: {app: %s}}, spec: {containers: [{name: c, image: i}]}}\n"
+    )
+    story = placed({SERVICE: text % ("one", "one")})
+    before = story.deployment
+    story.source[SERVICE] = text % ("two", "two")
+    done = story.run()
+    assert outcome(done) == {"x/web": "Hold a HasProblems"}
+    assert codes(done) == [("ImmutableField", Severity.ERROR)]
+    assert story.deployment == before
+
+
+def test_removing_a_worker_group_is_stopped_unless_somebody_means_it() -> None:
+    group = "  - {groupName: %s, replicas: 1, minReplicas: 1, maxReplicas: 1, template: {spec: {containers: [{name: w, image: i, resources: {requests: {cpu: 1, memory: 1Gi}}}]}}}\n"
+    text = (
+        "apiVersion: ray.io/v1\nkind: RayCluster\nmetadata:\n  name: app\n%sspec:\n"
+        "  headGroupSpec: {template: {spec: {containers: [{name: h, image: i, resources: {requests: {cpu: 1, memory: 1Gi}}}]}}}\n"
+        "  workerGroupSpecs:\n"
+    )
+    story = placed({SERVICE: text % "" + group % "a" + group % "b"})
+    story.source[SERVICE] = text % "" + group % "a"
+    done = story.run()
+    assert outcome(done) == {"x/app": "Hold a HasProblems"}
+    assert ("WorkerGroupRemoved", Severity.ERROR) in codes(done)
+    meant = text % "  annotations: {allow.gitplacer.dev/WorkerGroupRemoved: we delete its pods by hand}\n"
+    story.source[SERVICE] = meant + group % "a"
+    done = story.run()
+    assert outcome(done) == {"x/app": "Update a Updated"}
+    assert "WorkerGroupRemoved" not in [code for code, _ in codes(done)]
+
+
+def test_a_job_that_is_done_needs_a_new_name_to_run_again() -> None:
+    story = placed(rayjob("x", "train"))
+    edited = story.source[JOB].replace("python train.py", "python train.py --again")
+    running = "groups: [{name: x/train, phase: %s}]\n"
+    story.source[JOB] = edited
+    story.capacity.update(snapshot("a", "n1 64 256Gi 8", more=running % "Running", at=story.now))
+    assert ("EditIgnored", Severity.WARNING) in codes(story.plan())
+    assert outcome(story.plan()) == {"x/train": "Update a Updated"}
+    story.capacity.update(snapshot("a", "n1 64 256Gi 8", more=running % "Succeeded", at=story.now))
+    done = story.run()
+    assert ("EditOfFinishedJob", Severity.ERROR) in codes(done)
+    assert outcome(done) == {"x/train": "Hold a HasProblems"}
+
+
+def test_a_group_that_moves_is_not_updated_where_it_was() -> None:
+    story = Story.of(
+        cluster("a"),
+        cluster("b"),
+        ANYWHERE,
+        rayservice("x", "app"),
+        capacity={**ROOM, **snapshot("b", "n1 64 256Gi 8")},
+    )
+    story.run()
+    story.source.update(cluster("a", state="Draining"))
+    story.source[SERVICE] = story.source[SERVICE].replace("image: ray", "image: ray:2")
+    done = story.run()
+    assert outcome(done) == {"x/app": "Relocate b ClusterDraining"}
+    assert codes(done) == []
+
+
+def test_a_deployed_file_that_cannot_be_read_is_told_nothing_of() -> None:
+    story = placed(rayservice("x", "app"))
+    [path] = [path for path in story.files() if path.endswith("app.yaml")]
+    story.deployment = type(story.deployment).of(
+        {p: b"\xff: [" if p == path else story.deployment.read(p) for p in story.deployment}
+    )
+    done = story.run()
+    assert (outcome(done), codes(done)) == ({"x/app": "Update a Updated"}, [])
+
+
+def test_nothing_that_happens_elsewhere_changes_a_byte_of_what_is_deployed() -> None:
+    """A changed byte in a RayService costs a second Ray cluster, so time, capacity and neighbours leave no trace in it."""
+    override = {
+        "policies/o.yaml": "apiVersion: gitplacer.dev/v1alpha1\nkind: OverridePolicy\nmetadata: {name: o}\nspec:\n"
+        "  select: {kinds: [RayService]}\n"
+        "  overrides: [{path: /spec/rayClusterConfig/workerGroupSpecs/0/maxReplicas, value: 3}]\n"
+    }
+    luna = "{type: Luna, podLabels: {elotl-luna: 'true'}}"
+    story = placed({**rayservice("x", "app"), **override}, autoscaler=luna)
+    [path] = [path for path in story.files() if path.endswith("app.yaml")]
+    before = story.deployment.read(path)
+    assert b"elotl-luna" in before
+    assert b"maxReplicas: 3" in before
+    story.source |= rayservice("x", "other") | rayjob("z", "train")
+    story.capacity.update(snapshot("a", "n1 64 256Gi 8", "n2 64 256Gi 8", at=story.now, more="serves: [ray.io/v1]\n"))
+    story.run()
+    story.source.pop("workloads/z/train.yaml")
+    story.run()
+    assert story.deployment.read(path) == before
