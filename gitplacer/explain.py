@@ -82,7 +82,7 @@ class PlanView:
         group = self.group(decision)
         record = self.record(decision) if group is None or decision.action is Action.HOLD else None
         if record is not None and record.clusters:
-            return merged(self.snapshot.deployed_gang(record))
+            return merged(self.snapshot.deployed_gang(record, group))
         return merged(group.gang if group else ())
 
     def members(self, decision: Decision) -> list[tuple[str, str, str, str, str]]:
@@ -130,6 +130,7 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.UNTOLERATED_CLUSTER_TAINT: ("its taint is not tolerated", "the policy does not tolerate its taint {}"),
     Reason.CLUSTER_CORDONED: ("is cordoned and takes nothing new",) * 2,
     Reason.API_NOT_SERVED: ("does not serve an API that it needs", "does not serve {}"),
+    Reason.FEATURE_NOT_SERVED: ("cannot do what it asks for", "{}"),
     Reason.NO_SNAPSHOT: ("has no capacity snapshot",) * 2,
     Reason.BROKEN_SNAPSHOT: ("its capacity snapshot cannot be used",) * 2,
     Reason.STALE_SNAPSHOT: ("its capacity snapshot is too old", "its capacity snapshot of {} is too old"),

@@ -23,7 +23,7 @@ from gitplacer.policies.selection import Governed, governing
 from gitplacer.problems import Problem, Severity
 from gitplacer.source.manifests import PLATFORM, WORKLOADS, SourceObject
 from gitplacer.source.reading import Source
-from gitplacer.workloads.facts import Reference
+from gitplacer.workloads.facts import ObjectFacts, Reference
 
 CLUSTER_ANNOTATION = "gitplacer.dev/cluster"
 RELOCATION_ANNOTATION = "gitplacer.dev/relocation"
@@ -59,7 +59,15 @@ class Group:
 
     @property
     def gang(self) -> Gang:
-        return tuple(pods for member in self.members for pods in member.facts.gang)
+        """The pods that its policy wants room for."""
+        return self.gang_of(member.facts for member in self.members)
+
+    def gang_of(self, facts: Iterable[ObjectFacts]) -> Gang:
+        """The pods of objects, as many as the group's policy wants room for."""
+        if self.policy is None:
+            return tuple(pods for found in facts for pods in found.gang)
+        reserve, peak = self.policy.spec.placement.reserve, self.policy.spec.update.reserve_peak
+        return tuple(pods for found in facts for pods in found.gang_for(reserve, with_peak=peak))
 
     @property
     def sized(self) -> tuple[SourceObject, ...]:
@@ -240,7 +248,10 @@ class _Workloads:
         self._governed = governed
         self._objects = [item for item in source.objects if item.unit == WORKLOADS]
         self._leader = list(range(len(self._objects)))
-        self._by_identity = {item.identity: index for index, item in enumerate(self._objects)}
+        self._by_identity = {
+            **{_made(item, made): index for index, item in enumerate(self._objects) for made in item.facts.provides},
+            **{item.identity: index for index, item in enumerate(self._objects)},
+        }
         self._sized_in: dict[str, list[int]] = defaultdict(list)
         for index, item in enumerate(self._objects):
             if item.facts.sized:
@@ -356,7 +367,7 @@ class _Workloads:
         namespace = self._objects[index].identity.namespace
         found = []
         for reference in references:
-            if reference.namespace in ("", namespace):
+            if reference.namespace in ("", namespace) and not reference.cluster_scoped:
                 identity = Identity(reference.api_group, reference.kind, namespace, reference.name)
                 if (target := self._by_identity.get(identity)) is not None:
                     found.append(target)
@@ -429,6 +440,11 @@ class _Workloads:
             tuple(sorted(set(problems))),
             broken,
         )
+
+
+def _made(item: SourceObject, made: Reference) -> Identity:
+    """Who the object is that something in a cluster makes of this one."""
+    return Identity(made.api_group, made.kind, item.identity.namespace, made.name)
 
 
 def _annotation_problems(members: Sequence[SourceObject]) -> Iterator[Problem]:

@@ -20,6 +20,7 @@ _PARSING = (
     "documents/*.py",
     "model/*.py",
     "workloads/**/*.py",
+    "data/workloadkinds/*.yaml",
     "rules/*.py",
     "problemcodes/*.py",
     "source/files.py",
@@ -52,6 +53,12 @@ class ParseCache:
         if digest not in self._texts:
             self._texts.update(self._blobs.get_many(_namespace(), [digest]))
         return self._texts.get(digest)
+
+    def recall_texts(self, digests: Iterable[str]) -> Mapping[str, bytes]:
+        wanted = list(digests)
+        missing = [digest for digest in wanted if digest not in self._texts]
+        self._texts.update(self._blobs.get_many(_namespace(), missing))
+        return {digest: self._texts[digest] for digest in wanted if digest in self._texts}
 
     def remember_text(self, digest: str, text: bytes) -> None:
         self._texts[digest] = self._new[digest] = text

@@ -20,14 +20,15 @@ from gitplacer.kinds.fields import API_VERSION
 from gitplacer.kinds.fleet import Cluster, FleetSpec
 from gitplacer.kinds.record import SHARED, PlacementRecord, RecordMember
 from gitplacer.model.workload import Identity
-from gitplacer.overrides import Overrides
 from gitplacer.pathglob import fixed_folder, matches
 from gitplacer.problems import Problem
+from gitplacer.rules.sops import is_sops
 from gitplacer.source.files import Memo
 from gitplacer.source.manifests import PLATFORM, WORKLOADS, SourceObject
 from gitplacer.source.reading import Source
 from gitplacer.tree import Content, Tree
-from gitplacer.workloads import KINDS
+from gitplacer.variants import Variants
+from gitplacer.workloads import kind_of
 from gitplacer.yamltext import to_yaml
 
 SENTINEL = "gitplacer.yaml"
@@ -152,10 +153,11 @@ class Rendering:
 class Renderer:
     """Renders groups for clusters. Results are remembered: clusters that change nothing share one rendering."""
 
-    def __init__(self, source: Source, overrides: Overrides, tree: Tree, memo: Memo) -> None:
+    def __init__(self, source: Source, variants: Variants, tree: Tree, memo: Memo) -> None:
         """`tree` is the source tree, for the ids of its files."""
-        self._overrides = overrides
+        self._variants = variants
         self._whole = source.document_counts
+        self._declared = source.declarations.kinds
         self._tree = tree
         self._memo = memo
         self._plain: dict[str, Rendering] = {}
@@ -167,11 +169,13 @@ class Renderer:
         special = False
         for item in placed:
             own = self._namespace_edit(item.member)
-            more = [*self._overrides.edits(item.member, cluster), *self._label_edits(item.member, cluster)]
-            problems += self._overrides.facts(item.member, cluster)[1]
+            more = [*self._variants.edits(item.member, cluster), *self._label_edits(item.member, cluster)]
+            problems += self._variants.facts(item.member, cluster)[1]
             special = special or bool(more)
             if own or more:
                 edits[id(item)] = [*own, *more]
+                if is_sops(item.member.document.value):
+                    problems.append(_sops_edited(item.member))
         if not special and group.id in self._plain:
             return self._plain[group.id]
         files: dict[tuple[str, str], Content] = {}
@@ -206,10 +210,9 @@ class Renderer:
             return []
         return [Edit(("metadata", "namespace"), "add", member.identity.namespace)]
 
-    @staticmethod
-    def _label_edits(member: SourceObject, cluster: Cluster) -> list[Edit]:
+    def _label_edits(self, member: SourceObject, cluster: Cluster) -> list[Edit]:
         labels = cluster.spec.autoscaler.pod_labels if cluster.spec.autoscaler else {}
-        kind = KINDS.get((member.identity.api_group, member.identity.kind))
+        kind = kind_of((member.identity.api_group, member.identity.kind), self._declared)
         if not labels or kind is None or member.unit == PLATFORM:
             return []
         return [
@@ -217,6 +220,16 @@ class Renderer:
             for template in kind.pod_templates(member.document.value)
             for key, value in sorted(labels.items())
         ]
+
+
+def _sops_edited(member: SourceObject) -> Problem:
+    return member.document.problem(
+        "SopsFileEdited",
+        "SOPS signed this file, and it would be edited on the way",
+        "let no override select it, and write metadata.namespace into it before it is encrypted",
+        path=("metadata",),
+        key=True,
+    )
 
 
 _Wanted = Sequence[tuple[Document, list[Edit]]]

@@ -1,8 +1,8 @@
 """
 What manifests become, apart from any fleet: files in, the pods of each sized object out.
 
-The same reading as a pass uses, so the numbers are those that placement counts. Templates of resource claims are looked for
-in the given files.
+The same reading as a pass uses, so the numbers are those that placement counts. Templates of resource claims and
+WorkloadKinds are looked for in the given files.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from dataclasses import dataclass, replace
 
 from gitplacer import workloads
 from gitplacer.documents import Document, parse
-from gitplacer.model.resources import Resources
+from gitplacer.kinds.parse import is_own, parse_own
+from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import total_requests
 from gitplacer.problems import Location, Problem, Severity
 from gitplacer.source.files import MAX_FILE
+from gitplacer.source.workloadkinds import KIND, read_declarations
 from gitplacer.workloads.facts import ObjectFacts
 from gitplacer.workloads.surroundings import USUAL, Surroundings
 
@@ -70,8 +72,8 @@ class Sizes:
 
 def sizes(files: Mapping[str, bytes], around: Surroundings = USUAL) -> Sizes:
     """
-    Size every object of a kind that is sized. One with an error is left out, and its problems say why; a file that is not
-    YAML is a problem. Other kinds are passed over.
+    Size every object of a kind that is sized. One with an error, its own or that of a template by which it claims devices,
+    is left out, and the problems say why; a file that is not YAML is a problem. Other kinds are passed over.
     """
     problems: list[Problem] = []
     documents: list[Document] = []
@@ -79,24 +81,38 @@ def sizes(files: Mapping[str, bytes], around: Surroundings = USUAL) -> Sizes:
         parsed = parse(data, max_bytes=MAX_FILE)
         problems += [Problem(Location(path, f.line, f.column), f.code, f.message, f.hint) for f in parsed.faults]
         documents += [Document(path, item, index, _reader(data)) for index, item in enumerate(parsed.documents)]
+    declared = _declared(documents, problems)
     claims = _claims(documents)
     objects = []
     for document in documents:
-        namespace = Sized(document, ObjectFacts()).namespace
-        facts, found = workloads.read(document, replace(around, claims=tuple(sorted(claims[namespace].items()))))
+        templates = claims[Sized(document, ObjectFacts()).namespace]
+        known = tuple((name, devices or NOTHING) for name, devices in sorted(templates.items()))
+        facts, found = workloads.read(document, replace(around, claims=known), declared)
         problems += found
-        if facts.sized and not any(problem.severity is Severity.ERROR for problem in found):
+        whole = not any(problem.severity is Severity.ERROR for problem in found)
+        if facts.sized and whole and all(templates[name] is not None for name in facts.claims):
             objects.append(Sized(document, facts))
     return Sizes(tuple(objects), tuple(problems))
 
 
-def _claims(documents: Iterable[Document]) -> Mapping[str, dict[str, Resources]]:
-    """The devices of each ResourceClaimTemplate by namespace and name."""
-    found: dict[str, dict[str, Resources]] = defaultdict(dict)
+def _declared(documents: Iterable[Document], problems: list[Problem]) -> workloads.Declared:
+    """The kinds that the WorkloadKinds among the documents declare; what is wrong with these is added to the problems."""
+    own = [document for document in documents if is_own(document) and document.value.get("kind") == KIND]
+    for document in own:
+        parsed = parse_own(document)
+        problems += parsed if isinstance(parsed, list) else ()
+    return read_declarations(own, {}, {}, problems).kinds
+
+
+def _claims(documents: Iterable[Document]) -> Mapping[str, dict[str, Resources | None]]:
+    """The devices of each ResourceClaimTemplate by namespace and name; None for one that cannot be counted."""
+    found: dict[str, dict[str, Resources | None]] = defaultdict(dict)
     for document in documents:
-        if document.value.get("kind") == "ResourceClaimTemplate":
-            template = Sized(document, workloads.read(document)[0])
-            found[template.namespace][template.name] = template.facts.devices
+        group, _, _ = str(document.value.get("apiVersion")).rpartition("/")
+        if (group, document.value.get("kind")) == ("resource.k8s.io", "ResourceClaimTemplate"):
+            facts, problems = workloads.read(document)
+            template = Sized(document, facts)
+            found[template.namespace][template.name] = None if problems else facts.devices
     return found
 
 

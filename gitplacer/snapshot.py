@@ -22,13 +22,15 @@ from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fields import Model
 from gitplacer.kinds.parse import is_own, parse_own
 from gitplacer.kinds.record import PlacementRecord, RecordMember
+from gitplacer.known import Known
 from gitplacer.model.workload import Gang, Identity
-from gitplacer.overrides import Overrides
 from gitplacer.problems import Location, Problem, Rejected, Severity
+from gitplacer.profiles import ClusterProfile
 from gitplacer.source.files import MAX_SNAPSHOT, READ_ENDINGS, Memo, NoMemo, Reading, read_documents
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
 from gitplacer.source.reading import Source, read_source
 from gitplacer.tree import Tree
+from gitplacer.variants import Variants
 
 _Kind = TypeVar("_Kind", bound=Model)
 
@@ -42,7 +44,7 @@ class Snapshot:
     The inputs of a pass.
 
     `deployment` is the deployment tree.
-    `broken_capacity` are clusters whose snapshot cannot be used; `broken_records` are ids of groups whose record
+    `broken_capacity` are clusters whose snapshot cannot be used; `profiles` is what each cluster can do; `broken_records` are ids of groups whose record
     cannot be read; `foreign_paths` are paths of the deployment repo that somebody else changed since our last
     commit.
     """
@@ -51,6 +53,7 @@ class Snapshot:
     groups: Mapping[str, Group]
     capacity: Mapping[str, CapacitySnapshot]
     broken_capacity: frozenset[str]
+    profiles: Mapping[str, ClusterProfile]
     records: Mapping[str, PlacementRecord]
     broken_records: frozenset[str]
     deployment: Tree
@@ -80,9 +83,9 @@ class Snapshot:
         return {identity: tuple(places) for identity, places in found.items()}
 
     @cached_property
-    def overrides(self) -> Overrides:
-        """What differs on each cluster."""
-        return Overrides(self.source)
+    def variants(self) -> Variants:
+        """What objects are on each cluster."""
+        return Variants(self.source, self.profiles)
 
     def tells_of(self, record: PlacementRecord, group: Group) -> bool:
         """
@@ -100,13 +103,15 @@ class Snapshot:
             sorted({p[len(root) :].partition("/")[0] for p in self.deployment if p.startswith(root) and inside in p})
         )
 
-    def deployed_gang(self, record: PlacementRecord) -> Gang:
-        """The pods of what is deployed of a group: what it holds while its source cannot say."""
+    def deployed_gang(self, record: PlacementRecord, group: Group | None = None) -> Gang:
+        """The pods of what is deployed of a group: what it holds while its source cannot say. As its policy reserves."""
         root = self.source.own.fleet.spec.deployment.root
         unit = PLATFORM if record.is_platform else WORKLOADS
         files = _deployed_files(self.deployment, root, record, unit)
         reading = read_documents(self.deployment, files, NoMemo())
-        return tuple(pods for items in reading.documents.values() for item in items for pods in item.facts.gang)
+        documents = self.source.declarations.applied(reading.documents)
+        facts = [item.facts for items in documents.values() for item in items]
+        return group.gang_of(facts) if group else tuple(pods for found in facts for pods in found.gang)
 
 
 def read_snapshot(
@@ -121,8 +126,9 @@ def read_snapshot(
     read = read_source(source, memo)
     grouping = group_objects(read)
     problems = [*read.problems, *grouping.problems]
-    groups = checks.checked(read, grouping.groups, problems)
     capacities, broken_capacity = _read_capacity(capacity, read, memo, problems)
+    profiles = {name: ClusterProfile.of(cluster, capacities.get(name)) for name, cluster in read.own.clusters.items()}
+    groups = checks.checked(Known(read, profiles), grouping.groups, problems)
     records, broken_records = _read_records(deployment, memo, problems)
     missing = {entry.name for record in records.values() for entry in record.clusters} - read.own.clusters.keys()
     suspects = {path: name for name in sorted(missing) for path in read.may_have_held(name)}
@@ -133,6 +139,7 @@ def read_snapshot(
         groups=groups,
         capacity=capacities,
         broken_capacity=broken_capacity,
+        profiles=profiles,
         records=records,
         broken_records=broken_records,
         deployment=deployment,

@@ -1,13 +1,14 @@
 """
-What differs on a cluster: the edits that overrides make there, and the pods that come of them.
+What an object is on a cluster: the edits that overrides make there, and the pods that come of them and of the cluster.
 
-An override may raise a replica count or a request on one cluster, so what is looked for there is the gang after
-overrides, not the one in the source; and an override that makes an object the API server would refuse is a problem of
-the manifest, found before anything is written.
+An override may raise a replica count or a request on one cluster, and a cluster may add sidecars or default requests, so
+what is looked for there is the gang as it will be there, not as it is in the source. An override that makes an object the
+API server would refuse is a problem of the manifest, found before anything is written.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,28 +20,34 @@ from gitplacer.kinds.selectors import Override
 from gitplacer.model.workload import Gang
 from gitplacer.policies.selection import selects
 from gitplacer.problems import Problem, Severity
+from gitplacer.profiles import ClusterProfile
 from gitplacer.source.manifests import SourceObject
 from gitplacer.source.reading import Source
 from gitplacer.workloads.facts import ObjectFacts
+from gitplacer.workloads.surroundings import USUAL, Surroundings
 
 Edits = tuple[Edit, ...]
 
 
-class Overrides:
-    """The OverridePolicies of a source and the overrides of its clusters. Answers are remembered."""
+class Variants:
+    """
+    The objects of a source as they are on each cluster, by OverridePolicies, by the overrides of the clusters and by their
+    profiles. Answers are remembered.
+    """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, profiles: Mapping[str, ClusterProfile]) -> None:
         self._source = source
         self._policies = source.own.overrides
+        self._profiles = profiles
         self._edits: dict[tuple[int, str], Edits] = {}
-        self._facts: dict[tuple[int, str], tuple[ObjectFacts, tuple[Problem, ...]]] = {}
+        self._facts: dict[tuple[int, str | Surroundings], tuple[ObjectFacts, tuple[Problem, ...]]] = {}
 
     def edits(self, member: SourceObject, cluster: Cluster) -> Edits:
         """
         The edits of an object on a cluster: of the policies that select both, by name, then the cluster's own where
         the object has the field.
         """
-        if not self.any_on(cluster):
+        if not self._policies and not cluster.spec.overrides:
             return ()
         key = (id(member), cluster.name)
         if key not in self._edits:
@@ -62,24 +69,35 @@ class Overrides:
         What placement wants to know of an object as it will be on a cluster, and what is wrong with it there. An edit
         that cannot be made is left to whoever makes it.
         """
-        edits = self.edits(member, cluster)
-        if not edits:
+        edits, around = self.edits(member, cluster), self._around(member, cluster)
+        if not edits and around == USUAL:
             return member.facts, ()
-        key = (id(member), cluster.name)
+        key = (id(member), cluster.name if edits else around)
         if key not in self._facts:
-            self._facts[key] = _edited_facts(member, edits)
+            self._facts[key] = _read_again(member, edits, around, self._source.declarations.kinds)
         return self._facts[key]
 
     def any_on(self, cluster: Cluster) -> bool:
         """Whether there is anything that could differ on a cluster."""
-        return bool(self._policies or cluster.spec.overrides)
+        return bool(self._policies or cluster.spec.overrides) or self._profiles[cluster.name].changes_sizes
+
+    def _around(self, member: SourceObject, cluster: Cluster) -> Surroundings:
+        profile = self._profiles[cluster.name]
+        if not profile.changes_sizes or not member.facts.sized:
+            return USUAL
+        around = profile.surroundings(member.identity.namespace)
+        if member.facts.claims and around != USUAL:
+            return replace(around, claims=self._source.claims.get(member.identity.namespace, ()))
+        return around
 
     def gang(self, group: Group, cluster: Cluster) -> Gang:
         """The pods of a group on a cluster."""
-        return tuple(pods for member in group.members for pods in self.facts(member, cluster)[0].gang)
+        return group.gang_of(self.facts(member, cluster)[0] for member in group.members)
 
 
-def _edited_facts(member: SourceObject, edits: Edits) -> tuple[ObjectFacts, tuple[Problem, ...]]:
+def _read_again(
+    member: SourceObject, edits: Edits, around: Surroundings, declared: workloads.Declared
+) -> tuple[ObjectFacts, tuple[Problem, ...]]:
     value: Any = member.document.value
     try:
         for edit in edits:
@@ -87,8 +105,8 @@ def _edited_facts(member: SourceObject, edits: Edits) -> tuple[ObjectFacts, tupl
     except EditError:
         return member.facts, ()
     document = replace(member.document, parsed=replace(member.document.parsed, value=value))
-    facts, problems = workloads.read(document)
-    return facts, tuple(problem for problem in problems if problem.severity is Severity.ERROR)
+    facts, problems = workloads.read(document, around, declared)
+    return facts.remembered(), tuple(problem for problem in problems if problem.severity is Severity.ERROR)
 
 
 def _edit(override: Override) -> Edit:

@@ -15,9 +15,11 @@ def command(output: str, files: tuple[str, ...]) -> int:
     Print what pods the manifests in FILE become, what each of them asks for, and why.
 
     FILE is a file of YAML or JSON, a directory of such files, or `-` for stdin. Counted are all pods that run at once,
-    with the containers that KubeRay adds; a RayService's second Ray cluster is counted apart. Objects of kinds that make no
-    pods are passed over. Exits with 1 if an object cannot be sized.
+    with the containers that KubeRay adds; a RayService's second Ray cluster is counted apart. WorkloadKinds in FILE say
+    how objects of further kinds are sized; objects of other kinds are passed over. What cannot be read or sized is told
+    on stderr, the rest is printed, and the exit code is 1.
     """
+    from gitplacer.cli.failures import report
     from gitplacer.cli.progress import note, style
     from gitplacer.explain import problem_lines
     from gitplacer.formats import SIZE_FORMATS
@@ -25,32 +27,45 @@ def command(output: str, files: tuple[str, ...]) -> int:
     from gitplacer.problems import Severity
     from gitplacer.sizing import sizes
 
-    found = sizes(_contents(files))
+    contents, unread = _contents(files)
+    for failure in unread:
+        report(failure)
+    found = sizes(contents)
     for problem in found.problems:
         for line in problem_lines(problem):
             click.echo(line, err=True)
     click.echo(SIZE_FORMATS[output](found.objects, Options(style=style())), nl=False)
-    failed = any(problem.severity is Severity.ERROR for problem in found.problems)
+    failed = bool(unread) or any(problem.severity is Severity.ERROR for problem in found.problems)
     if not found.objects and not failed:
         note("nothing there makes pods")
     return 1 if failed else 0
 
 
-def _contents(names: tuple[str, ...]) -> dict[str, bytes]:
-    """The bytes of each file by its path as it was given, those of a directory sorted."""
+def _contents(names: tuple[str, ...]) -> tuple[dict[str, bytes], list[OSError]]:
+    """The bytes of each file by its path as it was given, those of a directory sorted; and why others cannot be read."""
     import sys
+    from pathlib import Path
+
+    found, failures = {}, []
+    for name in dict.fromkeys(names):
+        if name == "-":
+            found["<stdin>"] = sys.stdin.buffer.read()
+            continue
+        for path in _files(name):
+            try:
+                found[path] = Path(path).read_bytes()
+            except OSError as error:
+                failures.append(error)
+    return found, failures
+
+
+def _files(name: str) -> list[str]:
+    """The file itself, or those of a directory that may hold objects."""
     from pathlib import Path
 
     from gitplacer.source.files import READ_ENDINGS
 
-    found = {}
-    for name in names:
-        path = Path(name)
-        if name == "-":
-            found["<stdin>"] = sys.stdin.buffer.read()
-        elif path.is_dir():
-            inside = sorted(file for file in path.rglob("*") if file.suffix in READ_ENDINGS and file.is_file())
-            found.update({file.as_posix(): file.read_bytes() for file in inside})
-        else:
-            found[name] = path.read_bytes()
-    return found
+    path = Path(name)
+    if not name or not path.is_dir():
+        return [name]
+    return [file.as_posix() for file in sorted(path.rglob("*")) if file.suffix in READ_ENDINGS and file.is_file()]

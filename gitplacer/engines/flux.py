@@ -2,7 +2,8 @@
 Flux: for each cluster one file with a GitRepository and two Kustomizations, `workloads` after `platform`.
 
 Each cluster's own Flux reads its own file. `dependsOn` holds workloads back until the platform objects of the same
-revision are there and healthy. RayService has a Ready condition that Flux understands; RayCluster and RayJob have none,
+revision are there and healthy. The Ray autoscaler writes into RayClusters, and Flux would take it back each time: its ignore
+rules know no wildcard for lists, so they name the first worker groups of those that an annotation marks. RayService has a Ready condition that Flux understands; RayCluster and RayJob have none,
 so expressions say how to tell; a job that runs is as good as one that is done, or nothing would go on until it ends.
 """
 
@@ -12,6 +13,7 @@ import json
 from collections.abc import Sequence
 
 from gitplacer.kinds.fleet import Cluster, FleetSpec
+from gitplacer.rules.autoscaling import AUTOSCALED
 
 
 def bootstrap(spec: FleetSpec, clusters: Sequence[Cluster], repo_url: str) -> dict[str, bytes]:
@@ -27,10 +29,20 @@ def _file(spec: FleetSpec, cluster: str, repo_url: str) -> str:
         ("@BRANCH@", json.dumps(spec.deployment.branch)),
         ("@ROOT@", spec.deployment.root),
         ("@CLUSTER@", cluster),
+        ("@AUTOSCALED@", AUTOSCALED),
+        ("@PATHS@", _PATHS),
     ):
         text = text.replace(mark, value)
     return text
 
+
+_GROUPS = 16
+"""Worker groups of one RayCluster that the ignore rule reaches."""
+_PATHS = "".join(
+    f"\n    - /spec/workerGroupSpecs/{index}/{field}"
+    for index in range(_GROUPS)
+    for field in ("replicas", "scaleStrategy")
+)
 
 _CLUSTER = """\
 # For the Flux of cluster @CLUSTER@: put this file where that Flux reads, or kubectl apply it there.
@@ -79,6 +91,14 @@ spec:
   path: ./@ROOT@/@CLUSTER@/workloads
   prune: true      # a group that moved away is removed here
   wait: true
+  # The Ray autoscaler writes these fields of a RayCluster. Annotate a RayCluster with enableInTreeAutoscaling
+  # @AUTOSCALED@: "true", and Flux leaves them to it. Needs Flux 2.9; remove it for an older one.
+  ignore:
+  - target:
+      group: ray.io
+      kind: RayCluster
+      annotationSelector: @AUTOSCALED@=true
+    paths:@PATHS@
   healthCheckExprs:
   - apiVersion: ray.io/v1
     kind: RayCluster

@@ -15,6 +15,7 @@ from gitplacer.kinds.fields import API_VERSION, Model
 from gitplacer.kinds.fleet import Cluster, Fleet
 from gitplacer.kinds.policy import OverridePolicy, PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord
+from gitplacer.kinds.workloadkind import WorkloadKind
 
 TABLE: Mapping[str, type[Model]] = MappingProxyType(
     {
@@ -22,6 +23,7 @@ TABLE: Mapping[str, type[Model]] = MappingProxyType(
         "Cluster": Cluster,
         "PlacementPolicy": PlacementPolicy,
         "OverridePolicy": OverridePolicy,
+        "WorkloadKind": WorkloadKind,
         "CapacitySnapshot": CapacitySnapshot,
         "Placement": PlacementRecord,
     }

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from gitplacer.kinds.fields import Amounts, Boolean, Count, Instant, Integer, Matching, Model, OwnKind
+from gitplacer.kinds.profile import Equipment
 from gitplacer.kinds.selectors import ClusterMetadata, TaintField
 from gitplacer.model.labels import Taint
 from gitplacer.model.resources import NOTHING
@@ -77,10 +78,9 @@ class RunningGroup(Model):
     """Its pods."""
 
 
-class CapacitySnapshot(OwnKind):
-    """What one cluster has. A cluster testifies only about itself; the file is named after it."""
+class Observation(OwnKind):
+    """The nodes of one cluster, and what of ours runs on them."""
 
-    kind: Literal["CapacitySnapshot"]
     metadata: ClusterMetadata
     observed_at: Instant
     """When it was taken."""
@@ -92,6 +92,12 @@ class CapacitySnapshot(OwnKind):
     """What runs of the groups placed by gitplacer."""
     serves: tuple[str, ...] | None = None
     """API groups that Kubernetes does not bring, such as ray.io/v1; absent means not known, so not checked."""
+
+
+class CapacitySnapshot(Equipment, Observation):
+    """What one cluster has. A cluster testifies only about itself; the file is named after it."""
+
+    kind: Literal["CapacitySnapshot"]
 
     @property
     def name(self) -> str:

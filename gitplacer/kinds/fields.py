@@ -182,6 +182,10 @@ LabelValue = Annotated[
         "must be a label value: up to 63 letters, digits, dashes, dots and underscores",
     ),
 ]
+Word = Annotated[
+    str,
+    Matching(r"^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$", "must be a label value that is not empty"),
+]
 LabelMap = dict[LabelKey, LabelValue]
 Glob = Annotated[str, Matching(r"^\S+$", "must be a name, with *, ? and [...] as wildcards")]
 PathGlob = Annotated[

@@ -18,7 +18,9 @@ from gitplacer.kinds.fields import (
     PathGlob,
     Price,
     Seconds,
+    Word,
 )
+from gitplacer.kinds.profile import Profile
 from gitplacer.kinds.selectors import ClusterMetadata, Metadata, Override, TaintField
 from gitplacer.model.labels import Taint
 
@@ -44,10 +46,6 @@ Root = Annotated[
         rf"^(?!(placements|moving|fleet)(/|$)){_FOLDER}",
         "must be a relative directory, and not placements, moving or fleet, which hold other things",
     ),
-]
-Word = Annotated[
-    str,
-    Matching(r"^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$", "must be a label value that is not empty"),
 ]
 
 
@@ -190,6 +188,8 @@ class ClusterSpec(Model):
     """Cluster taints, tolerated by policies."""
     autoscaler: Autoscaler | None = None
     """What adds nodes. Absent means that the cluster is static."""
+    profile: Profile = Profile()
+    """What it can do besides offering room. What its snapshot found fills the gaps."""
     overrides: tuple[Override, ...] = ()
     """Changes to every object rendered for this cluster that has the field."""
 

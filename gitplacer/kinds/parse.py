@@ -58,8 +58,9 @@ def parse_own(document: Document) -> Model | list[Problem]:
     try:
         parsed = model.model_validate(document.value, by_alias=True, by_name=False)
     except ValidationError as error:
-        found = [item for item in error.errors(include_url=False) if item["loc"] not in empty]
-        return sorted({*nulls, *(_problem(document, model, dict(item)) for item in found)})
+        errors = [dict(item) for item in error.errors(include_url=False) if item["loc"] not in empty]
+        found = [item for item in errors if not _is_miscounted(document.value, item)]
+        return sorted({*nulls, *(_problem(document, model, item) for item in found)})
     return sorted(nulls) or parsed
 
 
@@ -122,6 +123,14 @@ def _problem(document: Document, model: type[Model], error: dict[str, Any]) -> P
     reason = _reason(error)
     between = " " if reason.startswith(("must ", "is ", "has ")) else ": "
     return document.problem("InvalidValue", f"{_shown(path)}{between}{reason}", path=path)
+
+
+def _is_miscounted(value: Any, error: dict[str, Any]) -> bool:
+    """Whether a list is said to be too short because pydantic left out the items that it refused."""
+    if error["type"] != "too_short":
+        return False
+    found = _value_at(value, tuple(error["loc"]))
+    return isinstance(found, list) and len(found) >= error["ctx"]["min_length"]
 
 
 def _about_quotes(kind: str, found: Any) -> str:

@@ -57,6 +57,9 @@ class PlacementSettings(Model):
     """How many clusters get a copy; All means every eligible one."""
     admission: Literal["Gang", "Immediate"] = "Gang"
     """Gang places a group when all its pods fit; Immediate places it whatever the room."""
+    reserve: Literal["Desired", "Minimum", "Maximum"] = "Desired"
+    """How many workers of an autoscaling Ray cluster find room: as many as its replicas say, as it may shrink to, or as it
+    may grow to. A RayJob never takes less than Desired, because it starts with all of them."""
     scale_up: Literal["IfNeeded", "Never"] = "IfNeeded"
     """Whether nodes that an autoscaler can add may be counted on."""
 
@@ -85,6 +88,14 @@ class RelocationSettings(Model):
     """For each reason to move: Automatic or Never."""
 
 
+class UpdateSettings(Model):
+    """What happens when a running app is updated."""
+
+    reserve_peak: Boolean = False
+    """Whether there is room beside the app for what an update adds: the second Ray cluster of a RayService, the surge of a
+    Deployment."""
+
+
 class PlacementPolicySpec(Model):
     """Which objects it governs, and where they may go."""
 
@@ -104,6 +115,8 @@ class PlacementPolicySpec(Model):
     """Groups of higher priority are placed first."""
     relocation: RelocationSettings = RelocationSettings()
     """When a placed group moves."""
+    update: UpdateSettings = UpdateSettings()
+    """What happens when a running app is updated."""
 
 
 class PlacementPolicy(OwnKind):

@@ -55,6 +55,9 @@ class Reason(enum.StrEnum):
     UNTOLERATED_CLUSTER_TAINT = "UntoleratedClusterTaint"
     CLUSTER_CORDONED = "ClusterCordoned"
     API_NOT_SERVED = "APINotServed"
+    FEATURE_NOT_SERVED = (
+        "FeatureNotServed"  # its KubeRay, or what it is equipped with, cannot do what an object asks for
+    )
     NO_SNAPSHOT = "NoSnapshot"
     BROKEN_SNAPSHOT = "BrokenSnapshot"
     STALE_SNAPSHOT = "StaleSnapshot"

@@ -2,13 +2,15 @@
 Which clusters a group may be on, before any node is looked at.
 
 Two questions differ: may it *stay* where it is (role, selectors, order, taints, the annotation's wish) and may it
-*enter* (all of that, and the cluster takes new groups, serves its API groups, and has a fresh snapshot)?
+*enter* (all of that, and the cluster takes new groups, serves its API groups, has a fresh snapshot, and can do what its
+objects ask for)?
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from gitplacer.grouping import Group
 from gitplacer.kinds.capacity import CapacitySnapshot
@@ -17,8 +19,10 @@ from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.model.decision import Finding, Reason
 from gitplacer.model.labels import untolerated
 from gitplacer.policies import TYPES
+from gitplacer.profiles import ClusterProfile
 from gitplacer.source.apigroups import BUILT_IN_GROUPS
 from gitplacer.source.manifests import PLATFORM
+from gitplacer.workloads.facts import Demand, ObjectFacts
 
 
 def preference(policy: PlacementPolicy, cluster: Cluster) -> int | None:
@@ -71,6 +75,29 @@ def may_not_enter(
     if missing is not None:
         return Finding(code=Reason.API_NOT_SERVED, subject=missing)
     return None
+
+
+class Asked(NamedTuple):
+    """What the objects of a group ask of a cluster besides room, and the namespaces that its KubeRay has to watch."""
+
+    demands: tuple[Demand, ...]
+    namespaces: tuple[str, ...]
+
+
+def asked_by(group: Group, facts: Iterable[ObjectFacts]) -> Asked:
+    """What a group asks for; `facts` are those of its members on the cluster in question."""
+    demands = {demand for known in facts for demand in known.demands}
+    watched = {m.identity.namespace for m in group.members if m.identity.api_group == "ray.io"}
+    return Asked(tuple(sorted(demands)), tuple(sorted(watched)))
+
+
+def not_served(asked: Asked, profile: ClusterProfile) -> Finding | None:
+    """Why a cluster cannot do what a group asks for, or None. It is no reason to leave: what runs there, runs."""
+    unwatched = next((name for name in asked.namespaces if not profile.watches(name)), None)
+    if unwatched is not None:
+        return Finding(code=Reason.FEATURE_NOT_SERVED, subject=f"KubeRay does not watch namespace {unwatched} there")
+    words = next((words for demand in asked.demands if (words := profile.unmet(demand)) is not None), None)
+    return None if words is None else Finding(code=Reason.FEATURE_NOT_SERVED, subject=words)
 
 
 def is_stale(cluster: Cluster, snapshot: CapacitySnapshot, now: datetime) -> bool:

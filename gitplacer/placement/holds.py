@@ -75,14 +75,18 @@ def _is_there(snapshot: Snapshot, record: PlacementRecord) -> bool:
 def unreadable_sources(snapshot: Snapshot, record: PlacementRecord | None) -> list[str]:
     """
     Files that cannot be read now and that a recorded group came from, or that speak of a member which is nowhere
-    else: a file may have been renamed and broken in one commit.
+    else: a file may have been renamed and broken in one commit. And one that may declare what a member is.
     """
     source = snapshot.source
-    if record is None or not source.broken_files:
+    if record is None:
         return []
-    gone = [m.name for m in record.members if m.identity not in source.identities]
-    unread = {m.source for m in record.members if _is_unread(m.source, source.broken_files)}
-    return sorted(unread | set(source.unread_mentions(gone)))
+    declarations = source.declarations
+    unread = {declarations.unknown for m in record.members if declarations.may_be_about(m.identity[0], m.identity[1])}
+    if source.broken_files:
+        gone = [m.name for m in record.members if m.identity not in source.identities]
+        unread |= {m.source for m in record.members if _is_unread(m.source, source.broken_files)}
+        unread |= set(source.unread_mentions(gone))
+    return sorted(unread)
 
 
 def _is_unread(path: str, broken: frozenset[str]) -> bool:

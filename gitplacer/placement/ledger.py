@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -34,7 +36,7 @@ class Ledger:
         self._free = self.nodes.allocatable - self.nodes.used
         self._promised: list[str] = []
         self._holds: dict[str, Packing] = {}
-        self._seen: dict[str, list[tuple[str, Resources]]] = {}
+        self._seen: dict[str, list[tuple[str, Resources, str]]] = {}
         self._unknown: list[tuple[str, str, int]] = []
         for group in snapshot.groups:
             self._subtract_bound_pods(group)
@@ -133,7 +135,7 @@ class Ledger:
         for pod in group.pods:
             if pod.node is None or pod.node not in self.nodes.index:
                 continue
-            seen.append((pod.role, pod.requests))
+            seen.append((pod.role, pod.requests, pod.node))
             if pod.requests:
                 row = self.columns.asked(PodShape(pod.requests))
                 self._free[self.nodes.index[pod.node]] -= row
@@ -158,15 +160,30 @@ class Ledger:
     def _not_seen(self, group_id: str, gang: Gang) -> Gang:
         """
         The pods of a gang that the snapshot does not show on a node. A pod that is shown is one of its role that asks
-        the same; if there is none, the smallest, so that what is missing is never taken for less than it may be.
+        the same, best one that is meant for that very node; if there is none, the smallest, so that what is missing is never
+        taken for less than it may be.
         """
         left = [pods.count for pods in gang]
-        for role, requests in sorted(self._seen.get(group_id, ()), key=lambda seen: not seen[1]):
+        for role, requests, node in sorted(self._seen.get(group_id, ()), key=lambda seen: not seen[1]):
             able = [index for index, pods in enumerate(gang) if pods.role == role and left[index]]
-            same = [index for index in able if gang[index].shape.requests == requests]
+            here = [index for index in able if gang[index].shape.node_name == node]
+            same = [index for index in here or able if gang[index].shape.requests == requests]
             if able:
-                left[same[0] if same else min(able, key=lambda index: _by_size(gang[index].shape))] -= 1
-        return tuple(PodSet(pods.role, count, pods.shape) for pods, count in zip(gang, left, strict=True))
+                chosen = same[:1] or here[:1] or [min(able, key=lambda index: _by_size(gang[index].shape))]
+                left[chosen[0]] -= 1
+        return tuple(replace(pods, count=count) for pods, count in zip(gang, left, strict=True))
+
+    def on_each_node(self, gang: Gang) -> Gang:
+        """A gang whose pods that run on every node are counted: one for each node that admits them."""
+        if not any(pods.per_node for pods in gang):
+            return gang
+        return tuple(one for pods in gang for one in (self._one_each(pods) if pods.per_node else (pods,)))
+
+    def _one_each(self, pods: PodSet) -> Iterator[PodSet]:
+        """As the DaemonSet controller does, which gives each pod its node."""
+        for machine in self.nodes.machines:
+            if self.nodes.obstacle(pods.shape, machine.shape, machine.name) is None:
+                yield replace(pods, count=1, shape=replace(pods.shape, node_name=machine.name), per_node=False)
 
 
 def _by_size(shape: PodShape) -> tuple[int, int, int]:

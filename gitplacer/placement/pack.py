@@ -11,7 +11,7 @@ yes wrongly. "No" means that no packing was found.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -131,7 +131,7 @@ def merged(gang: Gang) -> tuple[PodSet, ...]:
     for pods in gang:
         key = (pods.role, pods.shape)
         before = counts[key].count if key in counts else 0
-        counts[key] = PodSet(pods.role, before + pods.count, pods.shape)
+        counts[key] = replace(pods, count=before + pods.count)
     return tuple(pods for pods in counts.values() if pods.count)
 
 

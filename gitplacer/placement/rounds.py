@@ -20,7 +20,7 @@ from gitplacer.kinds.record import PlacementRecord, RecordCluster
 from gitplacer.model.decision import Action, Candidate, Decision, Finding, Reason, Verdict
 from gitplacer.model.workload import Gang
 from gitplacer.placement.books import Books
-from gitplacer.placement.eligibility import may_not_enter, may_not_stay, preference
+from gitplacer.placement.eligibility import Asked, asked_by, may_not_enter, may_not_stay, not_served, preference
 from gitplacer.placement.evidence import may_have_started, speaks_of
 from gitplacer.placement.holds import held, kept
 from gitplacer.placement.ledger import Ledger, has_finished
@@ -62,19 +62,22 @@ class Pass:
         for group_id in (*self.held, *self.orphans):
             record = self.records.get(group_id) or self.orphans.get(group_id)
             if record is not None:
-                self.gangs[group_id] = snapshot.deployed_gang(record)
+                self.gangs[group_id] = snapshot.deployed_gang(record, self.groups.get(group_id))
         self._same: dict[Gang, Gang] = {}
         self.gangs = {group_id: self._same.setdefault(gang, gang) for group_id, gang in self.gangs.items()}
         self._stay: dict[tuple[str, str | None, str], Finding | None] = {}
         self._preference: dict[tuple[str, str], int | None] = {}
         self._exceeds: dict[tuple[Gang, str, bool], bool] = {}
+        self._asked: dict[tuple[str, str], Asked] = {}
+        self._same_asked: dict[Asked, Asked] = {}
+        self._not_served: dict[tuple[int, str], Finding | None] = {}
 
     @cached_property
     def books(self) -> Books:
         """The ledgers with nothing reserved but what the snapshots show. A pass that places nothing never asks."""
         s = self.snapshot
-        different = [c for c in self.clusters.values() if s.overrides.any_on(c)]
-        gangs = [*self.gangs.values(), *(self.gang_on(g, c.name) for c in different for g in self.groups)]
+        different = [c for c in self.clusters.values() if s.variants.any_on(c)]
+        gangs = [*self.gangs.values(), *(self._gang_as_written(g, c.name) for c in different for g in self.groups)]
         columns = Columns.of(s.capacity.values(), self.clusters.values(), gangs)
         ledgers = {name: Ledger(self.clusters[name], capacity, columns) for name, capacity in s.capacity.items()}
         for ledger in ledgers.values():
@@ -82,12 +85,18 @@ class Pass:
         return Books(ledgers, columns)
 
     def gang_on(self, group_id: str, name: str) -> Gang:
+        """The pods of a group on a cluster, those that run on every node counted."""
+        gang = self._gang_as_written(group_id, name)
+        if name in self.books and any(pods.per_node for pods in gang):
+            gang = self.books[name].on_each_node(gang)
+        return self._same.setdefault(gang, gang)
+
+    def _gang_as_written(self, group_id: str, name: str) -> Gang:
         """The pods of a group on a cluster: after overrides, unless the group is held as it is deployed."""
         group, cluster = self.groups.get(group_id), self.clusters.get(name)
-        if group is None or cluster is None or group_id in self.held or not self.snapshot.overrides.any_on(cluster):
+        if group is None or cluster is None or group_id in self.held or not self.snapshot.variants.any_on(cluster):
             return self.gangs.get(group_id, ())
-        gang = self.snapshot.overrides.gang(group, cluster)
-        return self._same.setdefault(gang, gang)
+        return self.snapshot.variants.gang(group, cluster)
 
     def may_not_stay(self, group: Group, policy: PlacementPolicy, cluster: Cluster) -> Finding | None:
         key = (policy.name, group.wished_cluster, cluster.name)
@@ -97,9 +106,32 @@ class Pass:
 
     def may_not_enter(self, group: Group, policy: PlacementPolicy, cluster: Cluster) -> Finding | None:
         s = self.snapshot
-        return self.may_not_stay(group, policy, cluster) or may_not_enter(
-            group, cluster, s.capacity, s.broken_capacity, s.now
+        return (
+            self.may_not_stay(group, policy, cluster)
+            or may_not_enter(group, cluster, s.capacity, s.broken_capacity, s.now)
+            or self._feature_not_served(group, cluster)
         )
+
+    def _feature_not_served(self, group: Group, cluster: Cluster) -> Finding | None:
+        """Platform objects are what lets a cluster serve anything, so it is not asked for them."""
+        profile = self.snapshot.profiles[cluster.name]
+        if group.unit == PLATFORM or profile.is_blank:
+            return None
+        asked = self._asked_on(group, cluster)
+        key = (id(asked), cluster.name)  # equal ones are one object, so that they are compared once and not per cluster
+        if key not in self._not_served:
+            self._not_served[key] = not_served(asked, profile)
+        return self._not_served[key]
+
+    def _asked_on(self, group: Group, cluster: Cluster) -> Asked:
+        """What a group asks of a cluster, after overrides."""
+        variants = self.snapshot.variants
+        edited = variants.any_on(cluster) and any(variants.edits(member, cluster) for member in group.members)
+        key = (group.id, cluster.name if edited else "")
+        if key not in self._asked:
+            asked = asked_by(group, (variants.facts(m, cluster)[0] if edited else m.facts for m in group.members))
+            self._asked[key] = self._same_asked.setdefault(asked, asked)
+        return self._asked[key]
 
     def preference(self, policy: PlacementPolicy, cluster: str) -> int:
         key = (policy.name, cluster)

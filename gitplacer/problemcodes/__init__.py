@@ -11,12 +11,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from gitplacer.problemcodes import files, gitops, groups, objects, ray, repos
+from gitplacer.problemcodes import crds, edits, files, gitops, groups, objects, ray, rayjobs, repos
 from gitplacer.problemcodes.code import Code
 
 __all__ = ["CODES", "Code"]
 
-_TABLES = (files.CODES, objects.CODES, ray.CODES, gitops.CODES, groups.CODES, repos.CODES)
+_TABLES = (
+    crds.CODES,
+    edits.CODES,
+    files.CODES,
+    objects.CODES,
+    ray.CODES,
+    rayjobs.CODES,
+    gitops.CODES,
+    groups.CODES,
+    repos.CODES,
+)
 
 CODES: Mapping[str, Code] = MappingProxyType(dict(sorted(item for table in _TABLES for item in table.items())))
 """Code to its meaning, sorted."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gitplacer.problemcodes.code import Code
+from gitplacer.problems import Severity
 
 CODES: Mapping[str, Code] = {
     "NoPolicy": Code(
@@ -58,10 +59,56 @@ CODES: Mapping[str, Code] = {
         "A group goes to one place.",
         "Let the annotations agree.",
     ),
-    "CopiesOfARayJob": Code(
-        "A policy asks for copies of a RayJob",
+    "CopiesOfAJob": Code(
+        "A policy asks for copies of a job",
         "Each copy would run the job once more.",
         "Let a policy with `copies: 1` govern it.",
+    ),
+    "MissingReference": Code(
+        "An object needs another that nobody brings",
+        "What a manifest names (a ConfigMap, a Secret, a claim, a ServiceAccount, a RayCluster …) travels with it when it is in "
+        "the source. This one is not, and a cluster that the group may go to is not known to have it, so its pods would wait "
+        "for it there.",
+        "Add it to the source. If the clusters have it from elsewhere, list it under `present` in their snapshots or in "
+        "`spec.profile.present` of the Cluster. An optional reference is none of this.",
+        severity=Severity.WARNING,
+        allowable=True,
+    ),
+    "NamesakesCollide": Code(
+        "Two objects of one name make the same object",
+        "KubeRay names a Service `<name>-head-svc` after a RayCluster, a RayJob and a RayService, and the submitter's Job after "
+        "the RayJob. Two of one name in one namespace fight over it if they are on one cluster.",
+        "Give one of them another name.",
+        severity=Severity.WARNING,
+        allowable=True,
+    ),
+    "ServedNowhere": Code(
+        "No cluster can serve a feature that an object uses",
+        "Every cluster that its policy allows is known to lack it: its KubeRay is older, a feature gate is off, an API is not "
+        "served. The group waits.",
+        "Leave the feature out, let the policy allow other clusters, or correct the profile of the Cluster.",
+        severity=Severity.WARNING,
+        allowable=True,
+    ),
+    "UnknownSealingKey": Code(
+        "A SealedSecret does not say which key it was sealed for",
+        "The clusters that its group may go to open secrets with different keys (`profile.sealingKey`), and a SealedSecret "
+        "for another key never becomes a Secret.",
+        "Annotate it with `gitplacer.dev/sealing-key`; the group then goes only where that key is.",
+        severity=Severity.WARNING,
+        allowable=True,
+    ),
+    "SopsFileEdited": Code(
+        "A file that SOPS signed would be edited",
+        "SOPS signs the whole document. A namespace given by the path, an override or a cluster's pod labels would change it, "
+        "and it could not be decrypted any more.",
+        "Write `metadata.namespace` before encrypting, and let no override select it.",
+    ),
+    "UnboundedMaximum": Code(
+        "A policy reserves a maximum that nobody has written",
+        "With `reserve: Maximum` there must be room for all workers that the autoscaler may ask for. Without `maxReplicas` "
+        "KubeRay lets it ask for two billion.",
+        "Write `maxReplicas` in the worker group, or let the policy reserve `Desired`.",
     ),
     "CannotEdit": Code(
         "An override cannot be made",

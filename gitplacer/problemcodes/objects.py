@@ -75,6 +75,19 @@ CODES: Mapping[str, Code] = {
         "Whoever may write workloads may not thereby write policies or clusters.",
         "Move the file out of the Fleet's workload paths.",
     ),
+    # sizes
+    "CannotBeSized": Code(
+        "An object of a declared kind cannot be sized",
+        "Its WorkloadKind names this case: how many pods it has, or what they ask for, is decided where nobody here can look. "
+        "It is not placed with a guess.",
+        "Do what the message says, or declare the kind in a WorkloadKind of your own.",
+    ),
+    "BrokenWorkloadKind": Code(
+        "The WorkloadKind that declares an object's kind cannot be used",
+        "Without it the object would seem to have no pods, or those of the declaration that comes with gitplacer. Its group "
+        "is held until then.",
+        "Mend the WorkloadKind; what is wrong with it is reported where it stands.",
+    ),
     # Kubernetes objects
     "InvalidObject": Code(
         "A document is not a complete Kubernetes object",
@@ -118,9 +131,11 @@ CODES: Mapping[str, Code] = {
         "Put the template beside the object, in its namespace, and ask for an exact count of one device class.",
     ),
     "NotCounted": Code(
-        "A scheduling constraint is not counted yet",
-        "Required pod affinity, spread constraints, host ports, scheduling gates and shared resource claims narrow where pods "
-        "may run. The fit does not look at them yet, so it may be too optimistic. Nothing is held.",
+        "A scheduling constraint, or some of the pods, is not counted",
+        "Required pod affinity, spread constraints, host ports, scheduling gates, shared resource claims and slices of "
+        "several hosts narrow where pods may run, and a WorkloadKind may name pods that it does not count, such as those "
+        "of a database that an operator installs. The fit does not look at them, so it may be too optimistic. Nothing is "
+        "held.",
         "Leave room, or choose nodes by selector.",
     ),
 }

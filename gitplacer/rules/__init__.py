@@ -10,18 +10,55 @@ row in `gitplacer.problemcodes`, which says how severe it is and whether an obje
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from gitplacer.documents import Document
+from gitplacer.documents import Document, dotted
+from gitplacer.problemcodes import CODES
 from gitplacer.problems import Problem
-from gitplacer.rules import names, workergroups
+from gitplacer.rules import (
+    auth,
+    autoscaling,
+    deletion,
+    faulttolerance,
+    history,
+    kueue,
+    managedby,
+    names,
+    networkpolicy,
+    raycronjob,
+    rayjob,
+    raynodes,
+    rayservice,
+    requests,
+    tls,
+    tpu,
+    upgrades,
+    workergroups,
+)
+from gitplacer.rules.fluxvariables import SUBSTITUTE, variables
 from gitplacer.rules.manifest import RAY_KINDS, RayManifest, Rule
 
-__all__ = ["FAMILIES", "check"]
+__all__ = ["FAMILIES", "ONLY_FLUX", "check"]
+
+ONLY_FLUX = ("FluxVariable", "AutoscalerOwnsReplicas")
+"""The codes of what goes wrong only where Flux is the engine."""
 
 FAMILIES: Mapping[str, tuple[Rule, ...]] = {
     "names": names.RULES,
     "worker groups": workergroups.RULES,
+    "Ray nodes": raynodes.RULES,
+    "requests": requests.RULES,
+    "TPU slices": tpu.RULES,
+    "autoscaling": autoscaling.RULES,
+    "fault tolerance": faulttolerance.RULES,
+    "security": (*auth.RULES, *networkpolicy.RULES, *tls.RULES),
+    "history server": history.RULES,
+    "jobs": (*rayjob.RULES, *deletion.RULES),
+    "cron jobs": raycronjob.RULES,
+    "services": rayservice.RULES,
+    "upgrades": upgrades.RULES,
+    "managers": managedby.RULES,
+    "queues": kueue.RULES,
 }
 """The rules about Ray objects, by family."""
 
@@ -30,10 +67,26 @@ _RULES = tuple(rule for family in FAMILIES.values() for rule in family)
 
 def check(document: Document) -> list[Problem]:
     """Everything the rules have to say about one object, sorted. Never raises, whatever the document holds."""
+    found = list(_about_variables(document))
     value = document.value
-    if value.get("kind") not in RAY_KINDS or not str(value.get("apiVersion")).startswith("ray.io/"):
-        return []
+    kind = value.get("kind")
+    if not isinstance(kind, str) or kind not in RAY_KINDS or not str(value.get("apiVersion")).startswith("ray.io/"):
+        return found
     manifest = RayManifest.of(document.cursor())
     for rule in _RULES:
         rule(manifest)
-    return sorted(set(manifest.root.problems))
+    return sorted({*found, *manifest.root.problems})
+
+
+def _about_variables(document: Document) -> Iterator[Problem]:
+    """Of any object. It matters where Flux is the engine; whoever knows the engine drops it elsewhere."""
+    if b"${" not in document.read():
+        return
+    for path in variables(document):
+        yield document.problem(
+            "FluxVariable",
+            f"{dotted(path)} holds ${{…}}, which Flux would replace where postBuild substitution is on",
+            f"write $${{…}} for it, or annotate the object with {SUBSTITUTE}: disabled",
+            path=path,
+            severity=CODES["FluxVariable"].severity,
+        )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gitplacer.workloads import shipped
+
 BUILT_IN_GROUPS = frozenset(
     {
         "",
@@ -57,6 +59,7 @@ _CLUSTER_SCOPED = {
     "gateway.networking.k8s.io": {"GatewayClass"},
     "karpenter.sh": {"NodePool", "NodeClaim"},
     "kueue.x-k8s.io": {"ClusterQueue", "ResourceFlavor", "AdmissionCheck", "WorkloadPriorityClass", "Topology"},
+    "scheduling.run.ai": {"Queue"},
     "scheduling.volcano.sh": {"Queue"},
     "cilium.io": {"CiliumClusterwideNetworkPolicy", "CiliumNode", "CiliumIdentity"},
 }
@@ -94,7 +97,8 @@ def is_cluster_scoped(group: str, kind: str) -> bool:
 
 def is_surely_namespaced(group: str, kind: str) -> bool:
     """Whether objects of a kind have a namespace, as far as that is known without the cluster."""
-    return (group in BUILT_IN_GROUPS or group == "ray.io") and not is_cluster_scoped(group, kind)
+    known = group in BUILT_IN_GROUPS or group == "ray.io" or (group, kind) in shipped.FILES
+    return known and not is_cluster_scoped(group, kind)
 
 
 def steers_gitops(group: str, kind: str) -> bool:

@@ -50,6 +50,8 @@ class Memo(Protocol):
 
     def recall_text(self, digest: str) -> bytes | None: ...
 
+    def recall_texts(self, digests: Iterable[str]) -> Mapping[str, bytes]: ...
+
     def remember_text(self, digest: str, text: bytes) -> None: ...
 
 
@@ -64,6 +66,9 @@ class NoMemo:
 
     def recall_text(self, digest: str) -> bytes | None:
         return None
+
+    def recall_texts(self, digests: Iterable[str]) -> Mapping[str, bytes]:
+        return {}
 
     def remember_text(self, digest: str, text: bytes) -> None:
         return None
@@ -150,11 +155,18 @@ def _read_file(data: bytes, max_bytes: int) -> ReadFile:
     parsed = parse(data, max_bytes=max_bytes)
     facts, problems = [], []
     for index, item in enumerate(parsed.documents):
-        document = Document("", item, index, lambda: data)
-        read, found = workloads.read(document)
-        facts.append(read.remembered())
-        problems.append(tuple(sorted({*found, *rules.check(document), *unlike(document)})))
+        read, found = read_document(Document("", item, index, lambda: data))
+        facts.append(read)
+        problems.append(found)
     return ReadFile(parsed, tuple(facts), tuple(problems))
+
+
+def read_document(
+    document: Document, declared: workloads.Declared = workloads.NONE_DECLARED
+) -> tuple[ObjectFacts, tuple[Problem, ...]]:
+    """What is to be remembered of the object in a document, and everything that is wrong with it by itself."""
+    facts, found = workloads.read(document, declared=declared)
+    return facts.remembered(), tuple(sorted({*found, *rules.check(document), *unlike(document)}))
 
 
 def _reader(tree: Tree, path: str, contents: Mapping[str, bytes]) -> Callable[[], bytes]:

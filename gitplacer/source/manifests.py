@@ -8,8 +8,9 @@ is cluster-scoped, grants rights or steers the GitOps engine.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from gitplacer import pathglob
 from gitplacer.documents import Document
@@ -17,6 +18,7 @@ from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.kinds.parse import is_own
 from gitplacer.model.workload import Identity
 from gitplacer.problems import Problem, Severity
+from gitplacer.rules import ONLY_FLUX
 from gitplacer.source.allowances import about_allowances, not_allowed
 from gitplacer.source.apigroups import RBAC_GROUP, api_group, is_cluster_scoped, is_surely_namespaced, steers_gitops
 from gitplacer.source.files import SourceDocument
@@ -120,9 +122,23 @@ def read_manifest(spec: FleetSpec, unit: str, item: SourceDocument) -> SourceObj
         labels=_strings(document, "labels", problems),
         annotations=annotations,
         facts=item.facts,
-        problems=tuple(sorted({*problems, *not_allowed(item.problems, annotations)})),
+        problems=tuple(sorted({*problems, *not_allowed(_where_it_matters(spec, item.problems), annotations)})),
         namespace_from_path=from_path,
     )
+
+
+def _where_it_matters(spec: FleetSpec, problems: Iterable[Problem]) -> list[Problem]:
+    """Without those that only another engine would have."""
+    return [problem for problem in problems if problem.code not in ONLY_FLUX or spec.engine == "flux"]
+
+
+def identity_of(value: Mapping[str, Any]) -> Identity | None:
+    """Who the object in a document is that was read before, if it is one."""
+    metadata = value.get("metadata")
+    if not isinstance(metadata, dict):
+        return None
+    group = api_group(str(value.get("apiVersion")))
+    return Identity(group, str(value.get("kind")), str(metadata.get("namespace", "")), str(metadata.get("name")))
 
 
 def _nameless(document: Document, metadata: Mapping[str, object]) -> Problem:

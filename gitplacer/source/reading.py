@@ -21,9 +21,12 @@ from gitplacer.kinds.fleet import Fleet, FleetSpec
 from gitplacer.kinds.parse import parse_own
 from gitplacer.model.workload import Identity
 from gitplacer.problems import Location, Problem
+from gitplacer.source.claims import Claims, claims_of, with_devices
+from gitplacer.source.customs import held_against_definitions
 from gitplacer.source.files import MAX_FILE, MAX_SNAPSHOT, READ_ENDINGS, Memo, Reading, SourceDocument, read_documents
 from gitplacer.source.manifests import WORKLOADS, SourceObject, read_manifest, unit_of
 from gitplacer.source.ownkinds import OwnKinds, looks_own, read_own_kinds, torn_kinds
+from gitplacer.source.workloadkinds import Declarations, read_declarations
 from gitplacer.tree import Tree
 
 _UNRENDERED = ("kustomization.yaml", "kustomization.yml", "Kustomization", "Chart.yaml")
@@ -33,7 +36,8 @@ _UNRENDERED = ("kustomization.yaml", "kustomization.yml", "Kustomization", "Char
 class Source:
     """
     All of the source repo that decisions look at. `broken_files` could not be read, or not wholly;
-    `document_counts` says how many documents each file holds; `torn` are broken files that may have held own kinds.
+    `document_counts` says how many documents each file holds; `torn` are broken files that may have held own kinds;
+    `claims` has the devices of ResourceClaimTemplates; `declarations` are the kinds that users declare.
     """
 
     own: OwnKinds
@@ -43,6 +47,8 @@ class Source:
     problems: tuple[Problem, ...]
     tree: Tree
     torn: frozenset[str]
+    claims: Claims
+    declarations: Declarations
 
     def namespace_labels(self, name: str) -> Mapping[str, str]:
         """The labels of a namespace: those of its manifest, if there is one, and its name."""
@@ -115,12 +121,16 @@ def read_source(tree: Tree, memo: Memo) -> Source:
             found.append(Problem(Location(path), "NotAFile", "is a symbolic link, which is not followed", hint))
     outside = [d for d in ours if unit_of(spec, d.file) != WORKLOADS and not d.file.startswith(capacity)]
     rendered = {path: items for path, items in reading.documents.items() if path not in unrendered}
-    objects, broken = _objects(rendered, spec, set(map(id, outside)), capacity, found)
+    outside = sorted(outside, key=lambda d: (d.file, d.index))
+    declarations = read_declarations(outside, torn, rendered, found)
+    objects, broken = _objects(declarations.applied(rendered), spec, set(map(id, outside)), capacity, found)
+    claims = claims_of(objects)
+    objects = held_against_definitions(tuple(with_devices(objects, claims, declarations.kinds)), tree, memo)
     found += [problem for item in objects for problem in item.problems]
-    own = read_own_kinds(sorted(outside, key=lambda d: (d.file, d.index)), torn, found)
+    own = read_own_kinds(outside, torn, found)
     unread = frozenset({*reading.broken, *broken, *twins, *large, *links, *(p for p in tree if p.startswith(folders))})
     counts = {path: len(items) for path, items in reading.documents.items()}
-    return Source(own, objects, unread, counts, tuple(sorted(set(found))), tree, frozenset(torn))
+    return Source(own, objects, unread, counts, tuple(sorted(set(found))), tree, frozenset(torn), claims, declarations)
 
 
 def fleet_spec(tree: Tree, memo: Memo) -> FleetSpec:

@@ -1,18 +1,23 @@
 """
 What each kind of object becomes and needs: one module per kind, and one table.
 
-`read` takes any document. A kind in `KINDS` is sized: its pods are what placement looks for room for. Any other kind
-contributes what it points at (see `pointers`), or nothing. To add a kind, write a module with a `KIND`
-row and put it in the table.
+`read` takes any document. A kind in `KINDS` is sized: its pods are what placement looks for room for. So is one that is
+declared, by a user or in a file that comes with gitplacer (see `shipped`). Any other kind contributes what it points at (see
+`pointers`), or nothing. To add a kind, declare it (docs/kinds/WorkloadKind.md); where a declaration has no words for what a
+controller does, write a module with a `KIND` row and put it in the table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from gitplacer.documents import Document
 from gitplacer.problems import Problem
 from gitplacer.workloads import (
+    cronjob,
+    daemonset,
+    demands,
     deployment,
     job,
     pod,
@@ -21,12 +26,26 @@ from gitplacer.workloads import (
     raycronjob,
     rayjob,
     rayservice,
+    replicaset,
+    shipped,
     statefulset,
 )
 from gitplacer.workloads.facts import Kind, LabelSelector, ObjectFacts, PodLabels, Reference
 from gitplacer.workloads.surroundings import USUAL, Surroundings
 
-__all__ = ["KINDS", "Kind", "LabelSelector", "ObjectFacts", "PodLabels", "Reference", "read"]
+__all__ = [
+    "KINDS",
+    "NONE_DECLARED",
+    "Declared",
+    "Kind",
+    "LabelSelector",
+    "ObjectFacts",
+    "PodLabels",
+    "Reference",
+    "is_read_by_code",
+    "kind_of",
+    "read",
+]
 
 KINDS: Mapping[tuple[str, str], Kind] = {
     (row.api_group, row.kind): row
@@ -34,7 +53,10 @@ KINDS: Mapping[tuple[str, str], Kind] = {
         pod.KIND,
         deployment.KIND,
         statefulset.KIND,
+        replicaset.KIND,
+        daemonset.KIND,
         job.KIND,
+        cronjob.KIND,
         raycluster.KIND,
         rayjob.KIND,
         raycronjob.KIND,
@@ -44,18 +66,36 @@ KINDS: Mapping[tuple[str, str], Kind] = {
 """(API group, kind) to what we know of a sized kind."""
 
 
-def read(document: Document, around: Surroundings = USUAL) -> tuple[ObjectFacts, list[Problem]]:
+Declared = Mapping[tuple[str, str], Kind]
+"""(API group, kind) to what users have declared of a kind."""
+
+NONE_DECLARED: Declared = {}
+
+
+def kind_of(key: tuple[str, str], declared: Declared = NONE_DECLARED) -> Kind | None:
+    """What we know of a sized kind: by code, by a user's declaration, by one that comes with gitplacer."""
+    return KINDS.get(key) or declared.get(key) or shipped.kind(key)
+
+
+def is_read_by_code(key: tuple[str, str]) -> bool:
+    """Whether a kind cannot be declared, because what its objects are is known here."""
+    return key in KINDS or key in pointers.READERS
+
+
+def read(
+    document: Document, around: Surroundings = USUAL, declared: Declared = NONE_DECLARED
+) -> tuple[ObjectFacts, list[Problem]]:
     """
-    The facts of one object as it is with what a cluster adds, and every problem that was met. With an error among the problems the facts are
-    incomplete and must not be acted on.
+    The facts of one object as it is with what a cluster adds, and every problem that was met. With an error among the
+    problems the facts are incomplete and must not be acted on.
     """
     root = document.cursor()
     api_group, _, version = root.text("apiVersion").rpartition("/")
     key = (api_group, root.text("kind"))
-    if (kind := KINDS.get(key)) is None:
+    if (kind := kind_of(key, declared)) is None:
         reader = pointers.READERS.get(key)
         return (reader(root) if reader else ObjectFacts()), _once(root.problems)
-    if version not in kind.versions:
+    if kind.versions and version not in kind.versions:
         known = ", ".join(f"{api_group}/{v}" if api_group else v for v in kind.versions)
         root.report(
             "UnsupportedVersion",
@@ -64,7 +104,9 @@ def read(document: Document, around: Surroundings = USUAL) -> tuple[ObjectFacts,
             key="apiVersion",
         )
         return ObjectFacts(sized=True), root.problems
-    return kind.read(root, around), _once(root.problems)
+    facts = kind.read(root, around)
+    asked = demands.of(root) or demands.of_pod_templates(root, kind.pod_templates(root.value))
+    return (replace(facts, demands=asked) if asked else facts), _once(root.problems)
 
 
 def _once(problems: list[Problem]) -> list[Problem]:

@@ -7,16 +7,13 @@ part of the gang, but a policy may reserve room for them.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from gitplacer.documents import Cursor
 from gitplacer.workloads import podtemplate
 from gitplacer.workloads.facts import Kind, ObjectFacts
-from gitplacer.workloads.fields import count, replicas_said, required
+from gitplacer.workloads.fields import count, replicas_said, required, share
 from gitplacer.workloads.surroundings import Surroundings
-
-_PERCENT = re.compile(r"([0-9]{1,6})%", re.ASCII)
 
 
 def read(root: Cursor, around: Surroundings) -> ObjectFacts:
@@ -33,15 +30,7 @@ def _surge(spec: Cursor, number: int) -> int:
     strategy = spec.mapping("strategy")
     if strategy.text("type", "RollingUpdate") != "RollingUpdate" or not number:
         return 0
-    rolling = strategy.mapping("rollingUpdate")
-    written = rolling.value.get("maxSurge", "25%")
-    if isinstance(written, int) and not isinstance(written, bool):
-        return max(written, 0)
-    match = _PERCENT.fullmatch(written) if isinstance(written, str) else None
-    if match is None:
-        rolling.report("WrongType", "maxSurge must be a number or a share such as 25%", key="maxSurge")
-        return 0
-    return -(-number * int(match[1]) // 100)
+    return share(strategy.mapping("rollingUpdate"), "maxSurge", "25%", number)
 
 
 KIND = Kind("apps", "Deployment", ("v1",), read, podtemplate.in_spec)

@@ -37,6 +37,7 @@ class Reference:
     optional: bool = False
     path: Path = field(default=(), compare=False)
     namespace: str = ""
+    cluster_scoped: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,8 @@ class Role:
     `slice_size` pods each belong together on one topology domain (the hosts of a TPU slice). `per_node`: there is
     one on each node that admits it, so that `count` is not known before the cluster is.
 
-    `ask` and `counted` say where the requests and the count come from; they are said once and not remembered.
+    `ask`, `counted` and `bounded` say where the requests, the count and its bounds come from; they are said once and not
+    remembered.
     """
 
     name: str
@@ -76,6 +78,7 @@ class Role:
     per_node: bool = False
     ask: PodAsk | None = field(default=None, compare=False)
     counted: str = field(default="", compare=False)
+    bounded: str = field(default="", compare=False)
 
     def reserved(self, reserve: Reserve, *, with_peak: bool) -> int:
         """How many pods are to find room. An unbounded maximum is taken for the count; `unbounded` tells."""
@@ -97,7 +100,7 @@ class Demand:
     Something that an object asks of a cluster besides room, in words people know it by (`feature`).
 
     `since` is the KubeRay version that has it and `gate` its feature gate, on by default from `on_since` (empty: never);
-    `api` an API group that must be served; `schedulers` the gang schedulers with which KubeRay refuses it.
+    `api` an API group that must be served; `sealing_key` the key that must open it; `stays`: the object must not be deleted when it is done; `schedulers` the gang schedulers with which KubeRay refuses it.
     """
 
     feature: str
@@ -106,6 +109,8 @@ class Demand:
     on_since: tuple[int, ...] = ()
     api: str = ""
     runtime_class: str = ""
+    sealing_key: str = ""
+    stays: bool = False
     schedulers: tuple[str, ...] = ()
     path: Path = field(default=(), compare=False)
 
@@ -117,7 +122,8 @@ class ObjectFacts:
     once. `pods` are the labels that pods of each role will carry. `claims` names the ResourceClaimTemplates by which
     pods claim devices, and `devices` what one of them comes to, if this object is one.
 
-    `needs` is what it cannot run without, `points_at` what it serves (a route its Service, an autoscaler its target),
+    `needs` is what it cannot run without, `provides` what something in the cluster makes of it (a Certificate its Secret),
+    `points_at` what it serves (a route its Service, an autoscaler its target),
     `selects` the pods it picks by label. `singleton` says why two copies, or a restart elsewhere, would do harm;
     '' means that it may be moved freely. `finishes`: it runs to completion. `releases_when_finished`: whatever the
     outcome, it then gives all its resources back. `demands` is what a cluster must be able to do.
@@ -127,6 +133,7 @@ class ObjectFacts:
     sized: bool = False
     pods: tuple[PodLabels, ...] = ()
     needs: tuple[Reference, ...] = ()
+    provides: tuple[Reference, ...] = ()
     points_at: tuple[Reference, ...] = ()
     selects: tuple[LabelSelector, ...] = ()
     singleton: str = ""
@@ -148,7 +155,7 @@ class ObjectFacts:
 
     def remembered(self) -> ObjectFacts:
         """These facts without what is said once only."""
-        return replace(self, roles=tuple(replace(role, ask=None, counted="") for role in self.roles))
+        return replace(self, roles=tuple(replace(role, ask=None, counted="", bounded="") for role in self.roles))
 
     def stopped(self, why: str) -> ObjectFacts:
         """These facts of an object that has no pods for now."""
@@ -161,7 +168,7 @@ class Kind:
     """
     One row of the table of sized kinds.
 
-    `versions` are those we can read; `read` takes the object's root and what a cluster adds; `pod_templates` gives the paths of the pod templates written in an object
+    `versions` are those we can read (none: any); `read` takes the object's root and what a cluster adds; `pod_templates` gives the paths of the pod templates written in an object
     (what holds `metadata` and `spec` of the pods; for a Pod the object itself, `()`).
     """
 

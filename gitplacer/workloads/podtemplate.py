@@ -36,6 +36,7 @@ class Injected:
 
 
 NONE = Injected()
+_NO_LABELS: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +75,20 @@ def read_pod(pod: Cursor, around: Surroundings, injected: Injected = NONE) -> Po
     if not pod.has("spec"):
         pod.report("MissingField", "spec is missing", "add spec.containers")
         return replace(_EMPTY, labels=labels)
-    return replace(read_spec(pod.mapping("spec"), around, injected), labels=labels)
+    return read_spec(pod.mapping("spec"), around, injected, labels)
 
 
-def read_spec(spec: Cursor, around: Surroundings, injected: Injected = NONE) -> PodTemplate:
-    """A pod spec: anything with `containers`."""
+def read_spec(
+    spec: Cursor, around: Surroundings, injected: Injected = NONE, labels: Mapping[str, str] = _NO_LABELS
+) -> PodTemplate:
+    """A pod spec: anything with `containers`. Its labels are beside it."""
     containers = spec.items("containers")
     if not spec.value.get("containers"):
         spec.report("MissingField", "there are no containers", "a pod has at least one container")
     inits = spec.items("initContainers")
     _report_not_counted(spec, containers)
     runtime = around.runtime_class(spec.text("runtimeClassName"))
-    claims = tuple(_claims(spec, around))
+    claims = tuple(_claims(spec, around)) if spec.has("resourceClaims") else ()
     ask = _ask(spec, containers, inits, injected, around, runtime)
     selector, tolerations = spec.labels("nodeSelector"), tuple(_toleration(item) for item in spec.items("tolerations"))
     if runtime is not None:
@@ -98,7 +101,7 @@ def read_spec(spec: Cursor, around: Surroundings, injected: Injected = NONE) -> 
         tolerations=tolerations,
         node_name=spec.text("nodeName"),
     )
-    return PodTemplate(shape, ask, {}, tuple(_needs(spec, [*inits, *containers])), claims)
+    return PodTemplate(shape, ask, labels, tuple(_needs(spec, [*inits, *containers])), claims)
 
 
 _EMPTY = PodTemplate(PodShape(), PodAsk(()), {}, ())
@@ -146,7 +149,7 @@ def _ask(
         pod_level=pod_requests,
         pod_level_limits=pod_limits,
         overhead=overhead,
-        devices=_devices(spec, around),
+        devices=_devices(spec, around) if around.claims else NOTHING,
     )
 
 
@@ -312,6 +315,9 @@ def _needs(spec: Cursor, containers: list[Cursor]) -> Iterator[Reference]:
         yield from named(secret, "Secret")
     if spec.text("serviceAccountName") != "default":  # every namespace has that one
         yield from named(spec, "ServiceAccount", "serviceAccountName")
+    if priority := spec.text("priorityClassName"):
+        path = (*spec.path, "priorityClassName")
+        yield Reference("scheduling.k8s.io", "PriorityClass", priority, path=path, cluster_scoped=True)
     for claim in spec.items("resourceClaims"):
         yield from named(claim, "ResourceClaim", "resourceClaimName", api_group="resource.k8s.io")
         yield from named(claim, "ResourceClaimTemplate", "resourceClaimTemplateName", api_group="resource.k8s.io")

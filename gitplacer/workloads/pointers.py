@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterator, Mapping
 from gitplacer.documents import Cursor
 from gitplacer.model.labels import Requirement
 from gitplacer.workloads import devices
-from gitplacer.workloads.claims import single_node_claim
-from gitplacer.workloads.facts import LabelSelector, ObjectFacts, Reference, distinct
+from gitplacer.workloads.claims import single_node_claim, storage_class
+from gitplacer.workloads.facts import Demand, LabelSelector, ObjectFacts, Reference, distinct
 from gitplacer.workloads.podtemplate import named, requirement
 
 GATEWAY = "gateway.networking.k8s.io"
+SEALING_KEY = "gitplacer.dev/sealing-key"
+"""The annotation of a SealedSecret that says for which clusters it was sealed: their `profile.sealingKey`."""
 
 
 def _group(api_version: str) -> str:
@@ -139,15 +141,37 @@ def _claim(root: Cursor) -> ObjectFacts:
     source = spec.mapping("dataSource")
     kind = source.text("kind")
     return ObjectFacts(
-        needs=distinct(named(source, kind, api_group=source.text("apiGroup"))) if kind else (),
+        needs=distinct(
+            [*storage_class(spec), *(named(source, kind, api_group=source.text("apiGroup")) if kind else ())]
+        ),
         singleton=single_node_claim(spec),
     )
+
+
+def _sealed_secret(root: Cursor) -> ObjectFacts:
+    """The controller makes a Secret of the same name of it, with the one key that it was sealed for."""
+    metadata = root.mapping("metadata")
+    key = metadata.mapping("annotations").text(SEALING_KEY)
+    demand = Demand("this SealedSecret", sealing_key=key, path=("metadata", "annotations", SEALING_KEY))
+    return ObjectFacts(provides=distinct(named(metadata, "Secret")), demands=(demand,) if key else ())
+
+
+def _external_secret(root: Cursor) -> ObjectFacts:
+    target = root.mapping("spec").mapping("target")
+    return ObjectFacts(provides=distinct(named(target if target.text("name") else root.mapping("metadata"), "Secret")))
+
+
+def _certificate(root: Cursor) -> ObjectFacts:
+    return ObjectFacts(provides=distinct(named(root.mapping("spec"), "Secret", "secretName")))
 
 
 READERS: Mapping[tuple[str, str], Callable[[Cursor], ObjectFacts]] = {
     ("", "PersistentVolumeClaim"): _claim,
     ("", "Service"): _service,
     ("", "ServiceAccount"): _service_account,
+    ("bitnami.com", "SealedSecret"): _sealed_secret,
+    ("cert-manager.io", "Certificate"): _certificate,
+    ("external-secrets.io", "ExternalSecret"): _external_secret,
     ("autoscaling", "HorizontalPodAutoscaler"): _scaler("scaleTargetRef"),
     ("autoscaling.k8s.io", "VerticalPodAutoscaler"): _scaler("targetRef"),
     (GATEWAY, "GRPCRoute"): _route,

@@ -32,7 +32,8 @@ def job_facts(root: Cursor, spec: Cursor, around: Surroundings, job_name: str) -
     chosen = spec.mapping("clusterSelector")
     facts = _existing_cluster(chosen) if chosen.keys() else _own_cluster(root, spec, around, mode)
     if mode == "K8sJobMode":
-        facts = _with_submitter(spec, facts, around, job_name, runs=bool(facts.gang or chosen.keys()))
+        counted = f"submissionMode {mode}{'' if is_v1(root) and spec.has('submissionMode') else ' by default'}"
+        facts = _with_submitter(spec, facts, around, job_name, counted if facts.gang or chosen.keys() else "")
     if not is_ours(root, spec):
         facts = facts.stopped(f"managedBy {spec.text('managedBy')}: KubeRay leaves it alone")
     elif spec.boolean("suspend"):
@@ -77,12 +78,11 @@ def _own_cluster(root: Cursor, spec: Cursor, around: Surroundings, mode: str) ->
     return rayspec.cluster_facts(root, spec.mapping("rayClusterSpec"), around, added)
 
 
-def _with_submitter(
-    spec: Cursor, facts: ObjectFacts, around: Surroundings, job_name: str, *, runs: bool
-) -> ObjectFacts:
+def _with_submitter(spec: Cursor, facts: ObjectFacts, around: Surroundings, job_name: str, counted: str) -> ObjectFacts:
     """
     The submitter is exactly what `submitterPodTemplate` says, without resources if it says none; the default one has
-    500m / 200Mi, and neither node selector nor tolerations, whatever the head has.
+    500m / 200Mi, and neither node selector nor tolerations, whatever the head has. `counted` says why there is one, ''
+    that there is none.
     """
     added = {"job-name": job_name, "batch.kubernetes.io/job-name": job_name} if job_name else {}
     needs, claims = facts.needs, facts.claims
@@ -95,8 +95,8 @@ def _with_submitter(
         ask = PodAsk((with_defaults(SUBMITTER, around.container_defaults),))
         shape, labels = PodShape(requests=ask.effective()), PodLabels("submitter", tuple(sorted(added.items())))
     # Without a Ray cluster to wait for (suspended, or managed by somebody else) it is never made.
-    number = 1 if runs else 0
-    counted = "submissionMode K8sJobMode" if runs else "there is no Ray cluster to submit to"
+    number = 1 if counted else 0
+    counted = counted or "there is no Ray cluster to submit to"
     role = Role("submitter", shape, number, number, number, ask=ask, counted=counted)
     return replace(facts, roles=(*facts.roles, role), pods=(*facts.pods, labels), needs=needs, claims=claims)
 

@@ -44,6 +44,7 @@ WAIT_FOR_TLS = Part(
     "wait-for-tls-ip-san", amounts(cpu="50m", memory="64Mi"), "init", origin="KubeRay adds it for tlsOptions"
 )
 BY_OPERATOR = "the operator's configuration adds it"
+_BOUNDS = ("minReplicas", "maxReplicas")
 
 
 def cluster_templates(value: Mapping[str, Any], spec: Path) -> tuple[Path, ...]:
@@ -110,7 +111,7 @@ def cluster_facts(root: Cursor, spec: Cursor, around: Surroundings, added: RayPo
             Role(
                 f"worker/{name}", template.shape, size.count, size.minimum, size.maximum, slice_size=size.hosts,
                 shrinks=autoscaling and not added.starts_whole, grows=autoscaling,
-                ask=template.ask, counted=size.counted,
+                ask=template.ask, counted=size.counted, bounded=size.bounded,
             )
         )  # fmt: skip
     facts = ObjectFacts(
@@ -150,13 +151,14 @@ def _group_name(group: Cursor, taken: set[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Size:
-    """How many pods a worker group has, in hosts; `counted` says why."""
+    """How many pods a worker group has, in hosts; `counted` and `bounded` say why."""
 
     count: int = 0
     minimum: int = 0
     maximum: int | None = 0
     hosts: int = 1
     counted: str = ""
+    bounded: str = ""
 
 
 def _size(group: Cursor, v1: bool) -> _Size:
@@ -181,15 +183,16 @@ def _size(group: Cursor, v1: bool) -> _Size:
             "InvalidReplicas", f"the group has {wanted * hosts} pods", "lower replicas or numOfHosts", key="replicas"
         )
         return _Size()
-    counted = f"replicas {group.integer('replicas', 0)}"
-    if replicas < low:
+    written = group.integer("replicas")
+    counted = "no replicas written" if written is None else f"replicas {written}"
+    if (written or 0) < low or (written or 0) < 0:
         counted += f", raised to minReplicas {low}"
     elif replicas > high:
         counted += f", lowered to maxReplicas {high}"
-    if hosts != 1:
-        counted += f", each of {hosts} hosts"
+    bounded = ", ".join(f"{key} {group.value[key]}" if group.has(key) else f"no {key}" for key in _BOUNDS)
+    per_replica = f", each of {hosts} hosts" if hosts != 1 else ""
     bound = None if high == INT32_MAX and hosts else min(high * hosts, INT32_MAX)
-    return _Size(wanted * hosts, low * hosts, bound, max(hosts, 1), counted)
+    return _Size(wanted * hosts, low * hosts, bound, max(hosts, 1), counted + per_replica, bounded + per_replica)
 
 
 def _autoscaler(spec: Cursor) -> tuple[Part, ...]:

@@ -73,12 +73,17 @@ class PodAsk:
         """The request that a node must have room for, without the pod's own slot."""
         running, starting = self.running(), self.starting()
         total = {name: max(running.get(name, 0), starting.get(name, 0)) for name in running.keys() | starting.keys()}
-        for name, value in self.pod_level_limits.items():
-            total.setdefault(name, value)
+        if self.pod_level_limits:
+            total.update(self.standing_in())
         total.update(self.pod_level)
         _add(total, self.overhead)
         _add(total, self.devices)
         return Resources({name: math.ceil(value) for name, value in total.items()})
+
+    def standing_in(self) -> Amounts:
+        """The pod-level limits that are requests, as the API server says before a LimitRange has its say."""
+        asked = {name for part in self.parts for name in part.amounts if name not in part.by_default}
+        return {name: value for name, value in self.pod_level_limits.items() if name not in asked}
 
     def running(self) -> Amounts:
         """What containers and sidecars ask for together."""

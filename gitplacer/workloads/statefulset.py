@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from gitplacer.documents import Cursor
 from gitplacer.workloads import podtemplate
-from gitplacer.workloads.claims import single_node_claim
-from gitplacer.workloads.facts import Kind, ObjectFacts
+from gitplacer.workloads.claims import single_node_claim, storage_class
+from gitplacer.workloads.facts import Kind, ObjectFacts, distinct
 from gitplacer.workloads.fields import count, replicas_said, required
 from gitplacer.workloads.surroundings import Surroundings
 
@@ -22,8 +22,12 @@ def read(root: Cursor, around: Surroundings) -> ObjectFacts:
         return ObjectFacts(sized=True)
     template = podtemplate.read(spec, "template", around)
     facts = podtemplate.facts(template, count(spec, "replicas", 1), replicas_said(spec))
-    reasons = [single_node_claim(claim.mapping("spec")) for claim in spec.items("volumeClaimTemplates")]
-    return replace(facts, singleton=next(filter(None, reasons), ""))
+    claims = [claim.mapping("spec") for claim in spec.items("volumeClaimTemplates")]
+    return replace(
+        facts,
+        needs=distinct([*facts.needs, *(found for claim in claims for found in storage_class(claim))]),
+        singleton=next(filter(None, map(single_node_claim, claims)), ""),
+    )
 
 
 KIND = Kind("apps", "StatefulSet", ("v1",), read, podtemplate.in_spec)

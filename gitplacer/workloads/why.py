@@ -1,13 +1,14 @@
 """
-Where the numbers of a role come from, as sentences: its count, and each resource of one pod.
+Where the numbers of a role come from, as sentences: its count with its bounds, and each resource of one pod.
 
-Every line is made from the parts that were added up, so it cannot say another sum than the one that was counted.
+Every line is made from the parts that were added up, so it cannot say another sum than the one that was counted. What
+stands between the first colon and the first semicolon adds up to the number before it, rounded up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
+from typing import NamedTuple
 
 from gitplacer.model import quantity
 from gitplacer.workloads.facts import Role
@@ -15,9 +16,15 @@ from gitplacer.workloads.requests import Part, PodAsk
 
 
 def why(role: Role) -> tuple[str, ...]:
-    """A line for the count, then one for each resource, sorted by name. For a role whose `ask` is known."""
+    """
+    A line for the count, one for its bounds where they are others, one for what an update adds, and one for each
+    resource, sorted by name. For a role whose `ask` is known.
+    """
     number = "one on each node" if role.per_node else str(role.count)
     lines = [f"{number}: {role.counted}" if role.counted else number]
+    if not role.minimum == role.count == role.maximum and not role.per_node:
+        most = "or more" if role.maximum is None else f"to {role.maximum}"
+        lines.append(f"{role.minimum} {most}: {role.bounded}" if role.bounded else f"{role.minimum} {most}")
     if role.surge:
         lines.append(f"{role.surge} more while an update runs")
     if role.ask is None:
@@ -30,30 +37,40 @@ def why(role: Role) -> tuple[str, ...]:
     return tuple(lines)
 
 
+class _Share(NamedTuple):
+    """What the containers of a pod ask for of one resource, in terms that add up to the amount."""
+
+    amount: int | Fraction
+    terms: list[str]
+    remark: str = ""
+
+
 def _sum(ask: PodAsk, name: str) -> str:
     """What one resource of a pod is made of."""
-    terms = list(_containers(ask, name))
-    if ask.overhead.get(name):
-        terms.append(f"overhead of the runtime class {_amount(name, ask.overhead[name])}")
-    if ask.devices.get(name):
-        terms.append(f"resource claims {_amount(name, ask.devices[name])}")
-    return " + ".join(terms)
+    share = _containers(ask, name)
+    overhead, devices = ask.overhead.get(name, 0), ask.devices.get(name, 0)
+    terms = list(share.terms)
+    if overhead:
+        terms.append(f"overhead of the runtime class {_amount(name, overhead)}")
+    if devices:
+        terms.append(f"resource claims {_amount(name, devices)}")
+    whole = (share.amount + overhead + devices) % 1 == 0
+    return "; ".join(part for part in (" + ".join(terms), share.remark, "" if whole else "rounded up") if part)
 
 
-def _containers(ask: PodAsk, name: str) -> Iterator[str]:
+def _containers(ask: PodAsk, name: str) -> _Share:
     if name in ask.pod_level:
-        yield f"resources of the pod as a whole {_amount(name, ask.pod_level[name])}"
-        return
+        amount = ask.pod_level[name]
+        return _Share(amount, [f"resources of the pod as a whole {_amount(name, amount)}"])
+    if name in (limits := ask.standing_in()):
+        amount = limits[name]
+        return _Share(amount, [f"limit of the pod as a whole {_amount(name, amount)}"])
     running, starting = ask.running().get(name, 0), ask.starting().get(name, 0)
-    if not running and not starting:
-        if ask.pod_level_limits.get(name):
-            yield f"limit of the pod as a whole {_amount(name, ask.pod_level_limits[name])}"
-    elif running >= starting:
-        yield from (_term(part, name) for part in ask.parts if part.role != "init" and part.amounts.get(name))
-    else:
-        largest = " + ".join(_term(part, name) for part in _largest_start(ask, name))
-        than = f"more than the {_amount(name, running)} of the containers" if running else "the containers ask for none"
-        yield f"{largest}; {than}"
+    if running >= starting:
+        counted = (part for part in ask.parts if part.role != "init" and part.amounts.get(name))
+        return _Share(running, [_term(part, name) for part in counted])
+    than = f"more than the {_amount(name, running)} of the containers" if running else "the containers ask for none"
+    return _Share(starting, [_term(part, name) for part in _largest_start(ask, name)], than)
 
 
 def _largest_start(ask: PodAsk, name: str) -> list[Part]:
@@ -78,6 +95,11 @@ def _term(part: Part, name: str) -> str:
 
 
 def _amount(name: str, value: int | Fraction) -> str:
-    if isinstance(value, int):
-        return quantity.render(name, value)
-    return f"{float(value / 1000 if name == 'cpu' else value):g}"
+    """Exactly: what was written may be finer than the grain in which pods are counted."""
+    if isinstance(value, int) or value.denominator == 1:
+        return quantity.render(name, int(value))
+    rest, digits = (value / 1000 if name == "cpu" else value), 0
+    while rest.denominator != 1:  # it ends: every quantity is a decimal number times powers of 10 or 1024
+        rest, digits = rest * 10, digits + 1
+    text = f"{rest.numerator:0{digits + 1}d}"
+    return f"{text[:-digits]}.{text[-digits:]}"

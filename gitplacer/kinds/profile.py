@@ -1,0 +1,127 @@
+"""
+What a cluster is equipped with besides nodes: its KubeRay operator, its scheduler, what its namespaces add to pods.
+
+The same fields stand in a Cluster, where people write them, and in its CapacitySnapshot, where a machine does. What is
+absent is what nobody looked at: it keeps nothing off a cluster.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from gitplacer.kinds.fields import Amounts, Boolean, DnsLabel, DnsSubdomain, LabelMap, Matching, Model, Word
+from gitplacer.kinds.selectors import TolerationField
+from gitplacer.model.resources import NOTHING
+
+GangScheduler = Literal["none", "volcano", "yunikorn", "scheduler-plugins", "kai", "kubernetes"]
+
+
+class Sidecar(Model):
+    """A container that the operator's configuration adds to Ray pods."""
+
+    name: DnsLabel
+    """The container's name."""
+    requests: Amounts = NOTHING
+    """What it asks for."""
+
+
+class KubeRay(Model):
+    """The KubeRay operator of a cluster, as far as somebody looked."""
+
+    version: (
+        Annotated[
+            str,
+            Matching(
+                r"^v?[0-9]{1,4}\.[0-9]{1,4}(\.[0-9]{1,4})?([-+][A-Za-z0-9.+-]*)?$",
+                'must be a version such as "1.7.0"',
+            ),
+        ]
+        | None
+    ) = None
+    """Its version, and that of its CRDs. What only later versions have is not placed there."""
+    feature_gates: (
+        dict[Annotated[str, Matching(r"^[A-Za-z][A-Za-z0-9]*$", "must be the name of a feature gate")], Boolean] | None
+    ) = None
+    """Feature gates that were set. Others are taken to be as the version has them by itself."""
+    init_container_injection: Boolean | None = None
+    """Whether workers get the init container that waits for the head (`ENABLE_INIT_CONTAINER_INJECTION`); they do by default."""
+    zero_downtime: Boolean | None = None
+    """Whether a RayService that does not say how is upgraded by a second Ray cluster (`ENABLE_ZERO_DOWNTIME`); it is by default."""
+    head_sidecars: tuple[Sidecar, ...] | None = None
+    """Containers that the operator adds to head pods (`headSidecarContainers`)."""
+    worker_sidecars: tuple[Sidecar, ...] | None = None
+    """Containers that the operator adds to worker pods (`workerSidecarContainers`)."""
+    watch_namespaces: tuple[DnsLabel, ...] | None = None
+    """The namespaces that it watches; none at all means every namespace."""
+    deletes_finished_jobs: Boolean | None = None
+    """Whether it deletes RayJobs themselves when they are done (`DELETE_RAYJOB_CR_AFTER_JOB_FINISHES`); GitOps would run them again."""
+
+
+class LimitRange(Model):
+    """What a LimitRange of type Container gives to containers that ask for nothing."""
+
+    namespace: DnsLabel
+    """Its namespace."""
+    default_request: Amounts = NOTHING
+    """Requests of containers that have none."""
+    default: Amounts = NOTHING
+    """Limits of containers that have none; a resource that `defaultRequest` lacks is requested like this."""
+
+
+class RuntimeClass(Model):
+    """A RuntimeClass: what its pods cost besides their containers, and where they may run."""
+
+    name: DnsSubdomain
+    """Its name, which pods give as `runtimeClassName`."""
+    overhead: Amounts = NOTHING
+    """What each of its pods asks for besides its containers (`overhead.podFixed`)."""
+    node_selector: LabelMap = {}
+    """Labels of the nodes that its pods may run on (`scheduling.nodeSelector`)."""
+    tolerations: tuple[TolerationField, ...] = ()
+    """Tolerations that its pods get (`scheduling.tolerations`)."""
+
+
+class PresentObject(Model):
+    """An object that is in the cluster without being in the source."""
+
+    api_group: Annotated[str, Matching(r"^[a-z0-9.-]*$", "must be an API group such as ray.io", 253)] = ""
+    """Its API group without a version; empty for core kinds."""
+    kind: Annotated[str, Matching(r"^[A-Z][A-Za-z0-9]*$", "must be a kind such as Secret", 63)]
+    """Its kind."""
+    namespace: Annotated[
+        str, Matching(r"^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)?$", "must be a namespace, or empty for none")
+    ] = ""
+    """Its namespace; empty for what has none."""
+    name: Annotated[str, Field(min_length=1, max_length=253)]
+    """Its name."""
+
+
+class Equipment(Model):
+    """What a cluster has besides nodes, as a person or a machine saw it. What is absent nobody looked at."""
+
+    kuberay: KubeRay | None = None
+    """Its KubeRay operator; absent means not known, so not checked."""
+    limit_ranges: tuple[LimitRange, ...] | None = None
+    """Its LimitRanges."""
+    runtime_classes: tuple[RuntimeClass, ...] | None = None
+    """Its RuntimeClasses; absent means not known, so not checked."""
+    gang_scheduler: GangScheduler | None = None
+    """The batch scheduler that its KubeRay was told to use; absent means not known."""
+    present: tuple[PresentObject, ...] | None = None
+    """Objects that are there without being in the source, such as a Secret made by hand."""
+
+
+class Profile(Equipment):
+    """
+    What a cluster can do, as far as it is known. Each field wins over what the cluster's snapshot says, those of `kuberay`
+    and each feature gate one by one; only what is `present` adds up.
+    """
+
+    gateway_api: Annotated[Boolean | None, Field(alias="gatewayAPI")] = None
+    """Whether it serves the Gateway API; absent means what `serves` in its snapshot says."""
+    cert_manager: Boolean | None = None
+    """Whether cert-manager is there; absent means what `serves` in its snapshot says."""
+    sealing_key: Word | None = None
+    """A name for the key that its sealed-secrets controller opens secrets with; clusters with one key give one name."""

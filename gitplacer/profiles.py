@@ -1,0 +1,254 @@
+"""
+What a cluster can do besides offering room: its profile, from what people wrote in the Cluster and what its snapshot found.
+
+Field by field what is written wins, because a person may know of an upgrade that the snapshot has not seen; of feature
+gates each one is a field, and objects that are present add up. From a profile come the two answers that others ask for:
+what pods meet there (`surroundings`), and what of an object it cannot serve (`unmet`). What nobody looked at is not
+held against a cluster: unknown is neither yes nor no.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
+
+from gitplacer.kinds.capacity import CapacitySnapshot
+from gitplacer.kinds.fleet import Cluster
+from gitplacer.kinds.profile import Equipment, KubeRay, LimitRange
+from gitplacer.kinds.profile import RuntimeClass as DeclaredRuntimeClass
+from gitplacer.model.resources import NOTHING, Resources
+from gitplacer.model.workload import Identity
+from gitplacer.workloads.demands import CERT_MANAGER, GATEWAY_API
+from gitplacer.workloads.facts import Demand
+from gitplacer.workloads.surroundings import USUAL, RuntimeClass, Surroundings
+
+NEWEST_KUBERAY = (1, 7)
+"""The newest minor version whose feature gates we know. A later one may have a gate on that was off so far."""
+
+_Field = TypeVar("_Field")
+
+
+@dataclass(frozen=True)
+class ClusterProfile:
+    """
+    What is known of one cluster. None, and an empty KubeRay field, is what nobody looked at.
+
+    `serves` has API groups without versions. `runtime_classes`, `limit_ranges` and `present` are as they were declared,
+    the last as identities.
+    """
+
+    kuberay: KubeRay = field(default_factory=KubeRay)
+    limit_ranges: tuple[LimitRange, ...] = ()
+    runtime_classes: tuple[DeclaredRuntimeClass, ...] | None = None
+    gang_scheduler: str | None = None
+    gateway_api: bool | None = None
+    cert_manager: bool | None = None
+    sealing_key: str | None = None
+    present: frozenset[Identity] = frozenset()
+    serves: frozenset[str] | None = None
+
+    @staticmethod
+    def of(cluster: Cluster, snapshot: CapacitySnapshot | None) -> ClusterProfile:
+        """The profile of a cluster; `snapshot` is None where there is none that can be used."""
+        written = cluster.spec.profile
+        found: Equipment = snapshot if snapshot is not None else Equipment()
+        serves = None if snapshot is None or snapshot.serves is None else _groups(snapshot.serves)
+        return ClusterProfile(
+            kuberay=_merged(written.kuberay, found.kuberay),
+            limit_ranges=_first(written.limit_ranges, found.limit_ranges) or (),
+            runtime_classes=_first(written.runtime_classes, found.runtime_classes),
+            gang_scheduler=_first(written.gang_scheduler, found.gang_scheduler),
+            gateway_api=_first(written.gateway_api, None if serves is None else GATEWAY_API in serves),
+            cert_manager=_first(written.cert_manager, None if serves is None else CERT_MANAGER in serves),
+            sealing_key=written.sealing_key,
+            present=frozenset(
+                Identity(item.api_group, item.kind, item.namespace, item.name)
+                for item in (*(written.present or ()), *(found.present or ()))
+            ),
+            serves=serves,
+        )
+
+    @cached_property
+    def version(self) -> tuple[int, ...]:
+        """KubeRay's version without what follows a dash or plus, (1, 7, 0); empty if it is not known."""
+        text = (self.kuberay.version or "").removeprefix("v").partition("-")[0].partition("+")[0]
+        return tuple(int(part) for part in text.split(".")) if text else ()
+
+    def has(self, identity: Identity) -> bool:
+        """Whether somebody said that an object is there without being in the source."""
+        return identity in self.present
+
+    def watches(self, namespace: str) -> bool:
+        """Whether its KubeRay looks at a namespace. An operator that was told none looks at all."""
+        return not self.kuberay.watch_namespaces or namespace in self.kuberay.watch_namespaces
+
+    # what pods meet there
+
+    def surroundings(self, namespace: str) -> Surroundings:
+        """What pods of a namespace meet on the cluster. Claims are not among it: they stand in the source."""
+        return self._by_namespace.get(namespace, self._anywhere)
+
+    @cached_property
+    def changes_sizes(self) -> bool:
+        """Whether pods meet anything there that they would not meet on a cluster of which nothing is known."""
+        return any(around != USUAL for around in (self._anywhere, *self._by_namespace.values()))
+
+    @cached_property
+    def _anywhere(self) -> Surroundings:
+        """What pods meet in a namespace without LimitRanges."""
+        return self._surroundings(NOTHING)
+
+    @cached_property
+    def _by_namespace(self) -> Mapping[str, Surroundings]:
+        ranges: dict[str, list[LimitRange]] = defaultdict(list)
+        for item in self.limit_ranges:
+            ranges[item.namespace].append(item)
+        return {namespace: self._surroundings(container_defaults(items)) for namespace, items in ranges.items()}
+
+    def _surroundings(self, defaults: Resources) -> Surroundings:
+        kuberay = self.kuberay
+        return Surroundings(
+            waits_for_gcs=kuberay.init_container_injection is not False,
+            head_sidecars=tuple((sidecar.name, sidecar.requests) for sidecar in kuberay.head_sidecars or ()),
+            worker_sidecars=tuple((sidecar.name, sidecar.requests) for sidecar in kuberay.worker_sidecars or ()),
+            zero_downtime=kuberay.zero_downtime is not False,
+            container_defaults=defaults,
+            runtime_classes=self._runtime_classes,
+        )
+
+    @cached_property
+    def _runtime_classes(self) -> tuple[RuntimeClass, ...]:
+        return tuple(
+            RuntimeClass(
+                item.name,
+                item.overhead,
+                tuple(sorted(item.node_selector.items())),
+                tuple(toleration.toleration() for toleration in item.tolerations),
+            )
+            for item in self.runtime_classes or ()
+        )
+
+    # what it cannot serve
+
+    @cached_property
+    def is_blank(self) -> bool:
+        """Whether nothing is known that could be held against anybody."""
+        kuberay = self.kuberay
+        operator = (
+            kuberay.version, kuberay.feature_gates, kuberay.watch_namespaces, kuberay.deletes_finished_jobs
+        )  # fmt: skip
+        served = (
+            self.serves,
+            self.gateway_api,
+            self.cert_manager,
+            self.runtime_classes,
+            self.gang_scheduler,
+            self.sealing_key,
+        )
+        return not any(operator) and all(item is None for item in served)
+
+    def unmet(self, demand: Demand) -> str | None:
+        """Why the cluster cannot serve what an object asks of it, in words, or None."""
+        return (
+            self._too_old(demand)
+            or self._gated_off(demand)
+            or self._not_served(demand)
+            or self._without_runtime_class(demand)
+            or self._refused_by_scheduler(demand)
+            or self._cannot_unseal(demand)
+            or self._deletes(demand)
+        )
+
+    def _too_old(self, demand: Demand) -> str | None:
+        if not self._before(demand.since):
+            return None
+        since = ".".join(str(part) for part in demand.since)
+        return f"needs KubeRay {since}, which has {demand.feature}; {self.kuberay.version} runs there"
+
+    def _before(self, version: tuple[int, ...]) -> bool:
+        """Whether its KubeRay is known to be older. A version without a patch stands for its latest."""
+        return bool(self.version) and self.version < version[: len(self.version)]
+
+    def _gated_off(self, demand: Demand) -> str | None:
+        if not demand.gate:
+            return None
+        gates = self.kuberay.feature_gates or {}
+        enabled = gates[demand.gate] if demand.gate in gates else self._by_default(demand, gates)
+        return None if enabled is not False else f"feature gate {demand.gate} is off, and {demand.feature} needs it"
+
+    def _by_default(self, demand: Demand, gates: Mapping[str, bool]) -> bool | None:
+        """
+        What a gate is where nobody set it; None where that is not known. `AllAlpha` stands for all that are off by
+        default, `AllBeta` for those that are on (k8s.io/component-base/featuregate).
+        """
+        if not self.version:
+            return None
+        if demand.on_since and not self._before(demand.on_since):
+            return gates.get("AllBeta", True)
+        return gates.get("AllAlpha", False if self.version[:2] <= NEWEST_KUBERAY else None)
+
+    def _not_served(self, demand: Demand) -> str | None:
+        if not demand.api:
+            return None
+        served = {GATEWAY_API: self.gateway_api, CERT_MANAGER: self.cert_manager}.get(demand.api)
+        if served is None and self.serves is not None:
+            served = demand.api in self.serves
+        return None if served is not False else f"{demand.api} is not served, and {demand.feature} needs it"
+
+    def _without_runtime_class(self, demand: Demand) -> str | None:
+        name = demand.runtime_class
+        if not name or self.runtime_classes is None or any(item.name == name for item in self.runtime_classes):
+            return None
+        if self.has(Identity("node.k8s.io", "RuntimeClass", "", name)):
+            return None
+        return f"there is no RuntimeClass {name}"
+
+    def _refused_by_scheduler(self, demand: Demand) -> str | None:
+        if self.gang_scheduler not in demand.schedulers:
+            return None
+        return f"KubeRay with gang scheduler {self.gang_scheduler} refuses {demand.feature}"
+
+    def _deletes(self, demand: Demand) -> str | None:
+        if not demand.stays or not self.kuberay.deletes_finished_jobs:
+            return None
+        return "its KubeRay deletes RayJobs that are done, and Git would run them again"
+
+    def _cannot_unseal(self, demand: Demand) -> str | None:
+        if not demand.sealing_key or self.sealing_key in (None, demand.sealing_key):
+            return None
+        return f"it opens secrets sealed for {self.sealing_key}, and one is sealed for {demand.sealing_key}"
+
+
+def container_defaults(ranges: Iterable[LimitRange]) -> Resources:
+    """
+    What a container of a namespace asks for where its manifest does not say, by all LimitRanges of the namespace.
+
+    A default limit is also the default request of a resource that has none (the API server writes it into the
+    LimitRange). Which of several LimitRanges is applied first is not determined in Kubernetes
+    (kubernetes.io/docs/concepts/policy/limit-range), so the largest counts: a promise of room has to hold whichever it is.
+    """
+    total = NOTHING
+    for item in ranges:
+        total = total.largest(item.default.replaced_by(item.default_request))
+    return total
+
+
+def _first(written: _Field | None, found: _Field | None) -> _Field | None:
+    return found if written is None else written
+
+
+def _merged(written: KubeRay | None, found: KubeRay | None) -> KubeRay:
+    if written is None or found is None:
+        return written or found or KubeRay()
+    fields = {name: _first(getattr(written, name), getattr(found, name)) for name in KubeRay.model_fields}
+    if written.feature_gates is not None and found.feature_gates is not None:
+        fields["feature_gates"] = {**found.feature_gates, **written.feature_gates}
+    return found.model_copy(update=fields)
+
+
+def _groups(serves: Iterable[str]) -> frozenset[str]:
+    """The API groups of entries that may name a version (`ray.io/v1`) or a whole group (`ray.io`)."""
+    return frozenset(entry.partition("/")[0] for entry in serves)

@@ -1,0 +1,676 @@
+"""
+What a cluster can do, what a Ray object asks of it, and that one is not placed where the other is missing.
+
+Each demand has a row: the edit that makes it, the least that serves it, what does not, and what is said of that. All rows
+are of one small manifest per kind, which alone asks for nothing that a KubeRay of today lacks.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitplacer import workloads
+from gitplacer.documents import Document, parse
+from gitplacer.explain import finding_text
+from gitplacer.hydrate import Hydration
+from gitplacer.kinds.capacity import CapacitySnapshot
+from gitplacer.kinds.fields import API_VERSION
+from gitplacer.kinds.fleet import Cluster
+from gitplacer.kinds.profile import Equipment, KubeRay, LimitRange, Profile
+from gitplacer.model.decision import Reason
+from gitplacer.model.labels import Toleration
+from gitplacer.model.resources import Resources
+from gitplacer.model.workload import Identity
+from gitplacer.profiles import ClusterProfile, container_defaults
+from gitplacer.workloads import demands
+from gitplacer.workloads.facts import Demand, at
+from gitplacer.workloads.surroundings import USUAL, RuntimeClass
+from tests.stories import ANYWHERE, Story, cluster, decisions, outcome, rayjob, rayservice, snapshot
+
+GI = 2**30
+
+
+def a_cluster(profile: str = "{}") -> Cluster:
+    spec = {"profile": yaml.safe_load(profile)}
+    value = {"apiVersion": API_VERSION, "kind": "Cluster", "metadata": {"name": "c"}, "spec": spec}
+    return Cluster.model_validate(value, by_alias=True, by_name=False)
+
+
+def a_snapshot(fields: str = "{}") -> CapacitySnapshot:
+    value = {
+        "apiVersion": API_VERSION,
+        "kind": "CapacitySnapshot",
+        "metadata": {"name": "c"},
+        "observedAt": "2026-01-02T03:04:05Z",
+        **yaml.safe_load(fields),
+    }
+    return CapacitySnapshot.model_validate(value, by_alias=True, by_name=False)
+
+
+def known(profile: str, found: str | None = None) -> ClusterProfile:
+    return ClusterProfile.of(a_cluster(profile), None if found is None else a_snapshot(found))
+
+
+# what is asked for
+
+POD = {"spec": {"containers": [{"name": "ray", "image": "ray"}]}}
+GROUP = {"groupName": "g", "replicas": 1, "minReplicas": 0, "maxReplicas": 2, "rayStartParams": {}, "template": POD}
+RAY = {
+    "headGroupSpec": {"rayStartParams": {}, "template": POD},
+    "workerGroupSpecs": [GROUP, {**GROUP, "groupName": "h"}],
+}
+BASES: dict[str, dict[str, Any]] = {
+    "RayCluster": RAY,
+    "RayJob": {"entrypoint": "x", "rayClusterSpec": RAY},
+    "RayService": {"rayClusterConfig": RAY},
+    "RayCronJob": {"schedule": "0 0 * * *", "jobTemplate": {"entrypoint": "x", "rayClusterSpec": RAY}},
+}
+GONE = "(gone)"
+
+
+def manifest(row: str, version: str = "ray.io/v1") -> dict[str, Any]:
+    """`<Kind> <where>: <what> && …`, or the kind alone: the kind's small manifest, edited below its spec."""
+    kind, _, changes = row.partition(" ")
+    spec = copy.deepcopy(BASES[kind])
+    for change in changes.split(" && ") if changes else ():
+        where, _, what = change.partition(": ")
+        *above, last = (int(step) if step.isdigit() else step for step in where.split("."))
+        inside: Any = spec
+        for step in above:
+            inside = inside[step] if isinstance(step, int) else inside.setdefault(step, {})
+        if what == GONE:
+            del inside[last]
+        else:
+            inside[last] = yaml.safe_load(what)
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": "a"}, "spec": spec}
+
+
+def document(value: dict[str, Any]) -> Document:
+    data = json.dumps(value).encode()
+    (parsed,) = parse(data).documents
+    return Document("a.yaml", parsed, 0, lambda: data)
+
+
+def asked(value: dict[str, Any]) -> tuple[Demand, ...]:
+    return demands.of(document(value).cursor())
+
+
+JOB, CRON = "rayClusterSpec", "jobTemplate.rayClusterSpec"
+OFF = "is off, and"
+
+DEMANDED = [
+    # (the edit, the feature, what serves it, what does not, why not)
+    ("RayCluster", "ray.io/v1", "kuberay: {version: 1.0.0}", "kuberay: {version: 0.6.0}",
+     "needs KubeRay 1.0, which has ray.io/v1; 0.6.0 runs there"),
+    ("RayCronJob", "RayCronJob", "kuberay: {version: 1.6.0, featureGates: {RayCronJob: true}}", "kuberay: {version: 1.5.2}",
+     "needs KubeRay 1.6, which has RayCronJob; 1.5.2 runs there"),
+    ("RayCronJob", "RayCronJob", "kuberay: {featureGates: {RayCronJob: true}}", "kuberay: {version: 1.7.0}",
+     f"feature gate RayCronJob {OFF} RayCronJob needs it"),
+    ("RayCronJob timeZone: Europe/Berlin", "timeZone of RayCronJob", "kuberay: {version: 1.7.0, featureGates: {RayCronJob: true}}", "kuberay: {version: 1.6.2}",
+     "needs KubeRay 1.7, which has timeZone of RayCronJob; 1.6.2 runs there"),
+    # jobs
+    ("RayJob submissionMode: SidecarMode", "SidecarMode", "kuberay: {version: 1.5.0}", "kuberay: {version: 1.4.2}",
+     "needs KubeRay 1.5, which has SidecarMode; 1.4.2 runs there"),
+    ("RayCronJob jobTemplate.submissionMode: SidecarMode", "SidecarMode", "kuberay: {version: 1.6.0, featureGates: {RayCronJob: true}}", "kuberay: {version: 1.4.2}",
+     "needs KubeRay 1.5, which has SidecarMode; 1.4.2 runs there"),
+    ("RayJob submissionMode: SidecarMode && submitterConfig: {backoffLimit: 2}", "submitterConfig in SidecarMode",
+     "kuberay: {version: 1.7.0, featureGates: {SidecarSubmitterRestart: true}}", "kuberay: {version: 1.7.0}",
+     f"feature gate SidecarSubmitterRestart {OFF} submitterConfig in SidecarMode needs it"),
+    ("RayJob submissionMode: HTTPMode", "HTTPMode", "kuberay: {version: 1.1.0}", "kuberay: {version: 1.0.0}",
+     "needs KubeRay 1.1, which has HTTPMode; 1.0.0 runs there"),
+    ("RayJob submissionMode: InteractiveMode", "InteractiveMode", "kuberay: {version: 1.3.0}", "kuberay: {version: 1.2.2}",
+     "needs KubeRay 1.3, which has InteractiveMode; 1.2.2 runs there"),
+    ("RayJob deletionStrategy: {onSuccess: {policy: DeleteCluster}, onFailure: {policy: DeleteNone}}", "deletionStrategy",
+     "kuberay: {version: 1.6.0}", "kuberay: {version: 1.5.2}",
+     f"feature gate RayJobDeletionPolicy {OFF} deletionStrategy needs it"),
+    ("RayJob deletionStrategy: {deletionRules: [{policy: DeleteCluster}]}", "deletionRules",
+     "kuberay: {version: 1.5.0, featureGates: {RayJobDeletionPolicy: true}}", "kuberay: {version: 1.4.2, featureGates: {RayJobDeletionPolicy: true}}",
+     "needs KubeRay 1.5, which has deletionRules; 1.4.2 runs there"),
+    ("RayJob deletionStrategy: {deletionRules: [{policy: DeleteCluster}]}", "deletionRules",
+     "kuberay: {version: 1.7.0}", "kuberay: {version: 1.7.0, featureGates: {RayJobDeletionPolicy: false}}",
+     f"feature gate RayJobDeletionPolicy {OFF} deletionRules needs it"),
+    ("RayJob preRunningDeadlineSeconds: 60", "preRunningDeadlineSeconds", "kuberay: {version: 1.6.0}", "kuberay: {version: 1.5.2}",
+     "needs KubeRay 1.6, which has preRunningDeadlineSeconds; 1.5.2 runs there"),
+    ("RayJob managedBy: kueue.x-k8s.io/multikueue", "managedBy", "kuberay: {version: 1.3.0}", "kuberay: {version: 1.2.2}",
+     "needs KubeRay 1.3, which has managedBy; 1.2.2 runs there"),
+    ("RayJob", "RayJob", "gangScheduler: volcano", "gangScheduler: scheduler-plugins",
+     "KubeRay with gang scheduler scheduler-plugins refuses RayJob"),
+    ("RayCronJob", "RayJob in K8sJobMode", "gangScheduler: yunikorn", "gangScheduler: kai",
+     "KubeRay with gang scheduler kai refuses RayJob in K8sJobMode"),
+    # services
+    ("RayService suspend: true", "suspend of RayService", "kuberay: {version: 1.7.0}", "kuberay: {version: 1.6.2}",
+     "needs KubeRay 1.7, which has suspend of RayService; 1.6.2 runs there"),
+    ("RayService managedBy: kueue.x-k8s.io/multikueue", "managedBy of RayService", "kuberay: {version: 1.6.0}", "kuberay: {version: 1.5.2}",
+     "needs KubeRay 1.6, which has managedBy of RayService; 1.5.2 runs there"),
+    ("RayService upgradeStrategy.type: None", "upgradeStrategy of RayService", "kuberay: {version: 1.3.0}", "kuberay: {version: 1.2.2}",
+     "needs KubeRay 1.3, which has upgradeStrategy of RayService; 1.2.2 runs there"),
+    ("RayService upgradeStrategy.type: NewClusterWithIncrementalUpgrade", "NewClusterWithIncrementalUpgrade",
+     "{kuberay: {version: 1.7.0}, gatewayAPI: true}", "kuberay: {version: 1.6.2}",
+     f"feature gate RayServiceIncrementalUpgrade {OFF} NewClusterWithIncrementalUpgrade needs it"),
+    ("RayService upgradeStrategy.type: NewClusterWithIncrementalUpgrade", "NewClusterWithIncrementalUpgrade",
+     "kuberay: {version: 1.7.0}", "{kuberay: {version: 1.7.0}, gatewayAPI: false}",
+     "gateway.networking.k8s.io is not served, and NewClusterWithIncrementalUpgrade needs it"),
+    # Ray clusters
+    ("RayCluster upgradeStrategy.type: Recreate", "upgradeStrategy of RayCluster", "kuberay: {version: 1.6.0}", "kuberay: {version: 1.5.2}",
+     "needs KubeRay 1.6, which has upgradeStrategy of RayCluster; 1.5.2 runs there"),
+    (f"RayJob {JOB}.authOptions.mode: token", "authOptions", "kuberay: {version: 1.5.1}", "kuberay: {version: 1.5.0}",
+     "needs KubeRay 1.5.1, which has authOptions; 1.5.0 runs there"),
+    ("RayCluster authOptions.secretName: s", "authOptions.secretName", "kuberay: {version: 1.6.0}", "kuberay: {version: 1.5.2}",
+     "needs KubeRay 1.6, which has authOptions.secretName; 1.5.2 runs there"),
+    ("RayCluster authOptions.enableK8sTokenAuth: true", "authOptions.enableK8sTokenAuth", "kuberay: {version: 1.6.0}", "kuberay: {version: 1.5.2}",
+     "needs KubeRay 1.6, which has authOptions.enableK8sTokenAuth; 1.5.2 runs there"),
+    ("RayService rayClusterConfig.networkPolicy: {}", "networkPolicy",
+     "kuberay: {version: 1.7.0, featureGates: {RayClusterNetworkPolicy: true}}", "kuberay: {version: 1.7.0}",
+     f"feature gate RayClusterNetworkPolicy {OFF} networkPolicy needs it"),
+    ("RayCluster tlsOptions: {enabled: false}", "tlsOptions",
+     "{kuberay: {version: 1.7.0, featureGates: {RayClusterMTLS: true}}, certManager: false}", "kuberay: {version: 1.7.0, featureGates: {}}",
+     f"feature gate RayClusterMTLS {OFF} tlsOptions needs it"),
+    ("RayCluster tlsOptions: {enabled: true}", "tlsOptions",
+     "{kuberay: {version: 1.7.0, featureGates: {RayClusterMTLS: true}}, certManager: true}",
+     "{kuberay: {version: 1.7.0, featureGates: {RayClusterMTLS: true}}, certManager: false}",
+     "cert-manager.io is not served, and tlsOptions needs it"),
+    ("RayCluster historyServerOptions: {collectorOptions: {}}", "historyServerOptions",
+     "kuberay: {version: 1.7.1, featureGates: {AllAlpha: true}}", "kuberay: {version: 1.7.1, featureGates: {AllBeta: true}}",
+     f"feature gate RayClusterHistoryServer {OFF} historyServerOptions needs it"),
+    ("RayCluster gcsFaultToleranceOptions: {redisAddress: 'redis:6379'}", "gcsFaultToleranceOptions", "kuberay: {version: 1.3.0}", "kuberay: {version: 1.2.2}",
+     "needs KubeRay 1.3, which has gcsFaultToleranceOptions; 1.2.2 runs there"),
+    (f"RayCronJob {CRON}.gcsFaultToleranceOptions: {{backend: rocksdb}}", "GCS backend rocksdb",
+     "kuberay: {version: 1.7.0, featureGates: {GCSFaultToleranceEmbeddedStorage: true, RayCronJob: true}}", "kuberay: {version: 1.7.0}",
+     f"feature gate GCSFaultToleranceEmbeddedStorage {OFF} GCS backend rocksdb needs it"),
+    ("RayCluster autoscalerOptions.version: v2", "autoscalerOptions.version", "kuberay: {version: 1.4.0}", "kuberay: {version: 1.3.2}",
+     "needs KubeRay 1.4, which has autoscalerOptions.version; 1.3.2 runs there"),
+    ("RayCluster autoscalerOptions.command: [sh]", "autoscalerOptions.command", "kuberay: {version: 1.7.0}", "kuberay: {version: 1.6.2}",
+     "needs KubeRay 1.7, which has autoscalerOptions.command; 1.6.2 runs there"),
+    ("RayCluster autoscalerOptions.args: [-c]", "autoscalerOptions.args", "kuberay: {version: 1.7.0}", "kuberay: {version: 1.6.2}",
+     "needs KubeRay 1.7, which has autoscalerOptions.args; 1.6.2 runs there"),
+    # groups
+    ("RayCluster headGroupSpec.ingressOptions: {host: a}", "ingressOptions", "kuberay: {version: 1.7.0}", "kuberay: {version: 1.6.2}",
+     "needs KubeRay 1.7, which has ingressOptions; 1.6.2 runs there"),
+    ("RayCluster headGroupSpec.rayStartParams: (gone)", "optional rayStartParams", "kuberay: {version: 1.4.0}", "kuberay: {version: 1.3.2}",
+     "needs KubeRay 1.4, which has optional rayStartParams; 1.3.2 runs there"),
+    ("RayCluster headGroupSpec.resources: {CPU: '0'}", "resources of a group", "kuberay: {version: 1.5.0}", "kuberay: {version: 1.4.2}",
+     "needs KubeRay 1.5, which has resources of a group; 1.4.2 runs there"),
+    ("RayCluster workerGroupSpecs.1.labels: {a: b}", "labels of a group", "kuberay: {version: 1.5.0}", "kuberay: {version: 1.4.2}",
+     "needs KubeRay 1.5, which has labels of a group; 1.4.2 runs there"),
+    ("RayCluster workerGroupSpecs.1.priority: 5", "priority of a worker group", "kuberay: {version: 1.7.0}", "kuberay: {version: 1.6.2}",
+     "needs KubeRay 1.7, which has priority of a worker group; 1.6.2 runs there"),
+    ("RayCluster workerGroupSpecs.0.idleTimeoutSeconds: 0", "idleTimeoutSeconds of a worker group", "kuberay: {version: 1.3.0}", "kuberay: {version: 1.2.2}",
+     "needs KubeRay 1.3, which has idleTimeoutSeconds of a worker group; 1.2.2 runs there"),
+    ("RayCluster workerGroupSpecs.0.suspend: true", "suspend of a worker group", "kuberay: {version: 1.6.0}", "kuberay: {version: 1.5.2}",
+     f"feature gate RayJobDeletionPolicy {OFF} suspend of a worker group needs it"),
+    ("RayJob shutdownAfterJobFinishes: true", "a RayJob that stays when it is done",
+     "kuberay: {deletesFinishedJobs: false}", "kuberay: {deletesFinishedJobs: true}",
+     "its KubeRay deletes RayJobs that are done, and Git would run them again"),
+    # RuntimeClasses
+    ("RayCluster workerGroupSpecs.0.template.spec.runtimeClassName: gvisor", "runtimeClassName gvisor",
+     "runtimeClasses: [{name: gvisor}]", "runtimeClasses: [{name: kata}]", "there is no RuntimeClass gvisor"),
+    ("RayJob submitterPodTemplate.spec.runtimeClassName: gvisor", "runtimeClassName gvisor",
+     "{runtimeClasses: [], present: [{apiGroup: node.k8s.io, kind: RuntimeClass, name: gvisor}]}", "runtimeClasses: []",
+     "there is no RuntimeClass gvisor"),
+]  # fmt: skip
+"""One row for each thing that can be asked for, and one more where there are two ways of not having it."""
+
+
+@pytest.mark.parametrize(
+    ("row", "feature", "serves", "lacks", "words"), DEMANDED, ids=[f"{row[1]}-{i}" for i, row in enumerate(DEMANDED)]
+)
+def test_what_a_manifest_asks_for_is_served_or_it_is_said_why_not(
+    row: str, feature: str, serves: str, lacks: str, words: str
+) -> None:
+    value = manifest(row)
+    found = asked(value)
+    assert [known(serves).unmet(demand) for demand in found] == [None] * len(found)
+    assert [known(lacks).unmet(demand) for demand in found if demand.feature == feature] == [words]
+    (demand,) = (demand for demand in found if demand.feature == feature)
+    assert at(value, demand.path) is not None, "it says where it is asked for"
+
+
+def test_every_demand_has_a_row() -> None:
+    told = [value for value in vars(demands).values() if isinstance(value, Demand)]
+    features = {demand.feature for demand in (*told, *demands.MODES.values())}
+    assert len(features) > 30
+    assert features - {feature for _, feature, *_ in DEMANDED} == set()
+
+
+NOT_ASKED = [
+    "RayJob submissionMode: K8sJobMode",
+    "RayJob submitterConfig: {backoffLimit: 2}",
+    "RayJob managedBy: ray.io/kuberay-operator",
+    "RayJob deletionStrategy: {}",
+    "RayJob submitterPodTemplate.spec.runtimeClassName: ''",
+    "RayService suspend: false",
+    "RayService upgradeStrategy.type: NewCluster",
+    "RayService upgradeStrategy: {}",
+    "RayCluster suspend: true",
+    "RayCluster upgradeStrategy.type: None",
+    "RayCluster authOptions.mode: disabled",
+    "RayCluster authOptions: null",
+    "RayCluster tlsOptions: null",
+    "RayCluster autoscalerOptions: {idleTimeoutSeconds: 60, resources: {}}",
+    "RayCluster workerGroupSpecs.0.labels: {}",
+    "RayCluster workerGroupSpecs.0.priority: 0",
+    "RayCluster workerGroupSpecs.0.suspend: false",
+    "RayCluster workerGroupSpecs.0.numOfHosts: 4",
+]
+"""Edits that ask for nothing that the manifest did not ask for before: an older KubeRay does just that."""
+
+
+@pytest.mark.parametrize("row", NOT_ASKED)
+def test_nothing_is_asked_for_a_value_that_changes_nothing(row: str) -> None:
+    assert asked(manifest(row)) == asked(manifest(row.partition(" ")[0]))
+
+
+@pytest.mark.parametrize("row", [row for row, *_ in DEMANDED])
+def test_an_object_of_v1alpha1_asks_for_no_version_gate_or_api(row: str) -> None:
+    found = asked(manifest(row, "ray.io/v1alpha1"))
+    assert not any(demand.since or demand.gate or demand.api for demand in found)
+
+
+def test_an_object_of_v1alpha1_asks_for_its_runtime_class_and_a_scheduler_that_takes_jobs() -> None:
+    value = manifest(
+        f"RayJob submissionMode: HTTPMode && {JOB}.headGroupSpec.template.spec.runtimeClassName: kata",
+        "ray.io/v1alpha1",
+    )
+    assert {d.feature for d in asked(value)} == {"RayJob", "RayJob in K8sJobMode", "runtimeClassName kata"}
+
+
+def test_what_is_asked_for_twice_is_told_once_at_its_first_place() -> None:
+    row = "RayCluster workerGroupSpecs.0.labels: {a: b} && workerGroupSpecs.1.labels: {a: c} && headGroupSpec.labels: {a: d}"
+    (labels,) = (demand for demand in asked(manifest(row)) if demand == demands.GROUP_LABELS)
+    assert labels.path == ("spec", "headGroupSpec", "labels")
+
+
+def test_an_object_that_another_controller_manages_asks_for_its_fields_alone() -> None:
+    """Kueue copies it to a cluster where somebody acts on it; here it has only to survive."""
+    row = "RayCluster managedBy: kueue.x-k8s.io/multikueue && tlsOptions: {enabled: true}"
+    (tls,) = (demand for demand in asked(manifest(row)) if demand.feature == "tlsOptions")
+    assert tls == Demand("tlsOptions", (1, 7))
+
+
+def test_other_kinds_ask_for_the_runtime_class_of_their_pods() -> None:
+    value = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "a"},
+        "spec": {**POD["spec"], "runtimeClassName": "kata"},
+    }
+    facts, problems = workloads.read(document(value))
+    assert problems == []
+    assert facts.demands == (Demand("runtimeClassName kata", runtime_class="kata"),)
+    assert facts.demands[0].path == ("spec", "runtimeClassName")
+
+
+@pytest.mark.parametrize("row", ["RayCluster", "RayJob", "RayService"])
+def test_reading_a_ray_object_tells_what_it_asks_for(row: str) -> None:
+    value = manifest(row)
+    assert workloads.read(document(value))[0].demands == asked(value) != ()
+
+
+ODD = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(-2, 2), st.floats(0, 1), st.sampled_from(["", "a", "SidecarMode", "ray.io/v1"])),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["spec", "type", "enabled", "x"]), inner, max_size=2),
+    max_leaves=5,
+)  # fmt: skip
+
+
+def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    if path:
+        yield path
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in inside:
+        yield from places(item, (*path, key))
+
+
+@given(st.sampled_from([row for row, *_ in DEMANDED]), st.data())
+def test_nothing_that_a_manifest_holds_makes_reading_fail(row: str, data: st.DataObject) -> None:
+    value = manifest(row, data.draw(st.sampled_from(["ray.io/v1", "ray.io/v1alpha1"])))
+    for _ in range(data.draw(st.integers(1, 3))):
+        *above, last = data.draw(st.sampled_from(sorted(places(value), key=str)))
+        at(value, tuple(above))[last] = data.draw(ODD)
+    profile = known(
+        "{kuberay: {version: 1.4.0, featureGates: {}}, runtimeClasses: [], gangScheduler: kai}", "{serves: []}"
+    )
+    root = document(value).cursor()
+    for demand in demands.of(root):
+        assert profile.unmet(demand) is None or profile.unmet(demand)
+    assert root.problems == [], "whoever sizes the object reports"
+
+
+# what is known
+
+
+@pytest.mark.parametrize(("written", "found", "version"), [
+    ("1.7.0", None, (1, 7, 0)),
+    ("v1.7.1", None, (1, 7, 1)),
+    ("1.7", None, (1, 7)),
+    ("1.8.0-rc.1", None, (1, 8, 0)),
+    ("1.6.2+vendor.3", None, (1, 6, 2)),
+    (None, "1.4.2", (1, 4, 2)),
+    ("1.7.0", "1.4.2", (1, 7, 0)),
+    (None, None, ()),
+])  # fmt: skip
+def test_a_version_is_the_written_one_before_the_one_that_was_found(
+    written: str | None, found: str | None, version: tuple[int, ...]
+) -> None:
+    profile = ClusterProfile.of(
+        a_cluster(f'kuberay: {{version: "{written}"}}' if written else "{}"),
+        a_snapshot(f'kuberay: {{version: "{found}"}}') if found else None,
+    )
+    assert profile.version == version
+
+
+@pytest.mark.parametrize(("version", "since", "served"), [
+    ("1.5.1", (1, 5, 1), True),
+    ("1.5.0", (1, 5, 1), False),
+    ("1.5", (1, 5, 1), True),     # nobody said which patch
+    ("1.10.0", (1, 5), True),     # numbers, not letters
+    ("2.0.0", (1, 7), True),
+    ("1.7.0-rc.0", (1, 7), True),
+    ("0.6.0", (1, 0), False),
+])  # fmt: skip
+def test_versions_are_compared_as_numbers(version: str, since: tuple[int, ...], served: bool) -> None:
+    assert (known(f'kuberay: {{version: "{version}"}}').unmet(Demand("x", since)) is None) == served
+
+
+@pytest.mark.parametrize(("kuberay", "served"), [
+    ("{}", True),                                                               # nobody looked
+    ("{featureGates: {Other: true}}", True),                                    # of an unknown version: what is its default?
+    ("{featureGates: {Gate: false}}", False),
+    ("{version: 1.6.0}", False),                                                # alpha: off
+    ("{version: 1.7.0}", True),                                                 # beta: on
+    ("{version: 1.6.0, featureGates: {AllAlpha: true}}", True),
+    ("{version: 1.6.0, featureGates: {AllAlpha: true, Gate: false}}", False),   # its own word counts more
+    ("{version: 1.7.0, featureGates: {AllBeta: false}}", False),
+    ("{version: 1.7.0, featureGates: {AllBeta: false, Gate: true}}", True),
+])  # fmt: skip
+def test_a_gate_is_as_it_was_set_or_as_the_version_has_it(kuberay: str, served: bool) -> None:
+    demand = Demand("x", gate="Gate", on_since=(1, 7))
+    assert (known(f"kuberay: {kuberay}").unmet(demand) is None) == served
+
+
+def test_the_gates_of_a_version_we_do_not_know_yet_are_not_held_against_it() -> None:
+    demand = Demand("x", (1, 6), "Gate")
+    assert known("kuberay: {version: 1.7.9}").unmet(demand) is not None
+    assert known("kuberay: {version: 1.8.0}").unmet(demand) is None
+    assert known("kuberay: {version: 1.8.0, featureGates: {Gate: false}}").unmet(demand) is not None
+
+
+@pytest.mark.parametrize(("written", "found", "gateway", "certificates"), [
+    ("{}", None, None, None),
+    ("{}", "{}", None, None),
+    ("{}", "serves: []", False, False),
+    ("{}", "serves: [gateway.networking.k8s.io/v1, cert-manager.io]", True, True),
+    ("{gatewayAPI: true, certManager: false}", "serves: [cert-manager.io/v1]", True, False),
+])  # fmt: skip
+def test_what_a_cluster_serves_is_what_was_written_or_what_its_snapshot_lists(
+    written: str, found: str | None, gateway: bool | None, certificates: bool | None
+) -> None:
+    profile = known(written, found)
+    assert (profile.gateway_api, profile.cert_manager) == (gateway, certificates)
+
+
+@pytest.mark.parametrize(("found", "served"), [("{}", True), ("serves: []", False), ("serves: [example.com/v1]", True)])
+def test_any_api_group_may_be_asked_for(found: str, served: bool) -> None:
+    assert (known("{}", found).unmet(Demand("x", api="example.com")) is None) == served
+
+
+def test_objects_that_are_present_add_up() -> None:
+    profile = known(
+        "present: [{kind: Secret, namespace: a, name: made-by-hand}]",
+        "present: [{apiGroup: node.k8s.io, kind: RuntimeClass, name: gvisor}]",
+    )
+    assert profile.has(Identity("", "Secret", "a", "made-by-hand"))
+    assert profile.has(Identity("node.k8s.io", "RuntimeClass", "", "gvisor"))
+    assert not profile.has(Identity("", "Secret", "b", "made-by-hand"))
+
+
+def test_a_cluster_of_which_nothing_is_known_refuses_nobody() -> None:
+    profile = known("{}", "{}")
+    assert profile.is_blank
+    for row, *_ in DEMANDED:
+        assert [profile.unmet(demand) for demand in asked(manifest(row))] == [None] * len(asked(manifest(row)))
+    assert profile.watches("anything")
+
+
+@pytest.mark.parametrize("lacks", sorted({lacks for _, _, _, lacks, _ in DEMANDED}))
+def test_a_cluster_that_refuses_somebody_is_not_blank(lacks: str) -> None:
+    """Otherwise nobody would ask it."""
+    assert not known(lacks).is_blank
+
+
+GATES = st.dictionaries(st.sampled_from(["A", "B", "C"]), st.booleans())
+KUBERAYS = st.builds(
+    KubeRay,
+    version=st.none() | st.sampled_from(["1.4.2", "1.7.0"]),
+    feature_gates=st.none() | GATES,
+    init_container_injection=st.none() | st.booleans(),
+    zero_downtime=st.none() | st.booleans(),
+    watch_namespaces=st.none() | st.lists(st.sampled_from("ab"), max_size=2).map(tuple),
+    deletes_finished_jobs=st.none() | st.booleans(),
+)
+EQUIPMENT: dict[str, st.SearchStrategy[Any]] = {
+    "kuberay": st.none() | KUBERAYS,
+    "limit_ranges": st.none() | st.just(()) | st.just((LimitRange(namespace="a"),)),
+    "gang_scheduler": st.none() | st.sampled_from(["none", "kai"]),
+}
+
+
+@given(st.builds(Profile, **EQUIPMENT), st.builds(Equipment, **EQUIPMENT))
+def test_merging_goes_field_by_field(written: Profile, found: Equipment) -> None:
+    blank = a_cluster()
+    where = blank.model_copy(update={"spec": blank.spec.model_copy(update={"profile": written})})
+    there = a_snapshot().model_copy(update={name: getattr(found, name) for name in EQUIPMENT})
+    merged = ClusterProfile.of(where, there)
+    for name in ("limit_ranges", "gang_scheduler"):
+        told = [value for value in (getattr(written, name), getattr(found, name)) if value is not None]
+        nothing: Any = () if name == "limit_ranges" else None
+        assert getattr(merged, name) == (told[0] if told else nothing)
+    operators = [operator for operator in (written.kuberay, found.kuberay) if operator is not None]
+    for name in KubeRay.model_fields:
+        values = [value for o in operators if (value := getattr(o, name)) is not None]
+        if name == "feature_gates" and values:
+            assert merged.kuberay.feature_gates == {k: v for gates in reversed(values) for k, v in gates.items()}
+        else:
+            assert getattr(merged.kuberay, name) == (values[0] if values else None)
+
+
+# what pods meet there
+
+
+def test_where_nothing_is_known_pods_meet_what_is_usual() -> None:
+    assert known("{}", "{}").surroundings("a") == USUAL
+
+
+def test_what_the_operator_and_runtime_classes_add_is_met_in_every_namespace() -> None:
+    around = known("""
+    kuberay:
+      initContainerInjection: false
+      zeroDowntime: false
+      headSidecars: [{name: logs, requests: {cpu: 50m}}]
+      workerSidecars: [{name: logs, requests: {cpu: 20m}}, {name: proxy}]
+    runtimeClasses:
+    - {name: gvisor, overhead: {memory: 64Mi}, nodeSelector: {b: "1", a: "2"}, tolerations: [{key: sandbox, operator: Exists}]}
+    """).surroundings("anything")
+    assert not around.waits_for_gcs and not around.zero_downtime
+    assert around.head_sidecars == (("logs", Resources({"cpu": 50})),)
+    assert around.worker_sidecars == (("logs", Resources({"cpu": 20})), ("proxy", Resources()))
+    gvisor = RuntimeClass(
+        "gvisor", Resources({"memory": 2**26}), (("a", "2"), ("b", "1")), (Toleration("sandbox", "Exists"),)
+    )
+    assert around.runtime_classes == (gvisor,)
+    assert around.claims is None, "claims stand in the source"
+
+
+@pytest.mark.parametrize(("ranges", "requests"), [
+    ("[]", {}),
+    ("[{namespace: a, defaultRequest: {cpu: 100m}}]", {"cpu": 100}),
+    ("[{namespace: a, default: {cpu: 500m}}]", {"cpu": 500}),                                             # a limit stands in
+    ("[{namespace: a, defaultRequest: {cpu: 100m}, default: {cpu: 500m, memory: 1Gi}}]", {"cpu": 100, "memory": GI}),
+    ("[{namespace: a, defaultRequest: {cpu: 100m}}, {namespace: a, defaultRequest: {memory: 1Gi}}]", {"cpu": 100, "memory": GI}),
+    ("[{namespace: a, defaultRequest: {cpu: 100m}}, {namespace: a, defaultRequest: {cpu: 300m}}]", {"cpu": 300}),  # either may win
+    ("[{namespace: a, defaultRequest: {cpu: 100m}}, {namespace: a, default: {cpu: 300m}}]", {"cpu": 300}),
+    ("[{namespace: b, defaultRequest: {cpu: 100m}}]", {}),                                                # of another namespace
+])  # fmt: skip
+def test_containers_that_ask_for_nothing_get_what_the_limit_ranges_of_their_namespace_say(
+    ranges: str, requests: dict[str, int]
+) -> None:
+    assert known(f"limitRanges: {ranges}").surroundings("a").container_defaults == Resources(requests)
+
+
+AMOUNTS = st.dictionaries(st.sampled_from(["cpu", "memory"]), st.integers(1, 9)).map(Resources)
+RANGES = st.lists(st.builds(LimitRange, namespace=st.just("a"), default_request=AMOUNTS, default=AMOUNTS), max_size=4)
+
+
+@given(RANGES, st.randoms(use_true_random=False))
+def test_the_order_of_limit_ranges_does_not_matter_and_none_gives_more(ranges: list[LimitRange], random: Any) -> None:
+    shuffled = [item.model_copy(update={}) for item in ranges]
+    random.shuffle(shuffled)
+    total = container_defaults(ranges)
+    assert container_defaults(shuffled) == total
+    for item in ranges:
+        alone = container_defaults([item])
+        assert all(total[name] >= amount for name, amount in alone.items())
+        assert alone.largest(item.default_request) == alone, "a request is what is asked for"
+
+
+# stories
+
+ROOMY = "n1 64 256Gi 8"
+
+
+def edited(files: dict[str, str], old: str, new: str) -> dict[str, str]:
+    ((path, text),) = files.items()
+    assert old in text
+    return {path: text.replace(old, new, 1)}
+
+
+SIDECAR = edited(rayjob("jobs", "train"), "  entrypoint:", "  submissionMode: SidecarMode\n  entrypoint:")
+
+
+def verdicts(done: Hydration, group: str) -> dict[str, str]:
+    """What is said of every cluster that does not take a group."""
+    return {
+        c.cluster: finding_text(c.finding)
+        for c in decisions(done)[group].candidates
+        if c.finding.code is Reason.FEATURE_NOT_SERVED
+    }
+
+
+def test_a_job_goes_where_kuberay_is_new_enough_and_the_plan_says_why() -> None:
+    story = Story.of(
+        cluster("a"),
+        cluster("b"),
+        ANYWHERE,
+        SIDECAR,
+        capacity={
+            **snapshot("a", ROOMY, more="kuberay: {version: 1.4.2}\n"),
+            **snapshot("b", ROOMY, more="kuberay: {version: 1.7.0}\n"),
+        },
+    )
+    done = story.run()
+    assert outcome(done) == {"jobs/train": "Place b Fits"}
+    assert verdicts(done, "jobs/train") == {"a": "needs KubeRay 1.5, which has SidecarMode; 1.4.2 runs there"}
+
+
+def test_a_job_waits_where_no_kuberay_is_new_enough() -> None:
+    old = "{kuberay: {version: v1.4.2}}"
+    story = Story.of(cluster("a", profile=old), ANYWHERE, SIDECAR, capacity=snapshot("a", ROOMY))
+    assert outcome(story.run()) == {"jobs/train": "Wait  NoEligibleCluster"}
+    story.source |= cluster("a", profile="{kuberay: {version: 1.5.0}}")
+    assert outcome(story.run()) == {"jobs/train": "Place a Fits"}
+
+
+def test_what_runs_somewhere_is_not_moved_because_of_what_it_asks_for() -> None:
+    story = Story.of(cluster("a"), ANYWHERE, rayservice("web", "api"), capacity=snapshot("a", ROOMY))
+    story.run()
+    story.source |= cluster("b")
+    story.capacity |= snapshot("b", ROOMY)
+    story.source |= cluster("a", profile="{kuberay: {version: 0.6.0}}")
+    assert outcome(story.run()) == {"web/api": "Keep a Kept"}
+    story.source |= cluster("a", profile="{kuberay: {version: 0.6.0}}", state="Draining")
+    assert outcome(story.run()) == {"web/api": "Relocate b ClusterDraining"}
+
+
+def test_a_pod_with_a_runtime_class_goes_where_there_is_one() -> None:
+    pod = {
+        "workloads/web/pod.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: safe}\n"
+        "spec: {runtimeClassName: gvisor, containers: [{name: a, image: a, resources: {requests: {cpu: 1}}}]}\n"
+    }
+    story = Story.of(
+        cluster("a"),
+        cluster("b"),
+        ANYWHERE,
+        pod,
+        capacity={
+            **snapshot("a", ROOMY, more="runtimeClasses: []\n"),
+            **snapshot("b", ROOMY, more="runtimeClasses: [{name: gvisor}]\n"),
+        },
+    )
+    done = story.run()
+    assert decisions(done)["web/safe"].after == ("b",)
+    assert verdicts(done, "web/safe") == {"a": "there is no RuntimeClass gvisor"}
+
+
+def test_a_feature_gate_that_is_off_keeps_an_app_away() -> None:
+    secret = edited(
+        rayservice("web", "api"), "  rayClusterConfig:\n", "  rayClusterConfig:\n    tlsOptions: {enabled: true}\n"
+    )
+    story = Story.of(
+        cluster("a", profile="{kuberay: {version: 1.7.0}, certManager: true}"),
+        cluster("b", profile="{kuberay: {version: 1.7.0, featureGates: {RayClusterMTLS: true}}}"),
+        cluster("c", profile="{kuberay: {version: 1.7.0, featureGates: {RayClusterMTLS: true}}, certManager: true}"),
+        ANYWHERE,
+        secret,
+        capacity={
+            **snapshot("a", ROOMY),
+            **snapshot("b", ROOMY, more="serves: [ray.io]\n"),
+            **snapshot("c", ROOMY, more="serves: [ray.io]\n"),
+        },
+    )
+    done = story.run()
+    assert decisions(done)["web/api"].after == ("c",)
+    assert verdicts(done, "web/api") == {
+        "a": "feature gate RayClusterMTLS is off, and tlsOptions needs it",
+        "b": "cert-manager.io is not served, and tlsOptions needs it",
+    }
+
+
+def test_an_operator_that_watches_other_namespaces_gets_no_ray_objects_of_this_one() -> None:
+    plain = {
+        "workloads/web/pod.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: plain}\n"
+        "spec: {containers: [{name: a, image: a, resources: {requests: {cpu: 1}}}]}\n"
+    }
+    story = Story.of(
+        cluster("a", profile="{kuberay: {watchNamespaces: [jobs]}}"),
+        ANYWHERE,
+        rayservice("web", "api"),
+        rayservice("jobs", "api"),
+        plain,
+        capacity=snapshot("a", ROOMY),
+    )
+    done = story.run()
+    assert {group: made.after for group, made in decisions(done).items()} == {
+        "jobs/api": ("a",), "web/api": (), "web/plain": ("a",)
+    }  # fmt: skip
+    assert verdicts(done, "web/api") == {"a": "KubeRay does not watch namespace web there"}
+
+
+def test_an_override_may_ask_for_less_on_one_cluster() -> None:
+    to_http = "[{path: /spec/submissionMode, value: HTTPMode}]"
+    old = "{kuberay: {version: 1.4.2}}"
+    story = Story.of(
+        cluster("a", profile=old),
+        cluster("b", profile=old, overrides=to_http),
+        ANYWHERE,
+        SIDECAR,
+        capacity={**snapshot("a", ROOMY), **snapshot("b", ROOMY)},
+    )
+    assert outcome(story.run()) == {"jobs/train": "Place b Fits"}
