@@ -8,11 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from docs.problem_examples import general, gitops, ray
+from docs.problem_examples import crds, edits, general, gitops, ray, rayjobs
 from docs.problem_examples.example import Example, printed, problems
 
 __all__ = ["EXAMPLES", "Example", "printed", "problems"]
 
 EXAMPLES: Mapping[str, tuple[Example, ...]] = dict(
-    sorted({**general.EXAMPLES, **ray.EXAMPLES, **gitops.EXAMPLES}.items())
+    sorted(
+        {
+            **crds.EXAMPLES,
+            **edits.EXAMPLES,
+            **general.EXAMPLES,
+            **ray.EXAMPLES,
+            **rayjobs.EXAMPLES,
+            **gitops.EXAMPLES,
+        }.items()
+    )
 )

@@ -12,6 +12,8 @@ from docs.problem_examples.pieces import (
     PLATFORM,
     POD,
     POLICY,
+    RANKS,
+    RANKS_KIND,
     RAYCLUSTER,
     ROLE,
     SELECT,
@@ -30,6 +32,22 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
         Example(
             (("policies/second.yaml", POLICY.format("second", "  select:\n    namespaces: [hello]\n")),),
             "A second policy that selects what `policies/general.yaml` selects already:",
+        ),
+    ),
+    "BrokenWorkloadKind": (
+        Example(
+            (
+                ("workloads/hello/ranks.yaml", RANKS),
+                ("kinds/mpirun.yaml", RANKS_KIND.replace("finishes: true", 'finishes: "yes"')),
+            ),
+            "A declaration with a mistake, and an object of the kind that it declares:",
+        ),
+    ),
+    "CannotBeSized": (
+        workload(
+            "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata:\n  name: web\nspec:\n  replicas: 3\n"
+            "  workloadRef: {apiVersion: apps/v1, kind: Deployment, name: web}\n",
+            "web",
         ),
     ),
     "CannotEdit": (
@@ -65,7 +83,7 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
             beside={"clusters/other-cluster.yaml": CLUSTER.format("other-cluster", "  state: Active\n")},
         ),
     ),
-    "CopiesOfARayJob": (
+    "CopiesOfAJob": (
         Example(
             (
                 ("policies/general.yaml", POLICY.format("general", f"{SELECT}  placement: {{copies: All}}\n")),
@@ -300,5 +318,81 @@ spec:
     "WrongType": (policy(f'{SELECT}  priority: "10"\n'),),
     "InvalidAllowance": (
         workload(POD.format("x", '  annotations: {allow.gitplacer.dev/NoHost: "one is enough"}\n', "")),
+    ),
+    "MissingReference": (workload(POD.format("x", "", "    envFrom: [{secretRef: {name: hf-token}}]\n")),),
+    "NamesakesCollide": (
+        Example(
+            (
+                ("workloads/hello/job.yaml", JOB),
+                (
+                    "workloads/hello/cluster.yaml",
+                    RAYCLUSTER.replace("name: two", "name: train") + WORKER.format("a", 1, 1, 1),
+                ),
+            ),
+        ),
+    ),
+    "ServedNowhere": (
+        Example(
+            (
+                (
+                    "clusters/my-cluster.yaml",
+                    CLUSTER.format(
+                        "my-cluster\n  labels: {class: general}", "  profile: {kuberay: {version: 1.4.2}}\n"
+                    ),
+                ),
+                (
+                    "workloads/hello/train.yaml",
+                    JOB.replace("  entrypoint:", "  submissionMode: SidecarMode\n  entrypoint:"),
+                ),
+            ),
+        ),
+    ),
+    "SopsFileEdited": (
+        workload(
+            "apiVersion: v1\nkind: Secret\nmetadata: {name: token}\n"
+            "data: {token: 'ENC[AES256_GCM,data:Zm9v,type:str]'}\n"
+            "sops: {mac: 'ENC[AES256_GCM,data:YmFy,type:str]', lastmodified: '2026-01-02T03:04:05Z', version: 3.9.0}\n"
+            "---\n" + POD.format("x", "", "    envFrom: [{secretRef: {name: token}}]\n"),
+        ),
+    ),
+    "UnboundedMaximum": (
+        Example(
+            (
+                ("policies/general.yaml", POLICY.format("general", f"{SELECT}  placement: {{reserve: Maximum}}\n")),
+                (
+                    "workloads/hello/x.yaml",
+                    RAYCLUSTER.replace("spec:\n", "spec:\n  enableInTreeAutoscaling: true\n", 1)
+                    + WORKER.format("gpu", 1, 1, 1).replace("    maxReplicas: 1\n", ""),
+                ),
+            ),
+        ),
+    ),
+    "UnknownDevices": (
+        workload(
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec:\n  resourceClaims:\n"
+            "  - {name: gpu, resourceClaimTemplateName: one-gpu}\n  containers:\n  - name: main\n    image: busybox\n"
+            "    resources: {claims: [{name: gpu}]}\n"
+        ),
+    ),
+    "UnknownSealingKey": (
+        Example(
+            (
+                (
+                    "workloads/hello/x.yaml",
+                    "apiVersion: bitnami.com/v1alpha1\nkind: SealedSecret\nmetadata: {name: token}\n"
+                    "spec: {encryptedData: {token: AgBy3i4OJSWK}}\n---\n"
+                    + POD.format("x", "", "    envFrom: [{secretRef: {name: token}}]\n"),
+                ),
+            ),
+            "Two clusters, with different keys:",
+            beside={
+                "clusters/my-cluster.yaml": CLUSTER.format(
+                    "my-cluster\n  labels: {class: general}", "  profile: {sealingKey: team-a}\n"
+                ),
+                "clusters/other.yaml": CLUSTER.format(
+                    "other\n  labels: {class: general}", "  profile: {sealingKey: team-b}\n"
+                ),
+            },
+        ),
     ),
 }

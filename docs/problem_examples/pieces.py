@@ -45,6 +45,34 @@ WORKER = """\
     rayStartParams: {{}}
     template: {{spec: {{containers: [{{name: worker, image: rayproject/ray:2.52.0}}]}}}}
 """
+RANKS = """\
+apiVersion: example.com/v1
+kind: MPIRun
+metadata:
+  name: ranks
+spec:
+  ranks: 4
+  template: {spec: {containers: [{name: rank, image: busybox}]}}
+"""
+RANKS_KIND = """\
+apiVersion: gitplacer.dev/v1alpha1
+kind: WorkloadKind
+metadata:
+  name: mpirun
+spec:
+  apiGroup: example.com
+  kind: MPIRun
+  versions: [v1]
+  finishes: true
+  pods:
+  - template: [/spec/template]
+    count: [{paths: [/spec/ranks]}]
+"""
+
+FLUX = {
+    "fleet.yaml": "apiVersion: gitplacer.dev/v1alpha1\nkind: Fleet\nmetadata: {name: fleet}\nspec: {engine: flux}\n"
+}
+UNDER_FLUX = "In a fleet with `engine: flux`:"
 
 
 def settings(data: str) -> Example:
