@@ -1,0 +1,43 @@
+"""
+Devices that pods claim through ResourceClaimTemplates, which are objects of their own in the source.
+
+How many devices a claim comes to is written in the template, so an object with claims can be sized only after all files were
+read. One whose template is not there has no size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from gitplacer import workloads
+from gitplacer.model.resources import Resources
+from gitplacer.source.allowances import not_allowed
+from gitplacer.source.manifests import SourceObject
+from gitplacer.workloads.surroundings import Surroundings
+
+Claims = Mapping[str, tuple[tuple[str, Resources], ...]]
+"""Namespace to the devices of each of its ResourceClaimTemplates, sorted by name."""
+
+
+def claims_of(objects: Iterable[SourceObject]) -> Claims:
+    """The templates among the objects of a source."""
+    found: dict[str, dict[str, Resources]] = {}
+    for item in objects:
+        if item.identity.kind == "ResourceClaimTemplate" and item.identity.api_group == "resource.k8s.io":
+            found.setdefault(item.identity.namespace, {})[item.identity.name] = item.facts.devices
+    return {namespace: tuple(sorted(templates.items())) for namespace, templates in found.items()}
+
+
+def with_devices(
+    objects: Iterable[SourceObject], claims: Claims, declared: workloads.Declared
+) -> Iterator[SourceObject]:
+    """The objects, those with claims sized anew with the devices that they come to."""
+    for item in objects:
+        if not item.facts.claims:
+            yield item
+            continue
+        around = Surroundings(claims=claims.get(item.identity.namespace, ()))
+        facts, found = workloads.read(item.document, around, declared)
+        problems = tuple(sorted({*item.problems, *not_allowed(found, item.annotations)}))
+        yield replace(item, facts=facts.remembered(), problems=problems)
