@@ -70,7 +70,7 @@ def fleet_files(*, gangs: int, clusters: int, nodes: int, seed: int = 1) -> dict
     for number in range(gangs):
         namespace = f"team-{number % max(1, gangs // 20):04}"
         kind = "RayJob" if number % 2 else "RayService"
-        files[f"workloads/{namespace}/app-{number:05}.yaml"] = _workload(kind, f"app-{number:05}", chance)
+        files[f"workloads/{namespace}/app-{number:05}.yaml"] = workload(kind, f"app-{number:05}", chance)
     return files
 
 
@@ -117,7 +117,8 @@ def _snapshot(name: str, nodes: int, chance: random.Random) -> str:
     return json.dumps(body, indent=1) + "\n"
 
 
-def _workload(kind: str, name: str, chance: random.Random) -> str:
+def workload(kind: str, name: str, chance: random.Random) -> str:
+    """A RayJob or RayService as people write them."""
     key = "rayClusterSpec" if kind == "RayJob" else "rayClusterConfig"
     first = "  entrypoint: python /home/ray/train.py --epochs 10\n  shutdownAfterJobFinishes: true\n"
     cpu, workers, gpus = chance.randrange(1, 9), chance.randrange(1, 5), chance.choice((1, 1, 2, 4))

@@ -36,6 +36,7 @@ from gitplacer.model.resources import Resources  # noqa: E402
 from gitplacer.problemcodes import CODES  # noqa: E402
 from gitplacer.problems import Severity  # noqa: E402
 from gitplacer.source.allowances import PREFIX  # noqa: E402
+from gitplacer.workloads import shipped  # noqa: E402
 
 QUOTING = ("README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md")))
 """Pages written by hand, whose sessions and generated parts are kept up to date."""
@@ -109,6 +110,21 @@ spec:
   - {path: /spec/rayClusterConfig/workerGroupSpecs/0/maxReplicas, op: replace, value: 2}
   - {path: /metadata/annotations, op: add, value: {example.com/cost-centre: night}}
 """,
+    "WorkloadKind": """\
+apiVersion: gitplacer.dev/v1alpha1
+kind: WorkloadKind
+metadata:
+  name: volcano-job
+spec:
+  apiGroup: batch.volcano.sh
+  kind: Job
+  versions: [v1alpha1]
+  finishes: true
+  pods:
+  - template: [/spec/tasks/*/template]
+    count: [{paths: [/spec/tasks/*/replicas]}]
+    labels: {volcano.sh/job-name: /metadata/name}
+""",
     "Placement": """\
 apiVersion: gitplacer.dev/v1alpha1
 kind: Placement
@@ -131,6 +147,11 @@ KIND_PLACES: Mapping[str, str] = {
     "Cluster": "Anywhere in the source outside the workload paths; usually `clusters/<name>.yaml`.",
     "PlacementPolicy": "Anywhere in the source outside the workload paths; usually `policies/<name>.yaml`.",
     "OverridePolicy": "Anywhere in the source outside the workload paths; usually `policies/<name>.yaml`.",
+    "WorkloadKind": "Anywhere in the source outside the workload paths; usually `kinds/<name>.yaml`. "
+    "[`gitplacer size`](../commands/size.md) shows what comes of it: `gitplacer size kinds/volcano-job.yaml job.yaml`.\n\n"
+    f"For {', '.join(sorted(kind for _, kind in shipped.FILES))} there is one in gitplacer, in "
+    "[`gitplacer/data/workloadkinds/`](../../gitplacer/data/workloadkinds): more examples to start from. One of yours for "
+    "the same kind takes its place.",
     "CapacitySnapshot": "`<capacity>/<cluster>.yaml`, where the Fleet's `spec.capacity` says; written by a machine.",
     "Placement": "`placements/<namespace>/<group>.yaml` in the deployment repo; written by gitplacer, never by hand.",
 }
@@ -336,6 +357,20 @@ EXAMPLES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
             ("gitplacer explain rayjob1/rayjob-train gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",),
         ),
     ),
+    "size": (
+        (
+            "A RayJob, with the pod that submits it:",
+            ("gitplacer size gitplacer-demo/fleet/workloads/rayjob3/rayjob-train.yaml",),
+        ),
+        (
+            "A RayService, which needs a second Ray cluster while an update runs, from stdin:",
+            ("gitplacer size - < gitplacer-demo/fleet/workloads/production/text-summarizer.yaml",),
+        ),
+        (
+            "For programs:",
+            ("gitplacer size --format json gitplacer-demo/fleet/workloads/rayjob3/rayjob-train.yaml",),
+        ),
+    ),
     "reconcile": (
         (
             "Nothing has changed since the demo:",
@@ -361,6 +396,8 @@ EXITS: Mapping[str, str] = {
     "plan": "0 done; 1 an error; 2 something would change and `--exit-code` was given; 3 the plan has something that "
     "`--fail-on` names: `waiting` (a group, or some of its copies, waits), `relocated`, `removed`, `stale` (a snapshot is "
     "older than its cluster's `maxAge`), `problems` (an error in the source or the snapshots).",
+    "size": "0 done, also where nothing makes pods; 1 a file could not be read, or an object could not be sized, and the "
+    "others are printed.",
     "reconcile": "0 done, also where groups are held or nothing had to change; 1 an error, and nothing has landed.",
 }
 
@@ -567,6 +604,9 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             ),
             Reason.CLUSTER_CORDONED: Finding(code=Reason.CLUSTER_CORDONED),
             Reason.API_NOT_SERVED: Finding(code=Reason.API_NOT_SERVED, subject="ray.io"),
+            Reason.FEATURE_NOT_SERVED: Finding(
+                code=Reason.FEATURE_NOT_SERVED, subject="needs KubeRay 1.5, which has SidecarMode; 1.4.2 runs there"
+            ),
             Reason.NO_SNAPSHOT: Finding(code=Reason.NO_SNAPSHOT),
             Reason.BROKEN_SNAPSHOT: Finding(code=Reason.BROKEN_SNAPSHOT),
             Reason.STALE_SNAPSHOT: Finding(code=Reason.STALE_SNAPSHOT, subject="2026-01-02T03:04:05Z"),

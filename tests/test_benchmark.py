@@ -24,3 +24,11 @@ def test_the_benchmark_prints_a_row_for_each_kind_of_pass() -> None:
         "one manifest changed, new process",
         "plan as JSON, every cluster's verdict on every group",
     ]
+
+
+@pytest.mark.slow
+def test_the_sizing_benchmark_prints_a_row_for_each_sort_of_work() -> None:
+    command = [sys.executable, str(ROOT / "benchmarks" / "sizing.py"), "--manifests", "20", "--runs", "1"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    rows = [line.split("|")[1].strip() for line in done.stdout.splitlines() if line.startswith("| ")]
+    assert rows == ["work", "size and check", "size", "check", "size, with a line of why for every number"]

@@ -268,6 +268,11 @@ def test_the_readmes_override_is_a_policy() -> None:
 
 
 def test_crds_in_their_folder_are_a_group_on_every_cluster() -> None:
-    crd = b"apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: rayclusters.ray.io}\n"
+    crd = (
+        b"apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: rayclusters.ray.io}\n"
+        b"spec:\n  group: ray.io\n  names: {kind: RayCluster, plural: rayclusters}\n  scope: Namespaced\n  versions:\n"
+        b"  - name: v1\n    served: true\n    storage: true\n    schema:\n"
+        b"      openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}\n"
+    )
     found = decisions(snapshot({**FILES, "platform/kuberay-crds/rayclusters.yaml": crd}, deployed()))
     assert found["_cluster/kuberay-crds"].after == EVERY_CLUSTER

@@ -22,7 +22,7 @@ from importlinter.cli import lint_imports
 
 from gitplacer import checks, engines, workloads
 from gitplacer.cli import COMMANDS
-from gitplacer.formats import FORMATS, PROBLEM_FORMATS
+from gitplacer.formats import FORMATS, PROBLEM_FORMATS, SIZE_FORMATS
 from gitplacer.kinds import TABLE, fleet, policy
 from gitplacer.policies import TYPES
 from gitplacer.problemcodes import CODES
@@ -32,7 +32,7 @@ PACKAGE = ROOT / "gitplacer"
 CONFIG: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if "data" not in path.relative_to(PACKAGE).parts)
 _REPORTING = {
-    "problem": 0, "report": 0, "_report": 0, "_refused": 0, "Problem": 1, "Flaw": 1, "flaw": 1, "stop": 1, "Fault": 2,
+    "effect": 1, "tell": 1, "problem": 0, "report": 0, "_report": 0, "_refused": 0, "Problem": 1, "Flaw": 1, "flaw": 1, "stop": 1, "Fault": 2,
 }  # fmt: skip
 """Functions that are told a problem code, and at which position."""
 _CODE = re.compile(r"(?:[A-Z]+[a-z0-9]*){2,}")
@@ -204,6 +204,7 @@ ROWS = {
     **{f"kind {name}": model.__module__ for name, model in TABLE.items()},
     **{f"format {name}": told.__module__ for name, told in FORMATS.items()},
     **{f"format of problems {name}": told.__module__ for name, told in PROBLEM_FORMATS.items()},
+    **{f"format of sizes {name}": told.__module__ for name, told in SIZE_FORMATS.items()},
     **{f"command {name}": f"gitplacer.cli.{name}" for name in COMMANDS},
 }
 """Every row of every table, and the module behind it."""

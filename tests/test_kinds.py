@@ -114,6 +114,27 @@ spec:
       max: 4
       pricePerHour: 0.752
       spot: true
+  profile:
+    kuberay:
+      version: 1.7.0
+      featureGates: {RayCronJob: true, RayClusterMTLS: false}
+      initContainerInjection: false
+      zeroDowntime: false
+      headSidecars: [{name: log-shipper, requests: {cpu: 50m, memory: 64Mi}}]
+      workerSidecars: [{name: log-shipper}]
+      watchNamespaces: [rayjob1]
+      deletesFinishedJobs: true
+    limitRanges: [{namespace: rayjob1, defaultRequest: {cpu: 100m}, default: {cpu: "1", memory: 256Mi}}]
+    runtimeClasses:
+    - name: gvisor
+      overhead: {cpu: 250m}
+      nodeSelector: {sandbox: gvisor}
+      tolerations: [{key: sandbox, operator: Exists, effect: NoSchedule}]
+    gangScheduler: scheduler-plugins
+    present: [{apiGroup: "", kind: Secret, namespace: rayjob1, name: hf-token}]
+    gatewayAPI: true
+    certManager: false
+    sealingKey: team-a
   overrides:
   - {path: /spec/replicas, op: replace, value: null}
   - {path: /metadata/labels/example.com~1tier, op: add, value: {any: [value, 1]}}
@@ -138,8 +159,10 @@ spec:
     copies: All
     admission: Immediate
     scaleUp: Never
+    reserve: Maximum
   priority: 100
   relocation: {when: {NotEligible: Never, ClusterDraining: Automatic, ClusterLost: Never}}
+  update: {reservePeak: true}
 """,
     "OverridePolicy": """
 metadata: {name: cheaper}
@@ -147,6 +170,58 @@ spec:
   select: {kinds: [RayService]}
   clusters: {names: []}
   overrides: [{path: /spec/replicas, value: 2}, {path: /metadata/labels, op: remove}]
+""",
+    "WorkloadKind": """
+metadata: {name: mpirun}
+spec:
+  apiGroup: example.com
+  kind: MPIRun
+  versions: [v1, v1alpha2]
+  finishes: true
+  releasesWhen: [{paths: [/spec/cleanUp], operator: In, values: [true, All, 1]}]
+  stopped: [{when: [{paths: [/spec/suspend], operator: In, values: [true]}], because: suspended}]
+  notSized: [{when: [{paths: [/metadata/annotations/example.com~1mode], operator: Exists, values: []}], because: of it}]
+  notCounted: [{when: [{paths: [/spec/image], operator: Matches, values: ["*:v1.*"]}], because: its database}]
+  singleton: [{when: [{paths: [/spec/data], operator: DoesNotExist}], because: data of its own}]
+  needs: [{apiGroup: example.com, kind: Hostfile, path: /spec/hosts/*/name, optional: true}]
+  volumeClaims: [/spec/volumeClaimTemplates]
+  pods:
+  - template: [/spec/roles/*/template, /spec/template]
+    names: [launcher, worker]
+    when: [{paths: [/spec/roles/*/enabled], operator: NotIn, values: [false]}]
+    adds:
+    - {name: wait, role: Init, requests: {cpu: 50m}, when: [{paths: [/spec/wait], operator: Exists}]}
+    mustRequest: [cpu, nvidia.com/gpu]
+    count:
+    - {paths: [/spec/roles/*/ranks, /spec/ranks], default: 1, ignore: [-1], plus: -1, atLeast: 1, atMost: [/spec/most]}
+    minimum:
+    - when: [{paths: [/spec/elastic], operator: Exists}]
+      paths: [/spec/min]
+      default: 0
+      ignore: [0]
+      plus: 1
+      atLeast: 0
+      atMost: [/spec/max]
+    maximum:
+    - when: [{paths: [/spec/elastic], operator: Exists, values: []}]
+      paths: [/spec/max]
+      default: 4
+      ignore: []
+      plus: 0
+      atLeast: 1
+      atMost: []
+      unlimited: true
+    surge: [{when: [{paths: [/spec/roll], operator: Exists}], paths: [/spec/roll/surge], default: 25%}]
+    labels: {example.com/run: /metadata/name}
+    labelsFrom: [/spec/labels]
+  - podSpec: [/spec/pod]
+    podFields: [/spec]
+    fieldsAt: {resourceClaims: [/spec/devices]}
+    container: [/spec/main]
+    containers: [/spec/sidecars]
+    resources: [/spec/resources]
+    orEmpty: true
+    surge: [{default: 1}]
 """,
     "CapacitySnapshot": """
 metadata: {name: gpu-1}
@@ -170,6 +245,23 @@ groups:
   - {role: head, node: n1, requests: {cpu: "4"}}
   - {role: worker/small-group, pendingSince: "2026-01-02T03:04:05Z", reason: Insufficient nvidia.com/gpu}
 serves: [ray.io/v1]
+kuberay:
+  version: 1.7.0
+  featureGates: {RayCronJob: true, RayClusterMTLS: false}
+  initContainerInjection: false
+  zeroDowntime: false
+  headSidecars: [{name: log-shipper, requests: {cpu: 50m, memory: 64Mi}}]
+  workerSidecars: [{name: log-shipper}]
+  watchNamespaces: [rayjob1]
+  deletesFinishedJobs: true
+limitRanges: [{namespace: rayjob1, defaultRequest: {cpu: 100m}, default: {cpu: "1", memory: 256Mi}}]
+runtimeClasses:
+- name: gvisor
+  overhead: {cpu: 250m}
+  nodeSelector: {sandbox: gvisor}
+  tolerations: [{key: sandbox, operator: Exists, effect: NoSchedule}]
+gangScheduler: scheduler-plugins
+present: [{apiGroup: "", kind: Secret, namespace: rayjob1, name: hf-token}]
 """,
     "Placement": """
 metadata: {name: train, namespace: rayjob1}
@@ -189,6 +281,7 @@ SMALLEST = {
     "Cluster": "{metadata: {name: c}, spec: {}}",
     "PlacementPolicy": "{metadata: {name: p}, spec: {select: {}}}",
     "OverridePolicy": "{metadata: {name: o}, spec: {select: {}, overrides: [{path: /a, value: 1}]}}",
+    "WorkloadKind": "{metadata: {name: w}, spec: {apiGroup: a.b, kind: K, versions: [v1], pods: [{resources: [/spec]}]}}",
     "CapacitySnapshot": '{metadata: {name: c}, observedAt: "2026-01-02T03:04:05Z"}',
     "Placement": "{metadata: {name: g, namespace: _cluster}, policy: p, reason: Fits}",
 }
@@ -201,8 +294,8 @@ def own(kind: str, rest: str) -> dict[str, Any]:
 
 
 def shipped() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Our own kinds in the example fleet and in what `init` starts from."""
-    for folder in (ROOT / "fleet-repo-example", ROOT / "gitplacer/data/starter"):
+    """Our own kinds in the example fleet, in what `init` starts from, and among the declarations that come with gitplacer."""
+    for folder in (ROOT / "fleet-repo-example", ROOT / "gitplacer/data/starter", ROOT / "gitplacer/data/workloadkinds"):
         for path in sorted(folder.rglob("*.yaml")):
             data = path.read_bytes()
             for index, parsed in enumerate(parse(data.replace(b"@ENGINE@", b"flux")).documents):
@@ -289,6 +382,9 @@ BROKEN = [
     "Cluster spec.autoscaler.nodeTypes.0.max: (gone)",
     "Cluster spec.autoscaler.nodeTypes.0.allocatable: (gone)",
     "Cluster spec.overrides.0.path: (gone)",
+    "Cluster spec.profile.limitRanges.0.namespace: (gone)",
+    "Cluster spec.profile.runtimeClasses.0.name: (gone)",
+    "Cluster spec.profile.present.0.kind: (gone)",
     "PlacementPolicy spec.select: (gone)",
     "PlacementPolicy spec.clusters.matchExpressions.0.key: (gone)",
     "PlacementPolicy spec.clusters.matchExpressions.0.operator: (gone)",
@@ -314,6 +410,10 @@ BROKEN = [
     "Cluster spec.autoscaler.nodeTypes.0.price: 1",
     "Cluster spec.taints.0.operator: Exists",
     "Cluster spec.overrides.0.from: /x",
+    "Cluster spec.profile.gatewayApi: true",
+    "Cluster spec.profile.kuberay.gates: {}",
+    "Cluster spec.profile.runtimeClasses.0.handler: runsc",
+    "CapacitySnapshot sealingKey: team-a",
     "PlacementPolicy spec.select.namespace: x",
     "PlacementPolicy spec.placement.weights: {}",
     "PlacementPolicy spec.placement.order.0.name: x",
@@ -332,6 +432,8 @@ BROKEN = [
     "Cluster spec.autoscaler: null",
     "Cluster spec.taints.0.value: null",
     "Cluster spec.overrides.0.path: null",
+    "Cluster spec.profile: null",
+    "Cluster spec.profile.kuberay.featureGates: {RayCronJob: null}",
     "PlacementPolicy spec.select: null",
     "PlacementPolicy spec.clusters.names: null",
     "PlacementPolicy spec.groupBy: null",
@@ -354,6 +456,11 @@ BROKEN = [
     "Cluster spec.taints: [gpu]",
     "Cluster spec.kubernetesVersion: 1.31",
     "Cluster spec.autoscaler: Luna",
+    "Cluster spec.profile.kuberay: 1.7.0",
+    "Cluster spec.profile.kuberay.version: 1.7",
+    "Cluster spec.profile.kuberay.featureGates: [RayCronJob]",
+    "Cluster spec.profile.kuberay.watchNamespaces: rayjob1",
+    "CapacitySnapshot present: [hf-token]",
     "Cluster spec.autoscaler.podLabels: {elotl-luna: true}",
     "PlacementPolicy spec.select: []",
     "PlacementPolicy spec.select.kinds: RayJob",
@@ -376,6 +483,8 @@ BROKEN = [
     'Cluster spec.autoscaler.nodeTypes.0.spot: "no"',
     'CapacitySnapshot nodes.0.count: "3"',
     'CapacitySnapshot nodes.0.ready: "true"',
+    'Cluster spec.profile.certManager: "true"',
+    'Cluster spec.profile.kuberay.featureGates: {RayCronJob: "true"}',
     'CapacitySnapshot applied.platform: "1"',
     # numbers out of range
     "Cluster spec.autoscaler.nodeTypes.0.max: -1",
@@ -397,6 +506,8 @@ BROKEN = [
     "Cluster spec.taints.0.effect: Never",
     'Cluster spec.taints.0.effect: ""',
     "Cluster spec.overrides.0.op: move",
+    "Cluster spec.profile.gangScheduler: kueue",
+    "CapacitySnapshot gangScheduler: Volcano",
     "PlacementPolicy spec.placement.type: Spread",
     "PlacementPolicy spec.placement.copies: all",
     "PlacementPolicy spec.clusters.matchExpressions.0.operator: Gt",
@@ -412,6 +523,12 @@ BROKEN = [
     f"Fleet metadata.name: {'a' * 254}",
     'Fleet metadata.name: "a\\n"',
     "Cluster metadata.name: a.b",
+    "Cluster spec.profile.kuberay.version: nightly",
+    "Cluster spec.profile.kuberay.featureGates: {Ray-Cron-Job: true}",
+    "Cluster spec.profile.present.0.apiGroup: Apps",
+    "Cluster spec.profile.present.0.kind: secret",
+    "Cluster spec.profile.runtimeClasses.0.name: G_visor",
+    'Cluster spec.profile.sealingKey: ""',
     f"Cluster metadata.name: {'a' * 64}",
     "Fleet metadata.labels: {-a: b}",
     "Fleet metadata.labels: {a/b/c: d}",
@@ -509,6 +626,55 @@ BROKEN = [
     "Cluster spec.overrides.0.path: /metadata/name",
     "Cluster spec.overrides.0.path: /kind",
     "Cluster spec.kubernetesVersion: v1.31",
+    # kinds that are declared
+    "WorkloadKind spec.apiGroup: (gone)",
+    "WorkloadKind spec.apiGroup: apps",
+    "WorkloadKind spec.apiGroup: example.com/v1",
+    "WorkloadKind spec.kind: mpirun",
+    "WorkloadKind spec.versions: []",
+    "WorkloadKind spec.versions: [example.com/v1]",
+    "WorkloadKind spec.pods: []",
+    "WorkloadKind spec.pods: (gone)",
+    "WorkloadKind spec.pods.0.each: /spec/roles",
+    "WorkloadKind spec.pods.0.template: []",
+    "WorkloadKind spec.pods.0.template: (gone)",
+    "WorkloadKind spec.pods.0.template: /spec/template",
+    "WorkloadKind spec.pods.0.template: [spec.template]",
+    "WorkloadKind spec.pods.0.template: [/spec/roles/*/*/template]",
+    "WorkloadKind spec.pods.0.template: [/*/template]",
+    "WorkloadKind spec.pods.0.podSpec: [/spec/roles/*/pod]",
+    "WorkloadKind spec.pods.0.podFields: [/spec/roles/*]",
+    "WorkloadKind spec.pods.0.fieldsAt: {}",
+    "WorkloadKind spec.pods.0.orEmpty: false",
+    "WorkloadKind spec.pods.1: {podFields: [/spec]}",
+    "WorkloadKind spec.pods.1: {}",
+    "WorkloadKind spec.pods.1.fieldsAt: {resource-claims: [/spec/devices]}",
+    "WorkloadKind spec.pods.1.fieldsAt: {resourceClaims: []}",
+    "WorkloadKind spec.pods.1.surge.0.default: (gone)",
+    "WorkloadKind spec.pods.1.surge.0.default: 25 %",
+    "WorkloadKind spec.pods.1.surge.0.default: -1",
+    "WorkloadKind spec.pods.0.count.0.paths: (gone)",
+    "WorkloadKind spec.pods.0.count.0.paths: []",
+    "WorkloadKind spec.pods.0.count.0.default: -1",
+    "WorkloadKind spec.pods.0.count.0.default: 1.5",
+    "WorkloadKind spec.pods.0.count.0.when: []",
+    "WorkloadKind spec.pods.0.minimum.0.unlimited: true",
+    "WorkloadKind spec.pods.0.adds.0.requests: (gone)",
+    "WorkloadKind spec.pods.0.adds.0.role: init",
+    "WorkloadKind spec.pods.0.labels: {a b: /metadata/name}",
+    "WorkloadKind spec.pods.0.when.0.values: []",
+    "WorkloadKind spec.pods.0.when.0.values: [1.5]",
+    "WorkloadKind spec.pods.0.when.0.values: [[a]]",
+    "WorkloadKind spec.pods.0.when.0.values: [null]",
+    "WorkloadKind spec.pods.0.when.0.operator: Equals",
+    "WorkloadKind spec.stopped.0.when: []",
+    "WorkloadKind spec.stopped.0.because: (gone)",
+    'WorkloadKind spec.stopped.0.because: ""',
+    "WorkloadKind spec.stopped.0.when.0.paths: [/spec/roles/*/suspend]",
+    "WorkloadKind spec.notSized.0.when.0.values: [a]",
+    "WorkloadKind spec.needs.0.path: (gone)",
+    "WorkloadKind spec.needs.0.kind: hostfile",
+    "WorkloadKind spec.needs.0.apiGroup: /v1",
     # settings that contradict each other
     "Cluster spec.overrides.2.value: 1",
     "Cluster spec.overrides.0.value: (gone)",
@@ -570,6 +736,16 @@ ONLY_THE_PARSER = {
     "two groups of one name": (
         'CapacitySnapshot metadata: {name: c}\nobservedAt: "2026-01-02T03:04:05Z"\ngroups: [{name: a/b}, {name: a/b}]',
         r"^the document: group .* is there twice$",
+    ),
+    "items of two lists in one entry": (
+        "WorkloadKind metadata: {name: w}\nspec: {apiGroup: a.b, kind: K, versions: [v1], "
+        "pods: [{resources: [/spec/a/*], count: [{paths: [/spec/b/*]}]}]}",
+        r": a step \* stands for the items of one list, not of ",
+    ),
+    "names of no items": (
+        "WorkloadKind metadata: {name: w}\nspec: {apiGroup: a.b, kind: K, versions: [v1], "
+        "pods: [{resources: [/spec], names: [a]}]}",
+        r": names are the keys that a step \* stands for",
     ),
     "a day that the month does not have, or a year that there is not": (
         'CapacitySnapshot metadata: {name: c}\nobservedAt: "2026-02-30T03:04:05Z"',
@@ -706,7 +882,7 @@ SAID: list[tuple[str, list[str]]] = [
         "apiVersion: gitplacer.dev/v1alpha1\nmetadata: {}\n",
         [
             "1:1: an object of gitplacer.dev needs a kind",
-            "  known here: CapacitySnapshot, Cluster, Fleet, OverridePolicy, Placement, PlacementPolicy",
+            "  known here: CapacitySnapshot, Cluster, Fleet, OverridePolicy, Placement, PlacementPolicy, WorkloadKind",
         ],
     ),
     (

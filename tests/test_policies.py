@@ -193,7 +193,7 @@ def test_two_groups_of_one_id_are_held_and_both_are_named() -> None:
     story.source["workloads/x/job.yaml"] = rayjob("x", "same")["workloads/x/same.yaml"]
     done = story.run()
     assert outcome(done) == {"x/same": "Hold  HasProblems"}
-    (problem,) = done.problems
+    (problem,) = (p for p in done.problems if p.code == "GroupIdTaken")
     assert "RayJob x/same" in problem.message
     assert "Deployment x/same" in problem.message
 

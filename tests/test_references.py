@@ -326,10 +326,14 @@ def test_selectors_pick_pods_by_label(value: dict[str, Any], selects: list[tuple
 def test_a_table_has_a_row_for_each_sized_kind() -> None:
     assert sorted(f"{group}/{kind}" for group, kind in workloads.KINDS) == [
         "/Pod",
+        "apps/DaemonSet",
         "apps/Deployment",
+        "apps/ReplicaSet",
         "apps/StatefulSet",
+        "batch/CronJob",
         "batch/Job",
         "ray.io/RayCluster",
+        "ray.io/RayCronJob",
         "ray.io/RayJob",
         "ray.io/RayService",
     ]

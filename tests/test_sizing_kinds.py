@@ -213,6 +213,42 @@ def test_a_finished_job_holds_nothing_only_if_its_cluster_goes_in_every_case(
     assert facts(job(**fields)).releases_when_finished is releases
 
 
+# -- RayCronJob ---------------------------------------------------------------------------------------------------
+
+
+def ray_cron(version: str = "v1", **fields: Any) -> dict[str, Any]:
+    template = {"rayClusterSpec": cluster_spec(group(replicas=2)), **fields.pop("job", {})}
+    return ray("RayCronJob", {"schedule": "0 3 * * *", "jobTemplate": template, **fields}, version)
+
+
+@pytest.mark.parametrize(
+    ("value", "pods"),
+    [
+        (ray_cron(), {"head": 1, "worker/g": 2, "submitter": 1}),
+        (ray_cron(job={"submissionMode": "HTTPMode"}), {"head": 1, "worker/g": 2}),
+        (ray_cron(job={"clusterSelector": {"ray.io/cluster": "shared"}}), {"submitter": 1}),
+        (ray_cron(job={"backoffLimit": 3}), {"head": 1, "worker/g": 2, "submitter": 1}),  # one attempt after the other
+        (ray_cron(suspend=True), {}),
+        (ray_cron(job={"suspend": True}), {}),
+    ],
+)
+def test_a_raycronjob_has_the_room_of_one_run(value: dict[str, Any], pods: dict[str, int]) -> None:
+    found = facts(value)
+    assert counts(found) == pods
+    assert (found.sized, found.singleton, found.finishes, found.releases_when_finished) == (
+        True,
+        "RayCronJob",
+        False,
+        False,
+    )
+
+
+def test_the_jobs_of_a_raycronjob_have_no_names_yet() -> None:
+    found = facts(ray_cron())
+    assert "ray.io/cluster" not in labels(found, "head")
+    assert labels(found, "submitter") == {}
+
+
 # -- RayCluster ---------------------------------------------------------------------------------------------------
 
 
@@ -371,6 +407,9 @@ def without(value: dict[str, Any], *path: str | int) -> dict[str, Any]:
         (job(submissionMode="Batch"), ["InvalidValue"]),
         (job(submitterPodTemplate={"spec": {"containers": []}}), ["MissingField"]),
         (ray("RayService", {"rayClusterSpec": cluster_spec()}), ["MissingField"]),
+        (without(ray_cron(), "spec", "jobTemplate"), ["MissingField"]),
+        (without(ray_cron(), "spec", "jobTemplate", "rayClusterSpec"), ["MissingField"]),
+        (ray_cron("v1alpha1"), ["UnsupportedVersion"]),
         (ray("RayJob", {}, "v2"), ["UnsupportedVersion"]),
         (ray("RayCluster", {}, "v1beta1"), ["UnsupportedVersion"]),
         ({"apiVersion": "apps/v1beta2", "kind": "Deployment", "spec": {}}, ["UnsupportedVersion"]),
@@ -379,6 +418,14 @@ def without(value: dict[str, Any], *path: str | int) -> dict[str, Any]:
             ["InvalidReplicas"],
         ),
         ({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 1}}, ["MissingField"]),
+        (
+            {"apiVersion": "apps/v1", "kind": "ReplicaSet", "spec": {"replicas": -1}},
+            ["MissingField", "InvalidReplicas"],
+        ),
+        ({"apiVersion": "apps/v1", "kind": "DaemonSet", "spec": {}}, ["MissingField"]),
+        ({"apiVersion": "batch/v1", "kind": "CronJob", "spec": {"schedule": "* * * * *"}}, ["MissingField"]),
+        ({"apiVersion": "batch/v1", "kind": "CronJob", "spec": {"jobTemplate": {}}}, ["MissingField"]),
+        ({"apiVersion": "batch/v1", "kind": "CronJob", "spec": {"jobTemplate": {"spec": {}}}}, ["MissingField"]),
     ],
 )
 def test_what_cannot_be_sized_is_a_problem_never_a_guess(value: dict[str, Any], expected: list[str]) -> None:
@@ -405,6 +452,11 @@ def workload(kind: str, api_version: str = "apps/v1", **spec: Any) -> dict[str, 
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "x"}, "spec": spec}
 
 
+def cron(job: dict[str, Any], **more: Any) -> dict[str, Any]:
+    spec = {"schedule": "0 3 * * *", "jobTemplate": {"spec": {"template": template(), **job}}, **more}
+    return {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "x"}, "spec": spec}
+
+
 def claim(*modes: str) -> dict[str, Any]:
     return {"metadata": {"name": "data"}, "spec": {"accessModes": list(modes)}}
 
@@ -415,6 +467,15 @@ def claim(*modes: str) -> dict[str, Any]:
         (workload("Deployment"), 1, ""),
         (workload("Deployment", replicas=3), 3, ""),
         (workload("Deployment", replicas=0), 0, ""),
+        (workload("ReplicaSet"), 1, ""),
+        (workload("ReplicaSet", replicas=3), 3, ""),
+        (workload("ReplicaSet", replicas=0), 0, ""),
+        (workload("DaemonSet"), 1, ""),
+        (cron({}), 1, "CronJob"),
+        (cron({"parallelism": 3}), 3, "CronJob"),
+        (cron({"parallelism": 3, "completions": 2}), 2, "CronJob"),
+        (cron({"parallelism": 3}, suspend=True), 0, "CronJob"),
+        (cron({"parallelism": 3, "suspend": True}), 0, "CronJob"),
         (workload("StatefulSet", replicas=2), 2, ""),
         (workload("StatefulSet", volumeClaimTemplates=[claim("ReadWriteMany")]), 1, ""),
         (workload("StatefulSet", volumeClaimTemplates=[claim("ReadWriteOnce")]), 1, "ReadWriteOnce volume claim"),
@@ -434,6 +495,38 @@ def test_other_kinds_are_as_many_pods_as_run_at_once(value: dict[str, Any], pods
     assert counts(found) == ({"pod": pods} if pods else {})
     assert (found.sized, found.singleton) == (True, singleton)
     assert found.finishes is found.releases_when_finished is (value["kind"] == "Job")
+
+
+def test_a_daemonset_is_a_pod_on_each_node_that_admits_it() -> None:
+    tolerated = [{"operator": "Exists", "effect": "NoExecute"}]
+    value = workload("DaemonSet", template=template(nodeSelector={"pool": "gpu"}, tolerations=tolerated))
+    [pods] = facts(value).gang
+    assert (pods.count, pods.per_node, pods.shape.node_selector) == (1, True, (("pool", "gpu"),))
+    keys = {t.key.removeprefix("node.kubernetes.io/"): t.effect for t in pods.shape.tolerations}
+    assert keys == {
+        "": "NoExecute",
+        "not-ready": "NoExecute",
+        "unreachable": "NoExecute",
+        "disk-pressure": "NoSchedule",
+        "memory-pressure": "NoSchedule",
+        "pid-pressure": "NoSchedule",
+        "unschedulable": "NoSchedule",
+    }
+    value["spec"]["template"]["spec"]["hostNetwork"] = True
+    [pods] = facts(value).gang
+    assert "node.kubernetes.io/network-unavailable" in {t.key for t in pods.shape.tolerations}
+    [role] = facts(value).roles
+    assert role.counted == "one on each node that admits it"
+
+
+def test_an_absent_or_empty_surge_is_the_default() -> None:
+    def surge(**strategy: Any) -> int:
+        [role] = facts(workload("Deployment", replicas=8, strategy=strategy)).roles
+        return role.surge
+
+    assert surge() == surge(rollingUpdate=None) == surge(rollingUpdate={"maxSurge": None}) == 2
+    assert (surge(rollingUpdate={"maxSurge": 3}), surge(rollingUpdate={"maxSurge": "30%"})) == (3, 3)
+    assert surge(type="Recreate") == 0
 
 
 @pytest.mark.parametrize(
@@ -460,7 +553,16 @@ def test_other_kinds_are_as_many_pods_as_run_at_once(value: dict[str, Any], pods
             [("spec", "rayClusterConfig", "headGroupSpec", "template")],
         ),
         (ray("RayJob", {"clusterSelector": {"ray.io/cluster": "x"}}), []),
+        (
+            ray_cron(),
+            [
+                ("spec", "jobTemplate", "rayClusterSpec", "headGroupSpec", "template"),
+                ("spec", "jobTemplate", "rayClusterSpec", "workerGroupSpecs", 0, "template"),
+            ],
+        ),
         (workload("Job", "batch/v1"), [("spec", "template")]),
+        (workload("DaemonSet"), [("spec", "template")]),
+        (cron({}), [("spec", "jobTemplate", "spec", "template")]),
         ({"apiVersion": "v1", "kind": "Pod", "spec": {}}, [()]),
     ],
 )

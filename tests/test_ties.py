@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pytest
 
+from gitplacer.problems import Severity
 from gitplacer.tree import Changes
 from tests.judges import judge, judge_change, objects_on
 from tests.stories import ANYWHERE, Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot
@@ -259,10 +260,25 @@ def test_an_object_that_kustomize_drops_and_a_kind_it_takes_for_a_list_are_refus
     assert found == ["workloads/jobs/c.yaml:3:36", "workloads/jobs/c.yaml:6:7"]
 
 
-def test_a_ray_job_is_not_copied() -> None:
-    story = Story.of(*BOTH, policy("p", "select: {}\nplacement: {copies: All}"), job("train"), capacity=ROOMY)
+BATCH_JOB = (
+    "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train}\nspec: {template: {spec: {containers: [{name: c}]}}}\n"
+)
+CRON_JOB = (
+    BATCH_JOB.replace("kind: Job", "kind: CronJob").replace("spec: {template", "spec: {jobTemplate: {spec: {template")
+    + "  "
+)
+
+
+@pytest.mark.parametrize("what", ["RayJob", "Job", "CronJob"])
+def test_a_job_is_not_copied(what: str) -> None:
+    files = {
+        "RayJob": job("train"),
+        "Job": {"workloads/jobs/train.yaml": BATCH_JOB},
+        "CronJob": {"workloads/jobs/train.yaml": CRON_JOB.rstrip() + "}}\n"},
+    }[what]
+    story = Story.of(*BOTH, policy("p", "select: {}\nplacement: {copies: All}"), files, capacity=ROOMY)
     done = story.run()
-    assert [p.code for p in done.problems] == ["CopiesOfARayJob"]
+    assert [p.code for p in done.problems if p.severity is Severity.ERROR] == ["CopiesOfAJob"]
     assert decisions(done)["jobs/train"].after == ()
 
 

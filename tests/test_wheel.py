@@ -30,6 +30,7 @@ def test_the_wheel_holds_the_example_the_starter_and_the_schemas(wheel: Path) ->
         ours = {str(path.relative_to(ROOT)) for path in (ROOT / folder).rglob("*") if path.is_file()}
         assert ours <= {name.removeprefix("gitplacer/data/") for name in names}
     assert "gitplacer/data/starter/fleet.yaml" in names
+    assert "gitplacer/data/workloadkinds/jobset.yaml" in names
     assert "gitplacer/py.typed" in names
     assert not [name for name in names if name.startswith("tests/") or "__pycache__" in name]
 

@@ -1,0 +1,45 @@
+"""Objects of different kinds whose controllers make objects of one name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gitplacer.grouping import Group
+from gitplacer.known import Known, Told, tell
+from gitplacer.source.manifests import SourceObject
+
+_WITH_HEAD_SERVICE = ("RayCluster", "RayJob", "RayService")
+
+
+def check(known: Known, group: Group) -> Iterator[Told]:
+    """Two Ray objects that want one head Service, or a RayJob and a Job of its submitter's name."""
+    for member in group.sized:
+        for other in known.namesakes.get((member.identity.namespace, member.identity.name), ()):
+            made = _both_make(member, other)
+            if made:
+                yield tell(
+                    member,
+                    "NamesakesCollide",
+                    f"{member.identity} and {other.identity} ({other.document.locate()}) both make {made}",
+                    "give one of them another name",
+                )
+
+
+def _both_make(one: SourceObject, other: SourceObject) -> str:
+    """What both would make in one namespace, or ''."""
+    if one.identity == other.identity:
+        return ""
+    kinds = {_kind(one), _kind(other)}
+    if all(_is_ray(item, *_WITH_HEAD_SERVICE) for item in (one, other)):
+        return f"the Service {one.identity.name}-head-svc"
+    if kinds == {("ray.io", "RayJob"), ("batch", "Job")}:
+        return f"the Job {one.identity.name}"
+    return ""
+
+
+def _kind(item: SourceObject) -> tuple[str, str]:
+    return item.identity.api_group, item.identity.kind
+
+
+def _is_ray(item: SourceObject, *kinds: str) -> bool:
+    return item.identity.api_group == "ray.io" and item.identity.kind in kinds

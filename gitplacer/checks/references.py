@@ -1,0 +1,67 @@
+"""References to what nobody brings: the object is not in the source, and no cluster is known to have it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gitplacer.grouping import Group
+from gitplacer.known import Known, Told, tell
+from gitplacer.model.workload import Identity
+from gitplacer.plaintext import few
+from gitplacer.source.manifests import WORKLOADS, SourceObject
+from gitplacer.workloads.facts import Reference
+
+_BROUGHT = frozenset(
+    {
+        ("", "ConfigMap", "kube-root-ca.crt"),
+        ("", "ServiceAccount", "default"),
+        ("scheduling.k8s.io", "PriorityClass", "system-cluster-critical"),
+        ("scheduling.k8s.io", "PriorityClass", "system-node-critical"),
+    }
+)
+"""What every cluster, or every namespace of it, has."""
+
+
+def check(known: Known, group: Group) -> Iterator[Told]:
+    """A reference that leads nowhere on some cluster that the group may go to."""
+    if group.unit != WORKLOADS:
+        return
+    for member in (*group.members, *group.shared):
+        for reference in member.facts.needs:
+            if not reference.optional and not _is_brought(known, member, reference):
+                yield from _missing(known, group, member, reference)
+
+
+def _is_brought(known: Known, member: SourceObject, reference: Reference) -> bool:
+    if (reference.api_group, reference.kind, reference.name) in _BROUGHT:
+        return True
+    if _target(member, reference) in known.provided:
+        return True
+    return reference.kind == "Service" and _is_made_by_kuberay(known, member, reference.name)
+
+
+def _is_made_by_kuberay(known: Known, member: SourceObject, service: str) -> bool:
+    """Whether KubeRay makes a Service of this name for a Ray object beside."""
+    names = {service.removesuffix(suffix) for suffix in ("-head-svc", "-serve-svc") if service.endswith(suffix)}
+    beside = (item for name in names for item in known.namesakes.get((member.identity.namespace, name), ()))
+    return any(item.identity.api_group == "ray.io" for item in beside)
+
+
+def _target(member: SourceObject, reference: Reference) -> Identity:
+    namespace = "" if reference.cluster_scoped else member.identity.namespace
+    return Identity(reference.api_group, reference.kind, namespace, reference.name)
+
+
+def _missing(known: Known, group: Group, member: SourceObject, reference: Reference) -> Iterator[Told]:
+    target, eligible = _target(member, reference), known.eligible(group)
+    without = [name for name in eligible if not known.profiles[name].has(target)]
+    if eligible and not without:
+        return
+    where = f", and {few(without)} {'is' if len(without) == 1 else 'are'} not known to have it" if without else ""
+    yield tell(
+        member,
+        "MissingReference",
+        f"{member.identity} needs {reference.kind} {reference.name}, which is not in the source{where}",
+        "add it, or say that the clusters have it: present in the snapshot or in the profile of the Cluster",
+        path=reference.path,
+    )

@@ -1,0 +1,73 @@
+"""What a check may look at (the source, what clusters can do, where a group may go), and how it tells what it found."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from gitplacer.documents import Path
+from gitplacer.grouping import Group
+from gitplacer.model.workload import Identity
+from gitplacer.problemcodes import CODES
+from gitplacer.problems import Problem
+from gitplacer.profiles import ClusterProfile
+from gitplacer.source.manifests import SourceObject
+from gitplacer.source.reading import Source
+
+_NAME: Path = ("metadata", "name")
+
+
+@dataclass(frozen=True)
+class Known:
+    """The source, and the profile of each cluster."""
+
+    source: Source
+    profiles: Mapping[str, ClusterProfile]
+
+    def eligible(self, group: Group) -> tuple[str, ...]:
+        """The clusters that a group's policy allows, whatever their state and room, sorted."""
+        if group.policy is None:
+            return ()
+        name = group.policy.name
+        if name not in self._eligible:
+            selector = group.policy.spec.clusters
+            self._eligible[name] = tuple(
+                cluster.name
+                for cluster in self.source.own.clusters.values()
+                if cluster.spec.role == "Workload" and selector.unmet(cluster.labels()) is None
+            )
+        return self._eligible[name]
+
+    @cached_property
+    def _eligible(self) -> dict[str, tuple[str, ...]]:
+        return {}
+
+    @cached_property
+    def provided(self) -> frozenset[Identity]:
+        """Objects of the source, and those that something in a cluster makes of one of them."""
+        made = {
+            Identity(made.api_group, made.kind, item.identity.namespace, made.name)
+            for item in self.source.objects
+            for made in item.facts.provides
+        }
+        return self.source.identities | made
+
+    @cached_property
+    def namesakes(self) -> Mapping[tuple[str, str], tuple[SourceObject, ...]]:
+        """Sized objects by namespace and name."""
+        found: dict[tuple[str, str], list[SourceObject]] = defaultdict(list)
+        for item in self.source.objects:
+            if item.facts.sized:
+                found[item.identity.namespace, item.identity.name].append(item)
+        return {key: tuple(items) for key, items in found.items()}
+
+
+Told = tuple[SourceObject, Problem]
+"""A problem, and the object that it is about and that may allow it."""
+
+
+def tell(member: SourceObject, code: str, message: str, hint: str, path: Path = _NAME, *, key: bool = False) -> Told:
+    """A problem of an object, as severe as the table of codes says."""
+    return member, member.document.problem(code, message, hint, path=path, key=key, severity=CODES[code].severity)

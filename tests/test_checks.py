@@ -1,0 +1,390 @@
+"""Checks on groups: what they need and nobody brings, names that collide, secrets that nobody can open, allowances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from gitplacer.problems import Severity
+from gitplacer.source.files import NoMemo
+from gitplacer.source.reading import read_source
+from gitplacer.tree import Tree
+from tests.stories import ANYWHERE, Story, cluster, outcome, policy, rayjob, rayservice, snapshot
+
+ROOM = {**snapshot("a", "n1 64 256Gi 8"), **snapshot("b", "n1 64 256Gi 8")}
+BOTH = (cluster("a"), cluster("b"))
+
+
+def pod(name: str, body: str, annotations: str = "{}", namespace: str = "x") -> dict[str, str]:
+    text = (
+        f"apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, annotations: {annotations}}}\nspec:\n"
+        f"  containers: [{{name: c, image: i, resources: {{requests: {{cpu: 1}}}}{body}}}]\n"
+    )
+    return {f"workloads/{namespace}/{name}.yaml": text}
+
+
+def told(story: Story, *codes: str) -> list[tuple[str, Severity, str]]:
+    return [(p.code, p.severity, p.message) for p in story.run().problems if not codes or p.code in codes]
+
+
+SECRET = ", envFrom: [{secretRef: {name: token}}]"
+NEEDS_TOKEN = "Pod x/p needs Secret token, which is not in the source"
+
+
+# references
+
+
+def test_a_reference_that_nobody_brings_is_named_with_the_clusters_that_lack_it() -> None:
+    story = Story.of(*BOTH, ANYWHERE, pod("p", SECRET), capacity=ROOM)
+    assert told(story) == [
+        ("MissingReference", Severity.WARNING, f"{NEEDS_TOKEN}, and a and b are not known to have it")
+    ]
+
+
+PRESENT = "present: [{kind: Secret, namespace: x, name: token}]"
+
+
+@pytest.mark.parametrize(
+    ("files", "capacity", "left"),
+    [
+        # the snapshot of one cluster says so, or the profile of the other, or both
+        ({}, snapshot("a", "n1 64 256Gi", more=f"{PRESENT}\n"), ["b"]),
+        (cluster("b", profile=f"{{{PRESENT}}}"), {}, ["a"]),
+        (cluster("b", profile=f"{{{PRESENT}}}"), snapshot("a", "n1 64 256Gi", more=f"{PRESENT}\n"), []),
+        # of another namespace
+        ({}, snapshot("a", "n1 64 256Gi", more="present: [{kind: Secret, namespace: z, name: token}]\n"), ["a", "b"]),
+        # only the clusters that the policy allows matter
+        (policy("anywhere", "select: {}\nclusters: {names: [b]}"), {}, ["b"]),
+    ],
+)
+def test_a_cluster_that_is_known_to_have_it_is_not_named(
+    files: dict[str, str], capacity: dict[str, str], left: list[str]
+) -> None:
+    story = Story.of(*BOTH, ANYWHERE, pod("p", SECRET), files, capacity={**ROOM, **capacity})
+    messages = [message for _, _, message in told(story)]
+    verb = "is" if len(left) == 1 else "are"
+    assert messages == ([f"{NEEDS_TOKEN}, and {' and '.join(left)} {verb} not known to have it"] if left else [])
+
+
+OPTIONAL = ", envFrom: [{secretRef: {name: token, optional: true}}]"
+ROOT_CA = ", envFrom: [{configMapRef: {name: kube-root-ca.crt}}]"
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: token}\n",
+        "apiVersion: bitnami.com/v1alpha1\nkind: SealedSecret\nmetadata: {name: token}\nspec: {encryptedData: {a: b}}\n",
+        "apiVersion: external-secrets.io/v1\nkind: ExternalSecret\nmetadata: {name: token}\nspec: {}\n",
+        "apiVersion: external-secrets.io/v1\nkind: ExternalSecret\nmetadata: {name: o}\nspec: {target: {name: token}}\n",
+        "apiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata: {name: o}\nspec: {secretName: token}\n",
+    ],
+)
+def test_what_makes_a_secret_brings_it_and_travels_with_who_needs_it(beside: str) -> None:
+    story = Story.of(*BOTH, ANYWHERE, pod("p", SECRET), {"workloads/x/beside.yaml": beside}, capacity=ROOM)
+    assert told(story, "MissingReference", "NotInAGroup") == []
+    assert sorted(path.rpartition("/")[2] for path in story.files()) == ["beside.yaml", "p.yaml"]
+
+
+@pytest.mark.parametrize("body", [OPTIONAL, ROOT_CA, ""])
+def test_what_is_optional_or_everywhere_is_not_missed(body: str) -> None:
+    assert told(Story.of(*BOTH, ANYWHERE, pod("p", body), capacity=ROOM)) == []
+
+
+def test_a_class_of_priority_or_storage_is_looked_for_without_a_namespace() -> None:
+    claim = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {storageClassName: fast, accessModes: [ReadWriteMany]}\n"
+    text = pod("p", "")["workloads/x/p.yaml"] + (
+        "  priorityClassName: urgent\n  volumes: [{name: d, persistentVolumeClaim: {claimName: data}}]\n"
+    )
+    files = {"workloads/x/p.yaml": text, "workloads/x/claim.yaml": claim}
+    story = Story.of(*BOTH, ANYWHERE, files, capacity=ROOM)
+    assert [message.partition(",")[0] for _, _, message in told(story, "MissingReference")] == [
+        "PersistentVolumeClaim x/data needs StorageClass fast",
+        "Pod x/p needs PriorityClass urgent",
+    ]
+    classes = {
+        "platform/classes/both.yaml": "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: urgent}\nvalue: 1\n"
+        "---\napiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: fast}\nprovisioner: p\n"
+    }
+    assert told(Story.of(*BOTH, ANYWHERE, files, classes, capacity=ROOM), "MissingReference") == []
+
+
+def test_a_service_that_kuberay_makes_is_not_missed() -> None:
+    redis = rayservice("x", "app")["workloads/x/app.yaml"]
+    job = rayjob("x", "train")["workloads/x/train.yaml"].replace(
+        "  entrypoint: python train.py\n",
+        "  entrypoint: python train.py\n  shutdownAfterJobFinishes: true\n",
+    )
+    pointing = job.replace(
+        "    headGroupSpec:\n",
+        "    gcsFaultToleranceOptions: {redisAddress: 'app-head-svc:6379'}\n    headGroupSpec:\n",
+    )
+    files = {"workloads/x/app.yaml": redis, "workloads/x/train.yaml": pointing}
+    assert told(Story.of(*BOTH, ANYWHERE, files, capacity=ROOM), "MissingReference") == []
+    del files["workloads/x/app.yaml"]
+    [(_, _, message)] = told(Story.of(*BOTH, ANYWHERE, files, capacity=ROOM), "MissingReference")
+    assert message.startswith("RayJob x/train needs Service app-head-svc")
+
+
+# namesakes
+
+
+@pytest.mark.parametrize(
+    ("other", "made"),
+    [
+        (rayservice("x", "app"), "both make the Service app-head-svc"),
+        (
+            {
+                "workloads/x/j.yaml": "apiVersion: batch/v1\nkind: Job\nmetadata: {name: app}\n"
+                "spec: {template: {spec: {containers: [{name: c}]}}}\n"
+            },
+            "both make the Job app",
+        ),
+        (rayservice("x", "other"), ""),
+        (rayservice("z", "app"), ""),
+        (pod("app", ""), ""),
+    ],
+)
+def test_two_objects_whose_controllers_make_one_are_told_of_each_other(other: dict[str, str], made: str) -> None:
+    job = {"workloads/x/job.yaml": rayjob("x", "app")["workloads/x/app.yaml"]}
+    found = told(Story.of(*BOTH, ANYWHERE, job, other, capacity=ROOM), "NamesakesCollide")
+    assert len(found) == (2 if made else 0)
+    assert all(message.endswith(made) for _, _, message in found)
+
+
+# sealed secrets
+
+
+def sealed(annotations: str = "{}") -> dict[str, str]:
+    text = (
+        "apiVersion: bitnami.com/v1alpha1\nkind: SealedSecret\n"
+        f"metadata: {{name: token, annotations: {annotations}}}\nspec: {{encryptedData: {{a: b}}}}\n"
+    )
+    return {"workloads/x/sealed.yaml": text}
+
+
+KEYS = (cluster("a", profile="{sealingKey: team-a}"), cluster("b", profile="{sealingKey: team-b}"))
+
+
+def test_a_sealed_secret_goes_only_where_its_key_is() -> None:
+    story = Story.of(*KEYS, ANYWHERE, pod("p", SECRET), sealed("{gitplacer.dev/sealing-key: team-b}"), capacity=ROOM)
+    done = story.run()
+    assert outcome(done) == {"x/p": "Place b Fits"}
+    [decision] = done.view.plan.decisions
+    [rejected] = [c for c in decision.candidates if c.cluster == "a"]
+    assert rejected.finding.code == "FeatureNotServed"
+    assert rejected.finding.subject == "it opens secrets sealed for team-a, and one is sealed for team-b"
+
+
+def test_where_keys_differ_a_sealed_secret_has_to_say_its_own() -> None:
+    [(code, severity, _)] = told(Story.of(*KEYS, ANYWHERE, pod("p", SECRET), sealed(), capacity=ROOM))
+    assert (code, severity) == ("UnknownSealingKey", Severity.WARNING)
+    same = (cluster("a", profile="{sealingKey: team-a}"), cluster("b", profile="{sealingKey: team-a}"))
+    assert told(Story.of(*same, ANYWHERE, pod("p", SECRET), sealed(), capacity=ROOM)) == []
+
+
+SOPS = "sops: {mac: 'ENC[x]', lastmodified: '2026-01-02T03:04:05Z'}\n"
+
+
+def test_a_file_that_sops_signed_is_never_edited() -> None:
+    secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: token%s}\ndata: {a: 'ENC[y]'}\n" + SOPS
+    files = {**pod("p", SECRET), "workloads/x/s.yaml": secret % ""}
+    story = Story.of(*BOTH, ANYWHERE, files, capacity=ROOM)
+    assert outcome(story.run()) == {"x/p": "Hold  HasProblems"}
+    story = Story.of(*BOTH, ANYWHERE, {**files, "workloads/x/s.yaml": secret % ", namespace: x"}, capacity=ROOM)
+    assert outcome(story.run()) == {"x/p": "Place a Fits"}
+    assert story.deployment.read("clusters/a/workloads/x/p/s.yaml").decode() == secret % ", namespace: x"
+    override = {
+        "policies/o.yaml": "apiVersion: gitplacer.dev/v1alpha1\nkind: OverridePolicy\nmetadata: {name: o}\n"
+        "spec: {select: {kinds: [Secret]}, overrides: [{path: /metadata/labels, op: add, value: {a: b}}]}\n"
+    }
+    story.source.update(override)
+    done = story.run()
+    assert outcome(done) == {"x/p": "Hold a HasProblems"}
+    assert [p.code for p in done.problems] == ["SopsFileEdited"]
+
+
+# what is served
+
+
+def test_a_feature_that_no_allowed_cluster_serves_is_said_before_anybody_waits() -> None:
+    job = {
+        "workloads/x/train.yaml": rayjob("x", "train")["workloads/x/train.yaml"].replace(
+            "  entrypoint:", "  submissionMode: SidecarMode\n  entrypoint:"
+        )
+    }
+    old = (cluster("a", profile="{kuberay: {version: 1.4.2}}"), cluster("b", profile="{kuberay: {version: 1.4.0}}"))
+    [(_, severity, message)] = told(Story.of(*old, ANYWHERE, job, capacity=ROOM), "ServedNowhere")
+    assert severity is Severity.WARNING
+    assert message == (
+        "no cluster that the policy allows can serve SidecarMode; "
+        "a: needs KubeRay 1.5, which has SidecarMode; 1.4.2 runs there"
+    )
+    # one that is new enough, or one of which nothing is known, is enough
+    for second in (cluster("b", profile="{kuberay: {version: 1.5.0}}"), cluster("b")):
+        assert told(Story.of(old[0], second, ANYWHERE, job, capacity=ROOM), "ServedNowhere") == []
+
+
+# what policies reserve
+
+ELASTIC = """\
+apiVersion: ray.io/v1
+kind: RayService
+metadata: {name: app}
+spec:
+  rayClusterConfig:
+    enableInTreeAutoscaling: true
+    headGroupSpec: {template: {spec: {containers: [{name: h, resources: {requests: {cpu: 500m, memory: 512Mi}}}]}}}
+    workerGroupSpecs:
+    - groupName: w
+      replicas: 3
+      minReplicas: 1
+      maxReplicas: 6
+      template: {spec: {containers: [{name: w, resources: {requests: {cpu: 2, memory: 1Gi}}}]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("placement", "update", "cpu"),
+    [
+        # head 500m + its autoscaler 500m, and workers of 2
+        ("{}", "{}", 1 + 3 * 2),
+        ("{reserve: Minimum}", "{}", 1 + 1 * 2),
+        ("{reserve: Maximum}", "{}", 1 + 6 * 2),
+        # an update brings a second Ray cluster, with the workers that are written
+        ("{}", "{reservePeak: true}", 2 * (1 + 3 * 2)),
+        ("{reserve: Maximum}", "{reservePeak: true}", (1 + 6 * 2) + (1 + 3 * 2)),
+    ],
+)
+def test_a_policy_says_how_much_room_an_autoscaling_app_is_promised(placement: str, update: str, cpu: int) -> None:
+    rule = policy("p", f"select: {{}}\nplacement: {placement}\nupdate: {update}")
+    for size, expected in ((cpu, "Place a Fits"), (cpu - 1, "Wait  NoClusterFits")):
+        story = Story.of(
+            cluster("a"), rule, {"workloads/x/app.yaml": ELASTIC}, capacity=snapshot("a", f"n1 {size} 64Gi")
+        )
+        assert outcome(story.run()) == {"x/app": expected}
+
+
+def test_a_job_is_promised_all_that_it_starts_with() -> None:
+    """A RayJob starts when all its desired workers are ready, so room for fewer would be room for nothing."""
+    job = rayjob("x", "train", cpu="2", workers=3)["workloads/x/train.yaml"]
+    job = job.replace("minReplicas: 3", "minReplicas: 0").replace(
+        "  rayClusterSpec:\n", "  rayClusterSpec:\n    enableInTreeAutoscaling: true\n"
+    )
+    rule = policy("p", "select: {}\nplacement: {reserve: Minimum}")
+    # head 2 + autoscaler 0.5, three workers of 2, submitter 0.5
+    for cpu, expected in (("9", "Place a Fits"), ("8", "Wait  NoClusterFits")):
+        story = Story.of(
+            cluster("a"), rule, {"workloads/x/train.yaml": job}, capacity=snapshot("a", f"n1 {cpu} 64Gi 8")
+        )
+        assert outcome(story.run()) == {"x/train": expected}
+
+
+def test_a_maximum_that_nobody_wrote_cannot_be_promised() -> None:
+    rule = policy("p", "select: {}\nplacement: {reserve: Maximum}")
+    text = ELASTIC.replace("      maxReplicas: 6\n", "")
+    story = Story.of(cluster("a"), rule, {"workloads/x/app.yaml": text}, capacity=snapshot("a", "n1 64 64Gi"))
+    done = story.run()
+    assert outcome(done) == {"x/app": "Hold  HasProblems"}
+    assert [p.code for p in done.problems if p.severity is Severity.ERROR] == ["UnboundedMaximum"]
+
+
+# allowances
+
+
+def test_an_object_allows_a_hazard_with_a_reason_and_for_itself_alone() -> None:
+    reason = '{allow.gitplacer.dev/MissingReference: "the vault operator brings it"}'
+    story = Story.of(*BOTH, ANYWHERE, pod("p", SECRET, reason), pod("q", SECRET), capacity=ROOM)
+    assert [message.partition(",")[0] for _, _, message in told(story)] == ["Pod x/q needs Secret token"]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "message"),
+    [
+        ('allow.gitplacer.dev/MisingReference: "it is there"', 'there is no problem "MisingReference"'),
+        ('allow.gitplacer.dev/WrongType: "it is right"', "WrongType cannot be allowed"),
+        ('allow.gitplacer.dev/MissingReference: " "', "MissingReference is allowed without a reason"),
+    ],
+)
+def test_an_allowance_of_nothing_is_an_error(annotation: str, message: str) -> None:
+    story = Story.of(*BOTH, ANYWHERE, pod("p", "", f"{{{annotation}}}"), capacity=ROOM)
+    assert told(story) == [("InvalidAllowance", Severity.ERROR, message)]
+
+
+# definitions
+
+CRD = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  names: {kind: Widget, plural: widgets}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, properties: {size: {type: integer}}}
+"""
+WIDGET = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: token, labels: {app: x}}\nspec: {size: %s}\n"
+BY_LABEL = policy("anywhere", "select: {}\ngroupBy: {label: app}")
+
+
+def widget_story(size: str, crd: str = CRD) -> Story:
+    files = {
+        "workloads/x/p.yaml": pod("p", "")["workloads/x/p.yaml"].replace("{name: p,", "{name: p, labels: {app: x},"),
+        "workloads/x/w.yaml": WIDGET % size,
+        "platform/widgets/crd.yaml": crd,
+    }
+    serving = snapshot("a", "n1 64 256Gi", more="serves: [example.com]\n")
+    return Story.of(cluster("a"), BY_LABEL, files, capacity=serving)
+
+
+def test_a_custom_resource_that_its_definition_refuses_holds_its_group_alone() -> None:
+    assert told(widget_story("2")) == []
+    story = widget_story("two")
+    done = story.run()
+    assert outcome(done)["x/x"] == "Hold  HasProblems"
+    assert [(p.code, str(p.location), p.severity) for p in done.problems] == [
+        ("SchemaViolation", "workloads/x/w.yaml:4:14", Severity.ERROR)
+    ]
+    assert "_cluster/widgets" in outcome(done)
+
+
+def test_what_a_definition_has_against_an_object_is_remembered_by_both() -> None:
+    class Memory(NoMemo):
+        def __init__(self) -> None:
+            self.texts: dict[str, bytes] = {}
+            self.asked = 0
+
+        def recall_texts(self, digests: Iterable[str]) -> dict[str, bytes]:
+            return {digest: self.texts[digest] for digest in digests if digest in self.texts}
+
+        def remember_text(self, digest: str, text: bytes) -> None:
+            self.asked += 1
+            self.texts[digest] = text
+
+    def problems(size: str, memo: Memory, crd: str = CRD) -> list[str]:
+        source = {path: text.encode() for path, text in widget_story(size, crd).source.items()}
+        return [f"{p.location} {p.message}" for p in read_source(Tree.of(source), memo).problems]
+
+    memo = Memory()
+    first = problems("two", memo)
+    assert len(first) == 1
+    assert (problems("two", memo), memo.asked) == (first, 1)
+    # another object, another definition
+    assert (problems("2", memo), memo.asked) == ([], 2)
+    assert (problems("two", memo, CRD.replace("type: integer", "type: string")), memo.asked) == ([], 3)
+
+
+def test_a_definition_that_is_wrong_is_told_of_and_nothing_is_held_against_it() -> None:
+    story = widget_story("two", CRD.replace("    storage: true\n", "    storage: false\n"))
+    done = story.run()
+    assert [p.code for p in done.problems] == ["InvalidCRD"]
+    assert outcome(done)["x/x"] == "Place a Fits"
