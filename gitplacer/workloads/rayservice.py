@@ -8,12 +8,11 @@ of the gang, but a policy may reserve room for it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from gitplacer.documents import Cursor, Path
 from gitplacer.workloads import rayspec
-from gitplacer.workloads.facts import Kind, ObjectFacts, Role
+from gitplacer.workloads.facts import Kind, ObjectFacts
 from gitplacer.workloads.fields import required
 from gitplacer.workloads.rayspec import RayPods, is_ours, is_v1
 from gitplacer.workloads.surroundings import Surroundings
@@ -24,13 +23,11 @@ def read(root: Cursor, around: Surroundings) -> ObjectFacts:
     config = None if spec is None else required(spec, "rayClusterConfig")
     if spec is None or config is None:
         return ObjectFacts(sized=True)
-    facts = rayspec.cluster_facts(root, config, around, RayPods(serves=True))
+    percent = _surge_percent(spec, around) if is_v1(root) else _default_percent(around)
+    facts = rayspec.cluster_facts(root, config, around, RayPods(serves=True, surge_percent=percent))
     if not is_ours(root, spec):
         return facts.stopped(f"managedBy {spec.text('managedBy')}: KubeRay leaves it alone")
-    if is_v1(root) and spec.boolean("suspend"):
-        return facts.stopped("suspended")
-    share = _surge_percent(spec, around) if is_v1(root) else _default_percent(around)
-    return replace(facts, roles=tuple(replace(role, surge=_surge(role, share)) for role in facts.roles))
+    return facts.stopped("suspended") if is_v1(root) and spec.boolean("suspend") else facts
 
 
 def pod_templates(value: Mapping[str, Any]) -> tuple[Path, ...]:
@@ -58,16 +55,6 @@ def _surge_percent(spec: Cursor, around: Surroundings) -> int | None:
         case "NewCluster":
             return 100
     return _default_percent(around)
-
-
-def _surge(role: Role, percent: int | None) -> int:
-    """The pods of a role that the second Ray cluster has: a head of its own, and its share of each worker group."""
-    if percent is None or role.count == 0:
-        return 0
-    if role.name == "head":
-        return 1
-    slices, least = role.count // role.slice_size, role.minimum // role.slice_size
-    return max(least, -(-slices * percent // 100)) * role.slice_size
 
 
 KIND = Kind(rayspec.API_GROUP, "RayService", rayspec.VERSIONS, read, pod_templates)

@@ -69,13 +69,15 @@ class RayPods:
     """
     What a RayJob or RayService adds to a Ray cluster spec. `cluster_name` is '' where KubeRay makes the name up;
     `beside_head` are further containers of the head pod; `serves`: pods carry the label of a RayService's Service;
-    `starts_whole`: nothing starts before all desired workers are there, so that fewer are of no use.
+    `starts_whole`: nothing starts before all desired workers are there, so that fewer are of no use; `surge_percent`: how
+    much of a second Ray cluster an update brings, None for none.
     """
 
     cluster_name: str = ""
     beside_head: tuple[Part, ...] = ()
     serves: bool = False
     starts_whole: bool = False
+    surge_percent: int | None = None
 
 
 def cluster_facts(root: Cursor, spec: Cursor, around: Surroundings, added: RayPods) -> ObjectFacts:
@@ -99,7 +101,9 @@ def cluster_facts(root: Cursor, spec: Cursor, around: Surroundings, added: RayPo
         sidecars = _operator_sidecars(around.head_sidecars)
         injected = Injected((*_autoscaler(spec), *added.beside_head, *everywhere, *sidecars), first_init)
         template = add(head, "head", injected, {"node-type": "head", "group": "headgroup"})
-        roles.append(Role("head", template.shape, 1, 1, 1, ask=template.ask, counted="every Ray cluster has one head"))
+        surge = 0 if added.surge_percent is None else 1
+        counted = "every Ray cluster has one head"
+        roles.append(Role("head", template.shape, 1, 1, 1, surge, ask=template.ask, counted=counted))
     last_init = (WAIT_GCS_READY,) if around.waits_for_gcs else ()
     injected = Injected((*everywhere, *_operator_sidecars(around.worker_sidecars)), first_init, last_init)
     names: set[str] = set()
@@ -109,7 +113,8 @@ def cluster_facts(root: Cursor, spec: Cursor, around: Surroundings, added: RayPo
         size = _size(group, v1)
         roles.append(
             Role(
-                f"worker/{name}", template.shape, size.count, size.minimum, size.maximum, slice_size=size.hosts,
+                f"worker/{name}", template.shape, size.count, size.minimum, size.maximum,
+                size.surge(added.surge_percent), size.hosts,
                 shrinks=autoscaling and not added.starts_whole, grows=autoscaling,
                 ask=template.ask, counted=size.counted, bounded=size.bounded,
             )
@@ -159,6 +164,12 @@ class _Size:
     hosts: int = 1
     counted: str = ""
     bounded: str = ""
+
+    def surge(self, percent: int | None) -> int:
+        """The workers of the second Ray cluster at the peak of an update: a share of the slices, and at least the minimum."""
+        if percent is None or not self.count:
+            return 0
+        return max(self.minimum // self.hosts, -(-(self.count // self.hosts) * percent // 100)) * self.hosts
 
 
 def _size(group: Cursor, v1: bool) -> _Size:
