@@ -716,7 +716,10 @@ def test_a_problem_stands_where_it_can_be_mended() -> None:
 def test_an_error_of_every_version_of_kuberay_cannot_be_allowed_and_a_hazard_can() -> None:
     hazards = {code for _, code, _ in HAZARDS} | {"AutoscalerOwnsReplicas", "TPUTopologyMismatch"}
     assert {code for code in ray.CODES if CODES[code].severity is Severity.WARNING} == hazards
-    assert {code for code in ray.CODES if CODES[code].allowable} == hazards | {"MissingCollectorImage"}
+    assert {code for code in ray.CODES if CODES[code].allowable} == hazards | {
+        "InvalidWorkerGroupName",
+        "MissingCollectorImage",
+    }
 
 
 def test_every_code_of_a_ray_cluster_spec_has_a_row() -> None:

@@ -3,7 +3,7 @@ Problems of Ray cluster specs: what KubeRay would refuse after the sync was repo
 
 KubeRay checks a spec in its operator. What it refuses there stays in the API server as it was written: a RayCluster gets an
 event and no pods, a RayJob the status ValidationFailed, a RayService the condition Ready=False, and a RayCronJob
-starts nothing. An error that every version of KubeRay makes of it cannot be allowed.
+starts nothing. An error that KubeRay makes of it whatever its version cannot be allowed.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ CODES: Mapping[str, Code] = {
         "a policy is made of it as it is written, so it must be in lower case and without dots, or KubeRay refuses the "
         "whole Ray cluster and no pods appear.",
         "Use up to 63 lower-case letters, digits and dashes, beginning and ending with a letter or a digit.",
+        allowable=True,
     ),
     "InvalidLabel": Code(
         "A label of a Ray group is not one of Kubernetes",
