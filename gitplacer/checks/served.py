@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gitplacer.grouping import Group
 from gitplacer.known import Known, Told, tell
 from gitplacer.source.manifests import WORKLOADS
+from gitplacer.workloads.facts import Demand
 
 
 def check(known: Known, group: Group) -> Iterator[Told]:
@@ -14,12 +15,23 @@ def check(known: Known, group: Group) -> Iterator[Told]:
     eligible = known.eligible(group) if group.unit == WORKLOADS else ()
     for member in group.members if eligible else ():
         for demand in member.facts.demands:
-            words = [known.profiles[name].unmet(demand) for name in eligible]
-            if all(words):
+            words = _unmet(known, eligible, demand)
+            if words:
                 yield tell(
                     member,
                     "ServedNowhere",
-                    f"no cluster that the policy allows can serve {demand.feature}; {eligible[0]}: {words[0]}",
+                    f"no cluster that the policy allows can serve {demand.feature}; {eligible[0]}: {words}",
                     "change the manifest, or the clusters",
                     path=demand.path,
                 )
+
+
+def _unmet(known: Known, eligible: Sequence[str], demand: Demand) -> str:
+    """Why the first cluster cannot serve a demand, if none can; '' if one can, which mostly is the first."""
+    first = ""
+    for name in eligible:
+        words = known.profiles[name].unmet(demand)
+        if words is None:
+            return ""
+        first = first or words
+    return first
