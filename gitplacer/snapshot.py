@@ -24,6 +24,7 @@ from gitplacer.kinds.parse import is_own, parse_own
 from gitplacer.kinds.record import PlacementRecord, RecordMember
 from gitplacer.known import Known
 from gitplacer.model.workload import Gang, Identity
+from gitplacer.plausible import implausible
 from gitplacer.problems import Location, Problem, Rejected, Severity
 from gitplacer.profiles import ClusterProfile
 from gitplacer.source.files import MAX_SNAPSHOT, READ_ENDINGS, Memo, NoMemo, Reading, read_documents
@@ -183,6 +184,10 @@ def _read_capacity(
             broken.add(parsed.name)
         else:
             found[parsed.name] = parsed
+            flaws = list(implausible(parsed, document))
+            problems.extend(flaws)
+            if any(problem.severity is Severity.ERROR for problem in flaws):
+                broken.add(parsed.name)
     return {name: item for name, item in sorted(found.items()) if name not in broken}, frozenset(broken)
 
 

@@ -395,4 +395,29 @@ spec:
             },
         ),
     ),
+    "CapacityTooLarge": (
+        Example(
+            (
+                (
+                    "capacity/my-cluster.yaml",
+                    SNAPSHOT.format("my-cluster").replace(
+                        "nodes: []\n", "nodes: [{name: n1, count: 3, allocatable: {cpu: '8', memory: 4E}}]\n"
+                    ),
+                ),
+            ),
+        ),
+    ),
+    "UsedBeyondAllocatable": (
+        Example(
+            (
+                (
+                    "capacity/my-cluster.yaml",
+                    SNAPSHOT.format("my-cluster").replace(
+                        "nodes: []\n",
+                        "nodes: [{name: n1, allocatable: {cpu: '8', memory: 32Gi}, used: {memory: 40Gi}}]\n",
+                    ),
+                ),
+            ),
+        ),
+    ),
 }

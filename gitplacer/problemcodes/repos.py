@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gitplacer.problemcodes.code import Code
+from gitplacer.problems import Severity
 
 CODES: Mapping[str, Code] = {
     "UnknownCluster": Code(
@@ -16,6 +17,19 @@ CODES: Mapping[str, Code] = {
         "A snapshot is in a file named after another cluster",
         "A cluster testifies only about itself. Neither of the two takes anything new.",
         "Name the file after the cluster.",
+    ),
+    "UsedBeyondAllocatable": Code(
+        "More is used on a node than it offers",
+        "A node's allocatable may shrink below what its pods ask for; a snapshot may also count pods twice. What is used beyond "
+        "it is taken for a node with nothing free.",
+        "Take the snapshot again. If it stays so, the node is overcommitted.",
+        severity=Severity.WARNING,
+    ),
+    "CapacityTooLarge": Code(
+        "A cluster offers more than can be counted",
+        "Amounts are counted in whole units in 63 bits, as Kubernetes does. A sum beyond that is a mistake in a unit, such as "
+        "memory in bytes written with a suffix as well. The cluster takes nothing new.",
+        "Correct the amounts.",
     ),
     "RecordName": Code(
         "A record is in a file named after another group",
