@@ -650,6 +650,7 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.NO_POLICY: Finding(code=Reason.NO_POLICY),
             Reason.BROKEN_POLICY: Finding(code=Reason.BROKEN_POLICY, subject="training"),
             Reason.UNREADABLE_SOURCE: Finding(code=Reason.UNREADABLE_SOURCE, subject="workloads/ns/app.yaml"),
+            Reason.UNDECLARED_KIND: Finding(code=Reason.UNDECLARED_KIND, subject="Trainer ns/app"),
             Reason.BROKEN_RECORD: Finding(code=Reason.BROKEN_RECORD),
             Reason.HAS_PROBLEMS: Finding(code=Reason.HAS_PROBLEMS, subject="DuplicateObject"),
         },

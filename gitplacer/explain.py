@@ -77,12 +77,18 @@ class PlanView:
         """The policy that governs a group, if it can be read."""
         return next((p for p in self.snapshot.source.own.policies if p.name == decision.policy), None)
 
-    def gang(self, decision: Decision) -> Gang:
-        """The pods of one copy, equal ones counted together; those deployed, where the source does not count."""
+    def gang(self, decision: Decision, cluster: Cluster | None = None) -> Gang:
+        """
+        The pods of one copy, on a cluster or as they are written, equal ones counted together; those deployed, where the
+        source does not count.
+        """
         group = self.group(decision)
         record = self.record(decision) if group is None or decision.action is Action.HOLD else None
         if record is not None and record.clusters:
-            return merged(self.snapshot.deployed_gang(record, group))
+            policy = group.policy if group else None
+            return merged(self.snapshot.deployed.gang(record, policy, cluster.name if cluster else None))
+        if group is not None and cluster is not None and self.snapshot.variants.any_on(cluster):
+            return merged(self.snapshot.variants.gang(group, cluster))
         return merged(group.gang if group else ())
 
     def members(self, decision: Decision) -> list[tuple[str, str, str, str, str]]:
@@ -157,6 +163,10 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
         "policy {}, or another that might govern it, cannot be read",
     ),
     Reason.UNREADABLE_SOURCE: ("a file that it came from cannot be read", "{} cannot be read"),
+    Reason.UNDECLARED_KIND: (
+        "no WorkloadKind declares its kind any more",
+        "no WorkloadKind says any more what pods {} becomes",
+    ),
     Reason.BROKEN_RECORD: ("its record in the deployment repo cannot be read",) * 2,
     Reason.HAS_PROBLEMS: ("it has problems", "it has problems: {}"),
     Reason.HELD_TOGETHER: (

@@ -23,7 +23,7 @@ from gitplacer.policies.selection import Governed, governing
 from gitplacer.problems import Problem, Severity
 from gitplacer.source.manifests import PLATFORM, WORKLOADS, SourceObject
 from gitplacer.source.reading import Source
-from gitplacer.workloads.facts import ObjectFacts, Reference
+from gitplacer.workloads.facts import ObjectFacts, Reference, reserved
 
 CLUSTER_ANNOTATION = "gitplacer.dev/cluster"
 RELOCATION_ANNOTATION = "gitplacer.dev/relocation"
@@ -65,9 +65,8 @@ class Group:
     def gang_of(self, facts: Iterable[ObjectFacts]) -> Gang:
         """The pods of objects, as many as the group's policy wants room for."""
         if self.policy is None:
-            return tuple(pods for found in facts for pods in found.gang)
-        reserve, peak = self.policy.spec.placement.reserve, self.policy.spec.update.reserve_peak
-        return tuple(pods for found in facts for pods in found.gang_for(reserve, with_peak=peak))
+            return reserved(facts)
+        return reserved(facts, self.policy.spec.placement.reserve, with_peak=self.policy.spec.update.reserve_peak)
 
     @property
     def sized(self) -> tuple[SourceObject, ...]:

@@ -15,6 +15,8 @@ from gitplacer.problems import Problem
 from gitplacer.profiles import ClusterProfile
 from gitplacer.source.manifests import SourceObject
 from gitplacer.source.reading import Source
+from gitplacer.variants import Variants
+from gitplacer.workloads.facts import ObjectFacts
 
 _NAME: Path = ("metadata", "name")
 
@@ -43,6 +45,15 @@ class Known:
     @cached_property
     def _eligible(self) -> dict[str, tuple[str, ...]]:
         return {}
+
+    @cached_property
+    def variants(self) -> Variants:
+        """What objects are on each cluster."""
+        return Variants(self.source, self.profiles)
+
+    def facts(self, member: SourceObject, cluster: str) -> ObjectFacts:
+        """What an object is on a cluster."""
+        return self.variants.facts(member, self.source.own.clusters[cluster])[0]
 
     @cached_property
     def provided(self) -> frozenset[Identity]:

@@ -33,6 +33,7 @@ from gitplacer.render import (
 from gitplacer.snapshot import RECORDS, Snapshot
 from gitplacer.source.files import Memo
 from gitplacer.source.manifests import PLATFORM, WORKLOADS, identity_of
+from gitplacer.source.workloadkinds import is_declared
 from gitplacer.tree import Changes, Content, Tree
 from gitplacer.updates import Updates
 
@@ -322,6 +323,7 @@ class Layout:
                 name=item.member.identity.name,
                 source=item.member.path,
                 file=item.file,
+                declared=is_declared(item.member) or None,
             )
             for item in placed
         )

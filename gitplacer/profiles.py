@@ -111,6 +111,7 @@ class ClusterProfile:
     def _surroundings(self, defaults: Resources) -> Surroundings:
         kuberay = self.kuberay
         return Surroundings(
+            kuberay=self.version if self._before(NEWEST_KUBERAY) else (),
             waits_for_gcs=kuberay.init_container_injection is not False,
             head_sidecars=tuple((sidecar.name, sidecar.requests) for sidecar in kuberay.head_sidecars or ()),
             worker_sidecars=tuple((sidecar.name, sidecar.requests) for sidecar in kuberay.worker_sidecars or ()),

@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from gitplacer import checks
+from gitplacer.deployed import Deployed
 from gitplacer.documents import Document
 from gitplacer.grouping import Group, group_objects
 from gitplacer.kinds.capacity import CapacitySnapshot
@@ -23,12 +24,12 @@ from gitplacer.kinds.fields import Model
 from gitplacer.kinds.parse import is_own, parse_own
 from gitplacer.kinds.record import PlacementRecord, RecordMember
 from gitplacer.known import Known
-from gitplacer.model.workload import Gang, Identity
+from gitplacer.model.workload import Identity
 from gitplacer.plausible import implausible
 from gitplacer.problems import Location, Problem, Rejected, Severity
 from gitplacer.profiles import ClusterProfile
-from gitplacer.source.files import MAX_SNAPSHOT, READ_ENDINGS, Memo, NoMemo, Reading, read_documents
-from gitplacer.source.manifests import PLATFORM, WORKLOADS
+from gitplacer.source.files import MAX_SNAPSHOT, READ_ENDINGS, Memo, Reading, read_documents
+from gitplacer.source.manifests import WORKLOADS
 from gitplacer.source.reading import Source, read_source
 from gitplacer.tree import Tree
 from gitplacer.variants import Variants
@@ -104,15 +105,10 @@ class Snapshot:
             sorted({p[len(root) :].partition("/")[0] for p in self.deployment if p.startswith(root) and inside in p})
         )
 
-    def deployed_gang(self, record: PlacementRecord, group: Group | None = None) -> Gang:
-        """The pods of what is deployed of a group: what it holds while its source cannot say. As its policy reserves."""
-        root = self.source.own.fleet.spec.deployment.root
-        unit = PLATFORM if record.is_platform else WORKLOADS
-        files = _deployed_files(self.deployment, root, record, unit)
-        reading = read_documents(self.deployment, files, NoMemo())
-        documents = self.source.declarations.applied(reading.documents)
-        facts = [item.facts for items in documents.values() for item in items]
-        return group.gang_of(facts) if group else tuple(pods for found in facts for pods in found.gang)
+    @cached_property
+    def deployed(self) -> Deployed:
+        """What is deployed, as gangs."""
+        return Deployed(self.deployment, self.source, self.profiles)
 
 
 def read_snapshot(
@@ -129,7 +125,8 @@ def read_snapshot(
     problems = [*read.problems, *grouping.problems]
     capacities, broken_capacity = _read_capacity(capacity, read, memo, problems)
     profiles = {name: ClusterProfile.of(cluster, capacities.get(name)) for name, cluster in read.own.clusters.items()}
-    groups = checks.checked(Known(read, profiles), grouping.groups, problems)
+    known = Known(read, profiles)
+    groups = checks.checked(known, grouping.groups, problems)
     records, broken_records = _read_records(deployment, memo, problems)
     missing = {entry.name for record in records.values() for entry in record.clusters} - read.own.clusters.keys()
     suspects = {path: name for name in sorted(missing) for path in read.may_have_held(name)}
@@ -211,16 +208,6 @@ def _read_records(tree: Tree, memo: Memo, problems: list[Problem]) -> tuple[dict
         else:
             found[group_id] = parsed
     return dict(sorted(found.items())), frozenset(broken_files)
-
-
-def _deployed_files(tree: Tree, root: str, record: PlacementRecord, unit: str) -> list[str]:
-    """The files of a record that are there, on the first of its clusters that has any."""
-    for cluster in record.clusters:
-        paths = sorted({f"{root}/{cluster.name}/{unit}/{member.file}" for member in record.members})
-        found = [path for path in paths if path in tree]
-        if found:
-            return found
-    return []
 
 
 def _single_documents(

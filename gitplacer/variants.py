@@ -12,15 +12,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from gitplacer import workloads
+from gitplacer import rules, workloads
 from gitplacer.documents import Edit, EditError, Path, applied
 from gitplacer.grouping import Group
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.selectors import Override
+from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang
 from gitplacer.policies.selection import selects
 from gitplacer.problems import Problem, Severity
 from gitplacer.profiles import ClusterProfile
+from gitplacer.source.allowances import not_allowed
 from gitplacer.source.manifests import SourceObject
 from gitplacer.source.reading import Source
 from gitplacer.workloads.facts import ObjectFacts
@@ -70,7 +72,7 @@ class Variants:
         that cannot be made is left to whoever makes it.
         """
         edits, around = self.edits(member, cluster), self._around(member, cluster)
-        if not edits and around == USUAL:
+        if not edits and around.with_claims(None) == USUAL and around.claims in (None, self._claims_in_source(member)):
             return member.facts, ()
         key = (id(member), cluster.name if edits else around)
         if key not in self._facts:
@@ -82,13 +84,21 @@ class Variants:
         return bool(self._policies or cluster.spec.overrides) or self._profiles[cluster.name].changes_sizes
 
     def _around(self, member: SourceObject, cluster: Cluster) -> Surroundings:
+        """What a cluster adds to the pods of an object, and what devices their claims come to there."""
         profile = self._profiles[cluster.name]
-        if not profile.changes_sizes or not member.facts.sized:
+        if not member.facts.sized:
             return USUAL
-        around = profile.surroundings(member.identity.namespace)
-        if member.facts.claims and around != USUAL:
-            return replace(around, claims=self._source.claims.get(member.identity.namespace, ()))
-        return around
+        around = profile.surroundings(member.identity.namespace) if profile.changes_sizes else USUAL
+        return around.with_claims(self._claims(member, cluster) if member.facts.claims else None)
+
+    def _claims(self, member: SourceObject, cluster: Cluster) -> tuple[tuple[str, Resources], ...]:
+        """The templates of an object's namespace as they are on a cluster, where an override may change them too."""
+        templates = self._source.claim_templates.get(member.identity.namespace, ())
+        return tuple((item.identity.name, self.facts(item, cluster)[0].devices) for item in templates)
+
+    def _claims_in_source(self, member: SourceObject) -> tuple[tuple[str, Resources], ...]:
+        templates = self._source.claim_templates.get(member.identity.namespace, ())
+        return tuple((item.identity.name, item.facts.devices) for item in templates)
 
     def gang(self, group: Group, cluster: Cluster) -> Gang:
         """The pods of a group on a cluster."""
@@ -105,8 +115,9 @@ def _read_again(
     except EditError:
         return member.facts, ()
     document = replace(member.document, parsed=replace(member.document.parsed, value=value))
-    facts, problems = workloads.read(document, around, declared)
-    return facts.remembered(), tuple(problem for problem in problems if problem.severity is Severity.ERROR)
+    facts, found = workloads.read(document, around, declared)
+    told = not_allowed([*found, *(rules.check(document) if edits else ())], member.annotations)
+    return facts.remembered(), tuple(sorted({problem for problem in told if problem.severity is Severity.ERROR}))
 
 
 def _edit(override: Override) -> Edit:

@@ -267,7 +267,7 @@ present: [{apiGroup: "", kind: Secret, namespace: rayjob1, name: hf-token}]
 metadata: {name: train, namespace: rayjob1}
 policy: training
 members:
-- {apiVersion: ray.io/v1, kind: RayJob, namespace: rayjob1, name: train, source: workloads/a.yaml, file: rayjob1/train/a.yaml}
+- {apiVersion: ray.io/v1, kind: RayJob, namespace: rayjob1, name: train, source: workloads/a.yaml, file: rayjob1/train/a.yaml, declared: true}
 clusters: [{name: gpu-1, role: Copy, state: Placed, since: "2026-01-02T03:04:05Z", epoch: 7}]
 waitingSince: "2026-01-02T03:04:05Z"
 movedAt: "2026-01-02T03:04:05Z"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from gitplacer.grouping import Group
 from gitplacer.known import Known, Told, tell
-from gitplacer.source.manifests import WORKLOADS
+from gitplacer.source.manifests import WORKLOADS, SourceObject
 from gitplacer.workloads.facts import Demand
 
 
@@ -15,7 +15,7 @@ def check(known: Known, group: Group) -> Iterator[Told]:
     eligible = known.eligible(group) if group.unit == WORKLOADS else ()
     for member in group.members if eligible else ():
         for demand in member.facts.demands:
-            words = _unmet(known, eligible, demand)
+            words = _unmet(known, member, eligible, demand)
             if words:
                 yield tell(
                     member,
@@ -26,12 +26,15 @@ def check(known: Known, group: Group) -> Iterator[Told]:
                 )
 
 
-def _unmet(known: Known, eligible: Sequence[str], demand: Demand) -> str:
-    """Why the first cluster cannot serve a demand, if none can; '' if one can, which mostly is the first."""
+def _unmet(known: Known, member: SourceObject, eligible: Sequence[str], demand: Demand) -> str:
+    """
+    Why the first cluster cannot serve a demand, if none can; '' if one can, which mostly is the first, or if an override
+    takes the demand away on one.
+    """
     first = ""
     for name in eligible:
         words = known.profiles[name].unmet(demand)
-        if words is None:
+        if words is None or demand not in known.facts(member, name).demands:
             return ""
         first = first or words
     return first

@@ -8,7 +8,7 @@ what a snapshot leaves on the cluster's nodes, less what groups hold there that 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -179,7 +179,12 @@ def _pending(running: RunningGroup | None) -> Counter[tuple[str, str, str]]:
 def _standings(view: PlanView) -> list[_Standing]:
     """Every cluster of the fleet, sorted by name."""
     snapshot = view.snapshot
-    gangs = {d.group: view.gang(d) for d in view.plan.decisions}
+    gangs = {
+        (d.group, name): view.gang(d, view.clusters[name])
+        for d in view.plan.decisions
+        for name in d.before
+        if name in view.clusters
+    }
     columns = Columns.of(snapshot.capacity.values(), view.clusters.values(), gangs.values())
     standings = []
     for name, cluster in sorted(view.clusters.items()):
@@ -195,11 +200,11 @@ def _standings(view: PlanView) -> list[_Standing]:
 
 
 def _ledger(
-    cluster: Cluster, seen: CapacitySnapshot, columns: Columns, gangs: dict[str, Gang], view: PlanView
+    cluster: Cluster, seen: CapacitySnapshot, columns: Columns, gangs: Mapping[tuple[str, str], Gang], view: PlanView
 ) -> Ledger:
     """A cluster's ledger with everything reserved that is placed there."""
     ledger = Ledger(cluster, seen, columns)
-    ledger.settle_unknown(gangs)
+    ledger.settle_unknown(lambda group_id: gangs.get((group_id, cluster.name), ()))
     for decision in view.plan.decisions:
         if cluster.name not in decision.before:
             continue
@@ -208,5 +213,6 @@ def _ledger(
         finished = releases and has_finished(ledger.running(decision.group))
         policy = view.policy(decision)
         scale_up = policy is None or policy.spec.placement.scale_up == "IfNeeded"
-        ledger.reserve_placed(decision.group, gangs[decision.group], finished=finished, scale_up=scale_up)
+        gang = ledger.on_each_node(gangs[decision.group, cluster.name])
+        ledger.reserve_placed(decision.group, gang, finished=finished, scale_up=scale_up)
     return ledger

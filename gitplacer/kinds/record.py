@@ -42,6 +42,8 @@ class RecordMember(Model):
     """The file of the source it came from."""
     file: str
     """The file it was written to, below the unit (`workloads/` or `platform/`) of each cluster."""
+    declared: Literal[True] | None = None
+    """Whether a WorkloadKind told that it becomes pods: without one nobody would know, and it is kept."""
 
     @property
     def identity(self) -> Identity:

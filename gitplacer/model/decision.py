@@ -84,6 +84,7 @@ class Reason(enum.StrEnum):
     NO_POLICY = "NoPolicy"
     BROKEN_POLICY = "BrokenPolicy"
     UNREADABLE_SOURCE = "UnreadableSource"
+    UNDECLARED_KIND = "UndeclaredKind"  # a member became pods by a WorkloadKind that is gone
     BROKEN_RECORD = "BrokenRecord"
     HAS_PROBLEMS = "HasProblems"
     HELD_TOGETHER = "HeldTogether"  # it exchanges members with a group that is held

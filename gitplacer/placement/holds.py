@@ -29,6 +29,9 @@ def held(snapshot: Snapshot, group: Group, record: PlacementRecord | None) -> Fi
     unread = sorted({*unreadable_sources(snapshot, record), *(files & snapshot.source.broken_files)})
     if unread:
         return Finding(code=Reason.UNREADABLE_SOURCE, subject=", ".join(unread))
+    undeclared = undeclared_members(snapshot, record)
+    if undeclared:
+        return Finding(code=Reason.UNDECLARED_KIND, subject=", ".join(undeclared))
     overrides = [b for b in snapshot.source.own.broken_policies if b.kind == "OverridePolicy"]
     if any(b.select is None or _selects_some(b.select, group, snapshot) for b in overrides):
         return Finding(code=Reason.BROKEN_POLICY, subject=", ".join(b.name for b in overrides if b.name))
@@ -58,6 +61,9 @@ def kept(snapshot: Snapshot, record: PlacementRecord) -> Finding | None:
     unread = unreadable_sources(snapshot, record)
     if unread:
         return Finding(code=Reason.UNREADABLE_SOURCE, subject=", ".join(unread))
+    undeclared = undeclared_members(snapshot, record)
+    if undeclared:
+        return Finding(code=Reason.UNDECLARED_KIND, subject=", ".join(undeclared))
     foreign = foreign_changes(snapshot, record.id, record)
     if foreign:
         return Finding(code=Reason.FOREIGN_CHANGE, subject=", ".join(foreign))
@@ -87,6 +93,18 @@ def unreadable_sources(snapshot: Snapshot, record: PlacementRecord | None) -> li
         unread |= {m.source for m in record.members if _is_unread(m.source, source.broken_files)}
         unread |= set(source.unread_mentions(gone))
     return sorted(unread)
+
+
+def undeclared_members(snapshot: Snapshot, record: PlacementRecord | None) -> list[str]:
+    """
+    Members that became pods by a WorkloadKind, and are in the source still while no WorkloadKind says so any more. It may
+    be misspelt, moved or removed by mistake; nobody removed the app.
+    """
+    if record is None or not record.clusters:
+        return []
+    sized, there = snapshot.source.sized_identities, snapshot.source.identities
+    found = [m.identity for m in record.members if m.declared]
+    return sorted(str(identity) for identity in found if identity in there and identity not in sized)
 
 
 def _is_unread(path: str, broken: frozenset[str]) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -142,13 +142,13 @@ class Ledger:
             else:
                 self._unknown.append((group.name, pod.role, self.nodes.index[pod.node]))
 
-    def settle_unknown(self, gangs: dict[str, Gang]) -> None:
+    def settle_unknown(self, gang_of: Callable[[str], Gang]) -> None:
         """
         Take the room of bound pods whose requests the snapshot leaves to the manifest. Where there is no manifest any
         more, nobody knows what they use, and their node takes nothing new.
         """
         for group_id, role, machine in self._unknown:
-            shapes = [pods.shape for pods in gangs.get(group_id, ()) if pods.role == role]
+            shapes = [pods.shape for pods in gang_of(group_id) if pods.role == role]
             shape = max(shapes, key=_by_size, default=None)
             if shape is None:
                 self._free[machine] = np.minimum(self._free[machine], 0)

@@ -62,7 +62,7 @@ class Pass:
         for group_id in (*self.held, *self.orphans):
             record = self.records.get(group_id) or self.orphans.get(group_id)
             if record is not None:
-                self.gangs[group_id] = snapshot.deployed_gang(record, self.groups.get(group_id))
+                self.gangs[group_id] = self._deployed(record, group_id)
         self._same: dict[Gang, Gang] = {}
         self.gangs = {group_id: self._same.setdefault(gang, gang) for group_id, gang in self.gangs.items()}
         self._stay: dict[tuple[str, str | None, str], Finding | None] = {}
@@ -80,8 +80,8 @@ class Pass:
         gangs = [*self.gangs.values(), *(self._gang_as_written(g, c.name) for c in different for g in self.groups)]
         columns = Columns.of(s.capacity.values(), self.clusters.values(), gangs)
         ledgers = {name: Ledger(self.clusters[name], capacity, columns) for name, capacity in s.capacity.items()}
-        for ledger in ledgers.values():
-            ledger.settle_unknown(self.gangs)
+        for name, ledger in ledgers.items():
+            ledger.settle_unknown(partial(self._gang_as_written, name=name))
         return Books(ledgers, columns)
 
     def gang_on(self, group_id: str, name: str) -> Gang:
@@ -94,9 +94,17 @@ class Pass:
     def _gang_as_written(self, group_id: str, name: str) -> Gang:
         """The pods of a group on a cluster: after overrides, unless the group is held as it is deployed."""
         group, cluster = self.groups.get(group_id), self.clusters.get(name)
-        if group is None or cluster is None or group_id in self.held or not self.snapshot.variants.any_on(cluster):
+        if group is None or group_id in self.held:
+            record = self.record(group_id)
+            return self.gangs.get(group_id, ()) if record is None else self._deployed(record, group_id, name)
+        if cluster is None or not self.snapshot.variants.any_on(cluster):
             return self.gangs.get(group_id, ())
         return self.snapshot.variants.gang(group, cluster)
+
+    def _deployed(self, record: PlacementRecord, group_id: str, name: str | None = None) -> Gang:
+        """The pods of what is deployed of a group that is held or gone, on a cluster or on the first that has it."""
+        group = self.groups.get(group_id)
+        return self.snapshot.deployed.gang(record, group.policy if group else None, name)
 
     def may_not_stay(self, group: Group, policy: PlacementPolicy, cluster: Cluster) -> Finding | None:
         key = (policy.name, group.wished_cluster, cluster.name)
@@ -221,11 +229,16 @@ class Round:
                 ]
                 if not left_over:
                     break
-            self._outgrown |= {(group_id, cluster) for group_id in left_over if self._is_gang(group_id)}
-            if any(self._is_gang(group_id) for group_id in left_over):
+            gangs = [group_id for group_id in left_over if self._is_gang(group_id)]
+            self._outgrown |= {(group_id, cluster) for group_id in gangs}
+            if not all(self._waits_on_its_node(group_id, cluster) for group_id in gangs):
                 ledger.close()
             books.replace(cluster, ledger)
         return books
+
+    def _waits_on_its_node(self, group_id: str, cluster: str) -> bool:
+        """Whether a group that found no room has but pods that are each for one node, and take nothing on another."""
+        return all(pods.shape.node_name for pods in self._pass.gang_on(group_id, cluster))
 
     def _arrival(self, cluster: str, group_id: str) -> tuple[datetime, int, str]:
         """When a group came to a cluster, as the record that this pass writes will say."""

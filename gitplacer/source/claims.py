@@ -11,33 +11,33 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from gitplacer import workloads
-from gitplacer.model.resources import Resources
 from gitplacer.source.allowances import not_allowed
 from gitplacer.source.manifests import SourceObject
 from gitplacer.workloads.surroundings import Surroundings
 
-Claims = Mapping[str, tuple[tuple[str, Resources], ...]]
-"""Namespace to the devices of each of its ResourceClaimTemplates, sorted by name."""
+Templates = Mapping[str, tuple[SourceObject, ...]]
+"""Namespace to its ResourceClaimTemplates, sorted by name."""
 
 
-def claims_of(objects: Iterable[SourceObject]) -> Claims:
+def claim_templates(objects: Iterable[SourceObject]) -> Templates:
     """The templates among the objects of a source."""
-    found: dict[str, dict[str, Resources]] = {}
+    found: dict[str, list[SourceObject]] = {}
     for item in objects:
         if item.identity.kind == "ResourceClaimTemplate" and item.identity.api_group == "resource.k8s.io":
-            found.setdefault(item.identity.namespace, {})[item.identity.name] = item.facts.devices
-    return {namespace: tuple(sorted(templates.items())) for namespace, templates in found.items()}
+            found.setdefault(item.identity.namespace, []).append(item)
+    return {key: tuple(sorted(items, key=lambda item: item.identity.name)) for key, items in found.items()}
 
 
 def with_devices(
-    objects: Iterable[SourceObject], claims: Claims, declared: workloads.Declared
+    objects: Iterable[SourceObject], templates: Templates, declared: workloads.Declared
 ) -> Iterator[SourceObject]:
     """The objects, those with claims sized anew with the devices that they come to."""
     for item in objects:
         if not item.facts.claims:
             yield item
             continue
-        around = Surroundings(claims=claims.get(item.identity.namespace, ()))
+        beside = templates.get(item.identity.namespace, ())
+        around = Surroundings(claims=tuple((template.identity.name, template.facts.devices) for template in beside))
         facts, found = workloads.read(item.document, around, declared)
         problems = tuple(sorted({*item.problems, *not_allowed(found, item.annotations)}))
         yield replace(item, facts=facts.remembered(), problems=problems)

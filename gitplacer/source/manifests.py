@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from gitplacer import pathglob
-from gitplacer.documents import Document
+from gitplacer.documents import LISTED, Document, Findings
 from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.kinds.parse import is_own
 from gitplacer.model.workload import Identity
@@ -114,7 +115,7 @@ def read_manifest(spec: FleetSpec, unit: str, item: SourceDocument) -> SourceObj
     if problems:
         return sorted({*problems, *item.problems})
     annotations = _strings(document, "annotations", problems)
-    problems += about_allowances(document, annotations)
+    problems += islice(about_allowances(document, annotations), LISTED)
     return SourceObject(
         identity=Identity(group, kind, namespace, metadata["name"]),
         document=document,
@@ -209,9 +210,10 @@ def _strings(document: Document, key: str, problems: list[Problem]) -> Mapping[s
     if not isinstance(found, dict):
         problems.append(document.problem("WrongType", f"metadata.{key} must be a mapping", path=("metadata", key)))
         return {}
+    wrong = Findings(document)
     for name, text in found.items():
         if not isinstance(text, str):
             hint = "put it in quotes"
-            where = ("metadata", key, name)
-            problems.append(document.problem("WrongType", f"metadata.{key}.{name} must be a string", hint, path=where))
+            wrong.report("WrongType", f"metadata.{key}.{name} must be a string", hint, path=("metadata", key, name))
+    problems.extend(wrong.told())
     return {name: text for name, text in found.items() if isinstance(text, str)}

@@ -21,7 +21,7 @@ from gitplacer.kinds.fleet import Fleet, FleetSpec
 from gitplacer.kinds.parse import parse_own
 from gitplacer.model.workload import Identity
 from gitplacer.problems import Location, Problem
-from gitplacer.source.claims import Claims, claims_of, with_devices
+from gitplacer.source.claims import Templates, claim_templates, with_devices
 from gitplacer.source.customs import held_against_definitions
 from gitplacer.source.files import MAX_FILE, MAX_SNAPSHOT, READ_ENDINGS, Memo, Reading, SourceDocument, read_documents
 from gitplacer.source.manifests import WORKLOADS, SourceObject, read_manifest, unit_of
@@ -37,7 +37,7 @@ class Source:
     """
     All of the source repo that decisions look at. `broken_files` could not be read, or not wholly;
     `document_counts` says how many documents each file holds; `torn` are broken files that may have held own kinds;
-    `claims` has the devices of ResourceClaimTemplates; `declarations` are the kinds that users declare.
+    `claim_templates` are by namespace; `declarations` are the kinds that users declare.
     """
 
     own: OwnKinds
@@ -47,7 +47,7 @@ class Source:
     problems: tuple[Problem, ...]
     tree: Tree
     torn: frozenset[str]
-    claims: Claims
+    claim_templates: Templates
     declarations: Declarations
 
     def namespace_labels(self, name: str) -> Mapping[str, str]:
@@ -59,6 +59,11 @@ class Source:
     def identities(self) -> frozenset[Identity]:
         """All objects that could be read."""
         return frozenset(item.identity for item in self.objects)
+
+    @cached_property
+    def sized_identities(self) -> frozenset[Identity]:
+        """Those of them that become pods."""
+        return frozenset(item.identity for item in self.objects if item.facts.sized)
 
     def unread_mentions(self, names: Sequence[str]) -> list[str]:
         """Files that could not be read and in which one of the names of objects stands, sorted."""
@@ -124,13 +129,15 @@ def read_source(tree: Tree, memo: Memo) -> Source:
     outside = sorted(outside, key=lambda d: (d.file, d.index))
     declarations = read_declarations(outside, torn, rendered, found)
     objects, broken = _objects(declarations.applied(rendered), spec, set(map(id, outside)), capacity, found)
-    claims = claims_of(objects)
-    objects = held_against_definitions(tuple(with_devices(objects, claims, declarations.kinds)), tree, memo)
+    templates = claim_templates(objects)
+    objects = held_against_definitions(tuple(with_devices(objects, templates, declarations.kinds)), tree, memo)
     found += [problem for item in objects for problem in item.problems]
     own = read_own_kinds(outside, torn, found)
     unread = frozenset({*reading.broken, *broken, *twins, *large, *links, *(p for p in tree if p.startswith(folders))})
     counts = {path: len(items) for path, items in reading.documents.items()}
-    return Source(own, objects, unread, counts, tuple(sorted(set(found))), tree, frozenset(torn), claims, declarations)
+    return Source(
+        own, objects, unread, counts, tuple(sorted(set(found))), tree, frozenset(torn), templates, declarations
+    )
 
 
 def fleet_spec(tree: Tree, memo: Memo) -> FleetSpec:

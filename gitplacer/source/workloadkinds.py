@@ -21,6 +21,7 @@ from gitplacer.kinds.workloadkind import WorkloadKind
 from gitplacer.problems import Problem
 from gitplacer.source.apigroups import BUILT_IN_GROUPS, api_group
 from gitplacer.source.files import SourceDocument, read_document
+from gitplacer.source.manifests import SourceObject
 from gitplacer.source.ownkinds import torn_kinds
 from gitplacer.workloads.declaration import declaration
 from gitplacer.workloads.declared import kind, unreadable
@@ -61,6 +62,11 @@ class Declarations:
             problem = item.document.problem("BrokenWorkloadKind", said, "mend it", path=("kind",))
             return SourceDocument(item.document, item.facts, tuple(sorted({*item.problems, problem})))
         return item
+
+
+def is_declared(item: SourceObject) -> bool:
+    """Whether an object becomes pods because a WorkloadKind says so."""
+    return item.facts.sized and not workloads.is_read_by_code(item.identity[:2])
 
 
 def read_declarations(

@@ -179,6 +179,11 @@ class Kind:
     pod_templates: Callable[[Mapping[str, Any]], tuple[Path, ...]]
 
 
+def reserved(facts: Iterable[ObjectFacts], reserve: Reserve = "Desired", *, with_peak: bool = False) -> Gang:
+    """The pods of several objects that are to find room."""
+    return tuple(pods for found in facts for pods in found.gang_for(reserve, with_peak=with_peak))
+
+
 def distinct(references: Iterable[Reference]) -> tuple[Reference, ...]:
     """Sorted, each object once: required if any mention is, at the first place that says so."""
     found: dict[tuple[str, str, str, str], Reference] = {}

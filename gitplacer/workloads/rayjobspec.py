@@ -34,7 +34,7 @@ def job_facts(root: Cursor, spec: Cursor, around: Surroundings, job_name: str) -
     if mode == "K8sJobMode":
         counted = f"submissionMode {mode}{'' if is_v1(root) and spec.has('submissionMode') else ' by default'}"
         facts = _with_submitter(spec, facts, around, job_name, counted if facts.gang or chosen.keys() else "")
-    if not is_ours(root, spec):
+    if not is_ours(root, spec, around):
         facts = facts.stopped(f"managedBy {spec.text('managedBy')}: KubeRay leaves it alone")
     elif spec.boolean("suspend"):
         facts = facts.stopped("suspended")

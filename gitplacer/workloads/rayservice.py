@@ -17,6 +17,9 @@ from gitplacer.workloads.fields import required
 from gitplacer.workloads.rayspec import RayPods, is_ours, is_v1
 from gitplacer.workloads.surroundings import Surroundings
 
+SUSPEND_SINCE = (1, 7)
+"""The KubeRay version since which a RayService has `suspend`; the CRD of an older one drops it, and the pods go on."""
+
 
 def read(root: Cursor, around: Surroundings) -> ObjectFacts:
     spec = required(root, "spec")
@@ -25,9 +28,9 @@ def read(root: Cursor, around: Surroundings) -> ObjectFacts:
         return ObjectFacts(sized=True)
     percent = _surge_percent(spec, around) if is_v1(root) else _default_percent(around)
     facts = rayspec.cluster_facts(root, config, around, RayPods(serves=True, surge_percent=percent))
-    if not is_ours(root, spec):
+    if not is_ours(root, spec, around):
         return facts.stopped(f"managedBy {spec.text('managedBy')}: KubeRay leaves it alone")
-    return facts.stopped("suspended") if is_v1(root) and spec.boolean("suspend") else facts
+    return facts.stopped("suspended") if is_v1(root) and around.knows(SUSPEND_SINCE) and spec.boolean("suspend") else facts
 
 
 def pod_templates(value: Mapping[str, Any]) -> tuple[Path, ...]:

@@ -29,6 +29,8 @@ API_GROUP = "ray.io"
 VERSIONS = ("v1", "v1alpha1")
 INT32_MIN = -(2**31)
 OPERATOR = "ray.io/kuberay-operator"
+MANAGED_SINCE: Mapping[str, tuple[int, ...]] = {"RayCluster": (1, 3), "RayJob": (1, 3), "RayService": (1, 6)}
+"""The KubeRay version since which a kind has `managedBy`."""
 STORAGE_NAMESPACE = "ray.io/external-storage-namespace"
 
 AUTOSCALER = Part(
@@ -59,9 +61,13 @@ def is_v1(root: Cursor) -> bool:
     return root.text("apiVersion") == f"{API_GROUP}/v1"
 
 
-def is_ours(root: Cursor, spec: Cursor) -> bool:
-    """Whether KubeRay acts on the object at all: `managedBy` may hand it to somebody else."""
-    return not is_v1(root) or spec.text("managedBy") in ("", OPERATOR)
+def is_ours(root: Cursor, spec: Cursor, around: Surroundings) -> bool:
+    """
+    Whether KubeRay acts on the object at all: `managedBy` may hand it to somebody else. An operator that does not know the
+    field acts on it whatever it says, because its CRD drops it.
+    """
+    since = MANAGED_SINCE.get(root.text("kind"), ())
+    return not is_v1(root) or not around.knows(since) or spec.text("managedBy") in ("", OPERATOR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +133,7 @@ def cluster_facts(root: Cursor, spec: Cursor, around: Surroundings, added: RayPo
         singleton="fixed GCS storage namespace" if _has_fixed_storage(root, spec) else "",
         claims=tuple(sorted({name for template in templates for name in template.claims})),
     )
-    if not is_ours(root, spec):
+    if not is_ours(root, spec, around):
         return facts.stopped(f"managedBy {spec.text('managedBy')}: KubeRay leaves it alone")
     return facts.stopped("suspended") if spec.boolean("suspend") else facts
 

@@ -9,7 +9,7 @@ manifest and of these. Where nobody has said anything, they are what KubeRay and
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gitplacer.model.labels import Toleration
 from gitplacer.model.resources import NOTHING, Resources
@@ -30,12 +30,14 @@ class Surroundings:
     """
     What pods of one namespace meet on a cluster.
 
+    `kuberay` is the version of an operator that lacks fields of later ones, () for one that has them all or is not known.
     `waits_for_gcs`: KubeRay gives workers its init container. `head_sidecars` and `worker_sidecars` are containers that
     the operator's configuration adds, by name. `zero_downtime`: a RayService that says nothing is upgraded by a second
     Ray cluster. `container_defaults` are the requests that LimitRanges give to containers without one. `claims` has the
     devices of each ResourceClaimTemplate of the namespace, as extended resources; None where nobody has looked.
     """
 
+    kuberay: tuple[int, ...] = ()
     waits_for_gcs: bool = True
     head_sidecars: tuple[tuple[str, Resources], ...] = ()
     worker_sidecars: tuple[tuple[str, Resources], ...] = ()
@@ -44,9 +46,17 @@ class Surroundings:
     runtime_classes: tuple[RuntimeClass, ...] = ()
     claims: tuple[tuple[str, Resources], ...] | None = None
 
+    def with_claims(self, claims: tuple[tuple[str, Resources], ...] | None) -> Surroundings:
+        """The same with these templates of claims."""
+        return self if claims == self.claims else replace(self, claims=claims)
+
     @property
     def device_claims(self) -> Mapping[str, Resources]:
         return dict(self.claims or ())
+
+    def knows(self, since: tuple[int, ...]) -> bool:
+        """Whether the operator has what KubeRay has since a version; one that is not known has everything."""
+        return not self.kuberay or self.kuberay >= since[: len(self.kuberay)]
 
     def runtime_class(self, name: str) -> RuntimeClass | None:
         return next((found for found in self.runtime_classes if found.name == name), None) if name else None

@@ -1,0 +1,78 @@
+"""
+What is deployed of a group on a cluster, sized as it runs there.
+
+It is what a group holds while its source cannot say: when it is held, when its file cannot be read, when it is on its way
+out. The deployed files have the overrides in them already; what the cluster adds to pods, and the devices that their claims
+come to, are counted as for any other object there.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from gitplacer import workloads
+from gitplacer.kinds.policy import PlacementPolicy
+from gitplacer.kinds.record import PlacementRecord
+from gitplacer.model.resources import Resources
+from gitplacer.model.workload import Gang
+from gitplacer.profiles import ClusterProfile
+from gitplacer.source.files import NoMemo, SourceDocument, read_documents
+from gitplacer.source.manifests import PLATFORM, WORKLOADS, identity_of
+from gitplacer.source.reading import Source
+from gitplacer.tree import Tree
+from gitplacer.workloads.facts import ObjectFacts, reserved
+
+
+class Deployed:
+    """The deployment tree as gangs. Files are read when somebody asks, and answers are remembered."""
+
+    def __init__(self, tree: Tree, source: Source, profiles: Mapping[str, ClusterProfile]) -> None:
+        self._tree = tree
+        self._source = source
+        self._profiles = profiles
+        self._policies = {policy.name: policy for policy in source.own.policies}
+        self._facts: dict[tuple[str, str], tuple[ObjectFacts, ...]] = {}
+
+    def gang(self, record: PlacementRecord, policy: PlacementPolicy | None, cluster: str | None = None) -> Gang:
+        """
+        The pods of a recorded group on a cluster, or on the first that has it; as many as its policy wants room for, or
+        the policy that the record names.
+        """
+        policy = policy or self._policies.get(record.policy)
+        names = [entry.name for entry in record.clusters]
+        order = [cluster, *names] if cluster in names else names
+        facts = next((found for name in order if name and (found := self._on(record, name))), ())
+        if policy is None:
+            return reserved(facts)
+        return reserved(facts, policy.spec.placement.reserve, with_peak=policy.spec.update.reserve_peak)
+
+    def _on(self, record: PlacementRecord, cluster: str) -> tuple[ObjectFacts, ...]:
+        """The objects of a record's files on a cluster; () where it has none of them."""
+        key = (record.id, cluster)
+        if key not in self._facts:
+            unit = PLATFORM if record.is_platform else WORKLOADS
+            root = self._source.own.fleet.spec.deployment.root
+            paths = {f"{root}/{cluster}/{unit}/{member.file}" for member in record.members}
+            reading = read_documents(self._tree, sorted(path for path in paths if path in self._tree), NoMemo())
+            self._facts[key] = self._sized([item for items in reading.documents.values() for item in items], cluster)
+        return self._facts[key]
+
+    def _sized(self, items: list[SourceDocument], cluster: str) -> tuple[ObjectFacts, ...]:
+        claims: dict[str, dict[str, Resources]] = defaultdict(dict)
+        for item in items:
+            identity = identity_of(item.document.value)
+            if identity is not None and identity.kind == "ResourceClaimTemplate":
+                claims[identity.namespace][identity.name] = item.facts.devices
+        return tuple(self._as_it_runs(item, cluster, claims) for item in items)
+
+    def _as_it_runs(
+        self, item: SourceDocument, cluster: str, claims: Mapping[str, Mapping[str, Resources]]
+    ) -> ObjectFacts:
+        identity, profile = identity_of(item.document.value), self._profiles.get(cluster)
+        if identity is None or profile is None:
+            return item.facts
+        declared = self._source.declarations.kinds
+        known = tuple(sorted(claims.get(identity.namespace, {}).items()))
+        around = profile.surroundings(identity.namespace).with_claims(known if item.facts.claims else None)
+        return workloads.read(item.document, around, declared)[0].remembered()
