@@ -395,7 +395,7 @@ class World:
         name = _pick(sorted(self.policies), which)
         self.policies[name] = replace(
             self.policies[name],
-            type=_pick(("Capacity", "Ordered"), settings),
+            type=_pick(("Capacity", "Ordered", "Cheapest"), settings),
             copies=_pick((1, 1, 2, "All"), settings // 2),
             group_by=_pick(("", "label", "directory", "namespace"), settings // 8),
             tier=_pick(("", "east", "west"), more),

@@ -49,8 +49,9 @@ class PlacementSettings(Model):
         }
     )
 
-    type: Literal["Capacity", "Ordered"] = "Capacity"
-    """Capacity takes any cluster with room, Ordered the first with room in the order given."""
+    type: Literal["Capacity", "Cheapest", "Ordered"] = "Capacity"
+    """Capacity takes any cluster with room, Ordered the first with room in the order given, Cheapest the one where the machines
+    that must be added cost least."""
     order: tuple[ClusterSelector, ...] = ()
     """Ordered: which clusters, best first."""
     copies: Copies = 1

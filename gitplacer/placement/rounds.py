@@ -8,7 +8,7 @@ has waited, by name. The ledgers are opened only when something is to be placed 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
@@ -27,6 +27,7 @@ from gitplacer.placement.ledger import Ledger, has_finished
 from gitplacer.placement.nodes import Columns
 from gitplacer.placement.pack import Packing, Shortfall, pack
 from gitplacer.placement.ties import held_with, ties, torn_singletons
+from gitplacer.policies import BY_COST
 from gitplacer.snapshot import Snapshot
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
 
@@ -529,17 +530,11 @@ class Round:
         ]
         ranked = self._ranked(self._pass.gangs[group.id], policy, entering)
         for scale_up in (False, True) if self._may_scale_up(policy) else (False,):
-            for name in ranked:
+            for name, packing in self._offers(group, policy, [n for n in ranked if n not in chosen], scale_up):
                 if len(chosen) == wanted:
                     return chosen
-                gang = self._pass.gang_on(group.id, name)
-                possible = self._scales(policy, name) if scale_up else self._books.has_total_room(gang, name)
-                if name in chosen or not possible:
-                    continue
-                packing = self._books.fit(gang, name, scale_up=scale_up)
-                if isinstance(packing, Packing):
-                    self._books.reserve(group.id, name, packing)
-                    chosen[name] = self._books.fitting(name, packing)
+                self._books.reserve(group.id, name, packing)
+                chosen[name] = self._books.fitting(name, packing)
         if policy.spec.placement.admission == "Immediate":
             for name in ranked:
                 if len(chosen) < wanted and name not in chosen:
@@ -548,6 +543,26 @@ class Round:
                     self._books.admit(group.id, name, gang)
                     chosen[name] = replace(short, code=Reason.PODS_MAY_WAIT)
         return chosen
+
+    def _offers(
+        self, group: Group, policy: PlacementPolicy, names: Sequence[str], scale_up: bool
+    ) -> Iterator[tuple[str, Packing]]:
+        """The clusters that a group fits, each with how, best first. They are looked at as they are asked for."""
+        found = self._fitting(group, policy, names, scale_up)
+        if scale_up and policy.spec.placement.type in BY_COST:
+            yield from sorted(found, key=lambda offer: _cost(self._books.fitting(*offer)))
+        else:
+            yield from found
+
+    def _fitting(
+        self, group: Group, policy: PlacementPolicy, names: Sequence[str], scale_up: bool
+    ) -> Iterator[tuple[str, Packing]]:
+        for name in names:
+            gang = self._pass.gang_on(group.id, name)
+            if self._scales(policy, name) if scale_up else self._books.has_total_room(gang, name):
+                packing = self._books.fit(gang, name, scale_up=scale_up)
+                if isinstance(packing, Packing):
+                    yield name, packing
 
     def _ranked(self, gang: Gang, policy: PlacementPolicy, names: Iterable[str]) -> list[str]:
         """The policy's order, then where fewest of the devices that the gang asks for stay free, then the name."""
@@ -595,6 +610,13 @@ class Round:
             return replace(short, code=short.tally[0].reason, subject=short.tally[0].subject)
         exceeds = self._pass.exceeds(gang, ledger, name, scales)
         return replace(short, code=Reason.EXCEEDS_CLUSTER) if exceeds else short
+
+
+def _cost(finding: Finding) -> tuple[bool, float]:
+    """What the machines that must be added cost in an hour; one without a price comes after all that have one."""
+    prices = [nodes.price_per_hour for nodes in finding.new_nodes]
+    known = sum(nodes.count * (nodes.price_per_hour or 0.0) for nodes in finding.new_nodes)
+    return None in prices, known
 
 
 def _short(shortfall: Shortfall | Packing) -> Finding:

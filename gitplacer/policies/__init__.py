@@ -11,9 +11,16 @@ from collections.abc import Callable, Mapping
 
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementSettings
-from gitplacer.policies import capacity, ordered
+from gitplacer.policies import capacity, cheapest, ordered
 
 Preference = Callable[[PlacementSettings, Cluster], int | None]
 """How early a type takes a cluster (smaller first; equal means no preference), or None if it never does."""
 
-TYPES: Mapping[str, Preference] = {"Capacity": capacity.preference, "Ordered": ordered.preference}
+TYPES: Mapping[str, Preference] = {
+    "Capacity": capacity.preference,
+    "Cheapest": cheapest.preference,
+    "Ordered": ordered.preference,
+}
+
+BY_COST = frozenset({"Cheapest"})
+"""Types that rank clusters to which machines would have to be added by what these cost."""
