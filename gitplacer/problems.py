@@ -52,11 +52,24 @@ class Rejected(Exception):
         super().__init__("; ".join(f"{p.location}: {p.message}" for p in self.problems))
 
 
+_NAMED = 10
+"""How many choices a hint names."""
+_COMPARED = 200
+"""How many choices a misspelt word is compared with, and how long it may be: letters are compared with letters."""
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
-    """The hint for a misspelt name: `did you mean "x"?`, or the choices when none is near."""
+    """
+    The hint for a misspelt name: `did you mean "x"?`, or the choices when none is near, ten of them at most. Among very
+    many choices only one that differs in case is near.
+    """
     choices = sorted(known)
     by_fold = {choice.casefold(): choice for choice in choices}
-    close = difflib.get_close_matches(word.casefold(), by_fold, n=1, cutoff=0.6)
+    folded = word.casefold()
+    close = [folded] if folded in by_fold else []
+    if not close and max(len(choices), len(folded)) <= _COMPARED:
+        close = difflib.get_close_matches(folded, by_fold, n=1, cutoff=0.6)
     if close:
         return f'did you mean "{by_fold[close[0]]}"?'
-    return f"known here: {', '.join(choices)}" if choices else ""
+    more = f" … and {len(choices) - _NAMED} more" if len(choices) > _NAMED else ""
+    return f"known here: {', '.join(choices[:_NAMED])}{more}" if choices else ""

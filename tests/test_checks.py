@@ -153,6 +153,18 @@ def test_two_objects_whose_controllers_make_one_are_told_of_each_other(other: di
     assert all(message.endswith(made) for _, _, message in found)
 
 
+@pytest.mark.parametrize("mode", ["HTTPMode", "SidecarMode", "InteractiveMode"])
+def test_a_rayjob_that_is_submitted_without_a_job_collides_with_none(mode: str) -> None:
+    text = rayjob("x", "app")["workloads/x/app.yaml"].replace("spec:\n", f"spec:\n  submissionMode: {mode}\n", 1)
+    job = (
+        "apiVersion: batch/v1\nkind: Job\nmetadata: {name: app}\nspec: {template: {spec: {containers: [{name: c}]}}}\n"
+    )
+    files = {"workloads/x/job.yaml": text, "workloads/x/j.yaml": job}
+    assert told(Story.of(*BOTH, ANYWHERE, files, capacity=ROOM), "NamesakesCollide") == []
+    both = told(Story.of(*BOTH, ANYWHERE, files, rayservice("x", "app"), capacity=ROOM), "NamesakesCollide")
+    assert len(both) == 2  # the head Service is made in any mode
+
+
 # sealed secrets
 
 

@@ -348,6 +348,10 @@ def test_fields_that_v1alpha1_lacks_were_never_there() -> None:
     hosts = cluster(group("a", numOfHosts=4))
     assert upgrade_kind(service(hosts, "v1alpha1"), service(cluster(A), "v1alpha1")) == "None"
     assert upgrade_kind(service(hosts, "v1alpha1"), service(hosts)) == "NewCluster"
+    idle = cluster(group("a", idleTimeoutSeconds=4), autoscalerOptions={"version": "v2"})
+    kept = cluster(A, autoscalerOptions={})
+    assert upgrade_kind(service(idle, "v1alpha1"), service(kept, "v1alpha1")) == "None"
+    assert upgrade_kind(service(idle), service(kept)) == "NewCluster"
     none = {"upgradeStrategy": {"type": "None"}}
     assert (
         upgrade_kind(service(cluster(A), "v1alpha1"), service(cluster(NEW_IMAGE), "v1alpha1", **none)) == "NewCluster"
@@ -633,6 +637,33 @@ def bound(kind: str, role: str) -> dict[str, Any]:
     return builtin(kind, "rbac.authorization.k8s.io/v1", roleRef={"kind": "Role", "name": role}, subjects=[])
 
 
+def refers(kind: str, group: str) -> dict[str, Any]:
+    found = bound(kind, "a")
+    return found | {"roleRef": {**found["roleRef"], "apiGroup": group}}
+
+
+def running(**container: Any) -> dict[str, Any]:
+    """A Pod with such fields in its container."""
+    return builtin("Pod", spec={"containers": [{"name": "c", **container}]})
+
+
+def devices(kind: str, version: str = "v1", **request: Any) -> dict[str, Any]:
+    spec = {"devices": {"requests": [{"name": "a", **request}]}}
+    return builtin(kind, f"resource.k8s.io/{version}", spec={"spec": spec} if kind.endswith("Template") else spec)
+
+
+CLAIMS = ("ResourceClaim", "ResourceClaimTemplate")
+GPU = {"deviceClassName": "gpu"}
+COUNTED = ({"count": 1}, {"allocationMode": "ExactCount"}, {"count": 1, "allocationMode": "ExactCount"})
+LIMITED = {"limits": {"cpu": "1"}}
+PULLED = [
+    ("x", "Always"),
+    ("x:latest", "Always"),
+    ("host:5000/x", "Always"),
+    ("host:5000/x:1.0", "IfNotPresent"),
+    ("x@sha256:0", "IfNotPresent"),
+    ("x:latest@sha256:0", "Always"),
+]
 INDEXED = {"completionMode": "Indexed"}
 VOLUME = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}
 
@@ -663,6 +694,32 @@ VOLUME = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"
         (batch(), batch(template=pod("x")), "spec.template.spec.containers.0.image"),
         (batch(), batch(template=pod(dnsPolicy="ClusterFirst", securityContext={})), None),
         (batch(), batch(parallelism=1, completions=1), None),
+        (batch(), batch(template=pod(enableServiceLinks=True)), None),
+        (batch(), batch(template=pod(enableServiceLinks=False)), "spec.template.spec.enableServiceLinks"),
+        (
+            batch(template=running()),
+            batch(template=running(restartPolicy="Always")),
+            "spec.template.spec.containers.0.restartPolicy",
+        ),
+        *((running(image=image), running(image=image, imagePullPolicy=policy), None) for image, policy in PULLED),
+        *(
+            (running(image=image), running(image=image, imagePullPolicy="Never"), "spec.containers.0.imagePullPolicy")
+            for image, _ in PULLED
+        ),
+        (running(image="x"), running(image="x", imagePullPolicy="IfNotPresent"), "spec.containers.0.imagePullPolicy"),
+        (running(resources=LIMITED), running(resources={**LIMITED, "requests": {"cpu": "1000m"}}), None),
+        (
+            running(resources=LIMITED),
+            running(resources={**LIMITED, "requests": {"cpu": "500m"}}),
+            "spec.containers.0.resources.requests",
+        ),
+        (
+            running(resources=LIMITED),
+            running(resources={**LIMITED, "requests": {"memory": "1Gi"}}),
+            "spec.containers.0.resources.requests",
+        ),
+        (builtin("Pod", **pod()), builtin("Pod", **pod(restartPolicy="Always")), None),
+        (builtin("Pod", **pod()), builtin("Pod", **pod(restartPolicy="Never")), "spec.restartPolicy"),
         (batch(parallelism=2, completions=4), batch(parallelism=3, completions=4), None),
         (batch(parallelism=2, completions=4), batch(parallelism=2, completions=5), "spec.completions"),
         (batch(parallelism=2, completions=2, **INDEXED), batch(parallelism=3, completions=3, **INDEXED), None),
@@ -704,6 +761,12 @@ VOLUME = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"
         # rights
         (bound("RoleBinding", "a"), bound("RoleBinding", "b"), "roleRef.name"),
         (bound("ClusterRoleBinding", "a"), bound("ClusterRoleBinding", "b"), "roleRef.name"),
+        *(
+            (bound(kind, "a"), refers(kind, "rbac.authorization.k8s.io"), None)
+            for kind in ("RoleBinding", "ClusterRoleBinding")
+        ),
+        (bound("RoleBinding", "a"), refers("RoleBinding", "example.com"), "roleRef.apiGroup"),
+        (bound("RoleBinding", "a"), bound("RoleBinding", "a") | {"roleRef": None}, "roleRef"),
         (bound("RoleBinding", "a"), bound("RoleBinding", "a") | {"subjects": [{"name": "x"}]}, None),
         # data
         (builtin("ConfigMap", data={"a": "b"}), builtin("ConfigMap", data={"a": "c"}), None),
@@ -753,6 +816,33 @@ VOLUME = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"
             builtin("StorageClass", "storage.k8s.io/v1", provisioner="x", parameters={"type": "ssd"}),
             builtin("StorageClass", "storage.k8s.io/v1", provisioner="x"),
             "",
+        ),
+        *(
+            (devices(kind, exactly=GPU), devices(kind, exactly=GPU | written), None)
+            for kind in CLAIMS
+            for written in COUNTED
+        ),
+        *((devices(kind, "v1beta1", **GPU), devices(kind, exactly=GPU), None) for kind in CLAIMS),
+        *((devices(kind, "v1beta1", **GPU, count=1), devices(kind, "v1beta2", exactly=GPU), None) for kind in CLAIMS),
+        (
+            devices(CLAIMS[0], firstAvailable=[{"name": "a", **GPU}]),
+            devices(CLAIMS[0], firstAvailable=[{"name": "a", **GPU, "count": 1}]),
+            None,
+        ),
+        (
+            devices(CLAIMS[0], exactly=GPU),
+            devices(CLAIMS[0], exactly=GPU | {"count": 2}),
+            "spec.devices.requests.0.exactly.count",
+        ),
+        (
+            devices(CLAIMS[1], exactly=GPU),
+            devices(CLAIMS[1], exactly=GPU | {"allocationMode": "All"}),
+            "spec.spec.devices.requests.0.exactly.allocationMode",
+        ),
+        (
+            devices(CLAIMS[0], "v1beta1", **GPU),
+            devices(CLAIMS[0], exactly={"deviceClassName": "tpu"}),
+            "spec.devices.requests.0.exactly.deviceClassName",
         ),
         (
             builtin("ResourceClaimTemplate", "resource.k8s.io/v1", spec={"spec": {"devices": {}}}),

@@ -24,7 +24,7 @@ from gitplacer.rules.manifest import RAY_KINDS
 from gitplacer.rules.rayversion import parsed
 
 KINDS = sorted(RAY_KINDS)
-OURS = {*ray.CODES, "DuplicateGroupName", "InvalidReplicas", "MissingField", "WrongType"}
+OURS = {*ray.CODES, "DuplicateGroupName", "InvalidReplicas", "InvalidValue", "MissingField", "WrongType"}
 """What this file is about: rules of RayJobs and RayServices have tests of their own."""
 
 SOUND = """
@@ -100,6 +100,7 @@ HEAD_ENV = "headGroupSpec: {{template: {{spec: {{containers: [{{env: [{0}]}}]}}}
 WORKER_ENV = "workerGroupSpecs: [{{template: {{spec: {{containers: [{{env: [{0}]}}]}}}}}}]"
 HEAD_MOUNT = "headGroupSpec: {{template: {{spec: {{containers: [{{volumeMounts: [{0}]}}]}}}}}}"
 TLS = "tlsOptions: {enabled: true}"
+DNS = "{egressRules: [{ports: [{protocol: UDP, port: 53}]}]}"
 ROCKSDB = "gcsFaultToleranceOptions: {backend: rocksdb}"
 REDIS = "gcsFaultToleranceOptions: {redisAddress: 'redis:6379'}"
 
@@ -201,6 +202,10 @@ REFUSED = [
     ("{rayVersion: nightly, authOptions: {mode: token}}", "NeedsRayVersion", 'rayVersion is "nightly"'),
     ("{rayVersion: 2.9.0, authOptions: {mode: token}}", "NeedsRayVersion", "needs Ray 2.52 or newer"),
     ("authOptions: {mode: basic}", "InvalidAuthOptions", 'unknown mode "basic"'),
+    # Autoscaler options
+    ("autoscalerOptions: {version: v3}", "InvalidValue", 'unknown version "v3"'),
+    ("autoscalerOptions: {version: ''}", "InvalidValue", 'unknown version ""'),
+    ("autoscalerOptions: {upscalingMode: aggressive}", "InvalidValue", 'unknown upscalingMode "aggressive"'),
     # Network
     *(
         (f"networkPolicy: {{mode: {mode}, {where}: {{{direction}Rules: [{{}}]}}}}", "InvalidNetworkPolicy", f"leaves {direction} open")
@@ -312,6 +317,7 @@ ACCEPTED = [
     "workerGroupSpecs: [{resources: {GPU: '1'}}]",
     "workerGroupSpecs: [{groupName: GPU.2}]",
     "autoscalerOptions: {version: v2}",
+    *(f"autoscalerOptions: {{version: v1, upscalingMode: {mode}}}" for mode in ("Default", "Aggressive", "Conservative")),
     f"{{{V2}, headGroupSpec: {{template: {{spec: {{restartPolicy: Never}}}}}}}}",
     v2_by_variable("'0'"),
     f"{{autoscalerOptions: {{version: v2}}, {v2_by_variable(repr('0'))}}}",
@@ -462,6 +468,8 @@ def test_tokens_of_kubernetes_are_for_a_raycluster_by_itself(
 # hazards: KubeRay takes them
 
 HAZARDS = [
+    ("networkPolicy: {}", "DNSClosed", 'mode DenyAll closes DNS, and no egress rule opens it for the head and group "gpu"'),
+    ("networkPolicy: {mode: DenyAllEgress}", "DNSClosed", "the mode DenyAllEgress closes DNS"),
     ("workerGroupSpecs: [{replicas: 4}]", "ReplicasOutOfRange", "more than maxReplicas 3: KubeRay starts 3"),
     ("workerGroupSpecs: [{replicas: 0}]", "ReplicasOutOfRange", "less than minReplicas 1: KubeRay starts 1"),
     ("workerGroupSpecs: [{replicas: -2, minReplicas: null}]", "ReplicasOutOfRange", "replicas is -2, less than"),
@@ -570,7 +578,7 @@ def test_tpus_may_be_asked_for_by_requests_and_by_several_containers() -> None:
     for hosts, expected in ((4, []), (2, ["TPUTopologyMismatch"]), (0, ["NoHosts"]), (-4, ["NoHosts"])):
         assert codes(nested("RayJob", cluster(textwrap.dedent(template.format(hosts=hosts))))) == expected
     dropped = nested("RayJob", cluster(textwrap.dedent(template.format(hosts=4))), "v1alpha1")
-    assert codes(dropped) == ["TPUTopologyMismatch"]
+    assert codes(dropped) == ["FieldsOfV1", "TPUTopologyMismatch"]
 
 
 def test_bounds_that_contradict_each_other_are_all_that_is_told_of_replicas() -> None:
@@ -581,10 +589,10 @@ def test_bounds_that_contradict_each_other_are_all_that_is_told_of_replicas() ->
 HINTS = [
     ("workerGroupSpecs: [{groupName: gpu_2}]", "use up to 63 letters, digits, dashes and dots; begin"),
     (
-        "{networkPolicy: {}, workerGroupSpecs: [{groupName: GPU}]}",
+        "{networkPolicy: {mode: DenyAllIngress}, workerGroupSpecs: [{groupName: GPU}]}",
         "use up to 63 lower-case letters, digits and dashes;",
     ),
-    ("networkPolicy: {workerGroups: [{groupName: gpus}]}", 'did you mean "gpu"?'),
+    ("networkPolicy: {mode: DenyAllIngress, workerGroups: [{groupName: gpus}]}", 'did you mean "gpu"?'),
     ("networkPolicy: {mode: DenyAllIngres}", 'did you mean "DenyAllIngress"?'),
     (
         f"{{{REDIS}, {head_env('{name: REDIS_PASSWORD, value: x}')}}}",
@@ -644,7 +652,83 @@ ONLY_V1 = [
 def test_a_field_that_v1alpha1_lacks_does_not_count(change: str, kind: str) -> None:
     owned = {"AutoscalerOwnsReplicas"}  # a field of both versions
     assert set(codes(nested(kind, cluster(change)))) - owned
-    assert set(codes(nested(kind, cluster(change), "v1alpha1"))) - owned == set()
+    assert set(codes(nested(kind, cluster(change), "v1alpha1"))) - owned == {"FieldsOfV1"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "named"),
+    [
+        ("RayCluster", cluster("workerGroupSpecs: [{idleTimeoutSeconds: 5}]"), "spec.workerGroupSpecs[0].idleTimeoutSeconds"),
+        ("RayCluster", cluster("autoscalerOptions: {version: v1}"), "spec.autoscalerOptions.version"),
+        ("RayJob", cluster("headGroupSpec: {labels: {a: b}}"), "spec.rayClusterSpec.headGroupSpec.labels"),
+        ("RayService", cluster("gcsFaultToleranceOptions: {redisAddress: r}"), "spec.rayClusterConfig.gcsFaultToleranceOptions"),
+    ],
+)  # fmt: skip
+def test_what_the_api_server_drops_of_v1alpha1_is_named(kind: str, value: Any, named: str) -> None:
+    [problem] = found(nested(kind, value, "v1alpha1"))
+    assert problem.message == f"ray.io/v1alpha1 does not have {named}: the API server drops it"
+    assert "FieldsOfV1" not in codes(nested(kind, value))
+
+
+def test_dropped_fields_of_one_object_are_one_warning() -> None:
+    spec = {
+        "rayClusterSpec": cluster("workerGroupSpecs: [{numOfHosts: 2, suspend: false}]"),
+        "entrypoint": "a",
+        "backoffLimit": 1,
+    }
+    spec |= {"submissionMode": "HTTPMode", "activeDeadlineSeconds": None, "shutdownAfterJobFinishes": True}
+    [problem] = found({"apiVersion": "ray.io/v1alpha1", "kind": "RayJob", "metadata": {"name": "a"}, "spec": spec})
+    assert (problem.code, problem.severity, problem.location.line) == ("FieldsOfV1", Severity.WARNING, 2)
+    workers = "spec.rayClusterSpec.workerGroupSpecs[0]"
+    assert (
+        f"have spec.backoffLimit, spec.submissionMode, {workers}.numOfHosts and {workers}.suspend: " in problem.message
+    )
+
+
+def test_a_whole_spec_of_v1alpha1_loses_nothing() -> None:
+    change = "{enableInTreeAutoscaling: true, autoscalerOptions: {idleTimeoutSeconds: 5, upscalingMode: Default}, suspend: false}"
+    assert codes(nested("RayService", cluster(change), "v1alpha1")) == []
+
+
+UDP = "{protocol: UDP, port: %s}"
+
+
+@pytest.mark.parametrize(
+    ("rules", "open_"),
+    [
+        ("[]", False),
+        ("[{}]", True),  # no ports: all of them
+        (f"[{{ports: [{UDP % 53}]}}]", True),
+        ("[{to: [{}]}, {ports: [{port: 443}]}]", True),
+        ("[{ports: [{port: 53}]}]", False),  # that is TCP
+        ("[{ports: [{protocol: UDP}]}]", True),
+        (f"[{{ports: [{UDP % '1, endPort: 100'}]}}]", True),
+        (f"[{{ports: [{UDP % '1, endPort: 52'}]}}]", False),
+        (f"[{{ports: [{UDP % 54}]}}]", False),
+        (f"[{{ports: [{UDP % 'dns'}]}}]", True),  # a name that the DNS pods give
+    ],
+)
+def test_dns_is_udp_on_port_53(rules: str, open_: bool) -> None:
+    change = f"networkPolicy: {{head: {{egressRules: [{{}}]}}, worker: {{egressRules: {rules}}}}}"
+    assert codes(nested("RayCluster", cluster(change))) == ([] if open_ else ["DNSClosed"])
+
+
+@pytest.mark.parametrize(
+    ("policy", "whose"),
+    [
+        (f"worker: {DNS}", "the head"),
+        (f"head: {DNS}", 'group "gpu"'),
+        (
+            f"head: {DNS}, worker: {DNS}, workerGroups: [{{groupName: gpu}}]",
+            'group "gpu"',
+        ),  # it replaces those of worker
+        (f"head: {DNS}, workerGroups: [{{groupName: gpu, {DNS[1:-1]}}}]", ""),
+        ("mode: DenyAllIngress", ""),
+    ],
+)
+def test_dns_is_opened_for_the_head_and_every_group(policy: str, whose: str) -> None:
+    told = [problem.message for problem in found(nested("RayCluster", cluster(f"networkPolicy: {{{policy}}}")))]
+    assert [message.rpartition(" for ")[2] for message in told] == ([whose] if whose else [])
 
 
 @pytest.mark.parametrize("kind", ["RayCluster", "RayJob", "RayService"])
@@ -660,7 +744,8 @@ def test_what_v1alpha1_has_counts(kind: str) -> None:
         ("workerGroupSpecs: [{rayStartParams: null}]", "MissingField"),
     ]
     for change, code in rows:
-        assert codes(nested(kind, cluster(change), "v1alpha1")) == [code], change
+        dropped = ["FieldsOfV1"] if REDIS in change else []
+        assert codes(nested(kind, cluster(change), "v1alpha1")) == [*dropped, code], change
 
 
 # how it is told
@@ -714,7 +799,7 @@ def test_a_problem_stands_where_it_can_be_mended() -> None:
 
 
 def test_an_error_of_every_version_of_kuberay_cannot_be_allowed_and_a_hazard_can() -> None:
-    hazards = {code for _, code, _ in HAZARDS} | {"AutoscalerOwnsReplicas", "TPUTopologyMismatch"}
+    hazards = {code for _, code, _ in HAZARDS} | {"AutoscalerOwnsReplicas", "FieldsOfV1", "TPUTopologyMismatch"}
     assert {code for code in ray.CODES if CODES[code].severity is Severity.WARNING} == hazards
     assert {code for code in ray.CODES if CODES[code].allowable} == hazards | {
         "InvalidWorkerGroupName",
@@ -724,7 +809,8 @@ def test_an_error_of_every_version_of_kuberay_cannot_be_allowed_and_a_hazard_can
 
 def test_every_code_of_a_ray_cluster_spec_has_a_row() -> None:
     rows = {code for _, code, _ in (*REFUSED, *HAZARDS)} | {code for *_, expected in NAMES for code in expected}
-    assert ray.CODES.keys() - rows == {"AutoscalerOwnsReplicas", "InvalidAuthOptions", "TPUTopologyMismatch"} - rows
+    elsewhere = {"AutoscalerOwnsReplicas", "FieldsOfV1", "InvalidAuthOptions", "TPUTopologyMismatch"}
+    assert ray.CODES.keys() - rows == elsewhere - rows
 
 
 @pytest.mark.parametrize(
@@ -804,7 +890,7 @@ def replaced(value: Any, path: tuple[Any, ...], by: Any) -> Any:
 
 
 FULL = cluster(
-    f"{{{V2}, {TLS}, networkPolicy: {{workerGroups: [{{groupName: gpu}}]}}, {history('STORAGE_BACKEND=S3', 'S3_REGION=eu')}, "
+    f"{{{V2}, {TLS}, networkPolicy: {{head: {DNS}, workerGroups: [{{groupName: gpu, {DNS[1:-1]}}}]}}, {history('STORAGE_BACKEND=S3', 'S3_REGION=eu')}, "
     "gcsFaultToleranceOptions: {backend: rocksdb, storage: {claimName: c}}, authOptions: {mode: token}, "
     "headGroupSpec: {labels: {a: b}, rayStartParams: {a: b}, resources: {CPU: '1'}, "
     "template: {spec: {volumes: [{name: v}], containers: [{env: [{name: A, value: b}], volumeMounts: [{name: v}]}]}}}, "

@@ -173,6 +173,32 @@ def test_the_selector_wins_where_both_it_and_a_cluster_are_written() -> None:
     assert counts(facts(job(clusterSelector={}))) == {"head": 1, "worker/g": 2, "submitter": 1}
 
 
+CHOSEN = {"ray.io/cluster": "shared"}
+GREEDY = {"spec": {"containers": [{"resources": {"limits": {"cpu": "1"}, "requests": {"cpu": "2"}}}]}}
+
+
+@pytest.mark.parametrize(
+    ("unused", "expected"),
+    [
+        (cluster_spec(group(minReplicas=3, maxReplicas=2)), ["InvalidReplicas"]),
+        (cluster_spec(group(template={"spec": {"containers": []}})), ["MissingField"]),
+        ({}, ["MissingField"]),
+        (cluster_spec(group(replicas="3")), ["WrongType"]),
+        # of no account where no pods are made
+        (cluster_spec(group("a"), group("a")), []),
+        (cluster_spec(group(template=GREEDY)), []),
+        (cluster_spec(group(template={"spec": {"containers": [{"ports": [{"hostPort": 1}]}]}})), []),
+    ],
+)
+def test_a_ray_cluster_spec_beside_a_selector_is_checked_and_not_counted(
+    unused: dict[str, Any], expected: list[str]
+) -> None:
+    value = job(clusterSelector=CHOSEN, rayClusterSpec=unused)
+    found, problems = read(value)
+    assert [p.code for p in problems] == expected
+    assert counts(found) == {"submitter": 1}
+
+
 @pytest.mark.parametrize(
     "fields",
     [

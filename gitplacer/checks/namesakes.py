@@ -12,7 +12,7 @@ _WITH_HEAD_SERVICE = ("RayCluster", "RayJob", "RayService")
 
 
 def check(known: Known, group: Group) -> Iterator[Told]:
-    """Two Ray objects that want one head Service, or a RayJob and a Job of its submitter's name."""
+    """Two Ray objects that want one head Service, or a RayJob that makes a Job for its submitter and a Job of that name."""
     for member in group.sized:
         for other in known.namesakes.get((member.identity.namespace, member.identity.name), ()):
             made = _both_make(member, other)
@@ -32,9 +32,14 @@ def _both_make(one: SourceObject, other: SourceObject) -> str:
     kinds = {_kind(one), _kind(other)}
     if all(_is_ray(item, *_WITH_HEAD_SERVICE) for item in (one, other)):
         return f"the Service {one.identity.name}-head-svc"
-    if kinds == {("ray.io", "RayJob"), ("batch", "Job")}:
+    if kinds == {("ray.io", "RayJob"), ("batch", "Job")} and (_has_submitter(one) or _has_submitter(other)):
         return f"the Job {one.identity.name}"
     return ""
+
+
+def _has_submitter(item: SourceObject) -> bool:
+    """Whether a RayJob is submitted by a Job. In other modes by a sidecar, by KubeRay itself, or by somebody."""
+    return any(role.name == "submitter" for role in item.facts.roles)
 
 
 def _kind(item: SourceObject) -> tuple[str, str]:

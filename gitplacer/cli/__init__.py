@@ -28,6 +28,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "plan": "Show what would change, and why.",
         "explain": "Tell why a group is where it is, or why it waits.",
         "size": "Print what pods manifests become, and what each asks for.",
+        "fit": "Tell whether manifests would fit a cluster now.",
         "reconcile": "Plan, render, commit and push, once.",
         "status": "Show the fleet at a glance.",
         "schema": "Print the JSON Schema of a kind, for editors.",

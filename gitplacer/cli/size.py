@@ -27,10 +27,10 @@ def command(output: str, files: tuple[str, ...]) -> int:
     from gitplacer.problems import Severity
     from gitplacer.sizing import sizes
 
-    contents, unread = _contents(files)
+    given, unread = contents(files)
     for failure in unread:
         report(failure)
-    found = sizes(contents)
+    found = sizes(given)
     for problem in found.problems:
         for line in problem_lines(problem):
             click.echo(line, err=True)
@@ -41,7 +41,7 @@ def command(output: str, files: tuple[str, ...]) -> int:
     return 1 if failed else 0
 
 
-def _contents(names: tuple[str, ...]) -> tuple[dict[str, bytes], list[OSError]]:
+def contents(names: tuple[str, ...]) -> tuple[dict[str, bytes], list[OSError]]:
     """The bytes of each file by its path as it was given, those of a directory sorted; and why others cannot be read."""
     import sys
     from pathlib import Path

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gitplacer.crds.structural import Gap, Schema, examine, schema_of
-from gitplacer.documents import Document, Path
+from gitplacer.documents import Document, Findings, Path
 from gitplacer.problems import Location, Problem, Severity
 
 API_VERSION = "apiextensions.k8s.io/v1"
@@ -58,7 +58,7 @@ def read_crd(document: Document) -> tuple[CustomKind, ...] | list[Problem]:
         return ()
     reader = _Reader(document)
     kinds = reader.kinds()
-    return sorted(set(reader.problems)) if reader.problems else kinds
+    return reader.problems.told() if reader.problems else kinds
 
 
 def not_checked(custom: CustomKind) -> tuple[str, ...]:
@@ -89,10 +89,10 @@ def cel_problem(document: Document, kinds: Sequence[CustomKind] | None = None) -
 class _Reader:
     def __init__(self, document: Document) -> None:
         self.document = document
-        self.problems: list[Problem] = []
+        self.problems = Findings(document)
 
     def invalid(self, path: Path, message: str, hint: str = "") -> None:
-        self.problems.append(self.document.problem("InvalidCRD", message, hint, path=path, key=True))
+        self.problems.report("InvalidCRD", message, hint, path=path, key=True)
 
     def kinds(self) -> tuple[CustomKind, ...]:
         spec = self.document.value.get("spec")

@@ -8,17 +8,20 @@ stands; a Cursor reads it without raising; `splice` edits it without touching an
 from gitplacer.documents.cursor import Cursor, dotted
 from gitplacer.documents.document import Document
 from gitplacer.documents.edit import splice
+from gitplacer.documents.findings import LISTED, Findings
 from gitplacer.documents.parse import MAX_BYTES, Fault, ParsedDocument, ParsedFile, Path, Value, parse
 from gitplacer.documents.patch import Edit, EditError, applied, pointer
 from gitplacer.documents.write import dump
 
 __all__ = [
+    "LISTED",
     "MAX_BYTES",
     "Cursor",
     "Document",
     "Edit",
     "EditError",
     "Fault",
+    "Findings",
     "ParsedDocument",
     "ParsedFile",
     "Path",

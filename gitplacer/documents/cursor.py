@@ -2,17 +2,18 @@
 A typed getter that never raises.
 
 Whoever reads an object says what it expects at each key and goes on; what is wrong is collected, with its position,
-in one list that all cursors of a document share. Absent and null are the same, as they are to Kubernetes.
+in one list that all cursors of a document share (see `findings`). Absent and null are the same, as they are to Kubernetes.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gitplacer.documents.findings import Findings
 from gitplacer.documents.parse import Path
 from gitplacer.model import quantity
 from gitplacer.model.resources import Resources
-from gitplacer.problems import Problem, Severity
+from gitplacer.problems import Severity
 
 if TYPE_CHECKING:
     from gitplacer.documents.document import Document
@@ -25,7 +26,7 @@ class Cursor:
 
     __slots__ = ("document", "path", "problems", "value")
 
-    def __init__(self, document: Document, path: Path, value: dict[str, Any], problems: list[Problem]) -> None:
+    def __init__(self, document: Document, path: Path, value: dict[str, Any], problems: Findings) -> None:
         self.document = document
         self.path = path
         self.value = value
@@ -162,7 +163,7 @@ class Cursor:
 
     def _report(self, code: str, message: str, hint: str, path: Path, value: Any, severity: Severity) -> None:
         key = isinstance(value, (dict, list))
-        self.problems.append(self.document.problem(code, message, hint, path=path, key=key, severity=severity))
+        self.problems.report(code, message, hint, path=path, key=key, severity=severity)
 
 
 def dotted(path: Path) -> str:

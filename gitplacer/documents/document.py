@@ -2,23 +2,25 @@
 A document at its place: a value, the file it stands in, and positions on demand.
 
 The value comes from the parse cache; the file's bytes are fetched only when a problem wants a position or an edit
-wants the text, which is rare, and then the document is composed again with marks.
+wants the text, which is rare, and then the document is composed again with marks, once for all problems in it.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from gitplacer.documents import write
 from gitplacer.documents.compose import Node
 from gitplacer.documents.cursor import Cursor
 from gitplacer.documents.edit import splice
+from gitplacer.documents.findings import Findings
 from gitplacer.documents.parse import BOM, ParsedDocument, Path, follow, load, marked
 from gitplacer.documents.patch import Edit
-from gitplacer.documents.syntax import position
+from gitplacer.documents.syntax import line_starts
 from gitplacer.problems import Location, Problem, Severity
 
 
@@ -37,13 +39,12 @@ class Document:
 
     def locate(self, path: Path = (), *, key: bool = False) -> Location:
         """Where the value at the path stands, or its key; where there is no such path, its nearest ancestor's key."""
-        own = self._text
-        node, key_node, found = follow(self._root, (*self.parsed.prefix, *path)) if self._root else (None, None, False)
+        sheet = self._sheet
+        root = sheet.root
+        node, key_node, found = follow(root, (*self.parsed.prefix, *path)) if root else (None, None, False)
         if key_node is not None and (key or not found):
             node = key_node
-        line, column = position(own, node.start if node is not None else 0)
-        first_line, first_column = position(self._before, len(self._before))
-        return Location(self.file, first_line + line - 1, column if line > 1 else first_column + column - 1)
+        return Location(self.file, *sheet.position(node.start if node is not None else 0))
 
     def problem(
         self,
@@ -64,11 +65,11 @@ class Document:
         value (an alias to another item), it is written anew.
         """
         if not self.parsed.prefix:
-            return self._bytes
-        root = self._root
+            return self.read()[self.parsed.start : self.parsed.end]
+        root = self._sheet.root
         node, _, found = follow(root, self.parsed.prefix) if root is not None else (None, None, False)
         if node is not None and found and not node.alias:
-            cut = _cut(self._text, node)
+            cut = _cut(self._sheet.text, node)
             documents, flaws = load(cut)
             if not flaws and len(documents) == 1 and documents[0].value == self.value:
                 return cut.encode()
@@ -78,25 +79,53 @@ class Document:
         """`source()` with the edits made. Raises EditError."""
         return splice(self.source(), edits)
 
+    def beside(self, words: bytes) -> bool:
+        """Whether the words stand anywhere in its file."""
+        return _holds(self.read(), words)
+
     def cursor(self) -> Cursor:
         """A typed getter at the document's root."""
-        return Cursor(self, (), self.value, [])
-
-    @property
-    def _bytes(self) -> bytes:
-        return self.read()[self.parsed.start : self.parsed.end]
+        return Cursor(self, (), self.value, Findings(self))
 
     @cached_property
-    def _before(self) -> str:
-        return self.read()[: self.parsed.start].decode().removeprefix(BOM)
+    def _sheet(self) -> _Sheet:
+        return _sheet(self.read(), self.parsed.start, self.parsed.end)
+
+
+class _Sheet:
+    """The text of a document, the marks of its values, and where it stands in its file."""
+
+    def __init__(self, data: bytes, start: int, end: int) -> None:
+        self.text = data[start:end].decode().removeprefix(BOM)
+        line_start = data.rfind(b"\n", 0, start) + 1
+        self._first_line = data.count(b"\n", 0, start) + 1
+        self._first_column = len(data[line_start:start].decode().removeprefix(BOM)) + 1
 
     @cached_property
-    def _text(self) -> str:
-        return self._bytes.decode().removeprefix(BOM)
+    def root(self) -> Node | None:
+        return marked(self.text)
 
     @cached_property
-    def _root(self) -> Node | None:
-        return marked(self._text)
+    def _line_starts(self) -> list[int]:
+        return line_starts(self.text)
+
+    def position(self, at: int) -> tuple[int, int]:
+        """Line and column in the file, from 1, of a character index of the text."""
+        line = bisect_right(self._line_starts, at)
+        column = at - self._line_starts[line - 1] + 1
+        return self._first_line + line - 1, column if line > 1 else self._first_column + column - 1
+
+
+@lru_cache(maxsize=2)
+def _holds(data: bytes, words: bytes) -> bool:
+    """Remembered for documents of one file, which may be many."""
+    return words in data
+
+
+@lru_cache(maxsize=1)
+def _sheet(data: bytes, start: int, end: int) -> _Sheet:
+    """Remembered for the items of a List, which share a text: it is composed once, whatever is wrong in how many of them."""
+    return _Sheet(data, start, end)
 
 
 def _cut(text: str, node: Node) -> str:

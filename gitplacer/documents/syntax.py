@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 _CONFLICT = re.compile(r"^<{7}(?: .*)?\r?$", re.MULTILINE)
 _TEMPLATE = re.compile(r"\{\{|\{%")
+_LINE_END = re.compile("\n")
 
 _PLAIN: tuple[tuple[str, str, str], ...] = (
     (
@@ -57,6 +58,11 @@ class Flaw(NamedTuple):
 def position(text: str, at: int) -> tuple[int, int]:
     """Line and column, from 1, of a character index."""
     return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+
+
+def line_starts(text: str) -> list[int]:
+    """The index of the first character of each line."""
+    return [0, *(match.end() for match in _LINE_END.finditer(text))]
 
 
 def conflicts(text: str, limit: int) -> list[Flaw]:

@@ -47,8 +47,8 @@ CODES: Mapping[str, Code] = {
         "Save the file as UTF-8.",
     ),
     "TooManyFaults": Code(
-        "A file has more faults than are listed",
-        "After a hundred faults the list would help nobody.",
+        "A file or an object has more faults than are listed",
+        "After a hundred faults the list would help nobody. Where only warnings are left out, this is one too.",
         "Mend the first ones; the rest is listed then.",
     ),
     "TabIndentation": Code(

@@ -26,6 +26,15 @@ CODES: Mapping[str, Code] = {
         "may not. The sync succeeds and no pods appear. For a RayCronJob it is each of its RayJobs that is refused.",
         "Use lower-case letters, digits and dashes, beginning with a letter and ending with a letter or a digit.",
     ),
+    "FieldsOfV1": Code(
+        "An object of ray.io/v1alpha1 has fields of ray.io/v1",
+        "The API server keeps the fields of the version in which an object is applied, and drops the others without a word: "
+        "`numOfHosts`, `gcsFaultToleranceOptions` or `deletionStrategy` stand in Git, and are not there. They do not count when "
+        "room is reserved either.",
+        "Write `apiVersion: ray.io/v1`, or remove the fields.",
+        severity=Severity.WARNING,
+        allowable=True,
+    ),
     "NoHosts": Code(
         "A worker group has no hosts",
         "`numOfHosts` multiplies the group's pods; with 0 or less KubeRay accepts the object and makes no workers.",
@@ -175,6 +184,16 @@ CODES: Mapping[str, Code] = {
         "Rules open what the mode closes, for a worker group that exists. KubeRay refuses rules for a direction that the mode "
         "leaves open, and for a group that it does not find. The sync succeeds and no pods appear.",
         "Remove the rules, change the mode, or name a group of `workerGroupSpecs`.",
+    ),
+    "DNSClosed": Code(
+        "A network policy keeps Ray pods from DNS",
+        "With `networkPolicy` in a mode that closes egress, KubeRay opens the way between the pods of the Ray cluster and nothing "
+        "else. Workers look for their head by the name of its Service, which they then cannot resolve: the sync succeeds, "
+        "the pods start, and the Ray cluster never comes together.",
+        "Add an egress rule with port 53 over UDP under `head` and `worker`, and in each entry of `workerGroups`, which "
+        "replaces what `worker` says. Where the nodes' own DNS is reached in another way, allow it.",
+        severity=Severity.WARNING,
+        allowable=True,
     ),
     "InvalidHistoryServerOptions": Code(
         "The history collector does not know where to keep what it collects",

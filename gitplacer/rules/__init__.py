@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from gitplacer.documents import Document, dotted
+from gitplacer.documents import LISTED, Document, dotted
 from gitplacer.problemcodes import CODES
 from gitplacer.problems import Problem
 from gitplacer.rules import (
@@ -33,6 +33,7 @@ from gitplacer.rules import (
     tls,
     tpu,
     upgrades,
+    versions,
     workergroups,
 )
 from gitplacer.rules.fluxvariables import SUBSTITUTE, variables
@@ -45,6 +46,7 @@ ONLY_FLUX = ("FluxVariable", "AutoscalerOwnsReplicas")
 
 FAMILIES: Mapping[str, tuple[Rule, ...]] = {
     "names": names.RULES,
+    "versions": versions.RULES,
     "worker groups": workergroups.RULES,
     "Ray nodes": raynodes.RULES,
     "requests": requests.RULES,
@@ -75,18 +77,30 @@ def check(document: Document) -> list[Problem]:
     manifest = RayManifest.of(document.cursor())
     for rule in _RULES:
         rule(manifest)
-    return sorted({*found, *manifest.root.problems})
+    return sorted({*found, *manifest.root.problems.told()})
 
 
 def _about_variables(document: Document) -> Iterator[Problem]:
-    """Of any object. It matters where Flux is the engine; whoever knows the engine drops it elsewhere."""
-    if b"${" not in document.read():
+    """
+    Of any object. It matters where Flux is the engine; whoever knows the engine drops it elsewhere, also what stands for
+    all places that are not listed.
+    """
+    if not document.beside(b"${"):
         return
-    for path in variables(document):
+    found = variables(document)
+    for path in found[:LISTED]:
         yield document.problem(
             "FluxVariable",
             f"{dotted(path)} holds ${{…}}, which Flux would replace where postBuild substitution is on",
             f"write $${{…}} for it, or annotate the object with {SUBSTITUTE}: disabled",
             path=path,
+            severity=CODES["FluxVariable"].severity,
+        )
+    if len(found) > LISTED:
+        yield document.problem(
+            "FluxVariable",
+            f"{len(found) - LISTED} more places hold ${{…}}",
+            f"annotate the object with {SUBSTITUTE}: disabled",
+            path=found[LISTED],
             severity=CODES["FluxVariable"].severity,
         )

@@ -9,6 +9,8 @@ Source, where nothing else is said: ValidateRayClusterSpec in ray-operator/contr
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from gitplacer.documents import Cursor
 from gitplacer.rules.containers import pod_spec, ray_container, tell_managed_variables, variable
 from gitplacer.rules.manifest import RayManifest, Rule, tell
@@ -21,8 +23,30 @@ OLDEST_WITH_PRIORITY = (2, 56)
 AUTOSCALED = "gitplacer.dev/autoscaled"
 """The annotation of a RayCluster by which the ignore rules made for Flux know it; its value is "true"."""
 
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "upscalingMode": ("Default", "Aggressive", "Conservative"),
+    "version": ("v1", "v2"),
+}
+"""Fields of `autoscalerOptions` with all the values they may have."""
+
 _ON = ("1", "true")
 _ASK_FOR_V2 = "set autoscalerOptions.version: v2"
+
+
+def options(manifest: RayManifest) -> None:
+    """
+    The API server takes the options only with values that it knows, whether there is an autoscaler or not.
+    Source: the enums of AutoscalerVersion and UpscalingMode in apis/ray/v1/raycluster_types.go.
+    """
+    if not manifest.cluster.has("autoscalerOptions"):
+        return
+    found = _options(manifest)
+    for key, known in CHOICES.items():
+        if not found.has(key) or (key == "version" and not manifest.v1):
+            continue
+        choice = found.text(key, known[0])
+        if choice not in known:
+            tell(found, "InvalidValue", f'unknown {key} "{choice}"', f"one of {', '.join(known)}", key=key)
 
 
 def version(manifest: RayManifest) -> None:
@@ -138,5 +162,5 @@ def _tell_negative(owner: Cursor) -> bool:
 
 
 RULES: tuple[Rule, ...] = (
-    version, restart_policy, idle_timeouts, priorities, start_command, suspended_groups, unbounded_groups, owned_replicas,
+    options, version, restart_policy, idle_timeouts, priorities, start_command, suspended_groups, unbounded_groups, owned_replicas,
 )  # fmt: skip

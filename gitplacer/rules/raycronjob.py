@@ -38,10 +38,16 @@ def time_zone(manifest: RayManifest) -> None:
     name = spec.text("timeZone", "UTC")
     if name not in TIME_ZONES:
         message = f'there is no time zone "{name}"' if name else "timeZone is empty"
-        hint = nearest(name, TIME_ZONES) if name else "remove it for the time zone of the operator"
-        if hint.startswith("known here"):  # all of them
+        hint = nearest(name, _like(name)) if name else "remove it for the time zone of the operator"
+        if not hint.startswith(("did", "remove")):
             hint = 'use a name of the IANA time zone database, such as "Europe/Berlin" or "UTC"'
         tell(spec, "InvalidTimeZone", message, hint, key="timeZone")
+
+
+def _like(name: str) -> list[str]:
+    """The zones that a name may be meant for: those of its area, of its city, or outside of areas."""
+    area, _, city = name.casefold().rpartition("/")
+    return [zone for zone in TIME_ZONES if (parts := zone.casefold().rpartition("/"))[0] == area or parts[2] == city]
 
 
 RULES: tuple[Rule, ...] = (schedule, time_zone)

@@ -106,13 +106,13 @@ def runtime_env(manifest: RayManifest) -> None:
         return
     hint = "write it as a block: runtimeEnvYAML: | and below it, indented, for example pip: [torch]"
     documents, flaws = load(text)
+    end = documents[0].end if documents else len(text) + 1  # Go reads the first document and nothing after it
     for flaw in flaws:
-        if flaw.code in _NOT_YAML:
+        if flaw.code in _NOT_YAML and flaw.at < end:
             line = text.rstrip().count("\n", 0, flaw.at) + 1
             message = f"runtimeEnvYAML is not YAML: line {line}: {flaw.message}"
             tell(job, "InvalidRuntimeEnv", message, flaw.hint or hint, key="runtimeEnvYAML")
             return
-    # Go reads the first document and nothing after it.
     if documents and documents[0].sound and not isinstance(documents[0].value, dict):
         tell(job, "InvalidRuntimeEnv", "runtimeEnvYAML is not a mapping", hint, key="runtimeEnvYAML")
 

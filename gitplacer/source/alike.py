@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gitplacer.documents import Document, Path
+from gitplacer.documents import Document, Findings, Path
 from gitplacer.kinds.parse import is_own
 from gitplacer.problems import Problem
 
@@ -19,30 +19,32 @@ _SKIP_MARKER = b"+argocd:skip-file-rendering"
 _LOCAL_CONFIG = "config.kubernetes.io/local-config"
 
 
-def unlike(document: Document) -> Iterator[Problem]:
+def unlike(document: Document) -> list[Problem]:
     """Every problem of this sort. A `kind: List` is no matter here: its items are documents of their own."""
     value = document.value
     if is_own(document):
-        return
-    if _SKIP_MARKER in document.read():
+        return []
+    found = Findings(document)
+    if document.beside(_SKIP_MARKER):
         marker = _SKIP_MARKER.decode()
-        yield document.problem("EnginesDisagree", f"Argo CD passes over a file that says {marker}", "remove the marker")
+        found.report("EnginesDisagree", f"Argo CD passes over a file that says {marker}", "remove the marker")
     metadata = value.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
     if isinstance(annotations, dict) and annotations.get(_LOCAL_CONFIG, "false") != "false":
         path: Path = ("metadata", "annotations", _LOCAL_CONFIG)
         message = f"Flux drops an object with the annotation {_LOCAL_CONFIG}, Argo CD applies it"
-        yield document.problem("EnginesDisagree", message, "remove the annotation", path=path, key=True)
+        found.report("EnginesDisagree", message, "remove the annotation", path=path, key=True)
     kind = value.get("kind")
     if isinstance(kind, str) and kind.endswith("List"):
         message, hint = f"Flux takes a {kind} for a list of objects, and drops it", "write its items one by one"
-        yield document.problem("EnginesDisagree", message, hint, path=("kind",))
+        found.report("EnginesDisagree", message, hint, path=("kind",))
     elif isinstance(value.get("items"), list):
         message, hint = f"Argo CD takes a {kind} with items for a list of objects", "write its items one by one"
-        yield document.problem("EnginesDisagree", message, hint, path=("items",), key=True)
+        found.report("EnginesDisagree", message, hint, path=("items",), key=True)
     for path in _empty_items(value, ()):
         message, hint = "Flux fails for an empty item in a list", "remove it, or give it a value"
-        yield document.problem("EnginesDisagree", message, hint, path=path)
+        found.report("EnginesDisagree", message, hint, path=path)
+    return found.told()
 
 
 def _empty_items(value: Any, path: Path) -> Iterator[Path]:

@@ -94,7 +94,7 @@ def read(
     key = (api_group, root.text("kind"))
     if (kind := kind_of(key, declared)) is None:
         reader = pointers.READERS.get(key)
-        return (reader(root) if reader else ObjectFacts()), _once(root.problems)
+        return (reader(root) if reader else ObjectFacts()), root.problems.told()
     if kind.versions and version not in kind.versions:
         known = ", ".join(f"{api_group}/{v}" if api_group else v for v in kind.versions)
         root.report(
@@ -103,12 +103,7 @@ def read(
             f"known here: {known}",
             key="apiVersion",
         )
-        return ObjectFacts(sized=True), root.problems
+        return ObjectFacts(sized=True), root.problems.told()
     facts = kind.read(root, around)
     asked = demands.of(root) or demands.of_pod_templates(root, kind.pod_templates(root.value))
-    return (replace(facts, demands=asked) if asked else facts), _once(root.problems)
-
-
-def _once(problems: list[Problem]) -> list[Problem]:
-    """A value that is read for two purposes is wrong for both, and said once."""
-    return sorted(set(problems))
+    return (replace(facts, demands=asked) if asked else facts), root.problems.told()

@@ -92,9 +92,9 @@ def _read(declaration: Declaration, root: Cursor, around: Surroundings) -> Objec
             key="spec",
             severity=Severity.WARNING,
         )
-    before = len(root.problems)
+    before = root.problems.errors
     made = [found for pods in declaration.pods for found in _pods(view, pods, around)]
-    if not made and not any(p.severity is Severity.ERROR for p in root.problems[before:]):
+    if not made and root.problems.errors == before:
         hint = "its WorkloadKind says where it has pods"
         root.report("MissingField", f"this {declaration.kind} cannot be sized: it has no pods", hint, key="spec")
     needs = [found for template, _, _ in made for found in template.needs]
@@ -241,7 +241,7 @@ class _View:
 
     def report(self, place: Place, code: str, message: str, hint: str = "") -> None:
         path = _resolved(self.root.value, place, self.item) or self.path(place)
-        self.root.problems.append(self.root.document.problem(code, message, hint, path=path, key=True))
+        self.root.problems.report(code, message, hint, path=path, key=True)
 
     def missing(self, places: Sequence[Place]) -> None:
         """Reports that nothing stands at any of the places."""

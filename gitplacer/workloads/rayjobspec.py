@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from gitplacer.documents import Cursor, Path
+from gitplacer.documents import Cursor, Findings, Path
 from gitplacer.model.workload import PodShape
 from gitplacer.workloads import podtemplate, rayspec
 from gitplacer.workloads.facts import ObjectFacts, PodLabels, Role, distinct, existing
@@ -24,13 +24,19 @@ from gitplacer.workloads.surroundings import Surroundings
 SUBMITTER = Part("ray-job-submitter", amounts(cpu="500m", memory="200Mi"), origin="KubeRay makes it")
 MODES = ("K8sJobMode", "HTTPMode", "SidecarMode", "InteractiveMode")
 RELEASING = ("DeleteCluster", "DeleteSelf")
+_REFUSED_UNUSED = ("InvalidQuantity", "InvalidReplicas", "MissingField", "TooManyFaults", "WrongType")
+"""Problems of a Ray cluster spec for which a job is refused that makes no Ray cluster of it."""
 
 
 def job_facts(root: Cursor, spec: Cursor, around: Surroundings, job_name: str) -> ObjectFacts:
     """The facts of one run. `job_name` is '' where KubeRay makes the name up."""
     mode = _submission_mode(spec) if is_v1(root) else "K8sJobMode"
     chosen = spec.mapping("clusterSelector")
-    facts = _existing_cluster(chosen) if chosen.keys() else _own_cluster(root, spec, around, mode)
+    if chosen.keys():
+        facts = _existing_cluster(chosen)
+        _check_unused(root, spec, around)
+    else:
+        facts = _own_cluster(root, spec, around, mode)
     if mode == "K8sJobMode":
         counted = f"submissionMode {mode}{'' if is_v1(root) and spec.has('submissionMode') else ' by default'}"
         facts = _with_submitter(spec, facts, around, job_name, counted if facts.gang or chosen.keys() else "")
@@ -63,6 +69,19 @@ def _existing_cluster(chosen: Cursor) -> ObjectFacts:
     if not chosen.text(key):
         chosen.report("MissingField", f"clusterSelector has no {key}", f"{key}: the name of a RayCluster")
     return ObjectFacts(sized=True, needs=tuple(podtemplate.named(chosen, "RayCluster", key, api_group="ray.io")))
+
+
+def _check_unused(root: Cursor, spec: Cursor, around: Surroundings) -> None:
+    """
+    A Ray cluster spec beside `clusterSelector` is not used, and KubeRay and the API server refuse the job for it all the
+    same. Source: ValidateRayJobSpec in ray-operator/controllers/ray/utils/validation.go.
+    """
+    if not spec.has("rayClusterSpec"):
+        return
+    cluster = spec.mapping("rayClusterSpec")
+    found = Findings(root.document)
+    rayspec.cluster_facts(root, Cursor(root.document, cluster.path, cluster.value, found), around, RayPods())
+    spec.problems.take(problem for problem in found.told() if problem.code in _REFUSED_UNUSED)
 
 
 def _own_cluster(root: Cursor, spec: Cursor, around: Surroundings, mode: str) -> ObjectFacts:

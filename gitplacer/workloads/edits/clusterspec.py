@@ -19,6 +19,7 @@ from gitplacer.documents import Path
 from gitplacer.workloads.edits.effect import Change, changed
 from gitplacer.workloads.edits.typed import RAY, Reading, differences, mapping, settled
 from gitplacer.workloads.fields import INT32_MAX
+from gitplacer.workloads.rayfields import AUTOSCALER, CLUSTER, GROUP, HEAD, Fields
 from gitplacer.workloads.rayspec import OPERATOR
 
 Version = tuple[int, ...]
@@ -27,52 +28,6 @@ LATEST: Version = (1, 7, 0)
 """The version that is assumed where none is known, and the last whose fields are all known here."""
 
 V1 = "ray.io/v1"
-
-_ALWAYS: Version = ()
-_FIELDS: dict[str, tuple[Version, bool]] = {
-    "authOptions": (_ALWAYS, False),
-    "autoscalerOptions": (_ALWAYS, True),
-    "enableInTreeAutoscaling": (_ALWAYS, True),
-    "gcsFaultToleranceOptions": (_ALWAYS, False),
-    "headGroupSpec": (_ALWAYS, True),
-    "headServiceAnnotations": (_ALWAYS, True),
-    "historyServerOptions": ((1, 7), False),
-    "managedBy": ((1, 3), False),
-    "networkPolicy": ((1, 7), False),
-    "rayVersion": (_ALWAYS, True),
-    "suspend": (_ALWAYS, True),
-    "tlsOptions": ((1, 7), False),
-    "upgradeStrategy": ((1, 6), False),
-    "workerGroupSpecs": (_ALWAYS, True),
-}
-"""The fields of a Ray cluster spec: since which version of KubeRay, and whether v1alpha1 has them."""
-
-_HEAD_FIELDS: dict[str, tuple[Version, bool]] = {
-    "enableIngress": (_ALWAYS, True),
-    "headService": (_ALWAYS, True),
-    "ingressOptions": ((1, 7), False),
-    "labels": ((1, 5), False),
-    "rayStartParams": (_ALWAYS, True),
-    "resources": ((1, 5), False),
-    "serviceType": (_ALWAYS, True),
-    "template": (_ALWAYS, True),
-}
-
-_GROUP_FIELDS: dict[str, tuple[Version, bool]] = {
-    "groupName": (_ALWAYS, True),
-    "idleTimeoutSeconds": (_ALWAYS, True),
-    "labels": ((1, 5), False),
-    "maxReplicas": (_ALWAYS, True),
-    "minReplicas": (_ALWAYS, True),
-    "numOfHosts": (_ALWAYS, False),
-    "priority": ((1, 7), False),
-    "rayStartParams": (_ALWAYS, True),
-    "replicas": (_ALWAYS, True),
-    "resources": ((1, 5), False),
-    "scaleStrategy": (_ALWAYS, True),
-    "suspend": (_ALWAYS, False),
-    "template": (_ALWAYS, True),
-}
 
 _GROUP_DEFAULTS = {"replicas": 0, "minReplicas": 0, "maxReplicas": INT32_MAX, "numOfHosts": 1, "priority": 0}
 """What the API server writes into a worker group."""
@@ -96,12 +51,14 @@ def is_ours(root: Mapping[str, Any], spec: Mapping[str, Any]) -> bool:
 
 def read(spec: Any, *, v1: bool, kuberay: Version, reading: Reading = RAY) -> dict[str, Any]:
     """The Ray cluster spec as KubeRay sees it. `workerGroupSpecs` is always a list of mappings."""
-    form = _known(settled(spec, reading), _FIELDS, v1, kuberay)
+    form = _known(settled(spec, reading), CLUSTER, v1, kuberay)
     head = form.get("headGroupSpec")
-    form["headGroupSpec"] = _known(head if isinstance(head, dict) else {}, _HEAD_FIELDS, v1, kuberay)
+    form["headGroupSpec"] = _known(head if isinstance(head, dict) else {}, HEAD, v1, kuberay)
     listed = form.get("workerGroupSpecs")
     groups = [item if isinstance(item, dict) else {} for item in (listed if isinstance(listed, list) else [])]
-    form["workerGroupSpecs"] = [_GROUP_DEFAULTS | _known(group, _GROUP_FIELDS, v1, kuberay) for group in groups]
+    form["workerGroupSpecs"] = [_GROUP_DEFAULTS | _known(group, GROUP, v1, kuberay) for group in groups]
+    if isinstance(options := form.get("autoscalerOptions"), dict):
+        form["autoscalerOptions"] = _known(options, AUTOSCALER, v1, kuberay)
     if isinstance(policy := form.get("networkPolicy"), dict):
         policy.setdefault("mode", "DenyAll")
     return form
@@ -219,9 +176,7 @@ def rules(cluster: Path) -> tuple[tuple[Path, Version], ...]:
     return ((*cluster, "managedBy"), (1, 3)), ((*cluster, "gcsFaultToleranceOptions", "backend"), (1, 7))
 
 
-def _known(
-    form: Mapping[str, Any], fields: Mapping[str, tuple[Version, bool]], v1: bool, kuberay: Version
-) -> dict[str, Any]:
+def _known(form: Mapping[str, Any], fields: Fields, v1: bool, kuberay: Version) -> dict[str, Any]:
     """The fields that the CRD has. Of a KubeRay that is newer than this table, what is unknown may well be there."""
     newer = kuberay[:2] > LATEST[:2]
     found = {}

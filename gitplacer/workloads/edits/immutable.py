@@ -13,12 +13,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gitplacer.documents import Path
+from gitplacer.workloads.edits import deviceclaim
 from gitplacer.workloads.edits.clusterspec import Version
 from gitplacer.workloads.edits.effect import Change, Effect, changed, refused
 from gitplacer.workloads.edits.typed import BUILT_IN, differences, settled
 
 _SELECTOR: tuple[Path, ...] = (("spec", "selector"),)
 _ROLE: tuple[Path, ...] = (("roleRef",),)
+_REFERS_TO_ROLE: dict[str, Any] = {"roleRef": {"apiGroup": "rbac.authorization.k8s.io"}}
 
 FIELDS: Mapping[tuple[str, str], tuple[Path, ...]] = {
     ("apps", "DaemonSet"): _SELECTOR,
@@ -36,6 +38,8 @@ FIELDS: Mapping[tuple[str, str], tuple[Path, ...]] = {
 """(API group, kind) to its fields that cannot be changed."""
 
 _DEFAULTS: Mapping[tuple[str, str], dict[str, Any]] = {
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"): _REFERS_TO_ROLE,
+    ("rbac.authorization.k8s.io", "RoleBinding"): _REFERS_TO_ROLE,
     ("scheduling.k8s.io", "PriorityClass"): {"value": 0, "preemptionPolicy": "PreemptLowerPriority"},
     ("storage.k8s.io", "StorageClass"): {"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"},
 }
@@ -46,8 +50,18 @@ def effects(before: Mapping[str, Any], after: Mapping[str, Any], kuberay: Versio
     """The effect of an edit of a kind in FIELDS."""
     key = (str(after.get("apiVersion")).rpartition("/")[0], str(after.get("kind")))
     written = _DEFAULTS.get(key, {})
-    old, new = (written | settled(root, BUILT_IN) for root in (before, after))
+    alike = deviceclaim.alike if key[0] == "resource.k8s.io" else dict
+    old, new = (_filled(alike(settled(root, BUILT_IN)), written) for root in (before, after))
     yield from refused(after, (change for path in FIELDS[key] for change in between(old, new, path)))
+
+
+def _filled(value: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    """The value with the defaults of fields that it lacks."""
+    found = defaults | value
+    for key, item in defaults.items():
+        if isinstance(item, dict) and isinstance(written := found[key], dict):
+            found[key] = item | written
+    return found
 
 
 def between(old: Any, new: Any, path: Path) -> Iterator[Change]:

@@ -18,6 +18,7 @@ from gitplacer.workloads.edits import clusterspec
 from gitplacer.workloads.edits.clusterspec import Version, only, without
 from gitplacer.workloads.edits.effect import Change, Effect, effect, of_finished, refused
 from gitplacer.workloads.edits.typed import RAY, differences, mapping, settled
+from gitplacer.workloads.rayfields import JOB_OF_V1
 
 _SPEC: Path = ("spec",)
 _CLUSTER: Path = ("spec", "rayClusterSpec")
@@ -29,10 +30,6 @@ _READ_ONCE = frozenset({
 _CLEANING_UP = frozenset({"deletionStrategy", "shutdownAfterJobFinishes", "ttlSecondsAfterFinished"})
 """What KubeRay still reads of a job that is done: how its Ray cluster is given back."""
 
-_NOT_IN_V1ALPHA1 = frozenset({
-    "activeDeadlineSeconds", "backoffLimit", "deletionStrategy", "managedBy", "preRunningDeadlineSeconds",
-    "submissionMode", "submitterConfig",
-})  # fmt: skip
 _DEFAULTS = {"backoffLimit": 0, "submissionMode": "K8sJobMode", "suspend": False, "ttlSecondsAfterFinished": 0}
 
 
@@ -75,7 +72,7 @@ def _spec(root: Mapping[str, Any]) -> dict[str, Any]:
     """The spec less its Ray cluster."""
     spec = without(mapping(root, "spec"), {"rayClusterSpec"})
     found = settled(spec, RAY)
-    return _DEFAULTS | (found if clusterspec.is_v1(root) else without(found, _NOT_IN_V1ALPHA1))
+    return _DEFAULTS | (found if clusterspec.is_v1(root) else without(found, JOB_OF_V1))
 
 
 def _changes_of_cluster(before: Mapping[str, Any], after: Mapping[str, Any], kuberay: Version) -> tuple[Change, ...]:

@@ -34,6 +34,8 @@ _VALUE_STRUCTS = frozenset({"metadata", "resources", "scaleStrategy", "spec", "t
 _POINTED_RESOURCES = frozenset({"autoscalerOptions", "collectorOptions"})
 """Where `resources` may be left out, and `{}` means none at all."""
 
+_CONTAINERS = frozenset({"containers", "ephemeralContainers", "initContainers"})
+
 _EMPTY_TEXT_COUNTS = frozenset({"storageClassName"})
 _ZERO_IS_ABSENT = frozenset({
     "hostNetwork", "hostPID", "hostIPC", "stdin", "stdinOnce", "tty", "readOnly", "shutdownAfterJobFinishes", "hostPort",
@@ -48,12 +50,14 @@ class Reading:
     """
     How values are read. `defaults` are what the API server writes into a field that is missing. With `by_format` a
     quantity in bytes and one in Mi differ, as they do in a hash: Go writes a quantity back in the family that it was
-    read in, binary, decimal or with an exponent. `empty` are further structs that say nothing when they are empty.
+    read in, binary, decimal or with an exponent. `empty` are structs that say nothing when they are empty. `pods`: also
+    what is written into a pod spec depends on what else is in it.
     """
 
     defaults: Mapping[str, Any] = field(default_factory=dict)
     by_format: bool = False
     empty: frozenset[str] = _VALUE_STRUCTS
+    pods: bool = False
 
 
 RAY = Reading({"protocol": "TCP"})
@@ -68,6 +72,7 @@ BUILT_IN = Reading(
         "completionMode": "NonIndexed",
         "defaultMode": 0o644,
         "dnsPolicy": "ClusterFirst",
+        "enableServiceLinks": True,
         "failureThreshold": 3,
         "periodSeconds": 10,
         "podManagementPolicy": "OrderedReady",
@@ -83,8 +88,9 @@ BUILT_IN = Reading(
         "volumeMode": "Filesystem",
     },
     empty=_VALUE_STRUCTS | {"securityContext"},
+    pods=True,
 )
-"""For kinds of Kubernetes itself, whose defaults are written into every object. `imagePullPolicy` is not told."""
+"""For kinds of Kubernetes itself, whose defaults are written into every object."""
 
 
 def settled(value: Any, reading: Reading) -> dict[str, Any]:
@@ -127,7 +133,36 @@ def _mapping(value: Mapping[str, Any], parent: str, reading: Reading) -> dict[st
         kept = _entry(key, item, parent, reading)
         if kept is not _ABSENT:
             found[key] = kept
+    if reading.pods and parent in _CONTAINERS:
+        return _container(found)
+    if reading.pods and "containers" in found and found.get("restartPolicy") == "Always":
+        del found["restartPolicy"]
     return found
+
+
+def _container(found: dict[str, Any]) -> dict[str, Any]:
+    """
+    A container less what the API server writes into it: a pull policy by the tag of its image, and requests as large as
+    the limits. Source: SetDefaults_Container and SetDefaults_Pod in k8s.io/kubernetes/pkg/apis/core/v1/defaults.go.
+    """
+    if found.get("imagePullPolicy") == _pull_policy(found.get("image")):
+        found = {key: item for key, item in found.items() if key != "imagePullPolicy"}
+    resources = found.get("resources")
+    if isinstance(resources, dict) and isinstance(requests := resources.get("requests"), dict):
+        limits = resources.get("limits")
+        own = {key: item for key, item in requests.items() if not isinstance(limits, dict) or limits.get(key) != item}
+        rest = {key: item for key, item in resources.items() if key != "requests"}
+        resources = rest | {"requests": own} if own else rest
+        found = {key: item for key, item in found.items() if key != "resources"}
+        found |= {"resources": resources} if resources else {}
+    return found
+
+
+def _pull_policy(image: Any) -> str:
+    """Always for the tag latest, which is that of an image with neither tag nor digest."""
+    name, _, digest = (image if isinstance(image, str) else "").partition("@")
+    tag = name.rpartition("/")[2].partition(":")[2]
+    return "Always" if tag == "latest" or not (tag or digest) else "IfNotPresent"
 
 
 def _entry(key: str, item: Any, parent: str, reading: Reading) -> Any:

@@ -1,0 +1,174 @@
+"""`gitplacer fit`: would these manifests fit this cluster now? Needs no fleet; a cluster is what `kubectl get` says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gitplacer.cli.options import choice
+
+if TYPE_CHECKING:
+    from gitplacer.scheduler import Answer, Fit
+
+MOST_PODS = 5000
+"""A larger gang is refused: its answer would be worth little and take long."""
+
+
+@click.command("fit")
+@choice(["text", "json"], "For people or for programs.")
+@click.option(
+    "--from", "dump", metavar="DUMP", help="The cluster: what kubectl get nodes,pods,namespaces -A -o json printed."
+)
+@click.option("--cases", metavar="FILE", help="Judge many clusters and gangs of plain pods, one in each line of JSON.")
+@click.option("--exit-code", "coded", is_flag=True, help="Exit with 2 for TightFit and with 3 for No.")
+@click.argument("files", nargs=-1, metavar="FILE...")
+def command(output: str, dump: str | None, cases: str | None, coded: bool, files: tuple[str, ...]) -> int:
+    """
+    Tell whether all pods that the manifests in FILE become would find a node, on what is free in the cluster of DUMP.
+
+    \b
+    Fits      every order of the pods and every scoring that was tried places them all
+    TightFit  all of them can be placed, and this is how, but kube-scheduler may leave one out
+    No        no placement was found; what is short, and on how many nodes
+
+    FILE and DUMP may be `-` for stdin. With `--cases` each line is an object with nodes, existingPods, namespaces and pods, as
+    Kubernetes has them, and an id; the answer to each is a line of JSON.
+    """
+    if cases is not None:
+        if files or dump:
+            raise click.UsageError("--cases stands alone: it has clusters and pods of its own")
+        return _judge_cases(cases, output, coded)
+    if not files:
+        raise click.UsageError("give the manifests to place: gitplacer fit FILE... --from DUMP")
+    if dump is None:
+        raise click.UsageError(
+            "give the cluster: --from DUMP, with what `kubectl get nodes,pods,namespaces -A -o json` printed"
+        )
+    if "-" in files and dump == "-":
+        raise click.UsageError("only one of FILE and DUMP can be stdin")
+    return _judge_files(files, dump, output, coded)
+
+
+def _judge_files(names: tuple[str, ...], dump: str, output: str, coded: bool) -> int:
+    from gitplacer.cli.failures import report
+    from gitplacer.cli.progress import style
+    from gitplacer.cli.size import contents
+    from gitplacer.explain import problem_lines
+    from gitplacer.formats.fit import FIT_FORMATS, FitView
+    from gitplacer.formats.options import Options
+    from gitplacer.problems import Severity
+    from gitplacer.scheduler import judge
+    from gitplacer.scheduler.answer import pod_names
+    from gitplacer.scheduler.manifests import members, together
+    from gitplacer.sizing import sizes
+
+    cluster = _cluster(dump)
+    files, unread = contents(names)
+    for failure in unread:
+        report(failure)
+    found = sizes(files)
+    for problem in found.problems:
+        if problem.code == "NotCounted":
+            continue  # here it is counted
+        for line in problem_lines(problem):
+            click.echo(line, err=True)
+    if unread or any(problem.severity is Severity.ERROR for problem in found.problems):
+        return 1  # part of a gang is no gang
+    number = sum(role.count for sized in found.objects for role in sized.facts.roles)
+    if number > MOST_PODS:
+        raise click.ClickException(f"the manifests become {number} pods; at most {MOST_PODS} are judged together")
+    gang = together([members(sized.document, sized.facts) for sized in found.objects])
+    if not gang.pods:
+        raise click.ClickException("nothing there makes pods")
+    roles = dict(zip(pod_names(gang.pods), gang.roles, strict=True))
+    view = FitView(answer=judge(cluster, gang.pods), roles=roles, left_out=gang.left_out)
+    click.echo(FIT_FORMATS[output](view, Options(style=style())), nl=False)
+    return _code(view.answer.fit) if coded else 0
+
+
+def _cluster(dump: str) -> Any:
+    """The cluster of a dump. A dump without nodes is none."""
+    import json
+
+    from gitplacer.scheduler.reading import read_list
+
+    try:
+        value = json.loads(_bytes(dump))
+    except (ValueError, RecursionError) as error:
+        raise click.ClickException(
+            f"{dump} is not JSON ({error}); it is what `kubectl get nodes,pods,namespaces -A -o json` prints"
+        ) from None
+    cluster = read_list(value)
+    if not cluster.nodes:
+        raise click.ClickException(
+            f"{dump} has no nodes; it is what `kubectl get nodes,pods,namespaces -A -o json` prints"
+        )
+    return cluster
+
+
+def _bytes(name: str) -> bytes:
+    """A file or stdin, unpacked where it is packed with gzip."""
+    import gzip
+    import sys
+    import zlib
+    from pathlib import Path
+
+    data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    if not data.startswith(b"\x1f\x8b"):
+        return data
+    try:
+        return gzip.decompress(data)
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise click.ClickException(f"{name} is packed with gzip and broken") from None
+
+
+def _judge_cases(name: str, output: str, coded: bool) -> int:
+    """The worst answer counts for the exit code; a line that cannot be read is an error, and the others are judged."""
+    from gitplacer.cli.failures import report
+    from gitplacer.formats.fit import case_json
+    from gitplacer.scheduler import Fit
+
+    worst, failed = Fit.FITS, False
+    for line, identity, answer in _cases(_bytes(name)):
+        if answer is None:
+            failed = True
+            report(click.ClickException(f"{name}:{line}: {identity}"))
+            continue
+        worst = max(worst, answer.fit, key=_code)
+        if output == "json":
+            click.echo(case_json(identity, answer), nl=False)
+        else:
+            from gitplacer.plaintext import printable
+
+            click.echo(f"{printable(str(identity))}  {answer.fit}  {printable(answer.why.message, 2000)}")
+    if failed:
+        return 1
+    return _code(worst) if coded else 0
+
+
+def _cases(data: bytes) -> Iterator[tuple[int, Any, Answer | None]]:
+    """Each case's line, id and answer; None with what is wrong instead of the id."""
+    import json
+
+    from gitplacer.scheduler import judge, read_cluster, read_pod
+    from gitplacer.scheduler.reading import mappings
+
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            case = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            yield number, f"not JSON: {error}", None
+            continue
+        if not isinstance(case, dict) or not isinstance(case.get("pods"), list):
+            yield number, "not a case: an object with nodes, existingPods, namespaces and pods", None
+            continue
+        cluster = read_cluster(case.get("nodes"), case.get("existingPods"), case.get("namespaces"))
+        yield number, case.get("id"), judge(cluster, tuple(read_pod(pod) for pod in mappings(case["pods"])))
+
+
+def _code(fit: Fit) -> int:
+    return {"Fits": 0, "TightFit": 2, "No": 3}[fit.value]

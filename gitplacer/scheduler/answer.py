@@ -1,0 +1,146 @@
+"""
+Whether a gang fits a cluster now: yes whatever the scheduler does, yes with luck, or no.
+
+* `Fits`: no order and no choice that we can construct leaves a pod out (`orders` has the list), or it is proved that none can.
+* `TightFit`: all pods can be placed, and here is how, but an order and a scoring were found that leave one out; or they
+  can only be placed with a node that does not say that it is ready.
+* `No`: no placement was found. The reason says whether that is certain, or the search ran out of steps.
+
+A node whose Ready condition is not True, and that has no taint which says so, is one that kube-scheduler still uses in the
+minute before the taint comes. To promise it would be daring, to deny it would be wrong about the scheduler, so it makes a fit tight.
+
+Every placement has been replayed through the filters, pod by pod in the order given, before it is in an answer.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gitplacer.scheduler.board import Board
+from gitplacer.scheduler.objects import Pod
+from gitplacer.scheduler.orders import trials
+from gitplacer.scheduler.packing import Packing, find, never_crowded, replay
+from gitplacer.scheduler.reading import ClusterObjects
+from gitplacer.scheduler.shortage import Shortage, shortage
+from gitplacer.scheduler.simulation import simulate
+
+
+class Fit(enum.StrEnum):
+    """The answer."""
+
+    FITS = "Fits"
+    TIGHT = "TightFit"
+    NO = "No"
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """
+    The reason. `code` is for programs and `message` for people; `shortage` says what is missing where a gang does not fit, and
+    `tried` how many runs of the scheduler were played through.
+    """
+
+    code: str
+    message: str
+    shortage: Shortage | None = None
+    tried: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`placement` is node by pod (see `pod_names`), in an order that the filters accept; empty for `No`."""
+
+    fit: Fit
+    placement: Mapping[str, str] = field(default_factory=dict)
+    why: Why = Why("Fits", "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Refuted:
+    """A run that leaves a pod out."""
+
+    order: str
+    scoring: str
+    pod: str
+    tried: int
+
+
+def judge(cluster: ClusterObjects, gang: Sequence[Pod]) -> Answer:
+    """Whether all pods of a gang find a place on what a cluster has free now."""
+    if not gang:
+        return Answer(Fit.FITS, {}, Why("Fits", "there are no pods to place"))
+    for pod in gang:
+        if pod.flaw:
+            return Answer(Fit.NO, {}, Why("InvalidPod", f"pod {pod.name or '?'} cannot be read: {pod.flaw}"))
+    names = pod_names(gang)
+    if len(set(names)) < len(names):
+        twice = next(name for name, count in Counter(names).items() if count > 1)
+        return Answer(Fit.NO, {}, Why("InvalidPod", f"two pods are named {twice}"))
+    doubtful = frozenset(node.name for node in cluster.nodes if node.doubtful)
+    board = Board(cluster, gang)
+    if doubtful:
+        ready = Board(cluster, gang, without=doubtful)
+        found = _found(ready)
+        if found.outcome == "found":
+            refuted = _refuted(board) or _refuted(ready)
+            return _fitting(ready, found, names, refuted)
+    found = _found(board)
+    if found.outcome != "found":
+        missing = shortage(board, certain=found.outcome == "impossible")
+        return Answer(Fit.NO, {}, Why(missing.code, missing.message, missing))
+    if doubtful:
+        used = sorted({board.nodes[node].name for _, node in found.bound} & doubtful)
+        message = f"fits only with {', '.join(used[:3])}, which {'is' if len(used) == 1 else 'are'} not ready"
+        return Answer(Fit.TIGHT, _placement(board, found, names), Why("NodeNotReady", message))
+    return _fitting(board, found, names, _refuted(board))
+
+
+def _found(board: Board) -> Packing:
+    """A packing that passes its replay. One that does not is a fault of ours and never a yes."""
+    found = find(board)
+    return found if found.outcome != "found" or replay(board, found.bound) else Packing("unknown", steps=found.steps)
+
+
+def _fitting(board: Board, found: Packing, names: Sequence[str], refuted: _Refuted | int) -> Answer:
+    placement = _placement(board, found, names)
+    if isinstance(refuted, _Refuted):
+        message = (
+            f"all {len(names)} pods can be placed, but not in every order: "
+            f"{refuted.order}, with {refuted.scoring} scoring, {refuted.pod} finds no node"
+        )
+        return Answer(Fit.TIGHT, placement, Why("TightFit", message, tried=refuted.tried))
+    how = f"in each of {refuted} runs tried" if refuted else "whatever the order and the scoring"
+    return Answer(Fit.FITS, placement, Why("Fits", f"all {len(names)} pods find a node, {how}", tried=refuted))
+
+
+def _refuted(board: Board) -> _Refuted | int:
+    """The first run that leaves a pod out, or the number of runs that do not; 0 where it is proved that none does."""
+    if never_crowded(board):
+        return 0
+    tried = 0
+    for order, sequence, profile in trials(board):
+        tried += 1
+        run = simulate(board, sequence, profile)
+        if run.left:
+            return _Refuted(order, str(profile), board.classes[run.left[0]].name, tried)
+    return tried
+
+
+def _placement(board: Board, found: Packing, names: Sequence[str]) -> dict[str, str]:
+    """Nodes by pod, in the order in which they are bound; pods of one class in the order of the gang."""
+    waiting: list[list[str]] = [[] for _ in board.classes]
+    for name, k in zip(reversed(names), reversed(board.class_of), strict=True):
+        waiting[k].append(name)
+    return {waiting[k].pop(): board.nodes[node].name for k, node in found.bound}
+
+
+def pod_names(gang: Sequence[Pod]) -> tuple[str, ...]:
+    """What each pod is called in an answer: its name; with its namespace where several have that name; a number without one."""
+    counts = Counter(pod.name for pod in gang)
+    return tuple(
+        f"#{i}" if not pod.name else f"{pod.namespace}/{pod.name}" if counts[pod.name] > 1 else pod.name
+        for i, pod in enumerate(gang)
+    )

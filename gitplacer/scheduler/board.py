@@ -1,0 +1,416 @@
+"""
+One cluster and one gang, worked out once: classes of pods, sorts of nodes, rules, and what each node state takes.
+
+Identical pods are one class and identical nodes one sort, so what a filter or a score says is kept per class and *load*
+(a sort of node with so many pods of each class on it) and looked up ever after. A board never changes what it says;
+`Bound` is where pods are bound, one by one, and taken away again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Tally
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from gitplacer.model.labels import untolerated
+from gitplacer.model.resources import Resources
+from gitplacer.scheduler.filters import (
+    asks_for_a_name,
+    disliked_taints,
+    node_affinity,
+    obstacle,
+    ports_conflict,
+    prefers,
+)
+from gitplacer.scheduler.neighbours import Counter, Ints, Mask, Neighbourhood, Rules, allowed, asked_by, asked_of
+from gitplacer.scheduler.objects import HOSTNAME, PODS, HostPort, Namespaces, Node, Pod
+from gitplacer.scheduler.reading import ClusterObjects
+
+_FAR = 2**61
+"""Amounts are clamped to this, so that sums of a few stay within int64."""
+
+
+ResourceScore = Literal["spread", "pack", "pack devices"]
+RESOURCE_SCORES: tuple[ResourceScore, ...] = ("spread", "pack", "pack devices")
+"""LeastAllocated, the default; MostAllocated; MostAllocated with devices, which weigh more than cpu and memory."""
+DEVICE_WEIGHT = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """
+    Nodes that are the same to every class but for topology: what is free and what is offered (a number per column), what scores count as used
+    and as there (cpu, memory), which classes they admit, and which of these find a port taken.
+    """
+
+    free: tuple[int, ...]
+    offered: tuple[int, ...]
+    capacity: tuple[int, int]
+    used: tuple[int, int]
+    scored: tuple[int, int]
+    admits: tuple[bool, ...]
+
+
+class Board:
+    """See the module. `classes[class_of[i]]` is pod i of the gang; rows of `admitted` are classes, columns nodes."""
+
+    def __init__(self, cluster: ClusterObjects, gang: Sequence[Pod], *, without: frozenset[str] = frozenset()) -> None:
+        """`without`: names of nodes that are not to be counted on."""
+        self.nodes: tuple[Node, ...] = tuple(node for node in cluster.nodes if node.name not in without)
+        self.gang = tuple(gang)
+        number = {node.name: i for i, node in enumerate(self.nodes)}
+        living = [pod for pod in cluster.pods if not pod.finished and pod.node_name in number]
+        placed = [(number[pod.node_name], pod) for pod in living]
+        self.classes, self.class_of = _classes(self.gang, living, cluster.namespaces)
+        self.counts: tuple[int, ...] = tuple(count for _, count in sorted(Tally(self.class_of).items()))
+        self.columns: tuple[str, ...] = (PODS, *sorted({name for pod in self.classes for name in pod.requests}))
+        self.asks: tuple[tuple[int, ...], ...] = tuple(
+            (1, *(min(pod.requests.get(name, 0), _FAR) for name in self.columns[1:])) for pod in self.classes
+        )
+        self._flawed = {node for node, pod in placed if pod.flaw}
+        self._masks: dict[tuple[object, ...], Mask] = {}
+        self.obstacles = tuple(self._obstacles(pod) for pod in self.classes)
+        self.neighbourhood = Neighbourhood(self.nodes, placed, self.classes, cluster.namespaces, self._admits)
+        self.counters: list[Counter] = self.neighbourhood.counters
+        self.rules: tuple[Rules, ...] = self.neighbourhood.rules
+        self.adds = tuple(self.neighbourhood.adds(k) for k in range(len(self.classes)))
+        self.keyed = tuple(self.neighbourhood.keys_needed(pod) for pod in self.classes)
+        self.taken = self._taken_ports(placed)
+        self.admitted: Mask = self._admitted()
+        self.clash = tuple(
+            tuple(ports_conflict(mine.ports, other.ports) for other in self.classes) for mine in self.classes
+        )
+        self.dislikes = tuple(
+            self._scores(pod, disliked_taints, any(n.taints for n in self.nodes)) for pod in self.classes
+        )
+        self.likes = tuple(self._scores(pod, prefers, bool(pod.preferred_nodes)) for pod in self.classes)
+        self.loads = Loads(self.classes, self.columns, self.asks, self.clash)
+        self.start: Ints = self._sorts(placed)
+
+    # -- how it is made -------------------------------------------------------------------------------------------
+
+    def _obstacles(self, pod: Pod) -> list[tuple[str, str] | None]:
+        """What each node has against the pod by itself. Nodes of one shape are asked once."""
+        known: dict[tuple[object, ...], tuple[str, str] | None] = {}
+        by_name = asks_for_a_name(pod)
+        found: list[tuple[str, str] | None] = []
+        for i, node in enumerate(self.nodes):
+            if i in self._flawed:
+                found.append(("NodeNotReadable", "a pod on it cannot be read"))
+                continue
+            labels = node.labels if by_name else tuple(pair for pair in node.labels if pair[0] != HOSTNAME)
+            shape = (labels, node.taints, node.unschedulable, node.flaw, node.name if by_name else "")
+            if shape not in known:
+                known[shape] = obstacle(pod, node)
+            found.append(known[shape])
+        return found
+
+    def _admits(self, pod: Pod, affinity: bool, taints: bool) -> Mask:
+        """The nodes that a spread constraint counts for a pod."""
+        if not (affinity or taints):
+            return np.ones(len(self.nodes), dtype=np.bool_)
+        key = (pod.node_selector, pod.affinity, pod.tolerations, affinity, taints)
+        if key not in self._masks:
+            found = [
+                not (affinity and node_affinity(pod, node))
+                and not (taints and untolerated(node.taints, pod.tolerations))
+                for node in self.nodes
+            ]
+            self._masks[key] = np.array(found, dtype=np.bool_)
+        return self._masks[key]
+
+    def _taken_ports(self, placed: Sequence[tuple[int, Pod]]) -> tuple[Mask, ...]:
+        """For each class, the nodes on which something that runs has one of its ports."""
+        held: dict[int, list[HostPort]] = {}
+        for node, pod in placed:
+            if pod.ports:
+                held.setdefault(node, []).extend(pod.ports)
+        found = []
+        for pod in self.classes:
+            mask = np.zeros(len(self.nodes), dtype=np.bool_)
+            for node, ports in held.items():
+                mask[node] = ports_conflict(pod.ports, ports)
+            found.append(mask)
+        return tuple(found)
+
+    def _admitted(self) -> Mask:
+        rows = [
+            np.array([found is None for found in self.obstacles[k]], dtype=np.bool_)
+            & self.keyed[k]
+            & ~self.taken[k]
+            & ~self.neighbourhood.refused[k]
+            for k in range(len(self.classes))
+        ]
+        return np.array(rows, dtype=np.bool_).reshape(len(self.classes), len(self.nodes))
+
+    def _scores(self, pod: Pod, score: Any, matters: bool) -> Ints | None:
+        """A score that a node by itself has for a pod; None where it is the same for all."""
+        if not matters:
+            return None
+        found = np.array([score(pod, node) for node in self.nodes], dtype=np.int64)
+        return found if found.any() else None
+
+    def _sorts(self, placed: Sequence[tuple[int, Pod]]) -> Ints:
+        """The load that each node starts with."""
+        free = [[node.allocatable.get(name, 0) for name in self.columns] for node in self.nodes]
+        used, scored = [[0, 0] for _ in self.nodes], [[0, 0] for _ in self.nodes]
+        for i, pod in placed:
+            row = free[i]
+            row[0] -= 1
+            for column, name in enumerate(self.columns[1:], 1):
+                row[column] -= pod.requests.get(name, 0)
+            used[i][0] += pod.requests.get("cpu", 0)
+            used[i][1] += pod.requests.get("memory", 0)
+            scored[i][0] += pod.scored_cpu
+            scored[i][1] += pod.scored_memory
+        start = np.zeros(len(self.nodes), dtype=np.int64)
+        for i, node in enumerate(self.nodes):
+            sort = Sort(
+                tuple(max(-_FAR, min(_FAR, amount)) for amount in free[i]),
+                tuple(node.allocatable.get(name, 0) for name in self.columns),
+                (node.allocatable.get("cpu", 0), node.allocatable.get("memory", 0)),
+                (used[i][0], used[i][1]),
+                (scored[i][0], scored[i][1]),
+                tuple(self.admitted[:, i].tolist()),
+            )
+            start[i] = self.loads.of(sort)
+        return start
+
+    # -- what it says ---------------------------------------------------------------------------------------------
+
+    @property
+    def orderless(self) -> bool:
+        """Whether pods that may be there together may have come in any order."""
+        return not any(rules.needs_order for rules in self.rules)
+
+    def bound(self) -> Bound:
+        """The board with none of the gang bound."""
+        return Bound(self)
+
+    def free(self, node: int) -> Resources:
+        """What is free on a node, of the resources that the gang asks for."""
+        row = self.loads.free(int(self.start[node]))
+        return Resources({name: max(0, amount) for name, amount in zip(self.columns, row, strict=True)})
+
+
+class Loads:
+    """
+    Every load that was met, by number, with what it says to each class: whether there is room for one more pod and how many
+    there would be room for if no others came, and the scores that rest on resources.
+    """
+
+    def __init__(
+        self,
+        classes: Sequence[Pod],
+        columns: Sequence[str],
+        asks: Sequence[Sequence[int]],
+        clash: Sequence[Sequence[bool]],
+    ) -> None:
+        self._devices = tuple("/" in name for name in columns)
+        self._classes = classes
+        self._asks = asks
+        self._asked = tuple(tuple((c, amount) for c, amount in enumerate(ask) if amount > 0) for ask in asks)
+        self._clash = clash
+        self._tight = tuple(any(row) for row in clash)
+        self._numbers: dict[tuple[Sort, tuple[int, ...]], int] = {}
+        self._sorts: list[Sort] = []
+        self._on: list[tuple[int, ...]] = []
+        self._free: list[tuple[int, ...]] = []
+        self._next: list[list[int]] = []
+        size = 256
+        self.room: Ints = np.zeros((len(classes), size), dtype=np.int64)
+        """How many pods of a class (row) a load (column) takes if no others come."""
+        self.scores: dict[ResourceScore, Ints] = {
+            name: np.zeros((len(classes), size), dtype=np.int64) for name in RESOURCE_SCORES
+        }
+        """What resources are worth by each score, by class and load."""
+
+    def __len__(self) -> int:
+        return len(self._sorts)
+
+    def of(self, sort: Sort) -> int:
+        return self._number(sort, (0,) * len(self._classes), sort.free)
+
+    def free(self, load: int) -> tuple[int, ...]:
+        return self._free[load]
+
+    def on(self, load: int) -> tuple[int, ...]:
+        """How many pods of each class the load has."""
+        return self._on[load]
+
+    def sort(self, load: int) -> Sort:
+        return self._sorts[load]
+
+    def after(self, load: int, k: int) -> int:
+        """The load with one more pod of class k, whether or not there is room."""
+        known = self._next[load][k]
+        if known < 0:
+            on = self._on[load]
+            more = (*on[:k], on[k] + 1, *on[k + 1 :])
+            free = tuple(have - ask for have, ask in zip(self._free[load], self._asks[k], strict=True))
+            known = self._number(self._sorts[load], more, free)
+            self._next[load][k] = known
+        return known
+
+    def _number(self, sort: Sort, on: tuple[int, ...], free: tuple[int, ...]) -> int:
+        key = (sort, on)
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self._sorts)
+            self._sorts.append(sort)
+            self._on.append(on)
+            self._free.append(free)
+            self._next.append([-1] * len(self._classes))
+            if number >= self.room.shape[1]:
+                self.room = _doubled(self.room)
+                self.scores = {name: _doubled(table) for name, table in self.scores.items()}
+            for k in range(len(self._classes)):
+                self.room[k, number] = room = self._room(sort, on, free, k)
+                if room:
+                    for name, score in self._resource_scores(number, k).items():
+                        self.scores[name][k, number] = score
+        return number
+
+    def _room(self, sort: Sort, on: tuple[int, ...], free: tuple[int, ...], k: int) -> int:
+        """
+        NodeResourcesFit and NodePorts: a slot for the pod, and room for each resource that it asks more than none of.
+        Source: kubernetes pkg/scheduler/framework/plugins/noderesources/fit.go (fitsRequest).
+        """
+        if not sort.admits[k]:
+            return 0
+        if self._tight[k]:
+            clash = self._clash[k]
+            if any(count and clash[j] for j, count in enumerate(on)):
+                return 0
+        room = min(free[c] // amount for c, amount in self._asked[k])
+        if room <= 0:
+            return 0
+        return 1 if self._tight[k] and self._clash[k][k] else room
+
+    def _resource_scores(self, load: int, k: int) -> dict[ResourceScore, int]:
+        """
+        What NodeResourcesFit scores, by strategy, plus NodeResourcesBalancedAllocation, once a pod of class k is there too.
+        A device counts only for pods that ask for it.
+        Source: kubernetes pkg/scheduler/framework/plugins/noderesources (least_allocated.go, most_allocated.go,
+        balanced_allocation.go, resource_allocation.go).
+        """
+        sort, on, pod = self._sorts[load], self._on[load], self._classes[k]
+        used, scored = list(sort.used), list(sort.scored)
+        for j, count in enumerate(on):
+            count += j == k
+            if count:
+                other = self._classes[j]
+                used[0] += count * other.requests.get("cpu", 0)
+                used[1] += count * other.requests.get("memory", 0)
+                scored[0] += count * other.scored_cpu
+                scored[1] += count * other.scored_memory
+        least = most = weights = 0
+        fractions = []
+        for capacity, real, weighed in zip(sort.capacity, used, scored, strict=True):
+            if capacity:
+                weights += 1
+                least += 0 if weighed > capacity else (capacity - weighed) * 100 // capacity
+                most += min(weighed, capacity) * 100 // capacity
+                fractions.append(min(1.0, real / capacity))
+        devices, of_devices = most, weights
+        for c, amount in self._asked[k]:
+            if self._devices[c] and sort.offered[c]:
+                taken = sort.offered[c] - self._free[load][c] + amount
+                devices += DEVICE_WEIGHT * (min(taken, sort.offered[c]) * 100 // sort.offered[c])
+                of_devices += DEVICE_WEIGHT
+        deviation = abs((fractions[0] - fractions[1]) / 2) if len(fractions) == 2 else 0.0
+        asks = pod.requests.get("cpu", 0) or pod.requests.get("memory", 0)
+        balanced = int((1 - deviation) * 100) if asks else 0  # for a pod that asks for neither it is left out
+        return {
+            "spread": least // max(1, weights) + balanced,
+            "pack": most // max(1, weights) + balanced,
+            "pack devices": devices // max(1, of_devices) + balanced,
+        }
+
+
+def _doubled(table: Ints) -> Ints:
+    return np.concatenate([table, np.zeros_like(table)], axis=1)
+
+
+class Bound:
+    """
+    A board with some of the gang bound to nodes: each node's load and each counter's numbers. Pods are bound and unbound in
+    any order; the filters are asked with `allows`.
+    """
+
+    __slots__ = ("board", "counts", "load")
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+        self.load: Ints = board.start.copy()
+        self.counts: list[Ints] = [counter.base.copy() for counter in board.counters]
+
+    def bind(self, k: int, node: int) -> None:
+        """Bind one pod of class k."""
+        board = self.board
+        self.load[node] = board.loads.after(int(self.load[node]), k)
+        self._count(k, node, 1)
+
+    def unbind(self, k: int, node: int, before: int) -> None:
+        """Take it away again; `before` is the load that the node had."""
+        self.load[node] = before
+        self._count(k, node, -1)
+
+    def _count(self, k: int, node: int, sign: int) -> None:
+        for i, weight in self.board.adds[k]:
+            counter = self.board.counters[i]
+            if counter.counted[node]:
+                self.counts[i][counter.of[node]] += sign * weight
+
+    def room(self, k: int) -> Ints:
+        """How many pods of class k each node has room for, whatever other nodes hold."""
+        found: Ints = self.board.loads.room[k][self.load]
+        return found
+
+    def allows(self, k: int) -> Mask:
+        """The nodes that pass every filter for a pod of class k now."""
+        mask: Mask = self.room(k) > 0
+        rules = self.board.rules[k]
+        if not rules.is_static:
+            others = allowed(rules, self.board.counters, self.counts)
+            if others is not None:
+                mask &= others
+        return mask
+
+
+def _classes(
+    gang: Sequence[Pod], living: Sequence[Pod], namespaces: Namespaces
+) -> tuple[tuple[Pod, ...], tuple[int, ...]]:
+    """
+    One pod of each class, and the class of each pod of the gang. Labels and namespace make a difference only where some
+    selector sees one.
+    """
+    asking = (*gang, *(pod for pod in living if pod.pod_affinity or pod.pod_anti_affinity or pod.preferred_pods))
+    spreads = {(c.selector, pod.namespace) for pod in gang for c in pod.spread}
+    terms = {
+        term
+        for pod in asking
+        for term in (*pod.pod_affinity, *pod.pod_anti_affinity, *(term for _, term in pod.preferred_pods))
+    }
+    ordered_spreads = sorted(spreads, key=repr)
+    ordered_terms = sorted(terms, key=repr)
+    numbers: dict[tuple[object, ...], int] = {}
+    found: list[Pod] = []
+    class_of: list[int] = []
+    for pod in gang:
+        labels = dict(pod.labels)
+        seen = (
+            *(pod.namespace == where and selector.matches(labels) for selector, where in ordered_spreads),
+            *(asked_by(term, pod, namespaces) for term in ordered_terms),
+            *(asked_of(term, pod, namespaces) for term in ordered_terms),
+        )
+        where = pod.namespace if pod.spread else ""
+        key = (replace(pod, name="", namespace=where, labels=()), seen)
+        if key not in numbers:
+            numbers[key] = len(found)
+            found.append(pod)
+        class_of.append(numbers[key])
+    return tuple(found), tuple(class_of)

@@ -1,0 +1,109 @@
+"""
+The filters that look at one pod and one node, and at what runs there: kube-scheduler's rules, one function each.
+
+Rules about other nodes (topology spread, pod affinity) are in `neighbours`; room is counted in `loads`. Each filter here says
+what is in the way, in the scheduler's order, or None.
+Source: kubernetes 1.34 pkg/scheduler/framework/plugins: nodeunschedulable, nodename, tainttoleration, nodeaffinity, nodeports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from gitplacer.model.labels import Labels, Taint, untolerated
+from gitplacer.model.workload import NodeTerm
+from gitplacer.scheduler.objects import HOSTNAME, HostPort, Node, Pod
+
+CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
+
+Filter = Callable[[Pod, Node], str | None]
+
+
+def node_readable(pod: Pod, node: Node) -> str | None:
+    """Not one of the scheduler's: a node that cannot be read takes nothing new."""
+    return node.flaw or None
+
+
+def node_unschedulable(pod: Pod, node: Node) -> str | None:
+    """A cordoned node takes pods that tolerate the cordon."""
+    return "cordoned" if node.unschedulable and untolerated((CORDON,), pod.tolerations) else None
+
+
+def node_name(pod: Pod, node: Node) -> str | None:
+    return f"nodeName {pod.node_name}" if pod.node_name not in ("", node.name) else None
+
+
+def taint_toleration(pod: Pod, node: Node) -> str | None:
+    """Each NoSchedule and NoExecute taint must be tolerated; for how long does not matter here."""
+    taint = untolerated(node.taints, pod.tolerations)
+    return None if taint is None else str(taint)
+
+
+def node_affinity(pod: Pod, node: Node) -> str | None:
+    """nodeSelector, and one of the terms of required node affinity."""
+    labels = dict(node.labels)
+    for key, value in pod.node_selector:
+        if labels.get(key) != value:
+            return f"{key}={value}"
+    if pod.affinity is None or any(term_matches(term, labels, node.name) for term in pod.affinity):
+        return None
+    terms = (" and ".join(str(r) for r in (*term.labels, *term.fields)) or "nothing" for term in pod.affinity)
+    return " or ".join(terms) or "nothing"
+
+
+def term_matches(term: NodeTerm, labels: Labels, name: str) -> bool:
+    """All requirements of a term; a term without any matches no node."""
+    if not term.labels and not term.fields:
+        return False
+    fields = {"metadata.name": name}
+    return all(r.matches(labels) for r in term.labels) and all(r.matches(fields) for r in term.fields)
+
+
+def prefers(pod: Pod, node: Node) -> int:
+    """
+    The weight of the preferred node affinity terms that match; one without requirements weighs nothing
+    (component-helpers nodeaffinity, NewPreferredSchedulingTerms).
+    """
+    labels = dict(node.labels)
+    return sum(weight for weight, term in pod.preferred_nodes if term_matches(term, labels, node.name))
+
+
+def disliked_taints(pod: Pod, node: Node) -> int:
+    """How many PreferNoSchedule taints the pod does not tolerate."""
+    tolerations = [t for t in pod.tolerations if t.effect in ("", "PreferNoSchedule")]
+    return sum(
+        taint.effect == "PreferNoSchedule" and not any(t.tolerates(taint) for t in tolerations) for taint in node.taints
+    )
+
+
+def ports_conflict(mine: Iterable[HostPort], taken: Iterable[HostPort]) -> bool:
+    """NodePorts: whether a pod wants a port that is taken."""
+    held = tuple(taken)
+    return any(port.conflicts(other) for port in mine for other in held)
+
+
+FILTERS: tuple[tuple[str, Filter], ...] = (
+    ("NodeNotReadable", node_readable),
+    ("NodeUnschedulable", node_unschedulable),
+    ("NodeNameMismatch", node_name),
+    ("UntoleratedTaint", taint_toleration),
+    ("NodeAffinityMismatch", node_affinity),
+)
+"""Each with the code of what it refuses."""
+
+
+def obstacle(pod: Pod, node: Node) -> tuple[str, str] | None:
+    """The first thing about a node that keeps a pod off it, or None."""
+    for code, check in FILTERS:
+        found = check(pod, node)
+        if found is not None:
+            return code, found
+    return None
+
+
+def asks_for_a_name(pod: Pod) -> bool:
+    """Whether a pod cares which node it is, so that nodes of otherwise equal labels differ for it."""
+    if pod.node_name or any(key == HOSTNAME for key, _ in pod.node_selector):
+        return True
+    terms = (*(pod.affinity or ()), *(term for _, term in pod.preferred_nodes))
+    return any(term.fields or any(r.key == HOSTNAME for r in term.labels) for term in terms)

@@ -1,0 +1,119 @@
+"""
+The orders and choices that a gang is tried against: everything that we can think of to make kube-scheduler paint itself
+into a corner.
+
+Pods of one class are alike, so an order is a sequence of classes. Bounds are numbers of runs and of pods bound, never seconds, so
+that the same question always gets the same answer.
+
+| orders | choices |
+|---|---|
+| as created, reversed, largest first, smallest first, in turn, each class first, each class last | LeastAllocated and MostAllocated; ties first, last, where they harm most, and drawn ten times |
+| up to 160 shuffled | LeastAllocated; ties drawn, and every other one where they harm most |
+
+Random orders are tried with the default score only. A cluster that packs (MostAllocated) and in addition sees the pods of a gang in a random
+order can still leave a pod of a `Fits` out; KubeRay creates a gang's pods in one go, head first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gitplacer.scheduler.board import Board
+from gitplacer.scheduler.simulation import Profile, Score
+
+Order = tuple[int, ...]
+
+_REAL: tuple[Score, ...] = ("spread", "pack", "pack devices")
+"""What kube-scheduler can be configured to score resources by; RequestedToCapacityRatio lies between."""
+
+DRAWS = 10
+SHUFFLES = 160
+SMALLEST_SHUFFLES = 12
+BUDGET = 60_000
+"""Pods bound in shuffled orders, and about as many with ties drawn, before fewer of these are tried; the rest is always tried."""
+SINGLED_OUT = 8
+"""Of so many classes each is tried first and last; of more, the largest."""
+
+
+def shares(board: Board) -> tuple[float, ...]:
+    """For each class, the largest share of what is free in all that one pod asks for: the scheduler's and our own measure of size."""
+    rows = [board.loads.free(int(load)) for load in board.start]
+    totals = [max(1, sum(max(0, row[c]) for row in rows)) for c in range(len(board.columns))]
+    return tuple(max(ask / total for ask, total in zip(asks, totals, strict=True)) for asks in board.asks)
+
+
+def named_orders(board: Board) -> tuple[tuple[str, Order], ...]:
+    """Orders that have a name, each once."""
+    given, numbers = board.class_of, range(len(board.classes))
+    size = shares(board)
+    largest = sorted(numbers, key=lambda k: (-size[k], k))
+    found: dict[Order, str] = {}
+
+    def add(name: str, order: Order) -> None:
+        found.setdefault(order, name)
+
+    add("as created", given)
+    add("reversed", _grouped(board, reversed(numbers)))
+    add("largest first", _grouped(board, largest))
+    add("smallest first", _grouped(board, reversed(largest)))
+    add("in turn", _in_turn(board))
+    for k in sorted(largest[:SINGLED_OUT]):
+        name = board.classes[k].name
+        others = tuple(j for j in given if j != k)
+        add(f"{name} last", others + (k,) * board.counts[k])
+        add(f"{name} first", (k,) * board.counts[k] + others)
+    return tuple((name, order) for order, name in found.items())
+
+
+def packing_orders(board: Board) -> tuple[Order, ...]:
+    """Orders in which packings are looked for: those with the fewest possible nodes first, and the named ones."""
+    size, state = shares(board), board.bound()
+    nodes = [int((state.room(k) > 0).sum()) for k in range(len(board.classes))]
+    scarce = sorted(range(len(board.classes)), key=lambda k: (nodes[k], -size[k], k))
+    return tuple(dict.fromkeys([_grouped(board, scarce), *(order for _, order in named_orders(board))]))
+
+
+def trials(board: Board) -> Iterator[tuple[str, Order, Profile]]:
+    """Every order and profile that a gang must survive, the likeliest to refute it first."""
+    orders = named_orders(board)
+    for name, order in orders:
+        for score in _REAL:
+            yield name, order, Profile(score, "first")
+    for number, order in enumerate(shuffled(board)):
+        yield "shuffled", order, Profile("spread", "harm" if number % 2 else "drawn", number + 1)
+    draws = min(DRAWS, max(1, BUDGET // (2 * len(orders) * len(board.class_of))))
+    for name, order in orders:
+        for score in _REAL:
+            yield name, order, Profile(score, "harm")
+            yield name, order, Profile(score, "last")
+            for draw in range(draws):
+                yield name, order, Profile(score, "drawn", draw + 1)
+
+
+def _grouped(board: Board, classes: Iterator[int] | list[int]) -> Order:
+    return tuple(k for k in classes for _ in range(board.counts[k]))
+
+
+def _in_turn(board: Board) -> Order:
+    left, order = list(board.counts), []
+    while any(left):
+        for k, count in enumerate(left):
+            if count:
+                order.append(k)
+                left[k] -= 1
+    return tuple(order)
+
+
+def shuffled(board: Board) -> Iterator[Order]:
+    """Random orders (Fisher and Yates, numbers by a linear congruential generator). One class has one order only."""
+    size = len(board.class_of)
+    if len(board.classes) < 2:
+        return
+    drawn = 88_172_645_463_325_252
+    for _ in range(min(SHUFFLES, max(SMALLEST_SHUFFLES, BUDGET // size))):
+        order = list(board.class_of)
+        for last in range(size - 1, 0, -1):
+            drawn = (drawn * 6_364_136_223_846_793_005 + 1_442_695_040_888_963_407) % 2**64
+            other = (drawn >> 33) % (last + 1)
+            order[last], order[other] = order[other], order[last]
+        yield tuple(order)

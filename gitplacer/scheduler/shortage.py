@@ -1,0 +1,186 @@
+"""
+Why a gang does not fit: which pods, what they are short of, and on how many nodes.
+
+A refusal counts, and the counts add up: every node is in the tally once. What is missing is looked for in this order: a class
+that no node admits; one for which there are too few places even if it came alone; a resource of which the whole gang asks
+more than is free; and else what the best attempt left over.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gitplacer.model import quantity
+from gitplacer.model.resources import NOTHING, Resources
+from gitplacer.scheduler.board import Board, Bound
+from gitplacer.scheduler.neighbours import allowed
+from gitplacer.scheduler.objects import PODS
+from gitplacer.scheduler.packing import closest
+
+_SHOWN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """
+    `placed` of `wanted` pods like `pod`; `short` is what is missing, as far as it can be counted; `tally` has for each
+    (code, subject) the nodes that refuse it, most first, adding up to `nodes`. `message` is the `summary` with the most
+    frequent of these.
+    """
+
+    code: str
+    summary: str
+    message: str
+    pod: str
+    placed: int
+    wanted: int
+    short: Resources = NOTHING
+    tally: tuple[tuple[str, str, int], ...] = ()
+    nodes: int = 0
+
+
+def shortage(board: Board, *, certain: bool) -> Shortage:
+    """What keeps the gang from fitting. `certain`: it is proved that nothing fits."""
+    start = board.bound()
+    for k in range(len(board.classes)):
+        places = int(start.room(k).sum())
+        if places < board.counts[k]:
+            return _of_class(board, start, k, places, certain=True)
+    total = _totals(board)
+    if total is not None:
+        return total
+    run = closest(board)
+    state, placed = board.bound(), [0] * len(board.classes)
+    for k, node in run.bound:
+        state.bind(k, node)
+        placed[k] += 1
+    left = [k for k, count in enumerate(board.counts) if placed[k] < count]
+    k = left[0] if left else 0
+    return _of_class(board, state, k, placed[k], certain=certain, among=len(run.bound))
+
+
+def _of_class(board: Board, state: Bound, k: int, placed: int, *, certain: bool, among: int | None = None) -> Shortage:
+    pod, wanted = board.classes[k], board.counts[k]
+    tally = _tally(board, state, k)
+    code = _code(board, k, tally) if certain else "SearchBound"
+    short = _short(board, state, k, wanted - placed)
+    like = f"{pod.name or 'the pod'}" + (f" and {wanted - 1} like it" if wanted > 1 else "")
+    if among is None:
+        said = f"{placed} of {wanted} pods find room ({like})"
+    else:
+        said = f"{among} of {len(board.gang)} pods are placed at best; of {like} {wanted - placed} are left"
+    if not certain:
+        said += "; the search for a better placement ran out of steps"
+    if short:
+        said += "; short " + ", ".join(f"{quantity.render(n, v)} {n}" for n, v in short.items())
+    shown = [f"{count} of {len(board.nodes)} nodes: {said_of(*key)}" for *key, count in tally[:_SHOWN]]
+    message = "; ".join([said, *shown]) if board.nodes else f"{said}; the cluster has no nodes"
+    return Shortage(code, said, message, pod.name, placed, wanted, short, tally, len(board.nodes))
+
+
+def said_of(code: str, subject: str) -> str:
+    """A line of the tally in words."""
+    match code:
+        case "InsufficientCapacity":
+            return f"not enough {subject}"
+        case "UntoleratedTaint":
+            return f"taint {subject}"
+        case "NodeAffinityMismatch":
+            return f"not {subject}"
+        case "HostPortTaken":
+            return "a host port is taken"
+        case "TopologySpread":
+            return f"topology spread over {subject}"
+        case "PodAffinity":
+            return "pod affinity or anti-affinity"
+    return subject
+
+
+def _code(board: Board, k: int, tally: Sequence[tuple[str, str, int]]) -> str:
+    """
+    The reason in a word: what keeps the pods off every node, else what is short. `ExceedsCluster`: there is not enough even
+    when nothing else runs.
+    """
+    codes = [code for code, _, _ in tally]
+    if any(code == "InsufficientCapacity" for code in codes):
+        ask = [(name, board.asks[k][c]) for c, name in enumerate(board.columns) if board.asks[k][c] > 0]
+        empty = sum(
+            max(0, min(board.nodes[i].allocatable.get(name, 0) // amount for name, amount in ask))
+            for i in np.flatnonzero(board.admitted[k]).tolist()
+        )
+        return "InsufficientCapacity" if empty >= board.counts[k] else "ExceedsCluster"
+    return codes[0] if codes else "InsufficientCapacity"
+
+
+def _tally(board: Board, state: Bound, k: int) -> tuple[tuple[str, str, int], ...]:
+    """Why each node takes no further pod of a class; nodes that do are left out."""
+    counted: Counter[tuple[str, str]] = Counter()
+    others = allowed(board.rules[k], board.counters, state.counts)
+    room = state.room(k)
+    for i in range(len(board.nodes)):
+        refusal = _refusal(board, state, k, i, int(room[i]), others is None or bool(others[i]))
+        if refusal is not None:
+            counted[refusal] += 1
+    return tuple((*key, n) for key, n in sorted(counted.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _refusal(board: Board, state: Bound, k: int, i: int, room: int, allowed_by_others: bool) -> tuple[str, str] | None:
+    obstacle = board.obstacles[k][i]
+    if obstacle is not None:
+        return obstacle
+    if board.taken[k][i]:
+        return "HostPortTaken", ""
+    if not board.keyed[k][i]:
+        return "MissingTopologyKey", "no label for a topology key"
+    if board.neighbourhood.refused[k][i]:
+        return "PodAffinity", ""
+    if room <= 0:
+        free = board.loads.free(int(state.load[i]))
+        lacking = [
+            ("/" not in name, (amount - have) / amount * -1, name)
+            for name, amount, have in zip(board.columns, board.asks[k], free, strict=True)
+            if amount > 0 and have < amount
+        ]
+        return ("InsufficientCapacity", min(lacking)[2]) if lacking else ("HostPortTaken", "")
+    if not allowed_by_others:
+        rules = board.rules[k]
+        if rules.spread:
+            return "TopologySpread", board.counters[rules.spread[0].counter].key
+        return "PodAffinity", ""
+    return None
+
+
+def _short(board: Board, state: Bound, k: int, missing: int) -> Resources:
+    """What the missing pods ask of the resources of which admitting nodes have too few shares."""
+    nodes = np.flatnonzero(board.admitted[k]).tolist()
+    found = {}
+    for column, name in enumerate(board.columns):
+        ask = board.asks[k][column]
+        if ask > 0 and name != PODS and nodes:
+            shares = sum(max(0, board.loads.free(int(state.load[i]))[column] // ask) for i in nodes)
+            if shares < missing:
+                found[name] = (missing - shares) * ask
+    return Resources(found)
+
+
+def _totals(board: Board) -> Shortage | None:
+    """A resource of which the gang asks more than is free on all nodes that admit any of its pods."""
+    usable = np.flatnonzero(board.admitted.any(axis=0)).tolist()
+    for column, name in enumerate(board.columns):
+        wanted = sum(board.asks[k][column] * count for k, count in enumerate(board.counts))
+        free = sum(max(0, board.loads.free(int(board.start[i]))[column]) for i in usable)
+        if wanted > free:
+            asked, there = quantity.render(name, wanted), quantity.render(name, free)
+            offered = sum(board.nodes[i].allocatable.get(name, 0) for i in usable)
+            code = "InsufficientCapacity" if offered >= wanted else "ExceedsCluster"
+            said = (
+                f"the pods ask for {asked} {name} together; {there} are free on the {len(usable)} nodes that admit any"
+            )
+            return Shortage(
+                code, said, said, "", 0, len(board.gang), Resources({name: wanted - free}), (), len(board.nodes),
+            )  # fmt: skip
+    return None
