@@ -371,6 +371,19 @@ EXAMPLES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
             ("gitplacer size --format json gitplacer-demo/fleet/workloads/rayjob3/rayjob-train.yaml",),
         ),
     ),
+    "fit": (
+        (
+            "The cluster is what `kubectl get nodes,pods,namespaces -A -o json > cluster.json` says of it; here one with a single "
+            "node is written by hand. The job wants two GPUs:",
+            (
+                """echo '{"items": [{"kind": "Node", "metadata": {"name": "a"}, "status": {"allocatable": """
+                """{"cpu": "16", "memory": "64Gi", "pods": "110", "nvidia.com/gpu": "1"}}}]}' > cluster.json""",
+                "gitplacer fit gitplacer-demo/fleet/workloads/rayjob3/rayjob-train.yaml --from cluster.json",
+                """sed -i 's/"nvidia.com\\/gpu": "1"/"nvidia.com\\/gpu": "2"/' cluster.json""",
+                "gitplacer fit gitplacer-demo/fleet/workloads/rayjob3/rayjob-train.yaml --from cluster.json",
+            ),
+        ),
+    ),
     "reconcile": (
         (
             "Nothing has changed since the demo:",
@@ -398,6 +411,8 @@ EXITS: Mapping[str, str] = {
     "older than its cluster's `maxAge`), `problems` (an error in the source or the snapshots).",
     "size": "0 done, also where nothing makes pods; 1 a file could not be read, or an object could not be sized, and the "
     "others are printed.",
+    "fit": "0 done, whatever the answer; 1 an error, and nothing was judged (with `--cases`: a line was not, the others were); "
+    "with `--exit-code` 2 for TightFit and 3 for No, of many cases the worst.",
     "reconcile": "0 done, also where groups are held or nothing had to change; 1 an error, and nothing has landed.",
 }
 

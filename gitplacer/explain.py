@@ -91,6 +91,11 @@ class PlanView:
             return merged(self.snapshot.variants.gang(group, cluster))
         return merged(group.gang if group else ())
 
+    def main_cluster(self, decision: Decision) -> Cluster | None:
+        """The cluster whose pods are told of a group: the first that will have it, or has it."""
+        names = (*decision.after, *decision.before)
+        return next((self.clusters[name] for name in names if name in self.clusters), None)
+
     def members(self, decision: Decision) -> list[tuple[str, str, str, str, str]]:
         """(apiVersion, kind, namespace, name, path in the source) of a group's objects, those it shares last."""
         group, record = self.group(decision), self.record(decision)
@@ -162,7 +167,10 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
         "the policy that governs it, or might, cannot be read",
         "policy {}, or another that might govern it, cannot be read",
     ),
-    Reason.UNREADABLE_SOURCE: ("a file that it came from cannot be read", "{} cannot be read"),
+    Reason.UNREADABLE_SOURCE: (
+        "a file that it came from cannot be read as a whole",
+        "{} cannot be read as a whole, or holds what is refused",
+    ),
     Reason.UNDECLARED_KIND: (
         "no WorkloadKind declares its kind any more",
         "no WorkloadKind says any more what pods {} becomes",

@@ -21,6 +21,7 @@ from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.model.workload import Gang, Identity
 from gitplacer.policies.selection import Governed, governing
 from gitplacer.problems import Problem, Severity
+from gitplacer.source.apigroups import BUILT_IN_GROUPS
 from gitplacer.source.manifests import PLATFORM, WORKLOADS, SourceObject
 from gitplacer.source.reading import Source
 from gitplacer.workloads.facts import ObjectFacts, Reference, reserved
@@ -137,10 +138,13 @@ class _Governing:
 
 
 def _left_over(item: SourceObject) -> Problem:
+    hint = "nothing that is placed refers to it, and no policy's groupBy joins it with something that is"
+    if item.identity.api_group not in BUILT_IN_GROUPS:
+        hint += "; if it becomes pods, a WorkloadKind says how"
     return item.document.problem(
         "NotInAGroup",
         f"{item.identity} belongs to no group and is not placed",
-        "nothing that is placed refers to it, and no policy's groupBy joins it with something that is",
+        hint,
         path=("metadata", "name"),
         severity=Severity.WARNING,
     )
@@ -278,9 +282,10 @@ class _Workloads:
         for index in range(len(self._objects)):
             at = home.get(index, set())
             users = at | needed_by.get(index, set())
-            if len(at) > 1:
+            two = len(at) > 1 and not self._objects[index].facts.watches
+            if two:
                 self._in_two_groups(index, at)
-            if len(users) == 1 or len(at) > 1 or index in is_sized:
+            if len(users) == 1 or two or index in is_sized:
                 own[min(at or users)].append(index)
             elif users:
                 for leader in users:

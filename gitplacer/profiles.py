@@ -12,15 +12,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeVar
 
+from gitplacer.documents import Document, parse
 from gitplacer.kinds.capacity import CapacitySnapshot
-from gitplacer.kinds.fleet import Cluster
+from gitplacer.kinds.fields import Model
+from gitplacer.kinds.fleet import Cluster, ClusterSpec
+from gitplacer.kinds.parse import is_own, parse_own
 from gitplacer.kinds.profile import Equipment, KubeRay, LimitRange
 from gitplacer.kinds.profile import RuntimeClass as DeclaredRuntimeClass
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import Identity
+from gitplacer.problems import Location, Problem, Rejected
 from gitplacer.workloads.demands import CERT_MANAGER, GATEWAY_API
 from gitplacer.workloads.facts import Demand
 from gitplacer.workloads.surroundings import USUAL, RuntimeClass, Surroundings
@@ -253,3 +257,34 @@ def _merged(written: KubeRay | None, found: KubeRay | None) -> KubeRay:
 def _groups(serves: Iterable[str]) -> frozenset[str]:
     """The API groups of entries that may name a version (`ray.io/v1`) or a whole group (`ray.io`)."""
     return frozenset(entry.partition("/")[0] for entry in serves)
+
+
+def read_profile(files: Mapping[str, bytes]) -> ClusterProfile:
+    """
+    The profile that a Cluster, a CapacitySnapshot or both say in some files.
+
+    Raises Rejected with every problem found, also where there is something else in them.
+    """
+    problems: list[Problem] = []
+    found: dict[type[Model], Model] = {}
+    for path, data in files.items():
+        parsed = parse(data)
+        problems += [Problem(Location(path, f.line, f.column), f.code, f.message, f.hint) for f in parsed.faults]
+        for index, item in enumerate(parsed.documents):
+            document = Document(path, item, index, partial(bytes, data))
+            own = parse_own(document) if is_own(document) else []
+            if isinstance(own, Cluster | CapacitySnapshot):
+                found[type(own)] = own
+            else:
+                hint = "give the Cluster, its CapacitySnapshot, or both"
+                problems += (
+                    own if isinstance(own, list) and own else [document.problem("MisplacedKind", "is neither", hint)]
+                )
+    if problems:
+        raise Rejected(problems)
+    snapshot, cluster = found.get(CapacitySnapshot), found.get(Cluster)
+    nameless = Cluster.model_construct(spec=ClusterSpec())
+    return ClusterProfile.of(
+        cluster if isinstance(cluster, Cluster) else nameless,
+        snapshot if isinstance(snapshot, CapacitySnapshot) else None,
+    )

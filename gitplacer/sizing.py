@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from gitplacer import workloads
 from gitplacer.documents import Document, parse
 from gitplacer.kinds.parse import is_own, parse_own
 from gitplacer.model.resources import NOTHING, Resources
-from gitplacer.model.workload import total_requests
+from gitplacer.model.workload import PodSet, total_requests
 from gitplacer.problems import Location, Problem, Severity
 from gitplacer.source.files import MAX_FILE
 from gitplacer.source.workloadkinds import KIND, read_declarations
-from gitplacer.workloads.facts import ObjectFacts
+from gitplacer.workloads.facts import ObjectFacts, Reserve
 from gitplacer.workloads.surroundings import USUAL, Surroundings
 
 
@@ -51,6 +51,13 @@ class Sized:
         """What all pods ask for together."""
         return total_requests(self.facts.gang)
 
+    def total_of(self, reserve: Reserve) -> Resources | None:
+        """The same at the fewest or the most that the bounds allow; None where there is no bound."""
+        counts = [(role, role.minimum if reserve == "Minimum" else role.maximum) for role in self.facts.roles]
+        if any(count is None for _, count in counts):
+            return None
+        return total_requests(tuple(PodSet(role.name, count or 0, role.shape) for role, count in counts))
+
     @property
     def upgrade_peak(self) -> Resources:
         """The same while an update runs."""
@@ -70,10 +77,11 @@ class Sizes:
     problems: tuple[Problem, ...]
 
 
-def sizes(files: Mapping[str, bytes], around: Surroundings = USUAL) -> Sizes:
+def sizes(files: Mapping[str, bytes], around: Callable[[str], Surroundings] = lambda namespace: USUAL) -> Sizes:
     """
     Size every object of a kind that is sized. One with an error, its own or that of a template by which it claims devices,
-    is left out, and the problems say why; a file that is not YAML is a problem. Other kinds are passed over.
+    is left out, and the problems say why; a file that is not YAML is a problem. Other kinds are passed over. `around` says
+    what a cluster adds to the pods of a namespace.
     """
     problems: list[Problem] = []
     documents: list[Document] = []
@@ -85,9 +93,10 @@ def sizes(files: Mapping[str, bytes], around: Surroundings = USUAL) -> Sizes:
     claims = _claims(documents)
     objects = []
     for document in documents:
-        templates = claims[Sized(document, ObjectFacts()).namespace]
+        namespace = Sized(document, ObjectFacts()).namespace
+        templates = claims[namespace]
         known = tuple((name, devices or NOTHING) for name, devices in sorted(templates.items()))
-        facts, found = workloads.read(document, replace(around, claims=known), declared)
+        facts, found = workloads.read(document, around(namespace).with_claims(known), declared)
         problems += found
         whole = not any(problem.severity is Severity.ERROR for problem in found)
         if facts.sized and whole and all(templates[name] is not None for name in facts.claims):

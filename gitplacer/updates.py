@@ -44,7 +44,11 @@ class Updates:
     def _effects(
         self, group: Group, cluster: str, member: SourceObject, old: Mapping[str, object], new: Mapping[str, object]
     ) -> Iterator[Effect]:
-        finished = finished_edit(old, new) if self._has_finished(group, cluster, member) else None
+        finished = (
+            finished_edit(old, new, runs_once=member.facts.finishes)
+            if self._has_finished(group, cluster, member)
+            else None
+        )
         if finished is not None:
             yield finished
         else:

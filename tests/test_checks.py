@@ -127,6 +127,94 @@ def test_a_service_that_kuberay_makes_is_not_missed() -> None:
     assert message.startswith("RayJob x/train needs Service app-head-svc")
 
 
+INGRESS = """\
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: web, annotations: %s}
+spec:
+  tls: [{hosts: [a.example.com], secretName: web-tls}]
+  rules: [{http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {selector: {app: x}, ports: [{port: 80}]}
+"""
+
+
+def test_a_certificate_that_the_ingress_asks_for_is_not_missed() -> None:
+    labelled = {
+        "workloads/x/p.yaml": pod("p", "")["workloads/x/p.yaml"].replace("{name: p,", "{name: p, labels: {app: x},")
+    }
+    for written, missed in (("{}", 1), ("{cert-manager.io/cluster-issuer: letsencrypt}", 0)):
+        story = Story.of(*BOTH, ANYWHERE, labelled, {"workloads/x/i.yaml": INGRESS % written}, capacity=ROOM)
+        assert len(told(story, "MissingReference")) == missed
+        assert any(path.endswith("i.yaml") for path in story.files())
+
+
+QUEUE = "apiVersion: kueue.x-k8s.io/v1beta1\nkind: LocalQueue\nmetadata: {name: lq}\nspec: {clusterQueue: all}\n"
+
+
+def test_the_queue_that_a_job_waits_in_travels_with_it_or_is_missed() -> None:
+    job = {
+        "workloads/x/train.yaml": rayjob("x", "train")["workloads/x/train.yaml"].replace(
+            "  name: train\n", "  name: train\n  labels: {kueue.x-k8s.io/queue-name: lq}\n"
+        )
+    }
+    [(_, _, message)] = told(Story.of(*BOTH, ANYWHERE, job, capacity=ROOM), "MissingReference")
+    assert message.startswith("RayJob x/train needs LocalQueue lq, which is not in the source")
+    beside = {"workloads/x/queue.yaml": QUEUE}
+    assert told(Story.of(*BOTH, ANYWHERE, job, beside, capacity=ROOM), "MissingReference", "NotInAGroup") == []
+
+
+WATCHER = """\
+apiVersion: monitoring.coreos.com/v1
+kind: PodMonitor
+metadata: {name: all-heads}
+spec: {selector: {matchLabels: {ray.io/node-type: head}}, podMetricsEndpoints: [{port: metrics}]}
+"""
+
+
+def test_a_monitor_of_several_apps_is_shared_by_them_and_holds_none() -> None:
+    apps = rayservice("x", "one") | rayservice("x", "two")
+    serving = {name: text + "serves: [ray.io, monitoring.coreos.com]\n" for name, text in ROOM.items()}
+    story = Story.of(*BOTH, ANYWHERE, apps, {"workloads/x/monitor.yaml": WATCHER}, capacity=serving)
+    done = story.run()
+    assert sorted(outcome(done)) == ["x/one", "x/two"]
+    assert [p.code for p in done.problems] == []
+    assert [path for path in story.files() if path.endswith("monitor.yaml")] == [
+        "clusters/a/workloads/x/_shared/monitor.yaml"
+    ]
+
+
+KUSTOMIZATION = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: apps, namespace: flux-system}
+spec: {interval: 10m, path: ./clusters, prune: true%s}
+"""
+FLUX = {"fleet.yaml": "apiVersion: gitplacer.dev/v1alpha1\nkind: Fleet\nmetadata: {name: f}\nspec: {engine: flux}\n"}
+
+
+@pytest.mark.parametrize(
+    ("fleet", "kustomization", "warned"),
+    [
+        ({}, "", False),  # Argo CD
+        (FLUX, None, True),  # nobody knows what the Kustomization says
+        (FLUX, "", False),
+        (FLUX, ", postBuild: {substitute: {OUT: x}}", True),
+    ],
+)
+def test_a_variable_is_told_of_where_flux_would_replace_it(
+    fleet: dict[str, str], kustomization: str | None, warned: bool
+) -> None:
+    files = pod("p", ", command: [sh, -c, 'echo ${HOME}']") | fleet
+    if kustomization is not None:
+        files["bootstrap/flux/a.yaml"] = KUSTOMIZATION % kustomization
+    story = Story.of(*BOTH, ANYWHERE, files, capacity=ROOM)
+    assert bool(told(story, "FluxVariable")) is warned
+
+
 # namesakes
 
 

@@ -82,7 +82,7 @@ def test_the_workflow_validates_and_plans_with_no_more_rights_than_to_read(capfd
     steps = [step["run"] for step in workflow["jobs"]["plan"]["steps"] if "run" in step]
     assert steps[1:] == [
         "gitplacer validate --format github",
-        'gitplacer plan --format markdown >> "$GITHUB_STEP_SUMMARY"',
+        'gitplacer plan --format markdown --fail-on problems >> "$GITHUB_STEP_SUMMARY"',
     ]
 
 

@@ -799,7 +799,9 @@ def test_a_problem_stands_where_it_can_be_mended() -> None:
 
 
 def test_an_error_of_every_version_of_kuberay_cannot_be_allowed_and_a_hazard_can() -> None:
-    hazards = {code for _, code, _ in HAZARDS} | {"AutoscalerOwnsReplicas", "FieldsOfV1", "TPUTopologyMismatch"}
+    hazards = {code for _, code, _ in HAZARDS} | {
+        "AutoscalerOwnsReplicas", "FieldsOfV1", "TPUTopologyMismatch", "UnknownRayField",
+    }  # fmt: skip
     assert {code for code in ray.CODES if CODES[code].severity is Severity.WARNING} == hazards
     assert {code for code in ray.CODES if CODES[code].allowable} == hazards | {
         "InvalidWorkerGroupName",
@@ -809,7 +811,9 @@ def test_an_error_of_every_version_of_kuberay_cannot_be_allowed_and_a_hazard_can
 
 def test_every_code_of_a_ray_cluster_spec_has_a_row() -> None:
     rows = {code for _, code, _ in (*REFUSED, *HAZARDS)} | {code for *_, expected in NAMES for code in expected}
-    elsewhere = {"AutoscalerOwnsReplicas", "FieldsOfV1", "InvalidAuthOptions", "TPUTopologyMismatch"}
+    elsewhere = {
+        "AutoscalerOwnsReplicas", "FieldsOfV1", "InvalidAuthOptions", "TPUTopologyMismatch", "UnknownRayField",
+    }  # fmt: skip
     assert ray.CODES.keys() - rows == elsewhere - rows
 
 
@@ -917,3 +921,35 @@ def test_no_metadata_breaks_a_rule(junk: Any) -> None:
         data = json.dumps(broken).encode()
         for item in parse(data).documents:
             rules.check(Document("x.yaml", item, 0, lambda data=data: data))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("change", "hint"),
+    [
+        ("enableInTreeAutoscalling: true", "enableInTreeAutoscaling"),
+        ("headGroupSpec: {rayStartParam: {}}", "rayStartParams"),
+        ("workerGroupSpecs: [{replica: 4}]", "replicas"),
+        ("workerGroupSpecs: [{numOfHost: 4}]", "numOfHosts"),
+        ("autoscalerOptions: {idleTimeout: 60}", "idleTimeoutSeconds"),
+        ("headGroupSpec: {template: {spec: {containers: [{resources: {request: {cpu: 1}}}]}}}", "requests"),
+    ],
+)
+def test_a_field_that_no_ray_kind_has_is_named_with_the_one_that_is_meant(change: str, hint: str, kind: str) -> None:
+    [problem] = (p for p in found(nested(kind, cluster(change))) if p.code == "UnknownRayField")
+    assert (problem.severity, problem.hint) == (Severity.WARNING, f'did you mean "{hint}"?')
+
+
+@pytest.mark.parametrize(
+    ("kind", "field"),
+    [("RayJob", "shutdownAfterJobFinish"), ("RayService", "serveConfig"), ("RayCronJob", "concurrencyPolicy")],
+)
+def test_the_spec_around_a_ray_cluster_has_fields_of_its_own(kind: str, field: str) -> None:
+    value = nested(kind, cluster())
+    value["spec"][field] = "x"
+    assert codes(value) == ["UnknownRayField"]
+
+
+def test_fields_of_v1alpha1_are_another_matter() -> None:
+    value = nested("RayCluster", cluster("nobodyKnows: 1"), "v1alpha1")
+    assert "UnknownRayField" not in codes(value)

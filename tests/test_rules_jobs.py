@@ -518,7 +518,7 @@ def test_the_jobs_of_a_raycronjob_may_delete_themselves() -> None:
         ("a: !secret b", ""),
         ("a: 1\n---\n- b", ""),  # Go reads the first document
         ("a: 1\n---\nb: [", ""),
-        ("a: [\n---\nb: 1", "line 1"),
+        ("a: [\n---\nb: 1", "line 2"),
         ('{"pip": ["torch"]}', ""),
         ("a: &x 1\nb: *x", ""),
     ],

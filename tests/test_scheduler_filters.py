@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ from tests.schedulerobjects import (
     spread,
 )
 
-A, B = node("a", labels={"zone": "z1", "gen": "4"}), node("b", labels={"zone": "z2"})
+A, B = node("a", labels={"zone": "z1", "gen": "4"}), node("b", labels={"zone": "z2", "odd": "1_0"})
 
 
 # -- nodes by themselves --------------------------------------------------------------------------------------------
@@ -80,6 +81,7 @@ def test_every_taint_that_repels_must_be_tolerated(taint: Json, toleration: Json
         ({"affinity": node_affinity({"matchExpressions": [expression("gen", "Gt", "3")]})}, {"a"}),
         ({"affinity": node_affinity({"matchExpressions": [expression("gen", "Lt", "4")]})}, set()),
         ({"affinity": node_affinity({"matchExpressions": [expression("zone", "Gt", "1")]})}, set()),  # no number
+        ({"affinity": node_affinity({"matchExpressions": [expression("odd", "Gt", "5")]})}, set()),  # "1_0" is none either
         ({"affinity": node_affinity({"matchFields": [expression("metadata.name", "In", "b")]})}, {"b"}),
         ({"affinity": node_affinity({"matchFields": [expression("metadata.name", "NotIn", "b")]})}, {"a"}),
         ({"affinity": node_affinity({})}, set()),  # an empty term matches nothing
@@ -416,7 +418,7 @@ def damaged(draw: st.DrawFn) -> Any:
             full,
         ]
     }
-    target = value
+    target = value = json.loads(json.dumps(value))  # nothing of it is shared
     while True:
         keys = list(target) if isinstance(target, dict) else list(range(len(target)))
         key = draw(st.sampled_from(keys))

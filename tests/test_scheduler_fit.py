@@ -26,7 +26,7 @@ from gitplacer.scheduler import Answer, judge, read_cluster, read_pod
 from gitplacer.scheduler.board import Board
 from gitplacer.scheduler.orders import named_orders, trials
 from gitplacer.scheduler.packing import find, never_crowded, replay, search
-from gitplacer.scheduler.simulation import Profile, simulate
+from gitplacer.scheduler.simulation import Chooser, Profile, simulate
 from tests.commands import run
 from tests.schedulerobjects import (
     Json,
@@ -104,23 +104,18 @@ def test_requests_room_and_filters_are_those_of_the_scheduler(chunk: int) -> Non
 
 @chunked
 def test_scores_choose_the_nodes_that_the_scheduler_chose(chunk: int) -> None:
-    """
-    Every node that the recorded run chose has the highest score of all that were feasible then; pinned by running the order
-    up to there with the run's own nodes winning ties.
-    """
-    from gitplacer.scheduler.simulation import _Chooser
-
+    """Every node that the recorded run chose has the highest score of all that were feasible then."""
     for case in part(chunk):
         found, given = board_of(case), dict(case["recorded"]["given"])
         numbers = {each.name: i for i, each in enumerate(found.nodes)}
         state = found.bound()
-        chooser = _Chooser(found, state, Profile(), found.class_of)
+        chooser = Chooser(found, state, Profile(), found.class_of)
         for each, k in zip(found.gang, found.class_of, strict=True):
             feasible = np.flatnonzero(state.allows(k))
             assert (each.name in given) == bool(len(feasible)), (case["id"], each.name)
             if each.name in given:
                 chosen = numbers[given[each.name]]
-                assert chosen in chooser._best(k, feasible), (case["id"], each.name)
+                assert chosen in chooser.best(k, feasible), (case["id"], each.name)
                 state.bind(k, chosen)
 
 
@@ -203,7 +198,7 @@ def test_a_tight_fit_says_how_and_what_goes_wrong() -> None:
 @pytest.mark.parametrize(
     ("cluster", "gang", "code", "words"),
     [
-        (nodes("8", "2"), pods(10), "ExceedsCluster", "8 of 10"),
+        (nodes("8", "2"), pods(11), "ExceedsCluster", "10 of 11"),
         ([], pods(1), "InsufficientCapacity", "no nodes"),
         (nodes("8"), [pod("p", nodeSelector={"gpu": "h100"})], "NodeAffinityMismatch", "gpu=h100"),
         ([node("a", taints=[{"key": "k", "effect": "NoSchedule"}])], pods(1), "UntoleratedTaint", "taint k:NoSchedule"),
@@ -389,7 +384,7 @@ spec:
     [
         (2, (), 0, "Fits  all 4 pods find a node", "1 train worker/w"),
         (2, ("--exit-code",), 0, "Fits", "train head"),
-        (3, ("--exit-code",), 3, "No (PodAffinity)  5 of", ""),
+        (3, ("--exit-code",), 3, "No (PodAffinity)", ""),
         (3, (), 0, "No (PodAffinity)", "2 of 2 nodes"),
     ],
 )

@@ -46,7 +46,9 @@ DEVICE = "deviceclass.resource.kubernetes.io/gpu.example.com"
 
 def size(*objects: Any, around: Surroundings = USUAL) -> Sizes:
     """The objects as documents of one file."""
-    return sizes({"app.yaml": b"\n---\n".join(json.dumps(value).encode() for value in objects)}, around)
+    return sizes(
+        {"app.yaml": b"\n---\n".join(json.dumps(value).encode() for value in objects)}, lambda namespace: around
+    )
 
 
 def errors(found: Sizes) -> list[Problem]:
@@ -252,9 +254,11 @@ def test_a_group_is_its_replicas_within_bounds_times_its_hosts(
 
 
 def test_slices_are_told_with_the_pods_that_belong_together() -> None:
-    [_, workers] = shown(sized_cluster(group(replicas=2, numOfHosts=4)))["pods"]
+    found = size(raycluster(group(replicas=2, numOfHosts=4)))
+    [_, workers] = shown(found.objects[0])["pods"]
     assert (workers["count"], workers["sliceSize"]) == (8, 4)
-    assert "worker/g  8 (slices of 4)" in as_text(sized_cluster(group(replicas=2, numOfHosts=4)))
+    assert re.search(r"worker/g +8 \(slices of 4\)", as_text(found.objects[0]))
+    assert [(problem.code, problem.severity) for problem in found.problems] == [("NotCounted", Severity.WARNING)]
 
 
 MULTIKUEUE = "kueue.x-k8s.io/multikueue"
@@ -707,6 +711,8 @@ def test_the_json_of_a_file() -> None:
                     },
                 ],
                 "total": {"cpu": "3", "memory": "5Gi"},
+                "minTotal": {"cpu": "2", "memory": "4Gi"},
+                "maxTotal": {"cpu": "6", "memory": "8Gi"},
                 "upgradePeak": {"cpu": "6", "memory": "10Gi"},
             },
             {
@@ -751,6 +757,8 @@ def test_the_json_of_a_file() -> None:
                     },
                 ],
                 "total": {"cpu": "3500m", "memory": "5320Mi"},
+                "minTotal": {"cpu": "2500m", "memory": "4296Mi"},
+                "maxTotal": None,
                 "upgradePeak": {"cpu": "3500m", "memory": "5320Mi"},
             },
         ]
@@ -1273,3 +1281,42 @@ def test_the_table_tells_the_numbers_of_the_json(value: Json) -> None:
             told["requests"][name]
             for name in sorted(told["requests"], key=lambda name: (name not in ("cpu", "memory"), name))
         ]
+
+
+CLUSTER_FILE = """\
+apiVersion: gitplacer.dev/v1alpha1
+kind: Cluster
+metadata: {name: west}
+spec: {profile: {kuberay: {headSidecars: [{name: fluentbit, requests: {cpu: 100m}}]}}}
+"""
+SNAPSHOT_FILE = """\
+apiVersion: gitplacer.dev/v1alpha1
+kind: CapacitySnapshot
+metadata: {name: west}
+observedAt: "2026-01-02T03:04:05Z"
+limitRanges: [{namespace: serving, defaultRequest: {ephemeral-storage: 1Gi}}]
+"""
+
+
+def test_the_files_of_a_cluster_say_what_it_adds(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    value = raycluster(group(replicas=1))
+    value["metadata"]["namespace"] = "serving"
+    write(tmp_path, {"app.json": json.dumps(value), "west.yaml": CLUSTER_FILE, "seen.yaml": SNAPSHOT_FILE})
+    files = {name: str(tmp_path / name) for name in ("app.json", "west.yaml", "seen.yaml")}
+
+    def head(*clusters: str) -> Json:
+        chosen = [word for name in clusters for word in ("--cluster", files[name])]
+        done = run(capfd, "size", "--format", "json", *chosen, files["app.json"])
+        assert done.code == 0
+        [told] = json.loads(done.out)["objects"]
+        return dict(told["pods"][0]["requests"])
+
+    assert head() == {"cpu": "2", "memory": "4Gi"}
+    assert head("west.yaml") == {"cpu": "2100m", "memory": "4Gi"}
+    assert head("seen.yaml") == {"cpu": "2", "ephemeral-storage": "1Gi", "memory": "4Gi"}
+    # a sidecar gets its default as every container does
+    assert head("west.yaml", "seen.yaml") == {"cpu": "2100m", "ephemeral-storage": "2Gi", "memory": "4Gi"}
+    refused = run(capfd, "size", "--cluster", files["app.json"], files["app.json"])
+    assert refused.code == 1
+    assert "app.json:1:1: is neither" in refused.err
+    assert "Traceback" not in refused.err

@@ -100,6 +100,26 @@ def test_a_job_that_is_done_needs_a_new_name_to_run_again() -> None:
     assert outcome(done) == {"x/train": "Hold a HasProblems"}
 
 
+JOBSET = """\
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: train}
+spec:
+  replicatedJobs:
+  - {name: w, replicas: 1, template: {spec: {template: {spec: {containers: [{name: c, image: i}]}}}}}
+"""
+
+
+def test_any_kind_that_runs_to_its_end_needs_a_new_name_to_run_again() -> None:
+    story = Story.of(cluster("a"), ANYWHERE, {JOB: JOBSET}, capacity=ROOM)
+    story.run()
+    story.source[JOB] = JOBSET.replace("image: i", "image: i2")
+    phase = "groups: [{name: x/train, phase: %s}]\n"
+    for said, code in (("Running", []), ("Succeeded", [("EditOfFinishedJob", Severity.ERROR)])):
+        story.capacity.update(snapshot("a", "n1 64 256Gi 8", more=phase % said, at=story.now))
+        assert codes(story.plan()) == code
+
+
 def test_a_group_that_moves_is_not_updated_where_it_was() -> None:
     story = Story.of(
         cluster("a"),

@@ -38,6 +38,12 @@ def head(container: str, fields: str = "") -> Example:
 EXAMPLES: Mapping[str, tuple[Example, ...]] = {
     "NameTooLong": (workload(JOB.replace("name: train", f"name: {'nightly-' * 6}train"), "train"),),
     "InvalidRayName": (workload(JOB.replace("name: train", "name: train.v2"), "train"),),
+    "FieldsOfV1": (
+        workload(
+            cluster("", f"{GROUP}    numOfHosts: 4\n").shown[0][1].replace("ray.io/v1\n", "ray.io/v1alpha1\n"), "two"
+        ),
+    ),
+    "UnknownRayField": (cluster("enableInTreeAutoscalling: true", GROUP.replace("replicas: 1", "replica: 4", 1)),),
     "NoHosts": (cluster("", f"{GROUP}    numOfHosts: 0\n"),),
     "ReplicasOutOfRange": (cluster("", WORKER.format("gpu", 8, 1, 4)),),
     "InvalidWorkerGroupName": (
@@ -96,6 +102,11 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
     ),
     "InvalidNetworkPolicy": (
         cluster("networkPolicy:\n  mode: DenyAllIngress\n  workerGroups:\n  - {groupName: gpus, ingressRules: []}"),
+    ),
+    "DNSClosed": (
+        cluster(
+            "networkPolicy:\n  mode: DenyAllEgress\n  head:\n    egressRules:\n    - ports: [{protocol: UDP, port: 53}]"
+        ),
     ),
     "InvalidHistoryServerOptions": (
         cluster(

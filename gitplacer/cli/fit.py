@@ -28,10 +28,9 @@ def command(output: str, dump: str | None, cases: str | None, coded: bool, files
     """
     Tell whether all pods that the manifests in FILE become would find a node, on what is free in the cluster of DUMP.
 
-    \b
-    Fits      every order of the pods and every scoring that was tried places them all
-    TightFit  all of them can be placed, and this is how, but kube-scheduler may leave one out
-    No        no placement was found; what is short, and on how many nodes
+    Fits means that every order of the pods and every scoring that was tried places them all. TightFit means that all of
+    them can be placed, and this is how, but that kube-scheduler may leave one out. No means that no placement was found; then it
+    says what is short, and on how many nodes.
 
     FILE and DUMP may be `-` for stdin. With `--cases` each line is an object with nodes, existingPods, namespaces and pods, as
     Kubernetes has them, and an id; the answer to each is a line of JSON.

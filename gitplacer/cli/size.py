@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from gitplacer.cli.options import choice
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gitplacer.workloads.surroundings import Surroundings
+
 
 @click.command("size")
 @choice(["text", "json"], "For people or for programs.")
+@click.option(
+    "--cluster",
+    "clusters",
+    multiple=True,
+    metavar="FILE",
+    help="Size for this cluster: its Cluster, its CapacitySnapshot, or both.",
+)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-def command(output: str, files: tuple[str, ...]) -> int:
+def command(output: str, clusters: tuple[str, ...], files: tuple[str, ...]) -> int:
     """
     Print what pods the manifests in FILE become, what each of them asks for, and why.
 
@@ -30,7 +44,7 @@ def command(output: str, files: tuple[str, ...]) -> int:
     given, unread = contents(files)
     for failure in unread:
         report(failure)
-    found = sizes(given)
+    found = sizes(given, _around(clusters)) if clusters else sizes(given)
     for problem in found.problems:
         for line in problem_lines(problem):
             click.echo(line, err=True)
@@ -39,6 +53,15 @@ def command(output: str, files: tuple[str, ...]) -> int:
     if not found.objects and not failed:
         note("nothing there makes pods")
     return 1 if failed else 0
+
+
+def _around(names: tuple[str, ...]) -> Callable[[str], Surroundings]:
+    """What the cluster of the given files adds to pods. Raises Rejected for a file that is neither of the two."""
+    from pathlib import Path
+
+    from gitplacer.profiles import read_profile
+
+    return read_profile({name: Path(name).read_bytes() for name in names}).surroundings
 
 
 def contents(names: tuple[str, ...]) -> tuple[dict[str, bytes], list[OSError]]:

@@ -25,6 +25,7 @@ from gitplacer.explain import (
     with_place,
 )
 from gitplacer.grouping import Group
+from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.model.decision import Action, Decision
 from gitplacer.model.workload import Gang, PodSet, total_requests
@@ -45,9 +46,10 @@ def explain_group(view: PlanView, group_id: str) -> str:
     members = _member_rows(decision, view)
     if members:
         lines += ["", "Members", *aligned(members)]
-    gang = view.gang(decision)
+    cluster = view.main_cluster(decision)
+    gang = view.gang(decision, cluster)
     if gang:
-        lines += ["", "Pods", *aligned(_pod_rows(gang))]
+        lines += ["", _pods_title(decision, view, cluster), *aligned(_pod_rows(gang))]
     if decision.candidates:
         lines += ["", "Clusters", *_verdict_lines(decision, view)]
     group = view.group(decision)
@@ -55,6 +57,18 @@ def explain_group(view: PlanView, group_id: str) -> str:
         lines += ["", "Problems", *(f"  {line}" for p in group.problems for line in problem_lines(p))]
     lines += ["", *computed_from(view)]
     return "\n".join(printable(line, 5000) for line in lines) + "\n"
+
+
+def _pods_title(decision: Decision, view: PlanView, cluster: Cluster | None) -> str:
+    """What is counted: as many as the policy wants room for, on the cluster if it adds to them."""
+    policy, said = view.policy(decision), []
+    if policy is not None and policy.spec.placement.reserve != "Desired":
+        said.append(f"as many as the {policy.spec.placement.reserve.lower()} that the policy reserves")
+    if policy is not None and policy.spec.update.reserve_peak:
+        said.append("with those of an update")
+    if cluster is not None and view.snapshot.variants.any_on(cluster):
+        said.append(f"as they are on {cluster.name}")
+    return f"Pods, {', '.join(said)}" if said else "Pods"
 
 
 def _where(decision: Decision, view: PlanView) -> list[tuple[str, str]]:

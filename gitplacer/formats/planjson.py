@@ -86,7 +86,7 @@ def _head(view: PlanView) -> dict[str, Any]:
 
 
 def _group(decision: Decision, candidates: Sequence[Candidate], view: PlanView) -> dict[str, Any]:
-    gang = view.gang(decision)
+    gang = view.gang(decision, view.main_cluster(decision))
     cost = decision.cost_per_hour
     return {
         "group": decision.group,
@@ -95,7 +95,13 @@ def _group(decision: Decision, candidates: Sequence[Candidate], view: PlanView) 
         "from": list(decision.before),
         "to": list(decision.after),
         "assignments": [
-            {"cluster": name, "role": "Copy", "state": "Placed", "pods": _role_counts(gang)} for name in decision.after
+            {
+                "cluster": name,
+                "role": "Copy",
+                "state": "Placed",
+                "pods": _role_counts(view.gang(decision, view.clusters.get(name))),
+            }
+            for name in decision.after
         ],
         "members": [
             dict(zip(("apiVersion", "kind", "namespace", "name", "path"), member, strict=True))

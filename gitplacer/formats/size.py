@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from gitplacer.formats.options import Options
@@ -25,7 +25,7 @@ def as_text(objects: Sequence[Sized], options: Options) -> str:
 def as_json(objects: Sequence[Sized], options: Options) -> str:
     """
     One document. `minCount` and `maxCount` are what the manifest's bounds allow, null for no bound; `total` is for the
-    counts as written, and `upgradePeak` the same while an update runs.
+    counts as written, `minTotal` and `maxTotal` for the bounds, and `upgradePeak` as written while an update runs.
     """
     return to_json({"objects": [_value(found) for found in objects]})
 
@@ -39,8 +39,14 @@ def _value(found: Sized) -> dict[str, Any]:
         "file": found.document.file,
         "pods": [_role(role) for role in found.facts.roles],
         "total": found.total.rendered(),
+        "minTotal": _rendered(found.total_of("Minimum")),
+        "maxTotal": _rendered(found.total_of("Maximum")),
         "upgradePeak": found.upgrade_peak.rendered(),
     }
+
+
+def _rendered(amounts: Resources | None) -> dict[str, str] | None:
+    return None if amounts is None else amounts.rendered()
 
 
 def _role(role: Role) -> dict[str, Any]:
@@ -63,17 +69,27 @@ def _lines(found: Sized, options: Options) -> Iterator[str]:
     title = f"{printable(found.kind)} {printable(name)}"
     yield f"{options.style(title, 'cyan')}  {printable(str(found.document.locate()), LONGEST_PATH)}"
     peak, total = found.upgrade_peak, found.total
+    least, most = found.total_of("Minimum"), found.total_of("Maximum")
     names = _columns([*(role.shape.requests for role in found.facts.roles), peak])
     rows = [("pods", "count", "min", "max", *map(printable, names))]
     rows += [(printable(r.name), *_counts(r), *_amounts(r.shape.requests, names)) for r in found.facts.roles]
-    rows.append(("in all", str(sum(role.count for role in found.facts.roles)), "", "", *_amounts(total, names)))
+    pods = sum(role.count for role in found.facts.roles)
+    rows.append(("in all", str(pods), "", "", *_amounts(total, names)))
+    if least is not None and least != total:
+        rows.append(("at the minimum", "", _sum(r.minimum for r in found.facts.roles), "", *_amounts(least, names)))
+    if most is not None and most != total:
+        rows.append(("at the maximum", "", "", _sum(r.maximum or 0 for r in found.facts.roles), *_amounts(most, names)))
     if peak != total:
-        pods = sum(role.count + role.surge for role in found.facts.roles)
+        pods += sum(role.surge for role in found.facts.roles)
         rows.append(("while updating", str(pods), "", "", *_amounts(peak, names)))
     yield from aligned(rows)
     for role in found.facts.roles:
         yield f"  {printable(role.name)}"
         yield from (f"    {printable(line, 2000)}" for line in why(role))
+
+
+def _sum(counts: Iterable[int]) -> str:
+    return str(sum(counts))
 
 
 def _columns(amounts: Sequence[Resources]) -> list[str]:

@@ -7,10 +7,14 @@ component-helpers tolerations), shared by policies that choose clusters and pods
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 Labels = Mapping[str, str]
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+"""What Kubernetes takes for a number here; Python would also take "1_0" and digits of other scripts."""
 
 
 @dataclass(frozen=True, order=True)
@@ -39,10 +43,9 @@ class Requirement:
     def _compares(self, value: str | None) -> bool:
         if value is None or len(self.values) != 1:
             return False
-        try:
-            left, right = int(value), int(self.values[0])
-        except ValueError:
+        if not _INTEGER.fullmatch(value) or not _INTEGER.fullmatch(self.values[0]):
             return False
+        left, right = int(value), int(self.values[0])
         return left > right if self.operator == "Gt" else left < right
 
     def __str__(self) -> str:

@@ -38,7 +38,8 @@ CODES: Mapping[str, Code] = {
         "Rules in CEL (`x-kubernetes-validations`), formats of text and some regular expressions need the API server's "
         "own interpreter. Everything else in the schema is checked.",
         "Nothing to do. What these rules refuse is found when the object is applied; "
-        "`kubectl apply --dry-run=server` asks beforehand.",
+        "`kubectl apply --dry-run=server` asks beforehand. Allow it on the CRD to be told no more.",
         severity=Severity.WARNING,
+        allowable=True,
     ),
 }

@@ -27,9 +27,10 @@ CODES: Mapping[str, Code] = {
         "A text looks to Flux like a variable",
         "A Kustomization with `postBuild` substitution replaces `${NAME}` in every text of its directory, by nothing where it has "
         "no such value, and fails for what it cannot read. Shell commands, Ray entrypoints and dashboards are full of it. "
-        "Reported only where Flux is the engine.",
-        "Write `$${NAME}`, or annotate the object with `kustomize.toolkit.fluxcd.io/substitute: disabled`. The Kustomizations "
-        "that `gitplacer init` makes replace nothing.",
+        "Reported where Flux is the engine, unless Kustomizations lie in the repo and none of them substitutes, as those that "
+        "`gitplacer init` makes.",
+        "Annotate the object with `kustomize.toolkit.fluxcd.io/substitute: disabled`. Writing `$${NAME}` helps too, but only where "
+        "Flux really substitutes: elsewhere the app gets the second dollar.",
         severity=Severity.WARNING,
         allowable=True,
     ),

@@ -47,7 +47,8 @@ CODES: Mapping[str, Code] = {
     "NotInAGroup": Code(
         "An object belongs to no group",
         "Nothing that is placed refers to it and no policy's `groupBy` joins it with something that is, so it is not placed.",
-        "Refer to it, give it the label its group is joined by, or remove it.",
+        "Refer to it, give it the label its group is joined by, or remove it. A custom resource that becomes pods needs a "
+        "[WorkloadKind](../kinds/WorkloadKind.md); what is for a whole namespace or cluster goes under the platform paths.",
     ),
     "InvalidGroupName": Code(
         "A group's name cannot be a directory",

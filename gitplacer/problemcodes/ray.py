@@ -35,6 +35,16 @@ CODES: Mapping[str, Code] = {
         severity=Severity.WARNING,
         allowable=True,
     ),
+    "UnknownRayField": Code(
+        "A Ray kind has no such field",
+        "The API server keeps what the kind's schema knows and drops the rest without a word: with `replica: 4` or "
+        "`enableInTreeAutoscalling: true` the object is applied and does not do what its author thinks. Sizes are those of what "
+        "is kept.",
+        "Correct the name; the hint gives the nearest one. The fields are those of KubeRay 1.7: if a newer one runs on your "
+        "clusters and knows the field, allow it. KubeRay's CRDs in the source are the exact check.",
+        severity=Severity.WARNING,
+        allowable=True,
+    ),
     "NoHosts": Code(
         "A worker group has no hosts",
         "`numOfHosts` multiplies the group's pods; with 0 or less KubeRay accepts the object and makes no workers.",

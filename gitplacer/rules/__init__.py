@@ -20,6 +20,7 @@ from gitplacer.rules import (
     autoscaling,
     deletion,
     faulttolerance,
+    fields,
     history,
     kueue,
     managedby,
@@ -46,6 +47,7 @@ ONLY_FLUX = ("FluxVariable", "AutoscalerOwnsReplicas")
 
 FAMILIES: Mapping[str, tuple[Rule, ...]] = {
     "names": names.RULES,
+    "fields": fields.RULES,
     "versions": versions.RULES,
     "worker groups": workergroups.RULES,
     "Ray nodes": raynodes.RULES,
@@ -92,7 +94,7 @@ def _about_variables(document: Document) -> Iterator[Problem]:
         yield document.problem(
             "FluxVariable",
             f"{dotted(path)} holds ${{…}}, which Flux would replace where postBuild substitution is on",
-            f"write $${{…}} for it, or annotate the object with {SUBSTITUTE}: disabled",
+            f"annotate the object with {SUBSTITUTE}: disabled, or leave postBuild out",
             path=path,
             severity=CODES["FluxVariable"].severity,
         )

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from gitplacer.rules.manifest import RayManifest, Rule, tell
 from gitplacer.rules.rayjob import selects_cluster, submission_mode
+from gitplacer.workloads import QUEUE
 
-QUEUE = "kueue.x-k8s.io/queue-name"
 ELASTIC = "kueue.x-k8s.io/elastic-job"
 POD_SETS = 18
 """Sorts of pods in one Workload of Kueue: the head, each worker group, and the submitter of a RayJob."""

@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gitplacer.scheduler.board import Board
+from gitplacer.scheduler.causes import Cause
 from gitplacer.scheduler.objects import Pod
 from gitplacer.scheduler.orders import trials
 from gitplacer.scheduler.packing import Packing, find, never_crowded, replay
@@ -43,7 +44,7 @@ class Why:
     `tried` how many runs of the scheduler were played through.
     """
 
-    code: str
+    code: Cause
     message: str
     shortage: Shortage | None = None
     tried: int = 0
@@ -55,7 +56,7 @@ class Answer:
 
     fit: Fit
     placement: Mapping[str, str] = field(default_factory=dict)
-    why: Why = Why("Fits", "")
+    why: Why = Why(Cause.FITS, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +72,14 @@ class _Refuted:
 def judge(cluster: ClusterObjects, gang: Sequence[Pod]) -> Answer:
     """Whether all pods of a gang find a place on what a cluster has free now."""
     if not gang:
-        return Answer(Fit.FITS, {}, Why("Fits", "there are no pods to place"))
+        return Answer(Fit.FITS, {}, Why(Cause.FITS, "there are no pods to place"))
     for pod in gang:
         if pod.flaw:
-            return Answer(Fit.NO, {}, Why("InvalidPod", f"pod {pod.name or '?'} cannot be read: {pod.flaw}"))
+            return Answer(Fit.NO, {}, Why(Cause.INVALID_POD, f"pod {pod.name or '?'} cannot be read: {pod.flaw}"))
     names = pod_names(gang)
     if len(set(names)) < len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
-        return Answer(Fit.NO, {}, Why("InvalidPod", f"two pods are named {twice}"))
+        return Answer(Fit.NO, {}, Why(Cause.INVALID_POD, f"two pods are named {twice}"))
     doubtful = frozenset(node.name for node in cluster.nodes if node.doubtful)
     board = Board(cluster, gang)
     if doubtful:
@@ -91,10 +92,10 @@ def judge(cluster: ClusterObjects, gang: Sequence[Pod]) -> Answer:
     if found.outcome != "found":
         missing = shortage(board, certain=found.outcome == "impossible")
         return Answer(Fit.NO, {}, Why(missing.code, missing.message, missing))
-    if doubtful:
-        used = sorted({board.nodes[node].name for _, node in found.bound} & doubtful)
+    used = sorted({board.nodes[node].name for _, node in found.bound} & doubtful)
+    if used:
         message = f"fits only with {', '.join(used[:3])}, which {'is' if len(used) == 1 else 'are'} not ready"
-        return Answer(Fit.TIGHT, _placement(board, found, names), Why("NodeNotReady", message))
+        return Answer(Fit.TIGHT, _placement(board, found, names), Why(Cause.NODE_NOT_READY, message))
     return _fitting(board, found, names, _refuted(board))
 
 
@@ -111,9 +112,9 @@ def _fitting(board: Board, found: Packing, names: Sequence[str], refuted: _Refut
             f"all {len(names)} pods can be placed, but not in every order: "
             f"{refuted.order}, with {refuted.scoring} scoring, {refuted.pod} finds no node"
         )
-        return Answer(Fit.TIGHT, placement, Why("TightFit", message, tried=refuted.tried))
+        return Answer(Fit.TIGHT, placement, Why(Cause.TIGHT_FIT, message, tried=refuted.tried))
     how = f"in each of {refuted} runs tried" if refuted else "whatever the order and the scoring"
-    return Answer(Fit.FITS, placement, Why("Fits", f"all {len(names)} pods find a node, {how}", tried=refuted))
+    return Answer(Fit.FITS, placement, Why(Cause.FITS, f"all {len(names)} pods find a node, {how}", tried=refuted))
 
 
 def _refuted(board: Board) -> _Refuted | int:

@@ -17,6 +17,7 @@ import numpy as np
 
 from gitplacer.model.labels import untolerated
 from gitplacer.model.resources import Resources
+from gitplacer.scheduler.causes import Cause
 from gitplacer.scheduler.filters import (
     asks_for_a_name,
     disliked_taints,
@@ -92,14 +93,14 @@ class Board:
 
     # -- how it is made -------------------------------------------------------------------------------------------
 
-    def _obstacles(self, pod: Pod) -> list[tuple[str, str] | None]:
+    def _obstacles(self, pod: Pod) -> list[tuple[Cause, str] | None]:
         """What each node has against the pod by itself. Nodes of one shape are asked once."""
-        known: dict[tuple[object, ...], tuple[str, str] | None] = {}
+        known: dict[tuple[object, ...], tuple[Cause, str] | None] = {}
         by_name = asks_for_a_name(pod)
-        found: list[tuple[str, str] | None] = []
+        found: list[tuple[Cause, str] | None] = []
         for i, node in enumerate(self.nodes):
             if i in self._flawed:
-                found.append(("NodeNotReadable", "a pod on it cannot be read"))
+                found.append((Cause.NODE_UNREADABLE, "a pod on it cannot be read"))
                 continue
             labels = node.labels if by_name else tuple(pair for pair in node.labels if pair[0] != HOSTNAME)
             shape = (labels, node.taints, node.unschedulable, node.flaw, node.name if by_name else "")

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 
 from gitplacer.model.labels import Labels, Taint, untolerated
 from gitplacer.model.workload import NodeTerm
+from gitplacer.scheduler.causes import Cause
 from gitplacer.scheduler.objects import HOSTNAME, HostPort, Node, Pod
 
 CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
@@ -82,22 +83,22 @@ def ports_conflict(mine: Iterable[HostPort], taken: Iterable[HostPort]) -> bool:
     return any(port.conflicts(other) for port in mine for other in held)
 
 
-FILTERS: tuple[tuple[str, Filter], ...] = (
-    ("NodeNotReadable", node_readable),
-    ("NodeUnschedulable", node_unschedulable),
-    ("NodeNameMismatch", node_name),
-    ("UntoleratedTaint", taint_toleration),
-    ("NodeAffinityMismatch", node_affinity),
+FILTERS: tuple[tuple[Cause, Filter], ...] = (
+    (Cause.NODE_UNREADABLE, node_readable),
+    (Cause.NODE_UNSCHEDULABLE, node_unschedulable),
+    (Cause.NODE_NAME_MISMATCH, node_name),
+    (Cause.UNTOLERATED_TAINT, taint_toleration),
+    (Cause.NODE_AFFINITY_MISMATCH, node_affinity),
 )
 """Each with the code of what it refuses."""
 
 
-def obstacle(pod: Pod, node: Node) -> tuple[str, str] | None:
+def obstacle(pod: Pod, node: Node) -> tuple[Cause, str] | None:
     """The first thing about a node that keeps a pod off it, or None."""
-    for code, check in FILTERS:
+    for cause, check in FILTERS:
         found = check(pod, node)
         if found is not None:
-            return code, found
+            return cause, found
     return None
 
 

@@ -81,6 +81,13 @@ def trials(board: Board) -> Iterator[tuple[str, Order, Profile]]:
             yield name, order, Profile(score, "first")
     for number, order in enumerate(shuffled(board)):
         yield "shuffled", order, Profile("spread", "harm" if number % 2 else "drawn", number + 1)
+        if number % 4 == 0:
+            begun = _first_kept(board, order)
+            yield (
+                "shuffled after the first",
+                begun,
+                Profile("pack" if number % 8 else "pack devices", "drawn", number + 1),
+            )
     draws = min(DRAWS, max(1, BUDGET // (2 * len(orders) * len(board.class_of))))
     for name, order in orders:
         for score in _REAL:
@@ -88,6 +95,13 @@ def trials(board: Board) -> Iterator[tuple[str, Order, Profile]]:
             yield name, order, Profile(score, "last")
             for draw in range(draws):
                 yield name, order, Profile(score, "drawn", draw + 1)
+
+
+def _first_kept(board: Board, order: Order) -> Order:
+    """An order in which the gang's first pod, the head that KubeRay makes first, comes first."""
+    head = board.class_of[0]
+    at = order.index(head)
+    return (head, *order[:at], *order[at + 1 :])
 
 
 def _grouped(board: Board, classes: Iterator[int] | list[int]) -> Order:

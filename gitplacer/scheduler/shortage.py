@@ -17,6 +17,7 @@ import numpy as np
 from gitplacer.model import quantity
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.scheduler.board import Board, Bound
+from gitplacer.scheduler.causes import Cause
 from gitplacer.scheduler.neighbours import allowed
 from gitplacer.scheduler.objects import PODS
 from gitplacer.scheduler.packing import closest
@@ -32,14 +33,14 @@ class Shortage:
     frequent of these.
     """
 
-    code: str
+    code: Cause
     summary: str
     message: str
     pod: str
     placed: int
     wanted: int
     short: Resources = NOTHING
-    tally: tuple[tuple[str, str, int], ...] = ()
+    tally: tuple[tuple[Cause, str, int], ...] = ()
     nodes: int = 0
 
 
@@ -49,7 +50,7 @@ def shortage(board: Board, *, certain: bool) -> Shortage:
     for k in range(len(board.classes)):
         places = int(start.room(k).sum())
         if places < board.counts[k]:
-            return _of_class(board, start, k, places, certain=True)
+            return _of_class(board, _filled(board, k), k, places, certain=True)
     total = _totals(board)
     if total is not None:
         return total
@@ -63,62 +64,71 @@ def shortage(board: Board, *, certain: bool) -> Shortage:
     return _of_class(board, state, k, placed[k], certain=certain, among=len(run.bound))
 
 
+def _filled(board: Board, k: int) -> Bound:
+    """The cluster with as many pods of one class as it has places for."""
+    state = board.bound()
+    for node, places in enumerate(state.room(k).tolist()):
+        for _ in range(places):
+            state.bind(k, node)
+    return state
+
+
 def _of_class(board: Board, state: Bound, k: int, placed: int, *, certain: bool, among: int | None = None) -> Shortage:
     pod, wanted = board.classes[k], board.counts[k]
     tally = _tally(board, state, k)
-    code = _code(board, k, tally) if certain else "SearchBound"
+    code = _code(board, k, tally) if certain else Cause.SEARCH_BOUND
     short = _short(board, state, k, wanted - placed)
     like = f"{pod.name or 'the pod'}" + (f" and {wanted - 1} like it" if wanted > 1 else "")
     if among is None:
         said = f"{placed} of {wanted} pods find room ({like})"
     else:
-        said = f"{among} of {len(board.gang)} pods are placed at best; of {like} {wanted - placed} are left"
+        said = f"{among} of {len(board.gang)} pods are placed at best; {wanted - placed} of {wanted} like {pod.name} left over"
     if not certain:
         said += "; the search for a better placement ran out of steps"
     if short:
         said += "; short " + ", ".join(f"{quantity.render(n, v)} {n}" for n, v in short.items())
-    shown = [f"{count} of {len(board.nodes)} nodes: {said_of(*key)}" for *key, count in tally[:_SHOWN]]
+    shown = [f"{count} of {len(board.nodes)} nodes: {said_of(cause, what)}" for cause, what, count in tally[:_SHOWN]]
     message = "; ".join([said, *shown]) if board.nodes else f"{said}; the cluster has no nodes"
     return Shortage(code, said, message, pod.name, placed, wanted, short, tally, len(board.nodes))
 
 
-def said_of(code: str, subject: str) -> str:
+def said_of(cause: Cause, subject: str) -> str:
     """A line of the tally in words."""
-    match code:
-        case "InsufficientCapacity":
+    match cause:
+        case Cause.INSUFFICIENT_CAPACITY:
             return f"not enough {subject}"
-        case "UntoleratedTaint":
+        case Cause.UNTOLERATED_TAINT:
             return f"taint {subject}"
-        case "NodeAffinityMismatch":
+        case Cause.NODE_AFFINITY_MISMATCH:
             return f"not {subject}"
-        case "HostPortTaken":
+        case Cause.HOST_PORT_TAKEN:
             return "a host port is taken"
-        case "TopologySpread":
+        case Cause.TOPOLOGY_SPREAD:
             return f"topology spread over {subject}"
-        case "PodAffinity":
+        case Cause.POD_AFFINITY:
             return "pod affinity or anti-affinity"
     return subject
 
 
-def _code(board: Board, k: int, tally: Sequence[tuple[str, str, int]]) -> str:
+def _code(board: Board, k: int, tally: Sequence[tuple[Cause, str, int]]) -> Cause:
     """
     The reason in a word: what keeps the pods off every node, else what is short. `ExceedsCluster`: there is not enough even
     when nothing else runs.
     """
     codes = [code for code, _, _ in tally]
-    if any(code == "InsufficientCapacity" for code in codes):
+    if any(code == Cause.INSUFFICIENT_CAPACITY for code in codes):
         ask = [(name, board.asks[k][c]) for c, name in enumerate(board.columns) if board.asks[k][c] > 0]
         empty = sum(
             max(0, min(board.nodes[i].allocatable.get(name, 0) // amount for name, amount in ask))
             for i in np.flatnonzero(board.admitted[k]).tolist()
         )
-        return "InsufficientCapacity" if empty >= board.counts[k] else "ExceedsCluster"
-    return codes[0] if codes else "InsufficientCapacity"
+        return Cause.INSUFFICIENT_CAPACITY if empty >= board.counts[k] else Cause.EXCEEDS_CLUSTER
+    return codes[0] if codes else Cause.INSUFFICIENT_CAPACITY
 
 
-def _tally(board: Board, state: Bound, k: int) -> tuple[tuple[str, str, int], ...]:
+def _tally(board: Board, state: Bound, k: int) -> tuple[tuple[Cause, str, int], ...]:
     """Why each node takes no further pod of a class; nodes that do are left out."""
-    counted: Counter[tuple[str, str]] = Counter()
+    counted: Counter[tuple[Cause, str]] = Counter()
     others = allowed(board.rules[k], board.counters, state.counts)
     room = state.room(k)
     for i in range(len(board.nodes)):
@@ -128,16 +138,24 @@ def _tally(board: Board, state: Bound, k: int) -> tuple[tuple[str, str, int], ..
     return tuple((*key, n) for key, n in sorted(counted.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _refusal(board: Board, state: Bound, k: int, i: int, room: int, allowed_by_others: bool) -> tuple[str, str] | None:
+def _refusal(
+    board: Board, state: Bound, k: int, i: int, room: int, allowed_by_others: bool
+) -> tuple[Cause, str] | None:
+    """A rule about other pods comes before room: more room would not help there."""
     obstacle = board.obstacles[k][i]
     if obstacle is not None:
         return obstacle
     if board.taken[k][i]:
-        return "HostPortTaken", ""
+        return Cause.HOST_PORT_TAKEN, ""
     if not board.keyed[k][i]:
-        return "MissingTopologyKey", "no label for a topology key"
+        return Cause.MISSING_TOPOLOGY_KEY, "no label for a topology key"
     if board.neighbourhood.refused[k][i]:
-        return "PodAffinity", ""
+        return Cause.POD_AFFINITY, ""
+    if not allowed_by_others:
+        rules = board.rules[k]
+        if rules.spread:
+            return Cause.TOPOLOGY_SPREAD, board.counters[rules.spread[0].counter].key
+        return Cause.POD_AFFINITY, ""
     if room <= 0:
         free = board.loads.free(int(state.load[i]))
         lacking = [
@@ -145,12 +163,7 @@ def _refusal(board: Board, state: Bound, k: int, i: int, room: int, allowed_by_o
             for name, amount, have in zip(board.columns, board.asks[k], free, strict=True)
             if amount > 0 and have < amount
         ]
-        return ("InsufficientCapacity", min(lacking)[2]) if lacking else ("HostPortTaken", "")
-    if not allowed_by_others:
-        rules = board.rules[k]
-        if rules.spread:
-            return "TopologySpread", board.counters[rules.spread[0].counter].key
-        return "PodAffinity", ""
+        return (Cause.INSUFFICIENT_CAPACITY, min(lacking)[2]) if lacking else (Cause.HOST_PORT_TAKEN, "")
     return None
 
 
@@ -176,7 +189,7 @@ def _totals(board: Board) -> Shortage | None:
         if wanted > free:
             asked, there = quantity.render(name, wanted), quantity.render(name, free)
             offered = sum(board.nodes[i].allocatable.get(name, 0) for i in usable)
-            code = "InsufficientCapacity" if offered >= wanted else "ExceedsCluster"
+            code = Cause.INSUFFICIENT_CAPACITY if offered >= wanted else Cause.EXCEEDS_CLUSTER
             said = (
                 f"the pods ask for {asked} {name} together; {there} are free on the {len(usable)} nodes that admit any"
             )

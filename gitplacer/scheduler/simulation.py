@@ -65,7 +65,7 @@ def simulate(board: Board, order: Sequence[int], profile: Profile, *, whole: boo
     then `left` is the class of the pod that was not.
     """
     state = board.bound()
-    chooser = _Chooser(board, state, profile, order)
+    chooser = Chooser(board, state, profile, order)
     bound: list[tuple[int, int]] = []
     pending = list(order)
     final = board.orderless and whole
@@ -106,8 +106,8 @@ def harms(board: Board, state: Bound, k: int, remaining: Sequence[int], loads: I
     return found
 
 
-class _Chooser:
-    """Picks nodes for one run."""
+class Chooser:
+    """Picks nodes for one run; `remaining` are the pods of each class that are still to come, this one included."""
 
     def __init__(self, board: Board, state: Bound, profile: Profile, order: Sequence[int]) -> None:
         self._board = board
@@ -127,7 +127,7 @@ class _Chooser:
         if len(feasible) == 1:
             return int(feasible[0])
         feasible = self._looked_at(feasible)
-        best = self._best(k, feasible)
+        best = self.best(k, feasible)
         return int(best[self._pick(k, best)]) if len(best) > 1 else int(best[0])
 
     def _looked_at(self, feasible: Indexes) -> Indexes:
@@ -147,7 +147,8 @@ class _Chooser:
         found.sort()
         return found
 
-    def _best(self, k: int, feasible: Indexes) -> Indexes:
+    def best(self, k: int, feasible: Indexes) -> Indexes:
+        """Of the nodes that pass the filters, those of the highest score: one of them it will be."""
         loads = self._state.load[feasible]
         table = self._board.loads
         scores: np.ndarray[Any, Any]

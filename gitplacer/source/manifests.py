@@ -8,7 +8,7 @@ is cluster-scoped, grants rights or steers the GitOps engine.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -19,7 +19,6 @@ from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.kinds.parse import is_own
 from gitplacer.model.workload import Identity
 from gitplacer.problems import Problem, Severity
-from gitplacer.rules import ONLY_FLUX
 from gitplacer.source.allowances import about_allowances, not_allowed
 from gitplacer.source.apigroups import RBAC_GROUP, api_group, is_cluster_scoped, is_surely_namespaced, steers_gitops
 from gitplacer.source.files import SourceDocument
@@ -73,8 +72,10 @@ def unit_of(spec: FleetSpec, path: str) -> str | None:
     return None
 
 
-def read_manifest(spec: FleetSpec, unit: str, item: SourceDocument) -> SourceObject | list[Problem]:
-    """The object in a document, or what keeps it from being one."""
+def read_manifest(
+    spec: FleetSpec, unit: str, item: SourceDocument, irrelevant: Collection[str] = ()
+) -> SourceObject | list[Problem]:
+    """The object in a document, or what keeps it from being one. Problems of the `irrelevant` codes are not told."""
     document = item.document
     value = document.value
     if is_own(document):
@@ -123,14 +124,11 @@ def read_manifest(spec: FleetSpec, unit: str, item: SourceDocument) -> SourceObj
         labels=_strings(document, "labels", problems),
         annotations=annotations,
         facts=item.facts,
-        problems=tuple(sorted({*problems, *not_allowed(_where_it_matters(spec, item.problems), annotations)})),
+        problems=tuple(
+            sorted({*problems, *not_allowed((p for p in item.problems if p.code not in irrelevant), annotations)})
+        ),
         namespace_from_path=from_path,
     )
-
-
-def _where_it_matters(spec: FleetSpec, problems: Iterable[Problem]) -> list[Problem]:
-    """Without those that only another engine would have."""
-    return [problem for problem in problems if problem.code not in ONLY_FLUX or spec.engine == "flux"]
 
 
 def identity_of(value: Mapping[str, Any]) -> Identity | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -21,6 +21,7 @@ from gitplacer.kinds.fleet import Fleet, FleetSpec
 from gitplacer.kinds.parse import parse_own
 from gitplacer.model.workload import Identity
 from gitplacer.problems import Location, Problem
+from gitplacer.rules import ONLY_FLUX
 from gitplacer.source.claims import Templates, claim_templates, with_devices
 from gitplacer.source.customs import held_against_definitions
 from gitplacer.source.files import MAX_FILE, MAX_SNAPSHOT, READ_ENDINGS, Memo, Reading, SourceDocument, read_documents
@@ -128,7 +129,8 @@ def read_source(tree: Tree, memo: Memo) -> Source:
     rendered = {path: items for path, items in reading.documents.items() if path not in unrendered}
     outside = sorted(outside, key=lambda d: (d.file, d.index))
     declarations = read_declarations(outside, torn, rendered, found)
-    objects, broken = _objects(declarations.applied(rendered), spec, set(map(id, outside)), capacity, found)
+    irrelevant = _irrelevant(spec, reading)
+    objects, broken = _objects(declarations.applied(rendered), spec, set(map(id, outside)), capacity, irrelevant, found)
     templates = claim_templates(objects)
     objects = held_against_definitions(tuple(with_devices(objects, templates, declarations.kinds)), tree, memo)
     found += [problem for item in objects for problem in item.problems]
@@ -173,6 +175,7 @@ def _objects(
     spec: FleetSpec,
     own: set[int],
     capacity: str,
+    irrelevant: Collection[str],
     found: list[Problem],
 ) -> tuple[tuple[SourceObject, ...], set[str]]:
     """The objects of both units in order of path and place, and the files with documents that are none."""
@@ -183,13 +186,29 @@ def _objects(
         for item in items if unit else ():
             if unit is None or id(item.document) in own:
                 continue
-            read = read_manifest(spec, unit, item)
+            read = read_manifest(spec, unit, item, irrelevant)
             if isinstance(read, SourceObject):
                 objects.append(read)
             else:
                 found.extend(read)
                 broken.add(path)
     return tuple(_with_duplicates_marked(objects)), broken
+
+
+def _irrelevant(spec: FleetSpec, reading: Reading) -> Collection[str]:
+    """
+    Codes of what goes wrong only with Flux, where it is not the engine; and what its substitution would do, where the
+    Kustomizations that lie in the repo have none.
+    """
+    if spec.engine != "flux":
+        return ONLY_FLUX
+    values = [item.document.value for items in reading.documents.values() for item in items]
+    specs = [v.get("spec") for v in values if v.get("kind") == "Kustomization" and _is_flux(v.get("apiVersion"))]
+    return ("FluxVariable",) if specs and not any(isinstance(s, dict) and s.get("postBuild") for s in specs) else ()
+
+
+def _is_flux(api_version: object) -> bool:
+    return isinstance(api_version, str) and api_version.startswith("kustomize.toolkit.fluxcd.io/")
 
 
 def _with_duplicates_marked(objects: list[SourceObject]) -> Iterator[SourceObject]:

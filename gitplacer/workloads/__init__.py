@@ -9,10 +9,10 @@ controller does, write a module with a `KIND` row and put it in the table.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from gitplacer.documents import Document
+from gitplacer.documents import Cursor, Document
 from gitplacer.problems import Problem
 from gitplacer.workloads import (
     cronjob,
@@ -30,12 +30,14 @@ from gitplacer.workloads import (
     shipped,
     statefulset,
 )
-from gitplacer.workloads.facts import Kind, LabelSelector, ObjectFacts, PodLabels, Reference
+from gitplacer.workloads.facts import Kind, LabelSelector, ObjectFacts, PodLabels, Reference, distinct
+from gitplacer.workloads.podtemplate import named
 from gitplacer.workloads.surroundings import USUAL, Surroundings
 
 __all__ = [
     "KINDS",
     "NONE_DECLARED",
+    "QUEUE",
     "Declared",
     "Kind",
     "LabelSelector",
@@ -70,6 +72,9 @@ Declared = Mapping[tuple[str, str], Kind]
 """(API group, kind) to what users have declared of a kind."""
 
 NONE_DECLARED: Declared = {}
+
+QUEUE = "kueue.x-k8s.io/queue-name"
+"""The label of an object that waits in a LocalQueue of Kueue."""
 
 
 def kind_of(key: tuple[str, str], declared: Declared = NONE_DECLARED) -> Kind | None:
@@ -106,4 +111,14 @@ def read(
         return ObjectFacts(sized=True), root.problems.told()
     facts = kind.read(root, around)
     asked = demands.of(root) or demands.of_pod_templates(root, kind.pod_templates(root.value))
-    return (replace(facts, demands=asked) if asked else facts), root.problems.told()
+    queue = tuple(_queue(root))
+    if asked or queue:
+        facts = replace(facts, demands=asked, needs=distinct([*facts.needs, *queue]))
+    return facts, root.problems.told()
+
+
+def _queue(root: Cursor) -> Iterator[Reference]:
+    """The LocalQueue of Kueue that an object waits in."""
+    labels = root.mapping("metadata").mapping("labels")
+    if labels.has(QUEUE):
+        yield from named(labels, "LocalQueue", QUEUE, api_group="kueue.x-k8s.io")

@@ -136,6 +136,7 @@ class ObjectFacts:
     provides: tuple[Reference, ...] = ()
     points_at: tuple[Reference, ...] = ()
     selects: tuple[LabelSelector, ...] = ()
+    watches: bool = False
     singleton: str = ""
     finishes: bool = False
     releases_when_finished: bool = False

@@ -20,6 +20,9 @@ GATEWAY = "gateway.networking.k8s.io"
 SEALING_KEY = "gitplacer.dev/sealing-key"
 """The annotation of a SealedSecret that says for which clusters it was sealed: their `profile.sealingKey`."""
 
+_ISSUED = ("cert-manager.io/cluster-issuer", "cert-manager.io/issuer", "kubernetes.io/tls-acme")
+"""Annotations of an Ingress by which cert-manager makes the Secrets that it names."""
+
 
 def _group(api_version: str) -> str:
     return api_version.rpartition("/")[0]
@@ -41,26 +44,30 @@ def _service(root: Cursor) -> ObjectFacts:
     return ObjectFacts(selects=_selects(tuple(sorted(Requirement(k, "In", (v,)) for k, v in labels.items()))))
 
 
-def _selecting(key: str) -> Callable[[Cursor], ObjectFacts]:
+def _selecting(key: str, *, watches: bool = False) -> Callable[[Cursor], ObjectFacts]:
     def read(root: Cursor) -> ObjectFacts:
-        return ObjectFacts(selects=_selects(_label_selector(root.mapping("spec").mapping(key))))
+        return ObjectFacts(selects=_selects(_label_selector(root.mapping("spec").mapping(key))), watches=watches)
 
     return read
 
 
 def _pod_monitor(root: Cursor) -> ObjectFacts:
     """With a namespaceSelector it looks at other namespaces, or at all."""
-    return ObjectFacts() if root.mapping("spec").has("namespaceSelector") else _selecting("selector")(root)
+    return (
+        ObjectFacts() if root.mapping("spec").has("namespaceSelector") else _selecting("selector", watches=True)(root)
+    )
 
 
 def _ingress(root: Cursor) -> ObjectFacts:
     spec = root.mapping("spec")
     paths = [path for rule in spec.items("rules") for path in rule.mapping("http").items("paths")]
     backends = [spec.mapping("defaultBackend"), *(path.mapping("backend") for path in paths)]
-    certificates = [named(tls, "Secret", "secretName") for tls in spec.items("tls")]
+    certificates = tuple(found for tls in spec.items("tls") for found in named(tls, "Secret", "secretName"))
+    issued = any(root.mapping("metadata").mapping("annotations").has(key) for key in _ISSUED)
     return ObjectFacts(
+        provides=distinct(certificates) if issued else (),
         points_at=distinct(reference for backend in backends for reference in _ingress_backend(backend)),
-        needs=distinct(reference for found in certificates for reference in found),
+        needs=() if issued else distinct(certificates),
     )
 
 
@@ -183,7 +190,7 @@ READERS: Mapping[tuple[str, str], Callable[[Cursor], ObjectFacts]] = {
     ("keda.sh", "ScaledObject"): _scaler("scaleTargetRef", "Deployment", "apps"),
     ("monitoring.coreos.com", "PodMonitor"): _pod_monitor,
     ("networking.k8s.io", "Ingress"): _ingress,
-    ("networking.k8s.io", "NetworkPolicy"): _selecting("podSelector"),
+    ("networking.k8s.io", "NetworkPolicy"): _selecting("podSelector", watches=True),
     ("policy", "PodDisruptionBudget"): _selecting("selector"),
     ("rbac.authorization.k8s.io", "RoleBinding"): _role_binding,
     ("resource.k8s.io", "ResourceClaimTemplate"): devices.read,

@@ -92,6 +92,23 @@ SERVICE_OF_V1 = frozenset({
 """The fields of a RayService's spec that v1alpha1 does not have."""
 
 
+JOB = frozenset({
+    *JOB_OF_V1, "clusterSelector", "entrypoint", "entrypointNumCpus", "entrypointNumGpus", "entrypointResources", "jobId",
+    "metadata", "rayClusterSpec", "runtimeEnvYAML", "shutdownAfterJobFinishes", "submitterPodTemplate", "suspend",
+    "ttlSecondsAfterFinished",
+})  # fmt: skip
+"""Those of a Ray job spec."""
+
+SERVICE = frozenset({
+    *SERVICE_OF_V1, "deploymentUnhealthySecondThreshold", "rayClusterConfig", "serveConfigV2", "serveService",
+    "serviceUnhealthySecondThreshold",
+})  # fmt: skip
+"""Those of a RayService's spec."""
+
+CRON_JOB = frozenset({"jobTemplate", "schedule", "suspend", "timeZone"})
+"""Those of a RayCronJob's spec."""
+
+
 def of_v1(fields: Fields) -> frozenset[str]:
     """Those of the fields that v1alpha1 does not have."""
     return frozenset(name for name, (_, both) in fields.items() if not both)

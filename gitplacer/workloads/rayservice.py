@@ -30,7 +30,9 @@ def read(root: Cursor, around: Surroundings) -> ObjectFacts:
     facts = rayspec.cluster_facts(root, config, around, RayPods(serves=True, surge_percent=percent))
     if not is_ours(root, spec, around):
         return facts.stopped(f"managedBy {spec.text('managedBy')}: KubeRay leaves it alone")
-    return facts.stopped("suspended") if is_v1(root) and around.knows(SUSPEND_SINCE) and spec.boolean("suspend") else facts
+    return (
+        facts.stopped("suspended") if is_v1(root) and around.knows(SUSPEND_SINCE) and spec.boolean("suspend") else facts
+    )
 
 
 def pod_templates(value: Mapping[str, Any]) -> tuple[Path, ...]:

@@ -17,6 +17,7 @@ from typing import Any
 
 from gitplacer.documents import Cursor, Path
 from gitplacer.model.resources import NOTHING, Resources
+from gitplacer.problems import Severity
 from gitplacer.workloads import podtemplate
 from gitplacer.workloads.addresses import own_service
 from gitplacer.workloads.facts import ObjectFacts, PodLabels, Reference, Role, at, distinct, existing
@@ -200,6 +201,14 @@ def _size(group: Cursor, v1: bool) -> _Size:
             "InvalidReplicas", f"the group has {wanted * hosts} pods", "lower replicas or numOfHosts", key="replicas"
         )
         return _Size()
+    if hosts > 1 and wanted:
+        group.report(
+            "NotCounted",
+            f"gitplacer does not count yet that the {hosts} hosts of a replica sit in one slice; the fit may be too optimistic",
+            "leave room on the clusters it may go to, or pin it by node selector",
+            key="numOfHosts",
+            severity=Severity.WARNING,
+        )
     written = group.integer("replicas")
     counted = "no replicas written" if written is None else f"replicas {written}"
     if (written or 0) < low or (written or 0) < 0:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from gitplacer.problems import Severity
 from gitplacer.workloads.edits import (
     claim,
     configdata,
@@ -79,13 +80,21 @@ def effects(before: Mapping[str, Any], after: Mapping[str, Any], kuberay: Versio
     return tuple(found)
 
 
-def finished_edit(before: Mapping[str, Any], after: Mapping[str, Any]) -> Effect | None:
+def finished_edit(before: Mapping[str, Any], after: Mapping[str, Any], *, runs_once: bool = False) -> Effect | None:
     """
-    What an edit of a RayJob or Job does that is known to be finished: nothing, which is an error, unless it only changes
-    what becomes of its remains. None for an edit that is none, and for other kinds.
+    What an edit does of an object that is known to be finished: nothing, which is an error, unless it only changes what
+    becomes of its remains. `runs_once`: it is of a kind that runs to its end, whether or not we know more of it. None for
+    an edit that is none, and for other kinds.
     """
+    if before == after:
+        return None
     judge = FINISHING.get(_kind(after))
-    return None if judge is None or before == after else judge(before, after, LATEST)
+    if judge is not None:
+        return judge(before, after, LATEST)
+    if not runs_once or before.get("spec") == after.get("spec"):
+        return None
+    said = "it has run to its end, and an edit does not start it again"
+    return Effect(("spec",), "EditOfFinishedJob", said, "give it a new name to run it again", Severity.ERROR)
 
 
 def _by_rule(effect: Effect) -> Effect:

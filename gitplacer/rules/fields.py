@@ -1,0 +1,48 @@
+"""
+Fields that no Ray kind has, such as `replica` or `numOfHost`: the API server drops them without a word.
+
+The fields are those of KubeRay 1.7. A newer operator may know more, so this is a warning, and an object may allow it.
+Where the source holds KubeRay's CRDs, these say more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from gitplacer.documents import Cursor
+from gitplacer.problems import nearest
+from gitplacer.rules.manifest import RayManifest, Rule, tell
+from gitplacer.workloads import rayfields
+
+_RESOURCES = ("claims", "limits", "requests")
+
+
+def unknown_fields(manifest: RayManifest) -> None:
+    """Of the specs and their parts that have fields of their own, and of what containers ask for."""
+    if not manifest.v1:
+        return
+    if manifest.kind == "RayService":
+        _tell_unknown(manifest.spec, rayfields.SERVICE)
+    elif manifest.kind == "RayCronJob":
+        _tell_unknown(manifest.spec, rayfields.CRON_JOB)
+    if manifest.job is not None:
+        _tell_unknown(manifest.job, rayfields.JOB)
+    _tell_unknown(manifest.cluster, rayfields.CLUSTER)
+    if manifest.cluster.has("autoscalerOptions"):
+        _tell_unknown(manifest.cluster.mapping("autoscalerOptions"), rayfields.AUTOSCALER)
+    _tell_unknown(manifest.head, rayfields.HEAD)
+    for group in manifest.groups:
+        _tell_unknown(group, rayfields.GROUP)
+    for part in (manifest.head, *manifest.groups):
+        for container in part.mapping("template").mapping("spec").items("containers"):
+            _tell_unknown(container.mapping("resources"), _RESOURCES)
+
+
+def _tell_unknown(owner: Cursor, known: Collection[str]) -> None:
+    for key in owner.value:
+        if key not in known:
+            message = f"KubeRay 1.7 knows no field {key} here, and the API server would drop it"
+            tell(owner, "UnknownRayField", message, nearest(str(key), known), key=key)
+
+
+RULES: tuple[Rule, ...] = (unknown_fields,)
