@@ -420,4 +420,5 @@ spec:
             ),
         ),
     ),
+    "FractionalBytes": (workload(POD.format("x", "", "    resources: {requests: {cpu: 100m, memory: 4096m}}\n")),),
 }

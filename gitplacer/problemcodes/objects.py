@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gitplacer.problemcodes.code import Code
+from gitplacer.problems import Severity
 
 CODES: Mapping[str, Code] = {
     # fields
@@ -123,6 +124,14 @@ CODES: Mapping[str, Code] = {
         "The API server would refuse these resources",
         "A request above its limit, a part of a device, or a device whose request is not its limit.",
         "Let requests fit limits; ask for whole devices, as limits.",
+    ),
+    "FractionalBytes": Code(
+        "An amount of memory is a part of a byte",
+        "`4096m` is 4.096 bytes, not 4096 MiB: in Kubernetes `m` is a thousandth. The API server takes it and warns, the "
+        "scheduler rounds it up to whole bytes, and the container has next to no memory, or a request of none.",
+        "Write `Mi` or `M`.",
+        severity=Severity.WARNING,
+        allowable=True,
     ),
     "UnknownDevices": Code(
         "Nobody knows how many devices a pod asks for",

@@ -7,11 +7,13 @@ that the same question always gets the same answer.
 
 | orders | choices |
 |---|---|
-| as created, reversed, largest first, smallest first, in turn, each class first, each class last | LeastAllocated and MostAllocated; ties first, last, where they harm most, and drawn ten times |
+| as created, reversed, largest first, smallest first, in turn, each class first, each class last | LeastAllocated, MostAllocated, MostAllocated with devices; ties first, last, where they harm most, and drawn ten times |
 | up to 160 shuffled | LeastAllocated; ties drawn, and every other one where they harm most |
+| every fourth of these with the gang's first pod first | MostAllocated, with and without devices; ties drawn |
 
-Random orders are tried with the default score only. A cluster that packs (MostAllocated) and in addition sees the pods of a gang in a random
-order can still leave a pod of a `Fits` out; KubeRay creates a gang's pods in one go, head first.
+What is left open: on a cluster that packs (MostAllocated), a random order in which the gang's first pod comes somewhere in the
+middle. KubeRay makes the head first. Of the gangs that kube-scheduler 1.34 placed in every one of 28 recorded runs, one in
+twenty would be lost to `Fits` by trying these too (tests/data), and less than one in a hundred that `Fits` is refuted by them.
 """
 
 from __future__ import annotations
@@ -81,7 +83,7 @@ def trials(board: Board) -> Iterator[tuple[str, Order, Profile]]:
             yield name, order, Profile(score, "first")
     for number, order in enumerate(shuffled(board)):
         yield "shuffled", order, Profile("spread", "harm" if number % 2 else "drawn", number + 1)
-        if number % 4 == 0:
+        if number % 4 == 0:  # see the module: the first pod stays first
             begun = _first_kept(board, order)
             yield (
                 "shuffled after the first",

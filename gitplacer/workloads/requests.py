@@ -19,6 +19,7 @@ from typing import Literal
 from gitplacer.documents import Cursor
 from gitplacer.model import quantity
 from gitplacer.model.resources import NOTHING, Resources
+from gitplacer.problems import Severity
 
 Amounts = Mapping[str, int | Fraction]
 """Exact amounts by resource, cpu in milli-cores, not rounded yet. A zero that was written is kept."""
@@ -168,6 +169,14 @@ def _check(resources: Cursor, requests: Amounts, limits: Amounts) -> None:
         asked, limit = requests.get(name), limits.get(name)
         where = resources.mapping("requests" if asked is not None else "limits")
         amount = limit if asked is None else asked
+        if name in _IN_BYTES and isinstance(amount, Fraction):
+            where.report(
+                "FractionalBytes",
+                f"{name} is {where.value[name]}, which is a part of a byte",
+                "m is a thousandth; Mi is 1048576 bytes, and M a million",
+                key=name,
+                severity=Severity.WARNING,
+            )
         if _is_device(name) and isinstance(amount, Fraction):
             where.report(
                 "InvalidResources",
@@ -190,6 +199,9 @@ def _check(resources: Cursor, requests: Amounts, limits: Amounts) -> None:
                 f"set limits.{name} to the same amount (the request may then be left out)",
                 key=name,
             )
+
+
+_IN_BYTES = ("memory", "ephemeral-storage")
 
 
 def _is_device(name: str) -> bool:
