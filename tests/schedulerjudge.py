@@ -866,9 +866,15 @@ def orders(case: Json, shuffles: int = 2, seed: int = 0) -> dict[str, tuple[str,
 def first_failure(
     case: Json, *, shuffles: int = 2, seeds: int = 1, scorings: Iterable[str] = tuple(SCORINGS)
 ) -> tuple[str, str, int, tuple[str, ...]] | None:
-    """The first run (order, scoring, seed, pods left out) of all those tried that leaves a pod out, or None."""
+    """
+    The first run (order, scoring, seed, pods left out) of all those tried that leaves a pod out, or None. On a cluster that
+    packs, shuffled orders begin with the gang's first pod: KubeRay makes the head first, and the answer promises no more
+    (docs/fit.md).
+    """
     for scoring in scorings:
         for name, order in orders(case, shuffles).items():
+            if name.startswith("shuffled") and scoring != "LeastAllocated":
+                order = (first := case["pods"][0]["metadata"]["name"], *(pod for pod in order if pod != first))
             for seed in range(seeds):
                 left_out = run(case, order, scoring, seed).unplaced
                 if left_out:
