@@ -13,6 +13,7 @@ import pytest
 from gitplacer import __version__
 from gitplacer.cli import COMMANDS
 from gitplacer.problems import Rejected
+from gitplacer.source import files
 from tests.commands import NOW, commit, git, make_bare, make_repo, run, run_apart, starter, write
 
 Capture = pytest.CaptureFixture[str]
@@ -501,3 +502,17 @@ def test_colour_is_for_terminals_that_want_it(
 
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     assert (progress.style()("x", "green") != "x") is coloured
+
+
+def test_validate_reads_again_only_what_changed(fleet: Path, capfd: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[bytes] = []
+    parse = files.parse
+    monkeypatch.setattr(files, "parse", lambda data, **budget: read.append(data) or parse(data, **budget))
+    first = run(capfd, "validate", fleet)
+    assert len(read) > 3
+    read.clear()
+    assert run(capfd, "validate", fleet).out == first.out
+    assert read == []
+    write(fleet, {"workloads/hello/more.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\n"})
+    run(capfd, "validate", fleet)
+    assert len(read) == 1

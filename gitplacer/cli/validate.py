@@ -65,6 +65,7 @@ def _problems(chosen: Settings) -> Sequence[Problem]:
                 now=chosen.now,
                 memo=memo,
             )
+        memo.save()
         return snapshot.problems
     except Rejected as rejected:
         return rejected.problems
