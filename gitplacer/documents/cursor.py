@@ -42,11 +42,16 @@ class Cursor:
 
     def mapping(self, key: str) -> Cursor:
         """The mapping at the key; an empty one when there is none."""
-        return Cursor(self.document, (*self.path, key), self._mapping(key), self.problems)
+        value = self.value.get(key)
+        if not isinstance(value, dict):  # asked for sixty times in a Ray manifest, so `_mapping` is not called to ask again
+            value = {} if value is None else self._mapping(key)
+        return Cursor(self.document, (*self.path, key), value, self.problems)
 
     def items(self, key: str) -> list[Cursor]:
         """The mappings in the list at the key; their paths keep the list's indexes."""
-        found = []
+        found: list[Cursor] = []
+        if self.value.get(key) is None:
+            return found
         for index, item in enumerate(self._list(key)):
             path = (*self.path, key, index)
             if isinstance(item, dict):
@@ -94,7 +99,9 @@ class Cursor:
 
     def labels(self, key: str) -> dict[str, str]:
         """The mapping of strings to strings at the key: labels, annotations, node selectors."""
-        found = {}
+        found: dict[str, str] = {}
+        if self.value.get(key) is None:
+            return found
         for name, item in self._mapping(key).items():
             if isinstance(item, str):
                 found[name] = item

@@ -10,7 +10,6 @@ controller does, write a module with a `KIND` row and put it in the table.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from gitplacer.documents import Cursor, Document
 from gitplacer.problems import Problem
@@ -111,9 +110,10 @@ def read(
         return ObjectFacts(sized=True), root.problems.told()
     facts = kind.read(root, around)
     asked = demands.of(root) or demands.of_pod_templates(root, kind.pod_templates(root.value))
-    queue = tuple(_queue(root))
-    if asked or queue:
-        facts = replace(facts, demands=asked, needs=distinct([*facts.needs, *queue]))
+    if asked:
+        facts = facts.but(demands=asked)
+    if queue := tuple(_queue(root)):
+        facts = facts.but(needs=distinct([*facts.needs, *queue]))
     return facts, root.problems.told()
 
 

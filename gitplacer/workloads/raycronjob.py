@@ -8,7 +8,6 @@ from the manifest. On two clusters each tick would run twice. KubeRay names the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from gitplacer.documents import Cursor, Path
@@ -25,7 +24,7 @@ def read(root: Cursor, around: Surroundings) -> ObjectFacts:
     if spec is not None and job is not None:
         facts = rayjobspec.job_facts(root, job, around, "")
         facts = facts.stopped("suspended") if spec.boolean("suspend") else facts
-    return replace(facts, singleton="RayCronJob", releases_when_finished=False)
+    return facts.but(singleton="RayCronJob", releases_when_finished=False)
 
 
 def pod_templates(value: Mapping[str, Any]) -> tuple[Path, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from gitplacer.documents import Cursor, Path
@@ -18,7 +17,7 @@ def read(root: Cursor, around: Surroundings) -> ObjectFacts:
     facts = ObjectFacts(sized=True)
     if spec is not None:
         facts = rayjobspec.job_facts(root, spec, around, root.mapping("metadata").text("name"))
-    return replace(facts, singleton="RayJob", finishes=True)
+    return facts.but(singleton="RayJob", finishes=True)
 
 
 def pod_templates(value: Mapping[str, Any]) -> tuple[Path, ...]:

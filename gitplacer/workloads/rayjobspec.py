@@ -44,7 +44,7 @@ def job_facts(root: Cursor, spec: Cursor, around: Surroundings, job_name: str) -
         facts = facts.stopped(f"managedBy {spec.text('managedBy')}: KubeRay leaves it alone")
     elif spec.boolean("suspend"):
         facts = facts.stopped("suspended")
-    return replace(facts, releases_when_finished=bool(chosen.keys()) or _releases(root, spec))
+    return facts.but(releases_when_finished=bool(chosen.keys()) or _releases(root, spec))
 
 
 def job_templates(value: Mapping[str, Any], spec: Path) -> tuple[Path, ...]:
@@ -117,7 +117,7 @@ def _with_submitter(spec: Cursor, facts: ObjectFacts, around: Surroundings, job_
     number = 1 if counted else 0
     counted = counted or "there is no Ray cluster to submit to"
     role = Role("submitter", shape, number, number, number, ask=ask, counted=counted)
-    return replace(facts, roles=(*facts.roles, role), pods=(*facts.pods, labels), needs=needs, claims=claims)
+    return facts.but(roles=(*facts.roles, role), pods=(*facts.pods, labels), needs=needs, claims=claims)
 
 
 def _releases(root: Cursor, spec: Cursor) -> bool:

@@ -33,6 +33,16 @@ def amounts(**texts: str) -> Amounts:
 
 
 @lru_cache(maxsize=4096)
+def _usual(resource: str, text: str) -> int | Fraction | None:
+    """The amount behind a text, or None for one that is no quantity, about which there is more to say."""
+    try:
+        quantity.amount(resource, text)
+    except quantity.InvalidQuantity:
+        return None
+    return _exact(resource, text)
+
+
+@lru_cache(maxsize=4096)
 def _exact(resource: str, text: str) -> int | Fraction:
     value = quantity.parse(text) * (1000 if resource == "cpu" else 1)
     return value.numerator if value.denominator == 1 else value
@@ -72,8 +82,9 @@ class PodAsk:
 
     def effective(self) -> Resources:
         """The request that a node must have room for, without the pod's own slot."""
-        running, starting = self.running(), self.starting()
-        total = {name: max(running.get(name, 0), starting.get(name, 0)) for name in running.keys() | starting.keys()}
+        total = dict(self.running())
+        for name, value in self.starting().items():
+            total[name] = max(total.get(name, 0), value)
         if self.pod_level_limits:
             total.update(self.standing_in())
         total.update(self.pod_level)
@@ -154,10 +165,17 @@ def checked(resources: Cursor) -> tuple[Amounts, Amounts]:
 
 def written(cursor: Cursor, key: str) -> Amounts:
     """The exact amounts of a mapping of quantities. A bad one is reported and left out."""
+    if cursor.value.get(key) is None:
+        return _NOTHING
     block = cursor.mapping(key)
-    return {
-        name: _exact(name, str(block.value[name])) for name in block.value if block.quantity(name, name) is not None
-    }
+    found: dict[str, int | Fraction] = {}
+    for name, value in block.value.items():
+        amount = _usual(name, value) if isinstance(value, str) else None
+        if amount is not None:
+            found[name] = amount
+        elif block.quantity(name, name) is not None:
+            found[name] = _exact(name, str(value))
+    return found
 
 
 def _check(resources: Cursor, requests: Amounts, limits: Amounts) -> None:
