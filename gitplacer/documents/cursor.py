@@ -43,7 +43,9 @@ class Cursor:
     def mapping(self, key: str) -> Cursor:
         """The mapping at the key; an empty one when there is none."""
         value = self.value.get(key)
-        if not isinstance(value, dict):  # asked for sixty times in a Ray manifest, so `_mapping` is not called to ask again
+        if not isinstance(
+            value, dict
+        ):  # asked for sixty times in a Ray manifest, so `_mapping` is not called to ask again
             value = {} if value is None else self._mapping(key)
         return Cursor(self.document, (*self.path, key), value, self.problems)
 
