@@ -22,9 +22,11 @@ _PARSING = (
     "workloads/**/*.py",
     "data/workloadkinds/*.yaml",
     "rules/*.py",
+    "crds/*.py",
     "problemcodes/*.py",
     "source/files.py",
     "source/alike.py",
+    "source/customs.py",
     "render.py",
 )
 
@@ -50,9 +52,7 @@ class ParseCache:
         self._new.update({oid: pickle.dumps(file, protocol=5) for oid, file in files.items()})
 
     def recall_text(self, digest: str) -> bytes | None:
-        if digest not in self._texts:
-            self._texts.update(self._blobs.get_many(_namespace(), [digest]))
-        return self._texts.get(digest)
+        return self.recall_texts([digest]).get(digest)
 
     def recall_texts(self, digests: Iterable[str]) -> Mapping[str, bytes]:
         wanted = list(digests)
