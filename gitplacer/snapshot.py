@@ -46,7 +46,8 @@ class Snapshot:
     The inputs of a pass.
 
     `deployment` is the deployment tree.
-    `broken_capacity` are clusters whose snapshot cannot be used; `profiles` is what each cluster can do; `broken_records` are ids of groups whose record
+    `broken_capacity` are clusters whose snapshot cannot be used; `profiles` is what each cluster can do
+    and `variants` what objects are there; `broken_records` are ids of groups whose record
     cannot be read; `foreign_paths` are paths of the deployment repo that somebody else changed since our last
     commit.
     """
@@ -56,6 +57,7 @@ class Snapshot:
     capacity: Mapping[str, CapacitySnapshot]
     broken_capacity: frozenset[str]
     profiles: Mapping[str, ClusterProfile]
+    variants: Variants
     records: Mapping[str, PlacementRecord]
     broken_records: frozenset[str]
     deployment: Tree
@@ -83,11 +85,6 @@ class Snapshot:
             for member in record.members if record.clusters else ():
                 found[member.identity].append((record, member))
         return {identity: tuple(places) for identity, places in found.items()}
-
-    @cached_property
-    def variants(self) -> Variants:
-        """What objects are on each cluster."""
-        return Variants(self.source, self.profiles)
 
     def tells_of(self, record: PlacementRecord, group: Group) -> bool:
         """
@@ -138,6 +135,7 @@ def read_snapshot(
         capacity=capacities,
         broken_capacity=broken_capacity,
         profiles=profiles,
+        variants=known.variants,
         records=records,
         broken_records=broken_records,
         deployment=deployment,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from gitplacer.model.labels import Requirement, Toleration
+from gitplacer.model.labels import Labels, Requirement, Toleration
 from gitplacer.model.resources import NOTHING, Resources
 
 
@@ -37,6 +37,16 @@ class NodeTerm:
 
     labels: tuple[Requirement, ...] = ()
     fields: tuple[Requirement, ...] = ()
+
+    def matches(self, labels: Labels, name: str) -> bool:
+        """Whether a node of such labels and name is one that the term means."""
+        if not self.labels and not self.fields:
+            return False
+        fields = {"metadata.name": name}
+        return all(r.matches(labels) for r in self.labels) and all(r.matches(fields) for r in self.fields)
+
+    def __str__(self) -> str:
+        return " and ".join(str(r) for r in (*self.labels, *self.fields)) or "nothing"
 
 
 @dataclass(frozen=True)

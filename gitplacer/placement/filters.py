@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from gitplacer.model.decision import Reason
 from gitplacer.model.labels import Taint, untolerated
-from gitplacer.model.workload import NodeTerm, PodShape
+from gitplacer.model.workload import PodShape
 
 HOSTNAME = "kubernetes.io/hostname"
 _CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
@@ -54,18 +54,10 @@ def node_selector(pod: PodShape, node: NodeShape) -> str | None:
 
 
 def node_affinity(pod: PodShape, node: NodeShape) -> str | None:
-    if pod.affinity is None or any(_term_matches(term, node) for term in pod.affinity):
-        return None
-    terms = (" and ".join(str(r) for r in (*term.labels, *term.fields)) or "nothing" for term in pod.affinity)
-    return " or ".join(terms)
-
-
-def _term_matches(term: NodeTerm, node: NodeShape) -> bool:
-    if not term.labels and not term.fields:
-        return False
     labels = dict(node.labels)
-    fields = {"metadata.name": node.name}
-    return all(r.matches(labels) for r in term.labels) and all(r.matches(fields) for r in term.fields)
+    if pod.affinity is None or any(term.matches(labels, node.name) for term in pod.affinity):
+        return None
+    return " or ".join(map(str, pod.affinity))
 
 
 def taints_tolerated(pod: PodShape, node: NodeShape) -> str | None:

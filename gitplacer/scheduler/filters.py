@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from gitplacer.model.labels import Labels, Taint, untolerated
-from gitplacer.model.workload import NodeTerm
+from gitplacer.model.labels import Taint, untolerated
 from gitplacer.scheduler.causes import Cause
 from gitplacer.scheduler.objects import HOSTNAME, HostPort, Node, Pod
 
@@ -46,18 +45,9 @@ def node_affinity(pod: Pod, node: Node) -> str | None:
     for key, value in pod.node_selector:
         if labels.get(key) != value:
             return f"{key}={value}"
-    if pod.affinity is None or any(term_matches(term, labels, node.name) for term in pod.affinity):
+    if pod.affinity is None or any(term.matches(labels, node.name) for term in pod.affinity):
         return None
-    terms = (" and ".join(str(r) for r in (*term.labels, *term.fields)) or "nothing" for term in pod.affinity)
-    return " or ".join(terms) or "nothing"
-
-
-def term_matches(term: NodeTerm, labels: Labels, name: str) -> bool:
-    """All requirements of a term; a term without any matches no node."""
-    if not term.labels and not term.fields:
-        return False
-    fields = {"metadata.name": name}
-    return all(r.matches(labels) for r in term.labels) and all(r.matches(fields) for r in term.fields)
+    return " or ".join(map(str, pod.affinity)) or "nothing"
 
 
 def prefers(pod: Pod, node: Node) -> int:
@@ -66,7 +56,7 @@ def prefers(pod: Pod, node: Node) -> int:
     (component-helpers nodeaffinity, NewPreferredSchedulingTerms).
     """
     labels = dict(node.labels)
-    return sum(weight for weight, term in pod.preferred_nodes if term_matches(term, labels, node.name))
+    return sum(weight for weight, term in pod.preferred_nodes if term.matches(labels, node.name))
 
 
 def disliked_taints(pod: Pod, node: Node) -> int:

@@ -11,7 +11,7 @@ pkg/registry/core/pod/strategy.go (applyMatchLabelKeysAndMismatchLabelKeys).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -365,8 +365,3 @@ def _pod_term(item: Cursor, namespace: str, labels: LabelPairs) -> PodTerm:
     if not names and not item.has("namespaceSelector"):
         names = (namespace,)
     return PodTerm(item.text("topologyKey"), selector, tuple(sorted(set(names))), _selector(item, "namespaceSelector"))
-
-
-def flawed(pods: Iterable[Pod]) -> Pod | None:
-    """The first pod that cannot be judged."""
-    return next((pod for pod in pods if pod.flaw), None)
