@@ -578,6 +578,10 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
         "A cluster takes the group",
         {
             Reason.FITS: Finding(code=Reason.FITS),
+            Reason.ROOM: Finding(code=Reason.ROOM),
+            Reason.TIGHT_FIT: Finding(
+                code=Reason.TIGHT_FIT, subject="smallest first; LeastAllocated", role="worker/small-group"
+            ),
             Reason.FITS_BY_SCALE_UP: Finding(
                 code=Reason.FITS_BY_SCALE_UP, new_nodes=(NewNodes("g4dn.2xlarge", 2, 0.752),)
             ),
@@ -637,6 +641,13 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.NODE_SELECTOR_MISMATCH: Finding(code=Reason.NODE_SELECTOR_MISMATCH, subject="disk=ssd"),
             Reason.NODE_AFFINITY_MISMATCH: Finding(code=Reason.NODE_AFFINITY_MISMATCH, subject="zone in [a, b]"),
             Reason.UNTOLERATED_TAINT: Finding(code=Reason.UNTOLERATED_TAINT, subject="gpu=reserved:NoSchedule"),
+            Reason.NODE_UNREADABLE: Finding(code=Reason.NODE_UNREADABLE, subject="a pod on it cannot be read"),
+            Reason.MISSING_TOPOLOGY_KEY: Finding(code=Reason.MISSING_TOPOLOGY_KEY),
+            Reason.HOST_PORT_TAKEN: Finding(code=Reason.HOST_PORT_TAKEN),
+            Reason.TOPOLOGY_SPREAD: Finding(code=Reason.TOPOLOGY_SPREAD, subject="topology.kubernetes.io/zone"),
+            Reason.POD_AFFINITY: Finding(code=Reason.POD_AFFINITY),
+            Reason.SEARCH_BOUND: Finding(code=Reason.SEARCH_BOUND),
+            Reason.INVALID_POD: Finding(code=Reason.INVALID_POD),
             Reason.INSUFFICIENT_CAPACITY: Finding(
                 code=Reason.INSUFFICIENT_CAPACITY, role="worker/small-group", placed=1, wanted=2, short=_SHORT, nodes=3
             ),

@@ -21,7 +21,7 @@ from gitplacer.kinds.record import PlacementRecord
 from gitplacer.model import quantity
 from gitplacer.model.decision import Action, Candidate, Decision, Finding, NewNodes, Reason, Tally, Verdict
 from gitplacer.model.resources import Resources
-from gitplacer.model.workload import Gang
+from gitplacer.model.workload import Gang, unlabelled
 from gitplacer.placement.eligibility import is_stale
 from gitplacer.placement.pack import merged
 from gitplacer.placement.plan import Plan
@@ -86,10 +86,10 @@ class PlanView:
         record = self.record(decision) if group is None or decision.action is Action.HOLD else None
         if record is not None and record.clusters:
             policy = group.policy if group else None
-            return merged(self.snapshot.deployed.gang(record, policy, cluster.name if cluster else None))
+            return merged(unlabelled(self.snapshot.deployed.gang(record, policy, cluster.name if cluster else None)))
         if group is not None and cluster is not None and self.snapshot.variants.any_on(cluster):
-            return merged(self.snapshot.variants.gang(group, cluster))
-        return merged(group.gang if group else ())
+            return merged(unlabelled(self.snapshot.variants.gang(group, cluster)))
+        return merged(unlabelled(group.gang if group else ()))
 
     def main_cluster(self, decision: Decision) -> Cluster | None:
         """The cluster whose pods are told of a group: the first that will have it, or has it."""
@@ -127,6 +127,7 @@ def _nearest_groups(group_id: str, known: Sequence[str]) -> str:
 _SAID: Mapping[Reason, tuple[str, str]] = {
     # reason: (without a subject, with one)
     Reason.FITS: ("fits", "fits"),
+    Reason.ROOM: ("has room for all its pods; not tried in every order",) * 2,
     Reason.PLATFORM: ("platform objects go where their policy says", "platform objects go where their policy says"),
     Reason.KEPT: ("is there already", "is on {} already"),
     Reason.UPDATED: ("its files change", "its files change"),
@@ -152,8 +153,15 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.NODE_SELECTOR_MISMATCH: ("no node has the labels it selects", "no node has {}"),
     Reason.NODE_AFFINITY_MISMATCH: ("no node meets its affinity", "no node meets {}"),
     Reason.UNTOLERATED_TAINT: ("every node has a taint that it does not tolerate", "it does not tolerate {}"),
+    Reason.NODE_UNREADABLE: ("no node can be read", "no node takes it: {}"),
+    Reason.MISSING_TOPOLOGY_KEY: ("no node has the label that a rule about other pods goes by",) * 2,
+    Reason.HOST_PORT_TAKEN: ("a host port is taken",) * 2,
+    Reason.TOPOLOGY_SPREAD: ("its topology spread constraints keep it out", "its topology spread over {} keeps it out"),
+    Reason.POD_AFFINITY: ("pod affinity or anti-affinity keeps it out",) * 2,
     Reason.INSUFFICIENT_CAPACITY: ("there is not enough room now",) * 2,
     Reason.EXCEEDS_CLUSTER: ("it is more than the cluster holds when empty",) * 2,
+    Reason.SEARCH_BOUND: ("the search for a placement ran out of steps",) * 2,
+    Reason.INVALID_POD: ("a pod of it cannot be read", "a pod of it cannot be read: {}"),
     Reason.NO_ELIGIBLE_CLUSTER: ("no cluster may take it now",) * 2,
     Reason.NO_CLUSTER_FITS: ("no cluster that may take it has room for it",) * 2,
     Reason.COPIES_WAIT: ("further copies wait for room",) * 2,
@@ -206,6 +214,10 @@ _LISTS = (
     Reason.HELD_TOGETHER,
 )
 """Reasons whose subject is a list."""
+_FURTHER: Mapping[Reason, tuple[str, ...]] = {
+    Reason.EXCEEDS_CLUSTER: ("more than the cluster holds when empty",),
+    Reason.SEARCH_BOUND: ("the search for a better placement ran out of steps",),
+}
 ROOM = (Reason.INSUFFICIENT_CAPACITY, Reason.EXCEEDS_CLUSTER, Reason.PODS_MAY_WAIT)
 _FROM_POLICY = (Reason.CLUSTER_NOT_SELECTED, Reason.NOT_IN_ORDER, Reason.UNTOLERATED_CLUSTER_TAINT)
 _FROM_CLUSTER = (Reason.MANAGEMENT_CLUSTER, Reason.CLUSTER_CORDONED, Reason.CLUSTER_DRAINING, Reason.CLUSTER_LOST)
@@ -220,6 +232,8 @@ def finding_text(finding: Finding, cluster: Cluster | None = None) -> str:
     code, subject = finding.code, finding.subject
     if code is Reason.FITS_BY_SCALE_UP:
         return _scale_up(finding.new_nodes)
+    if code is Reason.TIGHT_FIT:
+        return _tight(finding)
     if code is Reason.PODS_MAY_WAIT:
         return "; ".join(["is placed whatever the room, and pods may wait", *_shortage(finding)])
     if code is Reason.NOT_ELIGIBLE:
@@ -229,8 +243,7 @@ def finding_text(finding: Finding, cluster: Cluster | None = None) -> str:
     if code in _STAYS:
         return _stays(finding, "it")
     if finding.wanted or finding.nodes:
-        more = ["more than the cluster holds when empty"] if code is Reason.EXCEEDS_CLUSTER else []
-        return "; ".join([*_shortage(finding), *more])
+        return "; ".join([*_shortage(finding), *_FURTHER.get(code, ())])
     without, with_subject = _SAID[code]
     return with_subject.format(few(subject.split(", ")) if code in _LISTS else subject) if subject else without
 
@@ -238,6 +251,17 @@ def finding_text(finding: Finding, cluster: Cluster | None = None) -> str:
 def _stays(finding: Finding, who: str) -> str:
     trigger = _TRIGGERS.get(finding.subject, "it should leave its cluster")
     return _STAYS[finding.code].format(trigger=trigger, who=who)
+
+
+def _tight(finding: Finding) -> str:
+    """The planner's subject is `<order>; <scoring>`; a record keeps the code alone."""
+    order, _, scoring = finding.subject.partition("; ")
+    if not order:
+        return "all its pods can be placed, but not in every order"
+    return (
+        f"all its pods can be placed, but not in every order: {order}, with {scoring} scoring, "
+        f"a {finding.role} pod finds no node"
+    )
 
 
 def _scale_up(new_nodes: Sequence[NewNodes]) -> str:

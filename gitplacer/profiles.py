@@ -48,6 +48,7 @@ class ClusterProfile:
     limit_ranges: tuple[LimitRange, ...] = ()
     runtime_classes: tuple[DeclaredRuntimeClass, ...] | None = None
     gang_scheduler: str | None = None
+    slice_topology: str = ""
     gateway_api: bool | None = None
     cert_manager: bool | None = None
     sealing_key: str | None = None
@@ -65,6 +66,7 @@ class ClusterProfile:
             limit_ranges=_first(written.limit_ranges, found.limit_ranges) or (),
             runtime_classes=_first(written.runtime_classes, found.runtime_classes),
             gang_scheduler=_first(written.gang_scheduler, found.gang_scheduler),
+            slice_topology=_first(written.slice_topology, found.slice_topology) or "",
             gateway_api=_first(written.gateway_api, None if serves is None else GATEWAY_API in serves),
             cert_manager=_first(written.cert_manager, None if serves is None else CERT_MANAGER in serves),
             sealing_key=written.sealing_key,

@@ -13,10 +13,11 @@ from gitplacer.kinds.fleet import Cluster
 from gitplacer.model.labels import Requirement, Toleration
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, NodeTerm, PodSet, PodShape
-from gitplacer.placement.filters import NodeShape, obstacle
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.nodes import Columns
 from gitplacer.placement.pack import Packing, Shortfall
+from gitplacer.scheduler.filters import obstacle
+from gitplacer.scheduler.objects import Node as SchedulerNode
 
 GPU = "nvidia.com/gpu"
 TOLERATES_ALL = (Toleration(operator="Exists"),)
@@ -126,15 +127,15 @@ def term(*requirements: Requirement, fields: tuple[Requirement, ...] = ()) -> No
     ],
 )
 def test_selectors_and_affinity_read_as_kubernetes_reads_them(pod: PodShape, stands_in_the_way: str | None) -> None:
-    found = obstacle(pod, NodeShape(LABELS, (), name="n1"))
+    found = obstacle(pod, SchedulerNode(name="n1", labels=LABELS))
     assert (None if found is None else found[1]) == stands_in_the_way
 
 
 def test_a_cordoned_node_takes_who_tolerates_it_and_an_unready_one_takes_nobody() -> None:
     pod = PodShape(tolerations=TOLERATES_ALL)
-    assert obstacle(pod, NodeShape((), (), unschedulable=True)) is None
-    assert obstacle(PodShape(), NodeShape((), (), unschedulable=True)) is not None
-    assert obstacle(pod, NodeShape((), (), ready=False)) is not None
+    assert obstacle(pod, SchedulerNode(name="", unschedulable=True)) is None
+    assert obstacle(PodShape(), SchedulerNode(name="", unschedulable=True)) is not None
+    assert obstacle(pod, SchedulerNode(name="", ready=False)) is not None
 
 
 TYPES = {

@@ -131,6 +131,7 @@ spec:
       nodeSelector: {sandbox: gvisor}
       tolerations: [{key: sandbox, operator: Exists, effect: NoSchedule}]
     gangScheduler: scheduler-plugins
+    sliceTopology: cloud.google.com/gke-nodepool
     present: [{apiGroup: "", kind: Secret, namespace: rayjob1, name: hf-token}]
     gatewayAPI: true
     certManager: false
@@ -158,6 +159,7 @@ spec:
     order: [{names: [gpu-1]}, {matchLabels: {class: gpu}}, {}]
     copies: All
     admission: Immediate
+    accept: TightFit
     scaleUp: Never
     reserve: Maximum
   priority: 100
@@ -236,6 +238,19 @@ nodes:
   ready: true
   allocatable: {cpu: 1.5, memory: 30Gi, pods: "58"}
   used: {cpu: 310m}
+  pods: []
+- name: n9
+  allocatable: {cpu: "8"}
+  pods:
+  - namespace: monitoring
+    labels: {app: agent}
+    antiAffinity:
+    - topologyKey: kubernetes.io/hostname
+      labelSelector: {matchLabels: {app: agent}, matchExpressions: [{key: tier, operator: NotIn, values: [web]}]}
+      namespaces: [monitoring]
+      namespaceSelector: {matchLabels: {team: a}}
+    hostPorts: [{port: 9100, protocol: UDP, ip: 127.0.0.1}]
+namespaces: [{name: monitoring, labels: {team: a}}]
 groups:
 - name: rayjob1/train
   phase: Running
@@ -261,6 +276,7 @@ runtimeClasses:
   nodeSelector: {sandbox: gvisor}
   tolerations: [{key: sandbox, operator: Exists, effect: NoSchedule}]
 gangScheduler: scheduler-plugins
+sliceTopology: cloud.google.com/gke-nodepool
 present: [{apiGroup: "", kind: Secret, namespace: rayjob1, name: hf-token}]
 """,
     "Placement": """
@@ -419,7 +435,11 @@ BROKEN = [
     "PlacementPolicy spec.placement.order.0.name: x",
     "PlacementPolicy spec.relocation.when.notEligible: Never",
     "CapacitySnapshot spec: {}",
-    "CapacitySnapshot nodes.0.pods: []",
+    "CapacitySnapshot nodes.0.pods: [{labels: {app: a}}]",
+    "CapacitySnapshot nodes.1.pods.0.antiAffinity.0.topologyKey: (gone)",
+    "CapacitySnapshot nodes.1.pods.0.antiAffinity.0.weight: 1",
+    "CapacitySnapshot nodes.1.pods.0.hostPorts.0.port: 0",
+    "CapacitySnapshot nodes.1.pods.0.name: agent",
     "CapacitySnapshot groups.0.namespace: x",
     "Placement clusters.0.since_epoch: 1",
     # nulls

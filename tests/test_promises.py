@@ -133,10 +133,11 @@ def test_a_finished_job_holds_nothing_and_its_end_says_nothing_about_the_next_of
 
 
 def test_what_is_placed_is_never_repacked_into_less_than_it_needs() -> None:
-    story = Story.of(cluster("a"), ANYWHERE, deployment("z", "4"), capacity=snapshot("a", "n1 4 32Gi", "n2 3 32Gi"))
+    lucky = policy("p", "select: {}\nplacement: {accept: TightFit}")
+    story = Story.of(cluster("a"), lucky, deployment("z", "4"), capacity=snapshot("a", "n1 4 32Gi", "n2 3 32Gi"))
     story.run()
     story.source |= deployment("b", "3")
-    assert outcome(story.run())["ns/b"] == "Place a Fits"
+    assert outcome(story.run())["ns/b"] == "Place a TightFit"
     story.source |= deployment("c", "3")
     assert outcome(story.run())["ns/c"] == "Wait  NoClusterFits"
 

@@ -25,7 +25,7 @@ from gitplacer.formats.options import Options
 from gitplacer.scheduler import Answer, judge, read_cluster, read_pod
 from gitplacer.scheduler.board import Board
 from gitplacer.scheduler.orders import named_orders, trials
-from gitplacer.scheduler.packing import find, never_crowded, replay, search
+from gitplacer.scheduler.packing import find, replay, search
 from gitplacer.scheduler.simulation import Chooser, Profile, simulate
 from tests.commands import run
 from tests.schedulerobjects import (
@@ -217,7 +217,7 @@ def test_a_tight_fit_says_how_and_what_goes_wrong() -> None:
     [
         (nodes("8", "2"), pods(11), "ExceedsCluster", "10 of 11"),
         ([], pods(1), "InsufficientCapacity", "no nodes"),
-        (nodes("8"), [pod("p", nodeSelector={"gpu": "h100"})], "NodeAffinityMismatch", "gpu=h100"),
+        (nodes("8"), [pod("p", nodeSelector={"gpu": "h100"})], "NodeSelectorMismatch", "gpu=h100"),
         ([node("a", taints=[{"key": "k", "effect": "NoSchedule"}])], pods(1), "UntoleratedTaint", "taint k:NoSchedule"),
         ([node("a", unschedulable=True)], pods(1), "NodeUnschedulable", "cordoned"),
         (nodes("8", "8"), pods(3, ports=[{"hostPort": 80}]), "HostPortTaken", "host port"),
@@ -349,7 +349,7 @@ def test_what_is_proved_never_to_be_crowded_fits_in_any_order(
 ) -> None:
     """The proof is about every order and every choice; here are some."""
     found = board(cluster, gang)
-    if never_crowded(found):
+    if found.never_crowded():
         some = [found.class_of[i] for i in order if i < len(gang)]
         for score in ("spread", "pack", "first", "fullest", "emptiest"):
             assert not simulate(found, some, Profile(score, "drawn", draw)).left

@@ -193,6 +193,8 @@ def test_where_a_pod_may_run_is_read_from_its_spec() -> None:
         )
     )
     assert found == PodShape(
+        scored_cpu=100,
+        scored_memory=200 << 20,
         node_name="n7",
         node_selector=(("disk", "ssd"), ("pool", "gpu")),
         affinity=(
@@ -203,6 +205,15 @@ def test_where_a_pod_may_run_is_read_from_its_spec() -> None:
             ),
         ),
         tolerations=(Toleration("gpu", "Equal", "yes", ""), Toleration("", "Exists", "", "NoExecute")),
+        preferred_nodes=(
+            (
+                1,
+                NodeTerm(
+                    (Requirement("zone", "In", ("a", "b")), Requirement("gen", "Gt", ("2",))),
+                    (Requirement("metadata.name", "NotIn", ("n1",)),),
+                ),
+            ),
+        ),
     )
 
 
@@ -230,6 +241,8 @@ def affinity(*, fields: bool = False, **item: Any) -> dict[str, Any]:
         ({"tolerations": [{"value": "a"}]}, "InvalidValue"),
         ({"tolerations": [{"key": "a", "operator": "Exists", "value": "b"}]}, "InvalidValue"),
         ({"tolerations": [{"key": "a", "effect": "NoRunning"}]}, "InvalidValue"),
+        ({"topologySpreadConstraints": [{"maxSkew": 1}]}, "MissingField"),
+        ({"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{}]}}}, "MissingField"),
         ({"containers": []}, "MissingField"),
     ],
 )
@@ -238,24 +251,9 @@ def test_a_constraint_no_scheduler_would_accept_is_a_problem(spec: dict[str, Any
     assert [problem.code for problem in problems] == [code]
 
 
-ANTI = {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "kubernetes.io/hostname"}]}
-
-
 @pytest.mark.parametrize(
     ("spec", "named"),
     [
-        ({"affinity": {"podAffinity": ANTI}}, "required podAffinity"),
-        ({"affinity": {"podAntiAffinity": ANTI}}, "required podAntiAffinity"),
-        (
-            {
-                "topologySpreadConstraints": [
-                    {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
-                ]
-            },
-            "topologySpreadConstraints with DoNotSchedule",
-        ),
-        ({"containers": [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}]}, "host ports"),
-        ({"containers": [{"name": "c", "ports": [{"containerPort": 80}]}], "hostNetwork": True}, "host ports"),
         ({"schedulingGates": [{"name": "wait"}]}, "schedulingGates"),
         ({"resourceClaims": [{"name": "gpu", "resourceClaimName": "one"}]}, "a ResourceClaim that several pods share"),
     ],
@@ -269,8 +267,23 @@ def test_what_the_fit_does_not_look_at_is_named_once(spec: dict[str, Any], named
 @pytest.mark.parametrize(
     "spec",
     [
-        {"affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1}]}}},
+        {
+            "affinity": {
+                "podAntiAffinity": {
+                    "preferredDuringSchedulingIgnoredDuringExecution": [
+                        {"weight": 1, "podAffinityTerm": {"topologyKey": "zone"}}
+                    ]
+                }
+            }
+        },
         {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}]},
+        {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone"}]},
+        {
+            "affinity": {
+                "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone"}]}
+            }
+        },
+        {"containers": [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}]},
         {"containers": [{"name": "c", "ports": [{"containerPort": 80}]}]},
         {"hostNetwork": True},
     ],

@@ -207,7 +207,7 @@ spec:
     ),
     "NotCounted": (
         workload(
-            POD.format("main", "", "    ports: [{containerPort: 80, hostPort: 80}]\n"),
+            POD.format("main", "", "  schedulingGates: [{name: example.com/quota}]\n"),
         ),
     ),
     "NotInAGroup": (settings("data: {level: info}\n"),),

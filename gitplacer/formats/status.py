@@ -203,8 +203,7 @@ def _ledger(
     cluster: Cluster, seen: CapacitySnapshot, columns: Columns, gangs: Mapping[tuple[str, str], Gang], view: PlanView
 ) -> Ledger:
     """A cluster's ledger with everything reserved that is placed there."""
-    ledger = Ledger(cluster, seen, columns)
-    ledger.settle_unknown(lambda group_id: gangs.get((group_id, cluster.name), ()))
+    ledger = Ledger(cluster, seen, columns, lambda group_id: gangs.get((group_id, cluster.name), ()))
     for decision in view.plan.decisions:
         if cluster.name not in decision.before:
             continue

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from gitplacer.kinds.fields import Amounts, Boolean, Count, Instant, Integer, Matching, Model, OwnKind
+from gitplacer.kinds.listedpods import ListedPod, NamespaceLabels
 from gitplacer.kinds.profile import Equipment
 from gitplacer.kinds.selectors import ClusterMetadata, TaintField
 from gitplacer.model.labels import Taint
@@ -27,6 +28,13 @@ class Applied(Model):
 class Node(Model):
     """One node, or `count` nodes that are the same."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "if": {"properties": {"pods": {"minItems": 1}}, "required": ["pods"]},
+            "then": {"properties": {"count": {"const": 1}}},
+        }
+    )
+
     name: Annotated[str, Field(min_length=1, max_length=253)]
     """The node's name; with `count`, of the first."""
     count: Count = 1
@@ -43,9 +51,18 @@ class Node(Model):
     """What each node offers to pods."""
     used: Amounts = NOTHING
     """What pods that are not of `groups` use, on each node."""
+    pods: tuple[ListedPod, ...] = ()
+    """Pods among those that others have to mind: with anti-affinity or host ports, or such as rules of others ask for. A node
+    that has any is not folded with others."""
 
     def taint_values(self) -> tuple[Taint, ...]:
         return tuple(field.taint() for field in self.taints)
+
+    @model_validator(mode="after")
+    def _pods_are_of_one_node(self) -> Self:
+        if self.pods and self.count > 1:
+            raise ValueError("a node with pods is one node: give it an entry of its own, without count")
+        return self
 
 
 class RunningPod(Model):
@@ -92,6 +109,8 @@ class Observation(OwnKind):
     """What runs of the groups placed by gitplacer."""
     serves: tuple[str, ...] | None = None
     """API groups that Kubernetes does not bring, such as ray.io/v1; absent means not known, so not checked."""
+    namespaces: tuple[NamespaceLabels, ...] = ()
+    """Its namespaces, as far as rules about pods go by their labels."""
 
 
 class CapacitySnapshot(Equipment, Observation):

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gitplacer.kinds.fields import Amounts, Boolean, DnsLabel, DnsSubdomain, LabelMap, Matching, Model, Word
+from gitplacer.kinds.fields import Amounts, Boolean, DnsLabel, DnsSubdomain, LabelKey, LabelMap, Matching, Model, Word
 from gitplacer.kinds.selectors import TolerationField
 from gitplacer.model.resources import NOTHING
 
@@ -109,6 +109,9 @@ class Equipment(Model):
     """Its RuntimeClasses; absent means not known, so not checked."""
     gang_scheduler: GangScheduler | None = None
     """The batch scheduler that its KubeRay was told to use; absent means not known."""
+    slice_topology: LabelKey | None = None
+    """The label of nodes whose values are the domains of slices: all hosts of a multi-host replica go to one. Absent means
+    `cloud.google.com/gke-nodepool` for TPUs, and that the hosts of other replicas may be anywhere."""
     present: tuple[PresentObject, ...] | None = None
     """Objects that are there without being in the source, such as a Secret made by hand."""
 

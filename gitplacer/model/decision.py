@@ -34,6 +34,8 @@ class Reason(enum.StrEnum):
 
     # a cluster takes the group
     FITS = "Fits"
+    ROOM = "Room"  # all pods can be placed; whether in every order was not tried, because another cluster was taken
+    TIGHT_FIT = "TightFit"  # all pods can be placed, and an order was found that leaves one out
     FITS_BY_SCALE_UP = "FitsByScaleUp"
     PODS_MAY_WAIT = "PodsMayWait"  # admitted whatever the room, and there is not enough
     PLATFORM = "Platform"  # platform objects go where their policy says
@@ -69,8 +71,17 @@ class Reason(enum.StrEnum):
     NODE_SELECTOR_MISMATCH = "NodeSelectorMismatch"
     NODE_AFFINITY_MISMATCH = "NodeAffinityMismatch"
     UNTOLERATED_TAINT = "UntoleratedTaint"
+    NODE_UNREADABLE = "NodeUnreadable"  # nobody knows what it has, or what a pod on it uses
+    MISSING_TOPOLOGY_KEY = "MissingTopologyKey"  # it lacks the label that a rule about other pods goes by
+    # other pods do not let them in
+    HOST_PORT_TAKEN = "HostPortTaken"
+    TOPOLOGY_SPREAD = "TopologySpread"
+    POD_AFFINITY = "PodAffinity"  # or anti-affinity, the pod's own or that of another
+    # there is not enough
     INSUFFICIENT_CAPACITY = "InsufficientCapacity"  # fits this cluster when empty: wait, or free some
     EXCEEDS_CLUSTER = "ExceedsCluster"  # more than the empty cluster holds: waiting will not help
+    SEARCH_BOUND = "SearchBound"  # the search for a placement ran out of steps: there may be one
+    INVALID_POD = "InvalidPod"  # it cannot be read
     # a group waits
     NO_ELIGIBLE_CLUSTER = "NoEligibleCluster"
     NO_CLUSTER_FITS = "NoClusterFits"

@@ -90,7 +90,7 @@ class Toleration:
             return False
         if not self.key and self.operator != "Exists":
             return False
-        return self.operator == "Exists" or self.value == taint.value
+        return self.operator == "Exists" or (self.operator == "Equal" and self.value == taint.value)
 
 
 def untolerated(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> Taint | None:

@@ -7,10 +7,11 @@ counting fast and exact.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from gitplacer.model.labels import Labels, Requirement, Toleration
+from gitplacer.model.podrules import HostPort, LabelPairs, PodTerm, SpreadConstraint
 from gitplacer.model.resources import NOTHING, Resources
 
 
@@ -52,21 +53,41 @@ class NodeTerm:
 @dataclass(frozen=True)
 class PodShape:
     """
-    What kube-scheduler sees of a pod. `requests` is the effective request (Kubernetes' PodRequests), without the
-    pod's own slot; `affinity` None means no required node affinity, otherwise its terms are alternatives.
+    What kube-scheduler sees of a pod, but for its name, namespace and labels. `requests` is the effective request
+    (Kubernetes' PodRequests), without the pod's own slot; `scored_cpu` and `scored_memory` are the same with the scheduler's
+    stand-ins for containers that ask for none. `affinity` None means no required node affinity, otherwise its terms are
+    alternatives. `preferred_pods` weighs anti-affinity below zero.
     """
 
     requests: Resources = NOTHING
-    node_selector: tuple[tuple[str, str], ...] = ()
+    node_selector: LabelPairs = ()
     affinity: tuple[NodeTerm, ...] | None = None
     tolerations: tuple[Toleration, ...] = ()
     node_name: str = ""
+    scored_cpu: int = 0
+    scored_memory: int = 0
+    preferred_nodes: tuple[tuple[int, NodeTerm], ...] = ()
+    ports: tuple[HostPort, ...] = ()
+    spread: tuple[SpreadConstraint, ...] = ()
+    pod_affinity: tuple[PodTerm, ...] = ()
+    pod_anti_affinity: tuple[PodTerm, ...] = ()
+    preferred_pods: tuple[tuple[int, PodTerm], ...] = ()
+
+    @property
+    def minds_others(self) -> bool:
+        """Whether where it may be depends on where other pods are, for more than room."""
+        return bool(self.ports or self.pod_affinity or self.pod_anti_affinity or any(c.hard for c in self.spread))
+
+    @property
+    def looks_at_pods(self) -> bool:
+        """Whether a filter or a score asks which pods, by their labels, are where."""
+        return bool(self.spread or self.pod_affinity or self.pod_anti_affinity or self.preferred_pods)
 
     def __hash__(self) -> int:
         # Every table of the fit is keyed by shapes, so a shape works its hash out once.
         known: int | None = self.__dict__.get("_hash")
         if known is None:
-            known = hash((self.requests, self.node_selector, self.affinity, self.tolerations, self.node_name))
+            known = hash(tuple(self.__dict__.values()))
             self.__dict__["_hash"] = known
         return known
 
@@ -81,7 +102,7 @@ class PodSet:
     `count` identical pods in one role: `head`, `worker/<groupName>`, `submitter`, or `pod`.
 
     `slice_size` pods each are one slice, whose hosts sit in one topology domain. `per_node`: one on each node that admits
-    it, whatever the count.
+    it, whatever the count. `namespace` and `labels` are what rules of other pods go by; '' and () where nobody asks.
     """
 
     role: str
@@ -89,10 +110,17 @@ class PodSet:
     shape: PodShape
     slice_size: int = 1
     per_node: bool = False
+    namespace: str = ""
+    labels: LabelPairs = ()
 
 
 Gang = tuple[PodSet, ...]
 """All pods of one placement unit, in the order their controllers create them. Roles may repeat across members."""
+
+
+def unlabelled(gang: Gang) -> Gang:
+    """A gang without what only rules of other pods go by."""
+    return tuple(replace(pods, namespace="", labels=()) if pods.namespace or pods.labels else pods for pods in gang)
 
 
 def total_requests(gang: Gang) -> Resources:

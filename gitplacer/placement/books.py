@@ -16,6 +16,13 @@ from gitplacer.model.workload import Gang
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.nodes import Columns
 from gitplacer.placement.pack import Packing, Shortfall, pack_what_fits
+from gitplacer.placement.stage import Tight
+
+CROWDED = 0.4
+"""The share of what is free from which on it counts as much that it is promised."""
+
+MANY = 20
+"""Pods to come; below, every order is soon tried."""
 
 
 class Books:
@@ -26,6 +33,7 @@ class Books:
         self._columns = columns
         self._index = {name: index for index, name in enumerate(self._ledgers)}
         self._totals = np.zeros((len(self._ledgers), len(columns)), dtype=np.int64)
+        self._seen = np.array([ledger.seen_totals() for ledger in self._ledgers.values()]).reshape(self._totals.shape)
         for name in self._ledgers:
             self._total(name)
         self._fits: dict[tuple[Gang, str, bool, int], Packing | Shortfall] = {}
@@ -54,9 +62,17 @@ class Books:
             return Finding(code=Reason.FITS)
         return Finding(code=Reason.FITS_BY_SCALE_UP, new_nodes=packing.new_nodes(self._ledgers[name].nodes))
 
-    def reserve(self, group_id: str, name: str, packing: Packing) -> None:
-        """Take the room of a packing that `fit` found."""
-        self._ledgers[name].reserve(group_id, packing)
+    def tight(self, gang: Gang, name: str) -> Tight | None:
+        """An order in which a gang that fits a cluster, or one that was promised room there, is not placed whole."""
+        return self._ledgers[name].tight(gang)
+
+    def proves(self, gang: Gang, name: str) -> bool:
+        """Whether it is known without a trial that there is no such order."""
+        return self._ledgers[name].proves(gang)
+
+    def reserve(self, group_id: str, name: str, packing: Packing, gang: Gang, *, sure: bool) -> None:
+        """Take the room of a packing that `fit` found for a gang; `sure`: in every order."""
+        self._ledgers[name].reserve(group_id, packing, gang, sure=sure)
         self._total(name)
 
     def replace(self, name: str, ledger: Ledger) -> None:
@@ -67,7 +83,7 @@ class Books:
     def admit(self, group_id: str, name: str, gang: Gang) -> None:
         """Place a group whatever the room: it takes what there is."""
         if name in self._ledgers:
-            self.reserve(group_id, name, pack_what_fits(self._ledgers[name].room(), gang))
+            self.reserve(group_id, name, pack_what_fits(self._ledgers[name].room(), gang), gang, sure=False)
 
     def release(self, group_id: str, name: str) -> None:
         """Give back what a group was promised on a cluster."""
@@ -84,6 +100,20 @@ class Books:
         for pods in gang:
             need += self._columns.asked(pods.shape) * float(pods.count)
         return bool((self._totals[self._index[name]] >= need * (1 - 1e-9)).all())
+
+    def crowded(self, gang: Gang) -> dict[str, bool]:
+        """
+        For each cluster with a ledger, whether much of what a gang asks for there is promised already, to many pods that are still
+        to come. They come in any order, so that what is left may lie where the gang cannot use it, and to find out takes long.
+        """
+        asked = np.zeros(len(self._columns), dtype=np.bool_)
+        for pods in gang:
+            asked |= self._columns.asked(pods.shape) > 0
+        much = self._totals[:, asked] < self._seen[:, asked] * (1 - CROWDED)
+        crowded = much.any(axis=1)
+        return {
+            name: bool(crowded[index]) and self._ledgers[name].pods_coming > MANY for name, index in self._index.items()
+        }
 
     def devices_left(self, gang: Gang, names: Iterable[str]) -> dict[str, int]:
         """For each cluster with a ledger, how many of the devices that a gang asks for are free on it."""

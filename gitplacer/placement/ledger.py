@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,27 +19,62 @@ from gitplacer.kinds.capacity import CapacitySnapshot, RunningGroup
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, PodSet, PodShape
+from gitplacer.placement.asseen import as_seen, by_size, like
 from gitplacer.placement.nodes import Amounts, Columns, Nodes
 from gitplacer.placement.pack import Packing, Room, Shortfall, pack, pack_what_fits
+from gitplacer.placement.stage import Coming, Stage, Tight
+from gitplacer.scheduler import Node, Pod
+from gitplacer.scheduler.objects import HOSTNAME
 
 _FINISHED = ("Succeeded", "Failed")
+_MOST_NEW = 64
+"""Machines of one type that a search may open for a gang that minds other pods."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """What a group was promised: pods that are not seen yet, where they are assumed, and whether every order finds them room."""
+
+    packing: Packing
+    gang: Gang
+    sure: bool
+
+
+def _unknown(group_id: str) -> Gang:
+    return ()
 
 
 class Ledger:
-    """Asking changes nothing; `reserve` and `release` change it, and count a version up."""
+    """
+    Asking changes nothing; `reserve` and `release` change it, and count a version up. `gang_of` gives the pods of a group that
+    the snapshot reports, as its manifests say.
+    """
 
-    def __init__(self, cluster: Cluster, snapshot: CapacitySnapshot, columns: Columns) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        snapshot: CapacitySnapshot,
+        columns: Columns,
+        gang_of: Callable[[str], Gang] = _unknown,
+        slice_topology: str = "",
+    ) -> None:
         self.nodes = Nodes(cluster, snapshot, columns)
         self.version = 0
         self._room: Room | None = None
         self._running: dict[str, RunningGroup] = {group.name: group for group in snapshot.groups}
         self._free = self.nodes.allocatable - self.nodes.used
         self._promised: list[str] = []
-        self._holds: dict[str, Packing] = {}
+        self._holds: dict[str, Hold] = {}
+        self._coming: tuple[Coming, ...] | None = None
         self._seen: dict[str, list[tuple[str, Resources, str]]] = {}
-        self._unknown: list[tuple[str, str, int]] = []
         for group in snapshot.groups:
-            self._subtract_bound_pods(group)
+            self._subtract_bound_pods(group, gang_of)
+        self._stage = Stage(
+            Room(self.nodes, self._free.copy(), (), {}),
+            lambda: as_seen(self.nodes, snapshot, gang_of),
+            _has_rules(snapshot, gang_of),
+            slice_topology,
+        )
 
     def copy(self) -> Ledger:
         """A ledger that can be written to without touching this one; the nodes are shared."""
@@ -48,12 +83,17 @@ class Ledger:
         twin._promised = list(self._promised)
         twin._holds = dict(self._holds)
         twin._room = None
+        twin._coming = None
         return twin
 
     def totals(self) -> Amounts:
         """What is free on all real nodes together: an upper bound for any gang."""
         total: Amounts = np.clip(self._free[: len(self.nodes.machines)], 0, None).sum(axis=0)
         return total
+
+    def seen_totals(self) -> Amounts:
+        """What is free on all real nodes together as the snapshot shows it, with nothing promised."""
+        return self._stage.free()
 
     @property
     def columns(self) -> Columns:
@@ -81,30 +121,102 @@ class Ledger:
 
     def fit(self, gang: Gang, *, scale_up: bool) -> Packing | Shortfall:
         """Whether a gang fits, in what is free now or, with `scale_up`, with machines that can be added."""
-        return pack(self.room(), gang, scale_up=scale_up)
+        if not self._stage.minds(gang, self.coming()):
+            return pack(self.room(), gang, scale_up=scale_up)
+        return self._beside_others(gang, scale_up)
 
-    def reserve(self, group_id: str, packing: Packing) -> None:
-        """Take the room of a packing that was found in the ledger as it is now."""
+    def coming(self) -> tuple[Coming, ...]:
+        """The pods that were promised room here and are not seen yet."""
+        if self._coming is None:
+            self._coming = tuple(
+                Coming(group, hold.gang, hold.sure) for group, hold in self._holds.items() if hold.gang
+            )
+        return self._coming
+
+    @property
+    def pods_coming(self) -> int:
+        """How many they are."""
+        return sum(pods.count for other in self.coming() for pods in other.gang)
+
+    def proves(self, gang: Gang) -> bool:
+        """Whether it is known without a trial that a gang finds room in every order."""
+        return self._stage.proves(gang, self.coming())
+
+    def tight(self, gang: Gang) -> Tight | None:
+        """An order of what is to come, with a gang that fits, that leaves a pod out; None if we can find none."""
+        return self._stage.tight(gang, self.coming())
+
+    def _beside_others(self, gang: Gang, scale_up: bool) -> Packing | Shortfall:
+        """A packing of a gang that minds which other pods are where, first on machines that are there."""
+        room, real = self.room(), len(self.nodes.machines)
+        bound = [
+            (Pod.of(use.pods.shape, f"{group}/{use.machine}/{i}", use.pods.namespace, use.pods.labels), use.machine)
+            for group, hold in self._holds.items()
+            for use in hold.packing.uses
+            for i in range(use.count)
+        ]
+        found = self._stage.seek(gang, bound, (), real)
+        if not scale_up or not isinstance(found, Shortfall):
+            return found if isinstance(found, Shortfall) else Packing(found)
+        there = [(name, real + i) for i, name in enumerate(room.promised)]
+        wanted = min(_MOST_NEW, sum(pods.count for pods in gang))
+        new = [name for name, left in sorted(room.left.items()) for _ in range(min(left, wanted))]
+        types = [name for name, _ in there] + new
+        extra = [self._new_machine(name, real + i) for i, name in enumerate(types)]
+        found = self._stage.seek(gang, bound, extra, real)
+        if isinstance(found, Shortfall):
+            return found
+        kept: dict[int, int] = {}
+        opened: list[str] = []
+        for machine in sorted({use.machine for use in found}):
+            if machine >= real + len(there):
+                kept[machine] = real + len(there) + len(opened)
+                opened.append(types[machine - real])
+        uses = tuple(replace(use, machine=kept.get(use.machine, use.machine)) for use in found)
+        promised = any(real <= use.machine < real + len(there) for use in uses)
+        return Packing(uses, tuple(opened), promised or bool(opened))
+
+    def _new_machine(self, type_name: str, number: int) -> Node:
+        """A machine that is not there yet, as it will be; one that was given back takes nothing."""
+        name = f"new-{number}"
+        if not type_name:
+            return Node(name=name)
+        shape = self.nodes.shape(self.nodes.type_shape[type_name])
+        labels = tuple(sorted((*shape.labels, (HOSTNAME, name))))
+        return replace(
+            shape, name=name, labels=labels, allocatable=self.columns.resources(self.nodes.type_row[type_name])
+        )
+
+    def reserve(self, group_id: str, packing: Packing, gang: Gang = (), *, sure: bool = False) -> None:
+        """
+        Take the room of a packing that was found in the ledger as it is now. `gang` are its pods, and `sure` whether they were
+        promised it in every order.
+        """
         if packing.opened:
             rows = [self.nodes.type_row[name] for name in packing.opened]
             self._free = np.concatenate([self._free, np.array(rows)])
             self._promised.extend(packing.opened)
         for use in packing.uses:
             self._free[use.machine] -= use.row * use.count
-        self._holds[group_id] = packing
+        self._holds[group_id] = Hold(packing, gang, sure)
         self._changed()
 
-    def reserve_placed(self, group_id: str, gang: Gang, *, finished: bool, scale_up: bool) -> bool:
+    def reserve_placed(self, group_id: str, gang: Gang, *, finished: bool, scale_up: bool, sure: bool = False) -> bool:
         """
         Take the room of a group that the deployment repo says is here: what the snapshot shows of it is taken
-        already, the rest is assumed. False if not all of it finds room. A finished group needs nothing more.
+        already, the rest is assumed. False if not all of it finds room. A finished group needs nothing more. `sure`: it was
+        promised room in every order, which holds for as long as it finds room without machines that are to be added.
         """
         missing = () if finished else self._not_seen(group_id, gang)
-        packing = pack(self.room(), missing)
+        packing = self.fit(missing, scale_up=False) if missing else Packing(())
+        sure = sure and isinstance(packing, Packing)
         if isinstance(packing, Shortfall) and scale_up:
-            packing = pack(self.room(), missing, scale_up=True)
+            packing = self.fit(missing, scale_up=True)
+        if isinstance(packing, Shortfall):
+            packing = pack(self.room(), missing, scale_up=scale_up)  # it is there, whatever rules say of it
         whole = isinstance(packing, Packing)
-        self.reserve(group_id, packing if isinstance(packing, Packing) else pack_what_fits(self.room(), missing))
+        found = packing if isinstance(packing, Packing) else pack_what_fits(self.room(), missing)
+        self.reserve(group_id, found, missing, sure=sure)
         return whole
 
     def close(self) -> None:
@@ -114,10 +226,10 @@ class Ledger:
 
     def release(self, group_id: str) -> None:
         """Give back what a group was promised here. Pods that the snapshot shows keep their room: they run."""
-        packing = self._holds.pop(group_id, None)
-        if packing is None:
+        hold = self._holds.pop(group_id, None)
+        if hold is None:
             return
-        for use in packing.uses:
+        for use in hold.packing.uses:
             self._free[use.machine] += use.row * use.count
         real = len(self.nodes.machines)
         for index, name in enumerate(self._promised):
@@ -129,33 +241,25 @@ class Ledger:
     def _changed(self) -> None:
         self.version += 1
         self._room = None
+        self._coming = None
 
-    def _subtract_bound_pods(self, group: RunningGroup) -> None:
+    def _subtract_bound_pods(self, group: RunningGroup, gang_of: Callable[[str], Gang]) -> None:
+        """
+        The room of pods whose requests the snapshot leaves to the manifest is what that says. Where there is no manifest any
+        more, nobody knows what they use, and their node takes nothing new.
+        """
         seen = self._seen.setdefault(group.name, [])
         for pod in group.pods:
             if pod.node is None or pod.node not in self.nodes.index:
                 continue
             seen.append((pod.role, pod.requests, pod.node))
-            if pod.requests:
-                row = self.columns.asked(PodShape(pod.requests))
-                self._free[self.nodes.index[pod.node]] -= row
-            else:
-                self._unknown.append((group.name, pod.role, self.nodes.index[pod.node]))
-
-    def settle_unknown(self, gang_of: Callable[[str], Gang]) -> None:
-        """
-        Take the room of bound pods whose requests the snapshot leaves to the manifest. Where there is no manifest any
-        more, nobody knows what they use, and their node takes nothing new.
-        """
-        for group_id, role, machine in self._unknown:
-            shapes = [pods.shape for pods in gang_of(group_id) if pods.role == role]
-            shape = max(shapes, key=_by_size, default=None)
-            if shape is None:
-                self._free[machine] = np.minimum(self._free[machine], 0)
-            else:
+            machine = self.nodes.index[pod.node]
+            known = None if pod.requests else like(gang_of(group.name), pod.role, pod.requests)
+            if pod.requests or known:
+                shape = known.shape if known else PodShape(pod.requests)
                 self._free[machine] -= self.columns.asked(shape)
-        self._unknown.clear()
-        self._changed()
+            else:
+                self._free[machine] = np.minimum(self._free[machine], 0)
 
     def _not_seen(self, group_id: str, gang: Gang) -> Gang:
         """
@@ -169,7 +273,7 @@ class Ledger:
             here = [index for index in able if gang[index].shape.node_name == node]
             same = [index for index in here or able if gang[index].shape.requests == requests]
             if able:
-                chosen = same[:1] or here[:1] or [min(able, key=lambda index: _by_size(gang[index].shape))]
+                chosen = same[:1] or here[:1] or [min(able, key=lambda index: by_size(gang[index].shape))]
                 left[chosen[0]] -= 1
         return tuple(replace(pods, count=count) for pods, count in zip(gang, left, strict=True))
 
@@ -186,10 +290,11 @@ class Ledger:
                 yield replace(pods, count=1, shape=replace(pods.shape, node_name=machine.name), per_node=False)
 
 
-def _by_size(shape: PodShape) -> tuple[int, int, int]:
-    """Devices, then cpu, then memory."""
-    devices = sum(amount for name, amount in shape.requests.items() if "/" in name)
-    return devices, shape.requests.get("cpu", 0), shape.requests.get("memory", 0)
+def _has_rules(snapshot: CapacitySnapshot, gang_of: Callable[[str], Gang]) -> bool:
+    """Whether something that runs keeps others away, or may be asked for by them."""
+    if any(node.pods for node in snapshot.nodes):
+        return True
+    return any(pods.shape.minds_others for group in snapshot.groups for pods in gang_of(group.name))
 
 
 def has_finished(running: RunningGroup | None) -> bool:

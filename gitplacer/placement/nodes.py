@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,12 +21,13 @@ from gitplacer.model.decision import Reason, Tally
 from gitplacer.model.labels import Labels, Taint
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, PodShape
-from gitplacer.placement.filters import HOSTNAME, NodeShape, asks_for_a_name, obstacle
+from gitplacer.scheduler.filters import asks_for_a_name, obstacle
+from gitplacer.scheduler.objects import HOSTNAME, PODS
+from gitplacer.scheduler.objects import Node as NodeShape
 
 Amounts = np.ndarray[Any, np.dtype[np.int64]]
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
-PODS = "pods"
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 DEFAULT_PODS = 110
 """Pods per node where nothing is said: the kubelet's own default (--max-pods)."""
@@ -135,7 +136,7 @@ class Nodes:
 
     def _interned(self, labels: Labels, taints: tuple[Taint, ...], unschedulable: bool, ready: bool) -> int:
         kept = tuple(sorted((key, value) for key, value in labels.items() if key != HOSTNAME))
-        shape = NodeShape(kept, taints, unschedulable, ready)
+        shape = NodeShape(name="", labels=kept, taints=taints, unschedulable=unschedulable, ready=ready)
         if shape not in self._shape_index:
             self._shape_index[shape] = len(self._shapes)
             self._shapes.append(shape)
@@ -147,8 +148,7 @@ class Nodes:
         if key not in self._obstacles:
             node = self._shapes[shape]
             if name:
-                labels = (*node.labels, (HOSTNAME, name))
-                node = NodeShape(labels, node.taints, node.unschedulable, node.ready, name)
+                node = replace(node, name=name, labels=(*node.labels, (HOSTNAME, name)))
             self._obstacles[key] = obstacle(pod, node)
         return self._obstacles[key]
 
@@ -163,6 +163,10 @@ class Nodes:
                 by_shape = np.array([self.obstacle(pod, i) is None for i in range(len(self._shapes))], dtype=np.bool_)
                 self._masks[pod] = by_shape[self.shape_of]
         return self._masks[pod]
+
+    def shape(self, number: int) -> NodeShape:
+        """What the filters look at of nodes of a shape."""
+        return self._shapes[number]
 
     def type_admits(self, pod: PodShape, type_name: str) -> bool:
         """Whether a pod may be on a new node of a type. A pod that asks for a node by name never is."""

@@ -28,11 +28,12 @@ Indexes = np.ndarray[Any, np.dtype[np.intp]]
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """`count` pods, each asking `row`, on one machine."""
+    """`count` pods of a set, each asking `row`, on one machine."""
 
     machine: int
     row: Amounts
     count: int
+    pods: PodSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class Packing:
 class Shortfall:
     """
     How close a gang came: of the first role that did not fit, how many pods were placed of how many wanted,
-    what they were short of, and why each node took no more of them.
+    what they were short of, and why each node took no more of them. `code` is what is in the way in a word.
     """
 
     role: str
@@ -63,6 +64,7 @@ class Shortfall:
     short: Resources
     tally: tuple[Tally, ...]
     nodes: int
+    code: Reason = Reason.INSUFFICIENT_CAPACITY
 
 
 class Room:
@@ -126,10 +128,10 @@ class Takes:
 
 
 def merged(gang: Gang) -> tuple[PodSet, ...]:
-    """The gang with pods of one role and shape counted together, and empty sets left out."""
-    counts: dict[tuple[str, object], PodSet] = {}
+    """The gang with pods that differ in nothing but their number counted together, and empty sets left out."""
+    counts: dict[PodSet, PodSet] = {}
     for pods in gang:
-        key = (pods.role, pods.shape)
+        key = replace(pods, count=0)
         before = counts[key].count if key in counts else 0
         counts[key] = replace(pods, count=before + pods.count)
     return tuple(pods for pods in counts.values() if pods.count)
@@ -196,7 +198,7 @@ def pack_what_fits(room: Room, gang: Gang) -> Packing:
     uses: list[Use] = []
     for pods in merged(gang):
         takes = room.takes(pods.shape)
-        uses += _fill(room, free, takes, _now(takes, free, uses), pods.count, True)
+        uses += _fill(room, free, pods, _now(takes, free, uses), True)
     return Packing(tuple(uses))
 
 
@@ -204,7 +206,7 @@ def _alone_too_many(room: Room, pods: PodSet) -> Shortfall:
     """The shortfall of a role that does not even fit alone; what is short is short beside the pods that do fit."""
     takes = room.takes(pods.shape)
     free = room.free.copy()
-    _fill(room, free, takes, takes.able, pods.count, True)
+    _fill(room, free, pods, takes.able, True)
     return _shortfall(room, free, pods, takes.total)
 
 
@@ -214,7 +216,7 @@ def _attempt(room: Room, order: Sequence[PodSet], tight: bool, scale_up: bool) -
     opened = _Opened(room)
     for pods in order:
         takes = room.takes(pods.shape)
-        here = _fill(room, free, takes, _now(takes, free, uses), pods.count, tight)
+        here = _fill(room, free, pods, _now(takes, free, uses), tight)
         uses += here
         missing = pods.count - sum(use.count for use in here)
         if missing and scale_up:
@@ -237,8 +239,9 @@ def _now(takes: Takes, free: Amounts, uses: Sequence[Use]) -> Counts:
     return able
 
 
-def _fill(room: Room, free: Amounts, takes: Takes, able: Counts, wanted: int, tight: bool) -> list[Use]:
-    """Put up to `wanted` pods on machines and take their room. Tight: where fewest more would fit."""
+def _fill(room: Room, free: Amounts, pods: PodSet, able: Counts, tight: bool) -> list[Use]:
+    """Put as many pods of a set on machines as these take, and take their room. Tight: where fewest more would fit."""
+    takes, wanted = room.takes(pods.shape), pods.count
     machines = np.flatnonzero(able)
     if not len(machines):
         return []
@@ -253,7 +256,7 @@ def _fill(room: Room, free: Amounts, takes: Takes, able: Counts, wanted: int, ti
             break
         machine, count = int(machines[index]), min(wanted, int(fits[index]))
         free[machine] -= takes.row * count
-        uses.append(Use(machine, takes.row, count))
+        uses.append(Use(machine, takes.row, count, pods))
         wanted -= count
     return uses
 
@@ -273,7 +276,7 @@ class _Opened:
         nodes, asked = self._room.nodes, np.flatnonzero(row)
         for index, name in enumerate(self.types):
             if wanted and nodes.type_admits(pods.shape, name):
-                wanted -= self._use(uses, index, row, min(wanted, _most(self._free[index], row, asked)))
+                wanted -= self._use(uses, index, pods, row, min(wanted, _most(self._free[index], row, asked)))
         while wanted:
             cheapest = self._cheapest(pods, row, wanted)
             if cheapest is None:
@@ -283,13 +286,13 @@ class _Opened:
                 self._left[cheapest] -= 1
                 self.types.append(cheapest)
                 self._free.append(nodes.type_row[cheapest].copy())
-                wanted -= self._use(uses, len(self.types) - 1, row, min(wanted, fits))
+                wanted -= self._use(uses, len(self.types) - 1, pods, row, min(wanted, fits))
         return uses, wanted
 
-    def _use(self, uses: list[Use], index: int, row: Amounts, count: int) -> int:
+    def _use(self, uses: list[Use], index: int, pods: PodSet, row: Amounts, count: int) -> int:
         if count:
             self._free[index] -= row * count
-            uses.append(Use(len(self._room.free) + index, row, count))
+            uses.append(Use(len(self._room.free) + index, row, count, pods))
         return count
 
     def _cheapest(self, pods: PodSet, row: Amounts, wanted: int) -> str | None:

@@ -25,7 +25,9 @@ from gitplacer.placement.evidence import may_have_started, speaks_of
 from gitplacer.placement.holds import held, kept
 from gitplacer.placement.ledger import Ledger, has_finished
 from gitplacer.placement.nodes import Columns
+from gitplacer.placement.onlookers import Onlookers
 from gitplacer.placement.pack import Packing, Shortfall, pack
+from gitplacer.placement.stage import Tight
 from gitplacer.placement.ties import held_with, ties, torn_singletons
 from gitplacer.policies import BY_COST
 from gitplacer.snapshot import Snapshot
@@ -65,7 +67,7 @@ class Pass:
             if record is not None:
                 self.gangs[group_id] = self._deployed(record, group_id)
         self._same: dict[Gang, Gang] = {}
-        self.gangs = {group_id: self._same.setdefault(gang, gang) for group_id, gang in self.gangs.items()}
+        self.gangs = {group_id: self._known(group_id, gang) for group_id, gang in self.gangs.items()}
         self._stay: dict[tuple[str, str | None, str], Finding | None] = {}
         self._preference: dict[tuple[str, str], int | None] = {}
         self._exceeds: dict[tuple[Gang, str, bool], bool] = {}
@@ -77,20 +79,41 @@ class Pass:
     def books(self) -> Books:
         """The ledgers with nothing reserved but what the snapshots show. A pass that places nothing never asks."""
         s = self.snapshot
-        different = [c for c in self.clusters.values() if s.variants.any_on(c)]
-        gangs = [*self.gangs.values(), *(self._gang_as_written(g, c.name) for c in different for g in self.groups)]
+        gangs = [*self.gangs.values(), *self._gangs_elsewhere()]
         columns = Columns.of(s.capacity.values(), self.clusters.values(), gangs)
-        ledgers = {name: Ledger(self.clusters[name], capacity, columns) for name, capacity in s.capacity.items()}
-        for name, ledger in ledgers.items():
-            ledger.settle_unknown(partial(self._gang_as_written, name=name))
+        ledgers = {
+            name: Ledger(
+                self.clusters[name], capacity, columns, partial(self._gang_there, name=name), s.profiles[name].slice_topology
+            )
+            for name, capacity in s.capacity.items()
+        }  # fmt: skip
         return Books(ledgers, columns)
+
+    @cached_property
+    def _onlookers(self) -> Onlookers:
+        return Onlookers([*self.gangs.values(), *self._gangs_elsewhere()], self.snapshot.capacity.values())
+
+    def _gangs_elsewhere(self) -> Iterator[Gang]:
+        """The pods of all groups on each cluster where they may be others than in the source."""
+        different = [c.name for c in self.clusters.values() if self.snapshot.variants.any_on(c)]
+        return (self._gang_as_written(group_id, name) for name in different for group_id in self.groups)
 
     def gang_on(self, group_id: str, name: str) -> Gang:
         """The pods of a group on a cluster, those that run on every node counted."""
-        gang = self._gang_as_written(group_id, name)
+        gang = self._gang_there(group_id, name)
         if name in self.books and any(pods.per_node for pods in gang):
             gang = self.books[name].on_each_node(gang)
         return self._same.setdefault(gang, gang)
+
+    def _gang_there(self, group_id: str, name: str) -> Gang:
+        """The pods of a group on a cluster, with the labels that anybody looks at."""
+        gang = self._gang_as_written(group_id, name)
+        return gang if gang is self.gangs.get(group_id) else self._known(group_id, gang)
+
+    def _known(self, group_id: str, gang: Gang) -> Gang:
+        """A gang with the labels that anybody looks at, as the one object that is equal to it."""
+        seen = self._onlookers.seen(gang, group_id.partition("/")[0])
+        return self._same.setdefault(seen, seen)
 
     def _gang_as_written(self, group_id: str, name: str) -> Gang:
         """The pods of a group on a cluster: after overrides, unless the group is held as it is deployed."""
@@ -155,6 +178,10 @@ class Pass:
             self._exceeds[key] = isinstance(pack(ledger.empty_room(), gang, scale_up=scale_up), Shortfall)
         return self._exceeds[key]
 
+    def schedules_gangs(self, cluster: str) -> bool:
+        """Whether a cluster has a scheduler that starts a gang whole or not at all, so that luck does not come into it."""
+        return self.snapshot.profiles[cluster].gang_scheduler not in (None, "none")
+
     def record(self, group_id: str) -> PlacementRecord | None:
         return self.records.get(group_id) or self.orphans.get(group_id)
 
@@ -172,6 +199,8 @@ class Round:
         self._placements = placements
         self._with_candidates = with_candidates
         self._gone: set[str] = set()
+        self._tight: dict[str, dict[str, Finding]] = defaultdict(dict)
+        """By group the clusters on which it would find room, but not in every order, so that it was not placed there."""
         self._outgrown: set[tuple[str, str]] = set()
         """Groups that no longer find room for all their pods where they are; known once the ledgers are open."""
 
@@ -273,9 +302,10 @@ class Round:
             and has_finished(ledger.running(group_id))
             and speaks_of(capacity, entry, WORKLOADS)
         )
-        return ledger.reserve_placed(
-            group_id, self._pass.gang_on(group_id, cluster), finished=finished, scale_up=scale_up
-        )
+        record = self._pass.record(group_id)
+        sure = self._is_gang(group_id) and (record is None or record.reason != Reason.TIGHT_FIT)
+        gang = self._pass.gang_on(group_id, cluster)
+        return ledger.reserve_placed(group_id, gang, finished=finished, scale_up=scale_up, sure=sure)
 
     @staticmethod
     def _releases(group: Group | None) -> bool:
@@ -502,6 +532,8 @@ class Round:
             return Finding(code=Reason.COPY_NOT_WANTED, subject=", ".join(sorted(set(before) - set(after))))
         if after:
             return Finding(code=Reason.KEPT if complete else Reason.COPIES_WAIT)
+        if self._tight[group.id]:
+            return next(iter(self._tight[group.id].values()))
         clusters = self._pass.clusters.values()
         if any(self._pass.may_not_enter(group, policy, cluster) is None for cluster in clusters):
             return Finding(code=Reason.NO_CLUSTER_FITS)
@@ -533,8 +565,11 @@ class Round:
             for name, packing in self._offers(group, policy, [n for n in ranked if n not in chosen], scale_up):
                 if len(chosen) == wanted:
                     return chosen
-                self._books.reserve(group.id, name, packing)
-                chosen[name] = self._books.fitting(name, packing)
+                finding = self._promised(group, policy, name, packing)
+                if finding is not None:
+                    gang = self._pass.gang_on(group.id, name)
+                    self._books.reserve(group.id, name, packing, gang, sure=finding.code is Reason.FITS)
+                    chosen[name] = finding
         if policy.spec.placement.admission == "Immediate":
             for name in ranked:
                 if len(chosen) < wanted and name not in chosen:
@@ -543,6 +578,29 @@ class Round:
                     self._books.admit(group.id, name, gang)
                     chosen[name] = replace(short, code=Reason.PODS_MAY_WAIT)
         return chosen
+
+    def _promised(self, group: Group, policy: PlacementPolicy, name: str, packing: Packing) -> Finding | None:
+        """A packing as the reason for taking a cluster; None if that takes more luck than the policy accepts."""
+        finding = self._books.fitting(name, packing)
+        if finding.code is not Reason.FITS:
+            return finding
+        gang, accepted = self._pass.gang_on(group.id, name), self._accepts_tight(policy, name)
+        if self._books.proves(gang, name):
+            return finding
+        if not accepted and len(self._tight[group.id]) >= _MOST_TRIED:
+            self._tight[group.id][name] = Finding(code=Reason.ROOM)
+            return None
+        tight = self._books.tight(gang, name)
+        if tight is None:
+            return finding
+        if accepted:
+            return _tight_finding(tight)
+        self._tight[group.id][name] = _tight_finding(tight)
+        return None
+
+    def _accepts_tight(self, policy: PlacementPolicy, name: str) -> bool:
+        placement = policy.spec.placement
+        return placement.accept == "TightFit" or placement.admission == "Immediate" or self._pass.schedules_gangs(name)
 
     def _offers(
         self, group: Group, policy: PlacementPolicy, names: Sequence[str], scale_up: bool
@@ -565,9 +623,12 @@ class Round:
                     yield name, packing
 
     def _ranked(self, gang: Gang, policy: PlacementPolicy, names: Iterable[str]) -> list[str]:
-        """The policy's order, then where fewest of the devices that the gang asks for stay free, then the name."""
-        left = self._books.devices_left(gang, names)
-        return sorted(left, key=lambda name: (self._pass.preference(policy, name), left[name], name))
+        """
+        The policy's order, then where little is promised already, then where fewest of the devices that the gang asks for stay
+        free, then the name.
+        """
+        left, crowded = self._books.devices_left(gang, names), self._books.crowded(gang)
+        return sorted(left, key=lambda name: (self._pass.preference(policy, name), crowded[name], left[name], name))
 
     # verdicts
 
@@ -588,17 +649,29 @@ class Round:
                 found.append(Candidate(name, Verdict.CHOSEN, chosen.get(name, Finding(code=Reason.KEPT))))
                 continue
             finding = self._pass.may_not_enter(group, policy, cluster) or self._room_for(group, policy, name)
-            fits = finding.code in (Reason.FITS, Reason.FITS_BY_SCALE_UP, Reason.PODS_MAY_WAIT, Reason.PLATFORM)
+            takes = finding.code in _TAKES or (finding.code is Reason.TIGHT_FIT and self._accepts_tight(policy, name))
+            fits = takes and name not in self._tight[group.id]
             found.append(Candidate(name, Verdict.FEASIBLE if fits else Verdict.REJECTED, finding))
         return tuple(found)
+
+    def _fits_now(self, gang: Gang, name: str) -> Finding:
+        """What there is to say of a cluster that has room for a gang now."""
+        if self._books.proves(gang, name):
+            return Finding(code=Reason.FITS)
+        if len(self._pass.groups) * len(self._pass.clusters) > _TRIED:
+            return Finding(code=Reason.ROOM)
+        tight = self._books.tight(gang, name)
+        return Finding(code=Reason.FITS) if tight is None else _tight_finding(tight)
 
     def _room_for(self, group: Group, policy: PlacementPolicy, name: str) -> Finding:
         if group.unit == PLATFORM:
             return Finding(code=Reason.PLATFORM)
         gang = self._pass.gang_on(group.id, name)
+        if name in self._tight[group.id]:
+            return self._tight[group.id][name]
         now = self._books.fit(gang, name, scale_up=False)
         if isinstance(now, Packing):
-            return self._books.fitting(name, now)
+            return self._fits_now(gang, name)
         ledger, scales = self._books[name], self._scales(policy, name)
         later = self._books.fit(gang, name, scale_up=True) if scales else now
         if isinstance(later, Packing):
@@ -608,8 +681,22 @@ class Round:
         short = _short(later)
         if len(short.tally) == 1 and short.tally[0].reason is not Reason.INSUFFICIENT_CAPACITY and not scales:
             return replace(short, code=short.tally[0].reason, subject=short.tally[0].subject)
+        if short.code is not Reason.INSUFFICIENT_CAPACITY:
+            return short
         exceeds = self._pass.exceeds(gang, ledger, name, scales)
         return replace(short, code=Reason.EXCEEDS_CLUSTER) if exceeds else short
+
+
+_MOST_TRIED = 3
+"""Clusters on which one group is tried in every order, where that has no proof; on others that are as likely it is not placed."""
+_TRIED = 2000
+"""Where groups times clusters are more, a cluster that was not taken is not tried in every order just to tell."""
+_TAKES = frozenset({Reason.FITS, Reason.ROOM, Reason.FITS_BY_SCALE_UP, Reason.PODS_MAY_WAIT, Reason.PLATFORM})
+"""Findings about a cluster that would take a group."""
+
+
+def _tight_finding(tight: Tight) -> Finding:
+    return Finding(code=Reason.TIGHT_FIT, subject=f"{tight.order}; {tight.scoring}", role=tight.pod)
 
 
 def _cost(finding: Finding) -> tuple[bool, float]:
@@ -622,7 +709,7 @@ def _cost(finding: Finding) -> tuple[bool, float]:
 def _short(shortfall: Shortfall | Packing) -> Finding:
     assert isinstance(shortfall, Shortfall)
     return Finding(
-        code=Reason.INSUFFICIENT_CAPACITY,
+        code=shortfall.code,
         role=shortfall.role,
         placed=shortfall.placed,
         wanted=shortfall.wanted,

@@ -15,8 +15,8 @@ import re
 from gitplacer.documents import Cursor
 from gitplacer.rules.containers import pod_spec
 from gitplacer.rules.manifest import RayManifest, Rule, tell
+from gitplacer.workloads.devices import TPU
 
-TPU = "google.com/tpu"
 TOPOLOGY = "cloud.google.com/gke-tpu-topology"
 
 _FORM = re.compile(r"[0-9]{1,4}(x[0-9]{1,4}){1,2}")

@@ -15,15 +15,16 @@ Every placement has been replayed through the filters, pod by pod in the order g
 from __future__ import annotations
 
 import enum
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from gitplacer.model.decision import Reason
 from gitplacer.scheduler.board import Board
-from gitplacer.scheduler.causes import Cause
 from gitplacer.scheduler.objects import Pod
 from gitplacer.scheduler.orders import trials
-from gitplacer.scheduler.packing import Packing, find, never_crowded, replay
+from gitplacer.scheduler.packing import Packing, find, replay
 from gitplacer.scheduler.reading import ClusterObjects
 from gitplacer.scheduler.shortage import Shortage, shortage
 from gitplacer.scheduler.simulation import simulate
@@ -44,7 +45,7 @@ class Why:
     `tried` how many runs of the scheduler were played through.
     """
 
-    code: Cause
+    code: Reason
     message: str
     shortage: Shortage | None = None
     tried: int = 0
@@ -56,12 +57,12 @@ class Answer:
 
     fit: Fit
     placement: Mapping[str, str] = field(default_factory=dict)
-    why: Why = Why(Cause.FITS, "")
+    why: Why = Why(Reason.FITS, "")
 
 
 @dataclass(frozen=True, slots=True)
-class _Refuted:
-    """A run that leaves a pod out."""
+class Refuted:
+    """A run that leaves a pod out, like the one named."""
 
     order: str
     scoring: str
@@ -72,61 +73,65 @@ class _Refuted:
 def judge(cluster: ClusterObjects, gang: Sequence[Pod]) -> Answer:
     """Whether all pods of a gang find a place on what a cluster has free now."""
     if not gang:
-        return Answer(Fit.FITS, {}, Why(Cause.FITS, "there are no pods to place"))
+        return Answer(Fit.FITS, {}, Why(Reason.FITS, "there are no pods to place"))
     for pod in gang:
         if pod.flaw:
-            return Answer(Fit.NO, {}, Why(Cause.INVALID_POD, f"pod {pod.name or '?'} cannot be read: {pod.flaw}"))
+            return Answer(Fit.NO, {}, Why(Reason.INVALID_POD, f"pod {pod.name or '?'} cannot be read: {pod.flaw}"))
     names = pod_names(gang)
     if len(set(names)) < len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
-        return Answer(Fit.NO, {}, Why(Cause.INVALID_POD, f"two pods are named {twice}"))
+        return Answer(Fit.NO, {}, Why(Reason.INVALID_POD, f"two pods are named {twice}"))
     doubtful = frozenset(node.name for node in cluster.nodes if node.doubtful)
     board = Board(cluster, gang)
     if doubtful:
         ready = Board(cluster, gang, without=doubtful)
-        found = _found(ready)
+        found = found_in(ready)
         if found.outcome == "found":
-            refuted = _refuted(board) or _refuted(ready)
-            return _fitting(ready, found, names, refuted)
-    found = _found(board)
+            return _fitting(ready, found, names, refuted(board) or refuted(ready))
+    found = found_in(board)
     if found.outcome != "found":
         missing = shortage(board, certain=found.outcome == "impossible")
         return Answer(Fit.NO, {}, Why(missing.code, missing.message, missing))
     used = sorted({board.nodes[node].name for _, node in found.bound} & doubtful)
     if used:
         message = f"fits only with {', '.join(used[:3])}, which {'is' if len(used) == 1 else 'are'} not ready"
-        return Answer(Fit.TIGHT, _placement(board, found, names), Why(Cause.NODE_NOT_READY, message))
-    return _fitting(board, found, names, _refuted(board))
+        return Answer(Fit.TIGHT, _placement(board, found, names), Why(Reason.NODE_NOT_READY, message))
+    return _fitting(board, found, names, refuted(board))
 
 
-def _found(board: Board) -> Packing:
+def found_in(board: Board) -> Packing:
     """A packing that passes its replay. One that does not is a fault of ours and never a yes."""
     found = find(board)
     return found if found.outcome != "found" or replay(board, found.bound) else Packing("unknown", steps=found.steps)
 
 
-def _fitting(board: Board, found: Packing, names: Sequence[str], refuted: _Refuted | int) -> Answer:
+def _fitting(board: Board, found: Packing, names: Sequence[str], tried: Refuted | int) -> Answer:
     placement = _placement(board, found, names)
-    if isinstance(refuted, _Refuted):
+    if isinstance(tried, Refuted):
         message = (
             f"all {len(names)} pods can be placed, but not in every order: "
-            f"{refuted.order}, with {refuted.scoring} scoring, {refuted.pod} finds no node"
+            f"{tried.order}, with {tried.scoring} scoring, {tried.pod} finds no node"
         )
-        return Answer(Fit.TIGHT, placement, Why(Cause.TIGHT_FIT, message, tried=refuted.tried))
-    how = f"in each of {refuted} runs tried" if refuted else "whatever the order and the scoring"
-    return Answer(Fit.FITS, placement, Why(Cause.FITS, f"all {len(names)} pods find a node, {how}", tried=refuted))
+        return Answer(Fit.TIGHT, placement, Why(Reason.TIGHT_FIT, message, tried=tried.tried))
+    how = f"in each of {tried} runs tried" if tried else "whatever the order and the scoring"
+    return Answer(Fit.FITS, placement, Why(Reason.FITS, f"all {len(names)} pods find a node, {how}", tried=tried))
 
 
-def _refuted(board: Board) -> _Refuted | int:
-    """The first run that leaves a pod out, or the number of runs that do not; 0 where it is proved that none does."""
-    if never_crowded(board):
+def refuted(board: Board, may_wait: frozenset[int] = frozenset(), steps: int | None = None) -> Refuted | int:
+    """
+    The first run that leaves a pod out, or the number of runs that do not; 0 where it is proved that none does. Pods of classes
+    that `may_wait` come too, and may be left out. `steps` bounds how many pods are bound in all.
+    """
+    if board.never_crowded(may_wait):
         return 0
-    tried = 0
+    tried, most = 0, math.inf if steps is None else max(1, steps // len(board.gang))
     for order, sequence, profile in trials(board):
+        if tried >= most:
+            break
         tried += 1
-        run = simulate(board, sequence, profile)
+        run = simulate(board, sequence, profile, may_wait=may_wait)
         if run.left:
-            return _Refuted(order, str(profile), board.classes[run.left[0]].name, tried)
+            return Refuted(order, str(profile), board.classes[run.left[0]].name, tried)
     return tried
 
 

@@ -15,19 +15,22 @@ from typing import Any, Literal
 
 import numpy as np
 
+from gitplacer.model.decision import Reason
 from gitplacer.model.labels import untolerated
+from gitplacer.model.podrules import HostPort
 from gitplacer.model.resources import Resources
-from gitplacer.scheduler.causes import Cause
+from gitplacer.scheduler.crowding import certain
 from gitplacer.scheduler.filters import (
     asks_for_a_name,
     disliked_taints,
     node_affinity,
+    node_selector,
     obstacle,
     ports_conflict,
     prefers,
 )
 from gitplacer.scheduler.neighbours import Counter, Ints, Mask, Neighbourhood, Rules, allowed, asked_by, asked_of
-from gitplacer.scheduler.objects import HOSTNAME, PODS, HostPort, Namespaces, Node, Pod
+from gitplacer.scheduler.objects import HOSTNAME, PODS, Namespaces, Node, Pod
 from gitplacer.scheduler.reading import ClusterObjects
 
 _FAR = 2**61
@@ -93,17 +96,17 @@ class Board:
 
     # -- how it is made -------------------------------------------------------------------------------------------
 
-    def _obstacles(self, pod: Pod) -> list[tuple[Cause, str] | None]:
+    def _obstacles(self, pod: Pod) -> list[tuple[Reason, str] | None]:
         """What each node has against the pod by itself. Nodes of one shape are asked once."""
-        known: dict[tuple[object, ...], tuple[Cause, str] | None] = {}
+        known: dict[tuple[object, ...], tuple[Reason, str] | None] = {}
         by_name = asks_for_a_name(pod)
-        found: list[tuple[Cause, str] | None] = []
+        found: list[tuple[Reason, str] | None] = []
         for i, node in enumerate(self.nodes):
             if i in self._flawed:
-                found.append((Cause.NODE_UNREADABLE, "a pod on it cannot be read"))
+                found.append((Reason.NODE_UNREADABLE, "a pod on it cannot be read"))
                 continue
             labels = node.labels if by_name else tuple(pair for pair in node.labels if pair[0] != HOSTNAME)
-            shape = (labels, node.taints, node.unschedulable, node.flaw, node.name if by_name else "")
+            shape = (labels, node.taints, node.unschedulable, node.ready, node.flaw, node.name if by_name else "")
             if shape not in known:
                 known[shape] = obstacle(pod, node)
             found.append(known[shape])
@@ -116,7 +119,7 @@ class Board:
         key = (pod.node_selector, pod.affinity, pod.tolerations, affinity, taints)
         if key not in self._masks:
             found = [
-                not (affinity and node_affinity(pod, node))
+                not (affinity and (node_selector(pod, node) or node_affinity(pod, node)))
                 and not (taints and untolerated(node.taints, pod.tolerations))
                 for node in self.nodes
             ]
@@ -156,8 +159,9 @@ class Board:
 
     def _sorts(self, placed: Sequence[tuple[int, Pod]]) -> Ints:
         """The load that each node starts with."""
-        free = [[node.allocatable.get(name, 0) for name in self.columns] for node in self.nodes]
-        used, scored = [[0, 0] for _ in self.nodes], [[0, 0] for _ in self.nodes]
+        free = [[n.allocatable.get(name, 0) - n.used.get(name, 0) for name in self.columns] for n in self.nodes]
+        used = [[n.used.get("cpu", 0), n.used.get("memory", 0)] for n in self.nodes]
+        scored = [row.copy() for row in used]
         for i, pod in placed:
             row = free[i]
             row[0] -= 1
@@ -190,6 +194,17 @@ class Board:
     def bound(self) -> Bound:
         """The board with none of the gang bound."""
         return Bound(self)
+
+    def never_crowded(self, may_wait: frozenset[int] = frozenset()) -> bool:
+        """Whether it is proved that no order and no choice leaves a pod out, of classes other than those that may wait."""
+        musts = [k for k in range(len(self.classes)) if k not in may_wait]
+        if not all(self.rules[k].is_static for k in musts):
+            return False
+        state = self.bound()
+        places = np.array([state.room(k) for k in range(len(self.classes))])
+        free = np.array([self.loads.free(int(load)) for load in self.start]).reshape(-1, len(self.columns))
+        sure = certain(places, np.array(self.asks), np.array(self.counts), free, np.array(self.clash))
+        return bool(sure[musts].all())
 
     def free(self, node: int) -> Resources:
         """What is free on a node, of the resources that the gang asks for."""

@@ -2,7 +2,8 @@
 The filters that look at one pod and one node, and at what runs there: kube-scheduler's rules, one function each.
 
 Rules about other nodes (topology spread, pod affinity) are in `neighbours`; room is counted in `loads`. Each filter here says
-what is in the way, in the scheduler's order, or None.
+what is in the way, in words of the manifest or the node, or None; `FILTERS` has them in the order in which people should
+hear it.
 Source: kubernetes 1.34 pkg/scheduler/framework/plugins: nodeunschedulable, nodename, tainttoleration, nodeaffinity, nodeports.
 """
 
@@ -10,47 +11,56 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from gitplacer.model.decision import Reason
 from gitplacer.model.labels import Taint, untolerated
-from gitplacer.scheduler.causes import Cause
-from gitplacer.scheduler.objects import HOSTNAME, HostPort, Node, Pod
+from gitplacer.model.podrules import HostPort
+from gitplacer.model.workload import PodShape
+from gitplacer.scheduler.objects import HOSTNAME, Node
 
 CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 
-Filter = Callable[[Pod, Node], str | None]
+Filter = Callable[[PodShape, Node], str | None]
 
 
-def node_readable(pod: Pod, node: Node) -> str | None:
+def node_readable(pod: PodShape, node: Node) -> str | None:
     """Not one of the scheduler's: a node that cannot be read takes nothing new."""
     return node.flaw or None
 
 
-def node_unschedulable(pod: Pod, node: Node) -> str | None:
+def node_ready(pod: PodShape, node: Node) -> str | None:
+    """Not one of the scheduler's: a node that is not ready may never be again, and is not counted on."""
+    return None if node.ready else "not ready"
+
+
+def node_unschedulable(pod: PodShape, node: Node) -> str | None:
     """A cordoned node takes pods that tolerate the cordon."""
     return "cordoned" if node.unschedulable and untolerated((CORDON,), pod.tolerations) else None
 
 
-def node_name(pod: Pod, node: Node) -> str | None:
-    return f"nodeName {pod.node_name}" if pod.node_name not in ("", node.name) else None
+def node_name(pod: PodShape, node: Node) -> str | None:
+    return f"nodeName={pod.node_name}" if pod.node_name not in ("", node.name) else None
 
 
-def taint_toleration(pod: Pod, node: Node) -> str | None:
+def taint_toleration(pod: PodShape, node: Node) -> str | None:
     """Each NoSchedule and NoExecute taint must be tolerated; for how long does not matter here."""
     taint = untolerated(node.taints, pod.tolerations)
     return None if taint is None else str(taint)
 
 
-def node_affinity(pod: Pod, node: Node) -> str | None:
-    """nodeSelector, and one of the terms of required node affinity."""
+def node_selector(pod: PodShape, node: Node) -> str | None:
     labels = dict(node.labels)
-    for key, value in pod.node_selector:
-        if labels.get(key) != value:
-            return f"{key}={value}"
+    return next((f"{key}={value}" for key, value in pod.node_selector if labels.get(key) != value), None)
+
+
+def node_affinity(pod: PodShape, node: Node) -> str | None:
+    """One of the terms of required node affinity."""
+    labels = dict(node.labels)
     if pod.affinity is None or any(term.matches(labels, node.name) for term in pod.affinity):
         return None
-    return " or ".join(map(str, pod.affinity)) or "nothing"
+    return " or ".join(map(str, pod.affinity))
 
 
-def prefers(pod: Pod, node: Node) -> int:
+def prefers(pod: PodShape, node: Node) -> int:
     """
     The weight of the preferred node affinity terms that match; one without requirements weighs nothing
     (component-helpers nodeaffinity, NewPreferredSchedulingTerms).
@@ -59,7 +69,7 @@ def prefers(pod: Pod, node: Node) -> int:
     return sum(weight for weight, term in pod.preferred_nodes if term.matches(labels, node.name))
 
 
-def disliked_taints(pod: Pod, node: Node) -> int:
+def disliked_taints(pod: PodShape, node: Node) -> int:
     """How many PreferNoSchedule taints the pod does not tolerate."""
     tolerations = [t for t in pod.tolerations if t.effect in ("", "PreferNoSchedule")]
     return sum(
@@ -73,26 +83,28 @@ def ports_conflict(mine: Iterable[HostPort], taken: Iterable[HostPort]) -> bool:
     return any(port.conflicts(other) for port in mine for other in held)
 
 
-FILTERS: tuple[tuple[Cause, Filter], ...] = (
-    (Cause.NODE_UNREADABLE, node_readable),
-    (Cause.NODE_UNSCHEDULABLE, node_unschedulable),
-    (Cause.NODE_NAME_MISMATCH, node_name),
-    (Cause.UNTOLERATED_TAINT, taint_toleration),
-    (Cause.NODE_AFFINITY_MISMATCH, node_affinity),
+FILTERS: tuple[tuple[Reason, Filter], ...] = (
+    (Reason.NODE_UNREADABLE, node_readable),
+    (Reason.NODE_NOT_READY, node_ready),
+    (Reason.NODE_NAME_MISMATCH, node_name),
+    (Reason.NODE_SELECTOR_MISMATCH, node_selector),
+    (Reason.NODE_AFFINITY_MISMATCH, node_affinity),
+    (Reason.NODE_UNSCHEDULABLE, node_unschedulable),
+    (Reason.UNTOLERATED_TAINT, taint_toleration),
 )
 """Each with the code of what it refuses."""
 
 
-def obstacle(pod: Pod, node: Node) -> tuple[Cause, str] | None:
+def obstacle(pod: PodShape, node: Node) -> tuple[Reason, str] | None:
     """The first thing about a node that keeps a pod off it, or None."""
-    for cause, check in FILTERS:
+    for reason, check in FILTERS:
         found = check(pod, node)
         if found is not None:
-            return cause, found
+            return reason, found
     return None
 
 
-def asks_for_a_name(pod: Pod) -> bool:
+def asks_for_a_name(pod: PodShape) -> bool:
     """Whether a pod cares which node it is, so that nodes of otherwise equal labels differ for it."""
     if pod.node_name or any(key == HOSTNAME for key, _ in pod.node_selector):
         return True

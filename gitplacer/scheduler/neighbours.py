@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from gitplacer.model.labels import Labels
-from gitplacer.scheduler.objects import Namespaces, Node, Pod, PodTerm, Selector
+from gitplacer.model.podrules import PodTerm, Selector
+from gitplacer.scheduler.objects import Namespaces, Node, Pod
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 Indexes = np.ndarray[Any, np.dtype[np.intp]]

@@ -89,30 +89,6 @@ def replay(board: Board, bound: tuple[tuple[int, int], ...]) -> bool:
     return not any(left)
 
 
-def never_crowded(board: Board) -> bool:
-    """
-    Whether no order and no choice can leave a pod out. Each pod of class j takes at most so many places of class k on
-    the one node where it goes: the largest share of its request in that of k, rounded up, or all of the node's places where
-    their ports clash. If there are more places than all pods together can take, there is one for every pod of k, whatever
-    the scheduler does. A class by itself takes one place each, so for identical pods this is exact.
-    """
-    state = board.bound()
-    for k, rules in enumerate(board.rules):
-        if not rules.is_static:
-            return False
-        room = state.room(k)
-        most = int(room.max()) if len(room) else 0
-        asked = [(c, amount) for c, amount in enumerate(board.asks[k]) if amount > 0]
-        needed = board.counts[k]
-        for j, count in enumerate(board.counts):
-            if j != k:
-                loss = max(-(-board.asks[j][c] // amount) for c, amount in asked)
-                needed += count * (most if board.clash[k][j] else min(most, loss))
-        if int(room.sum()) < needed:
-            return False
-    return True
-
-
 # -- the search ---------------------------------------------------------------------------------------------------
 
 

@@ -17,29 +17,16 @@ from typing import Any
 
 from gitplacer.documents import Cursor, Document
 from gitplacer.documents.parse import ParsedDocument
-from gitplacer.model.labels import Requirement, Taint, Toleration
+from gitplacer.model.labels import Taint
+from gitplacer.model.podrules import LabelPairs
 from gitplacer.model.resources import NOTHING, Resources
-from gitplacer.model.workload import NodeTerm
-from gitplacer.scheduler.objects import (
-    NOTHING_SELECTED,
-    HostPort,
-    LabelPairs,
-    Node,
-    Pod,
-    PodTerm,
-    Selector,
-    SpreadConstraint,
-)
-from gitplacer.workloads.podtemplate import REQUIRED, requirement
-from gitplacer.workloads.requests import Amounts, Part, PodAsk, container_part, with_defaults, written
-
-PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
-STAND_INS = Resources({"cpu": 100, "memory": 200 << 20})
-"""What scores count for a container that asks for none (pkg/scheduler/util, DefaultMilliCPURequest and its sibling)."""
+from gitplacer.model.workload import PodShape
+from gitplacer.scheduler.objects import Node, Pod
+from gitplacer.workloads.constraints import constraints, tolerations
+from gitplacer.workloads.requests import Amounts, Part, PodAsk, container_part, written
 
 _READINESS_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _LIMIT = 2**62
-_SELECTOR_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,67 +110,38 @@ def read_node(value: Mapping[str, Any]) -> Node:
 def read_existing(value: Mapping[str, Any]) -> Pod:
     """A v1.Pod that a cluster has, with what it holds of its node now: resizing, it holds the larger of both sizes."""
     root = cursor_of(value)
-    spec, status = root.mapping("spec"), root.mapping("status")
-    ask, flaw = _ask(spec, status)
-    metadata, labels, namespace = _identity(root)
-    affinity = spec.mapping("affinity")
-    scored = _scored(ask)
-    return Pod(
-        name=metadata.text("name"),
-        namespace=namespace,
-        labels=labels,
-        requests=ask.effective(),
-        scored_cpu=scored.get("cpu", 0),
-        scored_memory=scored.get("memory", 0),
-        node_name=spec.text("nodeName"),
-        ports=tuple(_ports(spec)),
-        pod_affinity=_required_pods(affinity.mapping("podAffinity"), namespace, labels),
-        pod_anti_affinity=_required_pods(affinity.mapping("podAntiAffinity"), namespace, labels),
-        preferred_pods=tuple(_preferred_pods(affinity, namespace, labels)),
+    status = root.mapping("status")
+    ask, flaw = _ask(root.mapping("spec"), status)
+    return replace(
+        _read(root, ask),
         finished=status.text("phase") in ("Succeeded", "Failed"),
-        terminating=metadata.has("deletionTimestamp"),
+        terminating=root.mapping("metadata").has("deletionTimestamp"),
         flaw=flaw,
     )
 
 
-def read_pod(value: Mapping[str, Any], *, ask: PodAsk | None = None) -> Pod:
-    """
-    A v1.Pod, or a template of pods, that is to be scheduled. `ask`: what it asks for, where that is known better than from
-    its containers.
-    """
+def read_pod(value: Mapping[str, Any]) -> Pod:
+    """A v1.Pod that is to be scheduled."""
     root = cursor_of(value)
-    spec = root.mapping("spec")
-    known, flaw = (ask, "") if ask is not None else _ask(spec, None)
-    metadata, labels, namespace = _identity(root)
-    affinity = spec.mapping("affinity")
-    scored = _scored(known)
+    ask, flaw = _ask(root.mapping("spec"), None)
     before = len(root.problems)
-    pod = Pod(
-        name=metadata.text("name"),
-        namespace=namespace,
-        labels=labels,
-        requests=known.effective(),
-        scored_cpu=scored.get("cpu", 0),
-        scored_memory=scored.get("memory", 0),
-        node_name=spec.text("nodeName"),
-        node_selector=pairs(spec.labels("nodeSelector")),
-        affinity=_required_nodes(affinity.mapping("nodeAffinity")),
-        preferred_nodes=tuple(_preferred_nodes(affinity.mapping("nodeAffinity"))),
-        tolerations=tuple(_tolerations(spec)),
-        ports=tuple(_ports(spec)),
-        spread=tuple(_spread(spec, labels)),
-        pod_affinity=_required_pods(affinity.mapping("podAffinity"), namespace, labels),
-        pod_anti_affinity=_required_pods(affinity.mapping("podAntiAffinity"), namespace, labels),
-        preferred_pods=tuple(_preferred_pods(affinity, namespace, labels)),
-    )
+    pod = _read(root, ask)
     if not flaw and len(root.problems) > before:
         flaw = root.problems[before].message
     return replace(pod, flaw=flaw)
 
 
-def _identity(root: Cursor) -> tuple[Cursor, LabelPairs, str]:
-    metadata = root.mapping("metadata")
-    return metadata, pairs(metadata.labels("labels")), metadata.text("namespace") or "default"
+def _read(root: Cursor, ask: PodAsk) -> Pod:
+    metadata, spec = root.mapping("metadata"), root.mapping("spec")
+    shape = PodShape(
+        **ask.sizes(),
+        node_name=spec.text("nodeName"),
+        node_selector=pairs(spec.labels("nodeSelector")),
+        tolerations=tuple(tolerations(spec)),
+        **constraints(spec),
+    )
+    labels = pairs(metadata.labels("labels"))
+    return Pod.of(shape, metadata.text("name"), metadata.text("namespace") or "default", labels)
 
 
 def pairs(labels: Mapping[str, str]) -> LabelPairs:
@@ -220,18 +178,6 @@ def _pod_level(amounts: Amounts) -> Amounts:
     return {k: v for k, v in amounts.items() if k in ("cpu", "memory") or k.startswith("hugepages-")}
 
 
-def _scored(ask: PodAsk) -> Resources:
-    """
-    The request that scores count: with stand-ins for containers that ask for no cpu or memory. Where the pod as a whole
-    asks, that counts.
-    """
-    if not any(name not in part.amounts for part in ask.parts for name in STAND_INS):
-        return ask.effective()
-    missing = Resources({name: value for name, value in STAND_INS.items() if name not in ask.pod_level})
-    filled = replace(ask, parts=tuple(with_defaults(part, missing) for part in ask.parts))
-    return filled.effective()
-
-
 def _resized(parts: list[Part], status: Cursor) -> Iterator[Part]:
     """
     Parts with what their containers were given beside what they ask for, whichever is larger (in-place resize). What is
@@ -254,114 +200,3 @@ def _resized(parts: list[Part], status: Cursor) -> Iterator[Part]:
         sizes = [actual, allocated] if infeasible else [part.amounts, actual, allocated]
         names = {name for size in sizes for name in size}
         yield replace(part, amounts={name: max(size.get(name, 0) for size in sizes) for name in sorted(names)})
-
-
-def _ports(spec: Cursor) -> Iterator[HostPort]:
-    """
-    The ports that the pod takes on its node: those of containers that keep running. On the host's network every port is one
-    (the API server fills them in).
-    """
-    shared = spec.boolean("hostNetwork")
-    sidecars = [init for init in spec.items("initContainers") if init.text("restartPolicy") == "Always"]
-    for container in (*sidecars, *spec.items("containers")):
-        for item in container.items("ports") if container.has("ports") else ():
-            port = item.integer("hostPort") or (item.integer("containerPort") if shared else 0) or 0
-            if port > 0:
-                yield HostPort(port, item.text("protocol") or "TCP", item.text("hostIP") or "0.0.0.0")
-
-
-# -- where it may run ---------------------------------------------------------------------------------------------
-
-
-def _tolerations(spec: Cursor) -> Iterator[Toleration]:
-    for item in spec.items("tolerations"):
-        operator = item.text("operator") or "Equal"
-        if operator in ("Equal", "Exists"):
-            yield Toleration(item.text("key"), operator, item.text("value"), item.text("effect"))
-
-
-def _required_nodes(node_affinity: Cursor) -> tuple[NodeTerm, ...] | None:
-    if not node_affinity.has(REQUIRED):
-        return None
-    return tuple(_node_term(item) for item in node_affinity.mapping(REQUIRED).items("nodeSelectorTerms"))
-
-
-def _node_term(item: Cursor) -> NodeTerm:
-    return NodeTerm(
-        tuple(requirement(each) for each in item.items("matchExpressions")) if item.has("matchExpressions") else (),
-        tuple(requirement(each, ("In", "NotIn")) for each in item.items("matchFields"))
-        if item.has("matchFields")
-        else (),
-    )
-
-
-def _preferred_nodes(node_affinity: Cursor) -> Iterator[tuple[int, NodeTerm]]:
-    for item in node_affinity.items(PREFERRED):
-        weight = item.integer("weight") or 0
-        if weight:
-            yield weight, _node_term(item.mapping("preference"))
-
-
-# -- beside which pods --------------------------------------------------------------------------------------------
-
-
-def _selector(owner: Cursor, key: str) -> Selector:
-    if not owner.has(key):
-        return NOTHING_SELECTED
-    value = owner.mapping(key)
-    return Selector(
-        (
-            *(Requirement(name, "In", (text,)) for name, text in sorted(value.labels("matchLabels").items())),
-            *(requirement(item, _SELECTOR_OPERATORS) for item in value.items("matchExpressions")),
-        )
-    )
-
-
-def _like(item: Cursor, key: str, operator: str, labels: LabelPairs) -> Iterator[Requirement]:
-    """The requirements that matchLabelKeys (In) and mismatchLabelKeys (NotIn) stand for: of labels that the pod has."""
-    if item.has(key):
-        own = dict(labels)
-        yield from (Requirement(name, operator, (own[name],)) for name in item.texts(key) if name in own)
-
-
-def _spread(spec: Cursor, labels: LabelPairs) -> Iterator[SpreadConstraint]:
-    for item in spec.items("topologySpreadConstraints"):
-        yield SpreadConstraint(
-            topology_key=item.text("topologyKey"),
-            max_skew=item.integer("maxSkew") or 1,
-            selector=_selector(item, "labelSelector").narrowed(_like(item, "matchLabelKeys", "In", labels)),
-            hard=item.text("whenUnsatisfiable") != "ScheduleAnyway",
-            min_domains=item.integer("minDomains") or 1,
-            honours_affinity=item.text("nodeAffinityPolicy") != "Ignore",
-            honours_taints=item.text("nodeTaintsPolicy") == "Honor",
-        )
-
-
-def _required_pods(affinity: Cursor, namespace: str, labels: LabelPairs) -> tuple[PodTerm, ...]:
-    if not affinity.has(REQUIRED):
-        return ()
-    return tuple(_pod_term(item, namespace, labels) for item in affinity.items(REQUIRED))
-
-
-def _preferred_pods(affinity: Cursor, namespace: str, labels: LabelPairs) -> Iterator[tuple[int, PodTerm]]:
-    for key, sign in (("podAffinity", 1), ("podAntiAffinity", -1)):
-        for item in affinity.mapping(key).items(PREFERRED):
-            weight = item.integer("weight") or 0
-            if weight:
-                yield sign * weight, _pod_term(item.mapping("podAffinityTerm"), namespace, labels)
-
-
-def _pod_term(item: Cursor, namespace: str, labels: LabelPairs) -> PodTerm:
-    """
-    A term without namespaces and without namespaceSelector looks at the pod's own namespace. A null labelSelector matches
-    nothing, whatever matchLabelKeys say: the API server merges them only into a selector that is there.
-    """
-    selector = _selector(item, "labelSelector")
-    if selector.requirements is not None:
-        selector = selector.narrowed(
-            (*_like(item, "matchLabelKeys", "In", labels), *_like(item, "mismatchLabelKeys", "NotIn", labels))
-        )
-    names = item.texts("namespaces")
-    if not names and not item.has("namespaceSelector"):
-        names = (namespace,)
-    return PodTerm(item.text("topologyKey"), selector, tuple(sorted(set(names))), _selector(item, "namespaceSelector"))

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from gitplacer.model import quantity
+from gitplacer.model.decision import Reason
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.scheduler.board import Board, Bound
-from gitplacer.scheduler.causes import Cause
 from gitplacer.scheduler.neighbours import allowed
 from gitplacer.scheduler.objects import PODS
 from gitplacer.scheduler.packing import closest
@@ -33,14 +33,14 @@ class Shortage:
     frequent of these.
     """
 
-    code: Cause
+    code: Reason
     summary: str
     message: str
     pod: str
     placed: int
     wanted: int
     short: Resources = NOTHING
-    tally: tuple[tuple[Cause, str, int], ...] = ()
+    tally: tuple[tuple[Reason, str, int], ...] = ()
     nodes: int = 0
 
 
@@ -76,7 +76,7 @@ def _filled(board: Board, k: int) -> Bound:
 def _of_class(board: Board, state: Bound, k: int, placed: int, *, certain: bool, among: int | None = None) -> Shortage:
     pod, wanted = board.classes[k], board.counts[k]
     tally = _tally(board, state, k)
-    code = _code(board, k, tally) if certain else Cause.SEARCH_BOUND
+    code = _code(board, k, tally) if certain else Reason.SEARCH_BOUND
     short = _short(board, state, k, wanted - placed)
     like = f"{pod.name or 'the pod'}" + (f" and {wanted - 1} like it" if wanted > 1 else "")
     if among is None:
@@ -87,48 +87,48 @@ def _of_class(board: Board, state: Bound, k: int, placed: int, *, certain: bool,
         said += "; the search for a better placement ran out of steps"
     if short:
         said += "; short " + ", ".join(f"{quantity.render(n, v)} {n}" for n, v in short.items())
-    shown = [f"{count} of {len(board.nodes)} nodes: {said_of(cause, what)}" for cause, what, count in tally[:_SHOWN]]
+    shown = [f"{count} of {len(board.nodes)} nodes: {said_of(reason, what)}" for reason, what, count in tally[:_SHOWN]]
     message = "; ".join([said, *shown]) if board.nodes else f"{said}; the cluster has no nodes"
     return Shortage(code, said, message, pod.name, placed, wanted, short, tally, len(board.nodes))
 
 
-def said_of(cause: Cause, subject: str) -> str:
+def said_of(reason: Reason, subject: str) -> str:
     """A line of the tally in words."""
-    match cause:
-        case Cause.INSUFFICIENT_CAPACITY:
+    match reason:
+        case Reason.INSUFFICIENT_CAPACITY:
             return f"not enough {subject}"
-        case Cause.UNTOLERATED_TAINT:
+        case Reason.UNTOLERATED_TAINT:
             return f"taint {subject}"
-        case Cause.NODE_AFFINITY_MISMATCH:
+        case Reason.NODE_SELECTOR_MISMATCH | Reason.NODE_AFFINITY_MISMATCH:
             return f"not {subject}"
-        case Cause.HOST_PORT_TAKEN:
+        case Reason.HOST_PORT_TAKEN:
             return "a host port is taken"
-        case Cause.TOPOLOGY_SPREAD:
+        case Reason.TOPOLOGY_SPREAD:
             return f"topology spread over {subject}"
-        case Cause.POD_AFFINITY:
+        case Reason.POD_AFFINITY:
             return "pod affinity or anti-affinity"
     return subject
 
 
-def _code(board: Board, k: int, tally: Sequence[tuple[Cause, str, int]]) -> Cause:
+def _code(board: Board, k: int, tally: Sequence[tuple[Reason, str, int]]) -> Reason:
     """
     The reason in a word: what keeps the pods off every node, else what is short. `ExceedsCluster`: there is not enough even
     when nothing else runs.
     """
     codes = [code for code, _, _ in tally]
-    if any(code == Cause.INSUFFICIENT_CAPACITY for code in codes):
+    if any(code == Reason.INSUFFICIENT_CAPACITY for code in codes):
         ask = [(name, board.asks[k][c]) for c, name in enumerate(board.columns) if board.asks[k][c] > 0]
         empty = sum(
             max(0, min(board.nodes[i].allocatable.get(name, 0) // amount for name, amount in ask))
             for i in np.flatnonzero(board.admitted[k]).tolist()
         )
-        return Cause.INSUFFICIENT_CAPACITY if empty >= board.counts[k] else Cause.EXCEEDS_CLUSTER
-    return codes[0] if codes else Cause.INSUFFICIENT_CAPACITY
+        return Reason.INSUFFICIENT_CAPACITY if empty >= board.counts[k] else Reason.EXCEEDS_CLUSTER
+    return codes[0] if codes else Reason.INSUFFICIENT_CAPACITY
 
 
-def _tally(board: Board, state: Bound, k: int) -> tuple[tuple[Cause, str, int], ...]:
+def _tally(board: Board, state: Bound, k: int) -> tuple[tuple[Reason, str, int], ...]:
     """Why each node takes no further pod of a class; nodes that do are left out."""
-    counted: Counter[tuple[Cause, str]] = Counter()
+    counted: Counter[tuple[Reason, str]] = Counter()
     others = allowed(board.rules[k], board.counters, state.counts)
     room = state.room(k)
     for i in range(len(board.nodes)):
@@ -140,22 +140,22 @@ def _tally(board: Board, state: Bound, k: int) -> tuple[tuple[Cause, str, int], 
 
 def _refusal(
     board: Board, state: Bound, k: int, i: int, room: int, allowed_by_others: bool
-) -> tuple[Cause, str] | None:
+) -> tuple[Reason, str] | None:
     """A rule about other pods comes before room: more room would not help there."""
     obstacle = board.obstacles[k][i]
     if obstacle is not None:
         return obstacle
     if board.taken[k][i]:
-        return Cause.HOST_PORT_TAKEN, ""
+        return Reason.HOST_PORT_TAKEN, ""
     if not board.keyed[k][i]:
-        return Cause.MISSING_TOPOLOGY_KEY, "no label for a topology key"
+        return Reason.MISSING_TOPOLOGY_KEY, "no label for a topology key"
     if board.neighbourhood.refused[k][i]:
-        return Cause.POD_AFFINITY, ""
+        return Reason.POD_AFFINITY, ""
     if not allowed_by_others:
         rules = board.rules[k]
         if rules.spread:
-            return Cause.TOPOLOGY_SPREAD, board.counters[rules.spread[0].counter].key
-        return Cause.POD_AFFINITY, ""
+            return Reason.TOPOLOGY_SPREAD, board.counters[rules.spread[0].counter].key
+        return Reason.POD_AFFINITY, ""
     if room <= 0:
         free = board.loads.free(int(state.load[i]))
         lacking = [
@@ -163,7 +163,7 @@ def _refusal(
             for name, amount, have in zip(board.columns, board.asks[k], free, strict=True)
             if amount > 0 and have < amount
         ]
-        return (Cause.INSUFFICIENT_CAPACITY, min(lacking)[2]) if lacking else (Cause.HOST_PORT_TAKEN, "")
+        return (Reason.INSUFFICIENT_CAPACITY, min(lacking)[2]) if lacking else (Reason.HOST_PORT_TAKEN, "")
     return None
 
 
@@ -189,7 +189,7 @@ def _totals(board: Board) -> Shortage | None:
         if wanted > free:
             asked, there = quantity.render(name, wanted), quantity.render(name, free)
             offered = sum(board.nodes[i].allocatable.get(name, 0) for i in usable)
-            code = Cause.INSUFFICIENT_CAPACITY if offered >= wanted else Cause.EXCEEDS_CLUSTER
+            code = Reason.INSUFFICIENT_CAPACITY if offered >= wanted else Reason.EXCEEDS_CLUSTER
             said = (
                 f"the pods ask for {asked} {name} together; {there} are free on the {len(usable)} nodes that admit any"
             )

@@ -59,10 +59,18 @@ class Run:
     left: tuple[int, ...]
 
 
-def simulate(board: Board, order: Sequence[int], profile: Profile, *, whole: bool = True) -> Run:
+def simulate(
+    board: Board,
+    order: Sequence[int],
+    profile: Profile,
+    *,
+    whole: bool = True,
+    may_wait: frozenset[int] = frozenset(),
+) -> Run:
     """
     Place a pod of each class in `order`, in that order. `whole`: stop as soon as it is known that not all will be placed;
-    then `left` is the class of the pod that was not.
+    then `left` is the class of the pod that was not. Pods of classes that `may_wait` take places like any other, and are
+    not in `left`.
     """
     state = board.bound()
     chooser = Chooser(board, state, profile, order)
@@ -74,15 +82,16 @@ def simulate(board: Board, order: Sequence[int], profile: Profile, *, whole: boo
         for k in pending:
             node = chooser.choose(k)
             if node is None:
-                if final:
+                if final and k not in may_wait:
                     return Run(tuple(bound), (k,))
-                waiting.append(k)
+                if not final:
+                    waiting.append(k)
                 continue
             state.bind(k, node)
             chooser.remaining[k] -= 1
             bound.append((k, node))
         if len(waiting) == len(pending):
-            return Run(tuple(bound), tuple(waiting))
+            return Run(tuple(bound), tuple(k for k in waiting if k not in may_wait))
         pending = waiting
     return Run(tuple(bound), ())
 

@@ -15,6 +15,9 @@ from gitplacer.workloads.facts import ObjectFacts
 
 PREFIX = "deviceclass.resource.kubernetes.io/"
 
+TPU = "google.com/tpu"
+"""The extended resource of TPU chips, counted for each host."""
+
 
 def read(root: Cursor) -> ObjectFacts:
     """The devices of one claim made from a template."""

@@ -150,9 +150,17 @@ class ObjectFacts:
         return self.gang_for("Desired", with_peak=False)
 
     def gang_for(self, reserve: Reserve, *, with_peak: bool) -> Gang:
-        """The pods that are to find room, roles without any left out; `with_peak`: also those of an update."""
+        """
+        The pods that are to find room, roles without any left out; `with_peak`: also those of an update. They have the labels
+        that are known of them, and no namespace yet.
+        """
+        labels = {pods.role: pods.labels for pods in self.pods}
         counted = ((role, role.reserved(reserve, with_peak=with_peak)) for role in self.roles)
-        return tuple(PodSet(role.name, n, role.shape, role.slice_size, role.per_node) for role, n in counted if n)
+        return tuple(
+            PodSet(role.name, n, role.shape, role.slice_size, role.per_node, labels=labels.get(role.name, ()))
+            for role, n in counted
+            if n
+        )
 
     def but(self, **fields: Any) -> ObjectFacts:
         """These facts with other values in some fields, as `replace` gives them, in a third of its time."""

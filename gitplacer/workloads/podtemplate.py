@@ -13,17 +13,13 @@ from fractions import Fraction
 from typing import Any
 
 from gitplacer.documents import Cursor, Path
-from gitplacer.model.labels import Requirement, Toleration
 from gitplacer.model.resources import NOTHING
-from gitplacer.model.workload import NodeTerm, PodShape
+from gitplacer.model.workload import PodShape
 from gitplacer.problems import Severity
+from gitplacer.workloads.constraints import constraints, tolerations
 from gitplacer.workloads.facts import ObjectFacts, PodLabels, Reference, Role, distinct, existing
 from gitplacer.workloads.requests import Amounts, Part, PodAsk, checked, container_part, with_defaults, written
 from gitplacer.workloads.surroundings import RuntimeClass, Surroundings
-
-OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
-EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,20 +82,20 @@ def read_spec(
     if not spec.value.get("containers"):
         spec.report("MissingField", "there are no containers", "a pod has at least one container")
     inits = spec.items("initContainers")
-    _report_not_counted(spec, containers)
+    _report_not_counted(spec)
     runtime = around.runtime_class(spec.text("runtimeClassName"))
     claims = tuple(_claims(spec, around)) if spec.has("resourceClaims") else ()
     ask = _ask(spec, containers, inits, injected, around, runtime)
-    selector, tolerations = spec.labels("nodeSelector"), tuple(_toleration(item) for item in spec.items("tolerations"))
+    selector, tolerated = spec.labels("nodeSelector"), tuple(tolerations(spec))
     if runtime is not None:
         selector = {**dict(runtime.node_selector), **selector}
-        tolerations += tuple(t for t in runtime.tolerations if t not in tolerations)
+        tolerated += tuple(t for t in runtime.tolerations if t not in tolerated)
     shape = PodShape(
-        requests=ask.effective(),
+        **ask.sizes(),
         node_selector=tuple(sorted(selector.items())),
-        affinity=_required_node_affinity(spec),
-        tolerations=tolerations,
+        tolerations=tolerated,
         node_name=spec.text("nodeName"),
+        **constraints(spec),
     )
     return PodTemplate(shape, ask, labels, tuple(_needs(spec, [*inits, *containers])), claims)
 
@@ -179,75 +175,12 @@ def _devices(spec: Cursor, around: Surroundings) -> Amounts:
     return total
 
 
-def _toleration(item: Cursor) -> Toleration:
-    key, value, effect = item.text("key"), item.text("value"), item.text("effect")
-    operator = item.text("operator") or "Equal"
-    if operator not in ("Equal", "Exists"):
-        item.report("InvalidValue", f'unknown operator "{operator}"', "Equal or Exists", key="operator")
-    elif not key and operator != "Exists":
-        item.report("InvalidValue", "a toleration without key needs operator Exists", "add key, or operator: Exists")
-    elif value and operator == "Exists":
-        item.report("InvalidValue", "operator Exists takes no value", "remove value, or use Equal", key="value")
-    if effect and effect not in EFFECTS:
-        item.report("InvalidValue", f'unknown effect "{effect}"', f"one of {', '.join(EFFECTS)}", key="effect")
-    return Toleration(key, operator, value, effect)
-
-
-def _required_node_affinity(spec: Cursor) -> tuple[NodeTerm, ...] | None:
-    if not spec.has("affinity"):
-        return None
-    node_affinity = spec.mapping("affinity").mapping("nodeAffinity")
-    if not node_affinity.has(REQUIRED):
-        return None
-    required = node_affinity.mapping(REQUIRED)
-    terms = required.items("nodeSelectorTerms")
-    if not terms:
-        required.report("MissingField", "nodeSelectorTerms is missing or empty", "give at least one term")
-    return tuple(
-        NodeTerm(
-            tuple(requirement(item) for item in term.items("matchExpressions")),
-            tuple(_field_requirement(item) for item in term.items("matchFields")),
-        )
-        for term in terms
-    )
-
-
-def requirement(item: Cursor, operators: tuple[str, ...] = OPERATORS) -> Requirement:
-    """One entry of matchExpressions. Operator and number of values are checked as the API server does."""
-    key, operator, values = item.text("key"), item.text("operator"), item.texts("values")
-    if not key:
-        item.report("MissingField", "key is missing", "add key: the label to look at")
-    if operator not in operators:
-        said = f'unknown operator "{operator}"' if operator else "operator is missing"
-        item.report("InvalidValue", said, f"one of {', '.join(operators)}", key="operator" if operator else None)
-    elif operator in ("In", "NotIn") and not values:
-        item.report("InvalidValue", f"{operator} needs values", "add values: […]")
-    elif operator in ("Exists", "DoesNotExist") and values:
-        item.report("InvalidValue", f"{operator} takes no values", "remove values", key="values")
-    elif operator in ("Gt", "Lt") and not (len(values) == 1 and _is_integer(values[0])):
-        item.report("InvalidValue", f"{operator} needs exactly one integer, in quotes", 'values: ["4"]')
-    return Requirement(key, operator if operator in operators else "Exists", values)
-
-
-def _is_integer(text: str) -> bool:
-    return text.isascii() and text.removeprefix("-").removeprefix("+").isdigit()
-
-
-def _field_requirement(item: Cursor) -> Requirement:
-    found = requirement(item, ("In", "NotIn"))
-    if found.key and found.key != "metadata.name":
-        item.report("InvalidValue", f'unknown field "{found.key}"', "matchFields knows metadata.name", key="key")
-    elif len(found.values) > 1:
-        item.report("InvalidValue", "matchFields takes one value", "use several terms instead", key="values")
-    return found
-
-
 # -- what is not counted ------------------------------------------------------------------------------------------
 
 
-def _report_not_counted(spec: Cursor, containers: list[Cursor]) -> None:
+def _report_not_counted(spec: Cursor) -> None:
     """A field that narrows where the pod may run, and that the fit does not look at, is named, not silently ignored."""
-    for key, name in _not_counted(spec, containers):
+    for key, name in _not_counted(spec):
         spec.report(
             "NotCounted",
             f"gitplacer does not count {name} yet; the fit may be too optimistic",
@@ -257,20 +190,8 @@ def _report_not_counted(spec: Cursor, containers: list[Cursor]) -> None:
         )
 
 
-def _not_counted(spec: Cursor, containers: list[Cursor]) -> Iterator[tuple[str, str]]:
+def _not_counted(spec: Cursor) -> Iterator[tuple[str, str]]:
     """The key to point at, and the name of the field."""
-    if spec.has("affinity"):
-        affinity = spec.mapping("affinity")
-        for field in ("podAffinity", "podAntiAffinity"):
-            if affinity.has(field) and affinity.mapping(field).items(REQUIRED):
-                yield "affinity", f"required {field}"
-    if spec.has("topologySpreadConstraints"):
-        constraints = spec.items("topologySpreadConstraints")
-        if any(item.text("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule" for item in constraints):
-            yield "topologySpreadConstraints", "topologySpreadConstraints with DoNotSchedule"
-    ports = [port for container in containers if container.has("ports") for port in container.items("ports")]
-    if any(port.has("hostPort") for port in ports) or (ports and spec.boolean("hostNetwork")):
-        yield ("hostNetwork" if spec.boolean("hostNetwork") else "containers"), "host ports"
     if spec.items("schedulingGates"):
         yield "schedulingGates", "schedulingGates"
     if any(claim.has("resourceClaimName") for claim in spec.items("resourceClaims")):

@@ -13,8 +13,9 @@ from gitplacer.documents import Cursor
 from gitplacer.model.labels import Requirement
 from gitplacer.workloads import devices
 from gitplacer.workloads.claims import single_node_claim, storage_class
+from gitplacer.workloads.constraints import requirement
 from gitplacer.workloads.facts import Demand, LabelSelector, ObjectFacts, Reference, distinct
-from gitplacer.workloads.podtemplate import named, requirement
+from gitplacer.workloads.podtemplate import named
 
 GATEWAY = "gateway.networking.k8s.io"
 SEALING_KEY = "gitplacer.dev/sealing-key"

@@ -112,7 +112,7 @@ def _with_submitter(spec: Cursor, facts: ObjectFacts, around: Surroundings, job_
         claims = tuple(sorted({*claims, *template.claims}))
     else:
         ask = PodAsk((with_defaults(SUBMITTER, around.container_defaults),))
-        shape, labels = PodShape(requests=ask.effective()), PodLabels("submitter", tuple(sorted(added.items())))
+        shape, labels = PodShape(**ask.sizes()), PodLabels("submitter", tuple(sorted(added.items())))
     # Without a Ray cluster to wait for (suspended, or managed by somebody else) it is never made.
     number = 1 if counted else 0
     counted = counted or "there is no Ray cluster to submit to"

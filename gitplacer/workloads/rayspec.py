@@ -20,6 +20,7 @@ from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.problems import Severity
 from gitplacer.workloads import podtemplate
 from gitplacer.workloads.addresses import own_service
+from gitplacer.workloads.devices import TPU
 from gitplacer.workloads.facts import ObjectFacts, PodLabels, Reference, Role, at, distinct, existing
 from gitplacer.workloads.fields import INT32_MAX, count, required
 from gitplacer.workloads.podtemplate import Injected, PodTemplate
@@ -118,6 +119,14 @@ def cluster_facts(root: Cursor, spec: Cursor, around: Surroundings, added: RayPo
         name = _group_name(group, names)
         template = add(group, f"worker/{name}", injected, {"node-type": "worker", "group": name})
         size = _size(group, v1)
+        if size.hosts > 1 and size.count and not template.shape.requests.get(TPU):
+            group.report(
+                "NotCounted",
+                f"nobody says on which nodes the {size.hosts} hosts of a replica belong together; the fit may be too optimistic",
+                "say so in the Cluster: spec.profile.sliceTopology, a label of its nodes",
+                key="numOfHosts",
+                severity=Severity.WARNING,
+            )
         roles.append(
             Role(
                 f"worker/{name}", template.shape, size.count, size.minimum, size.maximum,
@@ -201,14 +210,6 @@ def _size(group: Cursor, v1: bool) -> _Size:
             "InvalidReplicas", f"the group has {wanted * hosts} pods", "lower replicas or numOfHosts", key="replicas"
         )
         return _Size()
-    if hosts > 1 and wanted:
-        group.report(
-            "NotCounted",
-            f"gitplacer does not count yet that the {hosts} hosts of a replica sit in one slice; the fit may be too optimistic",
-            "leave room on the clusters it may go to, or pin it by node selector",
-            key="numOfHosts",
-            severity=Severity.WARNING,
-        )
     written = group.integer("replicas")
     counted = "no replicas written" if written is None else f"replicas {written}"
     if (written or 0) < low or (written or 0) < 0:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 from gitplacer.documents import Cursor
 from gitplacer.model import quantity
@@ -25,6 +25,8 @@ Amounts = Mapping[str, int | Fraction]
 """Exact amounts by resource, cpu in milli-cores, not rounded yet. A zero that was written is kept."""
 
 _NOTHING: Amounts = NOTHING
+STAND_INS = Resources({"cpu": 100, "memory": 200 << 20})
+"""What scores count for a container that asks for none (pkg/scheduler/util, DefaultMilliCPURequest and its sibling)."""
 
 
 def amounts(**texts: str) -> Amounts:
@@ -91,6 +93,25 @@ class PodAsk:
         _add(total, self.overhead)
         _add(total, self.devices)
         return Resources({name: math.ceil(value) for name, value in total.items()})
+
+    def scored(self) -> Resources:
+        """
+        The request that scores count: with stand-ins for containers that ask for no cpu or memory. Where the pod as a whole
+        asks, that counts.
+        """
+        missing = Resources({name: value for name, value in STAND_INS.items() if name not in self.pod_level})
+        if all(name in part.amounts for part in self.parts for name in missing):
+            return self.effective()
+        return replace(self, parts=tuple(with_defaults(part, missing) for part in self.parts)).effective()
+
+    def sizes(self) -> dict[str, Any]:
+        """The fields of a PodShape that tell its size."""
+        requests, scored = self.effective(), self.scored()
+        return {
+            "requests": requests,
+            "scored_cpu": scored.get("cpu", 0),
+            "scored_memory": scored.get("memory", 0),
+        }
 
     def standing_in(self) -> Amounts:
         """The pod-level limits that are requests, as the API server says before a LimitRange has its say."""

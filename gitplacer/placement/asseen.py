@@ -1,0 +1,87 @@
+"""
+A cluster as its snapshot shows it, in the words of the scheduler: nodes with what is used of them, the pods of our groups that
+run, and the pods that others have to mind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from gitplacer.kinds.capacity import CapacitySnapshot, RunningGroup
+from gitplacer.model.resources import Resources
+from gitplacer.model.workload import Gang, PodSet, PodShape
+from gitplacer.placement.nodes import DEFAULT_PODS, Nodes
+from gitplacer.scheduler import ClusterObjects, Node, Pod
+from gitplacer.scheduler.objects import HOSTNAME, PODS
+
+UNKNOWN_SIZE = "a pod on it is of unknown size"
+
+
+def as_seen(nodes: Nodes, snapshot: CapacitySnapshot, gang_of: Callable[[str], Gang]) -> ClusterObjects:
+    """`gang_of` gives the pods of a group as its manifests say, () for one that nobody knows any more."""
+    running = (pod for group in snapshot.groups for pod in _running(group, nodes, gang_of(group.name)))
+    return ClusterObjects(
+        tuple(_nodes(nodes, snapshot)),
+        (*_listed(snapshot), *running),
+        {n.name: {"kubernetes.io/metadata.name": n.name, **n.labels} for n in snapshot.namespaces},
+    )
+
+
+def _nodes(nodes: Nodes, snapshot: CapacitySnapshot) -> Iterator[Node]:
+    """One for each machine, in their order."""
+    machines = iter(nodes.machines)
+    for written in snapshot.nodes:
+        listed = {PODS: -len(written.pods)} if written.pods else {}  # they have their slots as pods
+        offered = written.allocatable if PODS in written.allocatable else written.allocatable + {PODS: DEFAULT_PODS}
+        used = written.used + listed
+        for machine in (next(machines) for _ in range(written.count)):
+            shape = nodes.shape(machine.shape)
+            hostname = written.labels.get(HOSTNAME, machine.name) if written.count == 1 else machine.name
+            yield replace(
+                shape,
+                name=machine.name,
+                labels=tuple(sorted((*shape.labels, (HOSTNAME, hostname)))),
+                allocatable=offered,
+                used=used,
+            )
+
+
+def _listed(snapshot: CapacitySnapshot) -> Iterator[Pod]:
+    for node in snapshot.nodes:
+        for number, pod in enumerate(node.pods):
+            yield Pod(
+                name=f"{node.name}/{number}",
+                namespace=pod.namespace,
+                labels=tuple(sorted(pod.labels.items())),
+                node_name=node.name,
+                ports=pod.ports(),
+                pod_anti_affinity=pod.terms(),
+            )
+
+
+def _running(group: RunningGroup, nodes: Nodes, gang: Gang) -> Iterator[Pod]:
+    """The pods of a group that are on a node. What its manifests no longer tell is known by its size alone."""
+    for number, pod in enumerate(group.pods):
+        if pod.node is None or pod.node not in nodes.index:
+            continue
+        found = like(gang, pod.role, pod.requests)
+        name = f"{group.name}/{number}"
+        if found is None:
+            yield Pod(name=name, requests=pod.requests, node_name=pod.node, flaw="" if pod.requests else UNKNOWN_SIZE)
+        else:
+            sized = {"requests": pod.requests} if pod.requests else {}
+            yield Pod.of(found.shape, name, found.namespace, found.labels, **{**sized, "node_name": pod.node})
+
+
+def like(gang: Gang, role: str, requests: Resources) -> PodSet | None:
+    """The pods of a gang that one of a role is like: those that ask the same, else the largest; None if the role is not there."""
+    able = [pods for pods in gang if pods.role == role]
+    same = [pods for pods in able if pods.shape.requests == requests]
+    return same[0] if same else max(able, key=lambda pods: by_size(pods.shape), default=None)
+
+
+def by_size(shape: PodShape) -> tuple[int, int, int]:
+    """Devices, then cpu, then memory."""
+    devices = sum(amount for name, amount in shape.requests.items() if "/" in name)
+    return devices, shape.requests.get("cpu", 0), shape.requests.get("memory", 0)

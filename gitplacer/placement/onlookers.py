@@ -1,0 +1,65 @@
+"""
+Whose labels matter: the selectors of a fleet that look at pods.
+
+Pods of different apps have different labels, and hardly any rule looks at them. Where none does, two pods of one shape are the
+same to a scheduler; then their labels are left out, so that gangs of equal shape are equal and are judged once.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from gitplacer.kinds.capacity import CapacitySnapshot
+from gitplacer.model.podrules import LabelPairs, PodTerm, Selector
+from gitplacer.model.workload import Gang, PodSet
+
+
+class Onlookers:
+    """The selectors of spread constraints, pod affinity and anti-affinity, of gangs and of what runs."""
+
+    def __init__(self, gangs: Iterable[Gang], snapshots: Iterable[CapacitySnapshot]) -> None:
+        found = {s for gang in gangs for pods in gang for s in _selectors(pods)}
+        found |= {term.selector for s in snapshots for node in s.nodes for pod in node.pods for term in pod.terms()}
+        self._by_label: dict[tuple[str, str], list[Selector]] = defaultdict(list)
+        self._others: list[Selector] = []
+        for selector in found:
+            self._file(selector)
+        self._everyone = any(selector.matches({}) for selector in found)
+        self._any = bool(found)
+
+    def _file(self, selector: Selector) -> None:
+        """Under the labels of which a pod must have one for the selector to match."""
+        for requirement in selector.requirements or ():
+            if requirement.operator == "In":
+                for value in requirement.values:
+                    self._by_label[requirement.key, value].append(selector)
+                return
+        self._others.append(selector)
+
+    def seen(self, gang: Gang, namespace: str) -> Gang:
+        """A gang whose pods have a namespace and labels where a rule may look at them, and neither where none does."""
+        return tuple(self._seen(pods, namespace) for pods in gang)
+
+    def _seen(self, pods: PodSet, namespace: str) -> PodSet:
+        if self._any and (self._everyone or pods.shape.looks_at_pods or self._sees(pods.labels)):
+            return replace(pods, namespace=namespace)
+        return replace(pods, namespace="", labels=()) if pods.labels or pods.namespace else pods
+
+    def _sees(self, labels: LabelPairs) -> bool:
+        own = dict(labels)
+        filed = (selector for pair in labels for selector in self._by_label.get(pair, ()))
+        return any(selector.matches(own) for selector in filed) or any(s.matches(own) for s in self._others)
+
+
+def _selectors(pods: PodSet) -> Iterator[Selector]:
+    shape = pods.shape
+    if shape.looks_at_pods:
+        yield from (constraint.of(pods.labels).selector for constraint in shape.spread)
+        terms: tuple[PodTerm, ...] = (
+            *shape.pod_affinity,
+            *shape.pod_anti_affinity,
+            *(t for _, t in shape.preferred_pods),
+        )
+        yield from (term.of("", pods.labels).selector for term in terms)

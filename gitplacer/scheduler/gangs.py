@@ -1,0 +1,46 @@
+"""
+A set of identical pods as single pods, and the rule that keeps the hosts of a slice together.
+
+A replica of several hosts (`numOfHosts`) is one slice of a machine that spans nodes. All its hosts have to be in one topology
+domain; for a scheduler that is pod affinity of the hosts to each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from gitplacer.model.labels import Requirement
+from gitplacer.model.podrules import PodTerm, Selector
+from gitplacer.model.workload import PodSet, PodShape
+from gitplacer.scheduler.objects import Pod
+from gitplacer.workloads.devices import TPU
+
+NODE_POOL = "cloud.google.com/gke-nodepool"
+"""On GKE a node pool of multi-host TPU machines is one slice; its admission webhook keeps the hosts of a replica in one pool
+(ai-on-gke, ray-on-gke/tpu/kuberay-tpu-webhook)."""
+SLICE_LABEL = "gitplacer.dev/slice"
+"""A label that no pod carries in a cluster; here it tells the pods of a slice from those of others."""
+
+
+def slice_key(pods: PodSet, configured: str) -> str:
+    """The label of nodes that all hosts of a slice have in common; '' if there are no slices, or nobody says which."""
+    if pods.slice_size <= 1:
+        return ""
+    return configured or (NODE_POOL if pods.shape.requests.get(TPU) else "")
+
+
+def expanded(pods: PodSet, name: Callable[[int], str], slice_topology: str) -> Iterator[Pod]:
+    """The pods of a set one by one; with a topology those of a slice have to share a domain of it."""
+    for i in range(pods.count):
+        if not slice_topology:
+            yield Pod.of(pods.shape, name(i), pods.namespace, pods.labels)
+            continue
+        number = f"{name(0)}.{i // pods.slice_size}"
+        labels = tuple(sorted((*pods.labels, (SLICE_LABEL, number))))
+        yield Pod.of(_in_slice(pods.shape, slice_topology, number), name(i), pods.namespace, labels)
+
+
+def _in_slice(shape: PodShape, topology: str, number: str) -> PodShape:
+    beside = PodTerm(topology, Selector((Requirement(SLICE_LABEL, "In", (number,)),)), own_namespace=True)
+    return replace(shape, pod_affinity=(*shape.pod_affinity, beside))

@@ -1,0 +1,203 @@
+"""
+Where a pod may run, as its spec says: which nodes, beside which pods, on which ports.
+
+The same reading serves manifests, where what is wrong becomes a problem with its place, and pods of a live cluster. Values
+are as a person writes them, so the API server's defaults that matter to a scheduler are filled in here (a host-network port
+is a host port, a constraint without `whenUnsatisfiable` is a hard one).
+Source: kubernetes 1.34 pkg/apis/core/v1/defaults.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from gitplacer.documents import Cursor
+from gitplacer.model.labels import Requirement, Toleration
+from gitplacer.model.podrules import NOTHING_SELECTED, HostPort, PodTerm, Selector, SpreadConstraint
+from gitplacer.model.workload import NodeTerm
+
+OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
+EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+_SELECTOR_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
+
+
+def constraints(spec: Cursor) -> dict[str, Any]:
+    """The fields of a PodShape that a pod spec tells directly; those that it does not have are left out."""
+    found: dict[str, Any] = {}
+    if spec.has("affinity"):
+        affinity = spec.mapping("affinity")
+        nodes = affinity.mapping("nodeAffinity")
+        found["affinity"] = _required_nodes(nodes)
+        found["preferred_nodes"] = tuple(_preferred_nodes(nodes))
+        found["pod_affinity"] = _required_pods(affinity.mapping("podAffinity"))
+        found["pod_anti_affinity"] = _required_pods(affinity.mapping("podAntiAffinity"))
+        found["preferred_pods"] = tuple(_preferred_pods(affinity))
+    if spec.has("topologySpreadConstraints"):
+        found["spread"] = tuple(_spread(spec))
+    if ports := tuple(_ports(spec)):
+        found["ports"] = ports
+    return found
+
+
+def tolerations(spec: Cursor) -> Iterator[Toleration]:
+    """The tolerations of a pod. How long they last does not matter to a scheduler."""
+    for item in spec.items("tolerations"):
+        key, value, effect = item.text("key"), item.text("value"), item.text("effect")
+        operator = item.text("operator") or "Equal"
+        if operator not in ("Equal", "Exists"):
+            item.report("InvalidValue", f'unknown operator "{operator}"', "Equal or Exists", key="operator")
+        elif not key and operator != "Exists":
+            item.report(
+                "InvalidValue", "a toleration without key needs operator Exists", "add key, or operator: Exists"
+            )
+        elif value and operator == "Exists":
+            item.report("InvalidValue", "operator Exists takes no value", "remove value, or use Equal", key="value")
+        if effect and effect not in EFFECTS:
+            item.report("InvalidValue", f'unknown effect "{effect}"', f"one of {', '.join(EFFECTS)}", key="effect")
+        yield Toleration(key, operator, value, effect)
+
+
+# -- which nodes --------------------------------------------------------------------------------------------------
+
+
+def _required_nodes(node_affinity: Cursor) -> tuple[NodeTerm, ...] | None:
+    if not node_affinity.has(REQUIRED):
+        return None
+    required = node_affinity.mapping(REQUIRED)
+    terms = required.items("nodeSelectorTerms")
+    if not terms:
+        required.report("MissingField", "nodeSelectorTerms is missing or empty", "give at least one term")
+    return tuple(map(_node_term, terms))
+
+
+def _preferred_nodes(node_affinity: Cursor) -> Iterator[tuple[int, NodeTerm]]:
+    for item in node_affinity.items(PREFERRED):
+        weight = item.integer("weight") or 0
+        if weight:
+            yield weight, _node_term(item.mapping("preference"))
+
+
+def _node_term(item: Cursor) -> NodeTerm:
+    return NodeTerm(
+        tuple(map(requirement, item.items("matchExpressions"))) if item.has("matchExpressions") else (),
+        tuple(map(_field_requirement, item.items("matchFields"))) if item.has("matchFields") else (),
+    )
+
+
+def requirement(item: Cursor, operators: tuple[str, ...] = OPERATORS) -> Requirement:
+    """One entry of matchExpressions. Operator and number of values are checked as the API server does."""
+    key, operator, values = item.text("key"), item.text("operator"), item.texts("values")
+    if not key:
+        item.report("MissingField", "key is missing", "add key: the label to look at")
+    if operator not in operators:
+        said = f'unknown operator "{operator}"' if operator else "operator is missing"
+        item.report("InvalidValue", said, f"one of {', '.join(operators)}", key="operator" if operator else None)
+    elif operator in ("In", "NotIn") and not values:
+        item.report("InvalidValue", f"{operator} needs values", "add values: […]")
+    elif operator in ("Exists", "DoesNotExist") and values:
+        item.report("InvalidValue", f"{operator} takes no values", "remove values", key="values")
+    elif operator in ("Gt", "Lt") and not (len(values) == 1 and _is_integer(values[0])):
+        item.report("InvalidValue", f"{operator} needs exactly one integer, in quotes", 'values: ["4"]')
+    return Requirement(key, operator if operator in operators else "Exists", values)
+
+
+def _is_integer(text: str) -> bool:
+    return text.isascii() and text.removeprefix("-").removeprefix("+").isdigit()
+
+
+def _field_requirement(item: Cursor) -> Requirement:
+    found = requirement(item, ("In", "NotIn"))
+    if found.key and found.key != "metadata.name":
+        item.report("InvalidValue", f'unknown field "{found.key}"', "matchFields knows metadata.name", key="key")
+    elif len(found.values) > 1:
+        item.report("InvalidValue", "matchFields takes one value", "use several terms instead", key="values")
+    return found
+
+
+# -- beside which pods --------------------------------------------------------------------------------------------
+
+
+def _selector(owner: Cursor, key: str) -> Selector:
+    if not owner.has(key):
+        return NOTHING_SELECTED
+    value = owner.mapping(key)
+    return Selector(
+        (
+            *(Requirement(name, "In", (text,)) for name, text in sorted(value.labels("matchLabels").items())),
+            *(requirement(item, _SELECTOR_OPERATORS) for item in value.items("matchExpressions")),
+        )
+    )
+
+
+def _spread(spec: Cursor) -> Iterator[SpreadConstraint]:
+    for item in spec.items("topologySpreadConstraints"):
+        yield SpreadConstraint(
+            topology_key=_topology_key(item),
+            max_skew=item.integer("maxSkew") or 1,
+            selector=_selector(item, "labelSelector"),
+            hard=item.text("whenUnsatisfiable") != "ScheduleAnyway",
+            min_domains=item.integer("minDomains") or 1,
+            honours_affinity=item.text("nodeAffinityPolicy") != "Ignore",
+            honours_taints=item.text("nodeTaintsPolicy") == "Honor",
+            match_keys=item.texts("matchLabelKeys"),
+        )
+
+
+def _topology_key(item: Cursor) -> str:
+    key = item.text("topologyKey")
+    if not key:
+        hint = "add topologyKey: the label of nodes whose values are the domains"
+        item.report("MissingField", "topologyKey is missing", hint)
+    return key
+
+
+def _required_pods(affinity: Cursor) -> tuple[PodTerm, ...]:
+    return tuple(map(pod_term, affinity.items(REQUIRED))) if affinity.has(REQUIRED) else ()
+
+
+def _preferred_pods(affinity: Cursor) -> Iterator[tuple[int, PodTerm]]:
+    for key, sign in (("podAffinity", 1), ("podAntiAffinity", -1)):
+        for item in affinity.mapping(key).items(PREFERRED):
+            weight = item.integer("weight") or 0
+            if weight:
+                yield sign * weight, pod_term(item.mapping("podAffinityTerm"))
+
+
+def pod_term(item: Cursor) -> PodTerm:
+    """A term without namespaces and without namespaceSelector looks at the pod's own namespace."""
+    names = item.texts("namespaces")
+    return PodTerm(
+        topology_key=_topology_key(item),
+        selector=_selector(item, "labelSelector"),
+        namespaces=tuple(sorted(set(names))),
+        namespace_selector=_selector(item, "namespaceSelector"),
+        own_namespace=not names and not item.has("namespaceSelector"),
+        match_keys=item.texts("matchLabelKeys"),
+        mismatch_keys=item.texts("mismatchLabelKeys"),
+    )
+
+
+# -- on which ports -----------------------------------------------------------------------------------------------
+
+
+def _ports(spec: Cursor) -> Iterator[HostPort]:
+    """
+    The ports that the pod takes on its node: those of containers that keep running. On the host's network every port is one
+    (the API server fills them in).
+    """
+    shared = spec.boolean("hostNetwork")
+    sidecars = (
+        [init for init in spec.items("initContainers") if init.text("restartPolicy") == "Always"]
+        if spec.has("initContainers")
+        else []
+    )
+    for container in (*sidecars, *spec.items("containers")):
+        for item in container.items("ports") if container.has("ports") else ():
+            if not shared and not item.has("hostPort"):
+                continue
+            port = item.integer("hostPort") or (item.integer("containerPort") if shared else 0) or 0
+            if port > 0:
+                yield HostPort(port, item.text("protocol") or "TCP", item.text("hostIP") or "0.0.0.0")
