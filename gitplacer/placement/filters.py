@@ -89,3 +89,12 @@ def asks_for_a_name(pod: PodShape) -> bool:
     if pod.node_name or any(key == HOSTNAME for key, _ in pod.node_selector):
         return True
     return any(term.fields or any(r.key == HOSTNAME for r in term.labels) for term in pod.affinity or ())
+
+
+def label_keys(pod: PodShape) -> tuple[str, ...]:
+    """
+    The labels that a pod looks at on a node, sorted. Unless it asks for a name, nodes that agree in these, in taints, cordon
+    and readiness are the same to every filter.
+    """
+    keys = {key for key, _ in pod.node_selector}
+    return tuple(sorted(keys.union(r.key for term in pod.affinity or () for r in term.labels)))

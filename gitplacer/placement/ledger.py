@@ -52,8 +52,12 @@ class Ledger:
 
     def totals(self) -> Amounts:
         """What is free on all real nodes together: an upper bound for any gang."""
-        total: Amounts = np.clip(self._free[: len(self.nodes.machines)], 0, None).sum(axis=0)
+        total: Amounts = np.clip(self.free_on_nodes(), 0, None).sum(axis=0)
         return total
+
+    def free_on_nodes(self) -> Amounts:
+        """What is free on each real node, negative where it is overcommitted. Do not write to it."""
+        return self._free[: len(self.nodes.machines)]
 
     @property
     def columns(self) -> Columns:

@@ -92,6 +92,21 @@ class Pass:
             gang = self.books[name].on_each_node(gang)
         return self._same.setdefault(gang, gang)
 
+    def gangs_on(self, group_id: str, names: Sequence[str]) -> Iterable[tuple[Gang, list[str]]]:
+        """The gangs that a group is on some clusters, each with those on which it is that one."""
+        written = self.gangs.get(group_id, ())
+        by_gang = {id(written): (written, list[str]())}
+        is_as_written = group_id in self.groups and group_id not in self.held and not any(p.per_node for p in written)
+        for name in names:
+            gang = written if is_as_written and name not in self._differing else self.gang_on(group_id, name)
+            by_gang.setdefault(id(gang), (gang, []))[1].append(name)
+        return by_gang.values()
+
+    @cached_property
+    def _differing(self) -> frozenset[str]:
+        """The clusters on which some object may have other pods than it is written with."""
+        return frozenset(c.name for c in self.clusters.values() if self.snapshot.variants.any_on(c))
+
     def _gang_as_written(self, group_id: str, name: str) -> Gang:
         """The pods of a group on a cluster: after overrides, unless the group is held as it is deployed."""
         group, cluster = self.groups.get(group_id), self.clusters.get(name)
@@ -557,12 +572,17 @@ class Round:
     def _fitting(
         self, group: Group, policy: PlacementPolicy, names: Sequence[str], scale_up: bool
     ) -> Iterator[tuple[str, Packing]]:
-        for name in names:
-            gang = self._pass.gang_on(group.id, name)
-            if self._scales(policy, name) if scale_up else self._books.has_total_room(gang, name):
-                packing = self._books.fit(gang, name, scale_up=scale_up)
-                if isinstance(packing, Packing):
-                    yield name, packing
+        scaling = (name for name in names if self._scales(policy, name))
+        for name in scaling if scale_up else self._not_ruled_out(group.id, names):
+            packing = self._books.fit(self._pass.gang_on(group.id, name), name, scale_up=scale_up)
+            if isinstance(packing, Packing):
+                yield name, packing
+
+    def _not_ruled_out(self, group_id: str, names: Sequence[str]) -> list[str]:
+        """Of some clusters those that may have room for a group now, in their order."""
+        alike = self._pass.gangs_on(group_id, names)
+        left = {name for gang, where in alike for name in self._books.not_ruled_out(gang, where)}
+        return [name for name in names if name in left]
 
     def _ranked(self, gang: Gang, policy: PlacementPolicy, names: Iterable[str]) -> list[str]:
         """The policy's order, then where fewest of the devices that the gang asks for stay free, then the name."""
