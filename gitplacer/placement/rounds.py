@@ -20,7 +20,15 @@ from gitplacer.kinds.record import PlacementRecord, RecordCluster
 from gitplacer.model.decision import Action, Candidate, Decision, Finding, Reason, Verdict
 from gitplacer.model.workload import Gang
 from gitplacer.placement.books import Books
-from gitplacer.placement.eligibility import Asked, asked_by, may_not_enter, may_not_stay, not_served, preference
+from gitplacer.placement.eligibility import (
+    Asked,
+    asked_by,
+    custom_apis,
+    may_not_enter,
+    may_not_stay,
+    not_served,
+    preference,
+)
 from gitplacer.placement.evidence import may_have_started, speaks_of
 from gitplacer.placement.holds import held, kept
 from gitplacer.placement.ledger import Ledger, has_finished
@@ -72,6 +80,7 @@ class Pass:
         self._asked: dict[tuple[str, str], Asked] = {}
         self._same_asked: dict[Asked, Asked] = {}
         self._not_served: dict[tuple[int, str], Finding | None] = {}
+        self._may_enter: dict[tuple[object, ...], tuple[str, ...]] = {}
 
     @cached_property
     def books(self) -> Books:
@@ -135,6 +144,16 @@ class Pass:
             or may_not_enter(group, cluster, s.capacity, s.broken_capacity, s.now)
             or self._feature_not_served(group, cluster)
         )
+
+    def may_enter(self, group: Group, policy: PlacementPolicy) -> tuple[str, ...]:
+        """The clusters that take a group under a policy, in order. For groups that ask the same it is worked out once."""
+        alike = () if self._differing else tuple(self.clusters.values())[:1]
+        asked = self._asked_on(group, alike[0]) if alike else None
+        key = (policy.name, group.wished_cluster, group.unit, custom_apis(group), asked)
+        if key not in self._may_enter or asked is None:
+            free = [c.name for c in self.clusters.values() if self.may_not_enter(group, policy, c) is None]
+            self._may_enter[key] = tuple(free)
+        return self._may_enter[key]
 
     def _feature_not_served(self, group: Group, cluster: Cluster) -> Finding | None:
         """Platform objects are what lets a cluster serve anything, so it is not asked for them."""
@@ -538,11 +557,7 @@ class Round:
         chosen: dict[str, Finding] = {}
         if wanted <= 0:
             return chosen
-        entering = [
-            name
-            for name, cluster in self._pass.clusters.items()
-            if name not in exclude and self._pass.may_not_enter(group, policy, cluster) is None
-        ]
+        entering = [name for name in self._pass.may_enter(group, policy) if name not in exclude]
         ranked = self._ranked(self._pass.gangs[group.id], policy, entering)
         for scale_up in (False, True) if self._may_scale_up(policy) else (False,):
             for name, packing in self._offers(group, policy, [n for n in ranked if n not in chosen], scale_up):
