@@ -93,8 +93,8 @@ class Fleet:
 
     def placed(self, gang: Gang) -> None:
         """Take the room of a gang on the tightest cluster that it fits."""
-        left = self.books.devices_left(gang, self.names)
-        ranked = sorted(left, key=lambda name: (left[name], name))
+        tight = self.books.tightness(gang, self.names)
+        ranked = sorted(tight, key=lambda name: (tight[name], name))
         for name in self.books.not_ruled_out(gang, ranked):
             packing = self.books.fit(gang, name, scale_up=False)
             if isinstance(packing, Packing):

@@ -23,8 +23,8 @@ from gitplacer.placement.books import Books
 from gitplacer.placement.filters import NodeShape, obstacle
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.nodes import Columns
-from gitplacer.placement.pack import Packing, pack_what_fits
-from gitplacer.placement.survey import NodeClasses, Survey
+from gitplacer.placement.pack import Packing, Room, pack_what_fits
+from gitplacer.placement.survey import BLOCKS, NodeClasses, Survey
 
 API = "gitplacer.dev/v1alpha1"
 GPU = "nvidia.com/gpu"
@@ -96,6 +96,16 @@ def places_by_cluster(books: Books, shape: PodShape, names: list[str]) -> list[i
     return [books[name].room().without_promises.takes(shape).total for name in names]
 
 
+def beside(room: Room, shape: PodShape) -> list[int]:
+    """Places by the size of their block, node by node."""
+    counts = [0] * len(BLOCKS)
+    gpus = room.nodes.columns.names.index(GPU) if GPU in room.nodes.columns.names else None
+    for fits, free in zip(room.takes(shape).able.tolist(), room.free.tolist(), strict=True):
+        devices = max(0, free[gpus]) if gpus is not None else 0
+        counts[max(i for i, size in enumerate(BLOCKS.tolist()) if size <= devices)] += fits
+    return counts
+
+
 @given(fleet=FLEETS, gangs=st.lists(GANGS, min_size=1, max_size=4), writes=st.lists(st.integers(0, 99), max_size=8))
 def test_the_survey_counts_as_each_ledger_does_after_any_writing(
     fleet: list[CapacitySnapshot], gangs: list[Gang], writes: list[int]
@@ -107,6 +117,8 @@ def test_the_survey_counts_as_each_ledger_does_after_any_writing(
         for pods in gang:
             plain = places_by_cluster(books, pods.shape, [names[index] for index in asked])
             assert survey.places(pods.shape, asked).tolist() == plain
+            by_node = [(books[names[i]].room().without_promises, pods.shape) for i in asked]
+            assert survey.beside_blocks(pods.shape, asked).tolist() == [beside(*one) for one in by_node]
         left = set(books.not_ruled_out(gang, names))
         fitting = {name for name in names if isinstance(books.fit(gang, name, scale_up=False), Packing)}
         assert fitting <= left
@@ -174,6 +186,44 @@ def test_a_filter_is_asked_once_for_each_class_and_not_for_each_label_of_a_clust
     assert len(asked) == 2
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "gang", "first"),
+    [
+        ("8", "1 1 1", "2 × 1", "b"),  # two of eight would leave no eight
+        ("8 8", "4 8", "1 × 4", "b"),
+        ("8 8", "8", "1 × 8", "b"),  # a whole node breaks as much on either; b has fewer left
+        ("8", "7", "1 × 1", "b"),  # a node that is broken already
+        ("1 8", "4", "2 × 1", "b"),  # 1 and 8 are broken here, 4 and 4 there
+        ("2 2", "3", "2 × 1", "b"),
+        ("8", "0 1", "1 × 0", "b"),  # a pod that wants none stays beside none
+        ("8", "1", "1 × 0", "b"),
+        ("4", "4", "1 × 1", "a"),  # then the name
+    ],
+)
+def test_the_cluster_is_taken_where_the_smallest_blocks_of_devices_are_broken(
+    a: str, b: str, gang: str, first: str
+) -> None:
+    count, gpus = map(int, gang.split(" × "))
+    asked = (PodSet("worker/w", count, PodShape(Resources({"cpu": 1, GPU: gpus}))),)
+    fleet = [
+        snapshot(name, [{"allocatable": {"cpu": "4", GPU: gpus}} for gpus in nodes.split()])
+        for name, nodes in (("a", a), ("b", b))
+    ]
+    tight = books_of(fleet, [asked]).tightness(asked, ["a", "b"])
+    assert min(tight, key=lambda name: (tight[name], name)) == first
+
+
+def test_heads_do_not_outweigh_the_workers_that_want_devices() -> None:
+    head = PodSet("head", 1, PodShape(Resources({"cpu": 1})))
+    worker = PodSet("worker/w", 1, PodShape(Resources({"cpu": 1, GPU: 1})))
+    fleet = [
+        snapshot("a", [{"allocatable": {"cpu": "4", GPU: "4"}}, {"allocatable": {"cpu": "4"}}]),
+        snapshot("b", [{"allocatable": {"cpu": "4", GPU: "2"}}]),
+    ]
+    tight = books_of(fleet, [(head, worker)]).tightness((head, worker), ["a", "b"])
+    assert tight == {"a": (4, 4), "b": (2, 2)}
+
+
 def test_absurd_quantities_rule_out_no_cluster_that_has_room() -> None:
     most = str(2**63 - 1)
     node = {"allocatable": {"cpu": "4", "ephemeral-storage": most, "pods": most}}
@@ -198,13 +248,13 @@ def test_a_reservation_is_counted_in_the_rows_it_touches(monkeypatch: pytest.Mon
     books = books_of(fleet, [gang])
     books.not_ruled_out(gang, names)
     counted: list[slice] = []
-    count = Survey._count
+    fits = Survey._fits
 
     def counting(survey: Survey, shape: PodShape, rows: slice) -> Any:
         counted.append(rows)
-        return count(survey, shape, rows)
+        return fits(survey, shape, rows)
 
-    monkeypatch.setattr(Survey, "_count", counting)
+    monkeypatch.setattr(Survey, "_fits", counting)
     books.not_ruled_out(gang, names)
     assert counted == []
     found = books.fit(gang, "c07", scale_up=False)

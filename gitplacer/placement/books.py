@@ -83,9 +83,9 @@ class Books:
         """Of some clusters those that may have room for a gang now; the others surely have none."""
         return self._survey.not_ruled_out(gang, (name for name in names if name in self._ledgers))
 
-    def devices_left(self, gang: Gang, names: Iterable[str]) -> dict[str, int]:
-        """For each cluster with a ledger, how many of the devices that a gang asks for are free on it."""
-        return self._survey.devices_left(gang, names)
+    def tightness(self, gang: Gang, names: Iterable[str]) -> dict[str, tuple[int, int]]:
+        """For each cluster with a ledger how few large blocks of devices a gang breaks there; less is better."""
+        return self._survey.tightness(gang, names)
 
     def _writable(self, name: str) -> Ledger:
         if name in self._shared:

@@ -600,9 +600,9 @@ class Round:
         return [name for name in names if name in left]
 
     def _ranked(self, gang: Gang, policy: PlacementPolicy, names: Iterable[str]) -> list[str]:
-        """The policy's order, then where fewest of the devices that the gang asks for stay free, then the name."""
-        left = self._books.devices_left(gang, names)
-        return sorted(left, key=lambda name: (self._pass.preference(policy, name), left[name], name))
+        """The policy's order, then where a gang breaks the fewest large blocks of devices, then the name."""
+        tight = self._books.tightness(gang, names)
+        return sorted(tight, key=lambda name: (self._pass.preference(policy, name), tight[name], name))
 
     # verdicts
 
