@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from gitplacer.kinds.capacity import CapacitySnapshot, RunningGroup
 from gitplacer.kinds.fleet import Cluster
+from gitplacer.model.decision import Seat
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, PodSet, PodShape
 from gitplacer.placement.nodes import Amounts, Columns, Nodes
-from gitplacer.placement.pack import Packing, Room, Shortfall, pack, pack_what_fits
+from gitplacer.placement.pack import Packing, Room, Shortfall, Use, pack, pack_what_fits
 
 _FINISHED = ("Succeeded", "Failed")
 
@@ -31,6 +32,7 @@ class Ledger:
     def __init__(self, cluster: Cluster, snapshot: CapacitySnapshot, columns: Columns) -> None:
         self.nodes = Nodes(cluster, snapshot, columns)
         self.version = 0
+        self.closed = False
         self._room: Room | None = None
         self._running: dict[str, RunningGroup] = {group.name: group for group in snapshot.groups}
         self._free = self.nodes.allocatable - self.nodes.used
@@ -85,7 +87,7 @@ class Ledger:
 
     def fit(self, gang: Gang, *, scale_up: bool) -> Packing | Shortfall:
         """Whether a gang fits, in what is free now or, with `scale_up`, with machines that can be added."""
-        return pack(self.room(), gang, scale_up=scale_up)
+        return pack(self.room(), gang, scale_up=scale_up and not self.closed)
 
     def reserve(self, group_id: str, packing: Packing) -> None:
         """Take the room of a packing that was found in the ledger as it is now."""
@@ -113,8 +115,22 @@ class Ledger:
 
     def close(self) -> None:
         """Let the machines take nothing more: there are pods without room, and they will take what gets free."""
-        self._free = np.minimum(self._free, 0)
+        self.closed = True
         self._changed()
+
+    def seats(self) -> dict[str, tuple[Seat, ...]]:
+        """Who was promised room here, and where. Pods that the snapshot shows are not among them."""
+        return {group_id: self.seated(packing.uses) for group_id, packing in self._holds.items()}
+
+    def seated(self, uses: Iterable[Use], opened: Sequence[str] = ()) -> tuple[Seat, ...]:
+        """Uses of the machines that there are now, and of those that would be opened, as data without machine numbers."""
+        real, types = len(self.nodes.machines), (*self._promised, *opened)
+        return tuple(
+            Seat(use.pod, use.count, self.nodes.machines[use.machine].name)
+            if use.machine < real
+            else Seat(use.pod, use.count, str(use.machine - real), types[use.machine - real])
+            for use in uses
+        )
 
     def release(self, group_id: str) -> None:
         """Give back what a group was promised here. Pods that the snapshot shows keep their room: they run."""
@@ -131,6 +147,8 @@ class Ledger:
         self._changed()
 
     def _changed(self) -> None:
+        if self.closed:
+            self._free = np.minimum(self._free, 0)
         self.version += 1
         self._room = None
 

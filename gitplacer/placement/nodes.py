@@ -109,6 +109,7 @@ class Nodes:
         self._shapes: list[NodeShape] = []
         self._shape_index: dict[NodeShape, int] = {}
         self._seen: dict[tuple[object, ...], int] = {}
+        self._hosts: dict[str, str] = {}
         self._obstacles: dict[tuple[PodShape, int, str], tuple[Reason, str] | None] = {}
         self._masks: dict[PodShape, Mask] = {}
         rows, used = [], []
@@ -116,6 +117,9 @@ class Nodes:
             taints = node.taint_values() if node.taints else ()
             shape = self._interned(node.labels, taints, node.unschedulable, node.ready)
             row, in_use = columns.offered(node.allocatable), columns.row(node.used)
+            host = node.labels.get(HOSTNAME, node.name)
+            if host != node.name and node.count == 1:
+                self._hosts[node.name] = host
             for name in _names(node):
                 self.index[name] = len(self.machines)
                 self.machines.append(Machine(name, shape))
@@ -161,7 +165,7 @@ class Nodes:
         if key not in self._obstacles:
             node = self._shapes[shape]
             if name:
-                labels = (*node.labels, (HOSTNAME, name))
+                labels = (*node.labels, (HOSTNAME, self._hosts.get(name, name)))
                 node = NodeShape(labels, node.taints, node.unschedulable, node.ready, name)
             self._obstacles[key] = obstacle(pod, node)
         return self._obstacles[key]

@@ -28,11 +28,12 @@ Indexes = np.ndarray[Any, np.dtype[np.intp]]
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """`count` pods, each asking `row`, on one machine."""
+    """`count` pods of one shape, each asking `row`, on one machine."""
 
     machine: int
     row: Amounts
     count: int
+    pod: PodShape
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,8 @@ class Packing:
 class Shortfall:
     """
     How close a gang came: of the first role that did not fit, how many pods were placed of how many wanted,
-    what they were short of, and why each node took no more of them.
+    what they were short of, and why each node took no more of them. `uses` is the proof: where those sat that were placed,
+    and others of the gang, when no node took one more; `opened` are the types of new machines among them.
     """
 
     role: str
@@ -63,6 +65,8 @@ class Shortfall:
     short: Resources
     tally: tuple[Tally, ...]
     nodes: int
+    uses: tuple[Use, ...] = ()
+    opened: tuple[str, ...] = ()
 
 
 class Room:
@@ -91,6 +95,14 @@ class Room:
         """The same room without machines that are not there yet."""
         return Room(self.nodes, self.free[: len(self.nodes.machines)], (), self.left) if self.promised else self
 
+    def may_be_on_new(self, pod: PodShape) -> bool:
+        """Whether some machine that may still be added takes a pod."""
+        row = self.nodes.columns.asked(pod)
+        return any(
+            left > 0 and self.nodes.type_admits(pod, name) and (self.nodes.type_row[name] >= row).all()
+            for name, left in self.left.items()
+        )
+
     def takes(self, pod: PodShape) -> Takes:
         """How many pods of a shape each machine takes, if there are no others."""
         if pod not in self._takes:
@@ -98,7 +110,7 @@ class Room:
             asked = np.flatnonzero(row)
             able = capacity(self.free, row, mask)
             share = float((row / self.total).max())
-            self._takes[pod] = Takes(row, asked, mask, able, int(able.sum()), int(np.count_nonzero(able)), share)
+            self._takes[pod] = Takes(row, asked, mask, able, int(able.sum()), int(np.count_nonzero(able)), share, pod)
         return self._takes[pod]
 
     def _admits(self, pod: PodShape) -> Mask:
@@ -123,6 +135,7 @@ class Takes:
     total: int
     machines: int
     share: float
+    pod: PodShape
 
 
 def merged(gang: Gang) -> tuple[PodSet, ...]:
@@ -178,6 +191,8 @@ def pack(room: Room, gang: Gang, *, scale_up: bool = False) -> Packing | Shortfa
     first: Shortfall | None = None
     for rank, tight in _ATTEMPTS:
         order = sorted(sets, key=lambda pods, rank=rank: rank(room.takes(pods.shape)))  # type: ignore[misc]
+        if scale_up:  # pods that no new machine takes need those that are there
+            order.sort(key=lambda pods: room.may_be_on_new(pods.shape))
         found = _attempt(room, order, tight, scale_up)
         if isinstance(found, Packing):
             return found
@@ -204,8 +219,8 @@ def _alone_too_many(room: Room, pods: PodSet) -> Shortfall:
     """The shortfall of a role that does not even fit alone; what is short is short beside the pods that do fit."""
     takes = room.takes(pods.shape)
     free = room.free.copy()
-    _fill(room, free, takes, takes.able, pods.count, True)
-    return _shortfall(room, free, pods, takes.total)
+    uses = _fill(room, free, takes, takes.able, pods.count, True)
+    return replace(_shortfall(room, free, pods, takes.total), uses=tuple(uses))
 
 
 def _attempt(room: Room, order: Sequence[PodSet], tight: bool, scale_up: bool) -> Packing | Shortfall:
@@ -221,7 +236,8 @@ def _attempt(room: Room, order: Sequence[PodSet], tight: bool, scale_up: bool) -
             more, missing = opened.place(pods, takes.row, missing)
             uses += more
         if missing:
-            return _shortfall(room, free, pods, pods.count - missing)
+            short = _shortfall(room, free, pods, pods.count - missing)
+            return replace(short, uses=tuple(uses), opened=tuple(opened.types))
     promised = any(use.machine >= len(room.nodes.machines) for use in uses)
     return Packing(tuple(uses), tuple(opened.types), promised)
 
@@ -253,7 +269,7 @@ def _fill(room: Room, free: Amounts, takes: Takes, able: Counts, wanted: int, ti
             break
         machine, count = int(machines[index]), min(wanted, int(fits[index]))
         free[machine] -= takes.row * count
-        uses.append(Use(machine, takes.row, count))
+        uses.append(Use(machine, takes.row, count, takes.pod))
         wanted -= count
     return uses
 
@@ -273,7 +289,7 @@ class _Opened:
         nodes, asked = self._room.nodes, np.flatnonzero(row)
         for index, name in enumerate(self.types):
             if wanted and nodes.type_admits(pods.shape, name):
-                wanted -= self._use(uses, index, row, min(wanted, _most(self._free[index], row, asked)))
+                wanted -= self._use(uses, index, pods.shape, row, min(wanted, _most(self._free[index], row, asked)))
         while wanted:
             cheapest = self._cheapest(pods, row, wanted)
             if cheapest is None:
@@ -283,13 +299,13 @@ class _Opened:
                 self._left[cheapest] -= 1
                 self.types.append(cheapest)
                 self._free.append(nodes.type_row[cheapest].copy())
-                wanted -= self._use(uses, len(self.types) - 1, row, min(wanted, fits))
+                wanted -= self._use(uses, len(self.types) - 1, pods.shape, row, min(wanted, fits))
         return uses, wanted
 
-    def _use(self, uses: list[Use], index: int, row: Amounts, count: int) -> int:
+    def _use(self, uses: list[Use], index: int, pod: PodShape, row: Amounts, count: int) -> int:
         if count:
             self._free[index] -= row * count
-            uses.append(Use(len(self._room.free) + index, row, count))
+            uses.append(Use(len(self._room.free) + index, row, count, pod))
         return count
 
     def _cheapest(self, pods: PodSet, row: Amounts, wanted: int) -> str | None:

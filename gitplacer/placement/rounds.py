@@ -34,6 +34,7 @@ from gitplacer.placement.holds import held, kept
 from gitplacer.placement.ledger import Ledger, has_finished
 from gitplacer.placement.nodes import Columns
 from gitplacer.placement.pack import Packing, Shortfall, pack
+from gitplacer.placement.proof import has_room
 from gitplacer.placement.ties import held_with, ties, torn_singletons
 from gitplacer.policies import BY_COST
 from gitplacer.snapshot import Snapshot
@@ -183,10 +184,12 @@ class Pass:
         return self._preference[key] or 0
 
     def exceeds(self, gang: Gang, ledger: Ledger, cluster: str, scale_up: bool) -> bool:
-        """Whether a gang would not fit a cluster that runs nothing."""
+        """Whether it is proved that a gang would not fit a cluster that runs nothing."""
         key = (gang, cluster, scale_up)
         if key not in self._exceeds:
-            self._exceeds[key] = isinstance(pack(ledger.empty_room(), gang, scale_up=scale_up), Shortfall)
+            room = ledger.empty_room()
+            packed = isinstance(pack(room, gang, scale_up=scale_up), Packing)
+            self._exceeds[key] = not packed and has_room(room, gang, scale_up=scale_up) is False
         return self._exceeds[key]
 
     def record(self, group_id: str) -> PlacementRecord | None:
