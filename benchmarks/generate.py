@@ -66,7 +66,7 @@ def fleet_files(*, gangs: int, clusters: int, nodes: int, seed: int = 1) -> dict
             f"metadata:\n  name: {name}\n  labels: {{tier: t{number % 4}}}\n"
             f"spec:\n  provider: {('aws', 'gce', 'azure')[number % 3]}\n  region: region-{number % 7}\n"
         )
-        files[f"capacity/{name}.json"] = _snapshot(name, nodes // clusters, chance)
+        files[f"capacity/{name}.json"] = snapshot(name, nodes // clusters, chance)
     for number in range(gangs):
         namespace = f"team-{number % max(1, gangs // 20):04}"
         kind = "RayJob" if number % 2 else "RayService"
@@ -81,7 +81,8 @@ def _policy(name: str, kind: str, priority: int) -> str:
     )
 
 
-def _snapshot(name: str, nodes: int, chance: random.Random) -> str:
+def snapshot(name: str, nodes: int, chance: random.Random) -> str:
+    """A CapacitySnapshot as JSON: nodes with and without GPUs, some of each used already."""
     listed = []
     for number in range(nodes):
         gpu = number % 4 == 0

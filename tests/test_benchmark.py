@@ -32,3 +32,21 @@ def test_the_sizing_benchmark_prints_a_row_for_each_sort_of_work() -> None:
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     rows = [line.split("|")[1].strip() for line in done.stdout.splitlines() if line.startswith("| ")]
     assert rows == ["work", "size and check", "size", "check", "size, with a line of why for every number"]
+
+
+@pytest.mark.slow
+def test_the_benchmark_of_feasibility_prints_a_row_for_each_question() -> None:
+    command = [sys.executable, str(ROOT / "benchmarks" / "feasibility.py")]
+    size = ["--clusters", "3", "--nodes", "30", "--runs", "1"]
+    done = subprocess.run([*command, *size], check=True, capture_output=True, text=True)
+    rows = [line.split("|")[1].strip() for line in done.stdout.splitlines() if line.startswith("| ")]
+    assert rows == [
+        "work",
+        "ledgers and survey, from parsed snapshots",
+        "feasibility of a gang, shapes never seen",
+        "the same, with a node selector",
+        "the same, a gang too large for every cluster",
+        "feasibility of a gang, shapes known",
+        "one reservation",
+        "feasibility, ranking, packing and reservation of a gang",
+    ]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from gitplacer.model.resources import NOTHING, Resources
+from gitplacer.model.workload import PodShape
 
 
 class Action(enum.StrEnum):
@@ -126,6 +127,19 @@ class NewNodes:
     count: int
     price_per_hour: float | None = None
     spot: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """
+    `count` pods of one shape on one node. Where an autoscaler has to add the node, `type` is what it is and `node` is its
+    number among those that have to be added.
+    """
+
+    pod: PodShape
+    count: int
+    node: str
+    type: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

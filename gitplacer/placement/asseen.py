@@ -36,7 +36,7 @@ def _nodes(nodes: Nodes, snapshot: CapacitySnapshot) -> Iterator[Node]:
         offered = written.allocatable if PODS in written.allocatable else written.allocatable + {PODS: DEFAULT_PODS}
         used = written.used + listed
         for machine in (next(machines) for _ in range(written.count)):
-            shape = nodes.shape(machine.shape)
+            shape = nodes.shapes[machine.shape]
             hostname = written.labels.get(HOSTNAME, machine.name) if written.count == 1 else machine.name
             yield replace(
                 shape,

@@ -1,15 +1,14 @@
 """
 The ledgers of all clusters, and the questions that are asked of them together.
 
-What is free on each cluster in all is kept beside them, as one table, so that most clusters can be ruled out or
-ranked without a look at their nodes.
+Beside them stands a survey of all their nodes, so that most clusters can be ruled out or ranked without a look at one
+of them. A ledger is copied when it is first written to: what a pass places costs the clusters it touches.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping
-
-import numpy as np
 
 from gitplacer.model.decision import Finding, Reason
 from gitplacer.model.workload import Gang
@@ -17,9 +16,7 @@ from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.nodes import Columns
 from gitplacer.placement.pack import Packing, Shortfall, pack_what_fits
 from gitplacer.placement.stage import Tight
-
-CROWDED = 0.4
-"""The share of what is free from which on it counts as much that it is promised."""
+from gitplacer.placement.survey import Survey
 
 MANY = 20
 """Pods to come; below, every order is soon tried."""
@@ -30,22 +27,26 @@ class Books:
 
     def __init__(self, ledgers: Mapping[str, Ledger], columns: Columns) -> None:
         self._ledgers = dict(sorted(ledgers.items()))
-        self._columns = columns
-        self._index = {name: index for index, name in enumerate(self._ledgers)}
-        self._totals = np.zeros((len(self._ledgers), len(columns)), dtype=np.int64)
-        self._seen = np.array([ledger.seen_totals() for ledger in self._ledgers.values()]).reshape(self._totals.shape)
-        for name in self._ledgers:
-            self._total(name)
+        self._survey = Survey(self._ledgers, columns)
+        self._shared: set[str] = set()
+        self._busy: set[str] = set()
         self._fits: dict[tuple[Gang, str, bool, int], Packing | Shortfall] = {}
 
     def copy(self) -> Books:
         """Books that can be written to without touching these."""
-        return Books({name: ledger.copy() for name, ledger in self._ledgers.items()}, self._columns)
+        twin = copy.copy(self)
+        twin._ledgers = dict(self._ledgers)
+        twin._survey = self._survey.copy()
+        twin._fits = {}
+        twin._busy = set(self._busy)
+        self._shared, twin._shared = set(self._ledgers), set(self._ledgers)
+        return twin
 
     def __contains__(self, name: object) -> bool:
         return name in self._ledgers
 
     def __getitem__(self, name: str) -> Ledger:
+        """A cluster's ledger, to be asked; to write, use these books."""
         return self._ledgers[name]
 
     def fit(self, gang: Gang, name: str, *, scale_up: bool) -> Packing | Shortfall:
@@ -70,15 +71,16 @@ class Books:
         """Whether it is known without a trial that there is no such order."""
         return self._ledgers[name].proves(gang)
 
-    def reserve(self, group_id: str, name: str, packing: Packing, gang: Gang, *, sure: bool) -> None:
+    def reserve(self, group_id: str, name: str, packing: Packing, gang: Gang = (), *, sure: bool = False) -> None:
         """Take the room of a packing that `fit` found for a gang; `sure`: in every order."""
-        self._ledgers[name].reserve(group_id, packing, gang, sure=sure)
-        self._total(name)
+        self._writable(name).reserve(group_id, packing, gang, sure=sure)
+        self._written(name)
 
     def replace(self, name: str, ledger: Ledger) -> None:
-        """Take another ledger for a cluster."""
+        """Take another ledger for a cluster, of the same nodes, which nobody else writes to."""
         self._ledgers[name] = ledger
-        self._total(name)
+        self._shared.discard(name)
+        self._written(name)
 
     def admit(self, group_id: str, name: str, gang: Gang) -> None:
         """Place a group whatever the room: it takes what there is."""
@@ -88,40 +90,31 @@ class Books:
     def release(self, group_id: str, name: str) -> None:
         """Give back what a group was promised on a cluster."""
         if name in self._ledgers:
-            self._ledgers[name].release(group_id)
-            self._total(name)
+            self._writable(name).release(group_id)
+            self._written(name)
 
-    def has_total_room(self, gang: Gang, name: str) -> bool:
-        """
-        The cheap test: whether a cluster has as much of everything, in all, as a gang asks. In floats, because a count
-        may be anything; so it errs, if at all, towards a closer look.
-        """
-        need = np.zeros(len(self._columns))
-        for pods in gang:
-            need += self._columns.asked(pods.shape) * float(pods.count)
-        return bool((self._totals[self._index[name]] >= need * (1 - 1e-9)).all())
+    def not_ruled_out(self, gang: Gang, names: Iterable[str]) -> list[str]:
+        """Of some clusters those that may have room for a gang now; the others surely have none."""
+        return self._survey.not_ruled_out(gang, (name for name in names if name in self._ledgers))
 
-    def crowded(self, gang: Gang) -> dict[str, bool]:
+    def crowded(self, gang: Gang) -> set[str]:
         """
-        For each cluster with a ledger, whether much of what a gang asks for there is promised already, to many pods that are still
-        to come. They come in any order, so that what is left may lie where the gang cannot use it, and to find out takes long.
+        The clusters where much of what a gang asks for is promised already, to many pods that are still to come. They come in any
+        order, so that what is left may lie where the gang cannot use it, and to find out takes long.
         """
-        asked = np.zeros(len(self._columns), dtype=np.bool_)
-        for pods in gang:
-            asked |= self._columns.asked(pods.shape) > 0
-        much = self._totals[:, asked] < self._seen[:, asked] * (1 - CROWDED)
-        crowded = much.any(axis=1)
-        return {
-            name: bool(crowded[index]) and self._ledgers[name].pods_coming > MANY for name, index in self._index.items()
-        }
+        return {name for name in self._busy if self._ledgers[name].is_crowded(gang)}
 
-    def devices_left(self, gang: Gang, names: Iterable[str]) -> dict[str, int]:
-        """For each cluster with a ledger, how many of the devices that a gang asks for are free on it."""
-        asked = np.zeros(len(self._columns), dtype=np.bool_)
-        for pods in gang:
-            asked |= self._columns.asked(pods.shape) > 0
-        left = self._totals[:, asked & self._columns.devices].sum(axis=1)
-        return {name: int(left[self._index[name]]) for name in names if name in self._index}
+    def tightness(self, gang: Gang, names: Iterable[str]) -> dict[str, tuple[int, int]]:
+        """For each cluster with a ledger how few large blocks of devices a gang breaks there; less is better."""
+        return self._survey.tightness(gang, names)
 
-    def _total(self, name: str) -> None:
-        self._totals[self._index[name]] = self._ledgers[name].totals()
+    def _written(self, name: str) -> None:
+        ledger = self._ledgers[name]
+        self._survey.update(name, ledger)
+        (self._busy.add if ledger.pods_coming > MANY else self._busy.discard)(name)
+
+    def _writable(self, name: str) -> Ledger:
+        if name in self._shared:
+            self._ledgers[name] = self._ledgers[name].copy()
+            self._shared.discard(name)
+        return self._ledgers[name]

@@ -10,23 +10,26 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gitplacer.kinds.capacity import CapacitySnapshot, RunningGroup
 from gitplacer.kinds.fleet import Cluster
+from gitplacer.model.decision import Seat
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, PodSet, PodShape
 from gitplacer.placement.asseen import as_seen, by_size, like
 from gitplacer.placement.nodes import Amounts, Columns, Nodes
-from gitplacer.placement.pack import Packing, Room, Shortfall, pack, pack_what_fits
+from gitplacer.placement.pack import Packing, Room, Shortfall, Use, pack, pack_what_fits
 from gitplacer.placement.stage import Coming, Stage, Tight
 from gitplacer.scheduler import Node, Pod
 from gitplacer.scheduler.objects import HOSTNAME
 
 _FINISHED = ("Succeeded", "Failed")
+CROWDED = 0.4
+"""The share of what is free from which on it counts as much that it is promised."""
 _MOST_NEW = 64
 """Machines of one type that a search may open for a gang that minds other pods."""
 
@@ -60,6 +63,7 @@ class Ledger:
     ) -> None:
         self.nodes = Nodes(cluster, snapshot, columns)
         self.version = 0
+        self.closed = False
         self._room: Room | None = None
         self._running: dict[str, RunningGroup] = {group.name: group for group in snapshot.groups}
         self._free = self.nodes.allocatable - self.nodes.used
@@ -88,12 +92,17 @@ class Ledger:
 
     def totals(self) -> Amounts:
         """What is free on all real nodes together: an upper bound for any gang."""
-        total: Amounts = np.clip(self._free[: len(self.nodes.machines)], 0, None).sum(axis=0)
+        total: Amounts = np.clip(self.free_on_nodes(), 0, None).sum(axis=0)
         return total
 
-    def seen_totals(self) -> Amounts:
-        """What is free on all real nodes together as the snapshot shows it, with nothing promised."""
-        return self._stage.free()
+    def is_crowded(self, gang: Gang) -> bool:
+        """Whether much of something that a gang asks for, of what the snapshot shows as free, is promised already."""
+        asked = sum((self.columns.asked(pods.shape) for pods in gang), np.zeros(len(self.columns), dtype=np.int64)) > 0
+        return bool((self.totals()[asked] < self._stage.free[asked] * (1 - CROWDED)).any())
+
+    def free_on_nodes(self) -> Amounts:
+        """What is free on each real node, negative where it is overcommitted. Do not write to it."""
+        return self._free[: len(self.nodes.machines)]
 
     @property
     def columns(self) -> Columns:
@@ -121,6 +130,7 @@ class Ledger:
 
     def fit(self, gang: Gang, *, scale_up: bool) -> Packing | Shortfall:
         """Whether a gang fits, in what is free now or, with `scale_up`, with machines that can be added."""
+        scale_up = scale_up and not self.closed
         if not self._stage.minds(gang, self.coming()):
             return pack(self.room(), gang, scale_up=scale_up)
         return self._beside_others(gang, scale_up)
@@ -181,7 +191,7 @@ class Ledger:
         name = f"new-{number}"
         if not type_name:
             return Node(name=name)
-        shape = self.nodes.shape(self.nodes.type_shape[type_name])
+        shape = self.nodes.shapes[self.nodes.type_shape[type_name]]
         labels = tuple(sorted((*shape.labels, (HOSTNAME, name))))
         return replace(
             shape, name=name, labels=labels, allocatable=self.columns.resources(self.nodes.type_row[type_name])
@@ -221,8 +231,22 @@ class Ledger:
 
     def close(self) -> None:
         """Let the machines take nothing more: there are pods without room, and they will take what gets free."""
-        self._free = np.minimum(self._free, 0)
+        self.closed = True
         self._changed()
+
+    def seats(self) -> dict[str, tuple[Seat, ...]]:
+        """Who was promised room here, and where. Pods that the snapshot shows are not among them."""
+        return {group_id: self.seated(hold.packing.uses) for group_id, hold in self._holds.items()}
+
+    def seated(self, uses: Iterable[Use], opened: Sequence[str] = ()) -> tuple[Seat, ...]:
+        """Uses of the machines that there are now, and of those that would be opened, as data without machine numbers."""
+        real, types = len(self.nodes.machines), (*self._promised, *opened)
+        return tuple(
+            Seat(use.pod, use.count, self.nodes.machines[use.machine].name)
+            if use.machine < real
+            else Seat(use.pod, use.count, str(use.machine - real), types[use.machine - real])
+            for use in uses
+        )
 
     def release(self, group_id: str) -> None:
         """Give back what a group was promised here. Pods that the snapshot shows keep their room: they run."""
@@ -239,6 +263,8 @@ class Ledger:
         self._changed()
 
     def _changed(self) -> None:
+        if self.closed:
+            self._free = np.minimum(self._free, 0)
         self.version += 1
         self._room = None
         self._coming = None

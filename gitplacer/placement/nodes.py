@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,11 +42,12 @@ class Columns:
         self.devices: Mask = np.array(["/" in name for name in self.names])
         self._asked: dict[PodShape, Amounts] = {}
         self._rows: dict[Resources, Amounts] = {}
+        self._offered: dict[Resources, Amounts] = {}
 
     @staticmethod
     def of(snapshots: Iterable[CapacitySnapshot], clusters: Iterable[Cluster], gangs: Iterable[Gang]) -> Columns:
         """All resources that nodes offer or pods ask for."""
-        offered = {name for s in snapshots for node in s.nodes for name in node.allocatable}
+        offered = {name for alike in {node.allocatable for s in snapshots for node in s.nodes} for name in alike}
         types = {name for c in clusters for t in _node_types(c) for name in t.allocatable}
         asked = {name for gang in gangs for pods in gang for name in pods.shape.requests}
         return Columns(offered | types | asked)
@@ -55,11 +56,13 @@ class Columns:
         return len(self.names)
 
     def offered(self, allocatable: Resources) -> Amounts:
-        """A node's allocatable as a row of its own."""
-        row = self.row(allocatable).copy()
-        if PODS not in allocatable:
-            row[0] = DEFAULT_PODS
-        return row
+        """A node's allocatable as a row. Do not write to it."""
+        if allocatable not in self._offered:
+            row = self.row(allocatable).copy()
+            if PODS not in allocatable:
+                row[0] = DEFAULT_PODS
+            self._offered[allocatable] = row
+        return self._offered[allocatable]
 
     def row(self, resources: Resources) -> Amounts:
         """Amounts as a row; resources that nobody offers or asks for are dropped. Do not write to it."""
@@ -88,8 +91,7 @@ def _node_types(cluster: Cluster) -> tuple[NodeType, ...]:
     return cluster.spec.autoscaler.node_types if cluster.spec.autoscaler else ()
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(NamedTuple):
     """One node, or one that an autoscaler has been counted on to add (`type`)."""
 
     name: str
@@ -108,22 +110,29 @@ class Nodes:
         self.existing: Counter[str] = Counter()
         self._shapes: list[NodeShape] = []
         self._shape_index: dict[NodeShape, int] = {}
+        self._seen: dict[tuple[object, ...], int] = {}
+        self._hosts: dict[str, str] = {}
         self._obstacles: dict[tuple[PodShape, int, str], tuple[Reason, str] | None] = {}
         self._masks: dict[PodShape, Mask] = {}
         rows, used = [], []
         for node in snapshot.nodes:
-            shape = self._interned(node.labels, node.taint_values(), node.unschedulable, node.ready)
+            taints = node.taint_values() if node.taints else ()
+            shape = self._interned(node.labels, taints, node.unschedulable, node.ready)
             row, in_use = columns.offered(node.allocatable), columns.row(node.used)
+            host = node.labels.get(HOSTNAME, node.name)
+            if host != node.name and node.count == 1:
+                self._hosts[node.name] = host
             for name in _names(node):
                 self.index[name] = len(self.machines)
                 self.machines.append(Machine(name, shape))
                 rows.append(row)
                 used.append(in_use)
-            self.existing[node.labels.get(INSTANCE_TYPE, "")] += node.count
         empty = np.zeros((0, len(columns)), dtype=np.int64)
         self.allocatable: Amounts = np.array(rows) if rows else empty
         self.used: Amounts = np.array(used) if used else empty
         self.shape_of = np.array([machine.shape for machine in self.machines], dtype=np.intp)
+        for shape, count in enumerate(np.bincount(self.shape_of).tolist()):
+            self.existing[dict(self._shapes[shape].labels).get(INSTANCE_TYPE, "")] += count
         place = {"topology.kubernetes.io/region": cluster.spec.region, "topology.kubernetes.io/zone": cluster.spec.zone}
         derived = {key: value for key, value in place.items() if value is not None}
         self.type_shape = {
@@ -135,12 +144,24 @@ class Nodes:
         self.type_row = {name: columns.offered(t.allocatable) for name, t in self.types.items()}
 
     def _interned(self, labels: Labels, taints: tuple[Taint, ...], unschedulable: bool, ready: bool) -> int:
-        kept = tuple(sorted((key, value) for key, value in labels.items() if key != HOSTNAME))
-        shape = NodeShape(name="", labels=kept, taints=taints, unschedulable=unschedulable, ready=ready)
-        if shape not in self._shape_index:
-            self._shape_index[shape] = len(self._shapes)
-            self._shapes.append(shape)
-        return self._shape_index[shape]
+        # Most nodes are like the one before but for their host name: they are told by what is cheap to compare.
+        kept = dict(labels)
+        kept.pop(HOSTNAME, None)
+        seen = (*kept, *kept.values(), taints, unschedulable, ready)
+        if seen not in self._seen:
+            shape = NodeShape(
+                name="", labels=tuple(sorted(kept.items())), taints=taints, unschedulable=unschedulable, ready=ready
+            )
+            if shape not in self._shape_index:
+                self._shape_index[shape] = len(self._shapes)
+                self._shapes.append(shape)
+            self._seen[seen] = self._shape_index[shape]
+        return self._seen[seen]
+
+    @property
+    def shapes(self) -> Sequence[NodeShape]:
+        """The shapes that `shape_of` numbers, and those of the types that can be added."""
+        return self._shapes
 
     def obstacle(self, pod: PodShape, shape: int, name: str = "") -> tuple[Reason, str] | None:
         """What keeps a pod off nodes of a shape, apart from room. `name` only where the pod asks for one."""
@@ -148,7 +169,8 @@ class Nodes:
         if key not in self._obstacles:
             node = self._shapes[shape]
             if name:
-                node = replace(node, name=name, labels=(*node.labels, (HOSTNAME, name)))
+                labels = (*node.labels, (HOSTNAME, self._hosts.get(name, name)))
+                node = replace(node, name=name, labels=labels)
             self._obstacles[key] = obstacle(pod, node)
         return self._obstacles[key]
 
@@ -163,10 +185,6 @@ class Nodes:
                 by_shape = np.array([self.obstacle(pod, i) is None for i in range(len(self._shapes))], dtype=np.bool_)
                 self._masks[pod] = by_shape[self.shape_of]
         return self._masks[pod]
-
-    def shape(self, number: int) -> NodeShape:
-        """What the filters look at of nodes of a shape."""
-        return self._shapes[number]
 
     def type_admits(self, pod: PodShape, type_name: str) -> bool:
         """Whether a pod may be on a new node of a type. A pod that asks for a node by name never is."""

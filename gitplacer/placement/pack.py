@@ -35,6 +35,10 @@ class Use:
     count: int
     pods: PodSet
 
+    @property
+    def pod(self) -> PodShape:
+        return self.pods.shape
+
 
 @dataclass(frozen=True, slots=True)
 class Packing:
@@ -55,7 +59,9 @@ class Packing:
 class Shortfall:
     """
     How close a gang came: of the first role that did not fit, how many pods were placed of how many wanted,
-    what they were short of, and why each node took no more of them. `code` is what is in the way in a word.
+    what they were short of, and why each node took no more of them. `code` is what is in the way in a word. `uses` is the
+    proof: where those sat that were placed, and others of the gang, when no node took one more; `opened` are the types of new
+    machines among them.
     """
 
     role: str
@@ -65,6 +71,8 @@ class Shortfall:
     tally: tuple[Tally, ...]
     nodes: int
     code: Reason = Reason.INSUFFICIENT_CAPACITY
+    uses: tuple[Use, ...] = ()
+    opened: tuple[str, ...] = ()
 
 
 class Room:
@@ -93,6 +101,14 @@ class Room:
         """The same room without machines that are not there yet."""
         return Room(self.nodes, self.free[: len(self.nodes.machines)], (), self.left) if self.promised else self
 
+    def may_be_on_new(self, pod: PodShape) -> bool:
+        """Whether some machine that may still be added takes a pod."""
+        row = self.nodes.columns.asked(pod)
+        return any(
+            left > 0 and self.nodes.type_admits(pod, name) and (self.nodes.type_row[name] >= row).all()
+            for name, left in self.left.items()
+        )
+
     def takes(self, pod: PodShape) -> Takes:
         """How many pods of a shape each machine takes, if there are no others."""
         if pod not in self._takes:
@@ -100,7 +116,7 @@ class Room:
             asked = np.flatnonzero(row)
             able = capacity(self.free, row, mask)
             share = float((row / self.total).max())
-            self._takes[pod] = Takes(row, asked, mask, able, int(able.sum()), int(np.count_nonzero(able)), share)
+            self._takes[pod] = Takes(row, asked, mask, able, int(able.sum()), int(np.count_nonzero(able)), share, pod)
         return self._takes[pod]
 
     def _admits(self, pod: PodShape) -> Mask:
@@ -125,6 +141,7 @@ class Takes:
     total: int
     machines: int
     share: float
+    pod: PodShape
 
 
 def merged(gang: Gang) -> tuple[PodSet, ...]:
@@ -180,6 +197,8 @@ def pack(room: Room, gang: Gang, *, scale_up: bool = False) -> Packing | Shortfa
     first: Shortfall | None = None
     for rank, tight in _ATTEMPTS:
         order = sorted(sets, key=lambda pods, rank=rank: rank(room.takes(pods.shape)))  # type: ignore[misc]
+        if scale_up:  # pods that no new machine takes need those that are there
+            order.sort(key=lambda pods: room.may_be_on_new(pods.shape))
         found = _attempt(room, order, tight, scale_up)
         if isinstance(found, Packing):
             return found
@@ -206,8 +225,8 @@ def _alone_too_many(room: Room, pods: PodSet) -> Shortfall:
     """The shortfall of a role that does not even fit alone; what is short is short beside the pods that do fit."""
     takes = room.takes(pods.shape)
     free = room.free.copy()
-    _fill(room, free, pods, takes.able, True)
-    return _shortfall(room, free, pods, takes.total)
+    uses = _fill(room, free, pods, takes.able, True)
+    return replace(_shortfall(room, free, pods, takes.total), uses=tuple(uses))
 
 
 def _attempt(room: Room, order: Sequence[PodSet], tight: bool, scale_up: bool) -> Packing | Shortfall:
@@ -223,7 +242,8 @@ def _attempt(room: Room, order: Sequence[PodSet], tight: bool, scale_up: bool) -
             more, missing = opened.place(pods, takes.row, missing)
             uses += more
         if missing:
-            return _shortfall(room, free, pods, pods.count - missing)
+            short = _shortfall(room, free, pods, pods.count - missing)
+            return replace(short, uses=tuple(uses), opened=tuple(opened.types))
     promised = any(use.machine >= len(room.nodes.machines) for use in uses)
     return Packing(tuple(uses), tuple(opened.types), promised)
 

@@ -20,13 +20,22 @@ from gitplacer.kinds.record import PlacementRecord, RecordCluster
 from gitplacer.model.decision import Action, Candidate, Decision, Finding, Reason, Verdict
 from gitplacer.model.workload import Gang
 from gitplacer.placement.books import Books
-from gitplacer.placement.eligibility import Asked, asked_by, may_not_enter, may_not_stay, not_served, preference
+from gitplacer.placement.eligibility import (
+    Asked,
+    asked_by,
+    custom_apis,
+    may_not_enter,
+    may_not_stay,
+    not_served,
+    preference,
+)
 from gitplacer.placement.evidence import may_have_started, speaks_of
 from gitplacer.placement.holds import held, kept
 from gitplacer.placement.ledger import Ledger, has_finished
 from gitplacer.placement.nodes import Columns
 from gitplacer.placement.onlookers import Onlookers
 from gitplacer.placement.pack import Packing, Shortfall, pack
+from gitplacer.placement.proof import has_room
 from gitplacer.placement.stage import Tight
 from gitplacer.placement.ties import held_with, ties, torn_singletons
 from gitplacer.policies import BY_COST
@@ -74,6 +83,7 @@ class Pass:
         self._asked: dict[tuple[str, str], Asked] = {}
         self._same_asked: dict[Asked, Asked] = {}
         self._not_served: dict[tuple[int, str], Finding | None] = {}
+        self._may_enter: dict[tuple[object, ...], tuple[str, ...]] = {}
 
     @cached_property
     def books(self) -> Books:
@@ -95,8 +105,7 @@ class Pass:
 
     def _gangs_elsewhere(self) -> Iterator[Gang]:
         """The pods of all groups on each cluster where they may be others than in the source."""
-        different = [c.name for c in self.clusters.values() if self.snapshot.variants.any_on(c)]
-        return (self._gang_as_written(group_id, name) for name in different for group_id in self.groups)
+        return (self._gang_as_written(group_id, name) for name in sorted(self._differing) for group_id in self.groups)
 
     def gang_on(self, group_id: str, name: str) -> Gang:
         """The pods of a group on a cluster, those that run on every node counted."""
@@ -114,6 +123,21 @@ class Pass:
         """A gang with the labels that anybody looks at, as the one object that is equal to it."""
         seen = self._onlookers.seen(gang, group_id.partition("/")[0])
         return self._same.setdefault(seen, seen)
+
+    def gangs_on(self, group_id: str, names: Sequence[str]) -> Iterable[tuple[Gang, list[str]]]:
+        """The gangs that a group is on some clusters, each with those on which it is that one."""
+        written = self.gangs.get(group_id, ())
+        by_gang = {id(written): (written, list[str]())}
+        is_as_written = group_id in self.groups and group_id not in self.held and not any(p.per_node for p in written)
+        for name in names:
+            gang = written if is_as_written and name not in self._differing else self.gang_on(group_id, name)
+            by_gang.setdefault(id(gang), (gang, []))[1].append(name)
+        return by_gang.values()
+
+    @cached_property
+    def _differing(self) -> frozenset[str]:
+        """The clusters on which some object may have other pods than it is written with."""
+        return frozenset(c.name for c in self.clusters.values() if self.snapshot.variants.any_on(c))
 
     def _gang_as_written(self, group_id: str, name: str) -> Gang:
         """The pods of a group on a cluster: after overrides, unless the group is held as it is deployed."""
@@ -144,6 +168,16 @@ class Pass:
             or self._feature_not_served(group, cluster)
         )
 
+    def may_enter(self, group: Group, policy: PlacementPolicy) -> tuple[str, ...]:
+        """The clusters that take a group under a policy, in order. For groups that ask the same it is worked out once."""
+        alike = () if self._differing else tuple(self.clusters.values())[:1]
+        asked = self._asked_on(group, alike[0]) if alike else None
+        key = (policy.name, group.wished_cluster, group.unit, custom_apis(group), asked)
+        if key not in self._may_enter or asked is None:
+            free = [c.name for c in self.clusters.values() if self.may_not_enter(group, policy, c) is None]
+            self._may_enter[key] = tuple(free)
+        return self._may_enter[key]
+
     def _feature_not_served(self, group: Group, cluster: Cluster) -> Finding | None:
         """Platform objects are what lets a cluster serve anything, so it is not asked for them."""
         profile = self.snapshot.profiles[cluster.name]
@@ -172,10 +206,12 @@ class Pass:
         return self._preference[key] or 0
 
     def exceeds(self, gang: Gang, ledger: Ledger, cluster: str, scale_up: bool) -> bool:
-        """Whether a gang would not fit a cluster that runs nothing."""
+        """Whether it is proved that a gang would not fit a cluster that runs nothing."""
         key = (gang, cluster, scale_up)
         if key not in self._exceeds:
-            self._exceeds[key] = isinstance(pack(ledger.empty_room(), gang, scale_up=scale_up), Shortfall)
+            room = ledger.empty_room()
+            packed = isinstance(pack(room, gang, scale_up=scale_up), Packing)
+            self._exceeds[key] = not packed and has_room(room, gang, scale_up=scale_up) is False
         return self._exceeds[key]
 
     def schedules_gangs(self, cluster: str) -> bool:
@@ -555,11 +591,7 @@ class Round:
         chosen: dict[str, Finding] = {}
         if wanted <= 0:
             return chosen
-        entering = [
-            name
-            for name, cluster in self._pass.clusters.items()
-            if name not in exclude and self._pass.may_not_enter(group, policy, cluster) is None
-        ]
+        entering = [name for name in self._pass.may_enter(group, policy) if name not in exclude]
         ranked = self._ranked(self._pass.gangs[group.id], policy, entering)
         for scale_up in (False, True) if self._may_scale_up(policy) else (False,):
             for name, packing in self._offers(group, policy, [n for n in ranked if n not in chosen], scale_up):
@@ -615,20 +647,25 @@ class Round:
     def _fitting(
         self, group: Group, policy: PlacementPolicy, names: Sequence[str], scale_up: bool
     ) -> Iterator[tuple[str, Packing]]:
-        for name in names:
-            gang = self._pass.gang_on(group.id, name)
-            if self._scales(policy, name) if scale_up else self._books.has_total_room(gang, name):
-                packing = self._books.fit(gang, name, scale_up=scale_up)
-                if isinstance(packing, Packing):
-                    yield name, packing
+        scaling = (name for name in names if self._scales(policy, name))
+        for name in scaling if scale_up else self._not_ruled_out(group.id, names):
+            packing = self._books.fit(self._pass.gang_on(group.id, name), name, scale_up=scale_up)
+            if isinstance(packing, Packing):
+                yield name, packing
+
+    def _not_ruled_out(self, group_id: str, names: Sequence[str]) -> list[str]:
+        """Of some clusters those that may have room for a group now, in their order."""
+        alike = self._pass.gangs_on(group_id, names)
+        left = {name for gang, where in alike for name in self._books.not_ruled_out(gang, where)}
+        return [name for name in names if name in left]
 
     def _ranked(self, gang: Gang, policy: PlacementPolicy, names: Iterable[str]) -> list[str]:
         """
-        The policy's order, then where little is promised already, then where fewest of the devices that the gang asks for stay
-        free, then the name.
+        The policy's order, then where little is promised already, then where a gang breaks the fewest large blocks of devices, then
+        the name.
         """
-        left, crowded = self._books.devices_left(gang, names), self._books.crowded(gang)
-        return sorted(left, key=lambda name: (self._pass.preference(policy, name), crowded[name], left[name], name))
+        tight, crowded = self._books.tightness(gang, names), self._books.crowded(gang)
+        return sorted(tight, key=lambda name: (self._pass.preference(policy, name), name in crowded, tight[name], name))
 
     # verdicts
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -68,6 +69,7 @@ class Stage:
         self._answers: dict[tuple[object, ...], Tight | None] = {}
         self._proofs: dict[tuple[object, ...], _Proof] = {}
 
+    @cached_property
     def free(self) -> Amounts:
         """What is free on all nodes together."""
         total: Amounts = np.clip(self._room.free, 0, None).sum(axis=0)

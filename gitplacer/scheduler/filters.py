@@ -110,3 +110,12 @@ def asks_for_a_name(pod: PodShape) -> bool:
         return True
     terms = (*(pod.affinity or ()), *(term for _, term in pod.preferred_nodes))
     return any(term.fields or any(r.key == HOSTNAME for r in term.labels) for term in terms)
+
+
+def label_keys(pod: PodShape) -> tuple[str, ...]:
+    """
+    The labels that a pod looks at on a node, sorted. Unless it asks for a name, nodes that agree in these, in taints, cordon
+    and readiness are the same to every filter.
+    """
+    keys = {key for key, _ in pod.node_selector}
+    return tuple(sorted(keys.union(r.key for term in pod.affinity or () for r in term.labels)))

@@ -1,0 +1,270 @@
+"""
+The nodes of the whole fleet as one table: which clusters may have room for a gang, without a closer look at any.
+
+The places of a cluster for pods of one shape are the sum over its nodes of how many of them each takes, if there are no
+other pods. A gang with more pods of a shape than places does not fit, however it is packed, so most clusters of a busy
+fleet are ruled out by one comparison. A cluster that is not ruled out has to be looked at: pods of different shapes
+compete for the same nodes, which nothing here knows of.
+
+The same table ranks clusters. Free devices of a node are a block, and a large pod needs a large one: a pod that takes one
+of eight leaves none for a pod that wants eight. So of two clusters that is better which has small blocks for the gang.
+
+Places are kept for each shape and counted anew only where a ledger has changed since: a few clusters one by one, many
+by one pass over the whole table. A reservation costs the rows of its own cluster.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gitplacer.model.workload import Gang, PodShape
+from gitplacer.placement.ledger import Ledger
+from gitplacer.placement.nodes import Amounts, Columns, Mask
+from gitplacer.scheduler.filters import asks_for_a_name, label_keys, obstacle
+from gitplacer.scheduler.objects import Node as NodeShape
+
+Counts = np.ndarray[Any, np.dtype[np.int64]]
+Indexes = np.ndarray[Any, np.dtype[np.intp]]
+Classes = np.ndarray[Any, np.dtype[np.int32]]
+
+_MOST = 2**31 - 1
+"""As many pods as a node is counted for. Sums over all nodes stay far below 2⁶³ whatever the quantities say."""
+BLOCKS = np.array([0, 1, 2, 4, 8, 16, 32, 64], dtype=np.int64)
+"""Sizes of blocks: the largest power of two that is free; the last means that or more."""
+_FEW = 8
+"""Where less than one cluster in so many is out of date, they are counted one by one."""
+
+
+class NodeClasses:
+    """
+    The distinct node shapes of a fleet, and which of them admit a pod.
+
+    A pod looks at taints, cordon, readiness and the labels that it names. Shapes that agree in these are one class to
+    it, so a filter is asked once for each class, though every cluster has zones and labels of its own.
+    """
+
+    def __init__(self, shapes: Sequence[NodeShape]) -> None:
+        self._shapes = shapes
+        self._by_label: dict[str, Classes] = {}
+        self._by_keys: dict[tuple[str, ...], tuple[Classes, list[int]]] = {}
+        self._by_taints = _numbered((shape.taints, shape.unschedulable, shape.ready) for shape in shapes)
+
+    def admits(self, pod: PodShape) -> Mask:
+        """For each shape, whether a pod may be on such a node, apart from room."""
+        class_of, examples = self._classes(label_keys(pod))
+        judged = np.array([obstacle(pod, self._shapes[example]) is None for example in examples], dtype=np.bool_)
+        return judged[class_of]
+
+    def _classes(self, keys: tuple[str, ...]) -> tuple[Classes, list[int]]:
+        """For each shape its class by some labels, and for each class a shape that is in it."""
+        if keys not in self._by_keys:
+            class_of = self._by_taints
+            for key in keys:
+                values = self._values(key)
+                # Numbers are made dense again after each label, so that their products never grow large.
+                wide = class_of.astype(np.int64) * (int(values.max(initial=0)) + 1) + values
+                class_of = np.unique(wide, return_inverse=True)[1].astype(np.int32)
+            self._by_keys[keys] = class_of, np.unique(class_of, return_index=True)[1].tolist()
+        return self._by_keys[keys]
+
+    def _values(self, key: str) -> Classes:
+        """For each shape a number for its value of a label; to have none is a value too."""
+        if key not in self._by_label:
+            values = (next((value for name, value in shape.labels if name == key), None) for shape in self._shapes)
+            self._by_label[key] = _numbered(values)
+        return self._by_label[key]
+
+
+def _numbered(values: Iterable[object]) -> Classes:
+    """Equal values as equal numbers."""
+    numbers: dict[object, int] = {}
+    return np.array([numbers.setdefault(value, len(numbers)) for value in values], dtype=np.int32)
+
+
+def _counted(gang: Gang) -> Counter[PodShape]:
+    counts: Counter[PodShape] = Counter()
+    for pods in gang:
+        counts[pods.shape] += pods.count
+    return counts
+
+
+class _Kept:
+    """Counts for each cluster, and the version of the cluster's rows at which they were made."""
+
+    def __init__(self, clusters: int, width: int) -> None:
+        self.counts = np.zeros((clusters, width), dtype=np.int32)
+        self.versions: Counts = np.full(clusters, -1, dtype=np.int64)
+
+    def copy(self) -> _Kept:
+        twin = copy.copy(self)
+        twin.counts, twin.versions = self.counts.copy(), self.versions.copy()
+        return twin
+
+    def current(self, versions: Counts, asked: Indexes, made: Callable[[int, int], Counts]) -> Counts:
+        """The counts of some clusters; `made` makes those of the clusters from one to before another."""
+        old = asked[self.versions[asked] != versions[asked]]
+        if len(old) * _FEW < len(versions):
+            for index in old.tolist():
+                self.counts[index] = np.minimum(made(index, index + 1), _MOST)
+            self.versions[old] = versions[old]
+        else:
+            self.counts[:] = np.minimum(made(0, len(versions)), _MOST)
+            self.versions[:] = versions
+        return self.counts[asked].astype(np.int64)
+
+
+class Survey:
+    """
+    One row of free amounts for each node of the fleet, those of a cluster together, in columns by resource.
+
+    Whoever writes to a ledger tells `update`.
+    """
+
+    def __init__(self, ledgers: Mapping[str, Ledger], columns: Columns) -> None:
+        self._columns = columns
+        self._index = {name: index for index, name in enumerate(ledgers)}
+        self._sizes: Counts = np.array([len(ledger.nodes.machines) for ledger in ledgers.values()], dtype=np.int64)
+        self._starts: Counts = np.concatenate([[0], np.cumsum(self._sizes)]).astype(np.int64)
+        numbers: dict[NodeShape, int] = {}
+        self._class_of: Classes = np.zeros(self._starts[-1], dtype=np.int32)
+        self._free: Amounts = np.zeros((len(columns), self._starts[-1]), dtype=np.int64)
+        for index, ledger in enumerate(ledgers.values()):
+            nodes, rows = ledger.nodes, self._rows(index, index + 1)
+            here = np.array([numbers.setdefault(shape, len(numbers)) for shape in nodes.shapes], dtype=np.int32)
+            self._class_of[rows] = here[nodes.shape_of] if len(nodes.shape_of) else 0
+            self._free[:, rows] = ledger.free_on_nodes().T
+        self._classes = NodeClasses(list(numbers))
+        self._totals = self._summed(np.clip(self._free, 0, None).astype(np.float64), 0, len(ledgers)).T
+        self._versions: Counts = np.zeros(len(ledgers), dtype=np.int64)
+        self._admits: dict[PodShape, Mask] = {}
+        self._places: dict[PodShape, _Kept] = {}
+        self._beside: dict[PodShape, _Kept] = {}
+
+    def copy(self) -> Survey:
+        """A survey that can be updated without touching this one."""
+        twin = copy.copy(self)
+        twin._free = self._free.copy()
+        twin._totals = self._totals.copy()
+        twin._versions = self._versions.copy()
+        twin._places = {shape: kept.copy() for shape, kept in self._places.items()}
+        twin._beside = {shape: kept.copy() for shape, kept in self._beside.items()}
+        return twin
+
+    def update(self, name: str, ledger: Ledger) -> None:
+        """Take over what is free on a cluster now."""
+        index = self._index[name]
+        free = ledger.free_on_nodes()
+        self._free[:, self._rows(index, index + 1)] = free.T
+        self._totals[index] = np.clip(free, 0, None).sum(axis=0, dtype=np.float64)
+        self._versions[index] += 1
+
+    def not_ruled_out(self, gang: Gang, names: Iterable[str]) -> list[str]:
+        """
+        Of some clusters those that may have room for a gang, in the given order: as much of everything, in all, as it
+        asks, and as many places for each shape as it has pods.
+        """
+        listed = list(names)
+        asked, counts = self._numbers(listed), _counted(gang)
+        # In floats, because counts and sums may be anything; so it errs, if at all, towards a closer look.
+        need = np.zeros(len(self._columns))
+        for shape, count in counts.items():
+            need += self._columns.asked(shape) * float(count)
+        open_: Mask = np.all(self._totals[asked] >= need * (1 - 1e-9), axis=1)
+        for shape, count in counts.items():
+            # Pods that ask for a node by name are of as many shapes as there are nodes; each is looked at where it goes.
+            if count and not asks_for_a_name(shape):
+                left = np.flatnonzero(open_)
+                open_[left] = self.places(shape, asked[left]) >= min(count, _MOST)
+        return [listed[index] for index in np.flatnonzero(open_)]
+
+    def tightness(self, gang: Gang, names: Iterable[str]) -> dict[str, tuple[int, int]]:
+        """
+        For each cluster of the survey how well a gang sits there; less is better. First what it breaks: each of its pods
+        counts as much as the block that it takes from, smallest blocks first. Then how many devices are free.
+
+        Of a gang that asks for devices, these and the pods that ask for them count; else all devices and all pods, since
+        a node that is full of other pods lends its devices to nobody.
+        """
+        listed = [name for name in names if name in self._index]
+        asked = self._numbers(listed)
+        counts, devices = _counted(gang), self._columns.devices
+        wanting = {shape: row for shape in counts if (row := self._columns.asked(shape)[devices]).any()}
+        broken = np.zeros(len(asked), dtype=np.int64)
+        for shape in wanting or counts:
+            if not asks_for_a_name(shape):
+                up_to = np.cumsum(self.beside_blocks(shape, asked), axis=1)
+                broken += np.diff(np.minimum(up_to, min(counts[shape], _MOST)), axis=1, prepend=0) @ BLOCKS
+        free = self._totals[asked][:, devices]
+        if wanting:
+            free = free[:, np.any([row > 0 for row in wanting.values()], axis=0)]
+        free = free.sum(axis=1)
+        return {n: (int(b), int(f)) for n, b, f in zip(listed, broken.tolist(), free.tolist(), strict=True)}
+
+    def places(self, shape: PodShape, asked: Indexes) -> Counts:
+        """How many pods of a shape some clusters take, if there are no others; clusters are numbered as they came."""
+
+        def made(first: int, last: int) -> Counts:
+            return self._summed(self._fits(shape, self._rows(first, last)), first, last)[:, None]
+
+        kept = self._places.setdefault(shape, _Kept(len(self._versions), 1))
+        places: Counts = kept.current(self._versions, asked, made)[:, 0]
+        return places
+
+    def beside_blocks(self, shape: PodShape, asked: Indexes) -> Counts:
+        """The places for a shape on some clusters by the size of the block of free devices that is on their node."""
+
+        def made(first: int, last: int) -> Counts:
+            rows = self._rows(first, last)
+            row_of = np.repeat(np.arange(last - first) * len(BLOCKS), self._sizes[first:last]) + self._block(
+                shape, rows
+            )
+            counts = np.bincount(row_of, self._fits(shape, rows), (last - first) * len(BLOCKS))
+            return counts.astype(np.int64).reshape(last - first, len(BLOCKS))
+
+        kept = self._beside.setdefault(shape, _Kept(len(self._versions), len(BLOCKS)))
+        return kept.current(self._versions, asked, made)
+
+    def _block(self, shape: PodShape, rows: slice) -> Indexes:
+        """For each node the size of its block, as an index: of the devices that a shape asks for, or of all of them."""
+        request, devices = self._columns.asked(shape), self._columns.devices
+        counted = np.flatnonzero(devices & (request > 0)) if (request[devices] > 0).any() else np.flatnonzero(devices)
+        free = np.zeros(rows.stop - rows.start)
+        for column in counted.tolist():
+            free += np.maximum(self._free[column, rows], 0)
+        size: Indexes = np.minimum(np.frexp(free)[1], len(BLOCKS) - 1)
+        return size
+
+    def _numbers(self, names: Sequence[str]) -> Indexes:
+        return np.array([self._index[name] for name in names], dtype=np.intp)
+
+    def _rows(self, first: int, last: int) -> slice:
+        """The rows of the clusters from one to before another."""
+        return slice(int(self._starts[first]), int(self._starts[last]))
+
+    def _fits(self, shape: PodShape, rows: slice) -> Counts:
+        """How many pods of a shape each node takes: 0 where a filter forbids it or it is overcommitted."""
+        if shape not in self._admits:
+            self._admits[shape] = self._classes.admits(shape)
+        request = self._columns.asked(shape)
+        columns = np.flatnonzero(request).tolist()
+        fits: Counts = self._free[columns[0], rows] // int(request[columns[0]])
+        for column in columns[1:]:
+            free, each = self._free[column, rows], int(request[column])
+            np.minimum(fits, free if each == 1 else free // each, out=fits)
+        np.clip(fits, 0, _MOST, out=fits)
+        fits *= self._admits[shape].take(self._class_of[rows])
+        return fits
+
+    def _summed(self, by_node: np.ndarray[Any, Any], first: int, last: int) -> np.ndarray[Any, Any]:
+        """The sums over the nodes of each cluster, from one to before another, of what is given for their rows."""
+        summed = np.zeros((*by_node.shape[:-1], last - first), dtype=by_node.dtype)
+        inhabited = np.flatnonzero(self._sizes[first:last])
+        if len(inhabited):
+            starts = self._starts[first:last][inhabited] - self._starts[first]
+            summed[..., inhabited] = np.add.reduceat(by_node, starts, axis=-1)
+        return summed

@@ -1,0 +1,271 @@
+"""
+The survey of a fleet says the same as a look at each cluster, however the ledgers were written to before.
+
+The oracle is the plain path: one cluster's room, and how many pods of a shape each of its nodes takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitplacer.kinds.capacity import CapacitySnapshot
+from gitplacer.kinds.fleet import Cluster
+from gitplacer.model.labels import Requirement, Taint, Toleration
+from gitplacer.model.resources import Resources
+from gitplacer.model.workload import Gang, NodeTerm, PodSet, PodShape
+from gitplacer.placement.books import Books
+from gitplacer.placement.ledger import Ledger
+from gitplacer.placement.nodes import Columns
+from gitplacer.placement.pack import Packing, Room, pack_what_fits
+from gitplacer.placement.survey import BLOCKS, NodeClasses, Survey
+from gitplacer.scheduler.filters import obstacle
+from gitplacer.scheduler.objects import Node as NodeShape
+
+API = "gitplacer.dev/v1alpha1"
+GPU = "nvidia.com/gpu"
+KEYS = ("disk", "zone")
+
+
+def snapshot(name: str, nodes: Iterable[dict[str, Any]]) -> CapacitySnapshot:
+    return CapacitySnapshot.model_validate(
+        {
+            "apiVersion": API, "kind": "CapacitySnapshot", "metadata": {"name": name},
+            "observedAt": "2026-01-02T03:04:05Z", "nodes": [{"name": f"n{i}", **node} for i, node in enumerate(nodes)],
+        }
+    )  # fmt: skip
+
+
+def cluster(name: str) -> Cluster:
+    return Cluster.model_validate({"apiVersion": API, "kind": "Cluster", "metadata": {"name": name}, "spec": {}})
+
+
+def books_of(snapshots: list[CapacitySnapshot], gangs: Iterable[Gang]) -> Books:
+    columns = Columns.of(snapshots, [], gangs)
+    return Books({s.name: Ledger(cluster(s.name), s, columns) for s in snapshots}, columns)
+
+
+REQUIREMENTS = st.builds(
+    Requirement,
+    key=st.sampled_from(KEYS),
+    operator=st.sampled_from(("In", "NotIn", "Exists", "DoesNotExist")),
+    values=st.sampled_from((("a",), ("b", "c"))),
+)
+TERMS = st.builds(NodeTerm, labels=st.lists(REQUIREMENTS, max_size=2).map(tuple))
+POD_SHAPES = st.builds(
+    PodShape,
+    requests=st.builds(
+        lambda cpu, gpu: Resources({"cpu": cpu, GPU: gpu}), st.integers(0, 3), st.sampled_from((0, 0, 1, 2))
+    ),
+    node_selector=st.sampled_from(((), (), (("zone", "a"),))),
+    affinity=st.none() | st.lists(TERMS, max_size=2).map(tuple),
+    tolerations=st.sampled_from(((), (Toleration("gpu", "Exists"),), (Toleration("", "Exists"),))),
+)
+GANGS = st.lists(
+    st.builds(PodSet, role=st.sampled_from(("head", "worker/w")), count=st.integers(0, 4), shape=POD_SHAPES),
+    min_size=1,
+    max_size=3,
+).map(tuple)
+LABELS = st.dictionaries(st.sampled_from((*KEYS, "other")), st.sampled_from("abc"), max_size=3)
+NODES = st.fixed_dictionaries(
+    {
+        "count": st.sampled_from((1, 1, 1, 3)),
+        "labels": LABELS,
+        "taints": st.sampled_from(([], [{"key": "gpu", "effect": "NoSchedule"}])),
+        "unschedulable": st.sampled_from((False, False, False, True)),
+        "ready": st.sampled_from((True, True, True, False)),
+        "allocatable": st.builds(
+            lambda cpu, gpu, pods: {"cpu": f"{cpu}m", GPU: gpu, **({} if pods is None else {"pods": pods})},
+            st.integers(0, 6),
+            st.sampled_from(("0", "0", "2", "4")),
+            st.sampled_from((None, "0", "2")),
+        ),
+        "used": st.builds(lambda cpu: {"cpu": f"{cpu}m"}, st.integers(0, 3)),
+    }
+)
+FLEETS = st.lists(st.lists(NODES, max_size=3), min_size=1, max_size=12).map(
+    lambda fleet: [snapshot(f"c{i:02}", nodes) for i, nodes in enumerate(fleet)]
+)
+
+
+def places_by_cluster(books: Books, shape: PodShape, names: list[str]) -> list[int]:
+    return [books[name].room().without_promises.takes(shape).total for name in names]
+
+
+def beside(room: Room, shape: PodShape) -> list[int]:
+    """Places by the size of their block, node by node."""
+    counts = [0] * len(BLOCKS)
+    gpus = room.nodes.columns.names.index(GPU) if GPU in room.nodes.columns.names else None
+    for fits, free in zip(room.takes(shape).able.tolist(), room.free.tolist(), strict=True):
+        devices = max(0, free[gpus]) if gpus is not None else 0
+        counts[max(i for i, size in enumerate(BLOCKS.tolist()) if size <= devices)] += fits
+    return counts
+
+
+@given(fleet=FLEETS, gangs=st.lists(GANGS, min_size=1, max_size=4), writes=st.lists(st.integers(0, 99), max_size=8))
+def test_the_survey_counts_as_each_ledger_does_after_any_writing(
+    fleet: list[CapacitySnapshot], gangs: list[Gang], writes: list[int]
+) -> None:
+    books, names = books_of(fleet, gangs), [s.name for s in fleet]
+    for number in [*writes, 0]:
+        gang, name = gangs[number % len(gangs)], names[number % len(names)]
+        survey, asked = books._survey, np.arange(len(names))[:: 1 + number % 3]
+        for pods in gang:
+            plain = places_by_cluster(books, pods.shape, [names[index] for index in asked])
+            assert survey.places(pods.shape, asked).tolist() == plain
+            by_node = [(books[names[i]].room().without_promises, pods.shape) for i in asked]
+            assert survey.beside_blocks(pods.shape, asked).tolist() == [beside(*one) for one in by_node]
+        left = set(books.not_ruled_out(gang, names))
+        fitting = {name for name in names if isinstance(books.fit(gang, name, scale_up=False), Packing)}
+        assert fitting <= left
+        enough = {
+            name
+            for name in names
+            if all(
+                books[name].room().takes(shape).total >= sum(p.count for p in gang if p.shape == shape)
+                for shape in {pods.shape for pods in gang}
+            )
+        }
+        assert left <= enough
+        if number % 5 == 0:
+            books.release(f"g{number}", name)
+        else:
+            books.reserve(f"g{number}", name, pack_what_fits(books[name].room(), gang))
+
+
+@given(fleet=FLEETS, gangs=st.lists(GANGS, min_size=2, max_size=2), which=st.integers(0, 11))
+def test_what_is_written_to_a_copy_is_not_seen_in_the_original_nor_the_other_way(
+    fleet: list[CapacitySnapshot], gangs: list[Gang], which: int
+) -> None:
+    books, names = books_of(fleet, gangs), [s.name for s in fleet]
+    name = names[which % len(names)]
+    twin, untouched = books.copy(), books.copy()
+    before = [free(untouched, n) for n in names]
+    for written, gang in zip((books, twin), gangs, strict=True):
+        written.reserve("g", name, pack_what_fits(written[name].room(), gang))
+    assert [free(untouched, n) for n in names] == before
+    alone = books_of(fleet, gangs)
+    alone.reserve("g", name, pack_what_fits(alone[name].room(), gangs[1]))
+    assert [free(twin, n) for n in names] == [free(alone, n) for n in names]
+    assert twin.not_ruled_out(gangs[0], names) == alone.not_ruled_out(gangs[0], names)
+
+
+def free(books: Books, name: str) -> list[list[int]]:
+    rows: list[list[int]] = books[name].free_on_nodes().tolist()
+    return rows
+
+
+@given(pod=POD_SHAPES, labels=st.lists(LABELS, min_size=1, max_size=8), data=st.data())
+def test_a_class_of_nodes_is_judged_as_each_of_its_nodes(
+    pod: PodShape, labels: list[dict[str, str]], data: st.DataObject
+) -> None:
+    taints = st.sampled_from(((), (Taint("gpu"),), (Taint("gpu", "x", "NoExecute"),)))
+    shapes = [
+        NodeShape(
+            name="",
+            labels=tuple(sorted(one.items())),
+            taints=data.draw(taints),
+            unschedulable=data.draw(st.booleans()),
+            ready=data.draw(st.booleans()),
+        )
+        for one in labels
+    ]
+    assert NodeClasses(shapes).admits(pod).tolist() == [obstacle(pod, shape) is None for shape in shapes]
+
+
+def test_a_filter_is_asked_once_for_each_class_and_not_for_each_label_of_a_cluster(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+
+    def counting(pod: PodShape, node: NodeShape) -> None:
+        asked.append(node)
+
+    monkeypatch.setattr("gitplacer.placement.survey.obstacle", counting)
+    shapes = [NodeShape(name="", labels=(("disk", "ab"[i % 2]), ("zone", f"z{i}"))) for i in range(100)]
+    classes = NodeClasses(shapes)
+    assert classes.admits(PodShape(node_selector=(("disk", "a"),))).all()
+    assert len(asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "gang", "first"),
+    [
+        ("8", "1 1 1", "2 × 1", "b"),  # two of eight would leave no eight
+        ("8 8", "4 8", "1 × 4", "b"),
+        ("8 8", "8", "1 × 8", "b"),  # a whole node breaks as much on either; b has fewer left
+        ("8", "7", "1 × 1", "b"),  # a node that is broken already
+        ("1 8", "4", "2 × 1", "b"),  # 1 and 8 are broken here, 4 and 4 there
+        ("2 2", "3", "2 × 1", "b"),
+        ("8", "0 1", "1 × 0", "b"),  # a pod that wants none stays beside none
+        ("8", "1", "1 × 0", "b"),
+        ("4", "4", "1 × 1", "a"),  # then the name
+    ],
+)
+def test_the_cluster_is_taken_where_the_smallest_blocks_of_devices_are_broken(
+    a: str, b: str, gang: str, first: str
+) -> None:
+    count, gpus = map(int, gang.split(" × "))
+    asked = (PodSet("worker/w", count, PodShape(Resources({"cpu": 1, GPU: gpus}))),)
+    fleet = [
+        snapshot(name, [{"allocatable": {"cpu": "4", GPU: gpus}} for gpus in nodes.split()])
+        for name, nodes in (("a", a), ("b", b))
+    ]
+    tight = books_of(fleet, [asked]).tightness(asked, ["a", "b"])
+    assert min(tight, key=lambda name: (tight[name], name)) == first
+
+
+def test_heads_do_not_outweigh_the_workers_that_want_devices() -> None:
+    head = PodSet("head", 1, PodShape(Resources({"cpu": 1})))
+    worker = PodSet("worker/w", 1, PodShape(Resources({"cpu": 1, GPU: 1})))
+    fleet = [
+        snapshot("a", [{"allocatable": {"cpu": "4", GPU: "4"}}, {"allocatable": {"cpu": "4"}}]),
+        snapshot("b", [{"allocatable": {"cpu": "4", GPU: "2"}}]),
+    ]
+    tight = books_of(fleet, [(head, worker)]).tightness((head, worker), ["a", "b"])
+    assert tight == {"a": (4, 4), "b": (2, 2)}
+
+
+def test_absurd_quantities_rule_out_no_cluster_that_has_room() -> None:
+    most = str(2**63 - 1)
+    node = {"allocatable": {"cpu": "4", "ephemeral-storage": most, "pods": most}}
+    fleet = [snapshot("a", [node] * 40)]
+    gang = (PodSet("head", 40, PodShape(Resources({"ephemeral-storage": 1}))),)
+    assert books_of(fleet, [gang]).not_ruled_out(gang, ["a"]) == ["a"]
+
+
+def test_pods_that_ask_for_a_node_by_name_are_left_to_the_closer_look() -> None:
+    """There are as many of their shapes as nodes, and the table would be passed over once for each."""
+    gang = tuple(PodSet("pod", 1, PodShape(node_name=f"n{i}")) for i in range(3))
+    books = books_of([snapshot("a", [{"allocatable": {"cpu": "1"}}] * 2)], [gang])
+    assert books.not_ruled_out(gang, ["a"]) == ["a"]
+    assert not books._survey._places
+    assert not isinstance(books.fit(gang, "a", scale_up=False), Packing)
+
+
+def test_a_reservation_is_counted_in_the_rows_it_touches(monkeypatch: pytest.MonkeyPatch) -> None:
+    gang = (PodSet("head", 1, PodShape(Resources({"cpu": 1}))),)
+    fleet = [snapshot(f"c{i:02}", [{"allocatable": {"cpu": "4"}}] * 5) for i in range(50)]
+    names = [s.name for s in fleet]
+    books = books_of(fleet, [gang])
+    books.not_ruled_out(gang, names)
+    counted: list[slice] = []
+    fits = Survey._fits
+
+    def counting(survey: Survey, shape: PodShape, rows: slice) -> Any:
+        counted.append(rows)
+        return fits(survey, shape, rows)
+
+    monkeypatch.setattr(Survey, "_fits", counting)
+    books.not_ruled_out(gang, names)
+    assert counted == []
+    found = books.fit(gang, "c07", scale_up=False)
+    assert isinstance(found, Packing)
+    books.reserve("g", "c07", found)
+    books.not_ruled_out(gang, names)
+    assert counted == [slice(35, 40)]
