@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
+from datetime import datetime
 
 import numpy as np
 
@@ -28,8 +29,10 @@ _FINISHED = ("Succeeded", "Failed")
 class Ledger:
     """Asking changes nothing; `reserve` and `release` change it, and count a version up."""
 
-    def __init__(self, cluster: Cluster, snapshot: CapacitySnapshot, columns: Columns) -> None:
-        self.nodes = Nodes(cluster, snapshot, columns)
+    def __init__(
+        self, cluster: Cluster, snapshot: CapacitySnapshot, columns: Columns, now: datetime | None = None
+    ) -> None:
+        self.nodes = Nodes(cluster, snapshot, columns, now)
         self.version = 0
         self._room: Room | None = None
         self._running: dict[str, RunningGroup] = {group.name: group for group in snapshot.groups}
@@ -67,21 +70,68 @@ class Ledger:
         """What is free now. It is good until the ledger's version changes."""
         if self._room is not None:
             return self._room
-        promised = Counter(self._promised)
-        left = {
-            name: max(0, t.max - self.nodes.existing[name] - promised[name]) for name, t in self.nodes.types.items()
-        }
-        self._room = Room(self.nodes, self._free, tuple(self._promised), left)
+        self._room = Room(self.nodes, self._free, tuple(self._promised), self._left(to_placed=False))
         return self._room
+
+    def _room_for_placed(self) -> Room:
+        """What is free for a group that was promised its room before: also machines that are on their way already."""
+        return Room(self.nodes, self._free, tuple(self._promised), self._left(to_placed=True))
+
+    def _left(self, *, to_placed: bool) -> dict[str, int]:
+        return self.nodes.catalogue.left(Counter(self._promised), to_placed=to_placed)
 
     def empty_room(self) -> Room:
         """The room there would be without any pod, for telling "not now" from "never"."""
-        left = {name: max(0, t.max - self.nodes.existing[name]) for name, t in self.nodes.types.items()}
-        return Room(self.nodes, self.nodes.allocatable, (), left)
+        return Room(self.nodes, self.nodes.allocatable, (), self.nodes.catalogue.left({}, to_placed=True))
 
     def fit(self, gang: Gang, *, scale_up: bool) -> Packing | Shortfall:
         """Whether a gang fits, in what is free now or, with `scale_up`, with machines that can be added."""
         return pack(self.room(), gang, scale_up=scale_up)
+
+    def fit_without(self, gang: Gang, machines: Collection[int], *, scale_up: bool) -> Packing | Shortfall:
+        """The same, where some machines take nothing more."""
+        free = self._free.copy()
+        free[list(machines)] = 0
+        return pack(Room(self.nodes, free, tuple(self._promised), self._left(to_placed=False)), gang, scale_up=scale_up)
+
+    def fits_unless_exhausted(self, gang: Gang) -> bool:
+        """Whether a gang would fit if every node group had machines to give."""
+        left = self.nodes.catalogue.left(Counter(self._promised), to_placed=False, exhausted_too=True)
+        room = Room(self.nodes, self._free, tuple(self._promised), left)
+        return isinstance(pack(room, gang, scale_up=True), Packing)
+
+    # machines that were added, for whoever counts what they cost
+
+    @property
+    def size(self) -> int:
+        """How many machines there are, those that are promised included."""
+        return len(self._free)
+
+    def group_ids(self) -> set[str]:
+        """The groups that the snapshot shows here, and those that were promised room."""
+        return {*self._seen, *self._holds}
+
+    def machines_of(self, group_id: str) -> frozenset[int]:
+        """The machines that a group has pods on or was promised room on."""
+        held = self._holds.get(group_id)
+        seen = (self.nodes.index[node] for _, _, node in self._seen.get(group_id, ()))
+        return frozenset((*seen, *(use.machine for use in held.uses))) if held else frozenset(seen)
+
+    def added(self, machine: int) -> tuple[str, float | None] | None:
+        """The type and price of a machine that an autoscaler added or has to add, None for any other."""
+        real = len(self.nodes.machines)
+        if machine >= real:
+            return self.sort(self._promised[machine - real]) if self._promised[machine - real] else None
+        return self.nodes.sort_of(machine)
+
+    def sort(self, key: str) -> tuple[str, float | None]:
+        """The name and price of a type."""
+        return self.nodes.types[key].name, self.nodes.types[key].price_per_hour
+
+    def how_many(self, opened: Iterable[str] = ()) -> Counter[str]:
+        """How many machines of each type there are, with those that are promised, and with some more."""
+        found = Counter(self.nodes.types[key].name for key in (*self._promised, *opened) if key)
+        return found + self.nodes.seen
 
     def reserve(self, group_id: str, packing: Packing) -> None:
         """Take the room of a packing that was found in the ledger as it is now."""
@@ -102,7 +152,7 @@ class Ledger:
         missing = () if finished else self._not_seen(group_id, gang)
         packing = pack(self.room(), missing)
         if isinstance(packing, Shortfall) and scale_up:
-            packing = pack(self.room(), missing, scale_up=True)
+            packing = pack(self._room_for_placed(), missing, scale_up=True)
         whole = isinstance(packing, Packing)
         self.reserve(group_id, packing if isinstance(packing, Packing) else pack_what_fits(self.room(), missing))
         return whole

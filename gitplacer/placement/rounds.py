@@ -17,9 +17,11 @@ from gitplacer.grouping import Group
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord, RecordCluster
+from gitplacer.machines import LimitKind
 from gitplacer.model.decision import Action, Candidate, Decision, Finding, Reason, Verdict
 from gitplacer.model.workload import Gang
 from gitplacer.placement.books import Books
+from gitplacer.placement.budget import Budgets
 from gitplacer.placement.eligibility import Asked, asked_by, may_not_enter, may_not_stay, not_served, preference
 from gitplacer.placement.evidence import may_have_started, speaks_of
 from gitplacer.placement.holds import held, kept
@@ -79,8 +81,8 @@ class Pass:
         s = self.snapshot
         different = [c for c in self.clusters.values() if s.variants.any_on(c)]
         gangs = [*self.gangs.values(), *(self._gang_as_written(g, c.name) for c in different for g in self.groups)]
-        columns = Columns.of(s.capacity.values(), self.clusters.values(), gangs)
-        ledgers = {name: Ledger(self.clusters[name], capacity, columns) for name, capacity in s.capacity.items()}
+        columns = Columns.of([*s.capacity.values()], self.clusters.values(), gangs)
+        ledgers = {name: Ledger(self.clusters[name], c, columns, s.now) for name, c in s.capacity.items()}
         for name, ledger in ledgers.items():
             ledger.settle_unknown(partial(self._gang_as_written, name=name))
         return Books(ledgers, columns)
@@ -172,6 +174,9 @@ class Round:
         self._placements = placements
         self._with_candidates = with_candidates
         self._gone: set[str] = set()
+        self._over_budget: dict[str, Finding] = {}
+        self._leaving: dict[str, tuple[str, ...]] = {}
+        """The clusters that a group gives up for where it goes."""
         self._outgrown: set[tuple[str, str]] = set()
         """Groups that no longer find room for all their pods where they are; known once the ledgers are open."""
 
@@ -409,6 +414,7 @@ class Round:
         stuck = {name: f for name in triggers if (f := self._stuck(group, policy, name, triggers[name])) is not None}
         free = [name for name in triggers if name not in stuck]
         kept = [name for name in before if name not in triggers]
+        self._leaving[group.id] = tuple(free)
         copies = policy.spec.placement.copies
         wanted = len(self._pass.clusters) if copies == "All" else max(1, copies) - len(stuck)
         chosen = self._choose(group, policy, exclude=set(before), wanted=wanted - len(kept))
@@ -502,6 +508,8 @@ class Round:
             return Finding(code=Reason.COPY_NOT_WANTED, subject=", ".join(sorted(set(before) - set(after))))
         if after:
             return Finding(code=Reason.KEPT if complete else Reason.COPIES_WAIT)
+        if group.id in self._over_budget:
+            return self._over_budget[group.id]
         clusters = self._pass.clusters.values()
         if any(self._pass.may_not_enter(group, policy, cluster) is None for cluster in clusters):
             return Finding(code=Reason.NO_CLUSTER_FITS)
@@ -533,8 +541,12 @@ class Round:
             for name, packing in self._offers(group, policy, [n for n in ranked if n not in chosen], scale_up):
                 if len(chosen) == wanted:
                     return chosen
-                self._books.reserve(group.id, name, packing)
-                chosen[name] = self._books.fitting(name, packing)
+                paid = self._affordable(group, policy, name, packing, self._leaving.get(group.id, ()), scale_up)
+                if isinstance(paid, Finding):
+                    self._over_budget.setdefault(group.id, paid)
+                    continue
+                self._books.reserve(group.id, name, paid)
+                chosen[name] = self._books.fitting(name, paid)
         if policy.spec.placement.admission == "Immediate":
             for name in ranked:
                 if len(chosen) < wanted and name not in chosen:
@@ -563,6 +575,24 @@ class Round:
                 packing = self._books.fit(gang, name, scale_up=scale_up)
                 if isinstance(packing, Packing):
                     yield name, packing
+
+    @cached_property
+    def _budgets(self) -> Budgets:
+        return Budgets(self._books, self._governing)
+
+    def _governing(self, group_id: str) -> str:
+        """The policy of a group, or that of the record where the group is gone."""
+        group, record = self._pass.groups.get(group_id), self._pass.record(group_id)
+        if group is not None and group.policy is not None:
+            return group.policy.name
+        return record.policy if record is not None else ""
+
+    def _affordable(
+        self, group: Group, policy: PlacementPolicy, name: str, packing: Packing, left: Sequence[str], scale_up: bool
+    ) -> Packing | Finding:
+        """A packing on a cluster that the policy's budget allows, or why not. `left` are clusters that the group gives up."""
+        without = partial(self._books[name].fit_without, self._pass.gang_on(group.id, name), scale_up=scale_up)
+        return self._budgets.affordable(policy, name, packing, {group.id: left}, without)
 
     def _ranked(self, gang: Gang, policy: PlacementPolicy, names: Iterable[str]) -> list[str]:
         """The policy's order, then where fewest of the devices that the gang asks for stay free, then the name."""
@@ -596,18 +626,19 @@ class Round:
         if group.unit == PLATFORM:
             return Finding(code=Reason.PLATFORM)
         gang = self._pass.gang_on(group.id, name)
+        ledger, scales, here = self._books[name], self._scales(policy, name), self._placements.get(group.id, ())
         now = self._books.fit(gang, name, scale_up=False)
-        if isinstance(now, Packing):
-            return self._books.fitting(name, now)
-        ledger, scales = self._books[name], self._scales(policy, name)
-        later = self._books.fit(gang, name, scale_up=True) if scales else now
+        later = self._books.fit(gang, name, scale_up=True) if scales and isinstance(now, Shortfall) else now
         if isinstance(later, Packing):
-            return self._books.fitting(name, later)
+            paid = self._affordable(group, policy, name, later, here, isinstance(now, Shortfall))
+            return self._books.fitting(name, paid) if isinstance(paid, Packing) else paid
         if policy.spec.placement.admission == "Immediate":
             return replace(_short(later), code=Reason.PODS_MAY_WAIT)
         short = _short(later)
         if len(short.tally) == 1 and short.tally[0].reason is not Reason.INSUFFICIENT_CAPACITY and not scales:
             return replace(short, code=short.tally[0].reason, subject=short.tally[0].subject)
+        if any(limit.kind == LimitKind.EXHAUSTED for limit in short.limits) and ledger.fits_unless_exhausted(gang):
+            return replace(short, code=Reason.NODE_GROUP_EXHAUSTED)
         exceeds = self._pass.exceeds(gang, ledger, name, scales)
         return replace(short, code=Reason.EXCEEDS_CLUSTER) if exceeds else short
 
@@ -629,6 +660,7 @@ def _short(shortfall: Shortfall | Packing) -> Finding:
         short=shortfall.short,
         nodes=shortfall.nodes,
         tally=shortfall.tally,
+        limits=shortfall.limits,
     )
 
 
