@@ -81,7 +81,7 @@ class Pass:
         s = self.snapshot
         different = [c for c in self.clusters.values() if s.variants.any_on(c)]
         gangs = [*self.gangs.values(), *(self._gang_as_written(g, c.name) for c in different for g in self.groups)]
-        columns = Columns.of([*s.capacity.values()], self.clusters.values(), gangs)
+        columns = Columns.of(s.capacity.values(), self.clusters.values(), gangs)
         ledgers = {name: Ledger(self.clusters[name], c, columns, s.now) for name, c in s.capacity.items()}
         for name, ledger in ledgers.items():
             ledger.settle_unknown(partial(self._gang_as_written, name=name))

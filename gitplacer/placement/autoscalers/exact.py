@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from gitplacer.placement.autoscalers.patterns import OutOfSteps, Steps, Vector, cut, least, maximal
 
 MOST_STEPS = 20_000
-"""Of one search. A gang of ordinary size needs some hundreds; all of them take about a tenth of a second."""
+"""Of one search. A gang of ordinary size needs some hundreds; all of them take about a quarter of a second."""
 _MOST_RESTS = 64
 """How many rests are followed from machine to machine; beyond, those that leave least."""
 
