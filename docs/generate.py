@@ -31,7 +31,7 @@ from gitplacer.formats.planschema import plan_schema  # noqa: E402
 from gitplacer.kinds import TABLE, fields, fleet, selectors  # noqa: E402
 from gitplacer.kinds.fields import Matching  # noqa: E402
 from gitplacer.kinds.schema import combined_schema, kind_schema  # noqa: E402
-from gitplacer.model.decision import Finding, NewNodes, Reason  # noqa: E402
+from gitplacer.model.decision import Finding, NewNodes, Reason, ScaleUpLimit, Spending  # noqa: E402
 from gitplacer.model.resources import Resources  # noqa: E402
 from gitplacer.problemcodes import CODES  # noqa: E402
 from gitplacer.problems import Severity  # noqa: E402
@@ -651,6 +651,15 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.INSUFFICIENT_CAPACITY: Finding(
                 code=Reason.INSUFFICIENT_CAPACITY, role="worker/small-group", placed=1, wanted=2, short=_SHORT, nodes=3
             ),
+            Reason.NODE_GROUP_EXHAUSTED: Finding(
+                code=Reason.NODE_GROUP_EXHAUSTED,
+                role="worker/small-group",
+                placed=1,
+                wanted=2,
+                short=_SHORT,
+                nodes=3,
+                limits=(ScaleUpLimit("Exhausted", "eks-gpu", code="QuotaExceeded", until="2026-01-02T04:00:00Z"),),
+            ),
             Reason.EXCEEDS_CLUSTER: Finding(
                 code=Reason.EXCEEDS_CLUSTER, role="worker/small-group", placed=1, wanted=2, short=_SHORT, nodes=3
             ),
@@ -661,6 +670,9 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
         {
             Reason.NO_ELIGIBLE_CLUSTER: Finding(code=Reason.NO_ELIGIBLE_CLUSTER),
             Reason.NO_CLUSTER_FITS: Finding(code=Reason.NO_CLUSTER_FITS),
+            Reason.BUDGET_EXCEEDED: Finding(
+                code=Reason.BUDGET_EXCEEDED, spending=Spending(budget=10.0, spent=9.02, more=1.5)
+            ),
             Reason.COPIES_WAIT: Finding(code=Reason.COPIES_WAIT),
         },
     ),

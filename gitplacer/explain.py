@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from gitplacer.grouping import Group
@@ -19,7 +19,18 @@ from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord
 from gitplacer.model import quantity
-from gitplacer.model.decision import Action, Candidate, Decision, Finding, NewNodes, Reason, Tally, Verdict
+from gitplacer.model.decision import (
+    Action,
+    Candidate,
+    Decision,
+    Finding,
+    NewNodes,
+    Reason,
+    ScaleUpLimit,
+    Spending,
+    Tally,
+    Verdict,
+)
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, unlabelled
 from gitplacer.placement.eligibility import is_stale
@@ -159,11 +170,13 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.TOPOLOGY_SPREAD: ("its topology spread constraints keep it out", "its topology spread over {} keeps it out"),
     Reason.POD_AFFINITY: ("pod affinity or anti-affinity keeps it out",) * 2,
     Reason.INSUFFICIENT_CAPACITY: ("there is not enough room now",) * 2,
+    Reason.NODE_GROUP_EXHAUSTED: ("the machines that it needs cannot be had now",) * 2,
     Reason.EXCEEDS_CLUSTER: ("it is more than the cluster holds when empty",) * 2,
     Reason.SEARCH_BOUND: ("the search for a placement ran out of steps",) * 2,
     Reason.INVALID_POD: ("a pod of it cannot be read", "a pod of it cannot be read: {}"),
     Reason.NO_ELIGIBLE_CLUSTER: ("no cluster may take it now",) * 2,
     Reason.NO_CLUSTER_FITS: ("no cluster that may take it has room for it",) * 2,
+    Reason.BUDGET_EXCEEDED: ("the machines that it needs are beyond its policy's budget",) * 2,
     Reason.COPIES_WAIT: ("further copies wait for room",) * 2,
     Reason.REMOVAL_NEEDS_APPROVAL: ("its removal needs an approval", "removing it from {} needs an approval"),
     Reason.FOREIGN_CHANGE: (
@@ -218,8 +231,18 @@ _FURTHER: Mapping[Reason, tuple[str, ...]] = {
     Reason.EXCEEDS_CLUSTER: ("more than the cluster holds when empty",),
     Reason.SEARCH_BOUND: ("the search for a better placement ran out of steps",),
 }
-ROOM = (Reason.INSUFFICIENT_CAPACITY, Reason.EXCEEDS_CLUSTER, Reason.PODS_MAY_WAIT)
-_FROM_POLICY = (Reason.CLUSTER_NOT_SELECTED, Reason.NOT_IN_ORDER, Reason.UNTOLERATED_CLUSTER_TAINT)
+ROOM = (
+    Reason.INSUFFICIENT_CAPACITY,
+    Reason.NODE_GROUP_EXHAUSTED,
+    Reason.EXCEEDS_CLUSTER,
+    Reason.PODS_MAY_WAIT,
+)
+_FROM_POLICY = (
+    Reason.CLUSTER_NOT_SELECTED,
+    Reason.NOT_IN_ORDER,
+    Reason.UNTOLERATED_CLUSTER_TAINT,
+    Reason.BUDGET_EXCEEDED,
+)
 _FROM_CLUSTER = (Reason.MANAGEMENT_CLUSTER, Reason.CLUSTER_CORDONED, Reason.CLUSTER_DRAINING, Reason.CLUSTER_LOST)
 
 
@@ -235,7 +258,9 @@ def finding_text(finding: Finding, cluster: Cluster | None = None) -> str:
     if code is Reason.TIGHT_FIT:
         return _tight(finding)
     if code is Reason.PODS_MAY_WAIT:
-        return "; ".join(["is placed whatever the room, and pods may wait", *_shortage(finding)])
+        return "; ".join(["is placed whatever the room, and pods may wait", *_shortage(finding), *_limits(finding)])
+    if finding.spending is not None:
+        return _beyond_budget(finding.spending)
     if code is Reason.NOT_ELIGIBLE:
         return _not_eligible(finding, cluster)
     if code is Reason.CLUSTER_NOT_SELECTED:
@@ -243,7 +268,7 @@ def finding_text(finding: Finding, cluster: Cluster | None = None) -> str:
     if code in _STAYS:
         return _stays(finding, "it")
     if finding.wanted or finding.nodes:
-        return "; ".join([*_shortage(finding), *_FURTHER.get(code, ())])
+        return "; ".join([*_shortage(finding), *_FURTHER.get(code, ()), *_limits(finding)])
     without, with_subject = _SAID[code]
     return with_subject.format(few(subject.split(", ")) if code in _LISTS else subject) if subject else without
 
@@ -271,6 +296,33 @@ def _scale_up(new_nodes: Sequence[NewNodes]) -> str:
     prices = [n.count * n.price_per_hour for n in new_nodes if n.price_per_hour is not None]
     price = f" ({sum(prices):.2f} an hour)" if len(prices) == len(new_nodes) else ""
     return f"fits with {added} added{price}"
+
+
+def _limits(finding: Finding) -> list[str]:
+    """What kept an autoscaler from adding what is short."""
+    return [_LIMITS[limit.kind](limit) for limit in finding.limits]
+
+
+def _exhausted(limit: ScaleUpLimit) -> str:
+    return f"no more {limit.subject} now: {limit.code}{f' until {limit.until}' if limit.until else ''}"
+
+
+_LIMITS: Mapping[str, Callable[[ScaleUpLimit], str]] = {
+    "Exhausted": _exhausted,
+    "Max": lambda limit: f"there may be no more than {limit.most} {limit.subject}",
+    "GroupMax": lambda limit: f"node group {limit.subject} may have no more than {limit.most} nodes",
+    "NodePool": lambda limit: (
+        f"node pool {limit.subject} may have no more than {amount_text(limit.resource, limit.most)} {limit.resource}"
+    ),
+    "MaxNodes": lambda limit: f"the cluster may have no more than {limit.most} nodes",
+}
+
+
+def _beyond_budget(spending: Spending) -> str:
+    used = f"{spending.spent:.2f} of its policy's budget of {spending.budget:.2f} an hour are in use"
+    if spending.more is None:
+        return f"needs machines whose price is not known, which no budget can pay for; {used}"
+    return f"needs machines for {spending.more:.2f} an hour more; {used}"
 
 
 def _not_eligible(finding: Finding, cluster: Cluster | None) -> str:
@@ -412,7 +464,8 @@ def verdict_text(candidate: Candidate, decision: Decision, view: PlanView) -> st
     if finding.code in ROOM and finding.wanted and policy and cluster and cluster.spec.autoscaler:
         if policy.spec.placement.scale_up == "Never":
             return f"{text}; its policy counts on no added nodes"
-        return f"{text}, counting all nodes that can be added"
+        text = finding_text(replace(finding, limits=()), cluster)
+        return "; ".join([f"{text}, counting all nodes that can be added", *_limits(finding)])
     return text
 
 

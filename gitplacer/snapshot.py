@@ -24,6 +24,7 @@ from gitplacer.kinds.fields import Model
 from gitplacer.kinds.parse import is_own, parse_own
 from gitplacer.kinds.record import PlacementRecord, RecordMember
 from gitplacer.known import Known
+from gitplacer.machines import Catalogue
 from gitplacer.model.workload import Identity
 from gitplacer.plausible import implausible
 from gitplacer.problems import Location, Problem, Rejected, Severity
@@ -122,6 +123,7 @@ def read_snapshot(
     problems = [*read.problems, *grouping.problems]
     capacities, broken_capacity = _read_capacity(capacity, read, memo, problems)
     profiles = {name: ClusterProfile.of(cluster, capacities.get(name)) for name, cluster in read.own.clusters.items()}
+    problems.extend(_types_not_counted(read, capacities, now))
     known = Known(read, profiles)
     groups = checks.checked(known, grouping.groups, problems)
     records, broken_records = _read_records(deployment, memo, problems)
@@ -143,6 +145,18 @@ def read_snapshot(
         now=now,
         problems=tuple(sorted(set(problems))),
     )
+
+
+def _types_not_counted(source: Source, capacity: Mapping[str, CapacitySnapshot], now: datetime) -> Iterable[Problem]:
+    """Node types of which nothing can be added for want of a word; said only where there is a snapshot that might have it."""
+    for name, snapshot in capacity.items():
+        cluster = source.own.clusters[name]
+        if cluster.spec.autoscaler is not None:
+            for type_name, why in Catalogue.of(cluster, snapshot, now).not_counted(cluster.spec.autoscaler):
+                message = f"node type {type_name} of cluster {name} {why}; none of them is counted on"
+                hint = "write what is missing into the Cluster's nodeTypes"
+                location = source.own.places[f"Cluster/{name}"]
+                yield Problem(location, "NodeTypeNotCounted", message, hint, severity=Severity.WARNING)
 
 
 def _cluster_missing(path: str, cluster: str) -> Problem:

@@ -104,8 +104,19 @@ spec:
   maxAge: 1h30m
   taints: [{key: reserved, value: research, effect: NoSchedule}]
   autoscaler:
-    type: Luna
+    type: Karpenter
     podLabels: {elotl-luna: "true"}
+    maxNodes: 40
+    nodePools:
+    - name: gpu
+      requirements:
+      - {key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]}
+      - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["3"]}
+      - {key: disk, operator: Exists, values: []}
+      limits: {nvidia.com/gpu: 0, cpu: 1000, nodes: "20"}
+      labels: {pool: gpu}
+      taints: [{key: pool, value: gpu}]
+      weight: 10
     nodeTypes:
     - name: g4dn.2xlarge
       allocatable: {cpu: 7910m, memory: 29.5Gi, nvidia.com/gpu: "1", pods: 58}
@@ -114,6 +125,9 @@ spec:
       max: 4
       pricePerHour: 0.752
       spot: true
+      instanceType: g4dn.2xlarge
+      overhead: {cpu: 250m, memory: 500Mi, pods: "5"}
+      capacity: {cpu: "8", memory: 32Gi, nvidia.com/gpu: "1"}
   profile:
     kuberay:
       version: 1.7.0
@@ -158,13 +172,14 @@ spec:
     type: Ordered
     order: [{names: [gpu-1]}, {matchLabels: {class: gpu}}, {}]
     copies: All
-    admission: Immediate
+    admission: Gang
     accept: TightFit
     scaleUp: Never
     reserve: Maximum
   priority: 100
   relocation: {when: {NotEligible: Never, ClusterDraining: Automatic, ClusterLost: Never}}
   update: {reservePeak: true}
+  budgetPerHour: 200
 """,
     "OverridePolicy": """
 metadata: {name: cheaper}
@@ -251,6 +266,20 @@ nodes:
       namespaceSelector: {matchLabels: {team: a}}
     hostPorts: [{port: 9100, protocol: UDP, ip: 127.0.0.1}]
 namespaces: [{name: monitoring, labels: {team: a}}]
+nodeGroups:
+- name: eks-gpu-b8c5
+  nodeType: g4dn.2xlarge
+  min: 1
+  max: 8
+  count: 3
+  labels: {disk: ssd}
+  taints: [{key: gpu}]
+  allocatable: {cpu: 7910m, memory: 30Gi, nvidia.com/gpu: "1"}
+  overhead: {cpu: 250m, pods: 5}
+  capacity: {cpu: 8}
+  pricePerHour: 0.752
+  spot: false
+  exhausted: {code: QuotaExceeded, since: "2026-01-02T03:00:00Z", until: "2026-01-02T04:00:00Z"}
 groups:
 - name: rayjob1/train
   phase: Running
@@ -395,8 +424,11 @@ BROKEN = [
     "Fleet metadata.name: (gone)",
     "Fleet spec: (gone)",
     "Cluster spec.autoscaler.type: (gone)",
-    "Cluster spec.autoscaler.nodeTypes.0.max: (gone)",
-    "Cluster spec.autoscaler.nodeTypes.0.allocatable: (gone)",
+    "Cluster spec.autoscaler.nodeTypes.0.name: (gone)",
+    "Cluster spec.autoscaler.nodePools.0.name: (gone)",
+    "Cluster spec.autoscaler.nodePools.0.requirements.0.operator: (gone)",
+    "CapacitySnapshot nodeGroups.0.name: (gone)",
+    "CapacitySnapshot nodeGroups.0.exhausted.code: (gone)",
     "Cluster spec.overrides.0.path: (gone)",
     "Cluster spec.profile.limitRanges.0.namespace: (gone)",
     "Cluster spec.profile.runtimeClasses.0.name: (gone)",
@@ -424,6 +456,10 @@ BROKEN = [
     "Cluster spec.cloud: aws",
     "Cluster spec.autoscaler.nodetypes: []",
     "Cluster spec.autoscaler.nodeTypes.0.price: 1",
+    "Cluster spec.autoscaler.nodeTypes.0.count: 1",
+    "Cluster spec.autoscaler.nodePools.0.disruption: {}",
+    "CapacitySnapshot nodeGroups.0.instanceType: x",
+    "CapacitySnapshot nodeGroups.0.exhausted.age: 5m",
     "Cluster spec.taints.0.operator: Exists",
     "Cluster spec.overrides.0.from: /x",
     "Cluster spec.profile.gatewayApi: true",
@@ -508,6 +544,11 @@ BROKEN = [
     'CapacitySnapshot applied.platform: "1"',
     # numbers out of range
     "Cluster spec.autoscaler.nodeTypes.0.max: -1",
+    "Cluster spec.autoscaler.maxNodes: -1",
+    "Cluster spec.autoscaler.nodePools.0.weight: 101",
+    "Cluster spec.autoscaler.nodePools.0.limits: {cpu: -1}",
+    "CapacitySnapshot nodeGroups.0.count: -1",
+    "PlacementPolicy spec.budgetPerHour: -1",
     "Cluster spec.autoscaler.nodeTypes.0.max: 100001",
     "Cluster spec.autoscaler.nodeTypes.0.pricePerHour: -0.01",
     "Cluster spec.autoscaler.nodeTypes.0.pricePerHour: 1000000000",
@@ -646,6 +687,16 @@ BROKEN = [
     "Cluster spec.overrides.0.path: /metadata/name",
     "Cluster spec.overrides.0.path: /kind",
     "Cluster spec.kubernetesVersion: v1.31",
+    "CapacitySnapshot nodeGroups.0.exhausted.code: no room",
+    # node pools
+    "Cluster spec.autoscaler.type: Luna",
+    "Cluster spec.autoscaler.nodePools.0.requirements.0.values: (gone)",
+    "Cluster spec.autoscaler.nodePools.0.requirements.0.operator: Exists",
+    "Cluster spec.autoscaler.nodePools.0.requirements.0.operator: Gt",
+    'Cluster spec.autoscaler.nodePools.0.requirements.1.values: ["3", "4"]',
+    "Cluster spec.autoscaler.nodePools.0.requirements.1.values: [three]",
+    # a budget
+    "PlacementPolicy spec.placement.admission: Immediate",
     # kinds that are declared
     "WorkloadKind spec.apiGroup: (gone)",
     "WorkloadKind spec.apiGroup: apps",
@@ -748,10 +799,22 @@ ONLY_THE_PARSER = {
         "spec: {autoscaler: {type: Luna, nodeTypes: [{name: a, max: 1, allocatable: {}}, {name: a, max: 2, allocatable: {}}]}}",
         r"node type .* is there twice$",
     ),
+    "two node pools of one name": (
+        "Cluster metadata: {name: c}\nspec: {autoscaler: {type: Karpenter, nodePools: [{name: a}, {name: a}]}}",
+        r"node pool .* is there twice$",
+    ),
+    "two node groups of one name": (
+        'CapacitySnapshot metadata: {name: c}\nobservedAt: "2026-01-02T03:04:05Z"\nnodeGroups: [{name: a}, {name: a}]',
+        r"node group .* is there twice$",
+    ),
+    "a node group that must have more than it may": (
+        'CapacitySnapshot metadata: {name: c}\nobservedAt: "2026-01-02T03:04:05Z"\nnodeGroups: [{name: a, min: 3, max: 2}]',
+        r"min 3 is more than max 2$",
+    ),
     "two nodes of one name": (
         'CapacitySnapshot metadata: {name: c}\nobservedAt: "2026-01-02T03:04:05Z"\n'
         "nodes: [{name: node, allocatable: {}}, {name: node, allocatable: {}}]",
-        r"^the document: node (?!type ).* is there twice$",
+        r"^the document: node (?!type |group ).* is there twice$",
     ),
     "two groups of one name": (
         'CapacitySnapshot metadata: {name: c}\nobservedAt: "2026-01-02T03:04:05Z"\ngroups: [{name: a/b}, {name: a/b}]',

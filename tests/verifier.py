@@ -18,7 +18,8 @@ from itertools import combinations
 from ortools.sat.python import cp_model
 
 from gitplacer.kinds.capacity import CapacitySnapshot, RunningPod
-from gitplacer.kinds.fleet import Cluster, NodeType
+from gitplacer.kinds.fleet import Cluster
+from gitplacer.kinds.machines import NodeType
 from gitplacer.model.decision import Finding, Reason, Seat
 from gitplacer.model.labels import Requirement, Taint, Toleration
 from gitplacer.model.workload import Gang, PodShape

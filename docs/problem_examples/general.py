@@ -407,6 +407,22 @@ spec:
             ),
         ),
     ),
+    "NodeTypeNotCounted": (
+        Example(
+            (
+                (
+                    "clusters/my-cluster.yaml",
+                    CLUSTER.format(
+                        "my-cluster",
+                        "  autoscaler:\n    type: Karpenter\n    nodePools:\n    - name: gpu\n      requirements: "
+                        "[{key: karpenter.k8s.aws/instance-family, operator: In, values: [g5]}]\n"
+                        "    nodeTypes:\n    - {name: g5.xlarge, allocatable: {cpu: 3920m, nvidia.com/gpu: '1'}}\n",
+                    ),
+                ),
+            ),
+            beside={"capacity/my-cluster.yaml": SNAPSHOT.format("my-cluster")},
+        ),
+    ),
     "UsedBeyondAllocatable": (
         Example(
             (

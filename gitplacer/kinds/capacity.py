@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from gitplacer.kinds.fields import Amounts, Boolean, Count, Instant, Integer, Matching, Model, OwnKind
 from gitplacer.kinds.listedpods import ListedPod, NamespaceLabels
+from gitplacer.kinds.machines import NodeGroup
 from gitplacer.kinds.profile import Equipment
 from gitplacer.kinds.selectors import ClusterMetadata, TaintField
 from gitplacer.model.labels import Taint
@@ -105,6 +106,8 @@ class Observation(OwnKind):
     """The epochs of what the cluster has applied."""
     nodes: tuple[Node, ...] = ()
     """The nodes."""
+    node_groups: tuple[NodeGroup, ...] = ()
+    """What the cluster's autoscaler can add, as it reported it. Counted only where the Cluster has an `autoscaler`."""
     groups: tuple[RunningGroup, ...] = ()
     """What runs of the groups placed by gitplacer."""
     serves: tuple[str, ...] | None = None
@@ -124,7 +127,11 @@ class CapacitySnapshot(Equipment, Observation):
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:
-        for what, names in (("node", [n.name for n in self.nodes]), ("group", [g.name for g in self.groups])):
+        for what, names in (
+            ("node", [n.name for n in self.nodes]),
+            ("node group", [g.name for g in self.node_groups]),
+            ("group", [g.name for g in self.groups]),
+        ):
             if len(set(names)) != len(names):
                 twice = next(name for name in names if names.count(name) > 1)
                 raise ValueError(f"{what} {twice} is there twice")

@@ -136,6 +136,11 @@ def _amounts(value: dict[str, str]) -> Resources:
     return _amounts_of(tuple(value.items()))
 
 
+def _bounds(value: dict[str, str]) -> dict[str, int]:
+    """Like amounts, but a bound of zero is one."""
+    return {name: _amount(name, text) for name, text in value.items()}
+
+
 def _amounts_quickly(value: object, check: Callable[[object], Resources]) -> Resources:
     """Thousands of nodes are alike: what was converted before is not checked item by item again."""
     if isinstance(value, dict) and value and all(type(text) is str for text in (*value, *value.values())):
@@ -212,6 +217,7 @@ if TYPE_CHECKING:
     Instant = datetime
     Price = float
     Amounts = Resources
+    Bounds = dict[str, int]
     Copies = int | Literal["All"]
 else:
     Seconds = Annotated[
@@ -225,25 +231,23 @@ else:
     Price = Annotated[
         float, BeforeValidator(_price), WithJsonSchema({"type": "number", "minimum": 0, "exclusiveMaximum": 1e9})
     ]
-    Amounts = Annotated[
-        dict[
-            Annotated[str, Field(min_length=1, max_length=_NAME)],
-            Annotated[
-                str,
-                BeforeValidator(_quantity),
-                WithJsonSchema(
-                    {
-                        "anyOf": [
-                            {"type": "string", "pattern": quantity.PATTERN, "maxLength": 64},
-                            {"type": "number", "minimum": 0, "exclusiveMaximum": 2**63},
-                        ]
-                    }
-                ),
-            ],
+    _Quantities = dict[
+        Annotated[str, Field(min_length=1, max_length=_NAME)],
+        Annotated[
+            str,
+            BeforeValidator(_quantity),
+            WithJsonSchema(
+                {
+                    "anyOf": [
+                        {"type": "string", "pattern": quantity.PATTERN, "maxLength": 64},
+                        {"type": "number", "minimum": 0, "exclusiveMaximum": 2**63},
+                    ]
+                }
+            ),
         ],
-        AfterValidator(_amounts),
-        WrapValidator(_amounts_quickly),
     ]
+    Amounts = Annotated[_Quantities, AfterValidator(_amounts), WrapValidator(_amounts_quickly)]
+    Bounds = Annotated[_Quantities, AfterValidator(_bounds)]
     Copies = Annotated[
         Any,
         BeforeValidator(_copies),

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
-
-from pydantic import Field, model_validator
+from typing import Annotated, Literal
 
 from gitplacer.kinds.fields import (
-    Amounts,
-    Boolean,
     DnsLabel,
-    Integer,
-    LabelMap,
     Matching,
     Model,
     OwnKind,
     PathGlob,
-    Price,
     Seconds,
     Word,
 )
+from gitplacer.kinds.machines import Autoscaler
 from gitplacer.kinds.profile import Profile
 from gitplacer.kinds.selectors import ClusterMetadata, Metadata, Override, TaintField
 from gitplacer.model.labels import Taint
@@ -125,44 +119,6 @@ class Fleet(OwnKind):
     kind: Literal["Fleet"]
     metadata: Metadata
     spec: FleetSpec
-
-
-class NodeType(Model):
-    """A kind of machine that the cluster's autoscaler can add."""
-
-    name: Word
-    """The instance type. Nodes carry it as the label `node.kubernetes.io/instance-type`."""
-    allocatable: Amounts
-    """What one such node offers to pods."""
-    labels: LabelMap = {}
-    """Labels of a new node."""
-    taints: tuple[TaintField, ...] = ()
-    """Taints of a new node."""
-    max: Annotated[Integer, Field(ge=0, le=100_000)]
-    """How many of them there may be, those that exist included."""
-    price_per_hour: Price | None = None
-    """What one costs in an hour, in the fleet's currency."""
-    spot: Boolean = False
-    """Whether the provider may take it back; said in the plan."""
-
-
-class Autoscaler(Model):
-    """What adds nodes to the cluster when pods wait."""
-
-    type: Literal["Luna", "ClusterAutoscaler", "Karpenter"]
-    """Which autoscaler."""
-    pod_labels: LabelMap = {}
-    """Labels put on the pod templates rendered for this cluster (Luna: `elotl-luna: "true"`)."""
-    node_types: tuple[NodeType, ...] = ()
-    """What it can add."""
-
-    @model_validator(mode="after")
-    def _names_are_unique(self) -> Self:
-        names = [node_type.name for node_type in self.node_types]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice:
-            raise ValueError(f"node type {twice} is there twice")
-        return self
 
 
 class ClusterSpec(Model):

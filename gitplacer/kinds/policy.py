@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from gitplacer.kinds.fields import Boolean, Copies, Integer, LabelKey, Model, OwnKind
+from gitplacer.kinds.fields import Boolean, Copies, Integer, LabelKey, Model, OwnKind, Price
 from gitplacer.kinds.selectors import ClusterSelector, Metadata, ObjectSelector, Override, TolerationField
 from gitplacer.model.labels import Toleration
 
@@ -103,6 +103,13 @@ class UpdateSettings(Model):
 class PlacementPolicySpec(Model):
     """Which objects it governs, and where they may go."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "if": {"required": ["budgetPerHour"]},
+            "then": {"properties": {"placement": {"properties": {"admission": {"const": "Gang"}}}}},
+        }
+    )
+
     select: ObjectSelector
     """Which objects. Every condition given must hold; none at all means every object."""
     precedence: Integer = 0
@@ -121,6 +128,19 @@ class PlacementPolicySpec(Model):
     """When a placed group moves."""
     update: UpdateSettings = UpdateSettings()
     """What happens when a running app is updated."""
+    budget_per_hour: Price | None = None
+    """
+    The most that machines may cost in an hour which autoscalers added, or will have to add, for its groups, over all
+    clusters. A group that would go beyond it waits. A machine counts whole as soon as one pod of these groups is on it or
+    was promised room on it; nodes that no autoscaler can add, and the `min` of a node group, count nothing. Machines
+    without a price are not counted on. What runs is never stopped for it. Needs `admission: Gang`.
+    """
+
+    @model_validator(mode="after")
+    def _a_budget_needs_gangs(self) -> Self:
+        if self.budget_per_hour is not None and self.placement.admission == "Immediate":
+            raise ValueError("budgetPerHour needs admission: Gang, because Immediate places whatever must be added")
+        return self
 
 
 class PlacementPolicy(OwnKind):

@@ -80,12 +80,14 @@ class Reason(enum.StrEnum):
     POD_AFFINITY = "PodAffinity"  # or anti-affinity, the pod's own or that of another
     # there is not enough
     INSUFFICIENT_CAPACITY = "InsufficientCapacity"  # fits this cluster when empty: wait, or free some
+    NODE_GROUP_EXHAUSTED = "NodeGroupExhausted"  # would fit if its provider had the machines: wait, or raise the quota
     EXCEEDS_CLUSTER = "ExceedsCluster"  # more than the empty cluster holds: waiting will not help
     SEARCH_BOUND = "SearchBound"  # the search for a placement ran out of steps: there may be one
     INVALID_POD = "InvalidPod"  # it cannot be read
     # a group waits
     NO_ELIGIBLE_CLUSTER = "NoEligibleCluster"
     NO_CLUSTER_FITS = "NoClusterFits"
+    BUDGET_EXCEEDED = "BudgetExceeded"  # the machines that it needs cost more than its policy has left in an hour
     COPIES_WAIT = "CopiesWait"  # some copies are placed, others wait
     # a group is held
     NOWHERE_TO_GO = "NowhereToGo"  # it should leave, and no other cluster takes it
@@ -142,12 +144,39 @@ class Seat:
     type: str = ""
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class ScaleUpLimit:
+    """
+    Why no more machines come: `kind` is one of `gitplacer.machines.LimitKind`, `subject` the node group, type or pool. For a
+    limit, `most` of `resource` is reached; for a group that is exhausted, `code` says why, and `until` when it ends.
+    """
+
+    kind: str
+    subject: str
+    resource: str = ""
+    most: int = 0
+    code: str = ""
+    until: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spending:
+    """
+    A policy's budget in an hour, what the machines of its groups cost already, and what one more group would add: None
+    if the price of a machine that it needs is not known.
+    """
+
+    budget: float
+    spent: float
+    more: float | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """
     A reason and the numbers behind it. `subject` names what it is about: a cluster, a policy, a taint, a requirement,
     members. For a role that did not fit: `placed` of `wanted` pods, what they were `short` of, and a `tally` over
-    all nodes that adds up to `nodes`.
+    all nodes that adds up to `nodes`. `limits` are what kept an autoscaler from adding what is short.
     """
 
     code: Reason
@@ -159,6 +188,8 @@ class Finding:
     nodes: int = 0
     tally: tuple[Tally, ...] = ()
     new_nodes: tuple[NewNodes, ...] = ()
+    limits: tuple[ScaleUpLimit, ...] = ()
+    spending: Spending | None = None
 
 
 @dataclass(frozen=True, slots=True)

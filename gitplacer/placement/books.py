@@ -49,6 +49,11 @@ class Books:
         """A cluster's ledger, to be asked; to write, use these books."""
         return self._ledgers[name]
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The clusters that have a ledger, sorted."""
+        return tuple(self._ledgers)
+
     def fit(self, gang: Gang, name: str, *, scale_up: bool) -> Packing | Shortfall:
         """Whether a gang fits a cluster as its ledger stands. The same question is answered once."""
         ledger = self._ledgers[name]

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 import numpy as np
 
@@ -60,8 +61,9 @@ class Ledger:
         columns: Columns,
         gang_of: Callable[[str], Gang] = _unknown,
         slice_topology: str = "",
+        now: datetime | None = None,
     ) -> None:
-        self.nodes = Nodes(cluster, snapshot, columns)
+        self.nodes = Nodes(cluster, snapshot, columns, now)
         self.version = 0
         self.closed = False
         self._room: Room | None = None
@@ -116,17 +118,19 @@ class Ledger:
         """What is free now. It is good until the ledger's version changes."""
         if self._room is not None:
             return self._room
-        promised = Counter(self._promised)
-        left = {
-            name: max(0, t.max - self.nodes.existing[name] - promised[name]) for name, t in self.nodes.types.items()
-        }
-        self._room = Room(self.nodes, self._free, tuple(self._promised), left)
+        self._room = Room(self.nodes, self._free, tuple(self._promised), self._left(to_placed=False))
         return self._room
+
+    def _room_for_placed(self) -> Room:
+        """What is free for a group that was promised its room before: also machines that are on their way already."""
+        return Room(self.nodes, self._free, tuple(self._promised), self._left(to_placed=True))
+
+    def _left(self, *, to_placed: bool) -> dict[str, int]:
+        return self.nodes.catalogue.left(Counter(self._promised), to_placed=to_placed)
 
     def empty_room(self) -> Room:
         """The room there would be without any pod, for telling "not now" from "never"."""
-        left = {name: max(0, t.max - self.nodes.existing[name]) for name, t in self.nodes.types.items()}
-        return Room(self.nodes, self.nodes.allocatable, (), left)
+        return Room(self.nodes, self.nodes.allocatable, (), self.nodes.catalogue.left({}, to_placed=True))
 
     def fit(self, gang: Gang, *, scale_up: bool) -> Packing | Shortfall:
         """Whether a gang fits, in what is free now or, with `scale_up`, with machines that can be added."""
@@ -156,6 +160,17 @@ class Ledger:
         """An order of what is to come, with a gang that fits, that leaves a pod out; None if we can find none."""
         return self._stage.tight(gang, self.coming())
 
+    def with_machines_for(self, gang: Gang, packing: Packing) -> Packing | None:
+        """
+        A packing with new machines for some pods that may be left out besides; None if there are none to be had. Those pods have
+        two places then, since nobody knows which of them they will take.
+        """
+        if self.closed or self._stage.minds(gang):
+            return None
+        room = Room(self.nodes, np.zeros_like(self._free), ("",) * len(self._promised), self.room().left)
+        found = pack(room, gang, scale_up=True)
+        return Packing(packing.uses + found.uses, found.opened, True) if isinstance(found, Packing) else None
+
     def _beside_others(self, gang: Gang, scale_up: bool) -> Packing | Shortfall:
         """A packing of a gang that minds which other pods are where, first on machines that are there."""
         room, real = self.room(), len(self.nodes.machines)
@@ -169,8 +184,7 @@ class Ledger:
         if not scale_up or not isinstance(found, Shortfall):
             return found if isinstance(found, Shortfall) else Packing(found)
         there = [(name, real + i) for i, name in enumerate(room.promised)]
-        wanted = min(_MOST_NEW, sum(pods.count for pods in gang))
-        new = [name for name, left in sorted(room.left.items()) for _ in range(min(left, wanted))]
+        new = self._may_be_added(min(_MOST_NEW, sum(pods.count for pods in gang)))
         types = [name for name, _ in there] + new
         extra = [self._new_machine(name, real + i) for i, name in enumerate(types)]
         found = self._stage.seek(gang, bound, extra, real)
@@ -186,6 +200,17 @@ class Ledger:
         promised = any(real <= use.machine < real + len(there) for use in uses)
         return Packing(uses, tuple(opened), promised or bool(opened))
 
+    def _may_be_added(self, most: int) -> list[str]:
+        """Types of machines that may be added together: in turn one of each, up to so many of each, as far as limits go."""
+        left, found = dict(self.room().left), list[str]()
+        for _ in range(most):
+            for key, type_ in sorted(self.nodes.types.items()):
+                if all(left[limit] >= amount for limit, amount in type_.draws):
+                    found.append(key)
+                    for limit, amount in type_.draws:
+                        left[limit] -= amount
+        return found
+
     def _new_machine(self, type_name: str, number: int) -> Node:
         """A machine that is not there yet, as it will be; one that was given back takes nothing."""
         name = f"new-{number}"
@@ -196,6 +221,53 @@ class Ledger:
         return replace(
             shape, name=name, labels=labels, allocatable=self.columns.resources(self.nodes.type_row[type_name])
         )
+
+    def fit_without(self, gang: Gang, machines: Collection[int], *, scale_up: bool) -> Packing | Shortfall:
+        """The same, where some machines take nothing more."""
+        if self._stage.minds(gang, self.coming()):
+            return self.fit(gang, scale_up=scale_up)
+        free = self._free.copy()
+        free[list(machines)] = 0
+        return pack(Room(self.nodes, free, tuple(self._promised), self._left(to_placed=False)), gang, scale_up=scale_up)
+
+    def fits_unless_exhausted(self, gang: Gang) -> bool:
+        """Whether a gang would fit if every node group had machines to give."""
+        left = self.nodes.catalogue.left(Counter(self._promised), to_placed=False, exhausted_too=True)
+        room = Room(self.nodes, self._free, tuple(self._promised), left)
+        return isinstance(pack(room, gang, scale_up=True), Packing)
+
+    # machines that were added, for whoever counts what they cost
+
+    @property
+    def size(self) -> int:
+        """How many machines there are, those that are promised included."""
+        return len(self._free)
+
+    def group_ids(self) -> set[str]:
+        """The groups that the snapshot shows here, and those that were promised room."""
+        return {*self._seen, *self._holds}
+
+    def machines_of(self, group_id: str) -> frozenset[int]:
+        """The machines that a group has pods on or was promised room on."""
+        held = self._holds.get(group_id)
+        seen = (self.nodes.index[node] for _, _, node in self._seen.get(group_id, ()))
+        return frozenset((*seen, *(use.machine for use in held.packing.uses))) if held else frozenset(seen)
+
+    def added(self, machine: int) -> tuple[str, float | None] | None:
+        """The type and price of a machine that an autoscaler added or has to add, None for any other."""
+        real = len(self.nodes.machines)
+        if machine >= real:
+            return self.sort(self._promised[machine - real]) if self._promised[machine - real] else None
+        return self.nodes.sort_of(machine)
+
+    def sort(self, key: str) -> tuple[str, float | None]:
+        """The name and price of a type."""
+        return self.nodes.types[key].name, self.nodes.types[key].price_per_hour
+
+    def how_many(self, opened: Iterable[str] = ()) -> Counter[str]:
+        """How many machines of each type there are, with those that are promised, and with some more."""
+        found = Counter(self.nodes.types[key].name for key in (*self._promised, *opened) if key)
+        return found + self.nodes.seen
 
     def reserve(self, group_id: str, packing: Packing, gang: Gang = (), *, sure: bool = False) -> None:
         """
@@ -221,13 +293,19 @@ class Ledger:
         packing = self.fit(missing, scale_up=False) if missing else Packing(())
         sure = sure and isinstance(packing, Packing)
         if isinstance(packing, Shortfall) and scale_up:
-            packing = self.fit(missing, scale_up=True)
-        if isinstance(packing, Shortfall):
-            packing = pack(self.room(), missing, scale_up=scale_up)  # it is there, whatever rules say of it
+            packing = self._placed_with_more(missing)
         whole = isinstance(packing, Packing)
         found = packing if isinstance(packing, Packing) else pack_what_fits(self.room(), missing)
         self.reserve(group_id, found, missing, sure=sure)
         return whole
+
+    def _placed_with_more(self, gang: Gang) -> Packing | Shortfall:
+        """A packing of pods that are placed already, with machines that are promised, on their way, or can be added."""
+        if self._stage.minds(gang, self.coming()):
+            found = self._beside_others(gang, True)
+            if isinstance(found, Packing):
+                return found  # else: it is there, whatever rules say of it
+        return pack(self._room_for_placed(), gang, scale_up=True)
 
     def close(self) -> None:
         """Let the machines take nothing more: there are pods without room, and they will take what gets free."""

@@ -9,14 +9,18 @@ each pair of pod shape and node shape, never once for each node.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from datetime import datetime
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gitplacer.kinds.capacity import CapacitySnapshot, Node
-from gitplacer.kinds.fleet import Cluster, NodeType
+from gitplacer.kinds.fleet import Cluster
+from gitplacer.kinds.machines import NodeType
+from gitplacer.machines import Catalogue, MachineType
 from gitplacer.model.decision import Reason, Tally
 from gitplacer.model.labels import Labels, Taint
 from gitplacer.model.resources import Resources
@@ -28,7 +32,6 @@ from gitplacer.scheduler.objects import Node as NodeShape
 Amounts = np.ndarray[Any, np.dtype[np.int64]]
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
-INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 DEFAULT_PODS = 110
 """Pods per node where nothing is said: the kubelet's own default (--max-pods)."""
 
@@ -45,10 +48,11 @@ class Columns:
         self._offered: dict[Resources, Amounts] = {}
 
     @staticmethod
-    def of(snapshots: Iterable[CapacitySnapshot], clusters: Iterable[Cluster], gangs: Iterable[Gang]) -> Columns:
+    def of(snapshots: Collection[CapacitySnapshot], clusters: Iterable[Cluster], gangs: Iterable[Gang]) -> Columns:
         """All resources that nodes offer or pods ask for."""
         offered = {name for alike in {node.allocatable for s in snapshots for node in s.nodes} for name in alike}
-        types = {name for c in clusters for t in _node_types(c) for name in t.allocatable}
+        types = {name for c in clusters for t in _node_types(c) for name in t.allocatable or ()}
+        types |= {name for s in snapshots for group in s.node_groups for name in group.allocatable or ()}
         asked = {name for gang in gangs for pods in gang for name in pods.shape.requests}
         return Columns(offered | types | asked)
 
@@ -102,12 +106,14 @@ class Machine(NamedTuple):
 class Nodes:
     """The static side of one cluster: what its nodes are and offer. What is free on them is the ledger's."""
 
-    def __init__(self, cluster: Cluster, snapshot: CapacitySnapshot, columns: Columns) -> None:
+    def __init__(
+        self, cluster: Cluster, snapshot: CapacitySnapshot, columns: Columns, now: datetime | None = None
+    ) -> None:
         self.columns = columns
         self.machines: list[Machine] = []
         self.index: dict[str, int] = {}
-        self.types: dict[str, NodeType] = {t.name: t for t in _node_types(cluster)}
-        self.existing: Counter[str] = Counter()
+        self.catalogue = Catalogue.of(cluster, snapshot, now)
+        self.types: dict[str, MachineType] = {t.key: t for t in self.catalogue.types}
         self._shapes: list[NodeShape] = []
         self._shape_index: dict[NodeShape, int] = {}
         self._seen: dict[tuple[object, ...], int] = {}
@@ -131,17 +137,11 @@ class Nodes:
         self.allocatable: Amounts = np.array(rows) if rows else empty
         self.used: Amounts = np.array(used) if used else empty
         self.shape_of = np.array([machine.shape for machine in self.machines], dtype=np.intp)
-        for shape, count in enumerate(np.bincount(self.shape_of).tolist()):
-            self.existing[dict(self._shapes[shape].labels).get(INSTANCE_TYPE, "")] += count
-        place = {"topology.kubernetes.io/region": cluster.spec.region, "topology.kubernetes.io/zone": cluster.spec.zone}
-        derived = {key: value for key, value in place.items() if value is not None}
-        self.type_shape = {
-            name: self._interned(
-                {**derived, **t.labels, INSTANCE_TYPE: name}, tuple(f.taint() for f in t.taints), False, True
-            )
-            for name, t in self.types.items()
+        self.type_shape = {key: self._interned(dict(t.labels), t.taints, False, True) for key, t in self.types.items()}
+        self.type_row = {
+            key: np.maximum(columns.offered(t.allocatable) - columns.row(t.overhead), 0)
+            for key, t in self.types.items()
         }
-        self.type_row = {name: columns.offered(t.allocatable) for name, t in self.types.items()}
 
     def _interned(self, labels: Labels, taints: tuple[Taint, ...], unschedulable: bool, ready: bool) -> int:
         # Most nodes are like the one before but for their host name: they are told by what is cheap to compare.
@@ -189,6 +189,20 @@ class Nodes:
     def type_admits(self, pod: PodShape, type_name: str) -> bool:
         """Whether a pod may be on a new node of a type. A pod that asks for a node by name never is."""
         return not asks_for_a_name(pod) and self.obstacle(pod, self.type_shape[type_name]) is None
+
+    def sort_of(self, machine: int) -> tuple[str, float | None] | None:
+        """The type and price of a node, None for one that no autoscaler can add."""
+        return self._sorts[self.machines[machine].shape]
+
+    @cached_property
+    def _sorts(self) -> list[tuple[str, float | None] | None]:
+        types = [self.catalogue.type_of(dict(shape.labels)) for shape in self._shapes]
+        return [None if type_ is None else (type_.name, type_.price_per_hour) for type_ in types]
+
+    @cached_property
+    def seen(self) -> Counter[str]:
+        """How many nodes there are of each type that an autoscaler can add."""
+        return Counter(sort[0] for i in range(len(self.machines)) if (sort := self.sort_of(i)) is not None)
 
     def refusals(self, pod: PodShape) -> Counter[tuple[Reason, str]]:
         """Why the real nodes that a pod may not be on refuse it, and how many of them for each reason."""

@@ -10,6 +10,7 @@ yes wrongly. "No" means that no packing was found.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,9 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from gitplacer.model.decision import NewNodes, Reason, Tally
+from gitplacer.model.decision import NewNodes, Reason, ScaleUpLimit, Tally
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, PodSet, PodShape
+from gitplacer.placement.autoscalers.choice import Kind, cheaper, cost_of
+from gitplacer.placement.autoscalers.exact import Answer
+from gitplacer.placement.autoscalers.greedy import Opened
+from gitplacer.placement.autoscalers.limits import in_the_way
 from gitplacer.placement.nodes import Amounts, Mask, Nodes, tallied
 
 Counts = np.ndarray[Any, np.dtype[np.int64]]
@@ -49,9 +54,11 @@ class Packing:
     on_promised: bool = False
 
     def new_nodes(self, nodes: Nodes) -> tuple[NewNodes, ...]:
+        types = [nodes.types[key] for key in self.opened]
+        counted = Counter((t.name, t.spot, t.price_per_hour) for t in types)
         return tuple(
-            NewNodes(name, self.opened.count(name), nodes.types[name].price_per_hour, nodes.types[name].spot)
-            for name in sorted(set(self.opened))
+            NewNodes(name, count, price, spot)
+            for (name, spot, price), count in sorted(counted.items(), key=lambda item: item[0][:2])
         )
 
 
@@ -61,7 +68,7 @@ class Shortfall:
     How close a gang came: of the first role that did not fit, how many pods were placed of how many wanted,
     what they were short of, and why each node took no more of them. `code` is what is in the way in a word. `uses` is the
     proof: where those sat that were placed, and others of the gang, when no node took one more; `opened` are the types of new
-    machines among them.
+    machines among them. `limits` are those that kept machines from being added.
     """
 
     role: str
@@ -73,12 +80,14 @@ class Shortfall:
     code: Reason = Reason.INSUFFICIENT_CAPACITY
     uses: tuple[Use, ...] = ()
     opened: tuple[str, ...] = ()
+    limits: tuple[ScaleUpLimit, ...] = ()
 
 
 class Room:
     """
     What is free on each machine of one cluster. The first machines are `nodes.machines`; then come `promised`
-    ones, of a type each, that an autoscaler has been counted on to add. `left` says how many more of a type may come.
+    ones, of a type each, that an autoscaler has been counted on to add. `left` says how much is left of each limit on
+    adding more.
 
     A room does not change, so what was worked out for one pod shape is kept for the next gang that has it.
     """
@@ -105,8 +114,10 @@ class Room:
         """Whether some machine that may still be added takes a pod."""
         row = self.nodes.columns.asked(pod)
         return any(
-            left > 0 and self.nodes.type_admits(pod, name) and (self.nodes.type_row[name] >= row).all()
-            for name, left in self.left.items()
+            all(self.left[limit] >= amount for limit, amount in type_.draws)
+            and self.nodes.type_admits(pod, key)
+            and (self.nodes.type_row[key] >= row).all()
+            for key, type_ in self.nodes.types.items()
         )
 
     def takes(self, pod: PodShape) -> Takes:
@@ -195,16 +206,56 @@ def pack(room: Room, gang: Gang, *, scale_up: bool = False) -> Packing | Shortfa
             if room.takes(pods.shape).total < pods.count:
                 return _alone_too_many(room, pods)
     first: Shortfall | None = None
+    best: Packing | None = None
     for rank, tight in _ATTEMPTS:
         order = sorted(sets, key=lambda pods, rank=rank: rank(room.takes(pods.shape)))  # type: ignore[misc]
         if scale_up:  # pods that no new machine takes need those that are there
             order.sort(key=lambda pods: room.may_be_on_new(pods.shape))
         found = _attempt(room, order, tight, scale_up)
-        if isinstance(found, Packing):
+        if isinstance(found, Shortfall):
+            first = first or found
+        elif not found.opened:
             return found
-        first = first or found
+        elif best is None or cost_of(room.nodes, found.opened) < cost_of(room.nodes, best.opened):
+            best = found
+    if scale_up:
+        best = _cheapest(room, sets, best) or best
+    if best is not None:
+        return best
     assert first is not None
     return first
+
+
+def _cheapest(room: Room, sets: Sequence[PodSet], known: Packing | None) -> Packing | None:
+    """A packing whose new machines cost less than those of the one that is known, if there is one."""
+    counts: dict[PodShape, int] = {}
+    for pods in sets:
+        counts[pods.shape] = counts.get(pods.shape, 0) + pods.count
+    kinds = [
+        Kind(shape, takes.row, count, takes.able, takes.mask)
+        for shape, count in counts.items()
+        for takes in (room.takes(shape),)
+    ]
+    below = cost_of(room.nodes, known.opened) if known is not None else None
+    answer = cheaper(room.nodes, room.free, kinds, room.left, below)
+    return None if answer is None else _packed(room, sets, kinds, answer)
+
+
+def _packed(room: Room, sets: Sequence[PodSet], kinds: Sequence[Kind], answer: Answer) -> Packing:
+    opened = tuple(key for key, _ in answer.added)
+    there = [*answer.there, *enumerate((pattern for _, pattern in answer.added), start=len(room.free))]
+    waiting = {kind.shape: [pods for pods in sets if pods.shape == kind.shape] for kind in kinds}
+    uses: list[Use] = []
+    for machine, pattern in there:
+        for kind, count in zip(kinds, pattern, strict=True):
+            while count:  # pods of one shape may be of several sets
+                pods = waiting[kind.shape].pop()
+                taken = min(count, pods.count)
+                uses.append(Use(machine, kind.row, taken, pods))
+                count -= taken
+                if pods.count > taken:
+                    waiting[kind.shape].append(replace(pods, count=pods.count - taken))
+    return Packing(tuple(uses), opened, any(use.machine >= len(room.nodes.machines) for use in uses))
 
 
 def pack_what_fits(room: Room, gang: Gang) -> Packing:
@@ -232,18 +283,19 @@ def _alone_too_many(room: Room, pods: PodSet) -> Shortfall:
 def _attempt(room: Room, order: Sequence[PodSet], tight: bool, scale_up: bool) -> Packing | Shortfall:
     free = room.free.copy()
     uses: list[Use] = []
-    opened = _Opened(room)
+    opened = Opened(room.nodes, room.left)
     for pods in order:
         takes = room.takes(pods.shape)
         here = _fill(room, free, pods, _now(takes, free, uses), tight)
         uses += here
         missing = pods.count - sum(use.count for use in here)
         if missing and scale_up:
-            more, missing = opened.place(pods, takes.row, missing)
-            uses += more
+            more, missing = opened.place(pods.shape, takes.row, missing)
+            uses += [Use(len(room.free) + index, takes.row, count, pods) for index, count in more]
         if missing:
+            limits = in_the_way(room.nodes, pods.shape, takes.row, opened.left) if scale_up else ()
             short = _shortfall(room, free, pods, pods.count - missing)
-            return replace(short, uses=tuple(uses), opened=tuple(opened.types))
+            return replace(short, uses=tuple(uses), opened=tuple(opened.types), limits=limits)
     promised = any(use.machine >= len(room.nodes.machines) for use in uses)
     return Packing(tuple(uses), tuple(opened.types), promised)
 
@@ -279,64 +331,6 @@ def _fill(room: Room, free: Amounts, pods: PodSet, able: Counts, tight: bool) ->
         uses.append(Use(machine, takes.row, count, pods))
         wanted -= count
     return uses
-
-
-class _Opened:
-    """Machines that one attempt would have an autoscaler add."""
-
-    def __init__(self, room: Room) -> None:
-        self._room = room
-        self._left = dict(room.left)
-        self._free: list[Amounts] = []
-        self.types: list[str] = []
-
-    def place(self, pods: PodSet, row: Amounts, wanted: int) -> tuple[list[Use], int]:
-        """Put pods on machines opened before, then on new ones, cheapest first; what is left over."""
-        uses: list[Use] = []
-        nodes, asked = self._room.nodes, np.flatnonzero(row)
-        for index, name in enumerate(self.types):
-            if wanted and nodes.type_admits(pods.shape, name):
-                wanted -= self._use(uses, index, pods, row, min(wanted, _most(self._free[index], row, asked)))
-        while wanted:
-            cheapest = self._cheapest(pods, row, wanted)
-            if cheapest is None:
-                break
-            fits = _most(nodes.type_row[cheapest], row, asked)
-            for _ in range(min(self._left[cheapest], max(1, wanted // fits))):
-                self._left[cheapest] -= 1
-                self.types.append(cheapest)
-                self._free.append(nodes.type_row[cheapest].copy())
-                wanted -= self._use(uses, len(self.types) - 1, pods, row, min(wanted, fits))
-        return uses, wanted
-
-    def _use(self, uses: list[Use], index: int, pods: PodSet, row: Amounts, count: int) -> int:
-        if count:
-            self._free[index] -= row * count
-            uses.append(Use(len(self._room.free) + index, row, count, pods))
-        return count
-
-    def _cheapest(self, pods: PodSet, row: Amounts, wanted: int) -> str | None:
-        """
-        The type that costs least for each pod it takes; a type without a price comes after those with one, and is
-        weighed by the share of it that would lie idle.
-        """
-        nodes, asked = self._room.nodes, np.flatnonzero(row)
-        best: tuple[tuple[float, ...], str] | None = None
-        for name, left in sorted(self._left.items()):
-            fits = min(wanted, _most(nodes.type_row[name], row, asked))
-            if left <= 0 or fits <= 0 or not nodes.type_admits(pods.shape, name):
-                continue
-            price = nodes.types[name].price_per_hour
-            offered = nodes.type_row[name]
-            idle = float(1 - (row * fits / np.maximum(offered, 1))[offered > 0].mean())
-            rank = (0.0, price / fits, idle) if price is not None else (1.0, idle, 0.0)
-            if best is None or (rank, name) < best:
-                best = (rank, name)
-        return None if best is None else best[1]
-
-
-def _most(free: Amounts, row: Amounts, asked: Indexes) -> int:
-    return max(0, int((free[asked] // row[asked]).min()))
 
 
 def _shortfall(room: Room, free: Amounts, pods: PodSet, placed: int) -> Shortfall:

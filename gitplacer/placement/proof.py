@@ -44,7 +44,7 @@ def has_room(room: Room, gang: Gang, *, scale_up: bool) -> bool | None:
         counts[pods.shape] += pods.count
     wanted = +counts
     nodes, real = room.nodes, len(room.nodes.machines)
-    new = [name for name, left in room.left.items() for _ in range(min(left, wanted.total()))] if scale_up else []
+    new = [key for key in sorted(nodes.types) for _ in range(_most(room, key, wanted.total()))] if scale_up else []
     rows = np.concatenate([room.free[:real], *(nodes.type_row[name][None, :] for name in new)])
     asked = [nodes.columns.asked(shape) for shape in wanted]
     columns = np.flatnonzero(np.any(asked, axis=0)) if asked else np.zeros(0, dtype=np.intp)
@@ -56,6 +56,11 @@ def has_room(room: Room, gang: Gang, *, scale_up: bool) -> bool | None:
     if _forbidden_by_sums(kinds, free):
         return False
     return _Search(kinds, free).answer() if len(kinds) * len(free) <= _LARGEST else None
+
+
+def _most(room: Room, key: str, pods: int) -> int:
+    """How many machines of a type may come, if none of another do: with several more than will, so that a no stays a no."""
+    return min([pods, *(room.left[limit] // amount for limit, amount in room.nodes.types[key].draws)])
 
 
 def _forbidden_by_sums(kinds: Sequence[_Kind], free: Sequence[Sequence[int]]) -> bool:

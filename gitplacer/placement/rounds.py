@@ -17,9 +17,11 @@ from gitplacer.grouping import Group
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord, RecordCluster
+from gitplacer.machines import LimitKind
 from gitplacer.model.decision import Action, Candidate, Decision, Finding, Reason, Verdict
 from gitplacer.model.workload import Gang
 from gitplacer.placement.books import Books
+from gitplacer.placement.budget import Budgets
 from gitplacer.placement.eligibility import (
     Asked,
     asked_by,
@@ -93,9 +95,9 @@ class Pass:
         columns = Columns.of(s.capacity.values(), self.clusters.values(), gangs)
         ledgers = {
             name: Ledger(
-                self.clusters[name], capacity, columns, partial(self._gang_there, name=name), s.profiles[name].slice_topology
+                self.clusters[name], c, columns, partial(self._gang_there, name=name), s.profiles[name].slice_topology, s.now
             )
-            for name, capacity in s.capacity.items()
+            for name, c in s.capacity.items()
         }  # fmt: skip
         return Books(ledgers, columns)
 
@@ -237,6 +239,9 @@ class Round:
         self._gone: set[str] = set()
         self._tight: dict[str, dict[str, Finding]] = defaultdict(dict)
         """By group the clusters on which it would find room, but not in every order, so that it was not placed there."""
+        self._over_budget: dict[str, Finding] = {}
+        self._leaving: dict[str, tuple[str, ...]] = {}
+        """The clusters that a group gives up for where it goes."""
         self._outgrown: set[tuple[str, str]] = set()
         """Groups that no longer find room for all their pods where they are; known once the ledgers are open."""
 
@@ -475,6 +480,7 @@ class Round:
         stuck = {name: f for name in triggers if (f := self._stuck(group, policy, name, triggers[name])) is not None}
         free = [name for name in triggers if name not in stuck]
         kept = [name for name in before if name not in triggers]
+        self._leaving[group.id] = tuple(free)
         copies = policy.spec.placement.copies
         wanted = len(self._pass.clusters) if copies == "All" else max(1, copies) - len(stuck)
         chosen = self._choose(group, policy, exclude=set(before), wanted=wanted - len(kept))
@@ -570,6 +576,8 @@ class Round:
             return Finding(code=Reason.KEPT if complete else Reason.COPIES_WAIT)
         if self._tight[group.id]:
             return next(iter(self._tight[group.id].values()))
+        if group.id in self._over_budget:
+            return self._over_budget[group.id]
         clusters = self._pass.clusters.values()
         if any(self._pass.may_not_enter(group, policy, cluster) is None for cluster in clusters):
             return Finding(code=Reason.NO_CLUSTER_FITS)
@@ -597,11 +605,15 @@ class Round:
             for name, packing in self._offers(group, policy, [n for n in ranked if n not in chosen], scale_up):
                 if len(chosen) == wanted:
                     return chosen
-                finding = self._promised(group, policy, name, packing)
-                if finding is not None:
-                    gang = self._pass.gang_on(group.id, name)
-                    self._books.reserve(group.id, name, packing, gang, sure=finding.code is Reason.FITS)
-                    chosen[name] = finding
+                paid = self._affordable(group, policy, name, packing, self._leaving.get(group.id, ()), scale_up)
+                if isinstance(paid, Finding):
+                    self._over_budget.setdefault(group.id, paid)
+                    continue
+                promise = self._promised(group, policy, name, paid, scale_up)
+                if promise is not None:
+                    chosen[name], taken = promise
+                    gang, sure = self._pass.gang_on(group.id, name), chosen[name].code is Reason.FITS
+                    self._books.reserve(group.id, name, taken, gang, sure=sure)
         if policy.spec.placement.admission == "Immediate":
             for name in ranked:
                 if len(chosen) < wanted and name not in chosen:
@@ -611,23 +623,30 @@ class Round:
                     chosen[name] = replace(short, code=Reason.PODS_MAY_WAIT)
         return chosen
 
-    def _promised(self, group: Group, policy: PlacementPolicy, name: str, packing: Packing) -> Finding | None:
-        """A packing as the reason for taking a cluster; None if that takes more luck than the policy accepts."""
+    def _promised(
+        self, group: Group, policy: PlacementPolicy, name: str, packing: Packing, scale_up: bool
+    ) -> tuple[Finding, Packing] | None:
+        """
+        The reason for taking a cluster by a packing, and what is to be reserved; None if that takes more luck than the policy
+        accepts. Where machines may be added, those that are left out by bad luck get them.
+        """
         finding = self._books.fitting(name, packing)
-        if finding.code is not Reason.FITS:
-            return finding
         gang, accepted = self._pass.gang_on(group.id, name), self._accepts_tight(policy, name)
-        if self._books.proves(gang, name):
-            return finding
-        if not accepted and len(self._tight[group.id]) >= _MOST_TRIED:
-            self._tight[group.id][name] = Finding(code=Reason.ROOM)
+        if finding.code is not Reason.FITS or self._books.proves(gang, name):
+            return finding, packing
+        doubtful = self._tight[group.id]
+        if not accepted and name not in doubtful and len(doubtful) >= _MOST_TRIED:
+            doubtful[name] = Finding(code=Reason.ROOM)
             return None
         tight = self._books.tight(gang, name)
         if tight is None:
-            return finding
+            return finding, packing
         if accepted:
-            return _tight_finding(tight)
-        self._tight[group.id][name] = _tight_finding(tight)
+            return _tight_finding(tight), packing
+        more = self._books[name].with_machines_for(tight.left, packing) if scale_up else None
+        if more is not None:
+            return self._books.fitting(name, more), more
+        doubtful[name] = _tight_finding(tight)
         return None
 
     def _accepts_tight(self, policy: PlacementPolicy, name: str) -> bool:
@@ -658,6 +677,24 @@ class Round:
         alike = self._pass.gangs_on(group_id, names)
         left = {name for gang, where in alike for name in self._books.not_ruled_out(gang, where)}
         return [name for name in names if name in left]
+
+    @cached_property
+    def _budgets(self) -> Budgets:
+        return Budgets(self._books, self._governing)
+
+    def _governing(self, group_id: str) -> str:
+        """The policy of a group, or that of the record where the group is gone."""
+        group, record = self._pass.groups.get(group_id), self._pass.record(group_id)
+        if group is not None and group.policy is not None:
+            return group.policy.name
+        return record.policy if record is not None else ""
+
+    def _affordable(
+        self, group: Group, policy: PlacementPolicy, name: str, packing: Packing, left: Sequence[str], scale_up: bool
+    ) -> Packing | Finding:
+        """A packing on a cluster that the policy's budget allows, or why not. `left` are clusters that the group gives up."""
+        without = partial(self._books[name].fit_without, self._pass.gang_on(group.id, name), scale_up=scale_up)
+        return self._budgets.affordable(policy, name, packing, {group.id: left}, without)
 
     def _ranked(self, gang: Gang, policy: PlacementPolicy, names: Iterable[str]) -> list[str]:
         """
@@ -706,18 +743,22 @@ class Round:
         gang = self._pass.gang_on(group.id, name)
         if name in self._tight[group.id]:
             return self._tight[group.id][name]
+        ledger, scales, here = self._books[name], self._scales(policy, name), self._placements.get(group.id, ())
         now = self._books.fit(gang, name, scale_up=False)
-        if isinstance(now, Packing):
-            return self._fits_now(gang, name)
-        ledger, scales = self._books[name], self._scales(policy, name)
-        later = self._books.fit(gang, name, scale_up=True) if scales else now
+        later = self._books.fit(gang, name, scale_up=True) if scales and isinstance(now, Shortfall) else now
         if isinstance(later, Packing):
-            return self._books.fitting(name, later)
+            paid = self._affordable(group, policy, name, later, here, isinstance(now, Shortfall))
+            if isinstance(paid, Finding):
+                return paid
+            finding = self._books.fitting(name, paid)
+            return self._fits_now(gang, name) if finding.code is Reason.FITS else finding
         if policy.spec.placement.admission == "Immediate":
             return replace(_short(later), code=Reason.PODS_MAY_WAIT)
         short = _short(later)
         if len(short.tally) == 1 and short.tally[0].reason is not Reason.INSUFFICIENT_CAPACITY and not scales:
             return replace(short, code=short.tally[0].reason, subject=short.tally[0].subject)
+        if any(limit.kind == LimitKind.EXHAUSTED for limit in short.limits) and ledger.fits_unless_exhausted(gang):
+            return replace(short, code=Reason.NODE_GROUP_EXHAUSTED)
         if short.code is not Reason.INSUFFICIENT_CAPACITY:
             return short
         exceeds = self._pass.exceeds(gang, ledger, name, scales)
@@ -753,6 +794,7 @@ def _short(shortfall: Shortfall | Packing) -> Finding:
         short=shortfall.short,
         nodes=shortfall.nodes,
         tally=shortfall.tally,
+        limits=shortfall.limits,
     )
 
 

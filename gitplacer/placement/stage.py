@@ -45,11 +45,15 @@ class Coming:
 
 @dataclass(frozen=True, slots=True)
 class Tight:
-    """An order of pods and a scoring with which a pod is left out, and which one: its role, and its group where it is another's."""
+    """
+    An order of pods and a scoring with which a pod is left out, and which one: its role, and its group where it is another's. `left`
+    are all that are left out then.
+    """
 
     order: str
     scoring: str
     pod: str
+    left: Gang
 
 
 class Stage:
@@ -112,20 +116,24 @@ class Stage:
                 return None
             near = proof.near
         pods: list[Pod] = []
+        sets: list[PodSet] = []
         sure: list[bool] = []
-        for group, sets, promised in (("", gang, True), *((c.group, c.gang, c.sure) for c in coming)):
-            for each in sets:
+        for group, members, promised in (("", gang, True), *((c.group, c.gang, c.sure) for c in coming)):
+            for each in members:
                 if near is None or each.shape in near:
                     name = f"{each.role} of {group}" if group else each.role
                     found = list(expanded(each, _numbered(name), slice_key(each, self._slice_topology)))
                     pods += found
+                    sets += [each] * len(found)
                     sure += [promised] * len(found)
         board = Board(self._objects, pods)
         must = {k for k, promised in zip(board.class_of, sure, strict=True) if promised}
         answer = refuted(board, frozenset(range(len(board.classes))) - must, STEPS)
         if not isinstance(answer, Refuted):
             return None
-        return Tight(answer.order, answer.scoring, answer.pod.partition(_MARK)[0])
+        left = Counter(sets[board.class_of.index(k)] for k in answer.left)
+        out = tuple(replace(each, count=count) for each, count in left.items())
+        return Tight(answer.order, answer.scoring, answer.pod.partition(_MARK)[0], out)
 
     def _proof(self, gang: Gang, coming: Sequence[Coming]) -> _Proof:
         key = _key(gang, coming)

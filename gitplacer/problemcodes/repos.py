@@ -31,6 +31,14 @@ CODES: Mapping[str, Code] = {
         "memory in bytes written with a suffix as well. The cluster takes nothing new.",
         "Correct the amounts.",
     ),
+    "NodeTypeNotCounted": Code(
+        "A machine that an autoscaler could add is not counted on",
+        "Neither the Cluster nor its snapshot says what one such node offers or how many there may be, or it meets the "
+        "requirements of no node pool. Labels of the instance type, such as its family, have to be written on the node type: a "
+        "requirement on a label that is not there is not met.",
+        "Write `allocatable`, `max` or the missing `labels` into the Cluster's `nodeTypes`, or remove the type.",
+        severity=Severity.WARNING,
+    ),
     "RecordName": Code(
         "A record is in a file named after another group",
         "Records are written by gitplacer; this one was moved or copied. The group is held.",

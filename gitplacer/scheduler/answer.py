@@ -62,12 +62,13 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Refuted:
-    """A run that leaves a pod out, like the one named."""
+    """A run that leaves a pod out, like the one named; `left` are the classes of all pods that it leaves out."""
 
     order: str
     scoring: str
     pod: str
     tried: int
+    left: tuple[int, ...]
 
 
 def judge(cluster: ClusterObjects, gang: Sequence[Pod]) -> Answer:
@@ -131,7 +132,8 @@ def refuted(board: Board, may_wait: frozenset[int] = frozenset(), steps: int | N
         tried += 1
         run = simulate(board, sequence, profile, may_wait=may_wait)
         if run.left:
-            return Refuted(order, str(profile), board.classes[run.left[0]].name, tried)
+            left = simulate(board, sequence, profile, whole=False, may_wait=may_wait).left
+            return Refuted(order, str(profile), board.classes[run.left[0]].name, tried, left)
     return tried
 
 

@@ -1,0 +1,121 @@
+"""
+What the machines of a policy's groups cost in an hour, held against the policy's budget.
+
+A machine counts if an autoscaler added it or has to add it, and if a group that the policy governs has a pod on it: one that
+the snapshot shows there, or one that was promised room there. It counts whole, once for each policy that has a pod
+on it, because it is there whole. As many machines of a node group as its `min` says would be there anyway, and count
+for nobody. So what a group costs does not depend on whether its machines are there yet, and a group that was let in is within
+the budget when it runs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+
+from gitplacer.kinds.policy import PlacementPolicy
+from gitplacer.model.decision import Finding, Reason, Spending
+from gitplacer.placement.autoscalers.cost import billionths, total
+from gitplacer.placement.books import Books
+from gitplacer.placement.pack import Packing, Shortfall
+
+
+class Budgets:
+    """
+    The budgets of all policies, over books that change. `policy_of` names the policy that governs a group or record, ''
+    where none does.
+    """
+
+    def __init__(self, books: Books, policy_of: Callable[[str], str]) -> None:
+        self._books = books
+        self._policy_of = policy_of
+        self._machines: dict[tuple[str, str], tuple[int, Mapping[str, frozenset[int]]]] = {}
+
+    def affordable(
+        self,
+        policy: PlacementPolicy,
+        name: str,
+        packing: Packing,
+        instead: Mapping[str, Collection[str]],
+        fit_without: Callable[[Collection[int]], Packing | Shortfall],
+    ) -> Packing | Finding:
+        """
+        A packing on a cluster that a policy can pay for, or why there is none. Where the first one is too dear, machines that
+        are there and would have to be paid for are left out once: others may be free of charge. `instead` are groups
+        that make room for it, with the clusters that they leave.
+        """
+        budget = policy.spec.budget_per_hour
+        if budget is None:
+            return packing
+        over = self._exceeded(policy.name, budget, name, packing, instead)
+        if over is None:
+            return packing
+        dear = self._newly_charged(policy.name, name, packing)
+        other = fit_without(dear) if dear else None
+        if isinstance(other, Packing) and self._exceeded(policy.name, budget, name, other, instead) is None:
+            return other
+        return over
+
+    def _exceeded(
+        self, policy: str, budget: float, name: str, packing: Packing, instead: Mapping[str, Collection[str]]
+    ) -> Finding | None:
+        """Why a policy cannot pay for a packing on a cluster, or None."""
+        spent = {cluster: self._spent(policy, cluster, (), instead) for cluster in self._books.names}
+        before = total(each for charged in spent.values() for each in _known(charged)) or 0.0
+        here = self._spent(policy, name, {use.machine for use in packing.uses}, instead, packing)
+        added = here - spent[name]
+        more = total(((price, count) for (_, price), count in added.items()))
+        known = total(each for charged in ({**spent, name: here}).values() for each in _known(charged)) or 0.0
+        if not added or (more is not None and billionths(known) <= billionths(budget)):
+            return None
+        spending = Spending(budget=budget, spent=before, more=more)
+        return Finding(code=Reason.BUDGET_EXCEEDED, subject=name, spending=spending)
+
+    def _newly_charged(self, policy: str, name: str, packing: Packing) -> set[int]:
+        """The machines that are there, and that a policy would pay for because of a packing."""
+        ledger = self._books[name]
+        own = set().union(*self._own(policy, name).values())
+        return {
+            use.machine
+            for use in packing.uses
+            if use.machine < ledger.size and use.machine not in own and ledger.added(use.machine) is not None
+        }
+
+    def _spent(
+        self,
+        policy: str,
+        name: str,
+        more: Collection[int],
+        instead: Mapping[str, Collection[str]],
+        packing: Packing | None = None,
+    ) -> Counter[tuple[str, float | None]]:
+        """How many machines of which type and price a policy pays for on a cluster."""
+        ledger = self._books[name]
+        machines = set(more)
+        for group_id, own in self._own(policy, name).items():
+            if name not in instead.get(group_id, ()):
+                machines |= own
+        opened = packing.opened if packing is not None else ()
+        charged: Counter[tuple[str, float | None]] = Counter()
+        for machine in machines:
+            sort = ledger.added(machine) if machine < ledger.size else ledger.sort(opened[machine - ledger.size])
+            if sort is not None:
+                charged[sort] += 1
+        there = ledger.how_many(opened)
+        for sort, count in charged.items():
+            charged[sort] = min(count, max(0, there[sort[0]] - ledger.nodes.catalogue.minimum(sort[0])))
+        return +charged
+
+    def _own(self, policy: str, name: str) -> Mapping[str, frozenset[int]]:
+        """The machines of a cluster that each group of a policy has pods on, or a promise."""
+        ledger = self._books[name]
+        known = self._machines.get((policy, name))
+        if known is None or known[0] != ledger.version:
+            own = {g: ledger.machines_of(g) for g in ledger.group_ids() if self._policy_of(g) == policy}
+            known = self._machines[policy, name] = (ledger.version, own)
+        return known[1]
+
+
+def _known(charged: Counter[tuple[str, float | None]]) -> list[tuple[float, int]]:
+    """Machines whose price is known. Those without one that are there already cannot be helped, and count as nothing."""
+    return [(price, count) for (_, price), count in charged.items() if price is not None]

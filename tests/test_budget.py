@@ -1,0 +1,182 @@
+"""A policy's budget in an hour: what counts, who waits, and that what was let in stays within it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitplacer.explain import sentence
+from gitplacer.hydrate import Hydration
+from gitplacer.model.decision import Spending
+from tests.stories import Story, cluster, decisions, outcome, policy, rayservice, snapshot
+
+LABEL = "node.kubernetes.io/instance-type"
+
+
+def budget(amount: float | str, more: str = "") -> dict[str, str]:
+    return policy("p", f"select: {{}}\nbudgetPerHour: {amount}{more}")
+
+
+def scaling(name: str, *types: str, **spec: str) -> dict[str, str]:
+    """A cluster that can add machines of 8 cores: `type gpus price`."""
+    listed = ", ".join(
+        f"{{name: {kind}, max: 9, allocatable: {{cpu: '8', memory: 64Gi, nvidia.com/gpu: '{gpus}'}}"
+        + ("}" if price == "-" else f", pricePerHour: {price}}}")
+        for kind, gpus, price in map(str.split, types)
+    )
+    return cluster(name, autoscaler=f"{{type: ClusterAutoscaler, nodeTypes: [{listed}]}}", **spec)
+
+
+def machine(name: str, sort: str, used: str = "") -> str:
+    return f"{name} 8 64Gi 1|, used: {{{used}}}, labels: {{{LABEL}: {sort}}}"
+
+
+def spending(done: Hydration, group: str) -> Spending:
+    found = decisions(done)[group].finding.spending
+    assert found is not None
+    return found
+
+
+def test_groups_are_placed_as_long_as_their_machines_are_within_the_budget() -> None:
+    apps = [rayservice("x", name) for name in ("a", "b", "c")]
+    story = Story.of(scaling("c", "gpu 1 2.5"), budget(5), *apps, capacity=snapshot("c"))
+    done = story.run()
+    assert outcome(done) == {
+        "x/a": "Place c FitsByScaleUp", "x/b": "Place c FitsByScaleUp", "x/c": "Wait  BudgetExceeded",
+    }  # fmt: skip
+    assert spending(done, "x/c") == Spending(budget=5, spent=5, more=2.5)
+    assert sentence(decisions(done)["x/c"], done.view) == (
+        "is not placed: needs machines for 2.50 an hour more; 5.00 of its policy's budget of 5.00 an hour are in use"
+    )
+    again = story.run()
+    assert outcome(again) == {"x/a": "Keep c Kept", "x/b": "Keep c Kept", "x/c": "Wait  BudgetExceeded"}
+
+
+def test_machines_that_came_cost_as_much_as_when_they_were_counted_on() -> None:
+    story = Story.of(scaling("c", "gpu 1 2.5"), budget(5), rayservice("x", "a"), capacity=snapshot("c"))
+    story.run()
+    running = """\
+groups:
+- {name: x/a, phase: Running, pods: [{role: head, node: g1}, {role: worker/gpu, node: g1}]}
+"""
+    story.capacity = snapshot("c", machine("g1", "gpu"), at=story.now, more=running)
+    story.source |= rayservice("x", "b") | rayservice("x", "c")
+    done = story.run()
+    assert outcome(done) == {"x/a": "Keep c Kept", "x/b": "Place c FitsByScaleUp", "x/c": "Wait  BudgetExceeded"}
+
+
+@pytest.mark.parametrize(
+    ("amount", "nodes", "types", "result"),
+    [
+        (0, ["n1 8 64Gi 1"], ["gpu 1 2"], "Place c Fits"),  # a node that no autoscaler can add costs nothing
+        (0, [], ["gpu 1 2"], "Wait  BudgetExceeded"),
+        (2, [], ["gpu 1 2"], "Place c FitsByScaleUp"),  # exactly
+        (1.99, [], ["gpu 1 2"], "Wait  BudgetExceeded"),
+        (0, [], ["gpu 1 0"], "Place c FitsByScaleUp"),
+        (99, [], ["gpu 1 -"], "Wait  BudgetExceeded"),  # a price that nobody knows
+        # a machine that an autoscaler added counts once a pod of the policy is meant to be on it
+        (2, [machine("g1", "gpu")], ["gpu 1 2"], "Place c Fits"),
+        (1, [machine("g1", "gpu")], ["gpu 1 2"], "Wait  BudgetExceeded"),
+        # beside it a static one: that one is taken, though the other would be the tighter fit
+        (1, [machine("g1", "gpu"), "n1 16 128Gi 2"], ["gpu 1 2"], "Place c Fits"),
+        # a machine on which only others run costs the policy nothing
+        (2, [machine("g1", "gpu", used="cpu: 8")], ["gpu 1 2"], "Place c FitsByScaleUp"),
+    ],
+)
+def test_what_counts(amount: float, nodes: list[str], types: list[str], result: str) -> None:
+    story = Story.of(scaling("c", *types), budget(amount), rayservice("x", "a"), capacity=snapshot("c", *nodes))
+    assert outcome(story.run()) == {"x/a": result}
+
+
+def test_what_is_dearer_than_the_budget_here_may_be_within_it_elsewhere() -> None:
+    files = (scaling("a", "gpu 1 3"), scaling("b", "gpu 1 2"))
+    story = Story.of(*files, budget(2.5), rayservice("x", "a"), capacity={**snapshot("a"), **snapshot("b")})
+    assert outcome(story.run()) == {"x/a": "Place b FitsByScaleUp"}
+
+
+def test_one_budget_is_for_all_clusters() -> None:
+    files = (scaling("a", "gpu 1 2", labels="{tier: a}"), scaling("b", "gpu 1 2"))
+    rule = budget(3, "\nplacement: {copies: 2}")
+    story = Story.of(*files, rule, rayservice("x", "a"), capacity={**snapshot("a"), **snapshot("b")})
+    done = story.run()
+    assert decisions(done)["x/a"].after == ("a",)
+    assert decisions(done)["x/a"].waiting_since is not None
+    cheapest = budget(3, "\nplacement: {copies: 2, type: Cheapest}")
+    story = Story.of(*files, cheapest, rayservice("x", "a"), capacity={**snapshot("a"), **snapshot("b")})
+    assert decisions(story.run())["x/a"].after == ("a",)
+
+
+def test_another_policy_has_its_own_budget() -> None:
+    rules = {
+        **policy("p", "select: {namespaces: [x]}\nbudgetPerHour: 1"),
+        **policy("q", "select: {namespaces: [z]}\nbudgetPerHour: 2"),
+    }
+    apps = (rayservice("x", "a"), rayservice("z", "a"))
+    story = Story.of(scaling("c", "gpu 1 2"), rules, *apps, capacity=snapshot("c"))
+    assert outcome(story.run()) == {"x/a": "Wait  BudgetExceeded", "z/a": "Place c FitsByScaleUp"}
+
+
+def test_a_machine_that_two_policies_share_counts_whole_for_each() -> None:
+    rules = {
+        **policy("p", "select: {namespaces: [x]}\nbudgetPerHour: 2"),
+        **policy("q", "select: {namespaces: [z]}\nbudgetPerHour: 1.5"),
+    }
+    apps = (rayservice("x", "a"), rayservice("z", "small", gpus=0, workers=1))
+    story = Story.of(scaling("c", "gpu 1 2"), rules, *apps, capacity=snapshot("c"))
+    done = story.run()
+    assert outcome(done) == {"x/a": "Place c FitsByScaleUp", "z/small": "Wait  BudgetExceeded"}
+    assert spending(done, "z/small") == Spending(budget=1.5, spent=0, more=2)
+
+
+def test_the_machines_that_a_node_group_always_has_cost_nothing() -> None:
+    group = 'nodeGroups: [{name: gpu, min: 1, max: 3, pricePerHour: 2, allocatable: {cpu: "8", memory: 64Gi, nvidia.com/gpu: 1}}]\n'
+    files = (cluster("c", autoscaler="{type: ClusterAutoscaler}"), budget(2))
+    apps = [rayservice("x", name) for name in ("a", "b", "c")]
+    done = Story.of(*files, *apps, capacity=snapshot("c", more=group)).run()
+    assert outcome(done) == {
+        "x/a": "Place c FitsByScaleUp", "x/b": "Place c FitsByScaleUp", "x/c": "Wait  BudgetExceeded",
+    }  # fmt: skip
+
+
+def test_a_group_that_has_to_leave_takes_its_money_along() -> None:
+    files = (scaling("a", "gpu 1 2"), scaling("b", "gpu 1 2.5"))
+    capacity = {**snapshot("a"), **snapshot("b")}
+    for amount, result in ((2.5, "Relocate b ClusterDraining"), (2, "Hold a NowhereToGo")):
+        story = Story.of(*files, budget(amount), rayservice("x", "a"), capacity=capacity)
+        story.run()
+        story.source |= scaling("a", "gpu 1 2", state="Draining")
+        assert outcome(story.run()) == {"x/a": result}
+
+
+def test_what_runs_stays_when_the_budget_is_cut() -> None:
+    story = Story.of(scaling("c", "gpu 1 2"), budget(2), rayservice("x", "a"), capacity=snapshot("c"))
+    story.run()
+    story.source |= budget(1)
+    assert outcome(story.run()) == {"x/a": "Keep c Kept"}
+
+
+def test_a_cluster_beyond_the_budget_is_told_with_the_place_of_the_policy() -> None:
+    done = Story.of(scaling("c", "gpu 1 2"), budget(1), rayservice("x", "a"), capacity=snapshot("c")).run()
+    (candidate,) = decisions(done)["x/a"].candidates
+    assert (candidate.verdict, candidate.finding.code) == ("Rejected", "BudgetExceeded")
+
+
+PRICES = st.sampled_from((0.1, 0.2, 0.3, 0.7, 1.1, 2.5))
+
+
+@given(
+    amount=st.sampled_from((0.3, 1.0, 2.2, 5.0)),
+    prices=st.tuples(PRICES, PRICES),
+    sizes=st.lists(st.integers(1, 3), min_size=1, max_size=4),
+)
+def test_what_was_placed_never_costs_more_than_the_budget(
+    amount: float, prices: tuple[float, float], sizes: list[int]
+) -> None:
+    files = [scaling(name, f"one 1 {price}", f"two 2 {price * 1.5}") for name, price in zip("ab", prices, strict=True)]
+    apps = [rayservice("x", f"app{i}", workers=size) for i, size in enumerate(sizes)]
+    story = Story.of(*files, budget(amount), *apps, capacity={**snapshot("a"), **snapshot("b")})
+    done = story.run()
+    spent = sum(decision.cost_per_hour or 0 for decision in done.view.plan.decisions)
+    assert round(spent, 6) <= amount
+    assert [d.after for d in story.run().view.plan.decisions] == [d.after for d in done.view.plan.decisions]
