@@ -605,6 +605,7 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             ),
             Reason.CLUSTER_DRAINING: Finding(code=Reason.CLUSTER_DRAINING, subject="static-cluster"),
             Reason.CLUSTER_LOST: Finding(code=Reason.CLUSTER_LOST, subject="static-cluster"),
+            Reason.PREEMPTED_BY: Finding(code=Reason.PREEMPTED_BY, subject="production/llm"),
         },
     ),
     (
@@ -643,6 +644,7 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.EXCEEDS_CLUSTER: Finding(
                 code=Reason.EXCEEDS_CLUSTER, role="worker/small-group", placed=1, wanted=2, short=_SHORT, nodes=3
             ),
+            Reason.RESERVED_FOR: Finding(code=Reason.RESERVED_FOR, subject="research/pretrain"),
         },
     ),
     (
@@ -651,6 +653,8 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.NO_ELIGIBLE_CLUSTER: Finding(code=Reason.NO_ELIGIBLE_CLUSTER),
             Reason.NO_CLUSTER_FITS: Finding(code=Reason.NO_CLUSTER_FITS),
             Reason.COPIES_WAIT: Finding(code=Reason.COPIES_WAIT),
+            Reason.WAITS_FOR_PREEMPTED: Finding(code=Reason.WAITS_FOR_PREEMPTED, subject="research/sweep"),
+            Reason.ROOM_RESERVED: Finding(code=Reason.ROOM_RESERVED, subject="static-cluster"),
         },
     ),
     (
