@@ -8,6 +8,7 @@ ranked without a look at their nodes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -28,7 +29,7 @@ class Books:
         self._totals = np.zeros((len(self._ledgers), len(columns)), dtype=np.int64)
         for name in self._ledgers:
             self._total(name)
-        self._fits: dict[tuple[Gang, str, bool, int], Packing | Shortfall] = {}
+        self._fits: WeakKeyDictionary[Ledger, dict[tuple[Gang, bool, int], Packing | Shortfall]] = WeakKeyDictionary()
 
     def copy(self) -> Books:
         """Books that can be written to without touching these."""
@@ -43,10 +44,10 @@ class Books:
     def fit(self, gang: Gang, name: str, *, scale_up: bool) -> Packing | Shortfall:
         """Whether a gang fits a cluster as its ledger stands. The same question is answered once."""
         ledger = self._ledgers[name]
-        key = (gang, name, scale_up, ledger.version)
-        if key not in self._fits:
-            self._fits[key] = ledger.fit(gang, scale_up=scale_up)
-        return self._fits[key]
+        known, key = self._fits.setdefault(ledger, {}), (gang, scale_up, ledger.version)
+        if key not in known:
+            known[key] = ledger.fit(gang, scale_up=scale_up)
+        return known[key]
 
     def fitting(self, name: str, packing: Packing) -> Finding:
         """A packing as the reason for taking a cluster."""

@@ -18,7 +18,7 @@ import numpy as np
 from gitplacer.kinds.capacity import CapacitySnapshot, RunningGroup
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.model.resources import Resources
-from gitplacer.model.workload import Gang, PodSet, PodShape
+from gitplacer.model.workload import Gang, PodSet, PodShape, total_requests
 from gitplacer.placement.nodes import Amounts, Columns, Nodes
 from gitplacer.placement.pack import Packing, Room, Shortfall, pack, pack_what_fits
 
@@ -28,8 +28,11 @@ _FINISHED = ("Succeeded", "Failed")
 class Ledger:
     """Asking changes nothing; `reserve` and `release` change it, and count a version up."""
 
-    def __init__(self, cluster: Cluster, snapshot: CapacitySnapshot, columns: Columns) -> None:
-        self.nodes = Nodes(cluster, snapshot, columns)
+    def __init__(
+        self, cluster: Cluster, snapshot: CapacitySnapshot, columns: Columns, nodes: Nodes | None = None
+    ) -> None:
+        """`nodes` are those of the snapshot, where somebody has read them already."""
+        self.nodes = nodes or Nodes(cluster, snapshot, columns)
         self.version = 0
         self._room: Room | None = None
         self._running: dict[str, RunningGroup] = {group.name: group for group in snapshot.groups}
@@ -54,6 +57,11 @@ class Ledger:
         """What is free on all real nodes together: an upper bound for any gang."""
         total: Amounts = np.clip(self._free[: len(self.nodes.machines)], 0, None).sum(axis=0)
         return total
+
+    @property
+    def is_overcommitted(self) -> bool:
+        """Whether more is taken on some machine than there is."""
+        return bool((self._free < 0).any())
 
     @property
     def columns(self) -> Columns:
@@ -110,6 +118,19 @@ class Ledger:
     def close(self) -> None:
         """Let the machines take nothing more: there are pods without room, and they will take what gets free."""
         self._free = np.minimum(self._free, 0)
+        self._changed()
+
+    def leave_to(self, later: Ledger) -> None:
+        """
+        Take everything that is not free in another ledger of this cluster too, which tells of a time to come. Machines
+        that are not there yet take nothing more either, because the two may have promised them for different pods.
+        """
+        real = len(self.nodes.machines)
+        more = sorted((Counter(later._promised) - Counter(self._promised)).elements())
+        self._promised.extend(more)
+        self._free[:real] = np.minimum(self._free[:real], later._free[:real])
+        closed = np.zeros((len(self._promised), len(self.columns)), dtype=np.int64)
+        self._free = np.concatenate([self._free[:real], closed])
         self._changed()
 
     def release(self, group_id: str) -> None:
@@ -172,6 +193,14 @@ class Ledger:
                 chosen = same[:1] or here[:1] or [min(able, key=lambda index: _by_size(gang[index].shape))]
                 left[chosen[0]] -= 1
         return tuple(replace(pods, count=count) for pods, count in zip(gang, left, strict=True))
+
+    def held_by(self, group_id: str, gang: Gang) -> Resources:
+        """What a placed group takes here: its pods that the snapshot shows on nodes, as they run, and those that are missing."""
+        total = total_requests(self._not_seen(group_id, gang))
+        for role, requests, _ in self._seen.get(group_id, ()):
+            shapes = [pods.shape for pods in gang if pods.role == role]
+            total += requests or max(shapes, key=_by_size, default=PodShape()).requests
+        return total
 
     def on_each_node(self, gang: Gang) -> Gang:
         """A gang whose pods that run on every node are counted: one for each node that admits them."""

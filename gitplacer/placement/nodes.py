@@ -133,6 +133,13 @@ class Nodes:
         }
         self.type_row = {name: columns.offered(t.allocatable) for name, t in self.types.items()}
 
+    def offered(self) -> dict[str, float]:
+        """What all nodes offer, those that can be added included."""
+        total = self.allocatable.sum(axis=0, dtype=np.float64)
+        for name, row in self.type_row.items():
+            total = total + row * float(max(0, self.types[name].max - self.existing[name]))
+        return dict(zip(self.columns.names, total.tolist(), strict=True))
+
     def _interned(self, labels: Labels, taints: tuple[Taint, ...], unschedulable: bool, ready: bool) -> int:
         kept = tuple(sorted((key, value) for key, value in labels.items() if key != HOSTNAME))
         shape = NodeShape(kept, taints, unschedulable, ready)
