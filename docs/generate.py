@@ -609,6 +609,7 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             ),
             Reason.CLUSTER_DRAINING: Finding(code=Reason.CLUSTER_DRAINING, subject="static-cluster"),
             Reason.CLUSTER_LOST: Finding(code=Reason.CLUSTER_LOST, subject="static-cluster"),
+            Reason.PREEMPTED_BY: Finding(code=Reason.PREEMPTED_BY, subject="production/llm"),
         },
     ),
     (
@@ -663,6 +664,7 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.EXCEEDS_CLUSTER: Finding(
                 code=Reason.EXCEEDS_CLUSTER, role="worker/small-group", placed=1, wanted=2, short=_SHORT, nodes=3
             ),
+            Reason.RESERVED_FOR: Finding(code=Reason.RESERVED_FOR, subject="research/pretrain"),
         },
     ),
     (
@@ -674,6 +676,8 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
                 code=Reason.BUDGET_EXCEEDED, spending=Spending(budget=10.0, spent=9.02, more=1.5)
             ),
             Reason.COPIES_WAIT: Finding(code=Reason.COPIES_WAIT),
+            Reason.WAITS_FOR_PREEMPTED: Finding(code=Reason.WAITS_FOR_PREEMPTED, subject="research/sweep"),
+            Reason.ROOM_RESERVED: Finding(code=Reason.ROOM_RESERVED, subject="static-cluster"),
         },
     ),
     (

@@ -22,6 +22,7 @@ _VERBS = (
     (Action.PLACE, "place"),
     (Action.UPDATE, "update"),
     (Action.REMOVE, "remove"),
+    (Action.PREEMPT, "preempt"),
     (Action.WAIT, "let wait"),
 )
 _LISTED = 50

@@ -147,6 +147,7 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.COPY_NOT_WANTED: ("fewer copies are wanted", "the copy on {} is not wanted any more"),
     Reason.CLUSTER_DRAINING: ("is draining", "{} is draining"),
     Reason.CLUSTER_LOST: ("is lost", "{} is lost, or gone from the fleet"),
+    Reason.PREEMPTED_BY: ("it makes room for a group of higher priority", "it makes room for {}, of higher priority"),
     Reason.MANAGEMENT_CLUSTER: ("is a management cluster and takes no workloads",) * 2,
     Reason.NOT_IN_ORDER: ("the policy's order does not name it",) * 2,
     Reason.OTHER_CLUSTER_WISHED: ("an annotation asks for another cluster", "an annotation asks for {}"),
@@ -177,7 +178,16 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.NO_ELIGIBLE_CLUSTER: ("no cluster may take it now",) * 2,
     Reason.NO_CLUSTER_FITS: ("no cluster that may take it has room for it",) * 2,
     Reason.BUDGET_EXCEEDED: ("the machines that it needs are beyond its policy's budget",) * 2,
+    Reason.RESERVED_FOR: ("its room is kept for a group that is first", "its room is kept for {}, which is first"),
     Reason.COPIES_WAIT: ("further copies wait for room",) * 2,
+    Reason.WAITS_FOR_PREEMPTED: (
+        "room is made for it, and those who leave are not seen to be gone",
+        "{} made room for it, and no snapshot shows that room free yet",
+    ),
+    Reason.ROOM_RESERVED: (
+        "no cluster has room for it; it has waited long, and what gets free is kept for it",
+        "no cluster has room for it; it has waited long, and what gets free on {} is kept for it",
+    ),
     Reason.REMOVAL_NEEDS_APPROVAL: ("its removal needs an approval", "removing it from {} needs an approval"),
     Reason.FOREIGN_CHANGE: (
         "somebody else changed its files in the deployment repo",
@@ -225,6 +235,9 @@ _LISTS = (
     Reason.UNREADABLE_SOURCE,
     Reason.HAS_PROBLEMS,
     Reason.HELD_TOGETHER,
+    Reason.PREEMPTED_BY,
+    Reason.RESERVED_FOR,
+    Reason.WAITS_FOR_PREEMPTED,
 )
 """Reasons whose subject is a list."""
 _FURTHER: Mapping[Reason, tuple[str, ...]] = {

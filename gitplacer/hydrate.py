@@ -100,7 +100,7 @@ def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool =
         if decision.action is Action.RELOCATE:
             layout.apply(decision)
             moves.append((decision, layout.take_changes(metadata)))
-    for decision in decisions:
+    for decision in sorted(decisions, key=layout.rank):
         if decision.action is not Action.RELOCATE:
             layout.apply(decision)
     layout.ensure_units()

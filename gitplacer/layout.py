@@ -14,7 +14,7 @@ from functools import cached_property, partial
 
 from gitplacer.documents import Document, parse
 from gitplacer.grouping import Group
-from gitplacer.kinds.record import PlacementRecord, RecordCluster, RecordMember, RecordMetadata
+from gitplacer.kinds.record import PlacementRecord, RecordClaim, RecordCluster, RecordMember, RecordMetadata
 from gitplacer.model.decision import Action, Decision, Finding, Reason
 from gitplacer.placement.ties import held_with, ties
 from gitplacer.problems import Location, Problem, Rejected, Severity
@@ -110,7 +110,7 @@ def _epoch(sentinel_file: bytes) -> int:
 def _hold(decision: Decision, finding: Finding) -> Decision:
     """A decision that was possible but for its files, as a hold."""
     blocked = tuple(finding.subject.split(", "))
-    held = replace(decision, action=Action.HOLD, after=decision.before, finding=finding, reasons={})
+    held = replace(decision, action=Action.HOLD, after=decision.before, finding=finding, reasons={}, claim=None)
     return replace(held, blocked_by=blocked, updated_in_place=False)
 
 
@@ -176,12 +176,14 @@ class Layout:
         group = self._snapshot.groups.get(decision.group)
         if group is None or (decision.action is Action.HOLD and not decision.updated_in_place):
             return decision
+        # Nobody should have to leave for a group that could not be rendered there.
+        claimed = (decision.claim.cluster,) if decision.claim and decision.claim.displaced else ()
         gone = [name for name in decision.after if name not in self._clusters]
         if gone and group.unit == WORKLOADS and self._has_new_files(group):
             return _hold(decision, Finding(code=Reason.UNKNOWN_CLUSTER, subject=", ".join(gone)))
         problems: set[Problem] = set()
         foreign = set()
-        for name in decision.after:
+        for name in (*decision.after, *claimed):
             if name in self._clusters:
                 rendering = self._renderer.render(group, self._files_of(group), self._clusters[name])
                 problems.update(rendering.problems)
@@ -224,6 +226,14 @@ class Layout:
             if path not in self._ours and self._ids.get(path, content.oid) != content.oid
             if not self._units.is_namespace_file(path)
         }
+
+    def rank(self, decision: Decision) -> tuple[bool, int]:
+        """
+        When a decision is applied: one with a claim after those who leave for it, which have a lower priority, because the
+        claim tells the epoch in which they are gone.
+        """
+        group = self._snapshot.groups.get(decision.group)
+        return decision.claim is not None, group.policy.spec.priority if group and group.policy else 0
 
     def apply(self, decision: Decision) -> None:
         """
@@ -444,8 +454,22 @@ class Layout:
             members=tuple(members),
             clusters=clusters,
             waiting_since=decision.waiting_since,
+            claim=self._claimed_room(decision, record),
             moved_at=moved,
             reason=decision.finding.code if decided or record is None else record.reason,
+        )
+
+    def _claimed_room(self, decision: Decision, record: PlacementRecord | None) -> RecordClaim | None:
+        """The claim as it stands, or a new one, which dates from the commit that removes those who leave."""
+        claim, known = decision.claim, record.claim if record else None
+        if claim is None:
+            return None
+        if known is not None and (known.cluster, known.displaced) == (claim.cluster, claim.displaced):
+            return known
+        unit = claim.cluster, WORKLOADS
+        epoch = self._epochs.get(unit, 0) + (unit in self._touched)
+        return RecordClaim(
+            cluster=claim.cluster, displaced=claim.displaced, since=self._snapshot.now, epoch=max(1, epoch)
         )
 
     def _next_epoch(self, cluster: str, unit: str) -> int:

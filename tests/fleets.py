@@ -176,6 +176,8 @@ class Policy:
     tier: str = ""
     admission: str = "Gang"
     priority: int = 0
+    preempts: bool = False
+    preemptible: bool = False
 
     def value(self) -> dict[str, Any]:
         placement: dict[str, Any] = {"type": self.type, "copies": self.copies, "admission": self.admission}
@@ -185,6 +187,10 @@ class Policy:
         if self.namespace:
             select["namespaces"] = [self.namespace]
         spec: dict[str, Any] = {"select": select, "placement": placement, "priority": self.priority}
+        if self.preempts:
+            spec["preempts"] = "LowerPriority"
+        if self.preemptible:
+            spec["preemptible"] = True
         if self.namespace:
             spec["precedence"] = 1
         if self.group_by == "label":
@@ -353,7 +359,7 @@ class World:
                 self._report(name, progress)
 
     def _report(self, name: str, progress: int) -> None:
-        groups = []
+        groups: list[dict[str, Any]] = []
         for group_id in sorted(self._groups_on(name)):
             phase = self.phases.get((name, group_id), 0)
             self.phases[name, group_id] = min(phase + progress % 3, 3) if phase < 2 else phase
@@ -402,6 +408,18 @@ class World:
             admission=_pick(("Gang", "Gang", "Immediate"), more // 3),
             priority=more // 9 % 2,
         )
+
+    def _rank(self, which: int, how: int) -> None:
+        """One policy's groups become more important than the other's, and these may have to make room."""
+        for number, name in enumerate(sorted(self.policies)):
+            first = number == which % len(self.policies)
+            self.policies[name] = replace(
+                self.policies[name],
+                priority=(1 if first else 0) if how % 3 else 0,
+                preempts=how % 3 == 2,
+                preemptible=not first or how // 3 % 2 == 1,
+                copies=1 if how % 2 else self.policies[name].copies,
+            )
 
     def _describe(self, which: int) -> None:
         self.described ^= {_pick(NAMESPACES, which)}
@@ -508,6 +526,7 @@ def edits() -> st.SearchStrategy[Edit]:
         (8, "trouble", (index, index, st.integers(0, 17))),
         (1, "forget", (index,)),
         (3, "policy", (index, st.integers(0, 31), st.integers(0, 17))),
+        (4, "rank", (index, st.integers(0, 11))),
         (1, "describe", (index,)),
         (1, "plant", (st.integers(0, 29),)),
         (1, "wait", (st.integers(0, 200),)),

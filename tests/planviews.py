@@ -88,6 +88,53 @@ def unchanged() -> PlanView:
     return story.plan().view
 
 
+def _ending(name: str, workers: int) -> dict[str, str]:
+    """A RayJob that gives its room back when it is done."""
+    made = rayjob("jobs", name, workers=workers)
+    return {
+        path: text.replace("  entrypoint", "  shutdownAfterJobFinishes: true\n  entrypoint")
+        for path, text in made.items()
+    }
+
+
+@cache
+def crowded() -> PlanView:
+    """
+    A fleet that is full: production makes one experiment leave, another moves to where there is room, a long-waiting gang
+    has room kept for it, and a late one finds that it may not have that.
+    """
+    order = "placement: {type: Ordered, order: [{names: [main]}, {names: [spare]}]}"
+    story = Story.of(
+        cluster("main"), cluster("spare"), cluster("batch"),
+        policy("production", "select: {namespaces: [prod]}\npriority: 10\npreempts: LowerPriority\nclusters: {names: [main]}"),
+        policy("experiments", f"select: {{namespaces: [lab, lab-*]}}\npreemptible: true\nclusters: {{names: [main, spare]}}\n{order}"),
+        policy("jobs", "select: {namespaces: [jobs]}\nclusters: {names: [batch]}"),
+        rayservice("lab", "chat", workers=2), rayservice("lab-b", "vision", workers=3), rayservice("prod", "search", workers=1),
+        _ending("night", 2),
+        capacity={
+            **snapshot("main", "m1 64 256Gi 6"), **snapshot("spare", "s1 16 64Gi 2"), **snapshot("batch", "b1 32 128Gi 4"),
+        },
+    )  # fmt: skip
+    story.run()
+    story.source |= _ending("pretrain", 4)
+    story.run()
+    story.now += timedelta(hours=2)
+    story.source |= rayservice("prod", "answers", workers=5) | _ending("late", 1)
+    pod = "{{role: {}, node: {}, requests: {{cpu: '2', memory: 2Gi{}}}}}"
+    for name, node, groups in (
+        ("main", "m1", {"lab/chat": 2, "lab-b/vision": 3, "prod/search": 1}), ("spare", "s1", {}), ("batch", "b1", {"jobs/night": 2}),
+    ):  # fmt: skip
+        shown = "".join(
+            f"- {{name: {group}, phase: Running, pods: [{', '.join([pod.format('head', node, ''), *[pod.format('worker/gpu', node, ', nvidia.com/gpu: 1')] * gpus])}]}}\n"
+            for group, gpus in groups.items()
+        )
+        text = story.capacity[f"{name}.yaml"].replace(f"{START:%H:%M:%SZ}", f"{story.now:%H:%M:%SZ}")
+        story.capacity[f"{name}.yaml"] = (
+            text + "applied: {platform: 9, workloads: 9}\n" + (f"groups:\n{shown}" if shown else "")
+        )
+    return story.plan().view
+
+
 @cache
 def example() -> PlanView:
     """The first pass over the example fleet."""

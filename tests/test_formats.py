@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from gitplacer.commits import rest_message
 from gitplacer.explain import PlanView, sentence, summary
 from gitplacer.formats import FORMATS, PROBLEM_FORMATS
 from gitplacer.formats.group import explain_group
@@ -25,7 +26,7 @@ from gitplacer.formats.status import status_json, status_text
 from gitplacer.model.decision import Action, Candidate, Finding, NewNodes, Reason, Verdict
 from gitplacer.plaintext import aligned, few, printable
 from gitplacer.problems import Location, Problem, Severity
-from tests.planviews import assert_golden, decision, example, refused, unchanged, view, with_decisions
+from tests.planviews import assert_golden, crowded, decision, example, refused, unchanged, view, with_decisions
 
 PLAIN = Options()
 HOSTILE = [
@@ -45,14 +46,26 @@ def as_json(plan: PlanView) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("name", "format_"), [("txt", "text"), ("md", "markdown"), ("json", "json")])
-@pytest.mark.parametrize("story", ["everything", "example", "unchanged"])
+@pytest.mark.parametrize("story", ["everything", "example", "unchanged", "crowded"])
 def test_a_plan_is_shown(story: str, name: str, format_: str) -> None:
-    plan = {"everything": view, "example": example, "unchanged": unchanged}[story]()
+    plan = {"everything": view, "example": example, "unchanged": unchanged, "crowded": crowded}[story]()
     assert_golden(f"{story}.{name}", FORMATS[format_](plan, PLAIN))
 
 
 def test_a_plan_is_shown_whole_when_asked() -> None:
     assert_golden("everything-verbose.txt", FORMATS["text"](view(), Options(verbose=True)))
+
+
+@pytest.mark.parametrize("group", ["prod/answers", "lab-b/vision", "jobs/pretrain", "jobs/late"])
+def test_who_waits_for_whom_is_told_from_both_sides(group: str) -> None:
+    assert_golden(f"explain-{group.replace('/', '-')}.txt", explain_group(crowded(), group))
+
+
+def test_a_commit_tells_who_had_to_leave_and_for_whom() -> None:
+    plan = crowded()
+    subject, body, _ = rest_message(plan.plan.decisions, plan, [])
+    assert subject == "Preempt lab-b/vision, let wait 3 groups"
+    assert "- lab-b/vision: leaves main and waits: it makes room for prod/answers, of higher priority" in body
 
 
 def test_the_fleet_is_shown_as_it_is() -> None:

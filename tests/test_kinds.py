@@ -177,6 +177,8 @@ spec:
     scaleUp: Never
     reserve: Maximum
   priority: 100
+  preempts: LowerPriority
+  preemptible: true
   relocation: {when: {NotEligible: Never, ClusterDraining: Automatic, ClusterLost: Never}}
   update: {reservePeak: true}
   budgetPerHour: 200
@@ -315,6 +317,7 @@ members:
 - {apiVersion: ray.io/v1, kind: RayJob, namespace: rayjob1, name: train, source: workloads/a.yaml, file: rayjob1/train/a.yaml, declared: true}
 clusters: [{name: gpu-1, role: Copy, state: Placed, since: "2026-01-02T03:04:05Z", epoch: 7}]
 waitingSince: "2026-01-02T03:04:05Z"
+claim: {cluster: gpu-1, displaced: [rayjob2/sweep], since: "2026-01-02T03:04:05Z", epoch: 8}
 movedAt: "2026-01-02T03:04:05Z"
 reason: Fits
 """,

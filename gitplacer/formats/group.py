@@ -79,6 +79,9 @@ def _where(decision: Decision, view: PlanView) -> list[tuple[str, str]]:
         moved = f", moved {rfc3339(record.moved_at)}" if record.moved_at else ""
         rows.append(("Because of", printable(record.reason) + moved))
     rows += [("Goes to", name) for name in sorted(set(decision.after) - {entry.name for entry in entries})]
+    if decision.claim:
+        since = f" since {rfc3339(record.claim.since)}" if record and record.claim else ""
+        rows.append(("Room is kept", f"on {decision.claim.cluster}{since}"))
     if decision.waiting_since:
         rows.append(("Waits since", rfc3339(decision.waiting_since)))
     rows += [("Blocked by", printable(name)) for name in decision.blocked_by]

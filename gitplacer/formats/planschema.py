@@ -87,7 +87,9 @@ def _group() -> dict[str, Any]:
         reason={**reason, "description": "Why this action."},
         costPerHour=_or_null(_text("What the machines to be added cost, if all prices are known.", _PRICE)),
         waitingSince=_or_null(_text("Since when it waits for room.", _TIME)),
-        blockedBy=_array({"type": "string"}, "Objects, files or problems that hold it."),
+        blockedBy=_array(
+            {"type": "string"}, "Objects, files or problems that hold it; groups that leave for it while it waits."
+        ),
         candidates=_array(
             _object(cluster=_text("The cluster."), verdict={"enum": [str(v) for v in Verdict]}, reason=reason),
             "Sorted by cluster: all up to 50; beyond, the chosen and the ten nearest.",

@@ -75,7 +75,7 @@ def shifted(decision: Decision) -> str:
     match decision.action:
         case Action.PLACE:
             return f"→ {few(sorted(set(decision.after) - set(decision.before)))}"
-        case Action.REMOVE if not decision.after:
+        case Action.REMOVE | Action.PREEMPT if not decision.after:
             return f"{before} →" if before else ""
         case Action.RELOCATE | Action.EXTEND | Action.REMOVE | Action.PREEMPT:
             return f"{before} → {after}"

@@ -124,6 +124,11 @@ class PlacementPolicySpec(Model):
     """How clusters are chosen."""
     priority: Integer = 0
     """Groups of higher priority are placed first."""
+    preempts: Literal["Never", "LowerPriority"] = "Never"
+    """Whether a group that finds room nowhere may send preemptible ones of lower priority back to waiting."""
+    preemptible: Boolean = False
+    """Whether its groups may be sent back to waiting to make room for one of higher priority. What may have started and must
+    not start twice is never sent back, nor what is admitted whatever the room, because that does not wait."""
     relocation: RelocationSettings = RelocationSettings()
     """When a placed group moves."""
     update: UpdateSettings = UpdateSettings()

@@ -69,6 +69,20 @@ class RecordCluster(Model):
     """The epoch of the unit that first had it."""
 
 
+class RecordClaim(Model):
+    """Room on a cluster that is kept for a group which waits, until it is really free."""
+
+    cluster: str
+    """The cluster."""
+    displaced: tuple[str, ...] = ()
+    """The groups that had to leave; they do not come back to the cluster while the claim stands. Empty where the group has waited
+    long, and room is kept for it until what was there and ends by itself has ended."""
+    since: Instant
+    """The pass that made the claim."""
+    epoch: Annotated[Integer, Field(ge=1)]
+    """The epoch of the workloads unit then: a snapshot of it, or of a later one, tells whether those who left are gone."""
+
+
 class PlacementRecord(OwnKind):
     """Where a group is and why. Written by gitplacer; not synced to clusters."""
 
@@ -82,6 +96,8 @@ class PlacementRecord(OwnKind):
     """Where it is; empty while it waits."""
     waiting_since: Instant | None = None
     """Since when it waits for room for all its copies."""
+    claim: RecordClaim | None = None
+    """Room that is kept for it while it waits."""
     moved_at: Instant | None = None
     """Its last relocation."""
     reason: str

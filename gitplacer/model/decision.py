@@ -50,6 +50,7 @@ class Reason(enum.StrEnum):
     NOT_ELIGIBLE = "NotEligible"
     CLUSTER_DRAINING = "ClusterDraining"
     CLUSTER_LOST = "ClusterLost"
+    PREEMPTED_BY = "PreemptedBy"  # it makes room for a group of higher priority
     # a cluster is not considered
     MANAGEMENT_CLUSTER = "ManagementCluster"
     CLUSTER_NOT_SELECTED = "ClusterNotSelected"
@@ -84,11 +85,14 @@ class Reason(enum.StrEnum):
     EXCEEDS_CLUSTER = "ExceedsCluster"  # more than the empty cluster holds: waiting will not help
     SEARCH_BOUND = "SearchBound"  # the search for a placement ran out of steps: there may be one
     INVALID_POD = "InvalidPod"  # it cannot be read
+    RESERVED_FOR = "ReservedFor"  # there is room, and it is for a group that is before this one
     # a group waits
     NO_ELIGIBLE_CLUSTER = "NoEligibleCluster"
     NO_CLUSTER_FITS = "NoClusterFits"
     BUDGET_EXCEEDED = "BudgetExceeded"  # the machines that it needs cost more than its policy has left in an hour
     COPIES_WAIT = "CopiesWait"  # some copies are placed, others wait
+    WAITS_FOR_PREEMPTED = "WaitsForPreempted"  # others have made room for it, and are not gone yet
+    ROOM_RESERVED = "RoomReserved"  # it has waited long, and a cluster's room is kept for it
     # a group is held
     NOWHERE_TO_GO = "NowhereToGo"  # it should leave, and no other cluster takes it
     MAY_HAVE_STARTED = "MayHaveStarted"  # moving it might run it twice
@@ -202,13 +206,24 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """
+    Room on a cluster that is kept for a group which waits: because the `displaced` groups, sorted, had to leave for it, or,
+    where there are none, because it has waited long.
+    """
+
+    cluster: str
+    displaced: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """
     What happens to one group. `before` and `after` are the clusters that have its files, sorted.
 
     `candidates` is every cluster of the fleet, sorted by name, when they were asked for. `reasons` tells for each
     cluster of `after` why it is there. A hold is of the group's files too, unless it is `updated_in_place`: then only
-    its leaving is held.
+    its leaving is held. A group that waits may have a `claim` to room.
     """
 
     group: str
@@ -222,6 +237,7 @@ class Decision:
     waiting_since: datetime | None = None
     blocked_by: tuple[str, ...] = ()
     updated_in_place: bool = False
+    claim: Claim | None = None
 
     @property
     def cost_per_hour(self) -> float | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping
+from weakref import WeakKeyDictionary
 
 from gitplacer.model.decision import Finding, Reason
 from gitplacer.model.workload import Gang
@@ -30,14 +31,14 @@ class Books:
         self._survey = Survey(self._ledgers, columns)
         self._shared: set[str] = set()
         self._busy: set[str] = set()
-        self._fits: dict[tuple[Gang, str, bool, int], Packing | Shortfall] = {}
+        self._fits: WeakKeyDictionary[Ledger, dict[tuple[Gang, bool, int], Packing | Shortfall]] = WeakKeyDictionary()
 
     def copy(self) -> Books:
         """Books that can be written to without touching these."""
         twin = copy.copy(self)
         twin._ledgers = dict(self._ledgers)
         twin._survey = self._survey.copy()
-        twin._fits = {}
+        twin._fits = WeakKeyDictionary()
         twin._busy = set(self._busy)
         self._shared, twin._shared = set(self._ledgers), set(self._ledgers)
         return twin
@@ -57,14 +58,14 @@ class Books:
     def fit(self, gang: Gang, name: str, *, scale_up: bool) -> Packing | Shortfall:
         """Whether a gang fits a cluster as its ledger stands. The same question is answered once."""
         ledger = self._ledgers[name]
-        key = (gang, name, scale_up, ledger.version)
-        if key not in self._fits:
-            self._fits[key] = ledger.fit(gang, scale_up=scale_up)
-        return self._fits[key]
+        known, key = self._fits.setdefault(ledger, {}), (gang, scale_up, ledger.version)
+        if key not in known:
+            known[key] = ledger.fit(gang, scale_up=scale_up)
+        return known[key]
 
     def fitting(self, name: str, packing: Packing) -> Finding:
         """A packing as the reason for taking a cluster."""
-        if not packing.opened and not packing.on_promised:
+        if packing.is_there:
             return Finding(code=Reason.FITS)
         return Finding(code=Reason.FITS_BY_SCALE_UP, new_nodes=packing.new_nodes(self._ledgers[name].nodes))
 

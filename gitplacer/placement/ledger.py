@@ -20,7 +20,7 @@ from gitplacer.kinds.capacity import CapacitySnapshot, RunningGroup
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.model.decision import Seat
 from gitplacer.model.resources import Resources
-from gitplacer.model.workload import Gang, PodSet, PodShape
+from gitplacer.model.workload import Gang, PodSet, PodShape, total_requests
 from gitplacer.placement.asseen import as_seen, by_size, like
 from gitplacer.placement.nodes import Amounts, Columns, Nodes
 from gitplacer.placement.pack import Packing, Room, Shortfall, Use, pack, pack_what_fits
@@ -62,8 +62,10 @@ class Ledger:
         gang_of: Callable[[str], Gang] = _unknown,
         slice_topology: str = "",
         now: datetime | None = None,
+        nodes: Nodes | None = None,
     ) -> None:
-        self.nodes = Nodes(cluster, snapshot, columns, now)
+        """`nodes` are those of the snapshot, where somebody has read them already."""
+        self.nodes = nodes or Nodes(cluster, snapshot, columns, now)
         self.version = 0
         self.closed = False
         self._room: Room | None = None
@@ -105,6 +107,11 @@ class Ledger:
     def free_on_nodes(self) -> Amounts:
         """What is free on each real node, negative where it is overcommitted. Do not write to it."""
         return self._free[: len(self.nodes.machines)]
+
+    @property
+    def is_overcommitted(self) -> bool:
+        """Whether more is taken on some machine than there is."""
+        return bool((self._free < 0).any())
 
     @property
     def columns(self) -> Columns:
@@ -155,6 +162,10 @@ class Ledger:
     def proves(self, gang: Gang) -> bool:
         """Whether it is known without a trial that a gang finds room in every order."""
         return self._stage.proves(gang, self.coming())
+
+    def is_certain(self, gang: Gang) -> bool:
+        """Whether a gang finds room in every order, by proof; one that minds other pods has none and is tried."""
+        return self.proves(gang) or (self._stage.minds(gang, self.coming()) and self.tight(gang) is None)
 
     def tight(self, gang: Gang) -> Tight | None:
         """An order of what is to come, with a gang that fits, that leaves a pod out; None if we can find none."""
@@ -326,6 +337,19 @@ class Ledger:
             for use in uses
         )
 
+    def leave_to(self, later: Ledger) -> None:
+        """
+        Take everything that is not free in another ledger of this cluster too, which tells of a time to come. Machines
+        that are not there yet take nothing more either, because the two may have promised them for different pods.
+        """
+        real = len(self.nodes.machines)
+        more = sorted((Counter(later._promised) - Counter(self._promised)).elements())
+        self._promised.extend(more)
+        self._free[:real] = np.minimum(self._free[:real], later._free[:real])
+        closed = np.zeros((len(self._promised), len(self.columns)), dtype=np.int64)
+        self._free = np.concatenate([self._free[:real], closed])
+        self._changed()
+
     def release(self, group_id: str) -> None:
         """Give back what a group was promised here. Pods that the snapshot shows keep their room: they run."""
         hold = self._holds.pop(group_id, None)
@@ -380,6 +404,14 @@ class Ledger:
                 chosen = same[:1] or here[:1] or [min(able, key=lambda index: by_size(gang[index].shape))]
                 left[chosen[0]] -= 1
         return tuple(replace(pods, count=count) for pods, count in zip(gang, left, strict=True))
+
+    def held_by(self, group_id: str, gang: Gang) -> Resources:
+        """What a placed group takes here: its pods that the snapshot shows on nodes, as they run, and those that are missing."""
+        total = total_requests(self._not_seen(group_id, gang))
+        for role, requests, _ in self._seen.get(group_id, ()):
+            shapes = [pods.shape for pods in gang if pods.role == role]
+            total += requests or max(shapes, key=by_size, default=PodShape()).requests
+        return total
 
     def on_each_node(self, gang: Gang) -> Gang:
         """A gang whose pods that run on every node are counted: one for each node that admits them."""

@@ -32,6 +32,8 @@ from gitplacer.scheduler.objects import Node as NodeShape
 Amounts = np.ndarray[Any, np.dtype[np.int64]]
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
+MOST_MACHINES = 100_000
+"""Of one type, where nothing bounds them nearer."""
 DEFAULT_PODS = 110
 """Pods per node where nothing is said: the kubelet's own default (--max-pods)."""
 
@@ -142,6 +144,15 @@ class Nodes:
             key: np.maximum(columns.offered(t.allocatable) - columns.row(t.overhead), 0)
             for key, t in self.types.items()
         }
+
+    def offered(self) -> dict[str, float]:
+        """What all nodes offer, those that can be added included."""
+        total = self.allocatable.sum(axis=0, dtype=np.float64)
+        left = self.catalogue.left({}, to_placed=True)
+        for key, row in self.type_row.items():
+            more = [left[limit] // amount for limit, amount in self.types[key].draws]
+            total = total + row * float(min([MOST_MACHINES, *more]) if more else 0)
+        return dict(zip(self.columns.names, total.tolist(), strict=True))
 
     def _interned(self, labels: Labels, taints: tuple[Taint, ...], unschedulable: bool, ready: bool) -> int:
         # Most nodes are like the one before but for their host name: they are told by what is cheap to compare.

@@ -53,6 +53,11 @@ class Packing:
     opened: tuple[str, ...] = ()
     on_promised: bool = False
 
+    @property
+    def is_there(self) -> bool:
+        """Whether all machines that it takes are there now."""
+        return not self.opened and not self.on_promised
+
     def new_nodes(self, nodes: Nodes) -> tuple[NewNodes, ...]:
         types = [nodes.types[key] for key in self.opened]
         counted = Counter((t.name, t.spot, t.price_per_hour) for t in types)

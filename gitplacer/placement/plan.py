@@ -1,8 +1,7 @@
 """
 The plan: for every group, where it goes and why.
 
-What is placed is kept first; then what has to leave looks for another cluster, then what waits, by priority, by how
-long it has waited, by name. Policies say which clusters they like; the first whose every pod fits is taken and its
+What is placed is kept first; then what has to leave looks for another cluster, then what waits, in turn. Policies say which clusters they like; the first whose every pod fits is taken and its
 room reserved. The whole is repeated on its own outcome until nothing changes, so that planning again from what was
 just published changes nothing.
 """
@@ -13,12 +12,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from gitplacer.model.decision import Action, Decision, Finding
+from gitplacer.model.decision import Action, Claim, Decision, Finding, Reason
 from gitplacer.placement.rounds import Pass, Round, action_of
 from gitplacer.snapshot import Snapshot
 
 _ROUNDS = 8
-"""Bound on repeating the plan on its own outcome. Two is usual: one that places and one that finds nothing to do."""
+"""
+Bound on repeating the plan on its own outcome. Two is usual: one that places and one that finds nothing to do. Where groups may
+send away others, which may send away others in turn, there is one more for each priority.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,25 +43,42 @@ def plan(
     """
     shared = Pass(snapshot, also_held)
     before: dict[str, tuple[str, ...]] = dict(shared.recorded)
+    claims: dict[str, Claim] = shared.claims
     made: dict[str, Decision] = {}
-    for _ in range(_ROUNDS):
-        decisions = Round(shared, before, with_candidates).decide()
+    sent_away: dict[str, Finding] = {}
+    for _ in range(_ROUNDS + len({policy.spec.priority for policy in snapshot.source.own.policies})):
+        decisions = Round(shared, before, claims, with_candidates).decide()
         after = {d.group: d.after for d in decisions}
+        claimed = {d.group: d.claim for d in decisions if d.claim is not None}
+        sent_away |= {d.group: d.finding for d in decisions if d.action is Action.PREEMPT}
         for decision in decisions:
             earlier = made.get(decision.group)
             if earlier is None or decision.before != decision.after or earlier.before == earlier.after:
                 made[decision.group] = decision
+            elif earlier.action is Action.PREEMPT:
+                # Now that it is away: why it finds no other place, and what it does about that.
+                made[decision.group] = replace(
+                    earlier,
+                    waiting_since=decision.waiting_since,
+                    candidates=decision.candidates,
+                    claim=decision.claim,
+                    blocked_by=decision.blocked_by,
+                )
             elif earlier.waiting_since != decision.waiting_since:
                 made[decision.group] = replace(earlier, waiting_since=decision.waiting_since)
-        if all(after[group_id] == clusters for group_id, clusters in before.items() if group_id in after):
+        same = all(after[group_id] == clusters for group_id, clusters in before.items() if group_id in after)
+        if same and claimed == claims:
             break
-        before = after
-    return Plan(tuple(_since_the_start(shared, made[group_id]) for group_id in sorted(made)))
+        before, claims = after, claimed
+    return Plan(tuple(_since_the_start(shared, made[group_id], sent_away) for group_id in sorted(made)))
 
 
-def _since_the_start(shared: Pass, decision: Decision) -> Decision:
+def _since_the_start(shared: Pass, decision: Decision, sent_away: Mapping[str, Finding]) -> Decision:
     """A decision of some round as one about the whole pass."""
     before = shared.recorded.get(decision.group, ())
     if before == decision.before:
         return decision
-    return replace(decision, before=before, action=action_of(before, decision.after))
+    action, finding = action_of(before, decision.after), decision.finding
+    if decision.group in sent_away and before:
+        finding = sent_away[decision.group] if action is not Action.KEEP else Finding(code=Reason.KEPT)
+    return replace(decision, before=before, action=action, finding=finding)

@@ -1,12 +1,14 @@
 """
 One round of planning: from where everything is to where everything goes.
 
-What is placed is kept; what has to leave looks for another cluster; what waits is tried by priority, by how long it
-has waited, by name. The ledgers are opened only when something is to be placed or verdicts are asked for.
+What is placed is kept; what has to leave looks for another cluster; what waits is tried in the order of `order`, may make
+others leave as `preemption` says, and has room kept for it as `reservations` says. The ledgers are opened only when
+something is to be placed or verdicts are asked for.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -14,12 +16,14 @@ from datetime import datetime
 from functools import cached_property, partial
 
 from gitplacer.grouping import Group
+from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord, RecordCluster
 from gitplacer.machines import LimitKind
-from gitplacer.model.decision import Action, Candidate, Decision, Finding, Reason, Verdict
-from gitplacer.model.workload import Gang
+from gitplacer.model.decision import Action, Candidate, Claim, Decision, Finding, Reason, Verdict
+from gitplacer.model.resources import Resources
+from gitplacer.model.workload import Gang, total_requests
 from gitplacer.placement.books import Books
 from gitplacer.placement.budget import Budgets
 from gitplacer.placement.eligibility import (
@@ -34,10 +38,13 @@ from gitplacer.placement.eligibility import (
 from gitplacer.placement.evidence import may_have_started, speaks_of
 from gitplacer.placement.holds import held, kept
 from gitplacer.placement.ledger import Ledger, has_finished
-from gitplacer.placement.nodes import Columns
+from gitplacer.placement.nodes import Columns, Nodes
 from gitplacer.placement.onlookers import Onlookers
+from gitplacer.placement.order import Shares, Waiting, holder, turns
 from gitplacer.placement.pack import Packing, Shortfall, pack
+from gitplacer.placement.preemption import SITES, Displaceable, Site, least_harm
 from gitplacer.placement.proof import has_room
+from gitplacer.placement.reservations import AGED, AGED_SITES, NOBODY, Reservations
 from gitplacer.placement.stage import Tight
 from gitplacer.placement.ties import held_with, ties, torn_singletons
 from gitplacer.policies import BY_COST
@@ -46,6 +53,9 @@ from gitplacer.source.manifests import PLATFORM, WORKLOADS
 
 Placements = Mapping[str, tuple[str, ...]]
 """Id of a group or record to the clusters that have its files."""
+
+Claims = Mapping[str, Claim]
+"""Id of a group that waits to the room that is kept for it."""
 
 
 class Pass:
@@ -67,7 +77,8 @@ class Pass:
         self.held = {g: f for g, group in self.groups.items() if (f := held(snapshot, group, self.records[g]))}
         self.held |= {g: f for g, f in also_held.items() if g not in self.held}
         self.held |= {g: f for g, f in torn_singletons(snapshot).items() if g not in self.held}
-        for other, finding in held_with(ties(snapshot), [*self.kept, *self.held]).items():
+        self.ties = ties(snapshot)
+        for other, finding in held_with(self.ties, [*self.kept, *self.held]).items():
             if other in self.groups:
                 self.held[other] = finding
             elif other in self.orphans:
@@ -86,6 +97,8 @@ class Pass:
         self._same_asked: dict[Asked, Asked] = {}
         self._not_served: dict[tuple[int, str], Finding | None] = {}
         self._may_enter: dict[tuple[object, ...], tuple[str, ...]] = {}
+        self._settled: dict[tuple[str, frozenset[str]], Ledger] = {}
+        self._requests: dict[tuple[str, str], Resources] = {}
 
     @cached_property
     def books(self) -> Books:
@@ -93,13 +106,13 @@ class Pass:
         s = self.snapshot
         gangs = [*self.gangs.values(), *self._gangs_elsewhere()]
         columns = Columns.of(s.capacity.values(), self.clusters.values(), gangs)
-        ledgers = {
-            name: Ledger(
-                self.clusters[name], c, columns, partial(self._gang_there, name=name), s.profiles[name].slice_topology, s.now
-            )
-            for name, c in s.capacity.items()
-        }  # fmt: skip
-        return Books(ledgers, columns)
+        return Books({name: self._opened(name, capacity, columns) for name, capacity in s.capacity.items()}, columns)
+
+    def _opened(self, name: str, capacity: CapacitySnapshot, columns: Columns, nodes: Nodes | None = None) -> Ledger:
+        """A ledger with nothing reserved but what a snapshot shows."""
+        s = self.snapshot
+        slices, gang_there = s.profiles[name].slice_topology, partial(self._gang_there, name=name)
+        return Ledger(self.clusters[name], capacity, columns, gang_there, slices, s.now, nodes)
 
     @cached_property
     def _onlookers(self) -> Onlookers:
@@ -108,6 +121,57 @@ class Pass:
     def _gangs_elsewhere(self) -> Iterator[Gang]:
         """The pods of all groups on each cluster where they may be others than in the source."""
         return (self._gang_as_written(group_id, name) for name in sorted(self._differing) for group_id in self.groups)
+
+    @cached_property
+    def claims(self) -> dict[str, Claim]:
+        """The claims that stand in the records of groups, where their cluster may still take the group."""
+        found = {}
+        for group_id, record in self.records.items():
+            if record is None or record.claim is None or record.clusters or group_id in self.held:
+                continue
+            group, cluster = self.groups[group_id], self.clusters.get(record.claim.cluster)
+            if group.policy is None or cluster is None or cluster.name not in self.books:
+                continue
+            if cluster.spec.state == "Active" and self.may_not_stay(group, group.policy, cluster) is None:
+                found[group_id] = Claim(cluster=cluster.name, displaced=record.claim.displaced)
+        return found
+
+    def is_clear(self, group_id: str, claim: Claim) -> bool:
+        """Whether a snapshot tells of the time after those were removed who had to leave."""
+        record = self.records.get(group_id)
+        if record is None or record.claim is None or record.claim.cluster != claim.cluster:
+            return False
+        known = set(claim.displaced) <= set(record.claim.displaced)
+        return known and speaks_of(self.snapshot.capacity[claim.cluster], record.claim, WORKLOADS)
+
+    def settled(self, name: str, ids: Iterable[str]) -> Ledger:
+        """The empty ledger of a cluster whose snapshot would show pods of these groups only, of all that we placed."""
+        capacity = self.snapshot.capacity[name]
+        shown = frozenset(ids) & {group.name for group in capacity.groups}
+        if len(shown) == len(capacity.groups):
+            return self.books[name]
+        if (name, shown) not in self._settled:
+            groups = tuple(group for group in capacity.groups if group.name in shown)
+            base = self.books[name]
+            less = capacity.model_copy(update={"groups": groups})
+            self._settled[name, shown] = self._opened(name, less, base.columns, base.nodes)
+        return self._settled[name, shown]
+
+    @cached_property
+    def offered(self) -> dict[str, float]:
+        """What all clusters that run workloads offer, with the machines that can be added."""
+        total: dict[str, float] = defaultdict(float)
+        for name, cluster in self.clusters.items():
+            if name in self.books and cluster.spec.role == "Workload" and cluster.spec.state != "Lost":
+                for resource, amount in self.books[name].nodes.offered().items():
+                    total[resource] += amount
+        return dict(total)
+
+    def requests(self, group_id: str, name: str) -> Resources:
+        """What all pods of a group on a cluster ask for together."""
+        if (group_id, name) not in self._requests:
+            self._requests[group_id, name] = total_requests(self.gang_on(group_id, name))
+        return self._requests[group_id, name]
 
     def gang_on(self, group_id: str, name: str) -> Gang:
         """The pods of a group on a cluster, those that run on every node counted."""
@@ -231,7 +295,7 @@ class Pass:
 class Round:
     """One round: from where everything is to where everything goes."""
 
-    def __init__(self, shared: Pass, placements: Placements, with_candidates: bool) -> None:
+    def __init__(self, shared: Pass, placements: Placements, claims: Claims, with_candidates: bool) -> None:
         self._pass = shared
         self._snapshot = shared.snapshot
         self._placements = placements
@@ -242,21 +306,36 @@ class Round:
         self._over_budget: dict[str, Finding] = {}
         self._leaving: dict[str, tuple[str, ...]] = {}
         """The clusters that a group gives up for where it goes."""
+        self._decided: set[str] = set()
+        self._shares: Shares | None = None
+        self._here: dict[str, set[str]] = defaultdict(set)
+        """Who is on each cluster as far as the round has come."""
+        for group_id, clusters in placements.items():
+            for cluster in clusters:
+                self._here[cluster].add(group_id)
+        self._holding: dict[tuple[str, str], Resources] = {}
+        self._plain: dict[str, tuple[frozenset[str], Ledger]] = {}
+        self._displaced: dict[str, dict[str, str]] = defaultdict(dict)
+        """Groups that make room in this round: where, and for whom."""
+        left = {group_id: claim for group_id, claim in claims.items() if claim.displaced}
+        self._reservations = Reservations(left, self._ledger, self._take, self._ending)
+        self._aged = {group_id: claim.cluster for group_id, claim in claims.items() if not claim.displaced}
+        """Where room was kept for groups that have waited long."""
         self._outgrown: set[tuple[str, str]] = set()
         """Groups that no longer find room for all their pods where they are; known once the ledgers are open."""
 
     def decide(self) -> list[Decision]:
         """A decision for every group and every record without a group, in no particular order."""
-        done = [self._orphan(record) for record in self._pass.orphans.values()]
+        done = [self._settle(self._orphan(record)) for record in self._pass.orphans.values()]
         self._gone = {d.group for d in done if d.action is Action.REMOVE}
         staying, leaving, waiting = [], [], []
         for group in self._pass.groups.values():
             stop = self._pass.held.get(group.id)
             if stop is not None or group.policy is None:
-                done.append(self._held(group, stop or Finding(code=Reason.NO_POLICY)))
+                done.append(self._settle(self._held(group, stop or Finding(code=Reason.NO_POLICY))))
                 continue
             if group.unit == PLATFORM:
-                done.append(self._spread(group, group.policy))
+                done.append(self._settle(self._spread(group, group.policy)))
                 continue
             triggers = self._triggers(group, group.policy)
             if triggers:
@@ -266,11 +345,54 @@ class Round:
             else:
                 waiting.append(group)
         for group in sorted(leaving, key=self._turn):
-            done.append(self._leave(group))
-        for group in sorted(waiting, key=self._turn):
-            done.append(self._add_copies(group))
-        done += [self._keep(group) for group in staying]
+            done.append(self._settle(self._leave(group)))
+        for group in self._in_turn(waiting):
+            done.append(
+                self._settle(self._preempted(group) if group.id in self._displaced else self._add_copies(group))
+            )
+        done += [self._preempted(group) if group.id in self._displaced else self._keep(group) for group in staying]
         return done
+
+    def _settle(self, decision: Decision) -> Decision:
+        """Note where a group is now, and whose share that is."""
+        self._decided.add(decision.group)
+        for cluster in set(decision.before) - set(decision.after):
+            self._here[cluster].discard(decision.group)
+        come = set(decision.after) - set(decision.before)
+        for cluster in come:
+            self._here[cluster].add(decision.group)
+        if self._shares is not None:
+            self._count(self._shares, decision.group, come)
+        return decision
+
+    def _in_turn(self, groups: Iterable[Group]) -> Iterator[Group]:
+        """Groups that look for room, as their turn comes."""
+        by_id = {group.id: group for group in groups}
+        for one in turns(map(self._waiting, by_id.values()), self._snapshot.now, self._held_by_each):
+            yield by_id[one.group]
+
+    def _waiting(self, group: Group) -> Waiting:
+        rank, since, _ = self._turn(group)
+        return Waiting(group=group.id, priority=-rank, since=since)
+
+    def _held_by_each(self) -> Shares:
+        """What every holder has of the fleet as far as the round has come, claims included."""
+        if self._shares is None:
+            self._shares = Shares(self._pass.offered)
+            for name, groups in self._here.items():
+                for group_id in groups:
+                    self._count(self._shares, group_id, [name])
+            for group_id, claim in self._reservations.claims():
+                self._count(self._shares, group_id, [claim.cluster])
+        return self._shares
+
+    def _count(self, shares: Shares, group_id: str, clusters: Iterable[str]) -> None:
+        group, record = self._pass.groups.get(group_id), self._pass.record(group_id)
+        if group.unit == PLATFORM if group is not None else record is not None and record.is_platform:
+            return
+        for name in clusters:
+            if name in self._pass.books and not self._has_finished(self._pass.books[name], group_id, name):
+                shares.take(holder(group_id), self._pass.requests(group_id, name))
 
     def _turn(self, group: Group) -> tuple[int, datetime, str]:
         """Priority first, then the longest waiting, then the name."""
@@ -291,21 +413,63 @@ class Round:
                 if group_id not in self._gone and cluster in books:
                     by_cluster[cluster].append(group_id)
         for cluster, group_ids in by_cluster.items():
-            # As they came is how they were promised their room. Where packing them one after another fails that way, the
-            # largest go first; where it still fails, the cluster is overfull, and takes nothing new.
-            for order in (self._arrival, self._size):
-                ledger = self._pass.books[cluster].copy()
-                left_over = [
-                    g for g in sorted(group_ids, key=partial(order, cluster)) if not self._reserved(ledger, g, cluster)
-                ]
-                if not left_over:
-                    break
-            gangs = [group_id for group_id in left_over if self._is_gang(group_id)]
-            self._outgrown |= {(group_id, cluster) for group_id in gangs}
-            if not all(self._waits_on_its_node(group_id, cluster) for group_id in gangs):
-                ledger.close()
+            ledger, left_over = self._replayed(self._pass.books[cluster], cluster, group_ids)
+            self._outgrown |= {(group_id, cluster) for group_id in left_over}
             books.replace(cluster, ledger)
+        for cluster in self._reservations.claimed():
+            self._reservations.drop_those_that_fail(cluster)
+            books.replace(cluster, self._reservations.for_others(cluster))
         return books
+
+    def _replayed(self, empty: Ledger, cluster: str, group_ids: Iterable[str]) -> tuple[Ledger, list[str]]:
+        """A copy of a ledger with the room of groups taken, and the gangs that find none for all their pods."""
+        # As they came is how they were promised their room. Where packing them one after another fails that way, the
+        # largest go first; where it still fails, the cluster is overfull, and takes nothing new.
+        for order in (self._arrival, self._size):
+            ledger = empty.copy()
+            left_over = [
+                g for g in sorted(group_ids, key=partial(order, cluster)) if not self._reserved(ledger, g, cluster)
+            ]
+            if not left_over:
+                break
+        gangs = [group_id for group_id in left_over if self._is_gang(group_id)]
+        if not all(self._waits_on_its_node(group_id, cluster) for group_id in gangs):
+            ledger.close()
+        return ledger, gangs
+
+    def _ledger(self, cluster: str, *, without: frozenset[str] = NOBODY, settled: bool = False) -> Ledger:
+        """
+        A cluster with the room of everybody taken who is on it but `without`; `settled`: and of nobody who has left. Who
+        had to leave is on it until a snapshot tells of the time after.
+        """
+        here = self._here[cluster] - without
+        if settled:
+            return self._replayed(self._pass.settled(cluster, here), cluster, here)[0]
+        for claimant in self._reservations.on(cluster):
+            claim = self._reservations.claim_of(claimant)
+            if claim is not None and not self._pass.is_clear(claimant, claim):
+                here |= self._pass.groups.keys() & set(claim.displaced)
+        return self._replayed(self._pass.books[cluster], cluster, here)[0]
+
+    def _take(self, ledger: Ledger, group_id: str, cluster: str) -> Packing | None:
+        """Reserve a waiting group's room in a ledger of a cluster, if there is enough."""
+        group = self._pass.groups[group_id]
+        scales = group.policy is not None and self._may_scale_up(group.policy) and bool(ledger.nodes.types)
+        gang = self._pass.gang_on(group_id, cluster)
+        packing = ledger.fit(gang, scale_up=scales)
+        if not isinstance(packing, Packing):
+            return None
+        lucky = group.policy is not None and self._accepts_tight(group.policy, cluster)
+        sure = packing.is_there and ledger.is_certain(gang)
+        if packing.is_there and not sure and not lucky:
+            return None  # nobody is sent away, and no room is kept, for what would then be refused
+        ledger.reserve(group_id, packing, gang, sure=sure)
+        return packing
+
+    def _ending(self, cluster: str, since: datetime) -> frozenset[str]:
+        """The groups that were on a cluster before a time, and end by themselves and then give their room back."""
+        there = ((g, self._pass.groups.get(g), self._pass.entry(g, cluster)) for g in self._here[cluster])
+        return frozenset(g for g, group, entry in there if entry and entry.since < since and self._releases(group))
 
     def _waits_on_its_node(self, group_id: str, cluster: str) -> bool:
         """Whether a group that found no room has but pods that are each for one node, and take nothing on another."""
@@ -334,19 +498,23 @@ class Round:
 
     def _reserved(self, ledger: Ledger, group_id: str, cluster: str) -> bool:
         """Take a placed group's room; whether there was room for all of it."""
-        group, entry = self._pass.groups.get(group_id), self._pass.entry(group_id, cluster)
+        group = self._pass.groups.get(group_id)
         scale_up = group is None or group.policy is None or self._may_scale_up(group.policy)
-        capacity = self._snapshot.capacity[cluster]
-        finished = (
-            entry is not None
-            and self._releases(group)
-            and has_finished(ledger.running(group_id))
-            and speaks_of(capacity, entry, WORKLOADS)
-        )
+        finished = self._has_finished(ledger, group_id, cluster)
         record = self._pass.record(group_id)
         sure = self._is_gang(group_id) and (record is None or record.reason != Reason.TIGHT_FIT)
         gang = self._pass.gang_on(group_id, cluster)
         return ledger.reserve_placed(group_id, gang, finished=finished, scale_up=scale_up, sure=sure)
+
+    def _has_finished(self, ledger: Ledger, group_id: str, cluster: str) -> bool:
+        """Whether a placed group has come to its end, and holds nothing any more."""
+        entry = self._pass.entry(group_id, cluster)
+        return (
+            entry is not None
+            and self._releases(self._pass.groups.get(group_id))
+            and has_finished(ledger.running(group_id))
+            and speaks_of(self._snapshot.capacity[cluster], entry, WORKLOADS)
+        )
 
     @staticmethod
     def _releases(group: Group | None) -> bool:
@@ -483,7 +651,8 @@ class Round:
         self._leaving[group.id] = tuple(free)
         copies = policy.spec.placement.copies
         wanted = len(self._pass.clusters) if copies == "All" else max(1, copies) - len(stuck)
-        chosen = self._choose(group, policy, exclude=set(before), wanted=wanted - len(kept))
+        exclude = {*before, *self._reservations.closed_to(group.id)}
+        chosen = self._choose(group, policy, exclude=exclude, wanted=wanted - len(kept))
         needed = 1 if copies == "All" else max(1, copies) - len(stuck)
         droppable = min(len(free), max(0, len(kept) + len(chosen) + len(free) - needed))
         if copies == "All":
@@ -523,6 +692,12 @@ class Round:
         }
         if group.never_relocates or by_trigger[trigger.code] == "Never":
             return Finding(code=Reason.NEVER_RELOCATED, subject=trigger.code)
+        if self._may_have_started(group, cluster):
+            return Finding(code=Reason.MAY_HAVE_STARTED, subject=trigger.code)
+        return None
+
+    def _may_have_started(self, group: Group, cluster: str) -> bool:
+        """Whether something of a group may have started on a cluster that must not start twice."""
         entries = [
             (record, entry)
             for member in group.singletons
@@ -530,9 +705,7 @@ class Round:
             for entry in record.clusters
             if entry.name == cluster
         ]
-        if any(may_have_started(self._snapshot, entry, record.id, group.unit) for record, entry in entries):
-            return Finding(code=Reason.MAY_HAVE_STARTED, subject=trigger.code)
-        return None
+        return any(may_have_started(self._snapshot, entry, record.id, group.unit) for record, entry in entries)
 
     def _add_copies(self, group: Group) -> Decision:
         """A group with too few copies, or too many: place what fits, and let the rest wait."""
@@ -541,13 +714,14 @@ class Round:
         before = self._placements.get(group.id, ())
         wanted = self._wanted(group, policy)
         chosen: dict[str, Finding] = {}
+        claim: Claim | None = None
         after = before
         if len(before) > wanted:
             after = self._best(group, policy, before, wanted)
             for name in set(before) - set(after):
                 self._books.release(group.id, name)
         else:
-            chosen = self._choose(group, policy, exclude=set(before), wanted=wanted - len(before))
+            chosen, claim = self._seek(group, policy, before, wanted - len(before))
             after = tuple(sorted({*before, *chosen}))
         candidates = self._candidates(group, policy, after, chosen)
         record = self._pass.records[group.id]
@@ -556,7 +730,8 @@ class Round:
         return Decision(
             group=group.id, policy=policy.name, action=action_of(before, after) if after else Action.WAIT, before=before,
             after=after, finding=self._finding(group, policy, before, after, chosen, complete), reasons=chosen,
-            candidates=candidates, waiting_since=None if complete else since,
+            candidates=candidates, waiting_since=None if complete else since, claim=claim,
+            blocked_by=claim.displaced if claim else (),
         )  # fmt: skip
 
     def _finding(
@@ -574,6 +749,11 @@ class Round:
             return Finding(code=Reason.COPY_NOT_WANTED, subject=", ".join(sorted(set(before) - set(after))))
         if after:
             return Finding(code=Reason.KEPT if complete else Reason.COPIES_WAIT)
+        claim, kept_on = self._reservations.claim_of(group.id), self._reservations.aged_on(group.id)
+        if claim is not None:
+            return Finding(code=Reason.WAITS_FOR_PREEMPTED, subject=", ".join(claim.displaced))
+        if kept_on:
+            return Finding(code=Reason.ROOM_RESERVED, subject=kept_on)
         if self._tight[group.id]:
             return next(iter(self._tight[group.id].values()))
         if group.id in self._over_budget:
@@ -591,6 +771,174 @@ class Round:
             return self._pass.preference(policy, name), entry.since if entry else self._snapshot.now, name
 
         return tuple(sorted(sorted(here, key=rank)[:wanted]))
+
+    # waiting with something in view
+
+    def _seek(
+        self, group: Group, policy: PlacementPolicy, before: Sequence[str], wanted: int
+    ) -> tuple[dict[str, Finding], Claim | None]:
+        """Clusters for the copies that are missing. If there is none even for the first, room that others make for it."""
+        assert self._books is not None  # opening the ledgers is what finds out which claims still stand
+        closed = {*before, *self._reservations.closed_to(group.id)}
+        claim = self._reservations.claim_of(group.id)
+        clear = claim is not None and self._pass.is_clear(group.id, claim)
+        if claim is not None and clear:
+            self._books.replace(claim.cluster, self._reservations.for_others(claim.cluster, but=group.id))
+        unseen = {claim.cluster} if claim is not None and not clear else set()
+        chosen = self._choose(group, policy, exclude=closed | unseen, wanted=wanted)
+        if claim is not None:
+            if chosen:
+                self._reservations.drop(group.id)
+            if claim.cluster not in chosen:
+                self._books.replace(claim.cluster, self._reservations.for_others(claim.cluster))
+        if chosen or before:
+            return chosen, None
+        return chosen, claim or self._preempt(group, policy, closed) or self._keep_room(group, policy, closed)
+
+    def _entering(self, group: Group, policy: PlacementPolicy, closed: set[str]) -> list[str]:
+        clusters = self._pass.clusters.items()
+        return [n for n, c in clusters if n not in closed and self._pass.may_not_enter(group, policy, c) is None]
+
+    def _preempt(self, group: Group, policy: PlacementPolicy, closed: set[str]) -> Claim | None:
+        """Make groups of lower priority leave the cluster where that does least harm, if any are enough."""
+        if policy.spec.preempts == "Never" or policy.spec.placement.admission == "Immediate":
+            return None
+        below = [p for p in self._snapshot.source.own.policies if p.spec.priority < policy.spec.priority]
+        if not any(other.spec.preemptible for other in below):
+            return None
+
+        def enough(name: str, free: Resources | None, leaving: frozenset[str]) -> bool:
+            if free is not None and not self._covers(free, leaving, group.id, name):
+                return False
+            ledger = self._reservations.without(leaving, name, but=group.id)
+            gang = self._pass.gang_on(group.id, name)
+            return isinstance(ledger.fit(gang, scale_up=self._scales(policy, name)), Packing)
+
+        ranked = self._ranked(self._pass.gangs[group.id], policy, self._entering(group, policy, closed))
+        if any(self._somebody_is_leaving(name) and enough(name, None, NOBODY) for name in ranked):
+            return None  # it fits as soon as those are gone who have left already
+        sites = (
+            Site(
+                cluster=name,
+                preference=self._pass.preference(policy, name),
+                candidates=candidates,
+                enough=partial(enough, name, self._free_in_all(policy, group.id, name)),
+            )
+            for name in ranked
+            if (candidates := self._displaceable(name, policy.spec.priority))
+        )
+        found = least_harm(itertools.islice(sites, SITES))
+        if found is None:
+            return None
+        cluster, leaving = found
+        for group_id in leaving:
+            self._displaced[group_id][cluster] = group.id
+            self._here[cluster].discard(group_id)
+        claim = Claim(cluster=cluster, displaced=leaving)
+        self._reservations.claim(group.id, claim)
+        self._books.replace(cluster, self._reservations.for_others(cluster))
+        return claim
+
+    def _free_in_all(self, policy: PlacementPolicy, group_id: str, name: str) -> Resources | None:
+        """
+        What a group will find free on a cluster in sum if nobody is sent away: whoever leaves adds what he holds and no more,
+        so most sets are ruled out by a sum. None where sums do not tell, because there is too little room even for those
+        who stay, because room is kept by what others leave, or because machines can be added.
+        """
+        ledger = self._reservations.without(NOBODY, name, but=group_id)
+        here = self._here[name]
+        _, left_over = self._replayed(self._pass.settled(name, here), name, here)
+        if left_over or ledger.is_overcommitted or self._reservations.on(name) or self._scales(policy, name):
+            return None
+        return ledger.columns.resources(ledger.totals())
+
+    def _covers(self, free: Resources, leaving: Iterable[str], group_id: str, name: str) -> bool:
+        """Whether what is free and what some groups hold is together at least what one asks for."""
+        for other in leaving:
+            free += self._held_by(other, name)
+        return all(free.get(resource, 0) >= amount for resource, amount in self._pass.requests(group_id, name).items())
+
+    def _held_by(self, group_id: str, name: str) -> Resources:
+        """What a group that was placed before this pass holds on a cluster."""
+        if (group_id, name) not in self._holding:
+            gang = self._pass.gang_on(group_id, name)
+            self._holding[group_id, name] = self._pass.books[name].held_by(group_id, gang)
+        return self._holding[group_id, name]
+
+    def _somebody_is_leaving(self, name: str) -> bool:
+        """Whether a cluster still shows a group that is not to be there any more."""
+        return any(group.name not in self._here[name] for group in self._snapshot.capacity[name].groups)
+
+    def _displaceable(self, name: str, priority: int) -> tuple[Displaceable, ...]:
+        """The groups on a cluster that one of a priority may send away."""
+        found = []
+        for group_id in sorted(self._here[name] - self._decided):
+            group, entry = self._pass.groups.get(group_id), self._pass.entry(group_id, name)
+            if group is None or entry is None or group_id in self._pass.held or not self._may_send_away(group, name):
+                continue
+            assert group.policy is not None
+            if group.policy.spec.priority >= priority or self._has_finished(self._pass.books[name], group_id, name):
+                continue
+            holds = self._held_by(group_id, name)
+            found.append(
+                Displaceable(
+                    group=group_id,
+                    priority=group.policy.spec.priority,
+                    devices=sum(amount for resource, amount in holds.items() if "/" in resource),
+                    cpu=holds.get("cpu", 0),
+                    since=entry.since,
+                )
+            )
+        return tuple(found)
+
+    def _may_send_away(self, group: Group, name: str) -> bool:
+        """Whether a group's policy lets it be sent away, and nothing of it forbids that."""
+        policy, record = group.policy, self._pass.records[group.id]
+        if policy is None or not policy.spec.preemptible or policy.spec.placement.admission == "Immediate":
+            return False
+        if group.unit == PLATFORM or group.never_relocates or group.id in self._pass.ties:
+            return False
+        if record is None or record.id != group.id:
+            return False
+        return not self._may_have_started(group, name)
+
+    def _preempted(self, group: Group) -> Decision:
+        """A group that makes room for others: its copy there goes, and it waits."""
+        assert group.policy is not None
+        before = self._placements[group.id]
+        gone = self._displaced[group.id]
+        after = tuple(name for name in before if name not in gone)
+        record = self._pass.records[group.id]
+        return Decision(
+            group=group.id, policy=group.policy.name, action=Action.PREEMPT, before=before, after=after,
+            finding=Finding(code=Reason.PREEMPTED_BY, subject=", ".join(sorted(set(gone.values())))),
+            candidates=self._candidates(group, group.policy, after, {}),
+            waiting_since=(record.waiting_since if record else None) or self._snapshot.now,
+        )  # fmt: skip
+
+    def _keep_room(self, group: Group, policy: PlacementPolicy, closed: set[str]) -> Claim | None:
+        """Keep room for a group that has waited long: where it was kept before, or on the first cluster that will have it."""
+        if not self._waiting(group).is_aged(self._snapshot.now) or self._reservations.count_aged() >= AGED:
+            return None
+        before = self._aged.get(group.id, "")
+        names = self._entering(group, policy, closed | {before})
+        holding = (
+            name for name in self._ranked(self._pass.gangs[group.id], policy, names) if self._holds(group, policy, name)
+        )
+        kept_there = [before] if before in self._books and before not in closed else []
+        for name in itertools.chain(kept_there, itertools.islice(holding, AGED_SITES)):
+            record = self._pass.records[group.id]
+            known = record.claim if record is not None and name == before else None
+            since = known.since if known is not None and known.cluster == name else self._snapshot.now
+            if self._reservations.keep(group.id, name, since):
+                self._books.replace(name, self._reservations.for_others(name))
+                return Claim(cluster=name, displaced=())
+        return None
+
+    def _holds(self, group: Group, policy: PlacementPolicy, name: str) -> bool:
+        """Whether a cluster would hold a group if it ran nothing."""
+        gang = self._pass.gang_on(group.id, name)
+        return not self._pass.exceeds(gang, self._books[name], name, self._scales(policy, name))
 
     # choosing clusters
 
@@ -722,8 +1070,12 @@ class Round:
             if name in after:
                 found.append(Candidate(name, Verdict.CHOSEN, chosen.get(name, Finding(code=Reason.KEPT))))
                 continue
-            finding = self._pass.may_not_enter(group, policy, cluster) or self._room_for(group, policy, name)
-            takes = finding.code in _TAKES or (finding.code is Reason.TIGHT_FIT and self._accepts_tight(policy, name))
+            finding = (
+                self._pass.may_not_enter(group, policy, cluster)
+                or self._spoken_for(group, name)
+                or self._room_for_others(group, policy, name)
+            )
+            takes = _fits(finding) or (finding.code is Reason.TIGHT_FIT and self._accepts_tight(policy, name))
             fits = takes and name not in self._tight[group.id]
             found.append(Candidate(name, Verdict.FEASIBLE if fits else Verdict.REJECTED, finding))
         return tuple(found)
@@ -736,6 +1088,36 @@ class Round:
             return Finding(code=Reason.ROOM)
         tight = self._books.tight(gang, name)
         return Finding(code=Reason.FITS) if tight is None else _tight_finding(tight)
+
+    def _spoken_for(self, group: Group, name: str) -> Finding | None:
+        """Why a group may not look for room on a cluster: it left it for another, or waits for those who leave."""
+        preemptor = self._reservations.closed_to(group.id).get(name)
+        if preemptor is not None:
+            return Finding(code=Reason.PREEMPTED_BY, subject=preemptor)
+        claim = self._reservations.claim_of(group.id)
+        if claim is not None and claim.cluster == name:
+            return Finding(code=Reason.WAITS_FOR_PREEMPTED, subject=", ".join(claim.displaced))
+        return None
+
+    def _room_for_others(self, group: Group, policy: PlacementPolicy, name: str) -> Finding:
+        """The verdict on a cluster's room; what is kept for somebody else is told as that, and never as a shortage."""
+        finding = self._room_for(group, policy, name)
+        kept_for = self._reservations.on(name)
+        if not kept_for or _fits(finding) or group.unit == PLATFORM:
+            return finding
+        ledger = self._books[name]
+        self._books.replace(name, self._unreserved(name))
+        whole = self._room_for(group, policy, name)
+        self._books.replace(name, ledger)
+        others = ", ".join(other for other in kept_for if other != group.id)
+        return Finding(code=Reason.RESERVED_FOR, subject=others) if others and _fits(whole) else whole
+
+    def _unreserved(self, name: str) -> Ledger:
+        """A cluster as if no room on it were kept for anybody."""
+        here = frozenset(self._here[name])
+        if name not in self._plain or self._plain[name][0] != here:
+            self._plain[name] = here, self._ledger(name)
+        return self._plain[name][1]
 
     def _room_for(self, group: Group, policy: PlacementPolicy, name: str) -> Finding:
         if group.unit == PLATFORM:
@@ -775,6 +1157,11 @@ _TAKES = frozenset({Reason.FITS, Reason.ROOM, Reason.FITS_BY_SCALE_UP, Reason.PO
 
 def _tight_finding(tight: Tight) -> Finding:
     return Finding(code=Reason.TIGHT_FIT, subject=f"{tight.order}; {tight.scoring}", role=tight.pod)
+
+
+def _fits(finding: Finding) -> bool:
+    """Whether a verdict is that the cluster can take the group."""
+    return finding.code in _TAKES
 
 
 def _cost(finding: Finding) -> tuple[bool, float]:

@@ -1,0 +1,97 @@
+"""
+Whose turn it is: the order in which waiting groups look for room.
+
+Higher priority is always first. Among equals, whoever has waited for an hour or more comes first, the longest first.
+The others take turns by dominant resource fairness: next is a group of the holder whose largest share of anything that
+the fleet offers is smallest, so that a holder who runs much does not take what is left from one who runs little. Within one
+holder the longest waiting is first, then the name.
+
+An aged group is ahead of all its equals whatever they hold, so nobody's small groups overtake it for ever; that it also
+finds room is the matter of `reservations`. Nothing here is remembered but `waitingSince`, which stands in the record.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+PATIENCE = timedelta(hours=1)
+"""After waiting so long a group is before all others of its priority."""
+
+
+def holder(group_id: str) -> str:
+    """To whom the room that a group holds is counted: its namespace."""
+    return group_id.partition("/")[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """A group that looks for room."""
+
+    group: str
+    priority: int
+    since: datetime
+
+    def is_aged(self, now: datetime) -> bool:
+        """Whether it has waited so long that it is before all others of its priority."""
+        return now - self.since >= PATIENCE
+
+
+class Shares:
+    """What each holder has of all that is offered; `take` counts more, `dominant` tells the largest share."""
+
+    def __init__(self, offered: Mapping[str, float]) -> None:
+        self._offered = offered
+        self._held: dict[str, dict[str, int]] = defaultdict(dict)
+
+    def take(self, who: str, amounts: Mapping[str, int]) -> None:
+        """Count what a holder has more."""
+        held = self._held[who]
+        for name, amount in amounts.items():
+            held[name] = held.get(name, 0) + amount
+
+    def dominant(self, who: str) -> float:
+        """The largest share over resources. Of what nobody offers nobody has a share. Equal ratios give equal floats."""
+        held = self._held.get(who, {})
+        return max(
+            (amount / self._offered[name] for name, amount in held.items() if self._offered.get(name)), default=0.0
+        )
+
+
+def turns(waiting: Iterable[Waiting], now: datetime, shares: Callable[[], Shares]) -> Iterator[Waiting]:
+    """
+    Everybody who waits, one after another. Between two turns the caller counts what the first one took into the shares, which
+    are asked for only where two holders compete.
+    """
+    by_priority = sorted(waiting, key=lambda w: (-w.priority, w.since, w.group))
+    for _, equals in itertools.groupby(by_priority, key=lambda w: w.priority):
+        line = list(equals)
+        yield from (w for w in line if w.is_aged(now))
+        yield from _by_share([w for w in line if not w.is_aged(now)], shares)
+
+
+def _by_share(line: Iterable[Waiting], shares: Callable[[], Shares]) -> Iterator[Waiting]:
+    lines: dict[str, deque[Waiting]] = defaultdict(deque)
+    for one in line:
+        lines[holder(one.group)].append(one)
+    if len(lines) < 2:
+        yield from itertools.chain.from_iterable(lines.values())
+        return
+    counted = shares()
+
+    def place(who: str) -> tuple[float, datetime, str, str]:
+        first = lines[who][0]
+        return counted.dominant(who), first.since, first.group, who
+
+    heads = [place(who) for who in lines]
+    heapq.heapify(heads)
+    while heads:
+        # A turn changes the share of nobody but its holder, so the places of the others stand.
+        *_, who = heapq.heappop(heads)
+        yield lines[who].popleft()
+        if lines[who]:
+            heapq.heappush(heads, place(who))
