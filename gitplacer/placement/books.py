@@ -11,6 +11,8 @@ import copy
 from collections.abc import Iterable, Mapping
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from gitplacer.model.decision import Finding, Reason
 from gitplacer.model.workload import Gang
 from gitplacer.placement.ledger import Ledger
@@ -28,6 +30,7 @@ class Books:
 
     def __init__(self, ledgers: Mapping[str, Ledger], columns: Columns) -> None:
         self._ledgers = dict(sorted(ledgers.items()))
+        self._columns = columns
         self._survey = Survey(self._ledgers, columns)
         self._shared: set[str] = set()
         self._busy: set[str] = set()
@@ -108,7 +111,10 @@ class Books:
         The clusters where much of what a gang asks for is promised already, to many pods that are still to come. They come in any
         order, so that what is left may lie where the gang cannot use it, and to find out takes long.
         """
-        return {name for name in self._busy if self._ledgers[name].is_crowded(gang)}
+        if not self._busy:
+            return set()
+        asked = np.any([self._columns.asked(pods.shape) for pods in gang], axis=0) if gang else False
+        return {name for name in self._busy if (self._ledgers[name].crowded & asked).any()}
 
     def tightness(self, gang: Gang, names: Iterable[str]) -> dict[str, tuple[int, int]]:
         """For each cluster with a ledger how few large blocks of devices a gang breaks there; less is better."""

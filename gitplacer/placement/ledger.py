@@ -22,7 +22,7 @@ from gitplacer.model.decision import Seat
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, PodSet, PodShape, total_requests
 from gitplacer.placement.asseen import as_seen, by_size, like
-from gitplacer.placement.nodes import Amounts, Columns, Nodes
+from gitplacer.placement.nodes import Amounts, Columns, Mask, Nodes
 from gitplacer.placement.pack import Packing, Room, Shortfall, Use, pack, pack_what_fits
 from gitplacer.placement.stage import Coming, Stage, Tight
 from gitplacer.scheduler import Node, Pod
@@ -74,6 +74,7 @@ class Ledger:
         self._promised: list[str] = []
         self._holds: dict[str, Hold] = {}
         self._coming: tuple[Coming, ...] | None = None
+        self._crowded: Mask | None = None
         self._seen: dict[str, list[tuple[str, Resources, str]]] = {}
         for group in snapshot.groups:
             self._subtract_bound_pods(group, gang_of)
@@ -92,6 +93,7 @@ class Ledger:
         twin._holds = dict(self._holds)
         twin._room = None
         twin._coming = None
+        twin._crowded = None
         return twin
 
     def totals(self) -> Amounts:
@@ -99,10 +101,12 @@ class Ledger:
         total: Amounts = np.clip(self.free_on_nodes(), 0, None).sum(axis=0)
         return total
 
-    def is_crowded(self, gang: Gang) -> bool:
-        """Whether much of something that a gang asks for, of what the snapshot shows as free, is promised already."""
-        asked = sum((self.columns.asked(pods.shape) for pods in gang), np.zeros(len(self.columns), dtype=np.int64)) > 0
-        return bool((self.totals()[asked] < self._stage.free[asked] * (1 - CROWDED)).any())
+    @property
+    def crowded(self) -> Mask:
+        """Of which resources much of what the snapshot shows as free is promised already."""
+        if self._crowded is None:
+            self._crowded = self.totals() < self._stage.free * (1 - CROWDED)
+        return self._crowded
 
     def free_on_nodes(self) -> Amounts:
         """What is free on each real node, negative where it is overcommitted. Do not write to it."""
@@ -370,6 +374,7 @@ class Ledger:
         self.version += 1
         self._room = None
         self._coming = None
+        self._crowded = None
 
     def _subtract_bound_pods(self, group: RunningGroup, gang_of: Callable[[str], Gang]) -> None:
         """

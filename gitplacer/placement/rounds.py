@@ -1082,8 +1082,6 @@ class Round:
 
     def _fits_now(self, gang: Gang, name: str) -> Finding:
         """What there is to say of a cluster that has room for a gang now."""
-        if self._books.proves(gang, name):
-            return Finding(code=Reason.FITS)
         if len(self._pass.groups) * len(self._pass.clusters) > _TRIED:
             return Finding(code=Reason.ROOM)
         tight = self._books.tight(gang, name)
