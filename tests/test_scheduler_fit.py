@@ -27,6 +27,7 @@ from gitplacer.scheduler.board import Board
 from gitplacer.scheduler.orders import named_orders, trials
 from gitplacer.scheduler.packing import find, replay, search
 from gitplacer.scheduler.simulation import Chooser, Profile, simulate
+from tests import heuristics
 from tests.commands import run
 from tests.schedulerobjects import (
     Json,
@@ -363,6 +364,12 @@ def test_a_search_that_ends_agrees_with_what_greedy_rules_find(cluster: list[Jso
     searched = search(found)
     assert not (any_run and searched.outcome == "impossible")
     assert searched.outcome != "found" or replay(found, searched.bound)
+
+
+def test_the_page_says_how_often_greedy_rules_miss_a_placement() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "fit.md").read_text("utf-8")
+    rows = heuristics.table(heuristics.counted(heuristics.recorded()))
+    assert "\n".join(rows) in page
 
 
 # -- the command --------------------------------------------------------------------------------------------------------

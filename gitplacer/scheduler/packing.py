@@ -50,11 +50,9 @@ def find(board: Board) -> Packing:
     """Look for a packing of the whole gang."""
     if _crowded(board, board.bound(), list(board.counts)):
         return Packing("impossible")
-    for order in packing_orders(board):
-        for score in _SCORES:
-            run = simulate(board, order, Profile(score, "first"))
-            if not run.left:
-                return Packing("found", run.bound)
+    quick = greedily(board)
+    if quick is not None:
+        return quick
     found = search(board, STEPS // 10)
     if found.outcome != "unknown":
         return found
@@ -64,6 +62,16 @@ def find(board: Board) -> Packing:
             if not run.left:
                 return Packing("found", run.bound)
     return search(board)
+
+
+def greedily(board: Board) -> Packing | None:
+    """A packing that one of the greedy rules finds: a dozen orders, and some ways to choose a node."""
+    for order in packing_orders(board):
+        for score in _SCORES:
+            run = simulate(board, order, Profile(score, "first"))
+            if not run.left:
+                return Packing("found", run.bound)
+    return None
 
 
 def closest(board: Board) -> Run:
