@@ -50,8 +50,8 @@ def board(case: dict[str, Any]) -> Board:
 
 def first_fit_decreasing(of: Board) -> bool:
     """The largest pods first, each to the first node with room."""
-    order = dict((name, order) for name, order in reversed(named_orders(of)))
-    largest = order.get("largest first", order["as created"])
+    orders = dict(named_orders(of))
+    largest = orders.get("largest first", orders["as created"])
     return not simulate(of, largest, Profile("first", "first")).left
 
 

@@ -81,7 +81,7 @@ class Ledger:
         self._stage = Stage(
             Room(self.nodes, self._free.copy(), (), {}),
             lambda: as_seen(self.nodes, snapshot, gang_of),
-            _has_rules(snapshot, gang_of),
+            _repels(snapshot, gang_of),
             slice_topology,
         )
 
@@ -431,11 +431,11 @@ class Ledger:
                 yield replace(pods, count=1, shape=replace(pods.shape, node_name=machine.name), per_node=False)
 
 
-def _has_rules(snapshot: CapacitySnapshot, gang_of: Callable[[str], Gang]) -> bool:
-    """Whether something that runs keeps others away, or may be asked for by them."""
-    if any(node.pods for node in snapshot.nodes):
+def _repels(snapshot: CapacitySnapshot, gang_of: Callable[[str], Gang]) -> bool:
+    """Whether something that runs keeps certain pods away."""
+    if any(pod.anti_affinity for node in snapshot.nodes for pod in node.pods):
         return True
-    return any(pods.shape.minds_others for group in snapshot.groups for pods in gang_of(group.name))
+    return any(pods.shape.pod_anti_affinity for group in snapshot.groups for pods in gang_of(group.name))
 
 
 def has_finished(running: RunningGroup | None) -> bool:

@@ -45,7 +45,7 @@ from gitplacer.placement.pack import Packing, Shortfall, pack
 from gitplacer.placement.preemption import SITES, Displaceable, Site, least_harm
 from gitplacer.placement.proof import has_room
 from gitplacer.placement.reservations import AGED, AGED_SITES, NOBODY, Reservations
-from gitplacer.placement.stage import Tight
+from gitplacer.placement.stage import NOT_TRIED, Tight
 from gitplacer.placement.ties import held_with, ties, torn_singletons
 from gitplacer.policies import BY_COST
 from gitplacer.snapshot import Snapshot
@@ -502,7 +502,7 @@ class Round:
         scale_up = group is None or group.policy is None or self._may_scale_up(group.policy)
         finished = self._has_finished(ledger, group_id, cluster)
         record = self._pass.record(group_id)
-        sure = self._is_gang(group_id) and (record is None or record.reason != Reason.TIGHT_FIT)
+        sure = self._is_gang(group_id) and (record is None or record.reason not in (Reason.TIGHT_FIT, Reason.ROOM))
         gang = self._pass.gang_on(group_id, cluster)
         return ledger.reserve_placed(group_id, gang, finished=finished, scale_up=scale_up, sure=sure)
 
@@ -1154,6 +1154,8 @@ _TAKES = frozenset({Reason.FITS, Reason.ROOM, Reason.FITS_BY_SCALE_UP, Reason.PO
 
 
 def _tight_finding(tight: Tight) -> Finding:
+    if tight is NOT_TRIED:
+        return Finding(code=Reason.ROOM)
     return Finding(code=Reason.TIGHT_FIT, subject=f"{tight.order}; {tight.scoring}", role=tight.pod)
 
 

@@ -13,13 +13,14 @@ a pass, so answers are remembered.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from gitplacer.model.decision import Tally
+from gitplacer.model.decision import Reason, Tally
+from gitplacer.model.resources import NOTHING
 from gitplacer.model.workload import Gang, PodSet, PodShape
 from gitplacer.placement.nodes import Amounts
 from gitplacer.placement.pack import Room, Shortfall, Use
@@ -32,6 +33,12 @@ from gitplacer.scheduler.shortage import shortage
 
 STEPS = 6000
 """Pods bound to try one gang with all that is to come; `gitplacer fit`, which has one question, tries longer."""
+WORK = 120_000
+"""The same times the sorts of pods that there are, each of which a pod that is bound has to be held against."""
+FEWEST = 12
+"""Runs; what fewer say is worth nothing."""
+LARGEST = 10_000
+"""Pods times sorts of pods for which a placement is searched where rules about other pods hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +63,23 @@ class Tight:
     left: Gang
 
 
+NOT_TRIED = Tight("", "", "", ())
+"""Nobody knows: there are too many pods to try."""
+
+
 class Stage:
     """
     `room` is what the snapshot shows as free, with nothing promised; `objects` what it shows in full, made when first needed;
-    `has_rules`: something that runs there keeps others away.
+    `repels`: something that runs there keeps certain pods away.
     """
 
     def __init__(
-        self, room: Room, objects: Callable[[], ClusterObjects], has_rules: bool, slice_topology: str = ""
+        self, room: Room, objects: Callable[[], ClusterObjects], repels: bool, slice_topology: str = ""
     ) -> None:
         self._room = room
         self._make = objects
         self._made: ClusterObjects | None = None
-        self._has_rules = has_rules
+        self._repels = repels
         self._slice_topology = slice_topology
         self._answers: dict[tuple[object, ...], Tight | None] = {}
         self._proofs: dict[tuple[object, ...], _Proof] = {}
@@ -87,12 +98,19 @@ class Stage:
 
     def minds(self, gang: Gang, coming: Iterable[Coming] = ()) -> bool:
         """Whether where a gang may be depends on more than nodes and room."""
-        if self._has_rules or any(self._ruled(pods) for pods in gang):
+        if any(self._ruled(pods) for pods in gang):
             return True
-        return any(pods.shape.pod_anti_affinity for other in coming for pods in other.gang)
+        if not _is_looked_at(gang):
+            return False
+        return self._repels or any(pods.shape.pod_anti_affinity for other in coming for pods in other.gang)
 
     def _ruled(self, pods: PodSet) -> bool:
         return pods.shape.minds_others or bool(slice_key(pods, self._slice_topology))
+
+    def _sorts(self, sets: Collection[PodSet]) -> int:
+        """How many sorts of pods there are: each slice is one of its own."""
+        sliced = (pods.count // pods.slice_size for pods in sets if slice_key(pods, self._slice_topology))
+        return len(sets) + sum(sliced)
 
     def proves(self, gang: Gang, coming: Sequence[Coming]) -> bool:
         """Whether it is known without a trial that every order works."""
@@ -122,13 +140,18 @@ class Stage:
             for each in members:
                 if near is None or each.shape in near:
                     name = f"{each.role} of {group}" if group else each.role
+                    if each.count > STEPS:
+                        return NOT_TRIED
                     found = list(expanded(each, _numbered(name), slice_key(each, self._slice_topology)))
                     pods += found
                     sets += [each] * len(found)
                     sure += [promised] * len(found)
+        steps = min(STEPS, WORK // self._sorts(set(sets)))
+        if steps < FEWEST * len(pods):
+            return NOT_TRIED
         board = Board(self._objects, pods)
         must = {k for k, promised in zip(board.class_of, sure, strict=True) if promised}
-        answer = refuted(board, frozenset(range(len(board.classes))) - must, STEPS)
+        answer = refuted(board, frozenset(range(len(board.classes))) - must, steps)
         if not isinstance(answer, Refuted):
             return None
         left = Counter(sets[board.class_of.index(k)] for k in answer.left)
@@ -145,11 +168,14 @@ class Stage:
         """Only pods that can get in each other's way matter: those that share a node, or share one with such."""
         counts: Counter[PodShape] = Counter()
         must: set[PodShape] = set()
+        ruled: set[PodShape] = set()
         for sets, promised in ((gang, True), *((other.gang, other.sure) for other in coming)):
             for pods in sets:
                 counts[pods.shape] += pods.count
                 if promised:
                     must.add(pods.shape)
+                    if self._ruled(pods):
+                        ruled.add(pods.shape)
         shapes = tuple(shape for shape, count in counts.items() if count)
         if not any(pods.count for pods in gang):
             return _Proof(True)
@@ -162,8 +188,10 @@ class Stage:
             np.array([counts[shapes[i]] for i in near]),
             np.maximum(self._room.free, 0),
         )
+        if ruled and _is_looked_at(gang):
+            return _Proof(False, frozenset(shapes))  # what it does to the others is no matter of room alone
         return _Proof(
-            all(ok for ok, i in zip(sure.tolist(), near, strict=True) if shapes[i] in must),
+            all(ok and shapes[i] not in ruled for ok, i in zip(sure.tolist(), near, strict=True) if shapes[i] in must),
             frozenset(shapes[i] for i in near),
         )
 
@@ -180,6 +208,8 @@ class Stage:
         there = (replace(pod, node_name=name[machine]) for pod, machine in bound if machine in name)
         board_pods: list[Pod] = []
         sets: list[PodSet] = []
+        if sum(pods.count for pods in gang) * self._sorts(gang) > LARGEST:
+            return _too_many(gang)
         for each in gang:
             found = list(expanded(each, _numbered(each.role), slice_key(each, self._slice_topology)))
             board_pods += found
@@ -199,6 +229,16 @@ class Stage:
         used = Counter((number[node], queues[k].popleft()) for k, node in packing.bound)
         asked = self._room.nodes.columns.asked
         return tuple(Use(machine, asked(each.shape), count, each) for (machine, each), count in used.items())
+
+
+def _is_looked_at(gang: Gang) -> bool:
+    """Whether some rule of the fleet looks at pods of a gang; others have neither namespace nor labels here."""
+    return any(pods.labels or pods.namespace for pods in gang)
+
+
+def _too_many(gang: Gang) -> Shortfall:
+    largest = max(gang, key=lambda pods: pods.count)
+    return Shortfall(largest.role, 0, largest.count, NOTHING, (), 0, Reason.SEARCH_BOUND)
 
 
 _MARK = "#"
