@@ -441,7 +441,9 @@ class Layout:
             before = {}
         now = self._snapshot.now
         clusters = tuple(
-            before.get(name) or RecordCluster(name=name, since=now, epoch=self._next_epoch(name, group.unit))
+            _with_evidence(before[name], decision)
+            if name in before
+            else RecordCluster(name=name, since=now, epoch=self._next_epoch(name, group.unit))
             for name in decision.after
         )
         moved = now if decision.action is Action.RELOCATE else record.moved_at if record else None
@@ -475,3 +477,10 @@ class Layout:
     def _next_epoch(self, cluster: str, unit: str) -> int:
         """The epoch that the commit now being made will give a unit."""
         return self._epochs.get((cluster, unit), 0) + 1
+
+
+def _with_evidence(entry: RecordCluster, decision: Decision) -> RecordCluster:
+    """An entry with the first snapshot that showed that its job, which should leave, has not started; none if it may stay."""
+    seen = decision.unstarted.get(entry.name)
+    first = entry.unstarted_at or seen if seen is not None else None
+    return entry if first == entry.unstarted_at else entry.model_copy(update={"unstarted_at": first})

@@ -59,7 +59,25 @@ def test_a_job_that_a_later_snapshot_shows_pending_may_move() -> None:
     story.capacity |= snapshot("a", "n1 16 64Gi 2", at=story.now, more=seen.replace("PHASE", "Running"))
     assert outcome(story.plan()) == {"jobs/train": "Hold a MayHaveStarted"}
     story.capacity |= snapshot("a", "n1 16 64Gi 2", at=story.now, more=seen.replace("PHASE", "Pending"))
-    assert outcome(story.plan()) == {"jobs/train": "Relocate b ClusterDraining"}
+    assert outcome(story.run()) == {"jobs/train": "Hold a MayHaveStarted"}
+    assert story.run().steps == ()  # the same snapshot again is no second one
+    story.capacity |= snapshot("a", "n1 16 64Gi 2", at=story.now, more=seen.replace("PHASE", "Pending"))
+    assert outcome(story.run()) == {"jobs/train": "Relocate b ClusterDraining"}
+
+
+def test_a_job_that_started_after_all_needs_two_new_proofs() -> None:
+    story = Story.of(*BOTH, ANYWHERE, rayjob("jobs", "train", workers=1), capacity=TWO)
+    story.run()
+    story.source |= cluster("a", state="Draining")
+    record = "placements/jobs/train.yaml"
+    for phase, remembered in (("Pending", True), ("Running", False), ("Pending", True)):
+        seen = f"applied: {{workloads: 99, platform: 99}}\ngroups:\n- {{name: jobs/train, phase: {phase}}}\n"
+        story.capacity |= snapshot("a", "n1 16 64Gi 2", at=story.now, more=seen)
+        assert outcome(story.run()) == {"jobs/train": "Hold a MayHaveStarted"}
+        assert (b"unstartedAt" in story.deployment.read(record)) is remembered
+    story.source |= cluster("a", state="Active")  # it may stay after all
+    story.run()
+    assert b"unstartedAt" not in story.deployment.read(record)
 
 
 def test_with_nowhere_to_go_a_group_stays_and_says_so() -> None:

@@ -115,6 +115,9 @@ def test_only_proof_lets_a_job_move(minutes: int, reported: str, max_age: str | 
     story.capacity |= snapshot("a", "n1 64 256Gi 2", at=placed + timedelta(minutes=minutes), more=reported)
     story.now = placed + timedelta(minutes=40 if max_age else 12)
     story.source |= cluster("a", state="Draining", **({"maxAge": max_age} if max_age else {}))
+    assert outcome(story.run()) == {"ns/job": "Hold a MayHaveStarted"}
+    assert outcome(story.run()) == {"ns/job": "Hold a MayHaveStarted"}, "one snapshot is not two"
+    story.capacity |= snapshot("a", "n1 64 256Gi 2", at=placed + timedelta(minutes=minutes, seconds=1), more=reported)
     assert outcome(story.run()) == {"ns/job": "Relocate b ClusterDraining" if moves else "Hold a MayHaveStarted"}
 
 

@@ -67,6 +67,9 @@ class RecordCluster(Model):
     """The pass that put it there."""
     epoch: Annotated[Integer, Field(ge=1)]
     """The epoch of the unit that first had it."""
+    unstarted_at: Instant | None = None
+    """The time of a snapshot that showed that its job, which should leave, had not started. A later one has to show it too
+    before the job may start elsewhere."""
 
 
 class RecordClaim(Model):

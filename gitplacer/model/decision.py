@@ -237,6 +237,7 @@ class Decision:
     waiting_since: datetime | None = None
     blocked_by: tuple[str, ...] = ()
     updated_in_place: bool = False
+    unstarted: Mapping[str, datetime] = field(default_factory=dict)
     claim: Claim | None = None
 
     @property

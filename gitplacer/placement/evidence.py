@@ -8,7 +8,7 @@ later than the change plus a grace for the sync.
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.record import RecordClaim, RecordCluster
@@ -28,18 +28,28 @@ def speaks_of(snapshot: CapacitySnapshot, entry: RecordCluster | RecordClaim, un
     return snapshot.observed_at > entry.since + SYNC_GRACE
 
 
-def may_have_started(snapshot: Snapshot, entry: RecordCluster, group_id: str, unit: str) -> bool:
+def seen_unstarted(snapshot: Snapshot, entry: RecordCluster, group_id: str, unit: str) -> datetime | None:
     """
-    Whether a job may have started where the record put it. Only a fresh capacity snapshot from after that, which shows
-    the group pending and nothing of it submitted, proves that it has not: one that does not show it at all may come
+    The time of the capacity snapshot, if it shows that a job has not started where the record put it. Only a fresh one from
+    after that does, which shows the group pending and nothing of it submitted: one that does not show it at all may come
     from before it was applied or from after it was done.
     """
     capacity, cluster = snapshot.capacity.get(entry.name), snapshot.source.own.clusters.get(entry.name)
     if capacity is None or cluster is None or not speaks_of(capacity, entry, unit):
-        return True
+        return None
     if is_stale(cluster, capacity, snapshot.now) or capacity.observed_at > snapshot.now + SYNC_GRACE:
-        return True
+        return None
     running = next((group for group in capacity.groups if group.name == group_id), None)
     if running is None or running.phase != "Pending":
-        return True
-    return any(pod.role == "submitter" and pod.node is not None for pod in running.pods)
+        return None
+    submitted = any(pod.role == "submitter" and pod.node is not None for pod in running.pods)
+    return None if submitted else capacity.observed_at
+
+
+def may_have_started(snapshot: Snapshot, entry: RecordCluster, group_id: str, unit: str) -> bool:
+    """
+    Whether a job may have started where the record put it. A start elsewhere cannot be taken back, so it takes two snapshots
+    to prove that it has not: the one that the record remembers, and a later one.
+    """
+    seen = seen_unstarted(snapshot, entry, group_id, unit)
+    return seen is None or entry.unstarted_at is None or seen <= entry.unstarted_at

@@ -35,7 +35,7 @@ from gitplacer.placement.eligibility import (
     not_served,
     preference,
 )
-from gitplacer.placement.evidence import may_have_started, speaks_of
+from gitplacer.placement.evidence import may_have_started, seen_unstarted, speaks_of
 from gitplacer.placement.holds import held, kept
 from gitplacer.placement.ledger import Ledger, has_finished
 from gitplacer.placement.nodes import Columns, Nodes
@@ -679,7 +679,7 @@ class Round:
         return Decision(
             group=group.id, policy=policy.name, action=action, before=before, after=after, finding=finding,
             reasons=chosen, candidates=self._candidates(group, policy, after, chosen), blocked_by=blocked,
-            updated_in_place=action is Action.HOLD,
+            updated_in_place=action is Action.HOLD, unstarted=self._unstarted(group, stuck),
         )  # fmt: skip
 
     def _stuck(self, group: Group, policy: PlacementPolicy, cluster: str, trigger: Finding) -> Finding | None:
@@ -696,16 +696,31 @@ class Round:
             return Finding(code=Reason.MAY_HAVE_STARTED, subject=trigger.code)
         return None
 
-    def _may_have_started(self, group: Group, cluster: str) -> bool:
-        """Whether something of a group may have started on a cluster that must not start twice."""
-        entries = [
-            (record, entry)
+    def _singletons_on(self, group: Group, cluster: str) -> list[tuple[str, RecordCluster]]:
+        """What must not start twice of a group, as it was put on a cluster: with the record that says so."""
+        return [
+            (record.id, entry)
             for member in group.singletons
             for record, _ in self._snapshot.standing.get(member.identity, ())
             for entry in record.clusters
             if entry.name == cluster
         ]
-        return any(may_have_started(self._snapshot, entry, record.id, group.unit) for record, entry in entries)
+
+    def _may_have_started(self, group: Group, cluster: str) -> bool:
+        """Whether something of a group may have started on a cluster that must not start twice."""
+        there = self._singletons_on(group, cluster)
+        return any(may_have_started(self._snapshot, entry, record, group.unit) for record, entry in there)
+
+    def _unstarted(self, group: Group, clusters: Iterable[str]) -> dict[str, datetime]:
+        """The clusters on which nothing of a group has started, by the snapshots there are, with their times."""
+        found = {}
+        for name in clusters:
+            there = self._singletons_on(group, name)
+            seen = [seen_unstarted(self._snapshot, entry, record, group.unit) for record, entry in there]
+            times = [at for at in seen if at is not None]
+            if times and len(times) == len(seen):
+                found[name] = min(times)
+        return found
 
     def _add_copies(self, group: Group) -> Decision:
         """A group with too few copies, or too many: place what fits, and let the rest wait."""

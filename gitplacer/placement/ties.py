@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from gitplacer.model.decision import Finding, Reason
-from gitplacer.placement.evidence import may_have_started
+from gitplacer.placement.evidence import seen_unstarted
 from gitplacer.snapshot import Snapshot
 
 Ties = Mapping[str, frozenset[str]]
@@ -59,7 +59,7 @@ def torn_singletons(snapshot: Snapshot) -> dict[str, Finding]:
             if member.facts.singleton
             and not place.is_shared
             and entry.name not in here
-            and may_have_started(snapshot, entry, record.id, group.unit)
+            and seen_unstarted(snapshot, entry, record.id, group.unit) is None
         ]
         if torn:
             names = ", ".join(sorted({str(member.identity) for member in torn}))
