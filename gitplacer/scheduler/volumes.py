@@ -98,6 +98,7 @@ class _Settling:
         self._gang = gang
         self._storage = storage
         self._labels = {node.name: dict(node.labels) for node in cluster.nodes}
+        self._taken = {claim.volume for claim in storage.claims.values()}
         self._users = Counter(key for pod in gang for key in {_key(pod, claim) for claim in pod.claims})
         self._running: dict[ClaimKey, set[str]] = defaultdict(set)
         for pod in cluster.pods:
@@ -298,7 +299,8 @@ class _Settling:
             self._doubt(key, f"it may be any of {len(free)} volumes")
 
     def _candidates(self, spec: ClaimSpec, storage_class: StorageClass) -> list[Volume]:
-        return [volume for volume in self._storage.volumes.values() if volume.suits(spec, storage_class.name)]
+        volumes = self._storage.volumes.values()
+        return [each for each in volumes if each.suits(spec, storage_class.name) and each.name not in self._taken]
 
     def _from(self, volume: Volume) -> frozenset[str]:
         """The nodes from which a volume is reached."""
