@@ -35,6 +35,7 @@ from gitplacer.model.decision import Finding, NewNodes, Reason, ScaleUpLimit, Sp
 from gitplacer.model.resources import Resources  # noqa: E402
 from gitplacer.problemcodes import CODES  # noqa: E402
 from gitplacer.problems import Severity  # noqa: E402
+from gitplacer.scheduler.dump import WANTED  # noqa: E402
 from gitplacer.source.allowances import PREFIX  # noqa: E402
 from gitplacer.workloads import shipped  # noqa: E402
 
@@ -373,8 +374,9 @@ EXAMPLES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     ),
     "fit": (
         (
-            "The cluster is what `kubectl get nodes,pods,namespaces -A -o json > cluster.json` says of it; here one with a single "
-            "node is written by hand. The job wants two GPUs:",
+            f"The cluster is what this says of it:\n\n```sh\nkubectl get {WANTED} -A -o json > cluster.json\n```\n\n"
+            "Nodes, pods and namespaces are enough where pods have no volumes and nothing is done to them when they are created. "
+            "Here a cluster with a single node is written by hand. The job wants two GPUs:",
             (
                 """echo '{"items": [{"kind": "Node", "metadata": {"name": "a"}, "status": {"allocatable": """
                 """{"cpu": "16", "memory": "64Gi", "pods": "110", "nvidia.com/gpu": "1"}}}]}' > cluster.json""",
@@ -644,6 +646,9 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.UNTOLERATED_TAINT: Finding(code=Reason.UNTOLERATED_TAINT, subject="gpu=reserved:NoSchedule"),
             Reason.NODE_UNREADABLE: Finding(code=Reason.NODE_UNREADABLE, subject="a pod on it cannot be read"),
             Reason.MISSING_TOPOLOGY_KEY: Finding(code=Reason.MISSING_TOPOLOGY_KEY),
+            Reason.VOLUME_NODE_MISMATCH: Finding(
+                code=Reason.VOLUME_NODE_MISMATCH, subject="topology.kubernetes.io/zone=us-west-2a"
+            ),
             Reason.HOST_PORT_TAKEN: Finding(code=Reason.HOST_PORT_TAKEN),
             Reason.TOPOLOGY_SPREAD: Finding(code=Reason.TOPOLOGY_SPREAD, subject="topology.kubernetes.io/zone"),
             Reason.POD_AFFINITY: Finding(code=Reason.POD_AFFINITY),
@@ -665,6 +670,23 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
                 code=Reason.EXCEEDS_CLUSTER, role="worker/small-group", placed=1, wanted=2, short=_SHORT, nodes=3
             ),
             Reason.RESERVED_FOR: Finding(code=Reason.RESERVED_FOR, subject="research/pretrain"),
+        },
+    ),
+    (
+        "A gang does not run on the cluster of `gitplacer fit`, or perhaps not",
+        {
+            reason: Finding(code=reason)
+            for reason in (
+                Reason.MISSING_CLAIM,
+                Reason.VOLUME_NOT_BOUND,
+                Reason.VOLUME_IN_USE,
+                Reason.VOLUME_NOT_MADE_YET,
+                Reason.MISSING_RUNTIME_CLASS,
+                Reason.MISSING_PRIORITY_CLASS,
+                Reason.LIMIT_RANGE,
+                Reason.QUOTA_EXCEEDED,
+                Reason.NODE_NOMINATED,
+            )
         },
     ),
     (

@@ -17,6 +17,7 @@ from gitplacer.kinds.record import PlacementRecord
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang
 from gitplacer.profiles import ClusterProfile
+from gitplacer.reach import Specs, bound
 from gitplacer.source.files import NoMemo, SourceDocument, read_documents
 from gitplacer.source.manifests import PLATFORM, WORKLOADS, identity_of
 from gitplacer.source.reading import Source
@@ -64,10 +65,15 @@ class Deployed:
             identity = identity_of(item.document.value)
             if identity is not None and identity.kind == "ResourceClaimTemplate":
                 claims[identity.namespace][identity.name] = item.facts.devices
-        return tuple(self._as_it_runs(item, cluster, claims) for item in items)
+        volumes = {
+            f"{identity.namespace}/{identity.name}": item.facts.volume
+            for item in items
+            if (identity := identity_of(item.document.value)) is not None
+        }
+        return tuple(self._as_it_runs(item, cluster, claims, volumes.get) for item in items)
 
     def _as_it_runs(
-        self, item: SourceDocument, cluster: str, claims: Mapping[str, Mapping[str, Resources]]
+        self, item: SourceDocument, cluster: str, claims: Mapping[str, Mapping[str, Resources]], specs: Specs
     ) -> ObjectFacts:
         identity, profile = identity_of(item.document.value), self._profiles.get(cluster)
         if identity is None or profile is None:
@@ -75,4 +81,5 @@ class Deployed:
         declared = self._source.declarations.kinds
         known = tuple(sorted(claims.get(identity.namespace, {}).items()))
         around = profile.surroundings(identity.namespace).with_claims(known if item.facts.claims else None)
-        return workloads.read(item.document, around, declared)[0].remembered()
+        facts = workloads.read(item.document, around, declared)[0].remembered()
+        return bound(facts, identity.namespace, profile, specs)

@@ -20,10 +20,10 @@ from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fields import Model
 from gitplacer.kinds.fleet import Cluster, ClusterSpec
 from gitplacer.kinds.parse import is_own, parse_own
-from gitplacer.kinds.profile import Equipment, KubeRay, LimitRange
+from gitplacer.kinds.profile import Equipment, KubeRay, LimitRange, StorageClass
 from gitplacer.kinds.profile import RuntimeClass as DeclaredRuntimeClass
 from gitplacer.model.resources import NOTHING, Resources
-from gitplacer.model.workload import Identity
+from gitplacer.model.workload import ClaimSpec, Identity, NodeTerm
 from gitplacer.problems import Location, Problem, Rejected
 from gitplacer.workloads.demands import CERT_MANAGER, GATEWAY_API
 from gitplacer.workloads.facts import Demand
@@ -32,6 +32,8 @@ from gitplacer.workloads.surroundings import USUAL, RuntimeClass, Surroundings
 NEWEST_KUBERAY = (1, 7)
 """The newest minor version whose feature gates we know. A later one may have a gate on that was off so far."""
 
+Reach = tuple[tuple[NodeTerm, ...], ...]
+"""Nodes: of each of these, one of the terms must hold."""
 _Field = TypeVar("_Field")
 
 
@@ -41,7 +43,7 @@ class ClusterProfile:
     What is known of one cluster. None, and an empty KubeRay field, is what nobody looked at.
 
     `serves` has API groups without versions. `runtime_classes`, `limit_ranges` and `present` are as they were declared,
-    the last as identities.
+    the last as identities; `volumes` has by `<namespace>/<claim>` from which nodes the volume is reached.
     """
 
     kuberay: KubeRay = field(default_factory=KubeRay)
@@ -54,6 +56,8 @@ class ClusterProfile:
     sealing_key: str | None = None
     present: frozenset[Identity] = frozenset()
     serves: frozenset[str] | None = None
+    storage_classes: tuple[StorageClass, ...] = ()
+    volumes: Mapping[str, Reach] = field(default_factory=dict)
 
     @staticmethod
     def of(cluster: Cluster, snapshot: CapacitySnapshot | None) -> ClusterProfile:
@@ -75,6 +79,8 @@ class ClusterProfile:
                 for item in (*(written.present or ()), *(found.present or ()))
             ),
             serves=serves,
+            storage_classes=_first(written.storage_classes, found.storage_classes) or (),
+            volumes={} if snapshot is None else {volume.claim: volume.reach() for volume in snapshot.volumes},
         )
 
     @cached_property
@@ -137,6 +143,23 @@ class ClusterProfile:
             )
             for item in self.runtime_classes or ()
         )
+
+    # where volumes are
+
+    @cached_property
+    def binds_volumes(self) -> bool:
+        """Whether any volume is known to be out of reach from some nodes there."""
+        return any(self.volumes.values()) or any(each.reach() for each in self.storage_classes)
+
+    def reach_of(self, claim: str, spec: ClaimSpec | None) -> Reach:
+        """The nodes from which the volume of a claim, `<namespace>/<claim>`, is or will be reached; () where nobody says."""
+        if claim in self.volumes:
+            return self.volumes[claim]
+        return () if spec is None else self._reach_of_class(spec.storage_class)
+
+    def _reach_of_class(self, name: str | None) -> Reach:
+        found = (each for each in self.storage_classes if (each.default if name is None else each.name == name))
+        return next((each.reach() for each in found), ())
 
     # what it cannot serve
 

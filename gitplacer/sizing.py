@@ -71,10 +71,14 @@ class Sized:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """The objects that have a size, in order of file and place, and everything that keeps others from having one."""
+    """
+    The objects that have a size, in order of file and place, and everything that keeps others from having one. `beside` are
+    those of kinds that are not sized.
+    """
 
     objects: tuple[Sized, ...]
     problems: tuple[Problem, ...]
+    beside: tuple[Sized, ...] = ()
 
 
 def sizes(files: Mapping[str, bytes], around: Callable[[str], Surroundings] = lambda namespace: USUAL) -> Sizes:
@@ -91,7 +95,7 @@ def sizes(files: Mapping[str, bytes], around: Callable[[str], Surroundings] = la
         documents += [Document(path, item, index, _reader(data)) for index, item in enumerate(parsed.documents)]
     declared = _declared(documents, problems)
     claims = _claims(documents)
-    objects = []
+    objects, beside = [], []
     for document in documents:
         namespace = Sized(document, ObjectFacts()).namespace
         templates = claims[namespace]
@@ -101,7 +105,9 @@ def sizes(files: Mapping[str, bytes], around: Callable[[str], Surroundings] = la
         whole = not any(problem.severity is Severity.ERROR for problem in found)
         if facts.sized and whole and all(templates[name] is not None for name in facts.claims):
             objects.append(Sized(document, facts))
-    return Sizes(tuple(objects), tuple(problems))
+        elif not facts.sized and whole:
+            beside.append(Sized(document, facts))
+    return Sizes(tuple(objects), tuple(problems), tuple(beside))
 
 
 def _declared(documents: Iterable[Document], problems: list[Problem]) -> workloads.Declared:

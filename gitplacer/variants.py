@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from gitplacer import rules, workloads
@@ -18,10 +19,11 @@ from gitplacer.grouping import Group
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.selectors import Override
 from gitplacer.model.resources import Resources
-from gitplacer.model.workload import Gang
+from gitplacer.model.workload import ClaimSpec, Gang
 from gitplacer.policies.selection import selects
 from gitplacer.problems import Problem, Severity
 from gitplacer.profiles import ClusterProfile
+from gitplacer.reach import bound
 from gitplacer.source.allowances import not_allowed
 from gitplacer.source.manifests import SourceObject
 from gitplacer.source.reading import Source
@@ -81,7 +83,8 @@ class Variants:
 
     def any_on(self, cluster: Cluster) -> bool:
         """Whether there is anything that could differ on a cluster."""
-        return bool(self._policies or cluster.spec.overrides) or self._profiles[cluster.name].changes_sizes
+        profile = self._profiles[cluster.name]
+        return bool(self._policies or cluster.spec.overrides) or profile.changes_sizes or profile.binds_volumes
 
     def _around(self, member: SourceObject, cluster: Cluster) -> Surroundings:
         """What a cluster adds to the pods of an object, and what devices their claims come to there."""
@@ -102,7 +105,30 @@ class Variants:
 
     def gang(self, group: Group, cluster: Cluster) -> Gang:
         """The pods of a group on a cluster."""
-        return group.gang_of(self.facts(member, cluster)[0] for member in group.members)
+        profile = self._profiles[cluster.name]
+        return group.gang_of(
+            bound(
+                self.facts(member, cluster)[0],
+                member.identity.namespace,
+                profile,
+                lambda claim: self._claim(claim, cluster),
+            )
+            for member in group.members
+        )
+
+    def _claim(self, name: str, cluster: Cluster) -> ClaimSpec | None:
+        """What a PersistentVolumeClaim of the source asks for on a cluster; None if the source has none of that name."""
+        item = self._volume_claims.get(name)
+        return None if item is None else self.facts(item, cluster)[0].volume
+
+    @cached_property
+    def _volume_claims(self) -> Mapping[str, SourceObject]:
+        """By namespace and name."""
+        return {
+            f"{item.identity.namespace}/{item.identity.name}": item
+            for item in self._source.objects
+            if item.facts.volume is not None
+        }
 
 
 def _read_again(

@@ -144,6 +144,7 @@ spec:
       overhead: {cpu: 250m}
       nodeSelector: {sandbox: gvisor}
       tolerations: [{key: sandbox, operator: Exists, effect: NoSchedule}]
+    storageClasses: [{name: local, default: true, zones: [us-west-2d], nodeAffinity: [{matchLabels: {disk: fast}}]}]
     gangScheduler: scheduler-plugins
     sliceTopology: cloud.google.com/gke-nodepool
     present: [{apiGroup: "", kind: Secret, namespace: rayjob1, name: hf-token}]
@@ -306,6 +307,11 @@ runtimeClasses:
   overhead: {cpu: 250m}
   nodeSelector: {sandbox: gvisor}
   tolerations: [{key: sandbox, operator: Exists, effect: NoSchedule}]
+storageClasses: [{name: local, default: true, zones: [us-west-2d], nodeAffinity: [{matchLabels: {disk: fast}}]}]
+volumes:
+- claim: rayjob1/data
+  zones: [us-west-2d]
+  nodeAffinity: [{matchExpressions: [{key: disk, operator: In, values: [fast]}]}]
 gangScheduler: scheduler-plugins
 sliceTopology: cloud.google.com/gke-nodepool
 present: [{apiGroup: "", kind: Secret, namespace: rayjob1, name: hf-token}]
@@ -435,6 +441,7 @@ BROKEN = [
     "Cluster spec.overrides.0.path: (gone)",
     "Cluster spec.profile.limitRanges.0.namespace: (gone)",
     "Cluster spec.profile.runtimeClasses.0.name: (gone)",
+    "Cluster spec.profile.storageClasses.0.name: (gone)",
     "Cluster spec.profile.present.0.kind: (gone)",
     "PlacementPolicy spec.select: (gone)",
     "PlacementPolicy spec.clusters.matchExpressions.0.key: (gone)",
@@ -442,6 +449,11 @@ BROKEN = [
     "OverridePolicy spec.overrides: (gone)",
     "CapacitySnapshot observedAt: (gone)",
     "CapacitySnapshot nodes.0.name: (gone)",
+    "CapacitySnapshot volumes.0.claim: (gone)",
+    "CapacitySnapshot volumes.0.claim: data",
+    "CapacitySnapshot volumes.0.zone: us-west-2d",
+    'CapacitySnapshot volumes.0.zones: [""]',
+    "CapacitySnapshot storageClasses.0.bindingMode: Immediate",
     "CapacitySnapshot groups.0.pods.0.role: (gone)",
     "Placement metadata.namespace: (gone)",
     "Placement policy: (gone)",

@@ -189,8 +189,7 @@ class Site:
 
     def left(self, kind: str) -> int:
         """How many more nodes of a type may come."""
-        there = sum(machine.labels.get(INSTANCE_TYPE) == kind for machine in self.nodes.values())
-        return self.types[kind].max - there - sum(name == kind for name, _ in self.added.values())
+        return self._spare(kind) - sum(name == kind for name, _ in self.added.values())
 
     # answers
 
@@ -330,8 +329,11 @@ class Site:
         return status != cp_model.INFEASIBLE
 
     def _spare(self, kind: str) -> int:
-        """How many nodes of a type might come if none were promised."""
-        return self.types[kind].max - sum(m.labels.get(INSTANCE_TYPE) == kind for m in self.nodes.values())
+        """How many nodes of a type might come if none were promised; one that has other labels is of another type."""
+        labels = {INSTANCE_TYPE: kind}.items()
+        own = self.types[kind].labels.items()
+        there = [node.labels for node in self.nodes.values() if labels <= node.labels.items()]
+        return self.types[kind].max - sum(all(found.get(key, value) == value for key, value in own) for found in there)
 
 
 def _machines(snapshot: CapacitySnapshot) -> Iterable[Machine]:

@@ -11,6 +11,7 @@ from gitplacer.cli.options import choice
 
 if TYPE_CHECKING:
     from gitplacer.scheduler import Answer, Fit
+    from gitplacer.scheduler.dump import Dump
 
 MOST_PODS = 5000
 """A larger gang is refused: its answer would be worth little and take long."""
@@ -19,24 +20,36 @@ MOST_PODS = 5000
 @click.command("fit")
 @choice(["text", "json"], "For people or for programs.")
 @click.option(
-    "--from", "dump", metavar="DUMP", help="The cluster: what kubectl get nodes,pods,namespaces -A -o json printed."
+    "--from", "dump", metavar="DUMP", help="The cluster: what kubectl get nodes,pods,namespaces,… -A -o json printed."
+)
+@click.option(
+    "--slice-topology",
+    metavar="LABEL",
+    default="",
+    help="The label of nodes whose values are the domains of slices: all hosts of a multi-host replica go to one.",
 )
 @click.option("--cases", metavar="FILE", help="Judge many clusters and gangs of plain pods, one in each line of JSON.")
 @click.option("--exit-code", "coded", is_flag=True, help="Exit with 2 for TightFit and with 3 for No.")
 @click.argument("files", nargs=-1, metavar="FILE...")
-def command(output: str, dump: str | None, cases: str | None, coded: bool, files: tuple[str, ...]) -> int:
+def command(
+    output: str, dump: str | None, slice_topology: str, cases: str | None, coded: bool, files: tuple[str, ...]
+) -> int:
     """
     Tell whether all pods that the manifests in FILE become would find a node, on what is free in the cluster of DUMP.
 
     Fits means that every order of the pods and every scoring that was tried places them all. TightFit means that all of
     them can be placed, and this is how, but that kube-scheduler may leave one out. No means that no placement was found; then it
-    says what is short, and on how many nodes.
+    says what is short, and on how many nodes; or what keeps pods from being created or looked at at all.
+
+    DUMP may have more than nodes, pods and namespaces, and what it has is looked at: volumes (pvc, pv, storageclass, csinodes),
+    what is done to pods when they are created (limitranges, runtimeclasses, priorityclasses, resourcequotas), and Services. Claims
+    and Services in FILE count as if they were there.
 
     FILE and DUMP may be `-` for stdin. With `--cases` each line is an object with nodes, existingPods, namespaces and pods, as
     Kubernetes has them, and an id; the answer to each is a line of JSON.
     """
     if cases is not None:
-        if files or dump:
+        if files or dump or slice_topology:
             raise click.UsageError("--cases stands alone: it has clusters and pods of its own")
         return _judge_cases(cases, output, coded)
     if not files:
@@ -47,10 +60,10 @@ def command(output: str, dump: str | None, cases: str | None, coded: bool, files
         )
     if "-" in files and dump == "-":
         raise click.UsageError("only one of FILE and DUMP can be stdin")
-    return _judge_files(files, dump, output, coded)
+    return _judge_files(files, dump, slice_topology, output, coded)
 
 
-def _judge_files(names: tuple[str, ...], dump: str, output: str, coded: bool) -> int:
+def _judge_files(names: tuple[str, ...], dump: str, slice_topology: str, output: str, coded: bool) -> int:
     from gitplacer.cli.failures import report
     from gitplacer.cli.progress import style
     from gitplacer.cli.size import contents
@@ -58,16 +71,15 @@ def _judge_files(names: tuple[str, ...], dump: str, output: str, coded: bool) ->
     from gitplacer.formats.fit import FIT_FORMATS, FitView
     from gitplacer.formats.options import Options
     from gitplacer.problems import Severity
-    from gitplacer.scheduler import judge
     from gitplacer.scheduler.answer import pod_names
-    from gitplacer.scheduler.manifests import members, together
+    from gitplacer.scheduler.dump import Manifest, judge_manifests
     from gitplacer.sizing import sizes
 
     cluster = _cluster(dump)
     files, unread = contents(names)
     for failure in unread:
         report(failure)
-    found = sizes(files)
+    found = sizes(files, cluster.around)
     for problem in found.problems:
         if problem.code == "NotCounted":
             continue  # here it is counted
@@ -78,20 +90,22 @@ def _judge_files(names: tuple[str, ...], dump: str, output: str, coded: bool) ->
     number = sum(role.count for sized in found.objects for role in sized.facts.roles)
     if number > MOST_PODS:
         raise click.ClickException(f"the manifests become {number} pods; at most {MOST_PODS} are judged together")
-    gang = together([members(sized.document, sized.facts) for sized in found.objects])
+    sized, beside = ([Manifest(each.document, each.facts) for each in some] for some in (found.objects, found.beside))
+    judged = judge_manifests(cluster, sized, beside, slice_topology)
+    gang = judged.members
     if not gang.pods:
         raise click.ClickException("nothing there makes pods")
     roles = dict(zip(pod_names(gang.pods), gang.roles, strict=True))
-    view = FitView(answer=judge(cluster, gang.pods), roles=roles, left_out=gang.left_out)
+    view = FitView(answer=judged.answer, roles=roles, left_out=judged.left_out, notes=judged.notes)
     click.echo(FIT_FORMATS[output](view, Options(style=style())), nl=False)
     return _code(view.answer.fit) if coded else 0
 
 
-def _cluster(dump: str) -> Any:
+def _cluster(dump: str) -> Dump:
     """The cluster of a dump. A dump without nodes is none."""
     import json
 
-    from gitplacer.scheduler.reading import read_list
+    from gitplacer.scheduler.dump import read_dump
 
     try:
         value = json.loads(_bytes(dump))
@@ -99,12 +113,12 @@ def _cluster(dump: str) -> Any:
         raise click.ClickException(
             f"{dump} is not JSON ({error}); it is what `kubectl get nodes,pods,namespaces -A -o json` prints"
         ) from None
-    cluster = read_list(value)
-    if not cluster.nodes:
+    found = read_dump(value)
+    if not found.cluster.nodes:
         raise click.ClickException(
             f"{dump} has no nodes; it is what `kubectl get nodes,pods,namespaces -A -o json` prints"
         )
-    return cluster
+    return found
 
 
 def _bytes(name: str) -> bytes:

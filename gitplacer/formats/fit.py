@@ -25,11 +25,12 @@ _LONGEST = 2000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitView:
-    """An answer with the role of each pod by its name, and what was not looked at."""
+    """An answer with the role of each pod by its name; what was not looked at, and what is to be noted."""
 
     answer: Answer
     roles: Mapping[str, str]
     left_out: Sequence[str] = ()
+    notes: Sequence[str] = ()
 
 
 def case_json(identity: Any, answer: Answer) -> str:
@@ -38,8 +39,9 @@ def case_json(identity: Any, answer: Answer) -> str:
 
 
 def as_json(view: FitView, options: Options) -> str:
-    """One document, without an id."""
-    return to_json(_value(view.answer), indent=2)
+    """One document, without an id. What was not looked at and notes are there where there are any."""
+    said = {"notLookedAt": list(view.left_out), "notes": list(view.notes)}
+    return to_json({**_value(view.answer), **{key: items for key, items in said.items() if items}}, indent=2)
 
 
 def as_text(view: FitView, options: Options) -> str:
@@ -73,6 +75,8 @@ def _lines(view: FitView, options: Options) -> Iterator[str]:
         yield from aligned([("node", "pods"), *_by_node(view)])
     for what in view.left_out:
         yield f"not looked at: {printable(what)}"
+    for what in view.notes:
+        yield f"note: {printable(what)}"
 
 
 def _by_node(view: FitView) -> Iterator[tuple[str, str]]:

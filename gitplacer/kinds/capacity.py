@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field, model_validator
 from gitplacer.kinds.fields import Amounts, Boolean, Count, Instant, Integer, Matching, Model, OwnKind
 from gitplacer.kinds.listedpods import ListedPod, NamespaceLabels
 from gitplacer.kinds.machines import NodeGroup
-from gitplacer.kinds.profile import Equipment
+from gitplacer.kinds.profile import Equipment, VolumeNodes
 from gitplacer.kinds.selectors import ClusterMetadata, TaintField
 from gitplacer.model.labels import Taint
 from gitplacer.model.resources import NOTHING
@@ -96,6 +96,13 @@ class RunningGroup(Model):
     """Its pods."""
 
 
+class BoundVolume(VolumeNodes):
+    """The volume of a claim that is bound, and where it can be reached (the volume's `nodeAffinity`, or its zone labels)."""
+
+    claim: Annotated[str, Matching(r"^[^/\s]+/[^/\s]+$", "must be <namespace>/<claim>")]
+    """`<namespace>/<claim>`."""
+
+
 class Observation(OwnKind):
     """The nodes of one cluster, and what of ours runs on them."""
 
@@ -114,6 +121,8 @@ class Observation(OwnKind):
     """API groups that Kubernetes does not bring, such as ray.io/v1; absent means not known, so not checked."""
     namespaces: tuple[NamespaceLabels, ...] = ()
     """Its namespaces, as far as rules about pods go by their labels."""
+    volumes: tuple[BoundVolume, ...] = ()
+    """Volumes that are not reached from every node; pods that name their claims go where these are."""
 
 
 class CapacitySnapshot(Equipment, Observation):
@@ -131,6 +140,7 @@ class CapacitySnapshot(Equipment, Observation):
             ("node", [n.name for n in self.nodes]),
             ("node group", [g.name for g in self.node_groups]),
             ("group", [g.name for g in self.groups]),
+            ("volume of claim", [v.claim for v in self.volumes]),
         ):
             if len(set(names)) != len(names):
                 twice = next(name for name in names if names.count(name) > 1)

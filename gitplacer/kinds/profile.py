@@ -11,9 +11,23 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gitplacer.kinds.fields import Amounts, Boolean, DnsLabel, DnsSubdomain, LabelKey, LabelMap, Matching, Model, Word
-from gitplacer.kinds.selectors import TolerationField
+from gitplacer.kinds.fields import (
+    Amounts,
+    Boolean,
+    DnsLabel,
+    DnsSubdomain,
+    LabelKey,
+    LabelMap,
+    Matching,
+    Model,
+    Word,
+)
+from gitplacer.kinds.selectors import LabelSelector, TolerationField
+from gitplacer.model.labels import Requirement
 from gitplacer.model.resources import NOTHING
+from gitplacer.model.workload import NodeTerm
+
+ZONE = "topology.kubernetes.io/zone"
 
 GangScheduler = Literal["none", "volcano", "yunikorn", "scheduler-plugins", "kai", "kubernetes"]
 
@@ -83,6 +97,34 @@ class RuntimeClass(Model):
     """Tolerations that its pods get (`scheduling.tolerations`)."""
 
 
+class VolumeNodes(Model):
+    """Nodes from which volumes are reached: in one of the zones, and as one of the terms has it. Neither means all nodes."""
+
+    zones: tuple[Word, ...] = ()
+    """Zones, by the label topology.kubernetes.io/zone of nodes; none at all means every node."""
+    node_affinity: tuple[LabelSelector, ...] = ()
+    """Terms about labels of nodes, one of which must hold; none at all means every node."""
+
+    def reach(self) -> tuple[tuple[NodeTerm, ...], ...]:
+        """The terms of which a node must meet one each."""
+        found: list[tuple[NodeTerm, ...]] = []
+        if self.zones:
+            found.append((NodeTerm((Requirement(ZONE, "In", self.zones),)),))
+        terms = tuple(term.requirements() for term in self.node_affinity)
+        if terms and all(terms):  # a term without conditions is every node
+            found.append(tuple(NodeTerm(term) for term in terms))
+        return tuple(found)
+
+
+class StorageClass(VolumeNodes):
+    """A StorageClass, and where its volumes can be made (`allowedTopologies`)."""
+
+    name: DnsSubdomain
+    """Its name, which claims give as `storageClassName`."""
+    default: Boolean = False
+    """Whether it is the class of claims that name none."""
+
+
 class PresentObject(Model):
     """An object that is in the cluster without being in the source."""
 
@@ -107,6 +149,8 @@ class Equipment(Model):
     """Its LimitRanges."""
     runtime_classes: tuple[RuntimeClass, ...] | None = None
     """Its RuntimeClasses; absent means not known, so not checked."""
+    storage_classes: tuple[StorageClass, ...] | None = None
+    """Its StorageClasses; pods go only where volumes of theirs can be made. A class that is not there is not checked."""
     gang_scheduler: GangScheduler | None = None
     """The batch scheduler that its KubeRay was told to use; absent means not known."""
     slice_topology: LabelKey | None = None

@@ -75,10 +75,21 @@ class Reason(enum.StrEnum):
     UNTOLERATED_TAINT = "UntoleratedTaint"
     NODE_UNREADABLE = "NodeUnreadable"  # nobody knows what it has, or what a pod on it uses
     MISSING_TOPOLOGY_KEY = "MissingTopologyKey"  # it lacks the label that a rule about other pods goes by
+    VOLUME_NODE_MISMATCH = "VolumeNodeMismatch"  # one of its volumes cannot be reached from there
     # other pods do not let them in
     HOST_PORT_TAKEN = "HostPortTaken"
     TOPOLOGY_SPREAD = "TopologySpread"
     POD_AFFINITY = "PodAffinity"  # or anti-affinity, the pod's own or that of another
+    # what they need besides nodes is not there, or not theirs
+    MISSING_CLAIM = "MissingClaim"
+    VOLUME_NOT_BOUND = "VolumeNotBound"  # the claim has no volume, and none is on its way
+    VOLUME_IN_USE = "VolumeInUse"  # one pod at a time may have it, and another does
+    VOLUME_NOT_MADE_YET = "VolumeNotMadeYet"  # nobody knows from which nodes it will be reached
+    MISSING_RUNTIME_CLASS = "MissingRuntimeClass"
+    MISSING_PRIORITY_CLASS = "MissingPriorityClass"
+    LIMIT_RANGE = "LimitRangeViolated"
+    QUOTA_EXCEEDED = "QuotaExceeded"
+    NODE_NOMINATED = "NodeNominated"  # fits only where room is held for a pod that preempts others
     # there is not enough
     INSUFFICIENT_CAPACITY = "InsufficientCapacity"  # fits this cluster when empty: wait, or free some
     NODE_GROUP_EXHAUSTED = "NodeGroupExhausted"  # would fit if its provider had the machines: wait, or raise the quota

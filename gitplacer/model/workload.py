@@ -8,7 +8,7 @@ counting fast and exact.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from gitplacer.model.labels import Labels, Requirement, Toleration
 from gitplacer.model.podrules import HostPort, LabelPairs, PodTerm, SpreadConstraint
@@ -51,12 +51,61 @@ class NodeTerm:
 
 
 @dataclass(frozen=True)
+class ClaimSpec:
+    """
+    What a volume claim asks for. `storage_class` None means the cluster's default, '' a volume without a class; `size` is in
+    bytes; `selector` chooses among volumes that are there; `volume` is one that the claim names itself.
+    """
+
+    storage_class: str | None = None
+    size: int = 0
+    modes: tuple[str, ...] = ()
+    block: bool = False
+    selector: tuple[Requirement, ...] = ()
+    volume: str = ""
+
+
+ClaimOf = Literal["namespace", "set", "pod"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """
+    A volume claim by which a pod has a volume: one of its `namespace`, which exists by itself; that which a `set` makes for each
+    of its pods, numbered, and keeps; or one that is made with each `pod` and goes with it. `spec` is that of a claim that is made.
+    """
+
+    name: str
+    of: ClaimOf = "namespace"
+    spec: ClaimSpec | None = None
+
+
+@dataclass(frozen=True)
+class Named:
+    """
+    What a pod names that its cluster has to know when it is created: volume claims, its priority, its runtime class. `gated`: it
+    has scheduling gates; `ends`: it has a deadline, so that quotas count it as terminating.
+    """
+
+    claims: tuple[Claim, ...] = ()
+    priority_class: str = ""
+    priority: int | None = None
+    runtime_class: str = ""
+    gated: bool = False
+    ends: bool = False
+
+
+NO_NAMES = Named()
+
+
+@dataclass(frozen=True)
 class PodShape:
     """
     What kube-scheduler sees of a pod, but for its name, namespace and labels. `requests` is the effective request
     (Kubernetes' PodRequests), without the pod's own slot; `scored_cpu` and `scored_memory` are the same with the scheduler's
     stand-ins for containers that ask for none. `affinity` None means no required node affinity, otherwise its terms are
-    alternatives. `preferred_pods` weighs anti-affinity below zero.
+    alternatives. `preferred_pods` weighs anti-affinity below zero. `volume_nodes` is what its volumes ask of a node: of
+    each, one of the terms.
     """
 
     requests: Resources = NOTHING
@@ -72,6 +121,7 @@ class PodShape:
     pod_affinity: tuple[PodTerm, ...] = ()
     pod_anti_affinity: tuple[PodTerm, ...] = ()
     preferred_pods: tuple[tuple[int, PodTerm], ...] = ()
+    volume_nodes: tuple[tuple[NodeTerm, ...], ...] = ()
 
     @property
     def minds_others(self) -> bool:
@@ -102,7 +152,8 @@ class PodSet:
     `count` identical pods in one role: `head`, `worker/<groupName>`, `submitter`, or `pod`.
 
     `slice_size` pods each are one slice, whose hosts sit in one topology domain. `per_node`: one on each node that admits
-    it, whatever the count. `namespace` and `labels` are what rules of other pods go by; '' and () where nobody asks.
+    it, whatever the count. `namespace` and `labels` are what rules of other pods go by; '' and () where nobody asks. `claims`
+    are its volume claims until somebody has looked where they let it be.
     """
 
     role: str
@@ -112,6 +163,7 @@ class PodSet:
     per_node: bool = False
     namespace: str = ""
     labels: LabelPairs = ()
+    claims: tuple[Claim, ...] = ()
 
 
 Gang = tuple[PodSet, ...]

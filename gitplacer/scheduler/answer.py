@@ -18,7 +18,7 @@ import enum
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gitplacer.model.decision import Reason
 from gitplacer.scheduler.board import Board
@@ -71,8 +71,11 @@ class Refuted:
     left: tuple[int, ...]
 
 
-def judge(cluster: ClusterObjects, gang: Sequence[Pod]) -> Answer:
-    """Whether all pods of a gang find a place on what a cluster has free now."""
+def judge(cluster: ClusterObjects, gang: Sequence[Pod], besides: Sequence[Pod] = ()) -> Answer:
+    """
+    Whether all pods of a gang find a place on what a cluster has free now. `besides` is the same gang as it would be scored
+    if the scheduler spreads it by itself: every order must work with either.
+    """
     if not gang:
         return Answer(Fit.FITS, {}, Why(Reason.FITS, "there are no pods to place"))
     for pod in gang:
@@ -82,13 +85,16 @@ def judge(cluster: ClusterObjects, gang: Sequence[Pod]) -> Answer:
     if len(set(names)) < len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
         return Answer(Fit.NO, {}, Why(Reason.INVALID_POD, f"two pods are named {twice}"))
+    if any(pod.nominated and not pod.node_name for pod in cluster.pods):
+        return _beside_nominated(cluster, gang, besides)
+    otherwise = Board(cluster, besides) if besides else None
     doubtful = frozenset(node.name for node in cluster.nodes if node.doubtful)
     board = Board(cluster, gang)
     if doubtful:
         ready = Board(cluster, gang, without=doubtful)
         found = found_in(ready)
         if found.outcome == "found":
-            return _fitting(ready, found, names, refuted(board) or refuted(ready))
+            return _fitting(ready, found, names, _refuted(board, otherwise) or refuted(ready))
     found = found_in(board)
     if found.outcome != "found":
         missing = shortage(board, certain=found.outcome == "impossible")
@@ -97,7 +103,39 @@ def judge(cluster: ClusterObjects, gang: Sequence[Pod]) -> Answer:
     if used:
         message = f"fits only with {', '.join(used[:3])}, which {'is' if len(used) == 1 else 'are'} not ready"
         return Answer(Fit.TIGHT, _placement(board, found, names), Why(Reason.NODE_NOT_READY, message))
-    return _fitting(board, found, names, refuted(board))
+    return _fitting(board, found, names, _refuted(board, otherwise))
+
+
+def _refuted(board: Board, otherwise: Board | None) -> Refuted | int:
+    """The same for the gang as it is and as it would be scored otherwise."""
+    tried = refuted(board)
+    if otherwise is None or isinstance(tried, Refuted):
+        return tried
+    more = refuted(otherwise)
+    return more if isinstance(more, Refuted) else tried + more
+
+
+def _beside_nominated(cluster: ClusterObjects, gang: Sequence[Pod], besides: Sequence[Pod]) -> Answer:
+    """
+    Pods for which others are preempted hold the room on their node against pods of the same priority and below. Where some of
+    the gang outrank them, what they hold may still be had, and is not promised.
+    """
+    waiting = [pod for pod in cluster.pods if pod.nominated and not pod.node_name]
+    others = tuple(pod for pod in cluster.pods if not (pod.nominated and not pod.node_name))
+    least, most = min(pod.priority for pod in gang), max(pod.priority for pod in gang)
+
+    def beside(floor: int) -> Answer:
+        held = tuple(replace(pod, node_name=pod.nominated) for pod in waiting if pod.priority >= floor)
+        return judge(replace(cluster, pods=(*others, *held)), gang, besides)
+
+    found = beside(least)
+    if found.fit is not Fit.NO or not any(least <= pod.priority < most for pod in waiting):
+        return found
+    daring = beside(most)
+    if daring.fit is Fit.NO:
+        return found
+    message = "fits only where room is held for a pod that preempts others, and that some of the gang outrank"
+    return Answer(Fit.TIGHT, daring.placement, Why(Reason.NODE_NOMINATED, message))
 
 
 def found_in(board: Board) -> Packing:

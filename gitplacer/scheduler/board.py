@@ -424,7 +424,7 @@ def _classes(
             *(asked_of(term, pod, namespaces) for term in ordered_terms),
         )
         where = pod.namespace if pod.spread else ""
-        key = (replace(pod, name="", namespace=where, labels=()), seen)
+        key = (replace(pod, name="", namespace=where, labels=(), claims=()), seen)
         if key not in numbers:
             numbers[key] = len(found)
             found.append(pod)

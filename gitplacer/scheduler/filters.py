@@ -4,7 +4,8 @@ The filters that look at one pod and one node, and at what runs there: kube-sche
 Rules about other nodes (topology spread, pod affinity) are in `neighbours`; room is counted in `loads`. Each filter here says
 what is in the way, in words of the manifest or the node, or None; `FILTERS` has them in the order in which people should
 hear it.
-Source: kubernetes 1.34 pkg/scheduler/framework/plugins: nodeunschedulable, nodename, tainttoleration, nodeaffinity, nodeports.
+Source: kubernetes 1.34 pkg/scheduler/framework/plugins: nodeunschedulable, nodename, tainttoleration, nodeaffinity, nodeports,
+volumebinding, volumezone.
 """
 
 from __future__ import annotations
@@ -60,6 +61,15 @@ def node_affinity(pod: PodShape, node: Node) -> str | None:
     return " or ".join(map(str, pod.affinity))
 
 
+def volume_affinity(pod: PodShape, node: Node) -> str | None:
+    """Each of the pod's volumes must be reached from the node."""
+    if not pod.volume_nodes:
+        return None
+    labels = dict(node.labels)
+    missed = (terms for terms in pod.volume_nodes if not any(term.matches(labels, node.name) for term in terms))
+    return next((" or ".join(map(str, terms)) or "any node" for terms in missed), None)
+
+
 def prefers(pod: PodShape, node: Node) -> int:
     """
     The weight of the preferred node affinity terms that match; one without requirements weighs nothing
@@ -89,6 +99,7 @@ FILTERS: tuple[tuple[Reason, Filter], ...] = (
     (Reason.NODE_NAME_MISMATCH, node_name),
     (Reason.NODE_SELECTOR_MISMATCH, node_selector),
     (Reason.NODE_AFFINITY_MISMATCH, node_affinity),
+    (Reason.VOLUME_NODE_MISMATCH, volume_affinity),
     (Reason.NODE_UNSCHEDULABLE, node_unschedulable),
     (Reason.UNTOLERATED_TAINT, taint_toleration),
 )
@@ -108,7 +119,11 @@ def asks_for_a_name(pod: PodShape) -> bool:
     """Whether a pod cares which node it is, so that nodes of otherwise equal labels differ for it."""
     if pod.node_name or any(key == HOSTNAME for key, _ in pod.node_selector):
         return True
-    terms = (*(pod.affinity or ()), *(term for _, term in pod.preferred_nodes))
+    terms = (
+        *(pod.affinity or ()),
+        *(term for _, term in pod.preferred_nodes),
+        *(term for terms in pod.volume_nodes for term in terms),
+    )
     return any(term.fields or any(r.key == HOSTNAME for r in term.labels) for term in terms)
 
 
@@ -117,5 +132,5 @@ def label_keys(pod: PodShape) -> tuple[str, ...]:
     The labels that a pod looks at on a node, sorted. Unless it asks for a name, nodes that agree in these, in taints, cordon
     and readiness are the same to every filter.
     """
-    keys = {key for key, _ in pod.node_selector}
-    return tuple(sorted(keys.union(r.key for term in pod.affinity or () for r in term.labels)))
+    terms = (*(pod.affinity or ()), *(term for terms in pod.volume_nodes for term in terms))
+    return tuple(sorted({key for key, _ in pod.node_selector}.union(r.key for term in terms for r in term.labels)))

@@ -12,8 +12,9 @@ from dataclasses import replace
 
 from gitplacer.model.labels import Requirement
 from gitplacer.model.podrules import PodTerm, Selector
-from gitplacer.model.workload import PodSet, PodShape
+from gitplacer.model.workload import Claim, PodSet, PodShape
 from gitplacer.scheduler.objects import Pod
+from gitplacer.scheduler.reading import numbered
 from gitplacer.workloads.devices import TPU
 
 NODE_POOL = "cloud.google.com/gke-nodepool"
@@ -34,11 +35,16 @@ def expanded(pods: PodSet, name: Callable[[int], str], slice_topology: str) -> I
     """The pods of a set one by one; with a topology those of a slice have to share a domain of it."""
     for i in range(pods.count):
         if not slice_topology:
-            yield Pod.of(pods.shape, name(i), pods.namespace, pods.labels)
+            yield Pod.of(pods.shape, name(i), pods.namespace, pods.labels, claims=_claims(pods, name(i), i))
             continue
         number = f"{name(0)}.{i // pods.slice_size}"
         labels = tuple(sorted((*pods.labels, (SLICE_LABEL, number))))
-        yield Pod.of(_in_slice(pods.shape, slice_topology, number), name(i), pods.namespace, labels)
+        shape, claims = _in_slice(pods.shape, slice_topology, number), _claims(pods, name(i), i)
+        yield Pod.of(shape, name(i), pods.namespace, labels, claims=claims)
+
+
+def _claims(pods: PodSet, name: str, number: int) -> tuple[Claim, ...]:
+    return tuple(numbered(claim, name, number) for claim in pods.claims) if pods.claims else ()
 
 
 def _in_slice(shape: PodShape, topology: str, number: str) -> PodShape:

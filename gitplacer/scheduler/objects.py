@@ -14,7 +14,7 @@ from typing import Any
 from gitplacer.model.labels import Labels, Taint
 from gitplacer.model.podrules import LabelPairs
 from gitplacer.model.resources import NOTHING, Resources
-from gitplacer.model.workload import PodShape
+from gitplacer.model.workload import Claim, PodShape
 
 HOSTNAME = "kubernetes.io/hostname"
 PODS = "pods"
@@ -23,8 +23,9 @@ PODS = "pods"
 @dataclass(frozen=True, kw_only=True)
 class Pod(PodShape):
     """
-    A pod by name: its shape, whose rules are filled in for its namespace and labels. `flaw` says why its size or its place
-    cannot be known; '' if they are.
+    A pod by name: its shape, whose rules are filled in for its namespace and labels. `claims` are its volume claims, by the names
+    that they have in its namespace; `nominated` is the node for which it preempts others, and waits. `flaw` says why its size
+    or its place cannot be known; '' if they are.
     """
 
     name: str
@@ -32,6 +33,9 @@ class Pod(PodShape):
     labels: LabelPairs = ()
     finished: bool = False
     terminating: bool = False
+    claims: tuple[Claim, ...] = ()
+    priority: int = 0
+    nominated: str = ""
     flaw: str = ""
 
     @staticmethod

@@ -20,8 +20,9 @@ from gitplacer.documents.parse import ParsedDocument
 from gitplacer.model.labels import Taint
 from gitplacer.model.podrules import LabelPairs
 from gitplacer.model.resources import NOTHING, Resources
-from gitplacer.model.workload import PodShape
+from gitplacer.model.workload import Claim, PodShape
 from gitplacer.scheduler.objects import Node, Pod
+from gitplacer.workloads.claims import pod_claims
 from gitplacer.workloads.constraints import constraints, tolerations
 from gitplacer.workloads.requests import Amounts, Part, PodAsk, container_part, written
 
@@ -116,6 +117,7 @@ def read_existing(value: Mapping[str, Any]) -> Pod:
         _read(root, ask),
         finished=status.text("phase") in ("Succeeded", "Failed"),
         terminating=root.mapping("metadata").has("deletionTimestamp"),
+        nominated=status.text("nominatedNodeName"),
         flaw=flaw,
     )
 
@@ -140,8 +142,20 @@ def _read(root: Cursor, ask: PodAsk) -> Pod:
         tolerations=tuple(tolerations(spec)),
         **constraints(spec),
     )
-    labels = pairs(metadata.labels("labels"))
-    return Pod.of(shape, metadata.text("name"), metadata.text("namespace") or "default", labels)
+    labels, name = pairs(metadata.labels("labels")), metadata.text("name")
+    claims = tuple(numbered(claim, name) for claim in pod_claims(spec))
+    priority = spec.integer("priority") or 0
+    return Pod.of(shape, name, metadata.text("namespace") or "default", labels, claims=claims, priority=priority)
+
+
+def numbered(claim: Claim, pod: str, number: int = 0) -> Claim:
+    """A claim by the name that it has for a pod: that of a set has the pod's number, that of a pod its name."""
+    match claim.of:
+        case "set":
+            return replace(claim, name=f"{claim.name}-{number}")
+        case "pod":
+            return replace(claim, name=f"{pod}-{claim.name}")
+    return claim
 
 
 def pairs(labels: Mapping[str, str]) -> LabelPairs:

@@ -101,6 +101,8 @@ def said_of(reason: Reason, subject: str) -> str:
             return f"taint {subject}"
         case Reason.NODE_SELECTOR_MISMATCH | Reason.NODE_AFFINITY_MISMATCH:
             return f"not {subject}"
+        case Reason.VOLUME_NODE_MISMATCH:
+            return f"not {subject}, where a volume is"
         case Reason.HOST_PORT_TAKEN:
             return "a host port is taken"
         case Reason.TOPOLOGY_SPREAD:

@@ -1,10 +1,17 @@
-"""Volume claims: whose data lives in one place, and what class of storage they ask for."""
+"""
+Volume claims: whose data lives in one place, what class of storage they ask for, and which of them pods have.
+
+A pod has a volume by a claim that exists by itself, or by one that is made for it from a template. Where the volume can be
+reached is the cluster's to say; here is only what is written.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from gitplacer.documents import Cursor
+from gitplacer.model.workload import Claim, ClaimSpec
+from gitplacer.workloads.constraints import selector_of
 from gitplacer.workloads.facts import Reference
 
 _SINGLE_NODE = ("ReadWriteOnce", "ReadWriteOncePod")
@@ -24,3 +31,35 @@ def storage_class(spec: Cursor) -> Iterator[Reference]:
     if name := spec.text("storageClassName"):
         path = (*spec.path, "storageClassName")
         yield Reference("storage.k8s.io", "StorageClass", name, path=path, cluster_scoped=True)
+
+
+CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
+"""Where a claim named its class before it had a field for it; it still wins."""
+
+
+def claim_spec(claim: Cursor) -> ClaimSpec:
+    """What a claim, or a template of claims, asks for: anything with `metadata` and `spec`."""
+    spec = claim.mapping("spec")
+    annotated = claim.mapping("metadata").mapping("annotations").value.get(CLASS_ANNOTATION)
+    named = spec.text("storageClassName") if spec.has("storageClassName") else None
+    return ClaimSpec(
+        storage_class=annotated if isinstance(annotated, str) else named,
+        size=spec.mapping("resources").mapping("requests").quantity("storage", "storage") or 0,
+        modes=spec.texts("accessModes") if spec.has("accessModes") else (),
+        block=spec.text("volumeMode") == "Block",
+        selector=selector_of(spec, "selector").requirements or (),
+        volume=spec.text("volumeName"),
+    )
+
+
+def pod_claims(spec: Cursor) -> Iterator[Claim]:
+    """The claims by which the pods of a spec have volumes, those that are made with each pod included."""
+    if not spec.has("volumes"):
+        return
+    for volume in spec.items("volumes"):
+        if volume.has("persistentVolumeClaim"):
+            if name := volume.mapping("persistentVolumeClaim").text("claimName"):
+                yield Claim(name)
+        elif volume.has("ephemeral"):
+            template = volume.mapping("ephemeral").mapping("volumeClaimTemplate")
+            yield Claim(volume.text("name"), "pod", claim_spec(template))

@@ -70,17 +70,18 @@ def _required_nodes(node_affinity: Cursor) -> tuple[NodeTerm, ...] | None:
     terms = required.items("nodeSelectorTerms")
     if not terms:
         required.report("MissingField", "nodeSelectorTerms is missing or empty", "give at least one term")
-    return tuple(map(_node_term, terms))
+    return tuple(map(node_term, terms))
 
 
 def _preferred_nodes(node_affinity: Cursor) -> Iterator[tuple[int, NodeTerm]]:
     for item in node_affinity.items(PREFERRED):
         weight = item.integer("weight") or 0
         if weight:
-            yield weight, _node_term(item.mapping("preference"))
+            yield weight, node_term(item.mapping("preference"))
 
 
-def _node_term(item: Cursor) -> NodeTerm:
+def node_term(item: Cursor) -> NodeTerm:
+    """One term of node affinity."""
     return NodeTerm(
         tuple(map(requirement, item.items("matchExpressions"))) if item.has("matchExpressions") else (),
         tuple(map(_field_requirement, item.items("matchFields"))) if item.has("matchFields") else (),
@@ -120,7 +121,8 @@ def _field_requirement(item: Cursor) -> Requirement:
 # -- beside which pods --------------------------------------------------------------------------------------------
 
 
-def _selector(owner: Cursor, key: str) -> Selector:
+def selector_of(owner: Cursor, key: str) -> Selector:
+    """The label selector under a key; one that is not there selects nothing."""
     if not owner.has(key):
         return NOTHING_SELECTED
     value = owner.mapping(key)
@@ -137,7 +139,7 @@ def _spread(spec: Cursor) -> Iterator[SpreadConstraint]:
         yield SpreadConstraint(
             topology_key=_topology_key(item),
             max_skew=item.integer("maxSkew") or 1,
-            selector=_selector(item, "labelSelector"),
+            selector=selector_of(item, "labelSelector"),
             hard=item.text("whenUnsatisfiable") != "ScheduleAnyway",
             min_domains=item.integer("minDomains") or 1,
             honours_affinity=item.text("nodeAffinityPolicy") != "Ignore",
@@ -171,9 +173,9 @@ def pod_term(item: Cursor) -> PodTerm:
     names = item.texts("namespaces")
     return PodTerm(
         topology_key=_topology_key(item),
-        selector=_selector(item, "labelSelector"),
+        selector=selector_of(item, "labelSelector"),
         namespaces=tuple(sorted(set(names))),
-        namespace_selector=_selector(item, "namespaceSelector"),
+        namespace_selector=selector_of(item, "namespaceSelector"),
         own_namespace=not names and not item.has("namespaceSelector"),
         match_keys=item.texts("matchLabelKeys"),
         mismatch_keys=item.texts("mismatchLabelKeys"),

@@ -394,7 +394,7 @@ def _role(view: _View, pods: Pods, template: PodTemplate) -> Role:
     number, largest = first * rest, high * rest
     if largest > INT32_MAX:
         view.root.report("InvalidReplicas", f"it comes to {largest} pods", "check its numbers", key="spec")
-        return Role("pod", template.shape, 0, 0, 0, ask=template.ask)
+        return Role("pod", template.shape, 0, 0, 0, named=template.named, ask=template.ask)
     surge = next((s for s in pods.surge if view.all_hold(s.when)), None)
     return Role(
         "pod",
@@ -405,6 +405,7 @@ def _role(view: _View, pods: Pods, template: PodTemplate) -> Role:
         surge=0 if surge is None or not number else _surge(view, surge, first) * rest,
         shrinks=low * rest < number,
         grows=unlimited or largest > number,
+        named=template.named,
         ask=template.ask,
         counted=_of_item(view, pods) + (" × ".join(text for _, text in numbers) or "one"),
     )

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from gitplacer.documents import Cursor, Path
 from gitplacer.model.labels import Requirement
 from gitplacer.model.resources import NOTHING, Resources
-from gitplacer.model.workload import Gang, PodSet, PodShape
+from gitplacer.model.workload import NO_NAMES, ClaimSpec, Gang, Named, PodSet, PodShape
 from gitplacer.workloads.requests import PodAsk
 from gitplacer.workloads.surroundings import Surroundings
 
@@ -60,7 +60,8 @@ class Role:
 
     Something in the cluster may take it down to the minimum (`shrinks`) or up to the maximum (`grows`) by itself.
     `slice_size` pods each belong together on one topology domain (the hosts of a TPU slice). `per_node`: there is
-    one on each node that admits it, so that `count` is not known before the cluster is.
+    one on each node that admits it, so that `count` is not known before the cluster is. `named` is what its pods name that
+    their cluster has to know.
 
     `ask`, `counted` and `bounded` say where the requests, the count and its bounds come from; they are said once and not
     remembered.
@@ -76,6 +77,7 @@ class Role:
     shrinks: bool = False
     grows: bool = False
     per_node: bool = False
+    named: Named = NO_NAMES
     ask: PodAsk | None = field(default=None, compare=False)
     counted: str = field(default="", compare=False)
     bounded: str = field(default="", compare=False)
@@ -120,7 +122,8 @@ class ObjectFacts:
     """
     `roles` has every role, in the order in which their pods are created, also one at zero; `gang` the pods that run at
     once. `pods` are the labels that pods of each role will carry. `claims` names the ResourceClaimTemplates by which
-    pods claim devices, and `devices` what one of them comes to, if this object is one.
+    pods claim devices, and `devices` what one of them comes to, if this object is one; `volume` is what it claims if it is a
+    PersistentVolumeClaim.
 
     `needs` is what it cannot run without, `provides` what something in the cluster makes of it (a Certificate its Secret),
     `points_at` what it serves (a route its Service, an autoscaler its target),
@@ -143,6 +146,7 @@ class ObjectFacts:
     demands: tuple[Demand, ...] = ()
     claims: tuple[str, ...] = ()
     devices: Resources = NOTHING
+    volume: ClaimSpec | None = None
 
     @property
     def gang(self) -> Gang:
@@ -157,10 +161,13 @@ class ObjectFacts:
         labels = {pods.role: pods.labels for pods in self.pods}
         counted = ((role, role.reserved(reserve, with_peak=with_peak)) for role in self.roles)
         return tuple(
-            PodSet(role.name, n, role.shape, role.slice_size, role.per_node, labels=labels.get(role.name, ()))
+            PodSet(
+                role.name, n, role.shape, role.slice_size, role.per_node,
+                labels=labels.get(role.name, ()), claims=role.named.claims,
+            )
             for role, n in counted
             if n
-        )
+        )  # fmt: skip
 
     def but(self, **fields: Any) -> ObjectFacts:
         """These facts with other values in some fields, as `replace` gives them, in a third of its time."""

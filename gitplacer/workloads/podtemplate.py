@@ -14,8 +14,9 @@ from typing import Any
 
 from gitplacer.documents import Cursor, Path
 from gitplacer.model.resources import NOTHING
-from gitplacer.model.workload import PodShape
+from gitplacer.model.workload import NO_NAMES, Named, PodShape
 from gitplacer.problems import Severity
+from gitplacer.workloads.claims import pod_claims
 from gitplacer.workloads.constraints import constraints, tolerations
 from gitplacer.workloads.facts import ObjectFacts, PodLabels, Reference, Role, distinct, existing
 from gitplacer.workloads.requests import Amounts, Part, PodAsk, checked, container_part, with_defaults, written
@@ -39,7 +40,8 @@ _NO_LABELS: Mapping[str, str] = {}
 class PodTemplate:
     """
     One template: the shape of its pods and where its requests come from, its labels, and what it names in its namespace.
-    `claims` are the ResourceClaimTemplates that its pods claim devices by.
+    `claims` are the ResourceClaimTemplates that its pods claim devices by; `named` is what its pods name that their cluster has
+    to know.
     """
 
     shape: PodShape
@@ -47,6 +49,7 @@ class PodTemplate:
     labels: Mapping[str, str]
     needs: tuple[Reference, ...]
     claims: tuple[str, ...] = ()
+    named: Named = NO_NAMES
 
     def pod_labels(self, role: str, more: Mapping[str, str] | None = None) -> PodLabels:
         return PodLabels(role, tuple(sorted({**self.labels, **(more or {})}.items())))
@@ -97,7 +100,19 @@ def read_spec(
         node_name=spec.text("nodeName"),
         **constraints(spec),
     )
-    return PodTemplate(shape, ask, labels, tuple(_needs(spec, [*inits, *containers])), claims)
+    return PodTemplate(shape, ask, labels, tuple(_needs(spec, [*inits, *containers])), claims, _named(spec))
+
+
+def _named(spec: Cursor) -> Named:
+    found = Named(
+        tuple(pod_claims(spec)),
+        spec.text("priorityClassName"),
+        spec.integer("priority"),
+        spec.text("runtimeClassName"),
+        gated=spec.has("schedulingGates") and bool(spec.items("schedulingGates")),
+        ends=spec.has("activeDeadlineSeconds"),
+    )
+    return NO_NAMES if found == NO_NAMES else found
 
 
 _EMPTY = PodTemplate(PodShape(), PodAsk(()), {}, ())
@@ -107,7 +122,7 @@ def facts(
     template: PodTemplate, number: int, counted: str, more_labels: Mapping[str, str] | None = None
 ) -> ObjectFacts:
     """The facts of `number` pods of one template, all in the role `pod`; `counted` says why so many."""
-    role = Role("pod", template.shape, number, number, number, ask=template.ask, counted=counted)
+    role = Role("pod", template.shape, number, number, number, named=template.named, ask=template.ask, counted=counted)
     return ObjectFacts(
         roles=(role,),
         sized=True,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from gitplacer.documents import Cursor
 from gitplacer.model.labels import Requirement
 from gitplacer.workloads import devices
-from gitplacer.workloads.claims import single_node_claim, storage_class
+from gitplacer.workloads.claims import claim_spec, single_node_claim, storage_class
 from gitplacer.workloads.constraints import requirement
 from gitplacer.workloads.facts import Demand, LabelSelector, ObjectFacts, Reference, distinct
 from gitplacer.workloads.podtemplate import named
@@ -153,6 +153,7 @@ def _claim(root: Cursor) -> ObjectFacts:
             [*storage_class(spec), *(named(source, kind, api_group=source.text("apiGroup")) if kind else ())]
         ),
         singleton=single_node_claim(spec),
+        volume=claim_spec(root),
     )
 
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from gitplacer.documents import Cursor, Findings, Path
-from gitplacer.model.workload import PodShape
+from gitplacer.model.workload import NO_NAMES, PodShape
 from gitplacer.workloads import podtemplate, rayspec
 from gitplacer.workloads.facts import ObjectFacts, PodLabels, Role, distinct, existing
 from gitplacer.workloads.rayspec import RayPods, is_ours, is_v1
@@ -104,10 +104,11 @@ def _with_submitter(spec: Cursor, facts: ObjectFacts, around: Surroundings, job_
     that there is none.
     """
     added = {"job-name": job_name, "batch.kubernetes.io/job-name": job_name} if job_name else {}
-    needs, claims = facts.needs, facts.claims
+    needs, claims, named = facts.needs, facts.claims, NO_NAMES
     if spec.has("submitterPodTemplate"):
         template = podtemplate.read_pod(spec.mapping("submitterPodTemplate"), around)
         shape, ask, labels = template.shape, template.ask, template.pod_labels("submitter", added)
+        named = template.named
         needs = distinct([*needs, *template.needs])
         claims = tuple(sorted({*claims, *template.claims}))
     else:
@@ -116,7 +117,7 @@ def _with_submitter(spec: Cursor, facts: ObjectFacts, around: Surroundings, job_
     # Without a Ray cluster to wait for (suspended, or managed by somebody else) it is never made.
     number = 1 if counted else 0
     counted = counted or "there is no Ray cluster to submit to"
-    role = Role("submitter", shape, number, number, number, ask=ask, counted=counted)
+    role = Role("submitter", shape, number, number, number, named=named, ask=ask, counted=counted)
     return facts.but(roles=(*facts.roles, role), pods=(*facts.pods, labels), needs=needs, claims=claims)
 
 

@@ -12,11 +12,12 @@ the API server, so it does not count here either.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gitplacer.documents import Cursor, Path
 from gitplacer.model.resources import NOTHING, Resources
+from gitplacer.model.workload import Claim, Named
 from gitplacer.problems import Severity
 from gitplacer.workloads import podtemplate
 from gitplacer.workloads.addresses import own_service
@@ -111,7 +112,8 @@ def cluster_facts(root: Cursor, spec: Cursor, around: Surroundings, added: RayPo
         template = add(head, "head", injected, {"node-type": "head", "group": "headgroup"})
         surge = 0 if added.surge_percent is None else 1
         counted = "every Ray cluster has one head"
-        roles.append(Role("head", template.shape, 1, 1, 1, surge, ask=template.ask, counted=counted))
+        named = _with_storage(spec, template.named) if v1 else template.named
+        roles.append(Role("head", template.shape, 1, 1, 1, surge, named=named, ask=template.ask, counted=counted))
     last_init = (WAIT_GCS_READY,) if around.waits_for_gcs else ()
     injected = Injected((*everywhere, *_operator_sidecars(around.worker_sidecars)), first_init, last_init)
     names: set[str] = set()
@@ -132,7 +134,7 @@ def cluster_facts(root: Cursor, spec: Cursor, around: Surroundings, added: RayPo
                 f"worker/{name}", template.shape, size.count, size.minimum, size.maximum,
                 size.surge(added.surge_percent), size.hosts,
                 shrinks=autoscaling and not added.starts_whole, grows=autoscaling,
-                ask=template.ask, counted=size.counted, bounded=size.bounded,
+                named=template.named, ask=template.ask, counted=size.counted, bounded=size.bounded,
             )
         )  # fmt: skip
     facts = ObjectFacts(
@@ -146,6 +148,12 @@ def cluster_facts(root: Cursor, spec: Cursor, around: Surroundings, added: RayPo
     if not is_ours(root, spec, around):
         return facts.stopped(f"managedBy {spec.text('managedBy')}: KubeRay leaves it alone")
     return facts.stopped("suspended") if spec.boolean("suspend") else facts
+
+
+def _with_storage(spec: Cursor, named: Named) -> Named:
+    """The head's volumes with that of its GCS, if a claim is named for it."""
+    claim = spec.mapping("gcsFaultToleranceOptions").mapping("storage").text("claimName")
+    return replace(named, claims=(*named.claims, Claim(claim))) if claim else named
 
 
 def _operator_sidecars(sidecars: tuple[tuple[str, Resources], ...]) -> tuple[Part, ...]:

@@ -55,7 +55,7 @@ class Part:
     """
     One container and what it asks for. A `sidecar` is a restartable init container, which keeps running beside the
     containers. `origin` says who added it, '' for the manifest; `by_limit` and `by_default` are the resources for
-    which its limit, or a LimitRange, stands in for a request.
+    which its limit, or a LimitRange, stands in for a request; `limits` are those that are written.
     """
 
     name: str
@@ -64,6 +64,7 @@ class Part:
     origin: str = ""
     by_limit: tuple[str, ...] = ()
     by_default: tuple[str, ...] = ()
+    limits: Amounts = _NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +165,7 @@ def container_part(
     requests, limits = checked(container.mapping("resources"))
     by_limit = tuple(key for key in limits if key not in requests) if limits else ()
     part = Part(name or container.text("name"), {**limits, **requests} if limits else requests, role, origin, by_limit)
+    part = replace(part, limits=limits) if limits else part
     return with_defaults(part, defaults) if defaults else part
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gitplacer.documents import Cursor
+from gitplacer.model.workload import Claim, Named
 from gitplacer.workloads import podtemplate
-from gitplacer.workloads.claims import single_node_claim, storage_class
+from gitplacer.workloads.claims import claim_spec, single_node_claim, storage_class
 from gitplacer.workloads.facts import Kind, ObjectFacts, distinct
 from gitplacer.workloads.fields import count, replicas_said, required
 from gitplacer.workloads.surroundings import Surroundings
@@ -22,12 +23,22 @@ def read(root: Cursor, around: Surroundings) -> ObjectFacts:
         return ObjectFacts(sized=True)
     template = podtemplate.read(spec, "template", around)
     facts = podtemplate.facts(template, count(spec, "replicas", 1), replicas_said(spec))
-    claims = [claim.mapping("spec") for claim in spec.items("volumeClaimTemplates")]
+    templates = spec.items("volumeClaimTemplates")
+    claims = [claim.mapping("spec") for claim in templates]
     return replace(
         facts,
+        roles=tuple(replace(role, named=_with_claims(root, templates, role.named)) for role in facts.roles),
         needs=distinct([*facts.needs, *(found for claim in claims for found in storage_class(claim))]),
         singleton=next(filter(None, map(single_node_claim, claims)), ""),
     )
+
+
+def _with_claims(root: Cursor, templates: list[Cursor], named: Named) -> Named:
+    """A template that a volume of the pods has the name of takes its place."""
+    owner = root.mapping("metadata").text("name")
+    made = {claim.mapping("metadata").text("name"): claim_spec(claim) for claim in templates}
+    kept = tuple(claim for claim in named.claims if claim.of == "namespace" or claim.name not in made)
+    return replace(named, claims=(*kept, *(Claim(f"{name}-{owner}", "set", spec) for name, spec in made.items())))
 
 
 KIND = Kind("apps", "StatefulSet", ("v1",), read, podtemplate.in_spec)

@@ -1,0 +1,358 @@
+"""
+What the API server does to pods before a scheduler sees them, and which of them it refuses.
+
+Plug-ins fill in what a pod leaves open (LimitRange defaults, the overhead of a RuntimeClass; sizing applies both), give it a
+priority, and refuse what breaks a LimitRange, names a class that is not there, or goes beyond a ResourceQuota. A controller whose
+pods are refused tries again for ever, so for a gang a refusal is a no.
+
+Nothing is held against a pod of which a cluster's objects say nothing: a kind of which there is not one was not asked for.
+Sources: kubernetes 1.34 plugin/pkg/admission/{limitranger,priority,resourcequota,runtimeclass}, pkg/quota/v1/evaluator/core/pods.go,
+kubernetes.io/docs/concepts/policy.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil
+from typing import Any
+
+from gitplacer.documents import Cursor
+from gitplacer.model import quantity
+from gitplacer.model.decision import Reason
+from gitplacer.model.labels import Requirement
+from gitplacer.model.resources import NOTHING, Resources
+from gitplacer.scheduler.reading import cursor_of
+from gitplacer.scheduler.volumes import Objection
+from gitplacer.workloads.constraints import tolerations
+from gitplacer.workloads.facts import Role
+from gitplacer.workloads.requests import Amounts, Part, PodAsk, written
+from gitplacer.workloads.surroundings import RuntimeClass, Surroundings
+
+_SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+"""The API server makes these two."""
+_MUST_SAY = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
+"""Of these, a quota wants every container to say how much."""
+KINDS = ("LimitRange", "RuntimeClass", "PriorityClass", "ResourceQuota")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """One item of a LimitRange. `of` is Container or Pod; `default` are limits."""
+
+    name: str
+    of: str
+    default: Amounts = NOTHING
+    default_request: Amounts = NOTHING
+    least: Amounts = NOTHING
+    most: Amounts = NOTHING
+    ratio: Mapping[str, Fraction] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quota:
+    """A ResourceQuota: what is `left` of what it bounds, and which pods it counts."""
+
+    name: str
+    left: Amounts
+    scopes: tuple[Requirement, ...] = ()
+
+    def counts(self, role: Role, priority_class: str) -> bool:
+        """Whether it counts the pods of a role."""
+        return all(_in_scope(scope, role, priority_class) for scope in self.scopes)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What pods meet at the door. `runtime_classes` and `priorities` are None where none is known."""
+
+    limits: Mapping[str, tuple[Limit, ...]]
+    runtime_classes: tuple[RuntimeClass, ...] | None
+    priorities: Mapping[str, int] | None
+    default_priority: tuple[str, int]
+    quotas: Mapping[str, tuple[Quota, ...]]
+
+    def around(self, namespace: str) -> Surroundings:
+        """What pods of a namespace meet that changes what they ask for."""
+        defaults = NOTHING
+        for item in self._of_containers(namespace):
+            whole = {**item.default, **item.default_request}
+            defaults = defaults.largest({name: ceil(value) for name, value in whole.items()})
+        return Surroundings(container_defaults=defaults, runtime_classes=self.runtime_classes or ())
+
+    def _of_containers(self, namespace: str) -> Iterator[Limit]:
+        return (item for item in self.limits.get(namespace, ()) if item.of == "Container")
+
+    def priority(self, role: Role) -> tuple[str, int]:
+        """The class and the number of a role's priority; 0 where the class is not known."""
+        name = role.named.priority_class
+        if name:
+            return name, {**(self.priorities or {}), **_SYSTEM_PRIORITIES}.get(name, role.named.priority or 0)
+        return self.default_priority if role.named.priority is None else ("", role.named.priority)
+
+    def refusals(self, namespace: str, roles: Sequence[Role]) -> Iterator[Objection]:
+        """Why pods of a namespace are not let in, apart from quotas."""
+        for role in roles:
+            yield from self._missing(role)
+            if role.ask is not None and role.count:
+                for item in self.limits.get(namespace, ()):
+                    for said in _breaches(item, role.ask, tuple(self._of_containers(namespace))):
+                        message = f"LimitRange {item.name} of namespace {namespace} refuses {role.name}: {said}"
+                        yield Objection(Reason.LIMIT_RANGE, message)
+
+    def _missing(self, role: Role) -> Iterator[Objection]:
+        runtime, priority = role.named.runtime_class, role.named.priority_class
+        if runtime and self.runtime_classes is not None and all(c.name != runtime for c in self.runtime_classes):
+            yield Objection(Reason.MISSING_RUNTIME_CLASS, f"{role.name}: there is no RuntimeClass {runtime}")
+        known = None if self.priorities is None else self.priorities.keys() | _SYSTEM_PRIORITIES.keys()
+        if priority and known is not None and priority not in known:
+            yield Objection(Reason.MISSING_PRIORITY_CLASS, f"{role.name}: there is no PriorityClass {priority}")
+
+    def over_quota(self, namespace: str, roles: Sequence[Role]) -> Iterator[Objection]:
+        """What quotas of a namespace have too little left of for all these pods together."""
+        defaults = tuple(self._of_containers(namespace))
+        for quota in self.quotas.get(namespace, ()):
+            wanted: dict[str, int | Fraction] = defaultdict(int)
+            for role in roles:
+                if not role.count or not quota.counts(role, self.priority(role)[0]):
+                    continue
+                ask = role.ask or PodAsk(())
+                for name in sorted(_unsaid(quota, ask, defaults)):
+                    message = f"ResourceQuota {quota.name} of namespace {namespace} wants {name} of each container of {role.name}"
+                    yield Objection(Reason.QUOTA_EXCEEDED, message)
+                for name, amount in _usage(role, ask, defaults):
+                    wanted[name] += amount * role.count
+            for name, left in sorted(quota.left.items()):
+                if 0 < wanted.get(name, 0) > left:
+                    resource = name.removeprefix("requests.").removeprefix("limits.")
+                    asked = quantity.render(resource, ceil(wanted[name]))
+                    there = quantity.render(resource, max(0, int(left)))
+                    yield Objection(
+                        Reason.QUOTA_EXCEEDED,
+                        f"ResourceQuota {quota.name} of namespace {namespace}: the pods take {asked} of {name}, and {there} is left",
+                    )
+
+
+# -- LimitRanges --------------------------------------------------------------------------------------------------
+
+
+def _breaches(item: Limit, ask: PodAsk, defaults: Sequence[Limit]) -> Iterator[str]:
+    """What a LimitRange has against a pod, with defaults filled in."""
+    if item.of == "Container":
+        for part in ask.parts:
+            requests, limits = part.amounts, _limits(part, defaults)
+            yield from _unlike(item, f"container {part.name}", requests, limits)
+            for name in sorted(requests.keys() & (limits or {}).keys()):
+                if name not in part.limits and limits is not None and requests[name] > limits[name]:
+                    yield f"container {part.name} gets a limit of {_said(name, limits[name])} {name}, and asks for more"
+    elif item.of == "Pod":
+        every = [_limits(part, defaults) for part in ask.parts]
+        limits = None if None in every else _limits_of(ask, defaults)
+        yield from _unlike(item, "the pod", replace(ask, overhead=NOTHING, devices=NOTHING).effective(), limits)
+
+
+def _limits(part: Part, defaults: Sequence[Limit]) -> Amounts | None:
+    """The limits of a container with those that are filled in; None where a controller adds it and nobody says which it has."""
+    if part.origin and not part.limits:
+        return None
+    filled: dict[str, int | Fraction] = {}
+    for item in defaults:
+        for name, value in item.default.items():
+            filled[name] = max(filled.get(name, 0), value)
+    return {**filled, **part.limits}
+
+
+def _limits_of(ask: PodAsk, defaults: Sequence[Limit]) -> Resources:
+    """The limits of a pod, added up as its requests are."""
+    parts = tuple(replace(part, amounts=_limits(part, defaults) or {}) for part in ask.parts)
+    return replace(ask, parts=parts, pod_level=ask.pod_level_limits, pod_level_limits=NOTHING).effective()
+
+
+def _unlike(item: Limit, what: str, requests: Amounts, limits: Amounts | None) -> Iterator[str]:
+    """
+    Where requests and limits are not what an item wants. A bound wants the amount to be there at all. Limits that nobody
+    knows (None) are not looked at.
+    """
+    for name, least in sorted(item.least.items()):
+        if name not in requests:
+            yield f"{what} asks for no {name}, and the least is {_said(name, least)}"
+        elif min(requests[name], (limits or requests).get(name, requests[name])) < least:
+            yield f"{what} has {_said(name, requests[name])} {name}, and the least is {_said(name, least)}"
+    for name, most in sorted(item.most.items()):
+        if limits is not None and name not in limits:
+            yield f"{what} has no limit of {name}, and the most is {_said(name, most)}"
+        elif max(requests.get(name, 0), (limits or {}).get(name, 0)) > most:
+            largest = max(requests.get(name, 0), (limits or {}).get(name, 0))
+            yield f"{what} has {_said(name, largest)} {name}, and the most is {_said(name, most)}"
+    for name, ratio in sorted((item.ratio or {}).items()):
+        if limits is None:
+            continue
+        asked, limit = requests.get(name, 0), limits.get(name, 0)
+        if not asked or not limit:
+            yield f"{what} needs a request and a limit of {name}"
+        elif Fraction(limit) / Fraction(asked) > ratio:
+            yield f"{what} has a limit of {name} more than {float(ratio):g} times its request"
+
+
+def _said(name: str, amount: int | Fraction) -> str:
+    return quantity.render(name, ceil(amount))
+
+
+# -- quotas -------------------------------------------------------------------------------------------------------
+
+
+def _usage(role: Role, ask: PodAsk, defaults: Sequence[Limit]) -> Iterator[tuple[str, int]]:
+    """What one pod takes of a quota, under each name that a quota may have for it."""
+    yield "pods", 1
+    yield "count/pods", 1
+    for name, amount in role.shape.requests.items():
+        yield f"requests.{name}", amount
+        if "/" not in name:
+            yield name, amount
+    for name, amount in _limits_of(ask, defaults).items():
+        yield f"limits.{name}", amount
+
+
+def _unsaid(quota: Quota, ask: PodAsk, defaults: Sequence[Limit]) -> set[str]:
+    """What the quota bounds and some container says nothing about."""
+    missing = set()
+    for name in quota.left:
+        if name not in _MUST_SAY:
+            continue
+        kind, _, resource = name.rpartition(".")
+        level = ask.pod_level_limits if kind == "limits" else ask.pod_level
+        if resource in level:
+            continue
+        for part in ask.parts:
+            said = _limits(part, defaults) if kind == "limits" else part.amounts
+            if said is not None and resource not in said:
+                missing.add(name)
+    return missing
+
+
+def _in_scope(scope: Requirement, role: Role, priority_class: str) -> bool:
+    match scope.key:
+        case "Terminating":
+            return role.named.ends
+        case "NotTerminating":
+            return not role.named.ends
+        case "BestEffort":
+            return _best_effort(role)
+        case "NotBestEffort":
+            return not _best_effort(role)
+        case "PriorityClass":
+            return scope.matches({"PriorityClass": priority_class} if priority_class else {})
+        case "CrossNamespacePodAffinity":
+            return any(
+                term.namespaces or term.namespace_selector.requirements is not None
+                for term in (
+                    *role.shape.pod_affinity,
+                    *role.shape.pod_anti_affinity,
+                    *(term for _, term in role.shape.preferred_pods),
+                )
+            )
+    return False
+
+
+def _best_effort(role: Role) -> bool:
+    """Whether no container asks for cpu or memory, nor has a limit of them."""
+    ask = role.ask or PodAsk(())
+    said = [
+        *(part.amounts for part in ask.parts),
+        *(part.limits for part in ask.parts),
+        ask.pod_level,
+        ask.pod_level_limits,
+    ]
+    return not any(amounts.get(name) for amounts in said for name in ("cpu", "memory"))
+
+
+# -- how they are read --------------------------------------------------------------------------------------------
+
+
+def read_rules(objects: Iterable[Mapping[str, Any]]) -> Rules:
+    """What a cluster's LimitRanges, RuntimeClasses, PriorityClasses and ResourceQuotas say."""
+    by_kind: dict[str, list[Cursor]] = {kind: [] for kind in KINDS}
+    for value in objects:
+        if value.get("kind") in by_kind:
+            by_kind[str(value["kind"])].append(cursor_of(value))
+    limits: dict[str, list[Limit]] = defaultdict(list)
+    for root in by_kind["LimitRange"]:
+        limits[_namespace(root)].extend(_limit_items(root))
+    quotas: dict[str, list[Quota]] = defaultdict(list)
+    for root in by_kind["ResourceQuota"]:
+        quotas[_namespace(root)].append(_quota(root))
+    priorities = {_named(root): root.integer("value") or 0 for root in by_kind["PriorityClass"]}
+    default = [_named(root) for root in by_kind["PriorityClass"] if root.boolean("globalDefault")]
+    # of several the least counts, as the admission plug-in has it
+    name = min(default, key=lambda each: (priorities[each], each), default="")
+    return Rules(
+        limits={namespace: tuple(found) for namespace, found in limits.items()},
+        runtime_classes=tuple(map(_runtime_class, by_kind["RuntimeClass"])) or None,
+        priorities=priorities or None,
+        default_priority=(name, priorities.get(name, 0)),
+        quotas={namespace: tuple(found) for namespace, found in quotas.items()},
+    )
+
+
+def _named(root: Cursor) -> str:
+    return root.mapping("metadata").text("name")
+
+
+def _namespace(root: Cursor) -> str:
+    return root.mapping("metadata").text("namespace") or "default"
+
+
+def _limit_items(root: Cursor) -> Iterator[Limit]:
+    """Items with the defaults that the API server fills in: a limit from the most, a request from the limit or the least."""
+    for item in root.mapping("spec").items("limits"):
+        least, most = written(item, "min"), written(item, "max")
+        kind, default, request = item.text("type"), written(item, "default"), written(item, "defaultRequest")
+        if kind == "Container":
+            default = {**most, **default}
+            request = {**least, **default, **request}
+        ratios = {
+            name: Fraction(amount, 1000 if name == "cpu" else 1)
+            for name, amount in written(item, "maxLimitRequestRatio").items()
+        }
+        yield Limit(
+            name=_named(root), of=kind, default=default, default_request=request, least=least, most=most, ratio=ratios
+        )
+
+
+def _runtime_class(root: Cursor) -> RuntimeClass:
+    scheduling = root.mapping("scheduling")
+    return RuntimeClass(
+        _named(root),
+        root.mapping("overhead").quantities("podFixed"),
+        tuple(sorted(scheduling.labels("nodeSelector").items())),
+        tuple(tolerations(scheduling)),
+    )
+
+
+def _quota(root: Cursor) -> Quota:
+    """
+    What is left is what the status says is there, less what it says is used; a quota that was not counted yet has it all left.
+    """
+    spec, status = root.mapping("spec"), root.mapping("status")
+    hard = _bounds(status if status.has("hard") else spec, "hard")
+    used = _bounds(status, "used")
+    scopes = [Requirement(name, "Exists") for name in spec.texts("scopes")]
+    for item in spec.mapping("scopeSelector").items("matchExpressions"):
+        operator = item.text("operator") or "Exists"
+        scopes.append(Requirement(item.text("scopeName"), operator, item.texts("values")))
+    left = {name: amount - used.get(name, 0) for name, amount in hard.items()}
+    return Quota(name=_named(root), left=left, scopes=tuple(scopes))
+
+
+def _bounds(owner: Cursor, key: str) -> dict[str, int | Fraction]:
+    """Amounts of a quota: `limits.cpu` counts in the grain of cpu."""
+    found: dict[str, int | Fraction] = {}
+    block = owner.mapping(key)
+    for name in block.value:
+        resource = name.removeprefix("requests.").removeprefix("limits.")
+        amount = block.quantity(resource, name)
+        if amount is not None:
+            found[name] = amount
+    return found

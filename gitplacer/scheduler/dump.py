@@ -1,0 +1,138 @@
+"""
+A whole cluster, as `kubectl get … -A -o json` prints it, and what it makes of manifests.
+
+What is asked of it, in this order: what pods become there (`around`, `priority`), whether they are let in, whether their volumes
+can be had, and whether they all find a node. The first refusal is the answer. A kind of which the dump has no object was perhaps
+not asked for; it keeps nothing off.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gitplacer.documents import Document
+from gitplacer.model.labels import Requirement
+from gitplacer.model.podrules import Selector
+from gitplacer.model.workload import ClaimSpec
+from gitplacer.scheduler.admission import Rules, read_rules
+from gitplacer.scheduler.answer import Answer, Fit, Why, judge
+from gitplacer.scheduler.defaultspread import Services, spread_by_default
+from gitplacer.scheduler.manifests import Members, members, together
+from gitplacer.scheduler.reading import ClusterObjects, cursor_of, mappings, read_list
+from gitplacer.scheduler.storage import ClaimKey, Storage, read_storage
+from gitplacer.scheduler.volumes import Objection, settled
+from gitplacer.workloads.facts import ObjectFacts, Role
+from gitplacer.workloads.surroundings import Surroundings
+
+WANTED = "nodes,pods,namespaces,pvc,pv,storageclass,csinodes,limitranges,resourcequotas,runtimeclasses,priorityclasses,services"
+"""What `kubectl get` is to be asked for."""
+
+
+@dataclass(frozen=True)
+class Dump:
+    """What a cluster has."""
+
+    cluster: ClusterObjects
+    storage: Storage
+    rules: Rules
+    services: Services
+
+    def around(self, namespace: str) -> Surroundings:
+        """What the cluster adds to the pods of a namespace."""
+        return self.rules.around(namespace or "default")
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """An answer about some manifests, with their pods; what was not looked at, and what is to be noted."""
+
+    answer: Answer
+    members: Members
+    left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """An object with what it becomes."""
+
+    document: Document
+    facts: ObjectFacts
+
+    @property
+    def namespace(self) -> str:
+        return self.document.cursor().mapping("metadata").text("namespace") or "default"
+
+    @property
+    def name(self) -> str:
+        return self.document.cursor().mapping("metadata").text("name")
+
+
+def read_dump(value: Any) -> Dump:
+    """A List of objects; kinds that nobody asks for are passed over."""
+    items = mappings(value.get("items")) if isinstance(value, dict) else []
+    return Dump(read_list(value), read_storage(items), read_rules(items), _services(items))
+
+
+def _services(items: Sequence[Mapping[str, Any]]) -> Services:
+    found: dict[str, list[Selector]] = defaultdict(list)
+    for root in (cursor_of(item) for item in items if item.get("kind") == "Service"):
+        if labels := root.mapping("spec").labels("selector"):
+            requirements = (Requirement(key, "In", (text,)) for key, text in sorted(labels.items()))
+            found[root.mapping("metadata").text("namespace") or "default"].append(Selector(tuple(requirements)))
+    return {namespace: tuple(selectors) for namespace, selectors in found.items()}
+
+
+def gang_of(dump: Dump, sized: Sequence[Manifest], slice_topology: str = "") -> Members:
+    """The pods of some manifests, with the priority that they get there."""
+
+    def priority(role: Role) -> int:
+        return dump.rules.priority(role)[1]
+
+    return together(
+        [members(each.document, each.facts, slice_topology=slice_topology, priority=priority) for each in sized]
+    )
+
+
+def judge_manifests(
+    dump: Dump, sized: Sequence[Manifest], beside: Sequence[Manifest] = (), slice_topology: str = ""
+) -> Judged:
+    """
+    Whether all pods of manifests find a place. `beside` are the objects given with them that are no pods: their claims and Services
+    count as if they were there.
+    """
+    gang = gang_of(dump, sized, slice_topology)
+    refusal = _not_let_in(dump.rules, sized)
+    volumes = settled(dump.cluster, gang.pods, dump.storage.with_claims(_claims(beside)))
+    refusal = refusal or next(iter(volumes.refusals), None)
+    left_out, notes = (*gang.left_out, *volumes.unknown), (*gang.notes, *volumes.notes)
+    if refusal is not None:
+        return Judged(Answer(Fit.NO, {}, Why(refusal.code, refusal.message)), gang, left_out, notes)
+    services = _together(dump.services, _services([each.document.value for each in beside]))
+    besides = spread_by_default(volumes.gang, gang.selectors, services, dump.cluster.nodes)
+    answer = judge(volumes.cluster, volumes.gang, besides)
+    if answer.fit is Fit.FITS and volumes.doubts:
+        doubt = volumes.doubts[0]
+        answer = replace(answer, fit=Fit.TIGHT, why=Why(doubt.code, doubt.message))
+    return Judged(answer, gang, left_out, notes)
+
+
+def _not_let_in(rules: Rules, sized: Sequence[Manifest]) -> Objection | None:
+    """The first reason why the API server refuses a pod. Quotas come last: they are of all pods of a namespace."""
+    roles: dict[str, list[Role]] = defaultdict(list)
+    for each in sized:
+        roles[each.namespace].extend(role for role in each.facts.roles if role.count and not role.per_node)
+    refused = (found for namespace, those in sorted(roles.items()) for found in rules.refusals(namespace, those))
+    over = (found for namespace, those in sorted(roles.items()) for found in rules.over_quota(namespace, those))
+    return next(refused, None) or next(over, None)
+
+
+def _claims(beside: Sequence[Manifest]) -> dict[ClaimKey, ClaimSpec]:
+    return {(each.namespace, each.name): each.facts.volume for each in beside if each.facts.volume is not None}
+
+
+def _together(there: Services, given: Services) -> Services:
+    return {name: (*there.get(name, ()), *given.get(name, ())) for name in there.keys() | given.keys()}

@@ -1,0 +1,267 @@
+"""
+Volumes of a cluster: claims, volumes, storage classes, and what drivers can do on each node. Values, and how they are read.
+
+Read are lists of core/v1 and storage/v1 objects as JSON. Whatever is not there was not asked for or does not exist, and nobody
+can tell which; `kinds` has what was met, so that a cluster of which no storage is known keeps nothing off.
+Source: kubernetes 1.34 pkg/scheduler/framework/plugins/volumezone, pkg/apis/core/v1/helper (MatchTopologySelectorTerms),
+component-helpers/storage/volume (CheckNodeAffinity).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+from gitplacer.documents import Cursor
+from gitplacer.model.labels import Requirement
+from gitplacer.model.podrules import LabelPairs
+from gitplacer.model.workload import ClaimSpec, NodeTerm
+from gitplacer.scheduler.reading import cursor_of, pairs
+from gitplacer.workloads.claims import claim_spec
+from gitplacer.workloads.constraints import node_term
+
+Reach = tuple[tuple[NodeTerm, ...], ...]
+"""Nodes from which a volume is reached: one term of each."""
+
+CLAIM, VOLUME, CLASS, CSI_NODE = "PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode"
+KINDS = (CLAIM, VOLUME, CLASS, CSI_NODE)
+NO_PROVISIONER = "kubernetes.io/no-provisioner"
+SHARED_MODES = ("ReadWriteMany", "ReadOnlyMany")
+ONE_POD, ONE_NODE = "ReadWriteOncePod", "ReadWriteOnce"
+
+_ZONES = {
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+    "topology.kubernetes.io/zone": "",
+    "topology.kubernetes.io/region": "",
+}
+"""Labels of volumes that mean zones, with the label that a node may have instead."""
+_BOUND = "pv.kubernetes.io/bind-completed"
+_SELECTED_NODE = "volume.kubernetes.io/selected-node"
+_DEFAULT_CLASS = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
+
+ClaimKey = tuple[str, str]
+"""Namespace and name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StorageClass:
+    """`delayed`: a volume is bound when a pod is there (WaitForFirstConsumer). `topologies` () are all nodes."""
+
+    name: str
+    provisioner: str = ""
+    delayed: bool = False
+    topologies: Reach = ()
+    default: bool = False
+
+    @property
+    def provisions(self) -> bool:
+        """Whether volumes are made for claims, and not only found."""
+        return self.provisioner not in ("", NO_PROVISIONER)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Volume:
+    """A PersistentVolume. `claim` is that to which it belongs; `free`: any claim that it matches may have it."""
+
+    name: str
+    reach: Reach = ()
+    storage_class: str = ""
+    size: int = 0
+    modes: tuple[str, ...] = ()
+    block: bool = False
+    labels: LabelPairs = ()
+    claim: ClaimKey | None = None
+    free: bool = False
+    driver: str = ""
+
+    def suits(self, spec: ClaimSpec, storage_class: str) -> bool:
+        """Whether a claim would take it, wherever its pod is."""
+        labels = dict(self.labels)
+        return (
+            self.free
+            and self.storage_class == storage_class
+            and self.size >= spec.size
+            and self.block == spec.block
+            and set(spec.modes) <= set(self.modes)
+            and all(each.matches(labels) for each in spec.selector)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolumeClaim:
+    """A claim that is there: `volume` by name if it is bound; `node` for which a volume is being made; what is `wrong`."""
+
+    spec: ClaimSpec
+    volume: str = ""
+    node: str = ""
+    wrong: str = ""
+    new: bool = False
+
+
+@dataclass(frozen=True)
+class Storage:
+    """All of a cluster. `drivers` has by node and driver how many volumes it takes, None if any number."""
+
+    claims: Mapping[ClaimKey, VolumeClaim] = field(default_factory=dict)
+    volumes: Mapping[str, Volume] = field(default_factory=dict)
+    classes: Mapping[str, StorageClass] = field(default_factory=dict)
+    drivers: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
+    topology_keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    kinds: frozenset[str] = frozenset()
+
+    @property
+    def default_class(self) -> StorageClass | None:
+        return next((found for found in self.classes.values() if found.default), None)
+
+    def with_claims(self, more: Mapping[ClaimKey, ClaimSpec]) -> Storage:
+        """The same with claims that are about to be made; one that is there already stays as it is."""
+        made = {key: VolumeClaim(spec=spec, new=True) for key, spec in more.items()}
+        return Storage(
+            {**made, **self.claims}, self.volumes, self.classes, self.drivers, self.topology_keys, self.kinds
+        )
+
+
+def read_storage(objects: Iterable[Mapping[str, Any]]) -> Storage:
+    """What is known of a cluster's storage from its objects of these kinds."""
+    by_kind: dict[str, list[Cursor]] = {kind: [] for kind in KINDS}
+    for value in objects:
+        if value.get("kind") in by_kind:
+            by_kind[str(value["kind"])].append(cursor_of(value))
+    drivers = {root.mapping("metadata").text("name"): _drivers(root) for root in by_kind[CSI_NODE]}
+    return Storage(
+        claims=dict(_claim(root) for root in by_kind[CLAIM]),
+        volumes={found.name: found for found in map(_volume, by_kind[VOLUME])},
+        classes={found.name: found for found in _classes(by_kind[CLASS])},
+        drivers=drivers,
+        topology_keys=_topology_keys(by_kind[CSI_NODE]),
+        kinds=frozenset(kind for kind, found in by_kind.items() if found),
+    )
+
+
+def _claim(root: Cursor) -> tuple[ClaimKey, VolumeClaim]:
+    metadata, spec = root.mapping("metadata"), claim_spec(root)
+    annotations = metadata.mapping("annotations")
+    wrong = "is being deleted" if metadata.has("deletionTimestamp") else ""
+    if root.mapping("status").text("phase") == "Lost":
+        wrong = "has lost its volume"
+    key = (metadata.text("namespace") or "default", metadata.text("name"))
+    bound = spec.volume if annotations.has(_BOUND) or root.mapping("status").text("phase") == "Bound" else ""
+    return key, VolumeClaim(spec=spec, volume=bound, node=annotations.text(_SELECTED_NODE), wrong=wrong)
+
+
+def _volume(root: Cursor) -> Volume:
+    metadata, spec = root.mapping("metadata"), root.mapping("spec")
+    labels = metadata.labels("labels")
+    owner = spec.mapping("claimRef")
+    claim = (owner.text("namespace"), owner.text("name")) if spec.has("claimRef") else None
+    available = root.mapping("status").text("phase") == "Available" and not metadata.has("deletionTimestamp")
+    return Volume(
+        name=metadata.text("name"),
+        reach=(*_affinity(spec), *zones(labels)),
+        storage_class=spec.text("storageClassName"),
+        size=spec.mapping("capacity").quantity("storage", "storage") or 0,
+        modes=spec.texts("accessModes"),
+        block=spec.text("volumeMode") == "Block",
+        labels=pairs(labels),
+        claim=claim,
+        free=available and claim is None,
+        driver=spec.mapping("csi").text("driver"),
+    )
+
+
+def _affinity(spec: Cursor) -> Iterator[tuple[NodeTerm, ...]]:
+    """Terms about a node's name see none, as the scheduler asks them with the labels alone."""
+    required = spec.mapping("nodeAffinity").mapping("required")
+    if spec.mapping("nodeAffinity").has("required"):
+        terms = map(node_term, required.items("nodeSelectorTerms"))
+        nameless = {"metadata.name": ""}
+        yield tuple(NodeTerm(term.labels) for term in terms if all(r.matches(nameless) for r in term.fields))
+
+
+def zones(labels: Mapping[str, str]) -> Iterator[tuple[NodeTerm, ...]]:
+    """
+    What zone labels of a volume ask of nodes: such a zone, or no labels of this sort at all. Several zones are joined by two
+    underscores.
+    """
+    nowhere = NodeTerm(tuple(Requirement(key, "DoesNotExist") for key in _ZONES))
+    for key, instead in _ZONES.items():
+        values = tuple(sorted(set(filter(None, labels.get(key, "").split("__")))))
+        if not values:
+            continue
+        terms = [NodeTerm((Requirement(key, "In", values),)), nowhere]
+        if instead:
+            terms.append(NodeTerm((Requirement(key, "DoesNotExist"), Requirement(instead, "In", values))))
+        yield tuple(terms)
+
+
+def _classes(roots: Sequence[Cursor]) -> Iterator[StorageClass]:
+    """Of several defaults the newest counts, then the first by name (the admission plugin DefaultStorageClass)."""
+    defaults = {root.mapping("metadata").text("name"): _created(root) for root in roots if _is_default(root)}
+    newest = max(defaults.values(), default="")
+    default = min((name for name, created in defaults.items() if created == newest), default=None)
+    for root in roots:
+        name = root.mapping("metadata").text("name")
+        yield StorageClass(
+            name=name,
+            provisioner=root.text("provisioner"),
+            delayed=root.text("volumeBindingMode") == "WaitForFirstConsumer",
+            topologies=_topologies(root),
+            default=name == default,
+        )
+
+
+def _is_default(root: Cursor) -> bool:
+    annotations = root.mapping("metadata").mapping("annotations")
+    return any(annotations.value.get(key) == "true" for key in _DEFAULT_CLASS)
+
+
+def _created(root: Cursor) -> str:
+    return root.mapping("metadata").text("creationTimestamp")
+
+
+def _topologies(root: Cursor) -> Reach:
+    """An empty term selects no node, and no terms at all select every node."""
+    if not root.items("allowedTopologies"):
+        return ()
+    return (
+        tuple(
+            NodeTerm(tuple(Requirement(e.text("key"), "In", e.texts("values")) for e in expressions))
+            for term in root.items("allowedTopologies")
+            if (expressions := term.items("matchLabelExpressions"))
+        ),
+    )
+
+
+def _drivers(root: Cursor) -> Mapping[str, int | None]:
+    return {
+        driver.text("name"): driver.mapping("allocatable").integer("count")
+        for driver in root.mapping("spec").items("drivers")
+    }
+
+
+def _topology_keys(roots: Sequence[Cursor]) -> Mapping[str, tuple[str, ...]]:
+    """The labels by which a driver's volumes are reached, of all nodes that have it."""
+    found: dict[str, set[str]] = {}
+    for root in roots:
+        for driver in root.mapping("spec").items("drivers"):
+            found.setdefault(driver.text("name"), set()).update(driver.texts("topologyKeys"))
+    return {name: tuple(sorted(keys)) for name, keys in found.items()}
+
+
+def alternatives(reach: Reach) -> tuple[NodeTerm, ...]:
+    """The same as alternatives: of each way to choose one term of each, all of them together."""
+    return tuple(
+        NodeTerm(
+            tuple(r for term in chosen for r in term.labels),
+            tuple(r for term in chosen for r in term.fields),
+        )
+        for chosen in product(*reach)
+    )
+
+
+def reaches(reach: Reach, labels: Mapping[str, str], name: str) -> bool:
+    """Whether a node of such labels and name is one of them."""
+    return all(any(term.matches(labels, name) for term in terms) for terms in reach)

@@ -1,0 +1,407 @@
+"""
+What the volumes of a gang make of a cluster: on which nodes its pods may be, and how many of them there.
+
+kube-scheduler asks of each claim: is it bound, and can its volume be reached from the node; else, may its class make one for the
+node, or is there one that it can take. That is put in words that the board knows: terms about nodes, and resources that a node
+has so many of (volumes that wait there to be claimed, volumes that a driver can attach). What cannot be answered is one of three:
+a refusal (the pod stays pending whatever happens), a doubt (nobody knows from where a volume that is yet to be made will be
+reached, so there is no promise), or a note (kube-scheduler would not mind, and the pods may hang all the same).
+Source: kubernetes 1.34 pkg/scheduler/framework/plugins: volumebinding, volumezone, volumerestrictions, nodevolumelimits.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from gitplacer.model.decision import Reason
+from gitplacer.model.labels import Requirement
+from gitplacer.model.podrules import PodTerm, Selector
+from gitplacer.model.resources import Resources
+from gitplacer.model.workload import Claim, ClaimSpec, NodeTerm
+from gitplacer.scheduler.objects import Node, Pod
+from gitplacer.scheduler.reading import ClusterObjects
+from gitplacer.scheduler.storage import (
+    CLAIM,
+    CLASS,
+    ONE_NODE,
+    ONE_POD,
+    SHARED_MODES,
+    VOLUME,
+    ClaimKey,
+    Reach,
+    Storage,
+    StorageClass,
+    Volume,
+    VolumeClaim,
+    alternatives,
+    reaches,
+)
+
+CLAIM_LABEL = "gitplacer.dev/claim"
+"""Begins labels that no pod carries in a cluster; here they tell the pods that share a claim from others."""
+ANY_NUMBER = 2**40
+
+
+@dataclass(frozen=True, slots=True)
+class Objection:
+    """Something that volumes, or admission, have against a gang."""
+
+    code: Reason
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """A cluster and a gang with what volumes ask, and what cannot be asked."""
+
+    cluster: ClusterObjects
+    gang: tuple[Pod, ...]
+    refusals: tuple[Objection, ...] = ()
+    doubts: tuple[Objection, ...] = ()
+    unknown: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def settled(cluster: ClusterObjects, gang: Sequence[Pod], storage: Storage) -> Settled:
+    """A gang on a cluster, its claims turned into what the scheduler's filters ask."""
+    if not any(pod.claims for pod in gang):
+        return Settled(cluster=cluster, gang=tuple(gang))
+    return _Settling(cluster, gang, storage).all()
+
+
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """Volumes of which claims of one sort take one each, and the nodes on which more can be made (None: on none)."""
+
+    names: frozenset[str]
+    storage_class: str
+    made_on: Reach | None
+
+
+@dataclass(slots=True)
+class _Asked:
+    """What one set of claims asks of the pod that has them."""
+
+    reach: list[tuple[NodeTerm, ...]] = field(default_factory=list)
+    beside: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    pools: Counter[_Pool] = field(default_factory=Counter)
+    attached: Counter[str] = field(default_factory=Counter)
+
+
+class _Settling:
+    """One gang on one cluster."""
+
+    def __init__(self, cluster: ClusterObjects, gang: Sequence[Pod], storage: Storage) -> None:
+        self._cluster = cluster
+        self._gang = gang
+        self._storage = storage
+        self._labels = {node.name: dict(node.labels) for node in cluster.nodes}
+        self._taken = {claim.volume for claim in storage.claims.values()}
+        self._users = Counter(key for pod in gang for key in {_key(pod, claim) for claim in pod.claims})
+        self._running: dict[ClaimKey, set[str]] = defaultdict(set)
+        for pod in cluster.pods:
+            if not pod.finished and pod.node_name:
+                for claim in pod.claims:
+                    self._running[_key(pod, claim)].add(pod.node_name)
+        self._refusals: dict[Objection, None] = {}
+        self._doubts: dict[Objection, None] = {}
+        self._unknown: dict[str, None] = {}
+        self._notes: dict[str, None] = {}
+
+    def all(self) -> Settled:
+        asked = [self._of_pod(pod) for pod in self._gang]
+        limited = {driver for per in self._storage.drivers.values() for driver, most in per.items() if most is not None}
+        pools = sum((each.pools for each in asked), Counter[_Pool]())
+        titles = _titles(pools)
+        wider = {one: [other for other in pools if _includes(other, one)] for one in pools}
+        pods = []
+        for pod, each in zip(self._gang, asked, strict=True):
+            more = Counter({_attached(driver): n for driver, n in each.attached.items() if driver in limited})
+            for pool, count in each.pools.items():
+                for other in wider[pool]:
+                    more[titles[other]] += count
+            pods.append(self._with(pod, each, Resources(more)))
+        for pool in pools:
+            demand = sum(count for one, count in pools.items() if _includes(pool, one))
+            self._check(pool, demand)
+        nodes = tuple(self._offering(node, pools, titles, limited) for node in self._cluster.nodes)
+        return Settled(
+            cluster=replace(self._cluster, nodes=nodes),
+            gang=tuple(pods),
+            refusals=tuple(self._refusals),
+            doubts=tuple(self._doubts),
+            unknown=tuple(self._unknown),
+            notes=tuple(self._notes),
+        )
+
+    # -- claims ---------------------------------------------------------------------------------------------------
+
+    def _of_pod(self, pod: Pod) -> _Asked:
+        asked = _Asked()
+        for claim in pod.claims:
+            self._of_claim(_key(pod, claim), claim, asked)
+        return asked
+
+    def _of_claim(self, key: ClaimKey, claim: Claim, asked: _Asked) -> None:
+        found = self._storage.claims.get(key)
+        if found is None and claim.spec is not None:
+            found = VolumeClaim(spec=claim.spec, new=True)
+        if found is None:
+            if self._storage.kinds & {CLAIM, VOLUME, CLASS}:
+                self._refuse(Reason.MISSING_CLAIM, f"there is no PersistentVolumeClaim {_name(key)}")
+            else:
+                self._unknown[f"where the volume of claim {_name(key)} can be reached"] = None
+            return
+        if found.wrong:
+            self._refuse(Reason.VOLUME_NOT_BOUND, f"claim {_name(key)} {found.wrong}")
+            return
+        if claim.of != "pod":
+            self._share(key, found)
+        if found.volume:
+            self._of_bound(key, found, asked)
+        elif found.spec.volume:
+            self._of_prebound(key, found, asked)
+        else:
+            self._of_unbound(key, found, asked)
+
+    def _share(self, key: ClaimKey, claim: VolumeClaim) -> None:
+        """Claims of one pod or one node, where several pods have them."""
+        modes, users, running = claim.spec.modes, self._users[key], self._running.get(key, set())
+        if ONE_POD in modes and (users > 1 or running):
+            who = f"a pod on {min(running)} has it" if running else f"{users} of the pods want it"
+            self._refuse(Reason.VOLUME_IN_USE, f"claim {_name(key)} is for one pod ({ONE_POD}), and {who}")
+        elif modes == (ONE_NODE,) and (users > 1 or running):
+            self._notes[
+                f"claim {_name(key)} is {ONE_NODE}: pods on other nodes than the one that has it will be placed and not start"
+            ] = None
+
+    def _of_bound(self, key: ClaimKey, claim: VolumeClaim, asked: _Asked) -> None:
+        volume = self._storage.volumes.get(claim.volume)
+        if volume is not None:
+            self._of_volume(volume, asked, count=self._counts(key))
+        elif VOLUME in self._storage.kinds:
+            self._refuse(
+                Reason.VOLUME_NOT_BOUND,
+                f"claim {_name(key)} is bound to PersistentVolume {claim.volume}, which is not there",
+            )
+        else:
+            self._unknown[f"where PersistentVolume {claim.volume} of claim {_name(key)} can be reached"] = None
+
+    def _of_prebound(self, key: ClaimKey, claim: VolumeClaim, asked: _Asked) -> None:
+        """A new claim that names its volume gets it if nobody else has it; one that is not bound yet keeps its pod waiting."""
+        volume = self._storage.volumes.get(claim.spec.volume)
+        if not claim.new:
+            self._refuse(Reason.VOLUME_NOT_BOUND, f"claim {_name(key)} is not bound to {claim.spec.volume} yet")
+        elif volume is not None and volume.claim in (None, key):
+            self._of_volume(volume, asked, count=self._counts(key))
+        elif VOLUME in self._storage.kinds:
+            why = "is not there" if volume is None else "belongs to another claim"
+            self._refuse(
+                Reason.VOLUME_NOT_BOUND,
+                f"claim {_name(key)} asks for PersistentVolume {claim.spec.volume}, which {why}",
+            )
+        else:
+            self._unknown[f"where PersistentVolume {claim.spec.volume} of claim {_name(key)} can be reached"] = None
+
+    def _of_volume(self, volume: Volume, asked: _Asked, *, count: bool) -> None:
+        asked.reach.extend(volume.reach)
+        if volume.driver and count:
+            asked.attached[volume.driver] += 1
+
+    def _of_unbound(self, key: ClaimKey, claim: VolumeClaim, asked: _Asked) -> None:
+        if CLASS not in self._storage.kinds:
+            self._unknown[f"where the volume of claim {_name(key)} will be made: no StorageClass is known"] = None
+            return
+        found = self._class_of(key, claim.spec)
+        if found is None:
+            return
+        if found.delayed and claim.node:
+            asked.reach.append((NodeTerm(fields=(Requirement("metadata.name", "In", (claim.node,)),)),))
+        elif found.delayed:
+            self._of_delayed(key, claim, found, asked)
+        elif claim.new:
+            self._of_immediate(key, claim.spec, found, asked)
+        else:
+            self._refuse(Reason.VOLUME_NOT_BOUND, f"claim {_name(key)} is not bound yet, and waits for no pod")
+
+    def _class_of(self, key: ClaimKey, spec: ClaimSpec) -> StorageClass | None:
+        """That of a claim; without any a volume without class is looked for. None, with a refusal, if it is not there."""
+        if spec.storage_class is None:
+            return self._storage.default_class or StorageClass(name="")
+        if not spec.storage_class:
+            return StorageClass(name="")
+        found = self._storage.classes.get(spec.storage_class)
+        if found is None:
+            message = f"claim {_name(key)} is of StorageClass {spec.storage_class}, which is not there"
+            self._refuse(Reason.VOLUME_NOT_BOUND, message)
+        return found
+
+    # -- claims without a volume ----------------------------------------------------------------------------------
+
+    def _of_delayed(self, key: ClaimKey, claim: VolumeClaim, storage_class: StorageClass, asked: _Asked) -> None:
+        """The volume is taken, or made, where the first pod is."""
+        own = next((v for v in self._storage.volumes.values() if v.claim == key), None)
+        if own is not None:
+            self._of_volume(own, asked, count=self._counts(key))
+            return
+        free = self._candidates(claim.spec, storage_class)
+        shared = self._users[key] > 1
+        if storage_class.provisions and not free:
+            asked.reach.extend(storage_class.topologies)
+            if self._counts(key):
+                asked.attached[storage_class.provisioner] += 1
+        elif not shared:
+            made_on = storage_class.topologies if storage_class.provisions else None
+            asked.pools[_Pool(frozenset(v.name for v in free), storage_class.name, made_on)] += 1
+        else:
+            self._of_any(key, free, storage_class, asked)
+            return
+        if shared:
+            self._together(key, claim.spec, storage_class, asked)
+
+    def _together(self, key: ClaimKey, spec: ClaimSpec, storage_class: StorageClass, asked: _Asked) -> None:
+        """Once the first pod is placed the volume is made there, and others have to be where it is reached."""
+        keys = self._storage.topology_keys.get(storage_class.provisioner)
+        if keys is not None:
+            asked.beside[f"{CLAIM_LABEL}/{key[0]}/{key[1]}"] = keys
+        elif not set(spec.modes) & set(SHARED_MODES):
+            self._doubt(key, f"{self._users[key]} pods share it")
+
+    def _of_immediate(self, key: ClaimKey, spec: ClaimSpec, storage_class: StorageClass, asked: _Asked) -> None:
+        """The volume is taken, or made, as soon as the claim is there, without a look at pods."""
+        free = self._candidates(spec, storage_class)
+        if free or not storage_class.provisions:
+            self._of_any(key, free, storage_class, asked)
+            return
+        asked.reach.extend(storage_class.topologies)
+        if self._counts(key):
+            asked.attached[storage_class.provisioner] += 1
+        keys = self._storage.topology_keys.get(storage_class.provisioner)
+        if keys is None:
+            certain = bool(set(spec.modes) & set(SHARED_MODES))
+        else:
+            able = [labels for name, labels in self._labels.items() if reaches(storage_class.topologies, labels, name)]
+            certain = all(len({labels.get(each) for labels in able}) <= 1 for each in keys)
+        if not certain:
+            self._doubt(key, f"class {storage_class.name} makes it without a look at its pod")
+
+    def _of_any(self, key: ClaimKey, free: Sequence[Volume], storage_class: StorageClass, asked: _Asked) -> None:
+        """One of some volumes, and nobody says which."""
+        if not free:
+            what = f"of class {storage_class.name}" if storage_class.name else "without a class"
+            self._refuse(Reason.VOLUME_NOT_BOUND, f"claim {_name(key)} finds no volume {what} that it can take")
+            return
+        if all(volume.reach for volume in free):  # one that is reached from everywhere asks for nothing
+            asked.reach.append(tuple(dict.fromkeys(term for each in free for term in alternatives(each.reach))))
+        if len({self._from(volume) for volume in free}) > 1:
+            self._doubt(key, f"it may be any of {len(free)} volumes")
+
+    def _candidates(self, spec: ClaimSpec, storage_class: StorageClass) -> list[Volume]:
+        volumes = self._storage.volumes.values()
+        return [each for each in volumes if each.suits(spec, storage_class.name) and each.name not in self._taken]
+
+    def _from(self, volume: Volume) -> frozenset[str]:
+        """The nodes from which a volume is reached."""
+        return frozenset(name for name, labels in self._labels.items() if reaches(volume.reach, labels, name))
+
+    def _counts(self, key: ClaimKey) -> bool:
+        """Whether a claim counts for the limits of drivers: only if it is one pod's. On a node a shared one is attached once."""
+        return self._users[key] <= 1 and key not in self._running
+
+    # -- pools ----------------------------------------------------------------------------------------------------
+
+    def _check(self, pool: _Pool, demand: int) -> None:
+        """
+        A pool's volumes are counted on each node that reaches them. That is exact where each is reached from one node, or there
+        are enough of each sort for all claims; else some are counted more than once, and there is no promise.
+        """
+        if pool.made_on == ():
+            return
+        volumes = [self._storage.volumes[name] for name in sorted(pool.names)]
+        if pool.made_on is None and len(volumes) < demand:
+            self._refuse(
+                Reason.VOLUME_NOT_BOUND,
+                f"{demand} claims of class {pool.storage_class} need a volume each, and {len(volumes)} can be taken",
+            )
+        sorts = Counter(self._from(volume) for volume in volumes)
+        apart = sum(len(nodes) for nodes in sorts) == len(frozenset[str]().union(*sorts))
+        if not apart or any(len(nodes) > 1 and count < demand for nodes, count in sorts.items()):
+            message = f"volumes of class {pool.storage_class} are reached from several nodes, and not all claims can have one of each sort"
+            self._doubts[Objection(Reason.VOLUME_NOT_MADE_YET, message)] = None
+
+    def _offering(self, node: Node, pools: Mapping[_Pool, int], titles: Mapping[_Pool, str], limited: set[str]) -> Node:
+        """A node with the volumes that wait there, and those that its drivers can attach."""
+        labels = self._labels[node.name]
+        offered, used = {}, {}
+        for pool in pools:
+            here = pool.made_on is not None and reaches(pool.made_on, labels, node.name)
+            names = [name for name in pool.names if reaches(self._storage.volumes[name].reach, labels, node.name)]
+            offered[titles[pool]] = ANY_NUMBER if here else len(names)
+        for driver in sorted(limited):
+            most = self._storage.drivers.get(node.name, {}).get(driver)
+            offered[_attached(driver)] = ANY_NUMBER if most is None else most
+            used[_attached(driver)] = len(self._on(node.name, driver))
+        return replace(node, allocatable=node.allocatable + offered, used=node.used + used)
+
+    def _on(self, node: str, driver: str) -> set[ClaimKey]:
+        """The claims of running pods on a node whose volumes a driver has attached there."""
+        found = set()
+        for key, nodes in self._running.items():
+            if node in nodes and (claim := self._storage.claims.get(key)) is not None:
+                volume = self._storage.volumes.get(claim.volume)
+                if volume is not None and volume.driver == driver:
+                    found.add(key)
+        return found
+
+    # -- what comes of it -----------------------------------------------------------------------------------------
+
+    def _with(self, pod: Pod, asked: _Asked, more: Resources) -> Pod:
+        """The pod without claims, and with what they ask."""
+        terms = tuple(
+            PodTerm(topology, Selector((Requirement(label, "Exists"),)), namespaces=(pod.namespace,))
+            for label, keys in asked.beside.items()
+            for topology in keys
+        )
+        return replace(
+            pod,
+            claims=(),
+            labels=tuple(sorted((*pod.labels, *((label, "") for label in asked.beside)))),
+            requests=pod.requests + more,
+            volume_nodes=(*pod.volume_nodes, *dict.fromkeys(asked.reach)),
+            pod_affinity=(*pod.pod_affinity, *terms),
+        )
+
+    def _refuse(self, code: Reason, message: str) -> None:
+        self._refusals[Objection(code, message)] = None
+
+    def _doubt(self, key: ClaimKey, why: str) -> None:
+        message = f"nobody knows yet from which nodes the volume of claim {_name(key)} will be reached: {why}"
+        self._doubts[Objection(Reason.VOLUME_NOT_MADE_YET, message)] = None
+
+
+def _key(pod: Pod, claim: Claim) -> ClaimKey:
+    return pod.namespace, claim.name
+
+
+def _name(key: ClaimKey) -> str:
+    return "/".join(key)
+
+
+def _attached(driver: str) -> str:
+    return f"volumes attached by {driver}"
+
+
+def _includes(wide: _Pool, narrow: _Pool) -> bool:
+    """Whether a claim that takes from one pool takes from the other too, whichever volume it takes."""
+    return wide.storage_class == narrow.storage_class and narrow.names <= wide.names
+
+
+def _titles(pools: Mapping[_Pool, int]) -> dict[_Pool, str]:
+    """A name for each pool: its class, and a number where a class has several."""
+    found: dict[_Pool, str] = {}
+    for pool in sorted(pools, key=lambda pool: (pool.storage_class, sorted(pool.names))):
+        number = sum(other.storage_class == pool.storage_class for other in found) + 1
+        found[pool] = f"volumes of class {pool.storage_class or 'none'}" + (f" ({number})" if number > 1 else "")
+    return found

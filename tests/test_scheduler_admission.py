@@ -1,0 +1,311 @@
+"""
+What the API server does to pods before kube-scheduler sees them, in `gitplacer fit`: a row for each rule of LimitRanges, quotas,
+RuntimeClasses and priorities; and in what order kube-scheduler takes pods, and whom it leaves room.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gitplacer.scheduler import judge, read_cluster, read_pod
+from gitplacer.scheduler.orders import named_orders
+from gitplacer.workloads.facts import Role
+from tests.commands import run
+from tests.dumps import Json, a_pod, a_set, judged, machine, pod_spec, said, term, thing
+from tests.schedulerobjects import board, node, pod, pods
+
+A, B = machine("a"), machine("b")
+
+
+def fields(text: str) -> Json:
+    found: Json = yaml.safe_load(text)
+    return found
+
+
+def limit_range(item: str, namespace: str = "ray", kind: str = "Container") -> Json:
+    return thing("LimitRange", "lr", namespace, spec={"limits": [{"type": kind, **fields(item)}]})
+
+
+def quota(hard: str, used: str = "{}", **spec: Any) -> Json:
+    amounts = fields(hard)
+    return thing(
+        "ResourceQuota", "rq", "ray", spec={"hard": amounts, **spec}, status={"hard": amounts, "used": fields(used)}
+    )
+
+
+def priority_class(name: str, value: int, default: bool = False) -> Json:
+    return thing("PriorityClass", name, value=value, globalDefault=default)
+
+
+def asking(resources: str, **more: Any) -> Json:
+    return a_pod("p", resources=fields(resources), **more)
+
+
+# -- LimitRanges and runtime classes ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("answer", "item", "resources"),
+    [
+        ("Fits", "{default: {cpu: 8}}", "{}"),
+        ("No ExceedsCluster", "{default: {cpu: 9}}", "{}"),  # a limit is a request too
+        ("Fits", "{default: {cpu: 9}, defaultRequest: {cpu: 1}}", "{}"),
+        ("No ExceedsCluster", "{max: {cpu: 9}}", "{}"),  # the most is the default limit
+        ("No ExceedsCluster", "{min: {cpu: 9}}", "{}"),  # the least is the default request
+        ("Fits", "{default: {cpu: 9}}", "{limits: {cpu: 1}}"),
+        (
+            "No LimitRangeViolated",
+            "{default: {cpu: 1}}",
+            "{requests: {cpu: 2}}",
+        ),  # its limit would be below its request
+        ("No LimitRangeViolated", "{max: {cpu: 1}}", "{limits: {cpu: 2}}"),
+        ("Fits", "{max: {cpu: 2}}", "{limits: {cpu: 2}}"),
+        ("No LimitRangeViolated", "{min: {cpu: 2}}", "{requests: {cpu: 1}}"),
+        ("Fits", "{min: {cpu: 1500m}}", "{requests: {cpu: 1500m}}"),
+        ("No LimitRangeViolated", "{maxLimitRequestRatio: {cpu: 2}}", "{requests: {cpu: 1}, limits: {cpu: 3}}"),
+        ("Fits", "{maxLimitRequestRatio: {cpu: 3}}", "{requests: {cpu: 1}, limits: {cpu: 3}}"),
+        ("No LimitRangeViolated", "{maxLimitRequestRatio: {memory: 2}}", "{requests: {cpu: 1}}"),
+    ],
+)
+def test_a_limit_range_fills_in_and_refuses(answer: str, item: str, resources: str) -> None:
+    assert said([asking(resources)], A, limit_range(item)) == answer
+    assert said([asking(resources)], A, limit_range(item, "other")) == "Fits"
+
+
+def test_a_limit_range_of_pods_adds_containers_up() -> None:
+    two = a_pod("p")
+    two["spec"]["containers"] = [
+        {"name": name, "image": "x", "resources": {"limits": {"cpu": "2"}}} for name in ("one", "two")
+    ]
+    assert said([two], A, limit_range("{max: {cpu: 3}}", kind="Pod")) == "No LimitRangeViolated"
+    assert said([two], A, limit_range("{max: {cpu: 4}}", kind="Pod")) == "Fits"
+
+
+def test_a_limit_range_says_which_container_and_why() -> None:
+    found = judged([asking("{limits: {cpu: 2}}")], [A, limit_range("{max: {cpu: 1}}")])
+    assert (
+        found.answer.why.message
+        == "LimitRange lr of namespace ray refuses pod: container main has 2 cpu, and the most is 1"
+    )
+
+
+def test_a_runtime_class_costs_and_chooses_nodes_and_has_to_be_there() -> None:
+    kata = thing(
+        "RuntimeClass", "kata", overhead={"podFixed": {"cpu": "1"}}, scheduling={"nodeSelector": {"kata": "y"}}
+    )
+    able = machine("k", cpu="2", kata="y")
+    assert judged([a_pod("p", runtimeClassName="kata")], [A, able, kata]).answer.placement == {"p": "k"}
+    assert said([a_pod("p", cpu="2", runtimeClassName="kata")], A, able, kata) == "No ExceedsCluster"
+    assert said([a_pod("p", runtimeClassName="gvisor")], A, kata) == "No MissingRuntimeClass"
+    assert said([a_pod("p", runtimeClassName="gvisor")], A) == "Fits"  # nobody asked which there are
+
+
+# -- quotas -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("answer", "hard", "used"),
+    [
+        ("Fits", "{requests.cpu: 4, pods: 4}", "{requests.cpu: 2, pods: 2}"),
+        ("No QuotaExceeded", "{requests.cpu: 4}", "{requests.cpu: 2500m}"),
+        ("No QuotaExceeded", "{cpu: 4}", "{cpu: 3}"),
+        ("No QuotaExceeded", "{pods: 4}", "{pods: 3}"),
+        ("No QuotaExceeded", "{count/pods: 1}", "{}"),
+        ("No QuotaExceeded", "{memory: 1Gi}", "{}"),
+        ("No QuotaExceeded", "{limits.cpu: 8}", "{}"),  # no container says a limit
+        ("Fits", "{requests.nvidia.com/gpu: 0, services: 0}", "{}"),
+        (
+            "Fits",
+            "{requests.nvidia.com/gpu: 0}",
+            "{requests.nvidia.com/gpu: 1}",
+        ),  # over it already, and none is asked for
+    ],
+)
+def test_a_quota_counts_all_pods_of_its_namespace_together(answer: str, hard: str, used: str) -> None:
+    gang = a_set("web", 2, pod_spec())
+    assert said([gang], A, B, quota(hard, used)) == answer
+
+
+@pytest.mark.parametrize(
+    ("counts", "spec", "manifest"),
+    [
+        (True, "{scopes: [NotTerminating]}", {}),
+        (False, "{scopes: [Terminating]}", {}),
+        (True, "{scopes: [Terminating]}", {"activeDeadlineSeconds": 5}),
+        (True, "{scopes: [NotBestEffort]}", {}),
+        (False, "{scopes: [BestEffort]}", {}),
+        (True, "{scopes: [BestEffort]}", {"resources": {}}),
+        (True, "{scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: In, values: [high]}]}}", {"priorityClassName": "high"}),
+        (False, "{scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: In, values: [high]}]}}", {}),
+        (False, "{scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: NotIn, values: [high]}]}}", {"priorityClassName": "high"}),
+        (False, "{scopes: [CrossNamespacePodAffinity]}", {}),
+    ],
+)  # fmt: skip
+def test_a_quota_counts_the_pods_in_its_scope(counts: bool, spec: str, manifest: Json) -> None:
+    found = said([a_pod("p", **manifest)], A, quota("{pods: 0}", **fields(spec)), priority_class("high", 5))
+    assert found == ("No QuotaExceeded" if counts else "Fits")
+
+
+# -- priorities -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("priority", "spec", "classes"),
+    [
+        (0, {}, []),
+        (7, {"priorityClassName": "high"}, [("high", 7, False)]),
+        (3, {}, [("low", 3, True), ("high", 7, False)]),
+        (3, {}, [("low", 3, True), ("mid", 5, True)]),
+        (2_000_001_000, {"priorityClassName": "system-node-critical"}, [("high", 7, False)]),
+        (9, {"priority": 9}, []),
+    ],
+)
+def test_a_pod_gets_its_priority_from_its_class_or_the_default(
+    priority: int, spec: Json, classes: list[tuple[str, int, bool]]
+) -> None:
+    found = judged([a_pod("p", **spec)], [A, *(priority_class(*each) for each in classes)])
+    assert [each.priority for each in found.members.pods] == [priority]
+
+
+def test_a_priority_class_has_to_be_there() -> None:
+    assert said([a_pod("p", priorityClassName="x")], A, priority_class("high", 5)) == "No MissingPriorityClass"
+    assert said([a_pod("p", priorityClassName="x")], A) == "Fits"
+
+
+def test_the_order_by_priority_is_tried_and_others_too() -> None:
+    gang = [pod("low", priority=1), *pods(2, "high", priority=5), pod("none")]
+    orders = dict(named_orders(board([node("n")], gang)))
+    assert orders["by priority"] == (1, 1, 0, 2)
+    assert orders["as created"] == (0, 1, 1, 2)
+
+
+def test_pods_of_one_priority_have_no_order_of_it() -> None:
+    assert "by priority" not in dict(named_orders(board([node("n")], [pod("a"), pod("b", cpu="2")])))
+
+
+@pytest.mark.parametrize(
+    ("answer", "nominated", "gang"),
+    [
+        ("No", 0, [0]),
+        ("No", 5, [0]),
+        ("Fits", -1, [0]),  # it would be left out itself
+        ("No", 5, [5]),
+        ("Fits", 4, [5]),
+        ("TightFit", 3, [5, 0]),  # the one that outranks it may have its room, the other not
+    ],
+)
+def test_a_pod_that_preempts_others_holds_its_room_against_those_it_does_not_rank_below(
+    answer: str, nominated: int, gang: list[int]
+) -> None:
+    waiting = pod("w", cpu="6", priority=nominated, status={"phase": "Pending", "nominatedNodeName": "n"})
+    asked = [pod(f"p{i}", cpu="4", priority=priority) for i, priority in enumerate(gang)]
+    found = judge(read_cluster([node("n")], [waiting], []), [read_pod(each) for each in asked])
+    assert found.fit == answer
+
+
+def test_a_pod_that_waits_without_a_node_holds_nothing() -> None:
+    waiting = pod("w", cpu="6", status={"phase": "Pending"})
+    assert judge(read_cluster([node("n")], [waiting], []), [read_pod(pod("p", cpu="8"))]).fit == "Fits"
+
+
+# -- gates, spreading, slices -----------------------------------------------------------------------------------------
+
+
+def test_a_pod_with_gates_is_judged_as_if_they_were_gone_and_it_is_said() -> None:
+    found = judged([a_pod("p", schedulingGates=[{"name": "wait"}])], [A])
+    assert found.answer.fit == "Fits"
+    assert found.notes == ("p: pod has scheduling gates, and waits until they are gone",)
+    assert judged([a_pod("p", schedulingGates=[])], [A]).notes == ()
+
+
+def service(**selector: str) -> Json:
+    return thing("Service", "s", "ray", spec={"selector": selector})
+
+
+@pytest.mark.parametrize(
+    ("answer", "objects"),
+    [
+        ("Fits", []),
+        ("TightFit", [service(app="few")]),
+        ("Fits", [service(app="other")]),
+        ("Fits", [thing("Service", "s", "elsewhere", spec={"selector": {"app": "few"}})]),
+    ],
+)
+def test_pods_of_a_service_are_spread_by_default(answer: str, objects: list[Json]) -> None:
+    """They would all go where they like it best, and leave the other node to the large one; spread, some do not."""
+    nodes = [machine("big", "", cpu="40", size="big"), machine("small", "", cpu="10", size="small")]
+    running = a_pod("running", cpu="20", nodeName="big")
+    running["spec"]["containers"][0]["resources"]["requests"]["memory"] = "32Gi"
+    liked = {"weight": 100, "preference": term("size", "big")}
+    like = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [liked]}}
+    few = [a_pod(f"few-{i}", affinity=like, labels={"app": "few"}) for i in range(12)]
+    large = a_pod("large", cpu="9500m", nodeSelector={"size": "small"})
+    assert said([*few, large], *nodes, running, *objects) == answer
+
+
+def test_the_default_spread_makes_a_set_of_its_own_constraints() -> None:
+    from gitplacer.scheduler.defaultspread import spread_by_default
+
+    found = judged([a_set("web", 2, pod_spec())], [A, B])
+    dump = read_cluster([A, B], [], [])
+    spread = spread_by_default(found.members.pods, found.members.selectors, {}, dump.nodes)
+    assert [(c.topology_key, c.max_skew, c.hard) for c in spread[0].spread] == [
+        ("kubernetes.io/hostname", 3, False),
+        ("topology.kubernetes.io/zone", 5, False),
+    ]
+    one = judged([a_set("web", 1, pod_spec())], [A, B]).members
+    assert spread_by_default(one.pods, one.selectors, {}, dump.nodes) == ()
+
+
+def test_hosts_of_a_slice_share_the_domain_that_the_option_names(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    template = {"template": {"spec": pod_spec(cpu="5")}}
+    group = {
+        "groupName": "g",
+        "replicas": 1,
+        "minReplicas": 1,
+        "maxReplicas": 1,
+        "numOfHosts": 2,
+        "rayStartParams": {},
+        **template,
+    }
+    head = {"rayStartParams": {}, "template": {"spec": pod_spec()}}
+    ray = {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayCluster",
+        "metadata": {"name": "r", "namespace": "ray"},
+        "spec": {"headGroupSpec": head, "workerGroupSpecs": [group]},
+    }
+    (tmp_path / "ray.json").write_text(json.dumps(ray), "utf-8")
+    (tmp_path / "dump.json").write_text(
+        json.dumps({"items": [machine("x", rack="1"), machine("y", rack="2")]}), "utf-8"
+    )
+    args = ("fit", tmp_path / "ray.json", "--from", tmp_path / "dump.json")
+    free = run(capfd, *args)
+    assert free.out.startswith("Fits")
+    assert "hosts of a slice share" in free.out
+    assert run(capfd, *args, "--slice-topology", "rack").out.startswith("No")
+
+
+def test_what_is_to_be_noted_is_printed_and_in_the_json(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "p.json").write_text(json.dumps(a_pod("p", "x", schedulingGates=[{"name": "wait"}])), "utf-8")
+    (tmp_path / "dump.json").write_text(json.dumps({"items": [A]}), "utf-8")
+    args = ("fit", tmp_path / "p.json", "--from", tmp_path / "dump.json")
+    out = run(capfd, *args).out
+    assert "note: p: pod has scheduling gates" in out
+    assert "not looked at: where the volume of claim ray/x can be reached" in out
+    found = json.loads(run(capfd, *args, "--format", "json").out)
+    assert found["notes"] == ["p: pod has scheduling gates, and waits until they are gone"]
+    assert found["notLookedAt"] == ["where the volume of claim ray/x can be reached"]
+
+
+def test_a_role_names_nothing_unless_its_manifest_does() -> None:
+    (found,) = judged([a_pod("p")], [A]).members.pods
+    assert (found.claims, found.priority) == ((), 0)
+    assert Role.__dataclass_fields__["named"].default.claims == ()

@@ -1,0 +1,317 @@
+"""
+Volumes in `gitplacer fit`: on which nodes a pod with claims may be, and when it never starts.
+
+Rules are those of kube-scheduler 1.34 (VolumeBinding, VolumeZone, VolumeRestrictions, NodeVolumeLimits), a row for each. The
+laws hold whatever the cluster; an independent count judges volumes that wait on nodes.
+"""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.dumps import (
+    ZONE,
+    Json,
+    a_pod,
+    a_set,
+    claim,
+    csi_node,
+    judged,
+    machine,
+    pod_spec,
+    said,
+    storage_class,
+    term,
+    volume,
+    where,
+)
+
+A, B, C = machine("a"), machine("b", "b"), machine("c", "c")
+BARE = machine("bare", "")
+BETA = "failure-domain.beta.kubernetes.io/zone"
+SELECTED = "volume.kubernetes.io/selected-node"
+LOCAL = storage_class("local", provisioner="kubernetes.io/no-provisioner")
+HOST = "kubernetes.io/hostname"
+
+
+# -- one pod ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("nodes", "objects"),
+    [
+        ("a", [claim("x", bound="v"), volume("v", term(ZONE, "a"))]),
+        ("a b", [claim("x", bound="v"), volume("v", term(ZONE, "a"), term(ZONE, "b"))]),
+        ("b", [claim("x", bound="v"), volume("v", term(HOST, "b"))]),
+        ("a b c", [claim("x", bound="v"), volume("v")]),
+        ("", [claim("x", bound="v"), volume("v", term(ZONE, "elsewhere"))]),
+        ("a", [claim("x", bound="v"), volume("v", labels={ZONE: "a"})]),
+        ("a b", [claim("x", bound="v"), volume("v", labels={ZONE: "a__b"})]),
+        ("b", [claim("x", bound="v"), volume("v", labels={BETA: "b"})]),  # a newer node has the newer label only
+        ("b", [claim("x", bound="v"), volume("v", term(ZONE, "a", "b"), labels={ZONE: "b"})]),  # both count
+        ("a b c", [claim("x"), storage_class()]),
+        ("b c", [claim("x"), storage_class(zones=["b", "c"])]),
+        ("c", [claim("x", annotations={SELECTED: "c"}), storage_class()]),
+        ("b", [claim("x", cls=None), storage_class("other"), storage_class("mine", zones=["b"], default=True)]),
+        ("a", [claim("x", annotations={"volume.beta.kubernetes.io/storage-class": "old"}), storage_class("old", zones=["a"]), storage_class()]),
+        ("b", [claim("x", cls="local"), LOCAL, volume("v", term(HOST, "b"), cls="local")]),
+        ("", [claim("x", cls="local", storage="11Gi"), LOCAL, volume("v", term(HOST, "b"), cls="local")]),
+        ("", [claim("x", cls="local", volumeMode="Block"), LOCAL, volume("v", term(HOST, "b"), cls="local")]),
+        ("", [claim("x", cls="local", mode="ReadWriteMany"), LOCAL, volume("v", term(HOST, "b"), cls="local")]),
+        ("", [claim("x", cls="local"), LOCAL, volume("v", term(HOST, "b"), cls="local", status="Released")]),
+        ("", [claim("x", cls="local"), LOCAL, volume("v", term(HOST, "b"), cls="local", deleted=True)]),
+        ("", [claim("x", cls="local"), LOCAL, volume("v", term(HOST, "b"), cls="local", claimRef={"namespace": "ray", "name": "y"})]),
+        ("b", [claim("x", cls="local"), LOCAL, volume("v", term(HOST, "b"), cls="local", claimRef={"namespace": "ray", "name": "x"})]),
+        ("b", [claim("x", cls="local", selector={"matchLabels": {"fast": "y"}}), LOCAL, volume("v", term(HOST, "b"), cls="local", labels={"fast": "y"}), volume("w", term(HOST, "a"), cls="local")]),
+        ("a b", [claim("x"), storage_class(zones=["a"]), volume("v", term(ZONE, "b"))]),  # made in a, or the one in b
+    ],
+)  # fmt: skip
+def test_a_pod_goes_where_its_volume_is_or_can_be(nodes: str, objects: list[Json]) -> None:
+    assert where([a_pod("p", "x")], A, B, C, *objects) == set(nodes.split())
+
+
+def test_nodes_without_zone_labels_take_volumes_with_zone_labels() -> None:
+    objects = [claim("x", bound="v"), volume("v", labels={ZONE: "a"})]
+    assert where([a_pod("p", "x")], A, B, BARE, *objects) == {"a", "bare"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "objects"),
+    [
+        ("No MissingClaim", [storage_class()]),
+        ("No VolumeNotBound", [claim("x"), storage_class(delayed=False)]),
+        ("No VolumeNotBound", [claim("x", cls=""), storage_class()]),
+        ("No VolumeNotBound", [claim("x", cls="gone"), storage_class()]),
+        ("No VolumeNotBound", [claim("x", volumeName="v"), storage_class(), volume("v")]),  # named, and not bound yet
+        ("No VolumeNotBound", [claim("x", bound="v"), volume("other")]),
+        ("No VolumeNotBound", [claim("x", bound="v", deleted=True), volume("v")]),
+        ("No VolumeNotBound", [{**claim("x", bound="v"), "status": {"phase": "Lost"}}, volume("v")]),
+        ("No VolumeInUse", [claim("x", bound="v", mode="ReadWriteOncePod"), volume("v"), a_pod("old", "x", nodeName="a")]),
+        ("Fits", [claim("x", bound="v", mode="ReadWriteOncePod"), volume("v"), a_pod("old", "x", nodeName="a", status={"phase": "Succeeded"})]),
+        ("Fits", [claim("x", bound="v", mode="ReadWriteOncePod"), volume("v"), a_pod("old", "x")]),  # waits itself
+        ("No VolumeNodeMismatch", [claim("x", bound="v"), volume("v", term(ZONE, "elsewhere"))]),
+    ],
+)  # fmt: skip
+def test_a_pod_whose_claim_cannot_be_had_stays_pending(answer: str, objects: list[Json]) -> None:
+    assert said([a_pod("p", "x")], A, B, *objects) == answer
+
+
+def test_a_dump_without_storage_keeps_nothing_off_and_says_so() -> None:
+    found = judged([a_pod("p", "x")], [A])
+    assert found.answer.fit == "Fits"
+    assert found.left_out == ("where the volume of claim ray/x can be reached",)
+
+
+@pytest.mark.parametrize(
+    ("answer", "made", "objects"),
+    [
+        ("Fits", claim("x"), [storage_class()]),
+        ("Fits", claim("x", cls=None), [storage_class(default=True)]),
+        ("No VolumeNotBound", claim("x", cls=None), [storage_class()]),  # no class is the default, and no volume is there
+        ("No VolumeNotBound", claim("x", cls="gone"), [storage_class()]),
+        ("No VolumeNotBound", claim("x", volumeName="v"), [storage_class(), volume("other")]),
+        ("Fits", claim("x", volumeName="v"), [storage_class(), volume("v", term(ZONE, "a"))]),
+        ("No VolumeNotBound", claim("x", volumeName="v"), [storage_class(), volume("v", claimRef={"namespace": "n", "name": "x"})]),
+        ("TightFit VolumeNotMadeYet", claim("x"), [storage_class(delayed=False)]),  # made in any zone, perhaps a full one
+        ("Fits", claim("x"), [storage_class(delayed=False, zones=["a"]), csi_node("a"), csi_node("b")]),
+        ("TightFit VolumeNotMadeYet", claim("x"), [storage_class(delayed=False), csi_node("a"), csi_node("b")]),
+        ("Fits", claim("x"), [storage_class(delayed=False), csi_node("a", keys=[])]),  # a driver without topology
+        ("Fits", claim("x", mode="ReadWriteMany"), [storage_class(delayed=False)]),
+    ],
+)  # fmt: skip
+def test_a_claim_that_is_given_with_the_pods_counts_as_there(answer: str, made: Json, objects: list[Json]) -> None:
+    assert said([made, a_pod("p", "x")], A, B, *objects) == answer
+
+
+def test_a_claim_that_is_there_wins_over_the_one_that_is_given() -> None:
+    there = [claim("x", bound="v"), volume("v", term(ZONE, "b")), storage_class()]
+    assert where([claim("x"), a_pod("p", "x")], A, B, *there) == {"b"}
+
+
+# -- several pods -----------------------------------------------------------------------------------------------------
+
+
+def test_two_pods_never_share_a_claim_for_one_pod() -> None:
+    objects = [claim("x", bound="v", mode="ReadWriteOncePod"), volume("v")]
+    assert said([a_pod("p", "x"), a_pod("q", "x")], A, B, *objects) == "No VolumeInUse"
+
+
+def test_pods_that_share_a_claim_for_one_node_are_placed_apart_and_it_is_noted() -> None:
+    objects = [A, B, claim("x", bound="v"), volume("v")]
+    found = judged([a_pod("p", "x", cpu="5"), a_pod("q", "x", cpu="5")], objects)
+    assert found.answer.fit == "Fits"  # kube-scheduler does not look at it
+    assert len(set(found.answer.placement.values())) == 2
+    assert "ReadWriteOnce" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("answer", "objects"),
+    [
+        ("TightFit VolumeNotMadeYet", [storage_class()]),  # nobody knows how far its volumes reach
+        (
+            "No InsufficientCapacity",
+            [storage_class(), csi_node("a"), csi_node("b")],
+        ),  # a zone, and each has room for one
+        ("Fits", [storage_class(), csi_node("a", keys=[]), csi_node("b", keys=[])]),
+    ],
+)
+def test_pods_that_share_a_claim_go_where_the_first_one_has_its_volume_made(answer: str, objects: list[Json]) -> None:
+    found = said([claim("x"), a_pod("p", "x", cpu="5"), a_pod("q", "x", cpu="5")], A, B, *objects)
+    assert found.partition(" ")[0] == answer.partition(" ")[0], found
+
+
+def test_pods_that_share_an_unbound_claim_fit_in_one_zone() -> None:
+    objects = [storage_class(), csi_node("a"), csi_node("a2"), csi_node("b"), machine("a2")]
+    found = judged([claim("x"), a_pod("p", "x", cpu="5"), a_pod("q", "x", cpu="5")], [A, B, *objects])
+    assert found.answer.fit == "TightFit"  # the first may go to b, where there is no room for the second
+    assert set(found.answer.placement.values()) == {"a", "a2"}
+
+
+@pytest.mark.parametrize(("replicas", "answer"), [(3, "Fits"), (4, "No VolumeNotBound")])
+def test_volumes_that_wait_on_nodes_are_taken_once_each(replicas: int, answer: str) -> None:
+    waiting = [volume(f"v{i}", term(HOST, name), cls="local") for i, name in enumerate(["a", "a", "b"])]
+    template = {"metadata": {"name": "data"}, "spec": claim("x", cls="local")["spec"]}
+    manifest = a_set(
+        "db", replicas, {"containers": [{"name": "x", "image": "x"}]}, "StatefulSet", volumeClaimTemplates=[template]
+    )
+    assert said([manifest], A, B, C, LOCAL, *waiting) == answer
+
+
+def test_large_claims_take_what_small_ones_could_have_too() -> None:
+    waiting = [volume("s", term(HOST, "a"), cls="local"), volume("l", term(HOST, "a"), cls="local", storage="20Gi")]
+    small, large = claim("x", cls="local"), claim("y", cls="local", storage="20Gi")
+    third = claim("z", cls="local", storage="20Gi")
+    pods = [a_pod("p", "x"), a_pod("q", "y")]
+    assert said([small, large, *pods], A, B, LOCAL, *waiting) == "Fits"
+    assert said([small, third, large, *pods[1:], a_pod("r", "z")], A, B, LOCAL, *waiting) == "No VolumeNotBound"
+
+
+def test_volumes_of_several_nodes_are_promised_only_where_there_are_enough() -> None:
+    def answer(*zones: str) -> str:
+        waiting = [volume(f"v{i}", term(ZONE, zone), cls="local") for i, zone in enumerate(zones)]
+        claims = [claim(name, cls="local") for name in "xy"]
+        return said([*claims, a_pod("p", "x"), a_pod("q", "y")], A, machine("a2"), B, LOCAL, *waiting)
+
+    assert answer("a", "a") == "Fits"
+    assert answer("a", "b").startswith("TightFit")
+    assert answer("a") == "No VolumeNotBound"
+
+
+def test_a_set_comes_back_to_the_volumes_that_it_had() -> None:
+    template = {"metadata": {"name": "data"}, "spec": claim("x")["spec"]}
+    manifest = a_set(
+        "db", 2, {"containers": [{"name": "x", "image": "x"}]}, "StatefulSet", volumeClaimTemplates=[template]
+    )
+    objects = [claim("data-db-0", bound="v"), volume("v", term(ZONE, "b")), storage_class(zones=["c"])]
+    assert judged([manifest], [A, B, C, *objects]).answer.placement == {"db-pod-0": "b", "db-pod-1": "c"}
+
+
+def test_an_ephemeral_volume_is_made_where_its_class_can() -> None:
+    template = {"volumeClaimTemplate": {"spec": claim("x")["spec"]}}
+    pod = a_pod("p")
+    pod["spec"]["volumes"] = [{"name": "scratch", "ephemeral": template}]
+    assert where([pod], A, B, C, storage_class(zones=["b"])) == {"b"}
+
+
+@pytest.mark.parametrize(
+    ("limit", "running", "answer"), [(2, 0, "Fits"), (2, 1, "No"), (1, 0, "No"), (None, 3, "Fits")]
+)
+def test_a_driver_attaches_only_so_many_volumes_to_a_node(limit: int | None, running: int, answer: str) -> None:
+    there = [claim(f"r{i}", bound=f"rv{i}") for i in range(running)]
+    there += [volume(f"rv{i}", csi={"driver": "disk.csi"}) for i in range(running)]
+    pods = [a_pod(f"run{i}", f"r{i}", nodeName="a") for i in range(running)]
+    made = [claim("x"), claim("y"), a_pod("p", "x"), a_pod("q", "y")]
+    assert said(made, A, storage_class(), csi_node("a", limit), *there, *pods).partition(" ")[0] == answer
+
+
+def test_the_head_of_a_ray_cluster_has_the_volume_of_its_gcs() -> None:
+    head = {"rayStartParams": {}, "template": {"spec": pod_spec()}}
+    spec = {"headGroupSpec": head, "gcsFaultToleranceOptions": {"backend": "rocksdb", "storage": {"claimName": "x"}}}
+    ray = {"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": {"name": "r", "namespace": "ray"}, "spec": spec}
+    assert where([ray], A, B, claim("x", bound="v"), volume("v", term(ZONE, "b")), storage_class()) == {"b"}
+
+
+# -- laws -------------------------------------------------------------------------------------------------------------
+
+ZONES = ("a", "b", "c")
+RANKS = {"No": 0, "TightFit": 1, "Fits": 2}
+
+
+@st.composite
+def gangs(draw: st.DrawFn) -> tuple[list[Json], list[list[str] | None]]:
+    """Nodes in zones, and for each pod of a gang the zones of its volume; None has no volume."""
+    nodes = [
+        machine(f"n{i}", draw(st.sampled_from(ZONES)), str(draw(st.integers(1, 4))))
+        for i in range(draw(st.integers(1, 4)))
+    ]
+    zones = st.none() | st.lists(st.sampled_from(ZONES), min_size=1, unique=True)
+    return nodes, draw(st.lists(zones, min_size=1, max_size=4))
+
+
+def of_zones(nodes: list[Json], wanted: list[list[str] | None], cpu: int = 1) -> str:
+    objects = [storage_class()]
+    pods = []
+    for i, zones in enumerate(wanted):
+        pods.append(a_pod(f"p{i}", *([] if zones is None else [f"x{i}"]), cpu=str(cpu)))
+        if zones is not None:
+            objects += [claim(f"x{i}", bound=f"v{i}"), volume(f"v{i}", term(ZONE, *zones))]
+    return judged(pods, [*nodes, *objects]).answer.fit.value
+
+
+@given(case=gangs(), more=st.sampled_from(ZONES), at=st.integers(0, 3))
+def test_a_volume_in_a_zone_never_makes_more_of_a_gang_fit(
+    case: tuple[list[Json], list[list[str] | None]], more: str, at: int
+) -> None:
+    nodes, wanted = case
+    at %= len(wanted)
+    bound = [[more] if i == at and (zones is None or more in zones) else zones for i, zones in enumerate(wanted)]
+    before, after = of_zones(nodes, wanted), of_zones(nodes, bound)
+    assert (after != "No") <= (before != "No")
+
+
+@given(case=gangs(), cpu=st.integers(1, 3))
+def test_a_gang_with_volumes_fits_exactly_where_some_assignment_respects_their_zones(
+    case: tuple[list[Json], list[list[str] | None]], cpu: int
+) -> None:
+    nodes, wanted = case
+    found = of_zones(nodes, wanted, cpu)
+    assert (found != "No") == _assignable(nodes, wanted, cpu)
+
+
+def _assignable(nodes: list[Json], wanted: list[list[str] | None], cpu: int) -> bool:
+    """By trying every node for every pod."""
+    places = [
+        node["metadata"]["labels"][ZONE]
+        for node in nodes
+        for _ in range(int(node["status"]["allocatable"]["cpu"]) // cpu)
+    ][:12]
+    if len(places) < len(wanted):
+        return False
+    return any(
+        all(zones is None or place in zones for zones, place in zip(wanted, chosen, strict=True))
+        for chosen in set(permutations(places, len(wanted)))
+    )
+
+
+@given(
+    waiting=st.lists(st.tuples(st.sampled_from(["a", "b"]), st.sampled_from([10, 20])), max_size=4),
+    sizes=st.lists(st.sampled_from([10, 20]), min_size=1, max_size=3),
+)
+def test_waiting_volumes_are_enough_exactly_where_each_claim_can_have_its_own(
+    waiting: list[tuple[str, int]], sizes: list[int]
+) -> None:
+    objects = [
+        volume(f"v{i}", term(HOST, node), cls="local", storage=f"{size}Gi") for i, (node, size) in enumerate(waiting)
+    ]
+    made = [claim(f"x{i}", cls="local", storage=f"{size}Gi") for i, size in enumerate(sizes)]
+    pods = [a_pod(f"p{i}", f"x{i}") for i in range(len(sizes))]
+    found = judged([*made, *pods], [A, B, LOCAL, volume("other", cls="other"), *objects]).answer.fit.value
+    matched = any(
+        all(size <= have for size, (_, have) in zip(sizes, chosen, strict=True))
+        for chosen in permutations(waiting, len(sizes))
+    )
+    assert (found != "No") == matched
