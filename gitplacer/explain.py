@@ -253,6 +253,7 @@ _LISTS = (
     Reason.WAITS_FOR_PREEMPTED,
 )
 """Reasons whose subject is a list."""
+_ABOUT_OTHERS = (Reason.HOST_PORT_TAKEN, Reason.TOPOLOGY_SPREAD, Reason.POD_AFFINITY)
 _FURTHER: Mapping[Reason, tuple[str, ...]] = {
     Reason.EXCEEDS_CLUSTER: ("more than the cluster holds when empty",),
     Reason.SEARCH_BOUND: ("the search for a better placement ran out of steps",),
@@ -309,10 +310,8 @@ def _tight(finding: Finding) -> str:
     order, _, scoring = finding.subject.partition("; ")
     if not order:
         return "all its pods can be placed, but not in every order"
-    return (
-        f"all its pods can be placed, but not in every order: {order}, with {scoring} scoring, "
-        f"a {finding.role} pod finds no node"
-    )
+    who = finding.role if finding.role.partition(" ")[0] == "pod" else f"pod of {finding.role}"
+    return f"all its pods can be placed, but not in every order: {order}, with {scoring} scoring, a {who} finds no node"
 
 
 def _scale_up(new_nodes: Sequence[NewNodes]) -> str:
@@ -379,7 +378,8 @@ def _shortage(finding: Finding) -> list[str]:
     """How many pods of a role fit, and of what there is too little; where only filters refuse, which."""
     said = [f"{finding.placed} of {finding.wanted} {finding.role} fit"] if finding.wanted else []
     lacks_room = any(t.reason is Reason.INSUFFICIENT_CAPACITY for t in finding.tally)
-    if finding.tally and not lacks_room:
+    ruled = any(t.reason in _ABOUT_OTHERS for t in finding.tally)  # more room alone would not help
+    if finding.tally and (ruled or not lacks_room):
         refusals = [tally_text(t, finding.nodes) for t in finding.tally]
         return refusals if finding.code is finding.tally[0].reason and len(refusals) == 1 else [*said, *refusals]
     if finding.wanted and not finding.nodes:
