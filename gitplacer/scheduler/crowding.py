@@ -69,6 +69,12 @@ def _harm(k: int, places: Ints, asks: Ints, met: Ints, free: Ints) -> int:
     if int(ask.max()) > _MOST // (int(own.sum()) + 1):
         return int(own.sum())  # sums of such amounts cannot be counted
     first = free[here][:, asked] - own[:, None] * ask + 1
+    felt = met.astype(np.float64) @ others >= first.min(axis=0) * (
+        1 - 1e-9
+    )  # else there is not enough of it to spoil one place anywhere
+    if not felt.any():
+        return 0
+    ask, others, first = ask[felt], others[:, felt], first[:, felt]
     by_pod = _by_pod(own, ask, first, others, met)
     return min(by_pod, _by_amount(own, ask, first, others, met))
 
