@@ -25,9 +25,10 @@ from gitplacer.model.workload import Gang, PodSet, PodShape
 from gitplacer.placement.books import Books
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.nodes import Columns
+from gitplacer.placement.onepass import Pass
 from gitplacer.placement.pack import Packing, Shortfall, pack
 from gitplacer.placement.proof import has_room
-from gitplacer.placement.rounds import Pass, Round
+from gitplacer.placement.rounds import Round
 from gitplacer.tree import Tree
 from tests.fleets import Edit, histories, new_world
 from tests.stories import Story, cluster, outcome, policy, snapshot

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from gitplacer.model.decision import Action, Claim, Decision, Finding, Reason
-from gitplacer.placement.rounds import Pass, Round, action_of
+from gitplacer.placement.onepass import Pass
+from gitplacer.placement.rounds import Round, action_of
 from gitplacer.snapshot import Snapshot
 
 _ROUNDS = 8

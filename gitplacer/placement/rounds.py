@@ -16,39 +16,23 @@ from datetime import datetime
 from functools import cached_property, partial
 
 from gitplacer.grouping import Group
-from gitplacer.kinds.capacity import CapacitySnapshot
-from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord, RecordCluster
 from gitplacer.machines import LimitKind
 from gitplacer.model.decision import Action, Candidate, Claim, Decision, Finding, Reason, Verdict
 from gitplacer.model.resources import Resources
-from gitplacer.model.workload import Gang, total_requests
+from gitplacer.model.workload import Gang
 from gitplacer.placement.books import Books
 from gitplacer.placement.budget import Budgets
-from gitplacer.placement.eligibility import (
-    Asked,
-    asked_by,
-    custom_apis,
-    may_not_enter,
-    may_not_stay,
-    not_served,
-    preference,
-)
 from gitplacer.placement.evidence import may_have_started, seen_unstarted, speaks_of
-from gitplacer.placement.holds import held, kept
 from gitplacer.placement.ledger import Ledger, has_finished
-from gitplacer.placement.nodes import Columns, Nodes
-from gitplacer.placement.onlookers import Onlookers
+from gitplacer.placement.onepass import Pass
 from gitplacer.placement.order import Shares, Waiting, holder, turns
-from gitplacer.placement.pack import Packing, Shortfall, pack
+from gitplacer.placement.pack import Packing, Shortfall
 from gitplacer.placement.preemption import SITES, Displaceable, Site, least_harm
-from gitplacer.placement.proof import has_room
 from gitplacer.placement.reservations import AGED, AGED_SITES, NOBODY, Reservations
 from gitplacer.placement.stage import NOT_TRIED, Tight
-from gitplacer.placement.ties import held_with, ties, torn_singletons
 from gitplacer.policies import BY_COST
-from gitplacer.snapshot import Snapshot
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
 
 Placements = Mapping[str, tuple[str, ...]]
@@ -56,240 +40,6 @@ Placements = Mapping[str, tuple[str, ...]]
 
 Claims = Mapping[str, Claim]
 """Id of a group that waits to the room that is kept for it."""
-
-
-class Pass:
-    """What all rounds share: the groups and their records, static verdicts, and each cluster's empty ledger."""
-
-    def __init__(self, snapshot: Snapshot, also_held: Mapping[str, Finding]) -> None:
-        self.snapshot = snapshot
-        self.clusters = snapshot.source.own.clusters
-        self.groups = snapshot.groups
-        self.records = {group_id: snapshot.predecessor(group) for group_id, group in self.groups.items()}
-        adopted = {record.id for record in self.records.values() if record is not None}
-        self.orphans = {record_id: r for record_id, r in snapshot.records.items() if record_id not in adopted}
-        self.recorded: dict[str, tuple[str, ...]] = {
-            **{g: tuple(sorted(c.name for c in r.clusters)) if r else () for g, r in self.records.items()},
-            **{g: tuple(sorted(c.name for c in r.clusters)) for g, r in self.orphans.items()},
-            **{g: snapshot.deployed_clusters(g) for g in snapshot.broken_records if g in self.groups},
-        }
-        self.kept = {r.id: f for r in self.orphans.values() if (f := kept(snapshot, r))}
-        self.held = {g: f for g, group in self.groups.items() if (f := held(snapshot, group, self.records[g]))}
-        self.held |= {g: f for g, f in also_held.items() if g not in self.held}
-        self.held |= {g: f for g, f in torn_singletons(snapshot).items() if g not in self.held}
-        self.ties = ties(snapshot)
-        for other, finding in held_with(self.ties, [*self.kept, *self.held]).items():
-            if other in self.groups:
-                self.held[other] = finding
-            elif other in self.orphans:
-                self.kept[other] = finding
-        self.gangs: dict[str, Gang] = {group_id: group.gang for group_id, group in self.groups.items()}
-        for group_id in (*self.held, *self.orphans):
-            record = self.records.get(group_id) or self.orphans.get(group_id)
-            if record is not None:
-                self.gangs[group_id] = self._deployed(record, group_id)
-        self._same: dict[Gang, Gang] = {}
-        self.gangs = {group_id: self._known(group_id, gang) for group_id, gang in self.gangs.items()}
-        self._stay: dict[tuple[str, str | None, str], Finding | None] = {}
-        self._preference: dict[tuple[str, str], int | None] = {}
-        self._exceeds: dict[tuple[Gang, str, bool], bool] = {}
-        self._asked: dict[tuple[str, str], Asked] = {}
-        self._same_asked: dict[Asked, Asked] = {}
-        self._not_served: dict[tuple[int, str], Finding | None] = {}
-        self._may_enter: dict[tuple[object, ...], tuple[str, ...]] = {}
-        self._settled: dict[tuple[str, frozenset[str]], Ledger] = {}
-        self._requests: dict[tuple[str, str], Resources] = {}
-
-    @cached_property
-    def books(self) -> Books:
-        """The ledgers with nothing reserved but what the snapshots show. A pass that places nothing never asks."""
-        s = self.snapshot
-        gangs = [*self.gangs.values(), *self._gangs_elsewhere()]
-        columns = Columns.of(s.capacity.values(), self.clusters.values(), gangs)
-        return Books({name: self._opened(name, capacity, columns) for name, capacity in s.capacity.items()}, columns)
-
-    def _opened(self, name: str, capacity: CapacitySnapshot, columns: Columns, nodes: Nodes | None = None) -> Ledger:
-        """A ledger with nothing reserved but what a snapshot shows."""
-        s = self.snapshot
-        slices, gang_there = s.profiles[name].slice_topology, partial(self._gang_there, name=name)
-        return Ledger(self.clusters[name], capacity, columns, gang_there, slices, s.now, nodes)
-
-    @cached_property
-    def _onlookers(self) -> Onlookers:
-        return Onlookers([*self.gangs.values(), *self._gangs_elsewhere()], self.snapshot.capacity.values())
-
-    def _gangs_elsewhere(self) -> Iterator[Gang]:
-        """The pods of all groups on each cluster where they may be others than in the source."""
-        return (self._gang_as_written(group_id, name) for name in sorted(self._differing) for group_id in self.groups)
-
-    @cached_property
-    def claims(self) -> dict[str, Claim]:
-        """The claims that stand in the records of groups, where their cluster may still take the group."""
-        found = {}
-        for group_id, record in self.records.items():
-            if record is None or record.claim is None or record.clusters or group_id in self.held:
-                continue
-            group, cluster = self.groups[group_id], self.clusters.get(record.claim.cluster)
-            if group.policy is None or cluster is None or cluster.name not in self.books:
-                continue
-            if cluster.spec.state == "Active" and self.may_not_stay(group, group.policy, cluster) is None:
-                found[group_id] = Claim(cluster=cluster.name, displaced=record.claim.displaced)
-        return found
-
-    def is_clear(self, group_id: str, claim: Claim) -> bool:
-        """Whether a snapshot tells of the time after those were removed who had to leave."""
-        record = self.records.get(group_id)
-        if record is None or record.claim is None or record.claim.cluster != claim.cluster:
-            return False
-        known = set(claim.displaced) <= set(record.claim.displaced)
-        return known and speaks_of(self.snapshot.capacity[claim.cluster], record.claim, WORKLOADS)
-
-    def settled(self, name: str, ids: Iterable[str]) -> Ledger:
-        """The empty ledger of a cluster whose snapshot would show pods of these groups only, of all that we placed."""
-        capacity = self.snapshot.capacity[name]
-        shown = frozenset(ids) & {group.name for group in capacity.groups}
-        if len(shown) == len(capacity.groups):
-            return self.books[name]
-        if (name, shown) not in self._settled:
-            groups = tuple(group for group in capacity.groups if group.name in shown)
-            base = self.books[name]
-            less = capacity.model_copy(update={"groups": groups})
-            self._settled[name, shown] = self._opened(name, less, base.columns, base.nodes)
-        return self._settled[name, shown]
-
-    @cached_property
-    def offered(self) -> dict[str, float]:
-        """What all clusters that run workloads offer, with the machines that can be added."""
-        total: dict[str, float] = defaultdict(float)
-        for name, cluster in self.clusters.items():
-            if name in self.books and cluster.spec.role == "Workload" and cluster.spec.state != "Lost":
-                for resource, amount in self.books[name].nodes.offered().items():
-                    total[resource] += amount
-        return dict(total)
-
-    def requests(self, group_id: str, name: str) -> Resources:
-        """What all pods of a group on a cluster ask for together."""
-        if (group_id, name) not in self._requests:
-            self._requests[group_id, name] = total_requests(self.gang_on(group_id, name))
-        return self._requests[group_id, name]
-
-    def gang_on(self, group_id: str, name: str) -> Gang:
-        """The pods of a group on a cluster, those that run on every node counted."""
-        gang = self._gang_there(group_id, name)
-        if name in self.books and any(pods.per_node for pods in gang):
-            gang = self.books[name].on_each_node(gang)
-        return self._same.setdefault(gang, gang)
-
-    def _gang_there(self, group_id: str, name: str) -> Gang:
-        """The pods of a group on a cluster, with the labels that anybody looks at."""
-        gang = self._gang_as_written(group_id, name)
-        return gang if gang is self.gangs.get(group_id) else self._known(group_id, gang)
-
-    def _known(self, group_id: str, gang: Gang) -> Gang:
-        """A gang with the labels that anybody looks at, as the one object that is equal to it."""
-        seen = self._onlookers.seen(gang, group_id.partition("/")[0])
-        return self._same.setdefault(seen, seen)
-
-    def gangs_on(self, group_id: str, names: Sequence[str]) -> Iterable[tuple[Gang, list[str]]]:
-        """The gangs that a group is on some clusters, each with those on which it is that one."""
-        written = self.gangs.get(group_id, ())
-        by_gang = {id(written): (written, list[str]())}
-        is_as_written = group_id in self.groups and group_id not in self.held and not any(p.per_node for p in written)
-        for name in names:
-            gang = written if is_as_written and name not in self._differing else self.gang_on(group_id, name)
-            by_gang.setdefault(id(gang), (gang, []))[1].append(name)
-        return by_gang.values()
-
-    @cached_property
-    def _differing(self) -> frozenset[str]:
-        """The clusters on which some object may have other pods than it is written with."""
-        return frozenset(c.name for c in self.clusters.values() if self.snapshot.variants.any_on(c))
-
-    def _gang_as_written(self, group_id: str, name: str) -> Gang:
-        """The pods of a group on a cluster: after overrides, unless the group is held as it is deployed."""
-        group, cluster = self.groups.get(group_id), self.clusters.get(name)
-        if group is None or group_id in self.held:
-            record = self.record(group_id)
-            return self.gangs.get(group_id, ()) if record is None else self._deployed(record, group_id, name)
-        if cluster is None or not self.snapshot.variants.any_on(cluster):
-            return self.gangs.get(group_id, ())
-        return self.snapshot.variants.gang(group, cluster)
-
-    def _deployed(self, record: PlacementRecord, group_id: str, name: str | None = None) -> Gang:
-        """The pods of what is deployed of a group that is held or gone, on a cluster or on the first that has it."""
-        group = self.groups.get(group_id)
-        return self.snapshot.deployed.gang(record, group.policy if group else None, name)
-
-    def may_not_stay(self, group: Group, policy: PlacementPolicy, cluster: Cluster) -> Finding | None:
-        key = (policy.name, group.wished_cluster, cluster.name)
-        if key not in self._stay:
-            self._stay[key] = may_not_stay(policy, group.wished_cluster, cluster)
-        return self._stay[key]
-
-    def may_not_enter(self, group: Group, policy: PlacementPolicy, cluster: Cluster) -> Finding | None:
-        s = self.snapshot
-        return (
-            self.may_not_stay(group, policy, cluster)
-            or may_not_enter(group, cluster, s.capacity, s.broken_capacity, s.now)
-            or self._feature_not_served(group, cluster)
-        )
-
-    def may_enter(self, group: Group, policy: PlacementPolicy) -> tuple[str, ...]:
-        """The clusters that take a group under a policy, in order. For groups that ask the same it is worked out once."""
-        alike = () if self._differing else tuple(self.clusters.values())[:1]
-        asked = self._asked_on(group, alike[0]) if alike else None
-        key = (policy.name, group.wished_cluster, group.unit, custom_apis(group), asked)
-        if key not in self._may_enter or asked is None:
-            free = [c.name for c in self.clusters.values() if self.may_not_enter(group, policy, c) is None]
-            self._may_enter[key] = tuple(free)
-        return self._may_enter[key]
-
-    def _feature_not_served(self, group: Group, cluster: Cluster) -> Finding | None:
-        """Platform objects are what lets a cluster serve anything, so it is not asked for them."""
-        profile = self.snapshot.profiles[cluster.name]
-        if group.unit == PLATFORM or profile.is_blank:
-            return None
-        asked = self._asked_on(group, cluster)
-        key = (id(asked), cluster.name)  # equal ones are one object, so that they are compared once and not per cluster
-        if key not in self._not_served:
-            self._not_served[key] = not_served(asked, profile)
-        return self._not_served[key]
-
-    def _asked_on(self, group: Group, cluster: Cluster) -> Asked:
-        """What a group asks of a cluster, after overrides."""
-        variants = self.snapshot.variants
-        edited = variants.any_on(cluster) and any(variants.edits(member, cluster) for member in group.members)
-        key = (group.id, cluster.name if edited else "")
-        if key not in self._asked:
-            asked = asked_by(group, (variants.facts(m, cluster)[0] if edited else m.facts for m in group.members))
-            self._asked[key] = self._same_asked.setdefault(asked, asked)
-        return self._asked[key]
-
-    def preference(self, policy: PlacementPolicy, cluster: str) -> int:
-        key = (policy.name, cluster)
-        if key not in self._preference:
-            self._preference[key] = preference(policy, self.clusters[cluster])
-        return self._preference[key] or 0
-
-    def exceeds(self, gang: Gang, ledger: Ledger, cluster: str, scale_up: bool) -> bool:
-        """Whether it is proved that a gang would not fit a cluster that runs nothing."""
-        key = (gang, cluster, scale_up)
-        if key not in self._exceeds:
-            room = ledger.empty_room()
-            packed = isinstance(pack(room, gang, scale_up=scale_up), Packing)
-            self._exceeds[key] = not packed and has_room(room, gang, scale_up=scale_up) is False
-        return self._exceeds[key]
-
-    def schedules_gangs(self, cluster: str) -> bool:
-        """Whether a cluster has a scheduler that starts a gang whole or not at all, so that luck does not come into it."""
-        return self.snapshot.profiles[cluster].gang_scheduler not in (None, "none")
-
-    def record(self, group_id: str) -> PlacementRecord | None:
-        return self.records.get(group_id) or self.orphans.get(group_id)
-
-    def entry(self, group_id: str, cluster: str) -> RecordCluster | None:
-        record = self.record(group_id)
-        return next((c for c in record.clusters if c.name == cluster), None) if record else None
 
 
 class Round:
