@@ -263,9 +263,13 @@ class Pass:
             self._exceeds[key] = not packed and has_room(room, gang, scale_up=scale_up) is False
         return self._exceeds[key]
 
-    def schedules_gangs(self, cluster: str) -> bool:
-        """Whether a cluster has a scheduler that starts a gang whole or not at all, so that luck does not come into it."""
-        return self.snapshot.profiles[cluster].gang_scheduler not in (None, "none")
+    def accepts_tight(self, policy: PlacementPolicy, cluster: str) -> bool:
+        """
+        Whether a fit that takes luck is good enough there: the policy says so, or a scheduler that starts a gang whole or not at
+        all, so that luck does not come into it.
+        """
+        placement, scheduler = policy.spec.placement, self.snapshot.profiles[cluster].gang_scheduler
+        return placement.accept == "TightFit" or placement.admission == "Immediate" or scheduler not in (None, "none")
 
     def record(self, group_id: str) -> PlacementRecord | None:
         return self.records.get(group_id) or self.orphans.get(group_id)
@@ -273,3 +277,8 @@ class Pass:
     def entry(self, group_id: str, cluster: str) -> RecordCluster | None:
         record = self.record(group_id)
         return next((c for c in record.clusters if c.name == cluster), None) if record else None
+
+
+def may_scale_up(policy: PlacementPolicy) -> bool:
+    """Whether a policy lets its groups count on machines that can be added."""
+    return policy.spec.placement.scale_up == "IfNeeded"

@@ -13,33 +13,22 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property, partial
+from functools import partial
 
 from gitplacer.grouping import Group
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord, RecordCluster
-from gitplacer.machines import LimitKind
-from gitplacer.model.decision import Action, Candidate, Claim, Decision, Finding, Reason, Verdict
+from gitplacer.model.decision import Action, Claim, Decision, Finding, Reason
 from gitplacer.model.resources import Resources
-from gitplacer.model.workload import Gang
-from gitplacer.placement.books import Books
-from gitplacer.placement.budget import Budgets
-from gitplacer.placement.evidence import may_have_started, seen_unstarted, speaks_of
-from gitplacer.placement.ledger import Ledger, has_finished
+from gitplacer.placement.choice import Choice
+from gitplacer.placement.evidence import may_have_started, seen_unstarted
+from gitplacer.placement.occupancy import Claims, Occupancy, Placements
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.order import Shares, Waiting, holder, turns
-from gitplacer.placement.pack import Packing, Shortfall
+from gitplacer.placement.pack import Packing
 from gitplacer.placement.preemption import SITES, Displaceable, Site, least_harm
-from gitplacer.placement.reservations import AGED, AGED_SITES, NOBODY, Reservations
-from gitplacer.placement.stage import NOT_TRIED, Tight
-from gitplacer.policies import BY_COST
-from gitplacer.source.manifests import PLATFORM, WORKLOADS
-
-Placements = Mapping[str, tuple[str, ...]]
-"""Id of a group or record to the clusters that have its files."""
-
-Claims = Mapping[str, Claim]
-"""Id of a group that waits to the room that is kept for it."""
+from gitplacer.placement.reservations import AGED, AGED_SITES, NOBODY
+from gitplacer.source.manifests import PLATFORM
 
 
 class Round:
@@ -49,35 +38,21 @@ class Round:
         self._pass = shared
         self._snapshot = shared.snapshot
         self._placements = placements
+        self._occupancy = Occupancy(shared, placements, claims)
+        self._choice = Choice(shared, self._occupancy, with_candidates)
         self._with_candidates = with_candidates
-        self._gone: set[str] = set()
-        self._tight: dict[str, dict[str, Finding]] = defaultdict(dict)
-        """By group the clusters on which it would find room, but not in every order, so that it was not placed there."""
-        self._over_budget: dict[str, Finding] = {}
-        self._leaving: dict[str, tuple[str, ...]] = {}
-        """The clusters that a group gives up for where it goes."""
         self._decided: set[str] = set()
         self._shares: Shares | None = None
-        self._here: dict[str, set[str]] = defaultdict(set)
-        """Who is on each cluster as far as the round has come."""
-        for group_id, clusters in placements.items():
-            for cluster in clusters:
-                self._here[cluster].add(group_id)
         self._holding: dict[tuple[str, str], Resources] = {}
-        self._plain: dict[str, tuple[frozenset[str], Ledger]] = {}
         self._displaced: dict[str, dict[str, str]] = defaultdict(dict)
         """Groups that make room in this round: where, and for whom."""
-        left = {group_id: claim for group_id, claim in claims.items() if claim.displaced}
-        self._reservations = Reservations(left, self._ledger, self._take, self._ending)
         self._aged = {group_id: claim.cluster for group_id, claim in claims.items() if not claim.displaced}
         """Where room was kept for groups that have waited long."""
-        self._outgrown: set[tuple[str, str]] = set()
-        """Groups that no longer find room for all their pods where they are; known once the ledgers are open."""
 
     def decide(self) -> list[Decision]:
         """A decision for every group and every record without a group, in no particular order."""
         done = [self._settle(self._orphan(record)) for record in self._pass.orphans.values()]
-        self._gone = {d.group for d in done if d.action is Action.REMOVE}
+        self._occupancy.gone = {d.group for d in done if d.action is Action.REMOVE}
         staying, leaving, waiting = [], [], []
         for group in self._pass.groups.values():
             stop = self._pass.held.get(group.id)
@@ -107,10 +82,10 @@ class Round:
         """Note where a group is now, and whose share that is."""
         self._decided.add(decision.group)
         for cluster in set(decision.before) - set(decision.after):
-            self._here[cluster].discard(decision.group)
+            self._occupancy.here[cluster].discard(decision.group)
         come = set(decision.after) - set(decision.before)
         for cluster in come:
-            self._here[cluster].add(decision.group)
+            self._occupancy.here[cluster].add(decision.group)
         if self._shares is not None:
             self._count(self._shares, decision.group, come)
         return decision
@@ -129,10 +104,10 @@ class Round:
         """What every holder has of the fleet as far as the round has come, claims included."""
         if self._shares is None:
             self._shares = Shares(self._pass.offered)
-            for name, groups in self._here.items():
+            for name, groups in self._occupancy.here.items():
                 for group_id in groups:
                     self._count(self._shares, group_id, [name])
-            for group_id, claim in self._reservations.claims():
+            for group_id, claim in self._occupancy.reservations.claims():
                 self._count(self._shares, group_id, [claim.cluster])
         return self._shares
 
@@ -141,7 +116,7 @@ class Round:
         if group.unit == PLATFORM if group is not None else record is not None and record.is_platform:
             return
         for name in clusters:
-            if name in self._pass.books and not self._has_finished(self._pass.books[name], group_id, name):
+            if name in self._pass.books and not self._occupancy.has_finished(self._pass.books[name], group_id, name):
                 shares.take(holder(group_id), self._pass.requests(group_id, name))
 
     def _turn(self, group: Group) -> tuple[int, datetime, str]:
@@ -152,133 +127,6 @@ class Round:
         return -group.policy.spec.priority, since, group.id
 
     # what is placed
-
-    @cached_property
-    def _books(self) -> Books:
-        """The ledgers with the room of everything that is placed taken."""
-        books = self._pass.books.copy()
-        by_cluster: dict[str, list[str]] = defaultdict(list)
-        for group_id, clusters in self._placements.items():
-            for cluster in clusters:
-                if group_id not in self._gone and cluster in books:
-                    by_cluster[cluster].append(group_id)
-        for cluster, group_ids in by_cluster.items():
-            ledger, left_over = self._replayed(self._pass.books[cluster], cluster, group_ids)
-            self._outgrown |= {(group_id, cluster) for group_id in left_over}
-            books.replace(cluster, ledger)
-        for cluster in self._reservations.claimed():
-            self._reservations.drop_those_that_fail(cluster)
-            books.replace(cluster, self._reservations.for_others(cluster))
-        return books
-
-    def _replayed(self, empty: Ledger, cluster: str, group_ids: Iterable[str]) -> tuple[Ledger, list[str]]:
-        """A copy of a ledger with the room of groups taken, and the gangs that find none for all their pods."""
-        # As they came is how they were promised their room. Where packing them one after another fails that way, the
-        # largest go first; where it still fails, the cluster is overfull, and takes nothing new.
-        for order in (self._arrival, self._size):
-            ledger = empty.copy()
-            left_over = [
-                g for g in sorted(group_ids, key=partial(order, cluster)) if not self._reserved(ledger, g, cluster)
-            ]
-            if not left_over:
-                break
-        gangs = [group_id for group_id in left_over if self._is_gang(group_id)]
-        if not all(self._waits_on_its_node(group_id, cluster) for group_id in gangs):
-            ledger.close()
-        return ledger, gangs
-
-    def _ledger(self, cluster: str, *, without: frozenset[str] = NOBODY, settled: bool = False) -> Ledger:
-        """
-        A cluster with the room of everybody taken who is on it but `without`; `settled`: and of nobody who has left. Who
-        had to leave is on it until a snapshot tells of the time after.
-        """
-        here = self._here[cluster] - without
-        if settled:
-            return self._replayed(self._pass.settled(cluster, here), cluster, here)[0]
-        for claimant in self._reservations.on(cluster):
-            claim = self._reservations.claim_of(claimant)
-            if claim is not None and not self._pass.is_clear(claimant, claim):
-                here |= self._pass.groups.keys() & set(claim.displaced)
-        return self._replayed(self._pass.books[cluster], cluster, here)[0]
-
-    def _take(self, ledger: Ledger, group_id: str, cluster: str) -> Packing | None:
-        """Reserve a waiting group's room in a ledger of a cluster, if there is enough."""
-        group = self._pass.groups[group_id]
-        scales = group.policy is not None and self._may_scale_up(group.policy) and bool(ledger.nodes.types)
-        gang = self._pass.gang_on(group_id, cluster)
-        packing = ledger.fit(gang, scale_up=scales)
-        if not isinstance(packing, Packing):
-            return None
-        lucky = group.policy is not None and self._accepts_tight(group.policy, cluster)
-        sure = packing.is_there and ledger.is_certain(gang)
-        if packing.is_there and not sure and not lucky:
-            return None  # nobody is sent away, and no room is kept, for what would then be refused
-        ledger.reserve(group_id, packing, gang, sure=sure)
-        return packing
-
-    def _ending(self, cluster: str, since: datetime) -> frozenset[str]:
-        """The groups that were on a cluster before a time, and end by themselves and then give their room back."""
-        there = ((g, self._pass.groups.get(g), self._pass.entry(g, cluster)) for g in self._here[cluster])
-        return frozenset(g for g, group, entry in there if entry and entry.since < since and self._releases(group))
-
-    def _waits_on_its_node(self, group_id: str, cluster: str) -> bool:
-        """Whether a group that found no room has but pods that are each for one node, and take nothing on another."""
-        return all(pods.shape.node_name for pods in self._pass.gang_on(group_id, cluster))
-
-    def _arrival(self, cluster: str, group_id: str) -> tuple[datetime, int, str]:
-        """When a group came to a cluster, as the record that this pass writes will say."""
-        group, record = self._pass.groups.get(group_id), self._pass.record(group_id)
-        entry = self._pass.entry(group_id, cluster)
-        begun_anew = group is not None and record is not None and not self._snapshot.tells_of(record, group)
-        since = self._snapshot.now if entry is None or begun_anew else entry.since
-        return since, -(group.policy.spec.priority if group and group.policy else 0), group_id
-
-    def _size(self, cluster: str, group_id: str) -> tuple[float, str]:
-        """The largest share of what the cluster offers that one pod of a group asks for; largest first."""
-        room = self._pass.books[cluster].empty_room()
-        shares = [room.takes(pods.shape).share for pods in self._pass.gang_on(group_id, cluster)]
-        return -max(shares, default=0.0), group_id
-
-    def _is_gang(self, group_id: str) -> bool:
-        """Whether a group was promised room for all its pods."""
-        group = self._pass.groups.get(group_id)
-        if group is None or group.policy is None:
-            return True
-        return group.unit != PLATFORM and group.policy.spec.placement.admission == "Gang"
-
-    def _reserved(self, ledger: Ledger, group_id: str, cluster: str) -> bool:
-        """Take a placed group's room; whether there was room for all of it."""
-        group = self._pass.groups.get(group_id)
-        scale_up = group is None or group.policy is None or self._may_scale_up(group.policy)
-        finished = self._has_finished(ledger, group_id, cluster)
-        record = self._pass.record(group_id)
-        sure = self._is_gang(group_id) and (record is None or record.reason not in (Reason.TIGHT_FIT, Reason.ROOM))
-        gang = self._pass.gang_on(group_id, cluster)
-        return ledger.reserve_placed(group_id, gang, finished=finished, scale_up=scale_up, sure=sure)
-
-    def _has_finished(self, ledger: Ledger, group_id: str, cluster: str) -> bool:
-        """Whether a placed group has come to its end, and holds nothing any more."""
-        entry = self._pass.entry(group_id, cluster)
-        return (
-            entry is not None
-            and self._releases(self._pass.groups.get(group_id))
-            and has_finished(ledger.running(group_id))
-            and speaks_of(self._snapshot.capacity[cluster], entry, WORKLOADS)
-        )
-
-    @staticmethod
-    def _releases(group: Group | None) -> bool:
-        """Whether a finished group holds nothing: all its members run to completion and give back what they had."""
-        sized = group.sized if group else ()
-        return bool(sized) and all(m.facts.releases_when_finished for m in sized)
-
-    @staticmethod
-    def _may_scale_up(policy: PlacementPolicy) -> bool:
-        return policy.spec.placement.scale_up == "IfNeeded"
-
-    def _scales(self, policy: PlacementPolicy, name: str) -> bool:
-        """Whether a policy may count on nodes that a cluster can add."""
-        return self._may_scale_up(policy) and bool(self._books[name].nodes.types)
 
     def _triggers(self, group: Group, policy: PlacementPolicy) -> dict[str, Finding]:
         """For each cluster that a group is on and has to leave, why."""
@@ -333,14 +181,14 @@ class Round:
         policy = group.policy.name if group.policy else record.policy if record else ""
         return Decision(
             group=group.id, policy=policy, action=Action.HOLD, before=before, after=before, finding=finding,
-            candidates=self._kept_candidates(group, before), blocked_by=blocked or _words(finding.subject),
+            candidates=self._choice.kept_candidates(group, before), blocked_by=blocked or _words(finding.subject),
             waiting_since=record.waiting_since if record else None,
         )  # fmt: skip
 
     def _keep(self, group: Group) -> Decision:
         assert group.policy is not None
         here = self._placements[group.id]
-        candidates = self._kept_candidates(group, here)
+        candidates = self._choice.kept_candidates(group, here)
         outgrown = self._with_candidates and self._has_outgrown(group.id, here)
         return Decision(
             group=group.id, policy=group.policy.name, action=Action.KEEP, before=here, after=here,
@@ -349,8 +197,8 @@ class Round:
 
     def _has_outgrown(self, group_id: str, here: Sequence[str]) -> bool:
         """Whether a group finds no room for all its pods where it is."""
-        assert self._books is not None  # opening the ledgers is what finds out
-        return any((group_id, cluster) in self._outgrown for cluster in here)
+        assert self._occupancy.books is not None  # opening the ledgers is what finds out
+        return any((group_id, cluster) in self._occupancy.outgrown for cluster in here)
 
     def _spread(self, group: Group, policy: PlacementPolicy) -> Decision:
         """
@@ -367,7 +215,7 @@ class Round:
         wanted = len(entering) if copies == "All" else max(0, copies - len(here))
         chosen = sorted(entering, key=lambda name: (self._pass.preference(policy, name), name))[:wanted]
         for name in chosen:
-            self._books.admit(group.id, name, group.gang)
+            self._occupancy.books.admit(group.id, name, group.gang)
         after = tuple(sorted({*here, *chosen}))
         unwanted = [
             name
@@ -385,7 +233,7 @@ class Round:
         since = record.waiting_since if record and record.waiting_since else self._snapshot.now
         return Decision(
             group=group.id, policy=policy.name, action=action_of(here, after) if after else Action.WAIT, before=here,
-            after=after, finding=finding, reasons=reasons, candidates=self._candidates(group, policy, after, reasons),
+            after=after, finding=finding, reasons=reasons, candidates=self._choice.candidates(group, policy, after, reasons),
             blocked_by=tuple(unwanted), waiting_since=None if after else since,
         )  # fmt: skip
 
@@ -398,11 +246,11 @@ class Round:
         stuck = {name: f for name in triggers if (f := self._stuck(group, policy, name, triggers[name])) is not None}
         free = [name for name in triggers if name not in stuck]
         kept = [name for name in before if name not in triggers]
-        self._leaving[group.id] = tuple(free)
+        self._choice.leaving[group.id] = tuple(free)
         copies = policy.spec.placement.copies
         wanted = len(self._pass.clusters) if copies == "All" else max(1, copies) - len(stuck)
-        exclude = {*before, *self._reservations.closed_to(group.id)}
-        chosen = self._choose(group, policy, exclude=exclude, wanted=wanted - len(kept))
+        exclude = {*before, *self._occupancy.reservations.closed_to(group.id)}
+        chosen = self._choice.choose(group, policy, exclude=exclude, wanted=wanted - len(kept))
         needed = 1 if copies == "All" else max(1, copies) - len(stuck)
         droppable = min(len(free), max(0, len(kept) + len(chosen) + len(free) - needed))
         if copies == "All":
@@ -410,7 +258,7 @@ class Round:
         dropped = free[:droppable]
         after = tuple(sorted({*before, *chosen} - set(dropped)))
         for name in dropped:
-            self._books.release(group.id, name)
+            self._occupancy.books.release(group.id, name)
         if dropped:
             finding = triggers[dropped[0]]
         elif chosen:
@@ -428,7 +276,7 @@ class Round:
             )
         return Decision(
             group=group.id, policy=policy.name, action=action, before=before, after=after, finding=finding,
-            reasons=chosen, candidates=self._candidates(group, policy, after, chosen), blocked_by=blocked,
+            reasons=chosen, candidates=self._choice.candidates(group, policy, after, chosen), blocked_by=blocked,
             updated_in_place=action is Action.HOLD, unstarted=self._unstarted(group, stuck),
         )  # fmt: skip
 
@@ -484,11 +332,11 @@ class Round:
         if len(before) > wanted:
             after = self._best(group, policy, before, wanted)
             for name in set(before) - set(after):
-                self._books.release(group.id, name)
+                self._occupancy.books.release(group.id, name)
         else:
             chosen, claim = self._seek(group, policy, before, wanted - len(before))
             after = tuple(sorted({*before, *chosen}))
-        candidates = self._candidates(group, policy, after, chosen)
+        candidates = self._choice.candidates(group, policy, after, chosen)
         record = self._pass.records[group.id]
         since = record.waiting_since if record and record.waiting_since else self._snapshot.now
         complete = bool(after) and len(after) >= wanted
@@ -514,15 +362,15 @@ class Round:
             return Finding(code=Reason.COPY_NOT_WANTED, subject=", ".join(sorted(set(before) - set(after))))
         if after:
             return Finding(code=Reason.KEPT if complete else Reason.COPIES_WAIT)
-        claim, kept_on = self._reservations.claim_of(group.id), self._reservations.aged_on(group.id)
+        claim, kept_on = self._occupancy.reservations.claim_of(group.id), self._occupancy.reservations.aged_on(group.id)
         if claim is not None:
             return Finding(code=Reason.WAITS_FOR_PREEMPTED, subject=", ".join(claim.displaced))
         if kept_on:
             return Finding(code=Reason.ROOM_RESERVED, subject=kept_on)
-        if self._tight[group.id]:
-            return next(iter(self._tight[group.id].values()))
-        if group.id in self._over_budget:
-            return self._over_budget[group.id]
+        if self._choice.tight[group.id]:
+            return next(iter(self._choice.tight[group.id].values()))
+        if group.id in self._choice.over_budget:
+            return self._choice.over_budget[group.id]
         clusters = self._pass.clusters.values()
         if any(self._pass.may_not_enter(group, policy, cluster) is None for cluster in clusters):
             return Finding(code=Reason.NO_CLUSTER_FITS)
@@ -543,19 +391,21 @@ class Round:
         self, group: Group, policy: PlacementPolicy, before: Sequence[str], wanted: int
     ) -> tuple[dict[str, Finding], Claim | None]:
         """Clusters for the copies that are missing. If there is none even for the first, room that others make for it."""
-        assert self._books is not None  # opening the ledgers is what finds out which claims still stand
-        closed = {*before, *self._reservations.closed_to(group.id)}
-        claim = self._reservations.claim_of(group.id)
+        assert self._occupancy.books is not None  # opening the ledgers is what finds out which claims still stand
+        closed = {*before, *self._occupancy.reservations.closed_to(group.id)}
+        claim = self._occupancy.reservations.claim_of(group.id)
         clear = claim is not None and self._pass.is_clear(group.id, claim)
         if claim is not None and clear:
-            self._books.replace(claim.cluster, self._reservations.for_others(claim.cluster, but=group.id))
+            self._occupancy.books.replace(
+                claim.cluster, self._occupancy.reservations.for_others(claim.cluster, but=group.id)
+            )
         unseen = {claim.cluster} if claim is not None and not clear else set()
-        chosen = self._choose(group, policy, exclude=closed | unseen, wanted=wanted)
+        chosen = self._choice.choose(group, policy, exclude=closed | unseen, wanted=wanted)
         if claim is not None:
             if chosen:
-                self._reservations.drop(group.id)
+                self._occupancy.reservations.drop(group.id)
             if claim.cluster not in chosen:
-                self._books.replace(claim.cluster, self._reservations.for_others(claim.cluster))
+                self._occupancy.books.replace(claim.cluster, self._occupancy.reservations.for_others(claim.cluster))
         if chosen or before:
             return chosen, None
         return chosen, claim or self._preempt(group, policy, closed) or self._keep_room(group, policy, closed)
@@ -575,11 +425,11 @@ class Round:
         def enough(name: str, free: Resources | None, leaving: frozenset[str]) -> bool:
             if free is not None and not self._covers(free, leaving, group.id, name):
                 return False
-            ledger = self._reservations.without(leaving, name, but=group.id)
+            ledger = self._occupancy.reservations.without(leaving, name, but=group.id)
             gang = self._pass.gang_on(group.id, name)
-            return isinstance(ledger.fit(gang, scale_up=self._scales(policy, name)), Packing)
+            return isinstance(ledger.fit(gang, scale_up=self._choice.scales(policy, name)), Packing)
 
-        ranked = self._ranked(self._pass.gangs[group.id], policy, self._entering(group, policy, closed))
+        ranked = self._choice.ranked(self._pass.gangs[group.id], policy, self._entering(group, policy, closed))
         if any(self._somebody_is_leaving(name) and enough(name, None, NOBODY) for name in ranked):
             return None  # it fits as soon as those are gone who have left already
         sites = (
@@ -598,10 +448,10 @@ class Round:
         cluster, leaving = found
         for group_id in leaving:
             self._displaced[group_id][cluster] = group.id
-            self._here[cluster].discard(group_id)
+            self._occupancy.here[cluster].discard(group_id)
         claim = Claim(cluster=cluster, displaced=leaving)
-        self._reservations.claim(group.id, claim)
-        self._books.replace(cluster, self._reservations.for_others(cluster))
+        self._occupancy.reservations.claim(group.id, claim)
+        self._occupancy.books.replace(cluster, self._occupancy.reservations.for_others(cluster))
         return claim
 
     def _free_in_all(self, policy: PlacementPolicy, group_id: str, name: str) -> Resources | None:
@@ -610,10 +460,15 @@ class Round:
         so most sets are ruled out by a sum. None where sums do not tell, because there is too little room even for those
         who stay, because room is kept by what others leave, or because machines can be added.
         """
-        ledger = self._reservations.without(NOBODY, name, but=group_id)
-        here = self._here[name]
-        _, left_over = self._replayed(self._pass.settled(name, here), name, here)
-        if left_over or ledger.is_overcommitted or self._reservations.on(name) or self._scales(policy, name):
+        ledger = self._occupancy.reservations.without(NOBODY, name, but=group_id)
+        here = self._occupancy.here[name]
+        _, left_over = self._occupancy.replayed(self._pass.settled(name, here), name, here)
+        if (
+            left_over
+            or ledger.is_overcommitted
+            or self._occupancy.reservations.on(name)
+            or self._choice.scales(policy, name)
+        ):
             return None
         return ledger.columns.resources(ledger.totals())
 
@@ -632,17 +487,19 @@ class Round:
 
     def _somebody_is_leaving(self, name: str) -> bool:
         """Whether a cluster still shows a group that is not to be there any more."""
-        return any(group.name not in self._here[name] for group in self._snapshot.capacity[name].groups)
+        return any(group.name not in self._occupancy.here[name] for group in self._snapshot.capacity[name].groups)
 
     def _displaceable(self, name: str, priority: int) -> tuple[Displaceable, ...]:
         """The groups on a cluster that one of a priority may send away."""
         found = []
-        for group_id in sorted(self._here[name] - self._decided):
+        for group_id in sorted(self._occupancy.here[name] - self._decided):
             group, entry = self._pass.groups.get(group_id), self._pass.entry(group_id, name)
             if group is None or entry is None or group_id in self._pass.held or not self._may_send_away(group, name):
                 continue
             assert group.policy is not None
-            if group.policy.spec.priority >= priority or self._has_finished(self._pass.books[name], group_id, name):
+            if group.policy.spec.priority >= priority or self._occupancy.has_finished(
+                self._pass.books[name], group_id, name
+            ):
                 continue
             holds = self._held_by(group_id, name)
             found.append(
@@ -677,277 +534,39 @@ class Round:
         return Decision(
             group=group.id, policy=group.policy.name, action=Action.PREEMPT, before=before, after=after,
             finding=Finding(code=Reason.PREEMPTED_BY, subject=", ".join(sorted(set(gone.values())))),
-            candidates=self._candidates(group, group.policy, after, {}),
+            candidates=self._choice.candidates(group, group.policy, after, {}),
             waiting_since=(record.waiting_since if record else None) or self._snapshot.now,
         )  # fmt: skip
 
     def _keep_room(self, group: Group, policy: PlacementPolicy, closed: set[str]) -> Claim | None:
         """Keep room for a group that has waited long: where it was kept before, or on the first cluster that will have it."""
-        if not self._waiting(group).is_aged(self._snapshot.now) or self._reservations.count_aged() >= AGED:
+        if not self._waiting(group).is_aged(self._snapshot.now) or self._occupancy.reservations.count_aged() >= AGED:
             return None
         before = self._aged.get(group.id, "")
         names = self._entering(group, policy, closed | {before})
         holding = (
-            name for name in self._ranked(self._pass.gangs[group.id], policy, names) if self._holds(group, policy, name)
+            name
+            for name in self._choice.ranked(self._pass.gangs[group.id], policy, names)
+            if self._holds(group, policy, name)
         )
-        kept_there = [before] if before in self._books and before not in closed else []
+        kept_there = [before] if before in self._occupancy.books and before not in closed else []
         for name in itertools.chain(kept_there, itertools.islice(holding, AGED_SITES)):
             record = self._pass.records[group.id]
             known = record.claim if record is not None and name == before else None
             since = known.since if known is not None and known.cluster == name else self._snapshot.now
-            if self._reservations.keep(group.id, name, since):
-                self._books.replace(name, self._reservations.for_others(name))
+            if self._occupancy.reservations.keep(group.id, name, since):
+                self._occupancy.books.replace(name, self._occupancy.reservations.for_others(name))
                 return Claim(cluster=name, displaced=())
         return None
 
     def _holds(self, group: Group, policy: PlacementPolicy, name: str) -> bool:
         """Whether a cluster would hold a group if it ran nothing."""
         gang = self._pass.gang_on(group.id, name)
-        return not self._pass.exceeds(gang, self._books[name], name, self._scales(policy, name))
+        return not self._pass.exceeds(gang, self._occupancy.books[name], name, self._choice.scales(policy, name))
 
     # choosing clusters
 
-    def _choose(self, group: Group, policy: PlacementPolicy, *, exclude: set[str], wanted: int) -> dict[str, Finding]:
-        """Up to `wanted` clusters for new copies, room reserved, each with why it was taken."""
-        chosen: dict[str, Finding] = {}
-        if wanted <= 0:
-            return chosen
-        entering = [name for name in self._pass.may_enter(group, policy) if name not in exclude]
-        ranked = self._ranked(self._pass.gangs[group.id], policy, entering)
-        for scale_up in (False, True) if self._may_scale_up(policy) else (False,):
-            for name, packing in self._offers(group, policy, [n for n in ranked if n not in chosen], scale_up):
-                if len(chosen) == wanted:
-                    return chosen
-                paid = self._affordable(group, policy, name, packing, self._leaving.get(group.id, ()), scale_up)
-                if isinstance(paid, Finding):
-                    self._over_budget.setdefault(group.id, paid)
-                    continue
-                promise = self._promised(group, policy, name, paid, scale_up)
-                if promise is not None:
-                    chosen[name], taken = promise
-                    gang, sure = self._pass.gang_on(group.id, name), chosen[name].code is Reason.FITS
-                    self._books.reserve(group.id, name, taken, gang, sure=sure)
-        if policy.spec.placement.admission == "Immediate":
-            for name in ranked:
-                if len(chosen) < wanted and name not in chosen:
-                    gang = self._pass.gang_on(group.id, name)
-                    short = _short(self._books.fit(gang, name, scale_up=self._scales(policy, name)))
-                    self._books.admit(group.id, name, gang)
-                    chosen[name] = replace(short, code=Reason.PODS_MAY_WAIT)
-        return chosen
-
-    def _promised(
-        self, group: Group, policy: PlacementPolicy, name: str, packing: Packing, scale_up: bool
-    ) -> tuple[Finding, Packing] | None:
-        """
-        The reason for taking a cluster by a packing, and what is to be reserved; None if that takes more luck than the policy
-        accepts. Where machines may be added, those that are left out by bad luck get them.
-        """
-        finding = self._books.fitting(name, packing)
-        gang, accepted = self._pass.gang_on(group.id, name), self._accepts_tight(policy, name)
-        if finding.code is not Reason.FITS or self._books.proves(gang, name):
-            return finding, packing
-        doubtful = self._tight[group.id]
-        if not accepted and name not in doubtful and len(doubtful) >= _MOST_TRIED:
-            doubtful[name] = Finding(code=Reason.ROOM)
-            return None
-        tight = self._books.tight(gang, name)
-        if tight is None:
-            return finding, packing
-        if accepted:
-            return _tight_finding(tight), packing
-        more = self._books[name].with_machines_for(tight.left, packing) if scale_up else None
-        if more is not None:
-            return self._books.fitting(name, more), more
-        doubtful[name] = _tight_finding(tight)
-        return None
-
-    def _accepts_tight(self, policy: PlacementPolicy, name: str) -> bool:
-        placement = policy.spec.placement
-        return placement.accept == "TightFit" or placement.admission == "Immediate" or self._pass.schedules_gangs(name)
-
-    def _offers(
-        self, group: Group, policy: PlacementPolicy, names: Sequence[str], scale_up: bool
-    ) -> Iterator[tuple[str, Packing]]:
-        """The clusters that a group fits, each with how, best first. They are looked at as they are asked for."""
-        found = self._fitting(group, policy, names, scale_up)
-        if scale_up and policy.spec.placement.type in BY_COST:
-            yield from sorted(found, key=lambda offer: _cost(self._books.fitting(*offer)))
-        else:
-            yield from found
-
-    def _fitting(
-        self, group: Group, policy: PlacementPolicy, names: Sequence[str], scale_up: bool
-    ) -> Iterator[tuple[str, Packing]]:
-        scaling = (name for name in names if self._scales(policy, name))
-        for name in scaling if scale_up else self._not_ruled_out(group.id, names):
-            packing = self._books.fit(self._pass.gang_on(group.id, name), name, scale_up=scale_up)
-            if isinstance(packing, Packing):
-                yield name, packing
-
-    def _not_ruled_out(self, group_id: str, names: Sequence[str]) -> list[str]:
-        """Of some clusters those that may have room for a group now, in their order."""
-        alike = self._pass.gangs_on(group_id, names)
-        left = {name for gang, where in alike for name in self._books.not_ruled_out(gang, where)}
-        return [name for name in names if name in left]
-
-    @cached_property
-    def _budgets(self) -> Budgets:
-        return Budgets(self._books, self._governing)
-
-    def _governing(self, group_id: str) -> str:
-        """The policy of a group, or that of the record where the group is gone."""
-        group, record = self._pass.groups.get(group_id), self._pass.record(group_id)
-        if group is not None and group.policy is not None:
-            return group.policy.name
-        return record.policy if record is not None else ""
-
-    def _affordable(
-        self, group: Group, policy: PlacementPolicy, name: str, packing: Packing, left: Sequence[str], scale_up: bool
-    ) -> Packing | Finding:
-        """A packing on a cluster that the policy's budget allows, or why not. `left` are clusters that the group gives up."""
-        without = partial(self._books[name].fit_without, self._pass.gang_on(group.id, name), scale_up=scale_up)
-        return self._budgets.affordable(policy, name, packing, {group.id: left}, without)
-
-    def _ranked(self, gang: Gang, policy: PlacementPolicy, names: Iterable[str]) -> list[str]:
-        """
-        The policy's order, then where little is promised already, then where a gang breaks the fewest large blocks of devices, then
-        the name.
-        """
-        tight, crowded = self._books.tightness(gang, names), self._books.crowded(gang)
-        return sorted(tight, key=lambda name: (self._pass.preference(policy, name), name in crowded, tight[name], name))
-
     # verdicts
-
-    def _kept_candidates(self, group: Group, here: Sequence[str]) -> tuple[Candidate, ...]:
-        if group.policy is None:
-            return ()
-        return self._candidates(group, group.policy, here, {})
-
-    def _candidates(
-        self, group: Group, policy: PlacementPolicy, after: Sequence[str], chosen: Mapping[str, Finding]
-    ) -> tuple[Candidate, ...]:
-        """Every cluster's verdict, sorted by name; empty if nobody asked for them."""
-        if not self._with_candidates:
-            return ()
-        found = []
-        for name, cluster in sorted(self._pass.clusters.items()):
-            if name in after:
-                found.append(Candidate(name, Verdict.CHOSEN, chosen.get(name, Finding(code=Reason.KEPT))))
-                continue
-            finding = (
-                self._pass.may_not_enter(group, policy, cluster)
-                or self._spoken_for(group, name)
-                or self._room_for_others(group, policy, name)
-            )
-            takes = _fits(finding) or (finding.code is Reason.TIGHT_FIT and self._accepts_tight(policy, name))
-            fits = takes and name not in self._tight[group.id]
-            found.append(Candidate(name, Verdict.FEASIBLE if fits else Verdict.REJECTED, finding))
-        return tuple(found)
-
-    def _fits_now(self, gang: Gang, name: str) -> Finding:
-        """What there is to say of a cluster that has room for a gang now."""
-        if len(self._pass.groups) * len(self._pass.clusters) > _TRIED:
-            return Finding(code=Reason.ROOM)
-        tight = self._books.tight(gang, name)
-        return Finding(code=Reason.FITS) if tight is None else _tight_finding(tight)
-
-    def _spoken_for(self, group: Group, name: str) -> Finding | None:
-        """Why a group may not look for room on a cluster: it left it for another, or waits for those who leave."""
-        preemptor = self._reservations.closed_to(group.id).get(name)
-        if preemptor is not None:
-            return Finding(code=Reason.PREEMPTED_BY, subject=preemptor)
-        claim = self._reservations.claim_of(group.id)
-        if claim is not None and claim.cluster == name:
-            return Finding(code=Reason.WAITS_FOR_PREEMPTED, subject=", ".join(claim.displaced))
-        return None
-
-    def _room_for_others(self, group: Group, policy: PlacementPolicy, name: str) -> Finding:
-        """The verdict on a cluster's room; what is kept for somebody else is told as that, and never as a shortage."""
-        finding = self._room_for(group, policy, name)
-        kept_for = self._reservations.on(name)
-        if not kept_for or _fits(finding) or group.unit == PLATFORM:
-            return finding
-        ledger = self._books[name]
-        self._books.replace(name, self._unreserved(name))
-        whole = self._room_for(group, policy, name)
-        self._books.replace(name, ledger)
-        others = ", ".join(other for other in kept_for if other != group.id)
-        return Finding(code=Reason.RESERVED_FOR, subject=others) if others and _fits(whole) else whole
-
-    def _unreserved(self, name: str) -> Ledger:
-        """A cluster as if no room on it were kept for anybody."""
-        here = frozenset(self._here[name])
-        if name not in self._plain or self._plain[name][0] != here:
-            self._plain[name] = here, self._ledger(name)
-        return self._plain[name][1]
-
-    def _room_for(self, group: Group, policy: PlacementPolicy, name: str) -> Finding:
-        if group.unit == PLATFORM:
-            return Finding(code=Reason.PLATFORM)
-        gang = self._pass.gang_on(group.id, name)
-        if name in self._tight[group.id]:
-            return self._tight[group.id][name]
-        ledger, scales, here = self._books[name], self._scales(policy, name), self._placements.get(group.id, ())
-        now = self._books.fit(gang, name, scale_up=False)
-        later = self._books.fit(gang, name, scale_up=True) if scales and isinstance(now, Shortfall) else now
-        if isinstance(later, Packing):
-            paid = self._affordable(group, policy, name, later, here, isinstance(now, Shortfall))
-            if isinstance(paid, Finding):
-                return paid
-            finding = self._books.fitting(name, paid)
-            return self._fits_now(gang, name) if finding.code is Reason.FITS else finding
-        if policy.spec.placement.admission == "Immediate":
-            return replace(_short(later), code=Reason.PODS_MAY_WAIT)
-        short = _short(later)
-        if len(short.tally) == 1 and short.tally[0].reason is not Reason.INSUFFICIENT_CAPACITY and not scales:
-            return replace(short, code=short.tally[0].reason, subject=short.tally[0].subject)
-        if any(limit.kind == LimitKind.EXHAUSTED for limit in short.limits) and ledger.fits_unless_exhausted(gang):
-            return replace(short, code=Reason.NODE_GROUP_EXHAUSTED)
-        if short.code is not Reason.INSUFFICIENT_CAPACITY:
-            return short
-        exceeds = self._pass.exceeds(gang, ledger, name, scales)
-        return replace(short, code=Reason.EXCEEDS_CLUSTER) if exceeds else short
-
-
-_MOST_TRIED = 3
-"""Clusters on which one group is tried in every order, where that has no proof; on others that are as likely it is not placed."""
-_TRIED = 2000
-"""Where groups times clusters are more, a cluster that was not taken is not tried in every order just to tell."""
-_TAKES = frozenset({Reason.FITS, Reason.ROOM, Reason.FITS_BY_SCALE_UP, Reason.PODS_MAY_WAIT, Reason.PLATFORM})
-"""Findings about a cluster that would take a group."""
-
-
-def _tight_finding(tight: Tight) -> Finding:
-    if tight is NOT_TRIED:
-        return Finding(code=Reason.ROOM)
-    return Finding(code=Reason.TIGHT_FIT, subject=f"{tight.order}; {tight.scoring}", role=tight.pod)
-
-
-def _fits(finding: Finding) -> bool:
-    """Whether a verdict is that the cluster can take the group."""
-    return finding.code in _TAKES
-
-
-def _cost(finding: Finding) -> tuple[bool, float]:
-    """What the machines that must be added cost in an hour; one without a price comes after all that have one."""
-    prices = [nodes.price_per_hour for nodes in finding.new_nodes]
-    known = sum(nodes.count * (nodes.price_per_hour or 0.0) for nodes in finding.new_nodes)
-    return None in prices, known
-
-
-def _short(shortfall: Shortfall | Packing) -> Finding:
-    assert isinstance(shortfall, Shortfall)
-    return Finding(
-        code=shortfall.code,
-        role=shortfall.role,
-        placed=shortfall.placed,
-        wanted=shortfall.wanted,
-        short=shortfall.short,
-        nodes=shortfall.nodes,
-        tally=shortfall.tally,
-        limits=shortfall.limits,
-    )
 
 
 def _words(subject: str) -> tuple[str, ...]:

@@ -1,0 +1,284 @@
+"""
+Which clusters a group goes to, and what is to be said of each cluster that it might go to.
+
+A policy's favourites come first. Of clusters it likes equally those come last where much is promised already, then counts which
+large blocks of devices stay whole. A cluster is taken if every order works, or if the policy accepts luck, and if the policy's
+budget pays for machines that have to be added.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+
+from gitplacer.grouping import Group
+from gitplacer.kinds.policy import PlacementPolicy
+from gitplacer.machines import LimitKind
+from gitplacer.model.decision import Candidate, Finding, Reason, Verdict
+from gitplacer.model.workload import Gang
+from gitplacer.placement.books import Books
+from gitplacer.placement.budget import Budgets
+from gitplacer.placement.occupancy import Occupancy
+from gitplacer.placement.onepass import Pass, may_scale_up
+from gitplacer.placement.pack import Packing, Shortfall
+from gitplacer.placement.stage import NOT_TRIED, Tight
+from gitplacer.policies import BY_COST
+from gitplacer.source.manifests import PLATFORM
+
+_MOST_TRIED = 3
+"""Clusters on which one group is tried in every order, where that has no proof; on others that are as likely it is not placed."""
+_TRIED = 2000
+"""Where groups times clusters are more, a cluster that was not taken is not tried in every order just to tell."""
+_TAKES = frozenset({Reason.FITS, Reason.ROOM, Reason.FITS_BY_SCALE_UP, Reason.PODS_MAY_WAIT, Reason.PLATFORM})
+"""Findings about a cluster that would take a group."""
+
+
+class Choice:
+    """
+    `tight` has by group the clusters on which it would find room, but not in every order, so that it was not placed there;
+    `leaving` the clusters that a group gives up for where it goes; `over_budget` what groups that waited for that would cost.
+    """
+
+    def __init__(self, shared: Pass, occupancy: Occupancy, with_candidates: bool) -> None:
+        self._pass = shared
+        self._occupancy = occupancy
+        self._with_candidates = with_candidates
+        self.tight: dict[str, dict[str, Finding]] = defaultdict(dict)
+        self.over_budget: dict[str, Finding] = {}
+        self.leaving: dict[str, tuple[str, ...]] = {}
+
+    @property
+    def _books(self) -> Books:
+        return self._occupancy.books
+
+    def choose(self, group: Group, policy: PlacementPolicy, *, exclude: set[str], wanted: int) -> dict[str, Finding]:
+        """Up to `wanted` clusters for new copies, room reserved, each with why it was taken."""
+        chosen: dict[str, Finding] = {}
+        if wanted <= 0:
+            return chosen
+        entering = [name for name in self._pass.may_enter(group, policy) if name not in exclude]
+        ranked = self.ranked(self._pass.gangs[group.id], policy, entering)
+        for scale_up in (False, True) if may_scale_up(policy) else (False,):
+            for name, packing in self._offers(group, policy, [n for n in ranked if n not in chosen], scale_up):
+                if len(chosen) == wanted:
+                    return chosen
+                paid = self._affordable(group, policy, name, packing, self.leaving.get(group.id, ()), scale_up)
+                if isinstance(paid, Finding):
+                    self.over_budget.setdefault(group.id, paid)
+                    continue
+                promise = self._promised(group, policy, name, paid, scale_up)
+                if promise is not None:
+                    chosen[name], taken = promise
+                    gang, sure = self._pass.gang_on(group.id, name), chosen[name].code is Reason.FITS
+                    self._books.reserve(group.id, name, taken, gang, sure=sure)
+        if policy.spec.placement.admission == "Immediate":
+            for name in ranked:
+                if len(chosen) < wanted and name not in chosen:
+                    gang = self._pass.gang_on(group.id, name)
+                    short = _short(self._books.fit(gang, name, scale_up=self.scales(policy, name)))
+                    self._books.admit(group.id, name, gang)
+                    chosen[name] = replace(short, code=Reason.PODS_MAY_WAIT)
+        return chosen
+
+    def _promised(
+        self, group: Group, policy: PlacementPolicy, name: str, packing: Packing, scale_up: bool
+    ) -> tuple[Finding, Packing] | None:
+        """
+        The reason for taking a cluster by a packing, and what is to be reserved; None if that takes more luck than the policy
+        accepts. Where machines may be added, those that are left out by bad luck get them.
+        """
+        finding = self._books.fitting(name, packing)
+        gang, accepted = self._pass.gang_on(group.id, name), self._pass.accepts_tight(policy, name)
+        if finding.code is not Reason.FITS or self._books.proves(gang, name):
+            return finding, packing
+        doubtful = self.tight[group.id]
+        tried = {other for other, found in doubtful.items() if found.code is Reason.TIGHT_FIT}
+        if not accepted and name not in tried and len(tried) >= _MOST_TRIED:
+            doubtful[name] = Finding(code=Reason.ROOM)
+            return None
+        tight = self._books.tight(gang, name)
+        if tight is None:
+            return finding, packing
+        if accepted:
+            return _tight_finding(tight), packing
+        more = self._books[name].with_machines_for(tight.left, packing) if scale_up else None
+        if more is not None:
+            return self._books.fitting(name, more), more
+        doubtful[name] = _tight_finding(tight)
+        return None
+
+    def _offers(
+        self, group: Group, policy: PlacementPolicy, names: Sequence[str], scale_up: bool
+    ) -> Iterator[tuple[str, Packing]]:
+        """The clusters that a group fits, each with how, best first. They are looked at as they are asked for."""
+        found = self._fitting(group, policy, names, scale_up)
+        if scale_up and policy.spec.placement.type in BY_COST:
+            yield from sorted(found, key=lambda offer: _cost(self._books.fitting(*offer)))
+        else:
+            yield from found
+
+    def _fitting(
+        self, group: Group, policy: PlacementPolicy, names: Sequence[str], scale_up: bool
+    ) -> Iterator[tuple[str, Packing]]:
+        scaling = (name for name in names if self.scales(policy, name))
+        for name in scaling if scale_up else self._not_ruled_out(group.id, names):
+            packing = self._books.fit(self._pass.gang_on(group.id, name), name, scale_up=scale_up)
+            if isinstance(packing, Packing):
+                yield name, packing
+
+    def _not_ruled_out(self, group_id: str, names: Sequence[str]) -> list[str]:
+        """Of some clusters those that may have room for a group now, in their order."""
+        alike = self._pass.gangs_on(group_id, names)
+        left = {name for gang, where in alike for name in self._books.not_ruled_out(gang, where)}
+        return [name for name in names if name in left]
+
+    @cached_property
+    def _budgets(self) -> Budgets:
+        return Budgets(self._books, self._governing)
+
+    def _governing(self, group_id: str) -> str:
+        """The policy of a group, or that of the record where the group is gone."""
+        group, record = self._pass.groups.get(group_id), self._pass.record(group_id)
+        if group is not None and group.policy is not None:
+            return group.policy.name
+        return record.policy if record is not None else ""
+
+    def _affordable(
+        self, group: Group, policy: PlacementPolicy, name: str, packing: Packing, left: Sequence[str], scale_up: bool
+    ) -> Packing | Finding:
+        """A packing on a cluster that the policy's budget allows, or why not. `left` are clusters that the group gives up."""
+        without = partial(self._books[name].fit_without, self._pass.gang_on(group.id, name), scale_up=scale_up)
+        return self._budgets.affordable(policy, name, packing, {group.id: left}, without)
+
+    def ranked(self, gang: Gang, policy: PlacementPolicy, names: Iterable[str]) -> list[str]:
+        """
+        The policy's order, then where little is promised already, then where a gang breaks the fewest large blocks of devices, then
+        the name.
+        """
+        tight, crowded = self._books.tightness(gang, names), self._books.crowded(gang)
+        return sorted(tight, key=lambda name: (self._pass.preference(policy, name), name in crowded, tight[name], name))
+
+    def _fits_now(self, gang: Gang, name: str) -> Finding:
+        """What there is to say of a cluster that has room for a gang now."""
+        if len(self._pass.groups) * len(self._pass.clusters) > _TRIED:
+            return Finding(code=Reason.ROOM)
+        tight = self._books.tight(gang, name)
+        return Finding(code=Reason.FITS) if tight is None else _tight_finding(tight)
+
+    def _room_for(self, group: Group, policy: PlacementPolicy, name: str) -> Finding:
+        if group.unit == PLATFORM:
+            return Finding(code=Reason.PLATFORM)
+        gang = self._pass.gang_on(group.id, name)
+        if name in self.tight[group.id]:
+            return self.tight[group.id][name]
+        ledger, scales, here = (
+            self._books[name],
+            self.scales(policy, name),
+            self._occupancy.placements.get(group.id, ()),
+        )
+        now = self._books.fit(gang, name, scale_up=False)
+        later = self._books.fit(gang, name, scale_up=True) if scales and isinstance(now, Shortfall) else now
+        if isinstance(later, Packing):
+            paid = self._affordable(group, policy, name, later, here, isinstance(now, Shortfall))
+            if isinstance(paid, Finding):
+                return paid
+            finding = self._books.fitting(name, paid)
+            return self._fits_now(gang, name) if finding.code is Reason.FITS else finding
+        if policy.spec.placement.admission == "Immediate":
+            return replace(_short(later), code=Reason.PODS_MAY_WAIT)
+        short = _short(later)
+        if len(short.tally) == 1 and short.tally[0].reason is not Reason.INSUFFICIENT_CAPACITY and not scales:
+            return replace(short, code=short.tally[0].reason, subject=short.tally[0].subject)
+        if any(limit.kind == LimitKind.EXHAUSTED for limit in short.limits) and ledger.fits_unless_exhausted(gang):
+            return replace(short, code=Reason.NODE_GROUP_EXHAUSTED)
+        if short.code is not Reason.INSUFFICIENT_CAPACITY:
+            return short
+        exceeds = self._pass.exceeds(gang, ledger, name, scales)
+        return replace(short, code=Reason.EXCEEDS_CLUSTER) if exceeds else short
+
+    def _room_for_others(self, group: Group, policy: PlacementPolicy, name: str) -> Finding:
+        """The verdict on a cluster's room; what is kept for somebody else is told as that, and never as a shortage."""
+        finding = self._room_for(group, policy, name)
+        kept_for = self._occupancy.reservations.on(name)
+        if not kept_for or _fits(finding) or group.unit == PLATFORM:
+            return finding
+        ledger = self._books[name]
+        self._books.replace(name, self._occupancy.unreserved(name))
+        whole = self._room_for(group, policy, name)
+        self._books.replace(name, ledger)
+        others = ", ".join(other for other in kept_for if other != group.id)
+        return Finding(code=Reason.RESERVED_FOR, subject=others) if others and _fits(whole) else whole
+
+    def _spoken_for(self, group: Group, name: str) -> Finding | None:
+        """Why a group may not look for room on a cluster: it left it for another, or waits for those who leave."""
+        preemptor = self._occupancy.reservations.closed_to(group.id).get(name)
+        if preemptor is not None:
+            return Finding(code=Reason.PREEMPTED_BY, subject=preemptor)
+        claim = self._occupancy.reservations.claim_of(group.id)
+        if claim is not None and claim.cluster == name:
+            return Finding(code=Reason.WAITS_FOR_PREEMPTED, subject=", ".join(claim.displaced))
+        return None
+
+    def candidates(
+        self, group: Group, policy: PlacementPolicy, after: Sequence[str], chosen: Mapping[str, Finding]
+    ) -> tuple[Candidate, ...]:
+        """Every cluster's verdict, sorted by name; empty if nobody asked for them."""
+        if not self._with_candidates:
+            return ()
+        found = []
+        for name, cluster in sorted(self._pass.clusters.items()):
+            if name in after:
+                found.append(Candidate(name, Verdict.CHOSEN, chosen.get(name, Finding(code=Reason.KEPT))))
+                continue
+            finding = (
+                self._pass.may_not_enter(group, policy, cluster)
+                or self._spoken_for(group, name)
+                or self._room_for_others(group, policy, name)
+            )
+            takes = _fits(finding) or (finding.code is Reason.TIGHT_FIT and self._pass.accepts_tight(policy, name))
+            fits = takes and name not in self.tight[group.id]
+            found.append(Candidate(name, Verdict.FEASIBLE if fits else Verdict.REJECTED, finding))
+        return tuple(found)
+
+    def kept_candidates(self, group: Group, here: Sequence[str]) -> tuple[Candidate, ...]:
+        if group.policy is None:
+            return ()
+        return self.candidates(group, group.policy, here, {})
+
+    def scales(self, policy: PlacementPolicy, name: str) -> bool:
+        """Whether a policy may count on nodes that a cluster can add."""
+        return may_scale_up(policy) and bool(self._books[name].nodes.types)
+
+
+def _tight_finding(tight: Tight) -> Finding:
+    if tight is NOT_TRIED:
+        return Finding(code=Reason.ROOM)
+    return Finding(code=Reason.TIGHT_FIT, subject=f"{tight.order}; {tight.scoring}", role=tight.pod)
+
+
+def _fits(finding: Finding) -> bool:
+    """Whether a verdict is that the cluster can take the group."""
+    return finding.code in _TAKES
+
+
+def _cost(finding: Finding) -> tuple[bool, float]:
+    """What the machines that must be added cost in an hour; one without a price comes after all that have one."""
+    prices = [nodes.price_per_hour for nodes in finding.new_nodes]
+    known = sum(nodes.count * (nodes.price_per_hour or 0.0) for nodes in finding.new_nodes)
+    return None in prices, known
+
+
+def _short(shortfall: Shortfall | Packing) -> Finding:
+    assert isinstance(shortfall, Shortfall)
+    return Finding(
+        code=shortfall.code,
+        role=shortfall.role,
+        placed=shortfall.placed,
+        wanted=shortfall.wanted,
+        short=shortfall.short,
+        nodes=shortfall.nodes,
+        tally=shortfall.tally,
+        limits=shortfall.limits,
+    )

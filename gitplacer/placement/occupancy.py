@@ -1,0 +1,176 @@
+"""
+Who is on each cluster as far as a round has come, and what that leaves free.
+
+The ledgers are opened only when somebody asks. Into each goes what the snapshot shows, then everybody who is placed there, then the
+room that is kept for those who wait.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from functools import cached_property, partial
+
+from gitplacer.grouping import Group
+from gitplacer.model.decision import Claim, Reason
+from gitplacer.placement.books import Books
+from gitplacer.placement.evidence import speaks_of
+from gitplacer.placement.ledger import Ledger, has_finished
+from gitplacer.placement.onepass import Pass, may_scale_up
+from gitplacer.placement.pack import Packing
+from gitplacer.placement.reservations import NOBODY, Reservations
+from gitplacer.source.manifests import PLATFORM, WORKLOADS
+
+Placements = Mapping[str, tuple[str, ...]]
+"""Id of a group or record to the clusters that have its files."""
+
+Claims = Mapping[str, Claim]
+"""Id of a group that waits to the room that is kept for it."""
+
+
+class Occupancy:
+    """
+    `gone` are records that are removed in this round; `here` who is on each cluster now; `outgrown` the groups that no longer find
+    room for all their pods where they are, known once the ledgers are open.
+    """
+
+    def __init__(self, shared: Pass, placements: Placements, claims: Claims) -> None:
+        self._pass = shared
+        self._snapshot = shared.snapshot
+        self.placements = placements
+        self.gone: set[str] = set()
+        self.here: dict[str, set[str]] = defaultdict(set)
+        for group_id, clusters in placements.items():
+            for cluster in clusters:
+                self.here[cluster].add(group_id)
+        self.outgrown: set[tuple[str, str]] = set()
+        self._plain: dict[str, tuple[frozenset[str], Ledger]] = {}
+        left = {group_id: claim for group_id, claim in claims.items() if claim.displaced}
+        self.reservations = Reservations(left, self.ledger, self.take, self.ending)
+
+    @cached_property
+    def books(self) -> Books:
+        """The ledgers with the room of everything that is placed taken."""
+        books = self._pass.books.copy()
+        by_cluster: dict[str, list[str]] = defaultdict(list)
+        for group_id, clusters in self.placements.items():
+            for cluster in clusters:
+                if group_id not in self.gone and cluster in books:
+                    by_cluster[cluster].append(group_id)
+        for cluster, group_ids in by_cluster.items():
+            ledger, left_over = self.replayed(self._pass.books[cluster], cluster, group_ids)
+            self.outgrown |= {(group_id, cluster) for group_id in left_over}
+            books.replace(cluster, ledger)
+        for cluster in self.reservations.claimed():
+            self.reservations.drop_those_that_fail(cluster)
+            books.replace(cluster, self.reservations.for_others(cluster))
+        return books
+
+    def replayed(self, empty: Ledger, cluster: str, group_ids: Iterable[str]) -> tuple[Ledger, list[str]]:
+        """A copy of a ledger with the room of groups taken, and the gangs that find none for all their pods."""
+        # As they came is how they were promised their room. Where packing them one after another fails that way, the
+        # largest go first; where it still fails, the cluster is overfull, and takes nothing new.
+        for order in (self._arrival, self._size):
+            ledger = empty.copy()
+            left_over = [
+                g for g in sorted(group_ids, key=partial(order, cluster)) if not self._reserved(ledger, g, cluster)
+            ]
+            if not left_over:
+                break
+        gangs = [group_id for group_id in left_over if self._is_gang(group_id)]
+        if not all(self._waits_on_its_node(group_id, cluster) for group_id in gangs):
+            ledger.close()
+        return ledger, gangs
+
+    def ledger(self, cluster: str, *, without: frozenset[str] = NOBODY, settled: bool = False) -> Ledger:
+        """
+        A cluster with the room of everybody taken who is on it but `without`; `settled`: and of nobody who has left. Who
+        had to leave is on it until a snapshot tells of the time after.
+        """
+        here = self.here[cluster] - without
+        if settled:
+            return self.replayed(self._pass.settled(cluster, here), cluster, here)[0]
+        for claimant in self.reservations.on(cluster):
+            claim = self.reservations.claim_of(claimant)
+            if claim is not None and not self._pass.is_clear(claimant, claim):
+                here |= self._pass.groups.keys() & set(claim.displaced)
+        return self.replayed(self._pass.books[cluster], cluster, here)[0]
+
+    def take(self, ledger: Ledger, group_id: str, cluster: str) -> Packing | None:
+        """Reserve a waiting group's room in a ledger of a cluster, if there is enough."""
+        group = self._pass.groups[group_id]
+        scales = group.policy is not None and may_scale_up(group.policy) and bool(ledger.nodes.types)
+        gang = self._pass.gang_on(group_id, cluster)
+        packing = ledger.fit(gang, scale_up=scales)
+        if not isinstance(packing, Packing):
+            return None
+        lucky = group.policy is not None and self._pass.accepts_tight(group.policy, cluster)
+        sure = packing.is_there and ledger.is_certain(gang)
+        if packing.is_there and not sure and not lucky:
+            return None  # nobody is sent away, and no room is kept, for what would then be refused
+        ledger.reserve(group_id, packing, gang, sure=sure)
+        return packing
+
+    def ending(self, cluster: str, since: datetime) -> frozenset[str]:
+        """The groups that were on a cluster before a time, and end by themselves and then give their room back."""
+        there = ((g, self._pass.groups.get(g), self._pass.entry(g, cluster)) for g in self.here[cluster])
+        return frozenset(g for g, group, entry in there if entry and entry.since < since and self._releases(group))
+
+    def _waits_on_its_node(self, group_id: str, cluster: str) -> bool:
+        """Whether a group that found no room has but pods that are each for one node, and take nothing on another."""
+        return all(pods.shape.node_name for pods in self._pass.gang_on(group_id, cluster))
+
+    def _arrival(self, cluster: str, group_id: str) -> tuple[datetime, int, str]:
+        """When a group came to a cluster, as the record that this pass writes will say."""
+        group, record = self._pass.groups.get(group_id), self._pass.record(group_id)
+        entry = self._pass.entry(group_id, cluster)
+        begun_anew = group is not None and record is not None and not self._snapshot.tells_of(record, group)
+        since = self._snapshot.now if entry is None or begun_anew else entry.since
+        return since, -(group.policy.spec.priority if group and group.policy else 0), group_id
+
+    def _size(self, cluster: str, group_id: str) -> tuple[float, str]:
+        """The largest share of what the cluster offers that one pod of a group asks for; largest first."""
+        room = self._pass.books[cluster].empty_room()
+        shares = [room.takes(pods.shape).share for pods in self._pass.gang_on(group_id, cluster)]
+        return -max(shares, default=0.0), group_id
+
+    def _is_gang(self, group_id: str) -> bool:
+        """Whether a group was promised room for all its pods."""
+        group = self._pass.groups.get(group_id)
+        if group is None or group.policy is None:
+            return True
+        return group.unit != PLATFORM and group.policy.spec.placement.admission == "Gang"
+
+    def _reserved(self, ledger: Ledger, group_id: str, cluster: str) -> bool:
+        """Take a placed group's room; whether there was room for all of it."""
+        group = self._pass.groups.get(group_id)
+        scale_up = group is None or group.policy is None or may_scale_up(group.policy)
+        finished = self.has_finished(ledger, group_id, cluster)
+        record = self._pass.record(group_id)
+        sure = self._is_gang(group_id) and (record is None or record.reason not in (Reason.TIGHT_FIT, Reason.ROOM))
+        gang = self._pass.gang_on(group_id, cluster)
+        return ledger.reserve_placed(group_id, gang, finished=finished, scale_up=scale_up, sure=sure)
+
+    def has_finished(self, ledger: Ledger, group_id: str, cluster: str) -> bool:
+        """Whether a placed group has come to its end, and holds nothing any more."""
+        entry = self._pass.entry(group_id, cluster)
+        return (
+            entry is not None
+            and self._releases(self._pass.groups.get(group_id))
+            and has_finished(ledger.running(group_id))
+            and speaks_of(self._snapshot.capacity[cluster], entry, WORKLOADS)
+        )
+
+    @staticmethod
+    def _releases(group: Group | None) -> bool:
+        """Whether a finished group holds nothing: all its members run to completion and give back what they had."""
+        sized = group.sized if group else ()
+        return bool(sized) and all(m.facts.releases_when_finished for m in sized)
+
+    def unreserved(self, name: str) -> Ledger:
+        """A cluster as if no room on it were kept for anybody."""
+        here = frozenset(self.here[name])
+        if name not in self._plain or self._plain[name][0] != here:
+            self._plain[name] = here, self.ledger(name)
+        return self._plain[name][1]
