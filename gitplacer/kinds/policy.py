@@ -60,7 +60,8 @@ class PlacementSettings(Model):
     """Gang places a group when all its pods fit; Immediate places it whatever the room."""
     accept: Literal["Fits", "TightFit"] = "Fits"
     """Fits takes a cluster only if all pods find a node there in every order that was tried; TightFit also one where that takes
-    luck. Where the cluster's profile declares a gang scheduler, a tight fit is good enough."""
+    luck, but never at the cost of a group whose policy says Fits. Where the cluster's profile declares a gang scheduler, a tight
+    fit is good enough."""
     reserve: Literal["Desired", "Minimum", "Maximum"] = "Desired"
     """How many workers of an autoscaling Ray cluster find room: as many as its replicas say, as it may shrink to, or as it
     may grow to. A RayJob never takes less than Desired, because it starts with all of them."""

@@ -47,6 +47,16 @@ def _nodes(nodes: Nodes, snapshot: CapacitySnapshot) -> Iterator[Node]:
             )
 
 
+def to_come(nodes: Nodes, type_key: str, number: int) -> Node:
+    """A machine that is not there yet, as it will be; one that was given back, without a type, takes nothing."""
+    name = f"new-{number}"
+    if not type_key:
+        return Node(name=name)
+    shape = nodes.shapes[nodes.type_shape[type_key]]
+    labels = tuple(sorted((*shape.labels, (HOSTNAME, name))))
+    return replace(shape, name=name, labels=labels, allocatable=nodes.columns.resources(nodes.type_row[type_key]))
+
+
 def _listed(snapshot: CapacitySnapshot) -> Iterator[Pod]:
     for node in snapshot.nodes:
         for number, pod in enumerate(node.pods):

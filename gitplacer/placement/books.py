@@ -8,7 +8,7 @@ of them. A ledger is copied when it is first written to: what a pass places cost
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -72,17 +72,22 @@ class Books:
             return Finding(code=Reason.FITS)
         return Finding(code=Reason.FITS_BY_SCALE_UP, new_nodes=packing.new_nodes(self._ledgers[name].nodes))
 
-    def tight(self, gang: Gang, name: str) -> Tight | None:
-        """An order in which a gang that fits a cluster, or one that was promised room there, is not placed whole."""
-        return self._ledgers[name].tight(gang)
+    def tight(self, gang: Gang, name: str, *, lucky: bool = False, opened: Sequence[str] = ()) -> Tight | None:
+        """
+        An order in which a gang that fits a cluster, or one that was promised room there, is not placed whole; for a `lucky` gang
+        only others count, and of these who are not.
+        """
+        return self._ledgers[name].tight(gang, lucky=lucky, opened=opened)
 
-    def proves(self, gang: Gang, name: str) -> bool:
+    def proves(self, gang: Gang, name: str, *, lucky: bool = False, opened: Sequence[str] = ()) -> bool:
         """Whether it is known without a trial that there is no such order."""
-        return self._ledgers[name].proves(gang)
+        return self._ledgers[name].proves(gang, lucky=lucky, opened=opened)
 
-    def reserve(self, group_id: str, name: str, packing: Packing, gang: Gang = (), *, sure: bool = False) -> None:
-        """Take the room of a packing that `fit` found for a gang; `sure`: in every order."""
-        self._writable(name).reserve(group_id, packing, gang, sure=sure)
+    def reserve(
+        self, group_id: str, name: str, packing: Packing, gang: Gang = (), *, sure: bool = False, lucky: bool = False
+    ) -> None:
+        """Take the room of a packing that `fit` found for a gang; `sure`: in every order; `lucky`: less would have done."""
+        self._writable(name).reserve(group_id, packing, gang, sure=sure, lucky=lucky)
         self._written(name)
 
     def replace(self, name: str, ledger: Ledger) -> None:

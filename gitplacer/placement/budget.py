@@ -17,6 +17,7 @@ from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.model.decision import Finding, Reason, Spending
 from gitplacer.placement.autoscalers.cost import billionths, total
 from gitplacer.placement.books import Books
+from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.pack import Packing, Shortfall
 
 
@@ -29,7 +30,7 @@ class Budgets:
     def __init__(self, books: Books, policy_of: Callable[[str], str]) -> None:
         self._books = books
         self._policy_of = policy_of
-        self._machines: dict[tuple[str, str], tuple[int, Mapping[str, frozenset[int]]]] = {}
+        self._machines: dict[tuple[str, str], tuple[Ledger, int, Mapping[str, frozenset[int]]]] = {}
 
     def affordable(
         self,
@@ -110,10 +111,10 @@ class Budgets:
         """The machines of a cluster that each group of a policy has pods on, or a promise."""
         ledger = self._books[name]
         known = self._machines.get((policy, name))
-        if known is None or known[0] != ledger.version:
+        if known is None or known[0] is not ledger or known[1] != ledger.version:
             own = {g: ledger.machines_of(g) for g in ledger.group_ids() if self._policy_of(g) == policy}
-            known = self._machines[policy, name] = (ledger.version, own)
-        return known[1]
+            known = self._machines[policy, name] = (ledger, ledger.version, own)
+        return known[2]
 
 
 def _known(charged: Counter[tuple[str, float | None]]) -> list[tuple[float, int]]:

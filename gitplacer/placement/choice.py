@@ -72,7 +72,8 @@ class Choice:
                 if promise is not None:
                     chosen[name], taken = promise
                     gang, sure = self._pass.gang_on(group.id, name), chosen[name].code is Reason.FITS
-                    self._books.reserve(group.id, name, taken, gang, sure=sure)
+                    lucky = self._pass.accepts_tight(policy, name)
+                    self._books.reserve(group.id, name, taken, gang, sure=sure, lucky=lucky)
         if policy.spec.placement.admission == "Immediate":
             for name in ranked:
                 if len(chosen) < wanted and name not in chosen:
@@ -87,26 +88,36 @@ class Choice:
     ) -> tuple[Finding, Packing] | None:
         """
         The reason for taking a cluster by a packing, and what is to be reserved; None if that takes more luck than the policy
-        accepts. Where machines may be added, those that are left out by bad luck get them.
+        accepts, or would cost others their certainty: luck is accepted for oneself, and pods that wait for machines may take the
+        room of others too. Where machines may be added, those that are left out by bad luck get them.
         """
         finding = self._books.fitting(name, packing)
         gang, accepted = self._pass.gang_on(group.id, name), self._pass.accepts_tight(policy, name)
-        if finding.code is not Reason.FITS or self._books.proves(gang, name):
+        there, careless = finding.code is Reason.FITS, self._pass.is_careless(policy, name)
+        if self._books.proves(gang, name, lucky=not there, opened=packing.opened) or (not there and careless):
             return finding, packing
         doubtful = self.tight[group.id]
         tried = {other for other, found in doubtful.items() if found.code is Reason.TIGHT_FIT}
         if not accepted and name not in tried and len(tried) >= _MOST_TRIED:
             doubtful[name] = Finding(code=Reason.ROOM)
             return None
-        tight = self._books.tight(gang, name)
-        if tight is None:
+        tight = self._books.tight(gang, name) if there else None
+        harm = (
+            None
+            if careless or (there and tight is None)
+            else self._books.tight(gang, name, lucky=True, opened=packing.opened)
+        )
+        if tight is None and harm is None:
             return finding, packing
-        if accepted:
-            return _tight_finding(tight), packing
-        more = self._books[name].with_machines_for(tight.left, packing) if scale_up else None
-        if more is not None:
-            return self._books.fitting(name, more), more
-        doubtful[name] = _tight_finding(tight)
+        if tight is not None and harm is None:
+            if accepted:
+                return _tight_finding(tight), packing
+            more = self._books[name].with_machines_for(tight.left, packing) if scale_up else None
+            if more is not None and self._books.tight(gang, name, opened=more.opened) is None:
+                return self._books.fitting(name, more), more
+        refused = harm or tight
+        assert refused is not None
+        doubtful[name] = _tight_finding(refused)
         return None
 
     def _offers(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -18,15 +18,15 @@ import numpy as np
 
 from gitplacer.kinds.capacity import CapacitySnapshot, RunningGroup
 from gitplacer.kinds.fleet import Cluster
-from gitplacer.model.decision import Seat
+from gitplacer.model.decision import Reason, Seat
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, PodSet, PodShape, total_requests
-from gitplacer.placement.asseen import as_seen, by_size, like
+from gitplacer.placement.asseen import as_seen, by_size, like, to_come
+from gitplacer.placement.autoscalers.cost import costs
 from gitplacer.placement.nodes import Amounts, Columns, Mask, Nodes
 from gitplacer.placement.pack import Packing, Room, Shortfall, Use, pack, pack_what_fits
 from gitplacer.placement.stage import Coming, Stage, Tight
-from gitplacer.scheduler import Node, Pod
-from gitplacer.scheduler.objects import HOSTNAME
+from gitplacer.scheduler import Pod
 
 _FINISHED = ("Succeeded", "Failed")
 CROWDED = 0.4
@@ -37,11 +37,15 @@ _MOST_NEW = 64
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """What a group was promised: pods that are not seen yet, where they are assumed, and whether every order finds them room."""
+    """
+    What a group was promised: pods that are not seen yet, where they are assumed, and whether every order finds them room;
+    `lucky`: its policy would take it with luck too.
+    """
 
     packing: Packing
     gang: Gang
     sure: bool
+    lucky: bool = False
 
 
 def _unknown(group_id: str) -> Gang:
@@ -154,7 +158,7 @@ class Ledger:
         """The pods that were promised room here and are not seen yet."""
         if self._coming is None:
             self._coming = tuple(
-                Coming(group, hold.gang, hold.sure) for group, hold in self._holds.items() if hold.gang
+                Coming(group, hold.gang, hold.sure, hold.lucky) for group, hold in self._holds.items() if hold.gang
             )
         return self._coming
 
@@ -163,17 +167,31 @@ class Ledger:
         """How many they are."""
         return sum(pods.count for other in self.coming() for pods in other.gang)
 
-    def proves(self, gang: Gang) -> bool:
-        """Whether it is known without a trial that a gang finds room in every order."""
-        return self._stage.proves(gang, self.coming())
+    def proves(self, gang: Gang, *, lucky: bool = False, opened: Sequence[str] = ()) -> bool:
+        """Whether it is known without a trial that a gang finds room in every order; a `lucky` one leaves others theirs."""
+        return self._stage.proves(gang, self.coming(), lucky=lucky, added=self._added(lucky, opened))
 
-    def is_certain(self, gang: Gang) -> bool:
-        """Whether a gang finds room in every order, by proof; one that minds other pods has none and is tried."""
-        return self.proves(gang) or (self._stage.minds(gang, self.coming()) and self.tight(gang) is None)
+    def is_certain(self, gang: Gang, *, lucky: bool = False, opened: Sequence[str] = ()) -> bool:
+        """
+        Whether a gang finds room in every order, by proof; one that minds other pods has none and is tried. If it is `lucky`:
+        whether others do, beside it.
+        """
+        if self.proves(gang, lucky=lucky, opened=opened):
+            return True
+        return self._stage.minds(gang, self.coming()) and self.tight(gang, lucky=lucky, opened=opened) is None
 
-    def tight(self, gang: Gang) -> Tight | None:
-        """An order of what is to come, with a gang that fits, that leaves a pod out; None if we can find none."""
-        return self._stage.tight(gang, self.coming())
+    def tight(self, gang: Gang, *, lucky: bool = False, opened: Sequence[str] = ()) -> Tight | None:
+        """
+        An order of what is to come, with a gang that fits, that leaves a pod out; None if we can find none. Beside a `lucky` gang
+        others may also take the machines that are to be added, those among them that are `opened` for it.
+        """
+        return self._stage.tight(gang, self.coming(), lucky=lucky, added=self._added(lucky, opened))
+
+    def _added(self, lucky: bool, opened: Sequence[str]) -> tuple[str, ...]:
+        """What is promised without machines that are to be added does not count on them; whoever is left out beside may get one."""
+        if not lucky and not opened:
+            return ()
+        return tuple(sorted((*(key for key in self._promised if key), *opened)))
 
     def with_machines_for(self, gang: Gang, packing: Packing) -> Packing | None:
         """
@@ -186,7 +204,7 @@ class Ledger:
         found = pack(room, gang, scale_up=True)
         return Packing(packing.uses + found.uses, found.opened, True) if isinstance(found, Packing) else None
 
-    def _beside_others(self, gang: Gang, scale_up: bool) -> Packing | Shortfall:
+    def _beside_others(self, gang: Gang, scale_up: bool, *, to_placed: bool = False) -> Packing | Shortfall:
         """A packing of a gang that minds which other pods are where, first on machines that are there."""
         room, real = self.room(), len(self.nodes.machines)
         bound = [
@@ -195,16 +213,23 @@ class Ledger:
             for use in hold.packing.uses
             for i in range(use.count)
         ]
-        found = self._stage.seek(gang, bound, (), real)
+        taken = self._taken_besides()
+        found = self._stage.seek(gang, bound, taken, (), real)
         if not scale_up or not isinstance(found, Shortfall):
             return found if isinstance(found, Shortfall) else Packing(found)
         there = [(name, real + i) for i, name in enumerate(room.promised)]
-        new = self._may_be_added(min(_MOST_NEW, sum(pods.count for pods in gang)))
-        types = [name for name, _ in there] + new
-        extra = [self._new_machine(name, real + i) for i, name in enumerate(types)]
-        found = self._stage.seek(gang, bound, extra, real)
+        wanted, left = min(_MOST_NEW, sum(pods.count for pods in gang)), self._left(to_placed=to_placed)
+        each = costs(self.nodes.types, self.nodes.type_row)
+        cheapest = sorted(self.nodes.types, key=lambda key: (each[key], key))
+        for number in range(1, len(cheapest) + 1):  # the fewer types, the cheaper
+            types = [name for name, _ in there] + self._may_be_added(cheapest[:number], wanted, left)
+            extra = [to_come(self.nodes, key, real + i) for i, key in enumerate(types)]
+            found = self._stage.seek(gang, bound, taken, extra, real)
+            if not isinstance(found, Shortfall):
+                break
         if isinstance(found, Shortfall):
-            return found
+            bounded = found.code is Reason.EXCEEDS_CLUSTER  # of what was tried: there may be more machines to be had
+            return replace(found, code=Reason.SEARCH_BOUND) if bounded else found
         kept: dict[int, int] = {}
         opened: list[str] = []
         for machine in sorted({use.machine for use in found}):
@@ -215,27 +240,28 @@ class Ledger:
         promised = any(real <= use.machine < real + len(there) for use in uses)
         return Packing(uses, tuple(opened), promised or bool(opened))
 
-    def _may_be_added(self, most: int) -> list[str]:
-        """Types of machines that may be added together: in turn one of each, up to so many of each, as far as limits go."""
-        left, found = dict(self.room().left), list[str]()
+    def _taken_besides(self) -> dict[int, Resources]:
+        """What is not free on machines though no pod has it: they take nothing more, or room on them is kept for somebody."""
+        nothing = np.zeros(len(self.columns), dtype=np.int64)
+        added = [self.nodes.type_row[name] if name else nothing for name in self._promised]
+        left = np.concatenate([self._stage.shown, np.array(added).reshape(-1, len(self.columns))])
+        for hold in self._holds.values():
+            for use in hold.packing.uses:
+                left[use.machine] -= use.row * use.count
+        taken = np.clip(left - self._free, 0, None)
+        return {int(machine): self.columns.resources(taken[machine]) for machine in np.flatnonzero(taken.any(axis=1))}
+
+    def _may_be_added(self, keys: Sequence[str], most: int, limits: Mapping[str, int]) -> list[str]:
+        """Machines that may be added together: in turn one of each type, up to so many of each, as far as limits go."""
+        left, found = dict(limits), list[str]()
         for _ in range(most):
-            for key, type_ in sorted(self.nodes.types.items()):
-                if all(left[limit] >= amount for limit, amount in type_.draws):
+            for key in keys:
+                draws = self.nodes.types[key].draws
+                if all(left[limit] >= amount for limit, amount in draws):
                     found.append(key)
-                    for limit, amount in type_.draws:
+                    for limit, amount in draws:
                         left[limit] -= amount
         return found
-
-    def _new_machine(self, type_name: str, number: int) -> Node:
-        """A machine that is not there yet, as it will be; one that was given back takes nothing."""
-        name = f"new-{number}"
-        if not type_name:
-            return Node(name=name)
-        shape = self.nodes.shapes[self.nodes.type_shape[type_name]]
-        labels = tuple(sorted((*shape.labels, (HOSTNAME, name))))
-        return replace(
-            shape, name=name, labels=labels, allocatable=self.columns.resources(self.nodes.type_row[type_name])
-        )
 
     def fit_without(self, gang: Gang, machines: Collection[int], *, scale_up: bool) -> Packing | Shortfall:
         """The same, where some machines take nothing more."""
@@ -284,10 +310,12 @@ class Ledger:
         found = Counter(self.nodes.types[key].name for key in (*self._promised, *opened) if key)
         return found + self.nodes.seen
 
-    def reserve(self, group_id: str, packing: Packing, gang: Gang = (), *, sure: bool = False) -> None:
+    def reserve(
+        self, group_id: str, packing: Packing, gang: Gang = (), *, sure: bool = False, lucky: bool = False
+    ) -> None:
         """
-        Take the room of a packing that was found in the ledger as it is now. `gang` are its pods, and `sure` whether they were
-        promised it in every order.
+        Take the room of a packing that was found in the ledger as it is now. `gang` are its pods, `sure` tells whether they were
+        promised it in every order, and `lucky` whether less would have done.
         """
         if packing.opened:
             rows = [self.nodes.type_row[name] for name in packing.opened]
@@ -295,10 +323,12 @@ class Ledger:
             self._promised.extend(packing.opened)
         for use in packing.uses:
             self._free[use.machine] -= use.row * use.count
-        self._holds[group_id] = Hold(packing, gang, sure)
+        self._holds[group_id] = Hold(packing, gang, sure, lucky)
         self._changed()
 
-    def reserve_placed(self, group_id: str, gang: Gang, *, finished: bool, scale_up: bool, sure: bool = False) -> bool:
+    def reserve_placed(
+        self, group_id: str, gang: Gang, *, finished: bool, scale_up: bool, sure: bool = False, lucky: bool = False
+    ) -> bool:
         """
         Take the room of a group that the deployment repo says is here: what the snapshot shows of it is taken
         already, the rest is assumed. False if not all of it finds room. A finished group needs nothing more. `sure`: it was
@@ -311,15 +341,13 @@ class Ledger:
             packing = self._placed_with_more(missing)
         whole = isinstance(packing, Packing)
         found = packing if isinstance(packing, Packing) else pack_what_fits(self.room(), missing)
-        self.reserve(group_id, found, missing, sure=sure)
+        self.reserve(group_id, found, missing, sure=sure, lucky=lucky)
         return whole
 
     def _placed_with_more(self, gang: Gang) -> Packing | Shortfall:
         """A packing of pods that are placed already, with machines that are promised, on their way, or can be added."""
         if self._stage.minds(gang, self.coming()):
-            found = self._beside_others(gang, True)
-            if isinstance(found, Packing):
-                return found  # else: it is there, whatever rules say of it
+            return self._beside_others(gang, True, to_placed=True)
         return pack(self._room_for_placed(), gang, scale_up=True)
 
     def close(self) -> None:

@@ -106,10 +106,12 @@ class Occupancy:
         if not isinstance(packing, Packing):
             return None
         lucky = group.policy is not None and self._pass.accepts_tight(group.policy, cluster)
+        careless = group.policy is not None and self._pass.is_careless(group.policy, cluster)
         sure = packing.is_there and ledger.is_certain(gang)
-        if packing.is_there and not sure and not lucky:
+        refused = packing.is_there and not sure and not lucky
+        if refused or not (sure or careless or ledger.is_certain(gang, lucky=True, opened=packing.opened)):
             return None  # nobody is sent away, and no room is kept, for what would then be refused
-        ledger.reserve(group_id, packing, gang, sure=sure)
+        ledger.reserve(group_id, packing, gang, sure=sure, lucky=lucky)
         return packing
 
     def ending(self, cluster: str, since: datetime) -> frozenset[str]:
@@ -150,7 +152,8 @@ class Occupancy:
         record = self._pass.record(group_id)
         sure = self._is_gang(group_id) and (record is None or record.reason not in (Reason.TIGHT_FIT, Reason.ROOM))
         gang = self._pass.gang_on(group_id, cluster)
-        return ledger.reserve_placed(group_id, gang, finished=finished, scale_up=scale_up, sure=sure)
+        lucky = group is not None and group.policy is not None and self._pass.accepts_tight(group.policy, cluster)
+        return ledger.reserve_placed(group_id, gang, finished=finished, scale_up=scale_up, sure=sure, lucky=lucky)
 
     def has_finished(self, ledger: Ledger, group_id: str, cluster: str) -> bool:
         """Whether a placed group has come to its end, and holds nothing any more."""

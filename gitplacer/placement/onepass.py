@@ -264,12 +264,13 @@ class Pass:
         return self._exceeds[key]
 
     def accepts_tight(self, policy: PlacementPolicy, cluster: str) -> bool:
-        """
-        Whether a fit that takes luck is good enough there: the policy says so, or a scheduler that starts a gang whole or not at
-        all, so that luck does not come into it.
-        """
-        placement, scheduler = policy.spec.placement, self.snapshot.profiles[cluster].gang_scheduler
-        return placement.accept == "TightFit" or placement.admission == "Immediate" or scheduler not in (None, "none")
+        """Whether a fit that takes luck is good enough there, if it costs nobody else his certainty."""
+        return policy.spec.placement.accept == "TightFit" or self.is_careless(policy, cluster)
+
+    def is_careless(self, policy: PlacementPolicy, cluster: str) -> bool:
+        """Whether luck is no matter: pods may wait in the cluster, or its scheduler starts gangs whole or not at all."""
+        scheduler = self.snapshot.profiles[cluster].gang_scheduler
+        return policy.spec.placement.admission == "Immediate" or scheduler not in (None, "none")
 
     def record(self, group_id: str) -> PlacementRecord | None:
         return self.records.get(group_id) or self.orphans.get(group_id)

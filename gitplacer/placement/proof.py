@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gitplacer.model.workload import Gang, PodShape
+from gitplacer.placement.autoscalers.greedy import MOST_OPENED
 from gitplacer.placement.pack import Room
 
 _STEPS = 20_000
@@ -43,6 +44,8 @@ def has_room(room: Room, gang: Gang, *, scale_up: bool) -> bool | None:
     for pods in gang:
         counts[pods.shape] += pods.count
     wanted = +counts
+    if scale_up and wanted.total() > MOST_OPENED:
+        return None
     nodes, real = room.nodes, len(room.nodes.machines)
     new = [key for key in sorted(nodes.types) for _ in range(_most(room, key, wanted.total()))] if scale_up else []
     rows = np.concatenate([room.free[:real], *(nodes.type_row[name][None, :] for name in new)])

@@ -25,7 +25,6 @@ from gitplacer.placement.evidence import may_have_started, seen_unstarted
 from gitplacer.placement.occupancy import Claims, Occupancy, Placements
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.order import Shares, Waiting, holder, turns
-from gitplacer.placement.pack import Packing
 from gitplacer.placement.preemption import SITES, Displaceable, Site, least_harm
 from gitplacer.placement.reservations import AGED, AGED_SITES, NOBODY
 from gitplacer.source.manifests import PLATFORM
@@ -426,8 +425,7 @@ class Round:
             if free is not None and not self._covers(free, leaving, group.id, name):
                 return False
             ledger = self._occupancy.reservations.without(leaving, name, but=group.id)
-            gang = self._pass.gang_on(group.id, name)
-            return isinstance(ledger.fit(gang, scale_up=self._choice.scales(policy, name)), Packing)
+            return self._occupancy.take(ledger, group.id, name) is not None
 
         ranked = self._choice.ranked(self._pass.gangs[group.id], policy, self._entering(group, policy, closed))
         if any(self._somebody_is_leaving(name) and enough(name, None, NOBODY) for name in ranked):

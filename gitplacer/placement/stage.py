@@ -13,15 +13,16 @@ a pass, so answers are remembered.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from gitplacer.model.decision import Reason, Tally
-from gitplacer.model.resources import NOTHING
+from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import Gang, PodSet, PodShape
+from gitplacer.placement.asseen import to_come
 from gitplacer.placement.nodes import Amounts
 from gitplacer.placement.pack import Room, Shortfall, Use
 from gitplacer.scheduler import ClusterObjects, Node, Pod
@@ -43,11 +44,19 @@ LARGEST = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Coming:
-    """Pods of a group that were promised room and are not seen yet; `sure`: in every order."""
+    """
+    Pods of a group that were promised room and are not seen yet; `sure`: in every order; `lucky`: which its policy does not ask
+    for, so that it may lose that certainty to others of whom the same is true.
+    """
 
     group: str
     gang: Gang
     sure: bool
+    lucky: bool = False
+
+    def must(self, lucky: bool) -> bool:
+        """Whether none of its pods may be left out for the sake of a gang, one that is placed by luck or another."""
+        return self.sure and not (lucky and self.lucky)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +92,18 @@ class Stage:
         self._slice_topology = slice_topology
         self._answers: dict[tuple[object, ...], Tight | None] = {}
         self._proofs: dict[tuple[object, ...], _Proof] = {}
+        self._larger: dict[tuple[str, ...], Room] = {}
 
     @cached_property
     def free(self) -> Amounts:
         """What is free on all nodes together."""
         total: Amounts = np.clip(self._room.free, 0, None).sum(axis=0)
         return total
+
+    @property
+    def shown(self) -> Amounts:
+        """What the snapshot shows as free on each node. Do not write to it."""
+        return self._room.free
 
     @property
     def _objects(self) -> ClusterObjects:
@@ -112,64 +127,93 @@ class Stage:
         sliced = (pods.count // pods.slice_size for pods in sets if slice_key(pods, self._slice_topology))
         return len(sets) + sum(sliced)
 
-    def proves(self, gang: Gang, coming: Sequence[Coming]) -> bool:
-        """Whether it is known without a trial that every order works."""
+    def proves(self, gang: Gang, coming: Sequence[Coming], *, lucky: bool = False, added: tuple[str, ...] = ()) -> bool:
+        """
+        Whether it is known without a trial that every order works. A `lucky` gang may be left out itself. `added` are the types of
+        machines that are to come as well.
+        """
+        if lucky and not any(other.must(lucky) for other in coming):
+            return True
         if self.minds(gang, coming):
-            key = _key(gang, coming)
+            key = _key(gang, coming, lucky, added)
             return key in self._answers and self._answers[key] is None
-        return self._proof(gang, coming).holds
+        return self._proof(gang, coming, lucky, added).holds
 
-    def tight(self, gang: Gang, coming: Sequence[Coming]) -> Tight | None:
-        """An order that leaves out a pod of a gang, or one that was promised otherwise; None if there is none that we can find."""
-        key = _key(gang, coming)
+    def tight(
+        self, gang: Gang, coming: Sequence[Coming], *, lucky: bool = False, added: tuple[str, ...] = ()
+    ) -> Tight | None:
+        """
+        An order that leaves out a pod of a gang, or one that was promised otherwise; None if there is none that we can find. Of
+        a `lucky` gang pods may be left out, but not for its sake those of others who count on more than luck.
+        """
+        if lucky and not any(other.must(lucky) for other in coming):
+            return None
+        key = _key(gang, coming, lucky, added)
         if key not in self._answers:
-            self._answers[key] = self._tried(gang, coming)
+            self._answers[key] = self._tried(gang, coming, lucky, added)
         return self._answers[key]
 
-    def _tried(self, gang: Gang, coming: Sequence[Coming]) -> Tight | None:
+    def _tried(self, gang: Gang, coming: Sequence[Coming], lucky: bool, added: tuple[str, ...]) -> Tight | None:
         near: frozenset[PodShape] | None = None
         if not self.minds(gang, coming):
-            proof = self._proof(gang, coming)
+            proof = self._proof(gang, coming, lucky, added)
             if proof.holds:
                 return None
             near = proof.near
         pods: list[Pod] = []
         sets: list[PodSet] = []
         sure: list[bool] = []
-        for group, members, promised in (("", gang, True), *((c.group, c.gang, c.sure) for c in coming)):
+        heads: list[int] = []
+        for group, members, promised in (("", gang, not lucky), *((c.group, c.gang, c.must(lucky)) for c in coming)):
+            heads.append(len(pods))
             for each in members:
                 if near is None or each.shape in near:
                     name = f"{each.role} of {group}" if group else each.role
                     if each.count > STEPS:
                         return NOT_TRIED
-                    found = list(expanded(each, _numbered(name), slice_key(each, self._slice_topology)))
+                    found = list(expanded(each, _numbered(name, len(pods)), slice_key(each, self._slice_topology)))
                     pods += found
                     sets += [each] * len(found)
                     sure += [promised] * len(found)
+        if not pods:
+            return None
         steps = min(STEPS, WORK // self._sorts(set(sets)))
         if steps < FEWEST * len(pods):
             return NOT_TRIED
-        board = Board(self._objects, pods)
+        there, first = self._objects, len(self._objects.nodes)
+        more = (to_come(self._room.nodes, key, first + i) for i, key in enumerate(added))
+        board = Board(replace(there, nodes=(*there.nodes, *more)), pods)
         must = {k for k, promised in zip(board.class_of, sure, strict=True) if promised}
-        answer = refuted(board, frozenset(range(len(board.classes))) - must, steps)
+        first_pods = tuple(dict.fromkeys(board.class_of[i] for i in heads if i < len(pods)))
+        answer = refuted(board, frozenset(range(len(board.classes))) - must, steps, first_pods)
         if not isinstance(answer, Refuted):
             return None
         left = Counter(sets[board.class_of.index(k)] for k in answer.left)
         out = tuple(replace(each, count=count) for each, count in left.items())
         return Tight(answer.order, answer.scoring, answer.pod.partition(_MARK)[0], out)
 
-    def _proof(self, gang: Gang, coming: Sequence[Coming]) -> _Proof:
-        key = _key(gang, coming)
+    def _proof(self, gang: Gang, coming: Sequence[Coming], lucky: bool, added: tuple[str, ...]) -> _Proof:
+        key = _key(gang, coming, lucky, added)
         if key not in self._proofs:
-            self._proofs[key] = self._proved(gang, coming)
+            self._proofs[key] = self._proved(gang, coming, lucky, self._with(added))
         return self._proofs[key]
 
-    def _proved(self, gang: Gang, coming: Sequence[Coming]) -> _Proof:
+    def _with(self, added: tuple[str, ...]) -> Room:
+        """What the snapshot shows, and machines that are to come beside it."""
+        if not added:
+            return self._room
+        if added not in self._larger:
+            nodes = self._room.nodes
+            rows = np.concatenate([self._room.free, np.array([nodes.type_row[key] for key in added])])
+            self._larger[added] = Room(nodes, rows, added, {})
+        return self._larger[added]
+
+    def _proved(self, gang: Gang, coming: Sequence[Coming], lucky: bool, room: Room) -> _Proof:
         """Only pods that can get in each other's way matter: those that share a node, or share one with such."""
         counts: Counter[PodShape] = Counter()
         must: set[PodShape] = set()
         ruled: set[PodShape] = set()
-        for sets, promised in ((gang, True), *((other.gang, other.sure) for other in coming)):
+        for sets, promised in ((gang, not lucky), *((other.gang, other.must(lucky)) for other in coming)):
             for pods in sets:
                 counts[pods.shape] += pods.count
                 if promised:
@@ -179,31 +223,39 @@ class Stage:
         shapes = tuple(shape for shape, count in counts.items() if count)
         if not any(pods.count for pods in gang):
             return _Proof(True)
-        takes = [self._room.takes(shape) for shape in shapes]
+        takes = [room.takes(shape) for shape in shapes]
         places = np.array([t.able for t in takes])
         near = _near(places > 0, [i for i, shape in enumerate(shapes) if any(p.shape == shape for p in gang)])
         sure = certain(
             places[near],
             np.array([takes[i].row for i in near]),
             np.array([counts[shapes[i]] for i in near]),
-            np.maximum(self._room.free, 0),
+            np.maximum(room.free, 0),
         )
-        if ruled and _is_looked_at(gang):
-            return _Proof(False, frozenset(shapes))  # what it does to the others is no matter of room alone
+        if ruled and (_is_looked_at(gang) or any(shapes[i] in ruled for i in near)):
+            return _Proof(False, frozenset(shapes))  # rules look farther than to the nodes that pods share
         return _Proof(
-            all(ok and shapes[i] not in ruled for ok, i in zip(sure.tolist(), near, strict=True) if shapes[i] in must),
+            all(ok for ok, i in zip(sure.tolist(), near, strict=True) if shapes[i] in must),
             frozenset(shapes[i] for i in near),
         )
 
     def seek(
-        self, gang: Gang, bound: Sequence[tuple[Pod, int]], extra: Sequence[Node], first_extra: int
+        self,
+        gang: Gang,
+        bound: Sequence[tuple[Pod, int]],
+        taken: Mapping[int, Resources],
+        extra: Sequence[Node],
+        first_extra: int,
     ) -> tuple[Use, ...] | Shortfall:
         """
-        A packing of a gang that minds other pods, beside pods that are bound to machines. `extra` are machines that are not there
-        yet, numbered from `first_extra`.
+        A packing of a gang that minds other pods, beside pods that are bound to machines, and what else is `taken` of some.
+        `extra` are machines that are not there yet, numbered from `first_extra`.
         """
-        nodes = (*self._objects.nodes, *extra)
         number = [*range(len(self._objects.nodes)), *range(first_extra, first_extra + len(extra))]
+        nodes = tuple(
+            replace(node, used=node.used + taken[machine]) if machine in taken else node
+            for machine, node in zip(number, (*self._objects.nodes, *extra), strict=True)
+        )
         name = dict(zip(number, (node.name for node in nodes), strict=True))
         there = (replace(pod, node_name=name[machine]) for pod, machine in bound if machine in name)
         board_pods: list[Pod] = []
@@ -211,7 +263,7 @@ class Stage:
         if sum(pods.count for pods in gang) * self._sorts(gang) > LARGEST:
             return _too_many(gang)
         for each in gang:
-            found = list(expanded(each, _numbered(each.role), slice_key(each, self._slice_topology)))
+            found = list(expanded(each, _numbered(each.role, len(board_pods)), slice_key(each, self._slice_topology)))
             board_pods += found
             sets += [each] * len(found)
         board = Board(ClusterObjects(nodes, (*self._objects.pods, *there), self._objects.namespaces), board_pods)
@@ -244,8 +296,9 @@ def _too_many(gang: Gang) -> Shortfall:
 _MARK = "#"
 
 
-def _numbered(name: str) -> Callable[[int], str]:
-    return lambda i: f"{name}{_MARK}{i}"
+def _numbered(name: str, first: int) -> Callable[[int], str]:
+    """Names of the pods of a set, the first of which is pod number so and so: two sets of one role have none in common."""
+    return lambda i: f"{name}{_MARK}{first}.{i}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,8 +309,8 @@ class _Proof:
     near: frozenset[PodShape] = frozenset()
 
 
-def _key(gang: Gang, coming: Sequence[Coming]) -> tuple[object, ...]:
-    return gang, frozenset(Counter((other.gang, other.sure) for other in coming).items())
+def _key(gang: Gang, coming: Sequence[Coming], lucky: bool, added: tuple[str, ...]) -> tuple[object, ...]:
+    return gang, lucky, added, frozenset((other.group, other.gang, other.must(lucky)) for other in coming)
 
 
 def _near(open_to: np.ndarray[tuple[int, int], np.dtype[np.bool_]], start: list[int]) -> list[int]:

@@ -275,8 +275,9 @@ def read_rules(objects: Iterable[Mapping[str, Any]]) -> Rules:
     """What a cluster's LimitRanges, RuntimeClasses, PriorityClasses and ResourceQuotas say."""
     by_kind: dict[str, list[Cursor]] = {kind: [] for kind in KINDS}
     for value in objects:
-        if value.get("kind") in by_kind:
-            by_kind[str(value["kind"])].append(cursor_of(value))
+        kind = value.get("kind")
+        if isinstance(kind, str) and kind in by_kind:
+            by_kind[kind].append(cursor_of(value))
     limits: dict[str, list[Limit]] = defaultdict(list)
     for root in by_kind["LimitRange"]:
         limits[_namespace(root)].extend(_limit_items(root))
@@ -341,6 +342,8 @@ def _quota(root: Cursor) -> Quota:
     scopes = [Requirement(name, "Exists") for name in spec.texts("scopes")]
     for item in spec.mapping("scopeSelector").items("matchExpressions"):
         operator = item.text("operator") or "Exists"
+        if operator not in ("In", "NotIn", "Exists", "DoesNotExist"):
+            operator = "Exists"  # the API server takes no other
         scopes.append(Requirement(item.text("scopeName"), operator, item.texts("values")))
     left = {name: amount - used.get(name, 0) for name, amount in hard.items()}
     return Quota(name=_named(root), left=left, scopes=tuple(scopes))

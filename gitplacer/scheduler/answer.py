@@ -156,15 +156,21 @@ def _fitting(board: Board, found: Packing, names: Sequence[str], tried: Refuted 
     return Answer(Fit.FITS, placement, Why(Reason.FITS, f"all {len(names)} pods find a node, {how}", tried=tried))
 
 
-def refuted(board: Board, may_wait: frozenset[int] = frozenset(), steps: int | None = None) -> Refuted | int:
+def refuted(
+    board: Board,
+    may_wait: frozenset[int] = frozenset(),
+    steps: int | None = None,
+    heads: Sequence[int] = (),
+) -> Refuted | int:
     """
     The first run that leaves a pod out, or the number of runs that do not; 0 where it is proved that none does. Pods of classes
-    that `may_wait` come too, and may be left out. `steps` bounds how many pods are bound in all.
+    that `may_wait` come too, and may be left out. `steps` bounds how many pods are bound in all. `heads` are the classes of
+    pods that may come first where several gangs come together.
     """
     if board.never_crowded(may_wait):
         return 0
     tried, most = 0, math.inf if steps is None else max(1, steps // len(board.gang))
-    for order, sequence, profile in trials(board):
+    for order, sequence, profile in trials(board, heads):
         if tried >= most:
             break
         tried += 1

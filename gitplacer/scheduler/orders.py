@@ -21,7 +21,7 @@ twenty would be lost to `Fits` by trying these too (tests/data), and less than o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gitplacer.scheduler.board import Board
 from gitplacer.scheduler.simulation import Profile, Score
@@ -81,16 +81,20 @@ def packing_orders(board: Board) -> tuple[Order, ...]:
     return tuple(dict.fromkeys([_grouped(board, scarce), *(order for _, order in named_orders(board))]))
 
 
-def trials(board: Board) -> Iterator[tuple[str, Order, Profile]]:
-    """Every order and profile that a gang must survive, the likeliest to refute it first."""
+def trials(board: Board, heads: Sequence[int] = ()) -> Iterator[tuple[str, Order, Profile]]:
+    """
+    Every order and profile that a gang must survive, the likeliest to refute it first. `heads` are the classes of which one pod is
+    kept first in some, in turn; none means that of the first pod.
+    """
     orders = named_orders(board)
+    first = tuple(heads) or board.class_of[:1]
     for name, order in orders:
         for score in _REAL:
             yield name, order, Profile(score, "first")
     for number, order in enumerate(shuffled(board)):
         yield "shuffled", order, Profile("spread", "harm" if number % 2 else "drawn", number + 1)
         if number % 4 == 0:  # see the module: the first pod stays first
-            begun = _first_kept(board, order)
+            begun = _first_kept(first[number // 4 % len(first)], order)
             yield (
                 "shuffled after the first",
                 begun,
@@ -105,9 +109,8 @@ def trials(board: Board) -> Iterator[tuple[str, Order, Profile]]:
                 yield name, order, Profile(score, "drawn", draw + 1)
 
 
-def _first_kept(board: Board, order: Order) -> Order:
-    """An order in which the gang's first pod, the head that KubeRay makes first, comes first."""
-    head = board.class_of[0]
+def _first_kept(head: int, order: Order) -> Order:
+    """An order in which a pod of one class, the head that KubeRay makes first, comes first."""
     at = order.index(head)
     return (head, *order[:at], *order[at + 1 :])
 

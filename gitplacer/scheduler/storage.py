@@ -128,8 +128,9 @@ def read_storage(objects: Iterable[Mapping[str, Any]]) -> Storage:
     """What is known of a cluster's storage from its objects of these kinds."""
     by_kind: dict[str, list[Cursor]] = {kind: [] for kind in KINDS}
     for value in objects:
-        if value.get("kind") in by_kind:
-            by_kind[str(value["kind"])].append(cursor_of(value))
+        kind = value.get("kind")
+        if isinstance(kind, str) and kind in by_kind:
+            by_kind[kind].append(cursor_of(value))
     drivers = {root.mapping("metadata").text("name"): _drivers(root) for root in by_kind[CSI_NODE]}
     return Storage(
         claims=dict(_claim(root) for root in by_kind[CLAIM]),

@@ -14,6 +14,9 @@ import numpy as np
 from gitplacer.model.workload import PodShape
 from gitplacer.placement.nodes import Amounts, Nodes
 
+MOST_OPENED = 5000
+"""Machines for one gang. Who wants more has made a mistake, or should ask for larger ones."""
+
 
 class Opened:
     """Machines that one attempt would have an autoscaler add. `left` is what is left of each limit."""
@@ -48,6 +51,7 @@ class Opened:
         return placed, wanted
 
     def _may_open(self, key: str, most: int) -> int:
+        most = min(most, MOST_OPENED - len(self.types))
         return min(
             [most, *(self.left[limit] // amount for limit, amount in self._nodes.types[key].draws)], default=most
         )

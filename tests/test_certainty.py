@@ -1,0 +1,117 @@
+"""
+Who was promised room in every order keeps that certainty, whoever comes after: luck is accepted for oneself only.
+
+The stories were found by `test_world`; here they stand alone, small enough to be read.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from tests.stories import ANYWHERE, Story, cluster, outcome, policy, rayservice, snapshot
+
+NODES = snapshot("a", "n1 4 32Gi 1", "n2 4 32Gi")
+FIRST = rayservice("x", "first", cpu="2")  # a head, and a worker for the one GPU
+LUCKY = policy("lucky", "select: {namespaces: [lucky]}\nprecedence: 1\nplacement: {accept: TightFit}")
+
+
+def pods(namespace: str, name: str, count: int, cpu: int, rule: str = "") -> dict[str, str]:
+    """A Deployment; `rule`: each pod takes a host port, or minds others of its own."""
+    port = ", ports: [{containerPort: 9000, hostPort: 9000}]" if rule == "port" else ""
+    apart = (
+        "      affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution:\n"
+        f"        [{{topologyKey: kubernetes.io/hostname, labelSelector: {{matchLabels: {{app: {name}}}}}}}]}}}}\n"
+    )
+    text = (
+        f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}}}\nspec:\n  replicas: {count}\n"
+        f"  selector: {{matchLabels: {{app: {name}}}}}\n  template:\n    metadata: {{labels: {{app: {name}}}}}\n    spec:\n"
+        f"{apart if rule == 'apart' else ''}"
+        f"      containers: [{{name: c, image: i, resources: {{requests: {{cpu: {cpu}, memory: 1Gi}}}}{port}}}]\n"
+    )
+    return {f"workloads/{namespace}/{name}.yaml": text}
+
+
+@pytest.mark.parametrize(
+    ("namespace", "result"),
+    [
+        ("lucky", "Wait  TightFit"),  # its policy accepts luck, that of the first does not
+        ("z", "Wait  TightFit"),
+    ],
+)
+def test_luck_is_not_accepted_at_the_cost_of_others(namespace: str, result: str) -> None:
+    story = Story.of(cluster("a"), ANYWHERE, LUCKY, FIRST, capacity=NODES)
+    assert outcome(story.run()) == {"x/first": "Place a Fits"}
+    story.source |= pods(namespace, "second", 2, 2)
+    assert outcome(story.run()) == {"x/first": "Keep a Kept", f"{namespace}/second": result}
+    assert not story.plan().steps
+
+
+def test_among_those_that_accept_luck_nobody_is_safe_from_it() -> None:
+    story = Story.of(cluster("a"), ANYWHERE, LUCKY, rayservice("lucky", "first", cpu="2"), capacity=NODES)
+    story.run()
+    story.source |= pods("lucky", "second", 2, 2)
+    assert outcome(story.run()) == {"lucky/first": "Keep a Kept", "lucky/second": "Place a TightFit"}
+
+
+@pytest.mark.parametrize(
+    ("count", "cpu", "result"),
+    [
+        (3, 2, "Wait  TightFit"),  # two find room now, and may find it where the GPU is
+        (1, 8, "Place a FitsByScaleUp"),  # can only be on the new machine
+    ],
+)
+def test_pods_that_wait_for_machines_do_not_take_the_room_of_others(count: int, cpu: int, result: str) -> None:
+    type_ = "{name: big, max: 1, allocatable: {cpu: 8, memory: 32Gi, pods: 9}}"
+    scaling = cluster("a", autoscaler=f"{{type: ClusterAutoscaler, nodeTypes: [{type_}]}}")
+    story = Story.of(scaling, ANYWHERE, FIRST, capacity=NODES)
+    assert outcome(story.run()) == {"x/first": "Place a Fits"}
+    story.source |= pods("z", "second", count, cpu)
+    assert outcome(story.run())["z/second"] == result
+
+
+@pytest.mark.parametrize("second", ["", "port", "apart"])
+@pytest.mark.parametrize("grown", ["port", "apart"])
+def test_a_group_that_outgrows_its_cluster_for_a_rule_closes_it_to_all(grown: str, second: str) -> None:
+    story = Story.of(
+        cluster("a"), ANYWHERE, pods("x", "first", 2, 1, grown), capacity=snapshot("a", "n1 8 32Gi", "n2 8 32Gi")
+    )
+    assert outcome(story.run()) == {"x/first": "Place a Fits"}
+    story.source |= pods("x", "first", 3, 1, grown)
+    assert outcome(story.run()) == {"x/first": "Update a Outgrown"}
+    story.source |= pods("z", "second", 1, 1, second)
+    assert outcome(story.run()) == {"x/first": "Keep a Outgrown", "z/second": "Wait  NoClusterFits"}
+
+
+def test_room_that_is_kept_is_kept_from_pods_with_rules_too() -> None:
+    """A job holds one of two nodes; of the other most is kept for one that has waited long for its share of both."""
+    batch = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: %s}\nspec:\n  parallelism: %d\n  completions: %d\n" + (
+        "  template: {spec: {restartPolicy: Never, containers: [{name: c, image: i, resources: {requests: {cpu: %d}}}]}}\n"
+    )
+    jobs = {"workloads/x/one.yaml": batch % ("one", 1, 1, 8)}
+    story = Story.of(
+        cluster("a"), ANYWHERE, jobs, capacity=snapshot("a", "n1 8 32Gi", "n2 8 32Gi", "n3 1 9Gi", "n4 1 9Gi")
+    )
+    story.run()
+    story.source |= {"workloads/x/two.yaml": batch % ("two", 2, 2, 6)}
+    story.run()
+    story.now += timedelta(hours=2)
+    assert outcome(story.run())["x/two"] == "Wait  RoomReserved"
+    app = rayservice("z", "app", cpu="2", gpus=0)["workloads/z/app.yaml"]
+    for more in ("", "ports: [{containerPort: 9000, hostPort: 9000}], "):
+        story.source["workloads/z/app.yaml"] = app.replace("name: worker, ", f"name: worker, {more}")
+        assert outcome(story.plan())["z/app"] == "Wait  NoClusterFits", more
+
+
+def test_nobody_is_sent_away_for_a_gang_that_would_fit_with_luck_alone() -> None:
+    prod = policy("prod", "select: {namespaces: [prod]}\nprecedence: 1\npriority: 9\npreempts: LowerPriority")
+    lab = policy("lab", "select: {namespaces: [lab]}\nprecedence: 1\npreemptible: true")
+    story = Story.of(cluster("a"), ANYWHERE, prod, lab, pods("lab", "app", 1, 2), capacity=NODES)
+    assert outcome(story.run()) == {"lab/app": "Place a Fits"}
+    text = rayservice("prod", "llm", cpu="2")
+    story.source |= {
+        path: body.replace('cpu: "2"', 'cpu: "4"', 1) for path, body in text.items()
+    }  # a head of a whole node
+    assert outcome(story.run()) == {"lab/app": "Keep a Kept", "prod/llm": "Wait  NoClusterFits"}
+    assert not story.plan().steps
