@@ -443,7 +443,9 @@ class Layout:
         clusters = tuple(
             _with_evidence(before[name], decision)
             if name in before
-            else RecordCluster(name=name, since=now, epoch=self._next_epoch(name, group.unit))
+            else RecordCluster(
+                name=name, since=now, epoch=self._next_epoch(name, group.unit), reason=_taken_by(name, decision)
+            )
             for name in decision.after
         )
         moved = now if decision.action is Action.RELOCATE else record.moved_at if record else None
@@ -477,6 +479,12 @@ class Layout:
     def _next_epoch(self, cluster: str, unit: str) -> int:
         """The epoch that the commit now being made will give a unit."""
         return self._epochs.get((cluster, unit), 0) + 1
+
+
+def _taken_by(cluster: str, decision: Decision) -> str | None:
+    """Why a cluster was taken, where that is worth remembering."""
+    finding = decision.reasons.get(cluster)
+    return None if finding is None or finding.code in (Reason.FITS, Reason.PLATFORM) else finding.code.value
 
 
 def _with_evidence(entry: RecordCluster, decision: Decision) -> RecordCluster:

@@ -294,3 +294,91 @@ def test_planning_again_changes_nothing_where_rules_and_luck_decide() -> None:
     again = story.run()
     assert again.steps == ()
     assert story.deployment == placed
+
+
+# -- machines, and luck that others must not pay for -----------------------------------------------------------------
+
+
+BIG = '{type: Karpenter, nodeTypes: [{name: big, allocatable: {cpu: "4", memory: 32Gi}, max: 1, pricePerHour: 2}]}'
+
+
+def test_a_machine_that_makes_good_bad_luck_is_not_sold_twice() -> None:
+    story = Story.of(
+        cluster("a", autoscaler=BIG), policy("p", GROUPED), together("4", "3"),
+        capacity=snapshot("a", "n1 4 32Gi", "n2 3 32Gi"),
+    )  # fmt: skip
+    assert outcome(story.run())["ns/one"] == "Place a FitsByScaleUp"
+    story.source |= app("ns", "second", "4")
+    assert outcome(story.run())["ns/second"] == "Wait  NoClusterFits"
+
+
+def test_what_needs_machines_does_not_take_the_room_of_what_was_promised_without() -> None:
+    small = (
+        '{type: Karpenter, nodeTypes: [{name: small, allocatable: {cpu: "3", memory: 32Gi}, max: 1, pricePerHour: 2}]}'
+    )
+    story = Story.of(
+        cluster("a", autoscaler=small), ANYWHERE, app("ns", "first", "4"), capacity=snapshot("a", "n1 4 32Gi")
+    )
+    assert outcome(story.run())["ns/first"] == "Place a Fits"
+    story.source |= app("ns", "second", "3")  # if it comes first it takes n1, and no small machine holds the other
+    assert outcome(story.run())["ns/second"] == "Wait  TightFit"
+    story.source |= cluster("a", autoscaler=small.replace('"3"', '"4"'))
+    assert outcome(story.run())["ns/second"] == "Place a FitsByScaleUp"
+
+
+def test_machines_for_bad_luck_have_to_suffice_whatever_the_order() -> None:
+    """With one machine more two orders are possible, and the worse leaves out two pods of four cores."""
+    story = Story.of(
+        cluster("a", autoscaler=BIG), policy("p", GROUPED),
+        {path: text.replace("replicas: 1", "replicas: 2") for path, text in together("4", "3").items()},
+        capacity=snapshot("a", "n1 4 32Gi", "n2 4 32Gi", "n3 3 32Gi", "n4 3 32Gi"),
+    )  # fmt: skip
+    assert outcome(story.run())["ns/one"] == "Wait  TightFit"
+
+
+def test_a_rule_about_a_pod_on_another_node_counts_too() -> None:
+    nodes = (
+        "o 1 32Gi|, labels: {zone: z1, role: o}",
+        "n1 4 32Gi|, labels: {zone: z1, role: w}",
+        "n2 4 32Gi|, labels: {zone: z2, role: w}",
+    )
+    away = away_from("{app: other}", "zone").replace("labelSelector", "namespaces: [im], labelSelector")
+    whatever = policy("im", "select: {namespaces: [im]}\nprecedence: 1\nplacement: {admission: Immediate}")
+    other = app("im", "other", "1", spec="nodeSelector: {role: o}")
+    story = Story.of(cluster("a"), ANYWHERE, whatever, other, capacity=snapshot("a", *nodes))
+    story.run()
+    story.source |= app("ns", "w", "4", spec=f"nodeSelector: {{role: w}}\n      {away}")
+    assert outcome(story.run())["ns/w"] == "Place a Fits"
+    story.source |= app("ns", "x", "4", spec="nodeSelector: {role: w}")  # on n2, w would have no node
+    assert outcome(story.run())["ns/x"] == "Wait  TightFit"
+
+
+def test_slices_of_two_ray_clusters_of_one_group_are_two() -> None:
+    both = {
+        **tpus(1, 2),
+        "workloads/ns/tpu2.yaml": tpus(1, 2)["workloads/ns/tpu.yaml"].replace("name: tpu}", "name: tpu2}"),
+    }
+    grouped = policy("p", "select: {}\ngroupBy: {namespace: true}\nplacement: {accept: TightFit}")
+    assert outcome(Story.of(cluster("a"), grouped, both, capacity=pools(2, 2)).run())["ns/ns"] == "Place a TightFit"
+
+
+def test_gangs_with_rules_get_the_cheapest_machines() -> None:
+    types = (
+        '{type: Karpenter, nodeTypes: [{name: a-dear, allocatable: {cpu: "4", memory: 32Gi}, max: 9, pricePerHour: 20}, '
+        '{name: b-cheap, allocatable: {cpu: "4", memory: 32Gi}, max: 9, pricePerHour: 1}]}'
+    )
+    apart = app("ns", "web", "3", replicas=2, spec=away_from("{app: web}"))
+    done = Story.of(cluster("a", autoscaler=types), ANYWHERE, apart, capacity=snapshot("a", "n1 1 1Gi")).run()
+    assert decisions(done)["ns/web"].cost_per_hour == 2.0
+
+
+def test_nobody_leaves_for_a_group_that_would_then_need_luck() -> None:
+    low = policy("low", "select: {namespaces: [lo]}\npreemptible: true")
+    high = policy("high", GROUPED.replace("{}", "{namespaces: [ns]}", 1) + "priority: 10\npreempts: LowerPriority")
+    story = Story.of(cluster("a"), low, high, app("lo", "l1", "4"), capacity=snapshot("a", "n1 4 32Gi", "n2 3 32Gi"))
+    story.run()
+    story.source |= together("4", "3")
+    for _ in range(4):
+        runs = "groups: [{name: lo/l1, phase: Running, pods: [{role: pod, node: n1}]}]\n"
+        story.capacity |= snapshot("a", "n1 4 32Gi", "n2 3 32Gi", at=story.now, more=runs)
+        assert outcome(story.run())["lo/l1"] == "Keep a Kept"

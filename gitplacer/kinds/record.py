@@ -67,6 +67,9 @@ class RecordCluster(Model):
     """The pass that put it there."""
     epoch: Annotated[Integer, Field(ge=1)]
     """The epoch of the unit that first had it."""
+    reason: str | None = None
+    """The code of the finding by which the cluster was taken, unless that was `Fits`: what takes luck or machines is no certainty
+    for others to respect."""
     unstarted_at: Instant | None = None
     """The time of a snapshot that showed that its job, which should leave, had not started. A later one has to show it too
     before the job may start elsewhere."""

@@ -327,12 +327,21 @@ class Ledger:
         self._changed()
 
     def reserve_placed(
-        self, group_id: str, gang: Gang, *, finished: bool, scale_up: bool, sure: bool = False, lucky: bool = False
+        self,
+        group_id: str,
+        gang: Gang,
+        *,
+        finished: bool,
+        scale_up: bool,
+        sure: bool = False,
+        lucky: bool = False,
+        by_machines: bool = False,
     ) -> bool:
         """
         Take the room of a group that the deployment repo says is here: what the snapshot shows of it is taken
         already, the rest is assumed. False if not all of it finds room. A finished group needs nothing more. `sure`: it was
-        promised room in every order, which holds for as long as it finds room without machines that are to be added.
+        promised room in every order, which holds for as long as it finds room without machines that are to be added. `by_machines`:
+        it was placed on the strength of such machines, which it keeps for as long as it takes luck to do without.
         """
         missing = () if finished else self._not_seen(group_id, gang)
         packing = self.fit(missing, scale_up=False) if missing else Packing(())
@@ -341,6 +350,9 @@ class Ledger:
             packing = self._placed_with_more(missing)
         whole = isinstance(packing, Packing)
         found = packing if isinstance(packing, Packing) else pack_what_fits(self.room(), missing)
+        if by_machines and sure and not self.is_certain(missing):
+            tight, sure = self.tight(missing), False
+            found = (self.with_machines_for(tight.left, found) if tight else None) or found
         self.reserve(group_id, found, missing, sure=sure, lucky=lucky)
         return whole
 

@@ -149,11 +149,13 @@ class Occupancy:
         group = self._pass.groups.get(group_id)
         scale_up = group is None or group.policy is None or may_scale_up(group.policy)
         finished = self.has_finished(ledger, group_id, cluster)
-        record = self._pass.record(group_id)
-        sure = self._is_gang(group_id) and (record is None or record.reason not in (Reason.TIGHT_FIT, Reason.ROOM))
-        gang = self._pass.gang_on(group_id, cluster)
+        by, gang = self._pass.taken_by(group_id, cluster), self._pass.gang_on(group_id, cluster)
+        sure = self._is_gang(group_id) and by not in (Reason.TIGHT_FIT, Reason.ROOM)
         lucky = group is not None and group.policy is not None and self._pass.accepts_tight(group.policy, cluster)
-        return ledger.reserve_placed(group_id, gang, finished=finished, scale_up=scale_up, sure=sure, lucky=lucky)
+        return ledger.reserve_placed(
+            group_id, gang, finished=finished, scale_up=scale_up, sure=sure, lucky=lucky,
+            by_machines=by == Reason.FITS_BY_SCALE_UP,
+        )  # fmt: skip
 
     def has_finished(self, ledger: Ledger, group_id: str, cluster: str) -> bool:
         """Whether a placed group has come to its end, and holds nothing any more."""

@@ -16,7 +16,7 @@ from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord, RecordCluster
-from gitplacer.model.decision import Claim, Finding
+from gitplacer.model.decision import Claim, Finding, Reason
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, total_requests
 from gitplacer.placement.books import Books
@@ -75,6 +75,8 @@ class Pass:
         self.gangs = {group_id: self._known(group_id, gang) for group_id, gang in self.gangs.items()}
         self._stay: dict[tuple[str, str | None, str], Finding | None] = {}
         self._preference: dict[tuple[str, str], int | None] = {}
+        self.taken: dict[tuple[str, str], Reason] = {}
+        """Why a group was put on a cluster in a round of this pass."""
         self._exceeds: dict[tuple[Gang, str, bool], bool] = {}
         self._asked: dict[tuple[str, str], Asked] = {}
         self._same_asked: dict[Asked, Asked] = {}
@@ -274,6 +276,11 @@ class Pass:
 
     def record(self, group_id: str) -> PlacementRecord | None:
         return self.records.get(group_id) or self.orphans.get(group_id)
+
+    def taken_by(self, group_id: str, cluster: str) -> str:
+        """The code of the finding by which a cluster was taken for a group; `Fits` where nothing else is remembered."""
+        entry = self.entry(group_id, cluster)
+        return self.taken.get((group_id, cluster)) or (entry.reason if entry and entry.reason else Reason.FITS)
 
     def entry(self, group_id: str, cluster: str) -> RecordCluster | None:
         record = self.record(group_id)

@@ -50,6 +50,7 @@ def plan(
     for _ in range(_ROUNDS + len({policy.spec.priority for policy in snapshot.source.own.policies})):
         decisions = Round(shared, before, claims, with_candidates).decide()
         after = {d.group: d.after for d in decisions}
+        shared.taken.update(((d.group, name), found.code) for d in decisions for name, found in d.reasons.items())
         claimed = {d.group: d.claim for d in decisions if d.claim is not None}
         sent_away |= {d.group: d.finding for d in decisions if d.action is Action.PREEMPT}
         for decision in decisions:
