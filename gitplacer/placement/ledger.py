@@ -25,7 +25,7 @@ from gitplacer.placement.asseen import as_seen, by_size, like, to_come
 from gitplacer.placement.autoscalers.cost import costs
 from gitplacer.placement.nodes import Amounts, Columns, Mask, Nodes
 from gitplacer.placement.pack import Packing, Room, Shortfall, Use, pack, pack_what_fits
-from gitplacer.placement.stage import Coming, Stage, Tight
+from gitplacer.placement.stage import NOT_TRIED, Coming, Stage, Tight
 from gitplacer.scheduler import Pod
 
 _FINISHED = ("Succeeded", "Failed")
@@ -78,6 +78,8 @@ class Ledger:
         self._promised: list[str] = []
         self._holds: dict[str, Hold] = {}
         self._coming: tuple[Coming, ...] | None = None
+        self._later: tuple[Ledger, ...] = ()
+        """The cluster at times to come, where those for whom room is kept are promised theirs too."""
         self._crowded: Mask | None = None
         self._seen: dict[str, list[tuple[str, Resources, str]]] = {}
         for group in snapshot.groups:
@@ -97,6 +99,7 @@ class Ledger:
         twin._holds = dict(self._holds)
         twin._room = None
         twin._coming = None
+        twin._later = tuple(later.copy() for later in self._later)
         twin._crowded = None
         return twin
 
@@ -169,7 +172,8 @@ class Ledger:
 
     def proves(self, gang: Gang, *, lucky: bool = False, opened: Sequence[str] = ()) -> bool:
         """Whether it is known without a trial that a gang finds room in every order; a `lucky` one leaves others theirs."""
-        return self._stage.proves(gang, self.coming(), lucky=lucky, added=self._added(lucky, opened))
+        now = self._stage.proves(gang, self.coming(), lucky=lucky, added=self._added(lucky, opened))
+        return now and all(later.proves(gang, lucky=lucky, opened=opened) for later in self._later)
 
     def is_certain(self, gang: Gang, *, lucky: bool = False, opened: Sequence[str] = ()) -> bool:
         """
@@ -185,7 +189,12 @@ class Ledger:
         An order of what is to come, with a gang that fits, that leaves a pod out; None if we can find none. Beside a `lucky` gang
         others may also take the machines that are to be added, those among them that are `opened` for it.
         """
-        return self._stage.tight(gang, self.coming(), lucky=lucky, added=self._added(lucky, opened))
+        now = self._stage.tight(gang, self.coming(), lucky=lucky, added=self._added(lucky, opened))
+        if now is not None:
+            return now
+        # Room was kept on the strength of a proof, so it takes a proof to let others in beside it.
+        safe = all(later.proves(gang, lucky=lucky, opened=opened) for later in self._later)
+        return None if safe else NOT_TRIED
 
     def _added(self, lucky: bool, opened: Sequence[str]) -> tuple[str, ...]:
         """What is promised without machines that are to be added does not count on them; whoever is left out beside may get one."""
@@ -324,6 +333,8 @@ class Ledger:
         for use in packing.uses:
             self._free[use.machine] -= use.row * use.count
         self._holds[group_id] = Hold(packing, gang, sure, lucky)
+        for later in self._later:  # where it is there does not matter, but that it comes
+            later.reserve(group_id, Packing(()), gang, sure=sure, lucky=lucky)
         self._changed()
 
     def reserve_placed(
@@ -390,6 +401,7 @@ class Ledger:
         more = sorted((Counter(later._promised) - Counter(self._promised)).elements())
         self._promised.extend(more)
         self._free[:real] = np.minimum(self._free[:real], later._free[:real])
+        self._later = (*self._later, later.copy())
         closed = np.zeros((len(self._promised), len(self.columns)), dtype=np.int64)
         self._free = np.concatenate([self._free[:real], closed])
         self._changed()
@@ -399,6 +411,8 @@ class Ledger:
         hold = self._holds.pop(group_id, None)
         if hold is None:
             return
+        for later in self._later:
+            later.release(group_id)
         for use in hold.packing.uses:
             self._free[use.machine] += use.row * use.count
         real = len(self.nodes.machines)
