@@ -228,6 +228,19 @@ def test_a_driver_attaches_only_so_many_volumes_to_a_node(limit: int | None, run
     assert said(made, A, storage_class(), csi_node("a", limit), *there, *pods).partition(" ")[0] == answer
 
 
+@pytest.mark.parametrize(("limit", "answer"), [(1, "TightFit"), (None, "Fits")])
+def test_a_shared_volume_of_a_limited_driver_is_not_promised(limit: int | None, answer: str) -> None:
+    """On each node it is attached once for all pods, which nobody here counts."""
+    there = [
+        claim("r", bound="rv"),
+        volume("rv", csi={"driver": "disk.csi"}),
+        claim("x", bound="xv", mode="ReadWriteMany"),
+    ]
+    there += [volume("xv", csi={"driver": "disk.csi"}), a_pod("run", "r", nodeName="a")]
+    made = [a_pod("p", "x"), a_pod("q", "x")]
+    assert said(made, A, storage_class(), csi_node("a", limit), *there).partition(" ")[0] == answer
+
+
 def test_the_head_of_a_ray_cluster_has_the_volume_of_its_gcs() -> None:
     head = {"rayStartParams": {}, "template": {"spec": pod_spec()}}
     spec = {"headGroupSpec": head, "gcsFaultToleranceOptions": {"backend": "rocksdb", "storage": {"claimName": "x"}}}

@@ -209,6 +209,11 @@ class _Settling:
         asked.reach.extend(volume.reach)
         if volume.driver and count:
             asked.attached[volume.driver] += 1
+        elif volume.driver and any(limits.get(volume.driver) is not None for limits in self._storage.drivers.values()):
+            message = (
+                f"volume {volume.name} is shared, and how many volumes {volume.driver} attaches to a node is limited"
+            )
+            self._doubts[Objection(Reason.VOLUME_NOT_MADE_YET, message)] = None
 
     def _of_unbound(self, key: ClaimKey, claim: VolumeClaim, asked: _Asked) -> None:
         if CLASS not in self._storage.kinds:
