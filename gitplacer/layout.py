@@ -510,6 +510,8 @@ def _with_evidence(entry: RecordCluster, decision: Decision, *, counted: bool) -
     """
     if counted:
         entry = entry.model_copy(update={"counts": recorded_counts(decision.counts_on(entry.name))})
+        if entry.name in decision.reasons:  # it takes more of the group, on the strength of that
+            entry = entry.model_copy(update={"reason": _taken_by(entry.name, decision)})
     seen = decision.unstarted.get(entry.name)
     first = entry.unstarted_at or seen if seen is not None else None
     return entry if first == entry.unstarted_at else entry.model_copy(update={"unstarted_at": first})

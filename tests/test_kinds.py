@@ -172,6 +172,7 @@ spec:
   placement:
     type: Ordered
     order: [{names: [gpu-1]}, {matchLabels: {class: gpu}}, {}]
+    weights: {}
     copies: All
     admission: Gang
     accept: TightFit
@@ -362,6 +363,10 @@ VALID = {
     **{f"{kind}, every field": own(kind, rest) for kind, rest in EVERY_FIELD.items()},
     **{f"{kind}, smallest": own(kind, rest) for kind, rest in SMALLEST.items()},
     **dict(shipped()),
+    "PlacementPolicy, divided": own(
+        "PlacementPolicy",
+        "{metadata: {name: p}, spec: {select: {}, placement: {type: Divide, weights: {a: 70, b: 0}, copies: 2}}}",
+    ),
 }
 
 
@@ -768,6 +773,12 @@ BROKEN = [
     "Cluster spec.overrides.1: {path: /a, op: add}",
     "Cluster spec.overrides.1: {path: /a}",
     "OverridePolicy spec.overrides: []",
+    "PlacementPolicy spec.placement.weights: {gpu-1: 1}",
+    "PlacementPolicy spec.placement: {type: Divide, weights: {gpu-1: 0, gpu-2: 0}}",
+    "PlacementPolicy spec.placement: {type: Divide, weights: {GPU: 1}}",
+    "PlacementPolicy spec.placement: {type: Divide, weights: {gpu-1: -1, gpu-2: 2}}",
+    "PlacementPolicy spec.placement: {type: Divide, weights: {gpu-1: 70%}}",
+    "PlacementPolicy spec.placement: {type: Divide, order: [{}]}",
     "PlacementPolicy spec.placement.order: []",
     "PlacementPolicy spec.placement.order: (gone)",
     "PlacementPolicy spec.placement.type: Capacity",

@@ -20,6 +20,7 @@ from gitplacer.explain import (
     problem_lines,
     rfc3339,
     sentence,
+    shares,
     tally_text,
     verdict_text,
     with_place,
@@ -79,6 +80,7 @@ def _where(decision: Decision, view: PlanView) -> list[tuple[str, str]]:
         moved = f", moved {rfc3339(record.moved_at)}" if record.moved_at else ""
         rows.append(("Because of", printable(record.reason) + moved))
     rows += [("Goes to", name) for name in sorted(set(decision.after) - {entry.name for entry in entries})]
+    rows += [("Divided", printable(text, LONGEST_SENTENCE)) for text in shares(decision, view)]
     if decision.claim:
         since = f" since {rfc3339(record.claim.since)}" if record and record.claim else ""
         rows.append(("Room is kept", f"on {decision.claim.cluster}{since}"))

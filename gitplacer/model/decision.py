@@ -44,6 +44,7 @@ class Reason(enum.StrEnum):
     # a group stays as it is
     KEPT = "Kept"
     UPDATED = "Updated"
+    DIVIDED = "Divided"  # its replicas are divided anew
     OUTGROWN = "Outgrown"  # it stays, and not all its pods find room where it is
     SOURCE_REMOVED = "SourceRemoved"
     COPY_NOT_WANTED = "CopyNotWanted"  # fewer copies, or a cluster that is no longer eligible for one
@@ -56,6 +57,7 @@ class Reason(enum.StrEnum):
     MANAGEMENT_CLUSTER = "ManagementCluster"
     CLUSTER_NOT_SELECTED = "ClusterNotSelected"
     NOT_IN_ORDER = "NotInOrder"
+    NO_SHARE = "NoShare"  # in a division its weight is 0
     OTHER_CLUSTER_WISHED = "OtherClusterWished"
     UNTOLERATED_CLUSTER_TAINT = "UntoleratedClusterTaint"
     CLUSTER_CORDONED = "ClusterCordoned"
@@ -103,6 +105,7 @@ class Reason(enum.StrEnum):
     NO_CLUSTER_FITS = "NoClusterFits"
     BUDGET_EXCEEDED = "BudgetExceeded"  # the machines that it needs cost more than its policy has left in an hour
     COPIES_WAIT = "CopiesWait"  # some copies are placed, others wait
+    SHARES_WAIT = "SharesWait"  # of what is divided some replicas run, others wait
     WAITS_FOR_PREEMPTED = "WaitsForPreempted"  # others have made room for it, and are not gone yet
     ROOM_RESERVED = "RoomReserved"  # it has waited long, and a cluster's room is kept for it
     # a group is held

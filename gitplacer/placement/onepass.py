@@ -75,6 +75,7 @@ class Pass:
                 self.gangs[group_id] = self._deployed(record, group_id)
         self.counts: dict[tuple[str, str], Counts] = self._recorded_counts()
         """What counts the objects of a group have on a cluster, as far as this pass has come, where not as they are written."""
+        self._counts_before = dict(self.counts)
         self._same: dict[Gang, Gang] = {}
         self.gangs = {group_id: self._known(group_id, gang) for group_id, gang in self.gangs.items()}
         self._stay: dict[tuple[str, str | None, str], Finding | None] = {}
@@ -170,6 +171,11 @@ class Pass:
         """Give the objects of a group other counts on a cluster, from now on: what it asks for there is that many pods."""
         self.counts[group_id, name] = counts
         self._requests.pop((group_id, name), None)
+
+    def is_recounted(self, group_id: str, names: Iterable[str]) -> bool:
+        """Whether the objects of a group have other counts on some clusters than before this pass."""
+        keys = [(group_id, name) for name in names]
+        return any(self.counts.get(key, AS_WRITTEN) != self._counts_before.get(key, AS_WRITTEN) for key in keys)
 
     def counts_of(self, group_id: str, names: Iterable[str]) -> dict[str, Counts]:
         """The counts of a group on some clusters, where they are not as written."""

@@ -8,11 +8,13 @@ just published changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from gitplacer.model.counts import Counts
 from gitplacer.model.decision import Action, Claim, Decision, Finding, Reason
+from gitplacer.placement.division import divides
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.rounds import Round, action_of
 from gitplacer.snapshot import Snapshot
@@ -48,6 +50,7 @@ def plan(
     made: dict[str, Decision] = {}
     sent_away: dict[str, Finding] = {}
     for _ in range(_ROUNDS + len({policy.spec.priority for policy in snapshot.source.own.policies})):
+        counts = dict(shared.counts)
         decisions = Round(shared, before, claims, with_candidates).decide()
         after = {d.group: d.after for d in decisions}
         shared.taken.update(((d.group, name), found.code) for d in decisions for name, found in d.reasons.items())
@@ -69,11 +72,28 @@ def plan(
             elif earlier.waiting_since != decision.waiting_since:
                 made[decision.group] = replace(earlier, waiting_since=decision.waiting_since)
         same = all(after[group_id] == clusters for group_id, clusters in before.items() if group_id in after)
-        if same and claimed == claims:
+        if same and claimed == claims and all(shared.counts_of(g, a) == _of(counts, g, a) for g, a in after.items()):
             break
         before, claims = after, claimed
     finished = (_since_the_start(shared, made[group_id], sent_away) for group_id in sorted(made))
-    return Plan(tuple(replace(d, counts=shared.counts_of(d.group, d.after)) for d in finished))
+    return Plan(tuple(_with_counts(shared, decision) for decision in finished))
+
+
+def _of(counts: Mapping[tuple[str, str], Counts], group_id: str, names: Iterable[str]) -> dict[str, Counts]:
+    return {name: found for name in names if (found := counts.get((group_id, name)))}
+
+
+def _with_counts(shared: Pass, decision: Decision) -> Decision:
+    """A decision with the counts that the objects of its group have then; one that only changes these says so."""
+    counts = shared.counts_of(decision.group, decision.after)
+    if not counts:
+        return decision
+    finding, action = decision.finding, decision.action
+    if finding.code is Reason.KEPT and shared.is_recounted(decision.group, decision.after):
+        finding = replace(finding, code=Reason.DIVIDED)
+    if action is Action.RELOCATE and divides(shared.groups[decision.group]):
+        action = Action.PLACE  # a share went elsewhere, and the group with it and not
+    return replace(decision, counts=counts, finding=finding, action=action)
 
 
 def _since_the_start(shared: Pass, decision: Decision, sent_away: Mapping[str, Finding]) -> Decision:

@@ -21,6 +21,7 @@ from gitplacer.kinds.record import PlacementRecord, RecordCluster
 from gitplacer.model.decision import Action, Claim, Decision, Finding, Reason
 from gitplacer.model.resources import Resources
 from gitplacer.placement.choice import Choice
+from gitplacer.placement.division import Division, divides
 from gitplacer.placement.evidence import may_have_started, seen_unstarted
 from gitplacer.placement.occupancy import Claims, Occupancy, Placements
 from gitplacer.placement.onepass import Pass
@@ -39,6 +40,7 @@ class Round:
         self._placements = placements
         self._occupancy = Occupancy(shared, placements, claims)
         self._choice = Choice(shared, self._occupancy, with_candidates)
+        self._division = Division(shared, placements, self._occupancy, self._choice, self._nowhere)
         self._with_candidates = with_candidates
         self._decided: set[str] = set()
         self._shares: Shares | None = None
@@ -52,7 +54,9 @@ class Round:
         """A decision for every group and every record without a group, in no particular order."""
         done = [self._settle(self._orphan(record)) for record in self._pass.orphans.values()]
         self._occupancy.gone = {d.group for d in done if d.action is Action.REMOVE}
-        staying, leaving, waiting = [], [], []
+        staying: list[Group] = []
+        leaving: list[Group] = []
+        waiting: list[Group] = []
         for group in self._pass.groups.values():
             stop = self._pass.held.get(group.id)
             if stop is not None or group.policy is None:
@@ -60,6 +64,9 @@ class Round:
                 continue
             if group.unit == PLATFORM:
                 done.append(self._settle(self._spread(group, group.policy)))
+                continue
+            if divides(group):
+                (staying if self._division.is_settled(group, group.policy) else waiting).append(group)
                 continue
             triggers = self._triggers(group, group.policy)
             if triggers:
@@ -323,6 +330,9 @@ class Round:
         """A group with too few copies, or too many: place what fits, and let the rest wait."""
         policy = group.policy
         assert policy is not None
+        if divides(group):
+            assert self._occupancy.books is not None  # opening the ledgers is what finds out which claims still stand
+            return self._division.decide(group, policy)
         before = self._placements.get(group.id, ())
         wanted = self._wanted(group, policy)
         chosen: dict[str, Finding] = {}
@@ -361,6 +371,10 @@ class Round:
             return Finding(code=Reason.COPY_NOT_WANTED, subject=", ".join(sorted(set(before) - set(after))))
         if after:
             return Finding(code=Reason.KEPT if complete else Reason.COPIES_WAIT)
+        return self._nowhere(group, policy)
+
+    def _nowhere(self, group: Group, policy: PlacementPolicy) -> Finding:
+        """Why no cluster takes a group."""
         claim, kept_on = self._occupancy.reservations.claim_of(group.id), self._occupancy.reservations.aged_on(group.id)
         if claim is not None:
             return Finding(code=Reason.WAITS_FOR_PREEMPTED, subject=", ".join(claim.displaced))

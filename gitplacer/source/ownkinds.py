@@ -9,7 +9,7 @@ holds what it governs, or might govern.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -22,6 +22,7 @@ from gitplacer.kinds.fleet import Cluster, Fleet
 from gitplacer.kinds.parse import is_own, parse_own
 from gitplacer.kinds.policy import OverridePolicy, PlacementPolicy
 from gitplacer.kinds.selectors import ObjectSelector
+from gitplacer.problemcodes import CODES
 from gitplacer.problems import Location, Problem, Rejected, nearest
 
 _Kind = TypeVar("_Kind", bound=Model)
@@ -69,6 +70,7 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
     objects: dict[str, Model] = {}
     places: dict[str, Location] = {}
     broken: list[BrokenPolicy] = []
+    policies: list[tuple[PlacementPolicy, Document]] = []
     stop = False
     for document in documents:
         parsed = _parsed(document)
@@ -93,10 +95,13 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
                 broken.append(_broken(kind, document))
         else:
             objects[key], places[key] = parsed, document.locate()
+            if isinstance(parsed, PlacementPolicy):
+                policies.append((parsed, document))
     for data in torn.values():
         kinds = torn_kinds(data)
         stop = stop or bool(kinds & {*_STOPS, ""})
         broken.extend(BrokenPolicy(kind) for kind in sorted(kinds) if kind in _POLICIES)
+    problems.extend(_weights_of_nobody(policies, {item.name for item in _of(Cluster, objects)}))
     fleets = [item for item in objects.values() if isinstance(item, Fleet)]
     if len(fleets) != 1 and not stop:
         problems.append(_not_one_fleet(places))
@@ -111,6 +116,20 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
         broken_policies=tuple(broken),
         places=places,
     )
+
+
+def _weights_of_nobody(
+    policies: Iterable[tuple[PlacementPolicy, Document]], clusters: Collection[str]
+) -> Iterator[Problem]:
+    """Weights for clusters that there are not."""
+    for policy, document in policies:
+        for name in sorted(policy.spec.placement.weights.keys() - set(clusters)):
+            message = f"policy {policy.name} has a weight for cluster {name}, and there is none of that name"
+            path = ("spec", "placement", "weights", name)
+            severity = CODES["WeightedClusterMissing"].severity
+            yield document.problem(
+                "WeightedClusterMissing", message, nearest(name, clusters), path=path, severity=severity
+            )
 
 
 def torn_kinds(data: bytes) -> set[str]:
