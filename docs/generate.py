@@ -111,6 +111,18 @@ spec:
   - {path: /spec/rayClusterConfig/workerGroupSpecs/0/maxReplicas, op: replace, value: 2}
   - {path: /metadata/annotations, op: add, value: {example.com/cost-centre: night}}
 """,
+    "Approval": """\
+apiVersion: gitplacer.dev/v1alpha1
+kind: Approval
+metadata:
+  name: failover-drill
+spec:
+  groups: [production/text-summarizer]
+  action: Move
+  to: standby-cluster
+  expires: "2026-01-02T18:00:00Z"
+  reason: quarterly failover drill
+""",
     "WorkloadKind": """\
 apiVersion: gitplacer.dev/v1alpha1
 kind: WorkloadKind
@@ -148,6 +160,7 @@ KIND_PLACES: Mapping[str, str] = {
     "Cluster": "Anywhere in the source outside the workload paths; usually `clusters/<name>.yaml`.",
     "PlacementPolicy": "Anywhere in the source outside the workload paths; usually `policies/<name>.yaml`.",
     "OverridePolicy": "Anywhere in the source outside the workload paths; usually `policies/<name>.yaml`.",
+    "Approval": "Anywhere in the source outside the workload paths; usually `approvals/<name>.yaml`.",
     "WorkloadKind": "Anywhere in the source outside the workload paths; usually `kinds/<name>.yaml`. "
     "[`gitplacer size`](../commands/size.md) shows what comes of it: `gitplacer size kinds/volcano-job.yaml job.yaml`.\n\n"
     f"For {', '.join(sorted(kind for _, kind in shipped.FILES))} there is one in gitplacer, in "

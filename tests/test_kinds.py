@@ -191,6 +191,15 @@ spec:
   clusters: {names: []}
   overrides: [{path: /spec/replicas, value: 2}, {path: /metadata/labels, op: remove}]
 """,
+    "Approval": """
+metadata: {name: drill, labels: {team: platform}, annotations: {note: any}}
+spec:
+  groups: [rayjob1/train, "rayjob*/[a-m]*", _cluster/kuberay]
+  action: Move
+  to: gpu-1
+  expires: "2026-01-02T18:00:00+01:00"
+  reason: failover drill
+""",
     "WorkloadKind": """
 metadata: {name: mpirun}
 spec:
@@ -325,6 +334,8 @@ clusters: [{name: gpu-1, role: Copy, state: Placed, since: "2026-01-02T03:04:05Z
 waitingSince: "2026-01-02T03:04:05Z"
 claim: {cluster: gpu-1, displaced: [rayjob2/sweep], since: "2026-01-02T03:04:05Z", epoch: 8}
 movedAt: "2026-01-02T03:04:05Z"
+holdUntil: "2026-01-02T03:34:05Z"
+approvals: [drill.1a2b3c4d]
 reason: Fits
 """,
 }
@@ -335,6 +346,7 @@ SMALLEST = {
     "Cluster": "{metadata: {name: c}, spec: {}}",
     "PlacementPolicy": "{metadata: {name: p}, spec: {select: {}}}",
     "OverridePolicy": "{metadata: {name: o}, spec: {select: {}, overrides: [{path: /a, value: 1}]}}",
+    "Approval": '{metadata: {name: a}, spec: {groups: [a/b], action: Return, expires: "2026-01-02T18:00:00Z"}}',
     "WorkloadKind": "{metadata: {name: w}, spec: {apiGroup: a.b, kind: K, versions: [v1], pods: [{resources: [/spec]}]}}",
     "CapacitySnapshot": '{metadata: {name: c}, observedAt: "2026-01-02T03:04:05Z"}',
     "Placement": "{metadata: {name: g, namespace: _cluster}, policy: p, reason: Fits}",
@@ -371,7 +383,7 @@ def test_what_is_right_is_accepted_by_parser_and_schema(name: str) -> None:
 
 def test_every_kind_is_among_the_files_we_ship_except_what_only_machines_and_few_users_write() -> None:
     kinds = {value["kind"] for _, value in shipped()}
-    assert kinds == TABLE.keys() - {"OverridePolicy", "Placement"}
+    assert kinds == TABLE.keys() - {"Approval", "OverridePolicy", "Placement"}
 
 
 def test_the_documents_with_every_field_have_every_field() -> None:
@@ -712,6 +724,24 @@ BROKEN = [
     "Cluster spec.autoscaler.nodePools.0.requirements.1.values: [three]",
     # a budget
     "PlacementPolicy spec.placement.admission: Immediate",
+    # consent
+    "Approval spec.groups: (gone)",
+    "Approval spec.groups: []",
+    "Approval spec.groups: train",
+    "Approval spec.groups: [train]",
+    "Approval spec.groups: [a/b/c]",
+    'Approval spec.groups: ["a/b c"]',
+    "Approval spec.groups: [a/]",
+    "Approval spec.action: (gone)",
+    "Approval spec.action: move",
+    "Approval spec.action: Return",
+    "Approval spec.action: Remove",
+    "Approval spec.action: Exceed",
+    "Approval spec.to: GPU",
+    "Approval spec.expires: (gone)",
+    "Approval spec.expires: never",
+    "Approval spec.expires: 12",
+    "Approval spec.plan: 1a2b",
     # kinds that are declared
     "WorkloadKind spec.apiGroup: (gone)",
     "WorkloadKind spec.apiGroup: apps",
@@ -980,7 +1010,7 @@ SAID: list[tuple[str, list[str]]] = [
         "apiVersion: gitplacer.dev/v1alpha1\nmetadata: {}\n",
         [
             "1:1: an object of gitplacer.dev needs a kind",
-            "  known here: CapacitySnapshot, Cluster, Fleet, OverridePolicy, Placement, PlacementPolicy, WorkloadKind",
+            "  known here: Approval, CapacitySnapshot, Cluster, Fleet, OverridePolicy, Placement, PlacementPolicy, WorkloadKind",
         ],
     ),
     (

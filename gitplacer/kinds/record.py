@@ -106,6 +106,11 @@ class PlacementRecord(OwnKind):
     """Room that is kept for it while it waits."""
     moved_at: Instant | None = None
     """Its last relocation."""
+    hold_until: Instant | None = None
+    """Until when it is not relocated by itself, because somebody reverted its last relocation."""
+    approvals: tuple[str, ...] | None = None
+    """Approvals that were carried out for it and have not expired, each as its name and a digest of what it consents to. Each
+    counts once."""
     reason: str
     """The code of the decision that put it where it is, or lets it wait."""
 
