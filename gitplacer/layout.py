@@ -7,6 +7,7 @@ nothing here can name it. What changes in a unit counts its epoch up; what does 
 
 from __future__ import annotations
 
+import copy
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -175,6 +176,16 @@ class Layout:
                 seen = capacity.applied.platform if unit_name == PLATFORM else capacity.applied.workloads  # type: ignore[union-attr]
                 if unit in self._epochs:
                     self._epochs[unit] = max(self._epochs[unit], seen)
+
+    def fork(self) -> Layout:
+        """The tree as it is now, to try something on it. Nothing may be pending."""
+        assert not self._pending
+        twin = copy.copy(self)
+        for name in ("_epochs", "_ids", "_all", "_pending", "_touched", "_claimed", "problems", "updated", "started"):
+            setattr(twin, name, copy.copy(getattr(self, name)))
+        twin._claimed = {group_id: set(paths) for group_id, paths in self._claimed.items()}
+        twin._claims = defaultdict(set, {path: set(groups) for path, groups in self._claims.items()})
+        return twin
 
     def feasible(self, decisions: Sequence[Decision]) -> list[Decision]:
         """The decisions, with holds where a file that one needs cannot be made or would replace somebody else's."""

@@ -590,5 +590,10 @@ def test_what_is_proposed_moves_when_somebody_agrees() -> None:
     done = story.run()
     assert outcome(done) == {SERVICE: "Hold a AwaitsApproval"}
     assert decisions(done)[SERVICE].proposed == ("b",)
+    (proposal,) = done.proposals
+    assert proposal.message.splitlines()[0] == "Relocate prod/api from a to b"
+    assert "clusters/a/workloads/prod/api/api.yaml" in proposal.changes.removed
+    assert "clusters/b/workloads/prod/api/api.yaml" in proposal.changes.written
+    assert story.files() == ["clusters/a/workloads/prod/api/api.yaml"]
     story.source |= approval(SERVICE, "Move")
     assert outcome(story.run()) == {SERVICE: "Relocate b ClusterDraining"}

@@ -37,13 +37,18 @@ class Plan:
 
 
 def plan(
-    snapshot: Snapshot, *, with_candidates: bool = True, also_held: Mapping[str, Finding] = MappingProxyType({})
+    snapshot: Snapshot,
+    *,
+    with_candidates: bool = True,
+    also_held: Mapping[str, Finding] = MappingProxyType({}),
+    agreed: frozenset[str] = frozenset(),
 ) -> Plan:
     """
     Decide. Without candidates only the verdicts that decisions rest on are computed, which is all that rendering
-    needs. `also_held` are groups that must stay as they are for reasons that planning cannot know, with those reasons.
+    needs. `also_held` are groups that must stay as they are for reasons that planning cannot know, with those reasons; `agreed`
+    are groups of which is asked where they would go if somebody consented.
     """
-    shared = Pass(snapshot, also_held)
+    shared = Pass(snapshot, also_held, agreed)
     before: dict[str, tuple[str, ...]] = dict(shared.recorded)
     claims: dict[str, Claim] = shared.claims
     moves: dict[str, Move] = shared.moves
