@@ -25,6 +25,7 @@ from gitplacer.kinds.record import (
     RecordMoved,
 )
 from gitplacer.model.decision import Action, Decision, Finding, Phase, Reason
+from gitplacer.placement.holds import consent_to_removal
 from gitplacer.placement.ties import held_with, ties
 from gitplacer.problems import Location, Problem, Rejected, Severity
 from gitplacer.relocation.memory import remembered
@@ -287,6 +288,9 @@ class Layout:
             members = (*members, *self._remove_stale(record, members))
             if left:
                 self._remove(f"{RECORDS}/{record.id}.yaml")
+            consent = consent_to_removal(self._snapshot, record) if record.is_platform else None
+            if consent is not None and {m.file for m in record.members} - {m.file for m in members}:
+                decision = replace(decision, consent=consent.identity)
         if group is not None:
             new = self._record(group, decision, record, members)
             if new != record:
@@ -447,11 +451,12 @@ class Layout:
         Remove what the record says was written and is not wanted any more. Returns the members that stay although
         nobody wants them: removing a platform object needs an Approval.
         """
-        if self._unit_of(record) == PLATFORM:
+        unit = self._unit_of(record)
+        if unit == PLATFORM and consent_to_removal(self._snapshot, record) is None:
             return self._keep_platform(record, members)
         for entry in record.clusters:
             for member in record.members:
-                path = self._units.path(entry.name, WORKLOADS, member.file)
+                path = self._units.path(entry.name, unit, member.file)
                 if not self._claims[path]:
                     self._remove(path)
         for path in _between(record):
@@ -479,7 +484,7 @@ class Layout:
                         "RemovalNeedsApproval",
                         f"{member.kind} {member.name} is no longer in {member.source.partition('#')[0]}, and stays on "
                         "the clusters",
-                        "put it back, or remove its file from the platform directories of the deployment repo by hand",
+                        "put it back, or consent with an Approval (`action: Remove`)",
                         Severity.WARNING,
                     )
                 )

@@ -597,3 +597,45 @@ def test_what_is_proposed_moves_when_somebody_agrees() -> None:
     assert story.files() == ["clusters/a/workloads/prod/api/api.yaml"]
     story.source |= approval(SERVICE, "Move")
     assert outcome(story.run()) == {SERVICE: "Relocate b ClusterDraining"}
+
+
+# platform objects
+
+CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME, namespace: op}\ndata: {}\n"
+
+
+def platform() -> Story:
+    files = {f"platform/op/{name}.yaml": CONFIG.replace("NAME", name) for name in ("one", "two")}
+    everywhere = policy("p", "select: {}\nclusters: {matchLabels: {at: base}}\nplacement: {copies: All}")
+    story = Story.of(cluster("a", labels="{at: base}"), cluster("b", labels="{at: base}"), everywhere, files)
+    story.run()
+    return story
+
+
+@pytest.mark.parametrize(
+    ("drop", "left"),
+    [
+        ({"clusters/b.yaml": cluster("b")["clusters/b.yaml"]}, ["a/platform/op/one", "a/platform/op/two"]),
+        ({"platform/op/two.yaml": ""}, ["a/platform/op/one", "b/platform/op/one"]),
+        ({"platform/op/one.yaml": "", "platform/op/two.yaml": ""}, []),
+    ],
+)
+def test_platform_objects_are_removed_only_with_consent_and_then_once(drop: dict[str, str], left: list[str]) -> None:
+    story = platform()
+    story.source |= {path: text for path, text in drop.items() if text}
+    for path in (path for path, text in drop.items() if not text):
+        del story.source[path]
+    story.run()
+    assert len(story.files()) == 4
+    story.source |= approval("op/op", "Remove")
+    story.run()
+    assert story.files() == [f"clusters/{path}.yaml" for path in left]
+    story.source |= cluster("b", labels="{at: base}") | {
+        f"platform/op/{n}.yaml": CONFIG.replace("NAME", n) for n in ("one", "two")
+    }
+    story.run()
+    assert len(story.files()) == 4
+    if left:
+        story.source |= cluster("b")
+        story.run()
+        assert len(story.files()) == 4  # it has counted
