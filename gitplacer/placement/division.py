@@ -14,7 +14,7 @@ gives one up before another has taken it: what is divided anew is never less for
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from gitplacer import workloads
@@ -24,9 +24,11 @@ from gitplacer.model.counts import Count, Counts, Part
 from gitplacer.model.decision import Action, Decision, Finding, Reason
 from gitplacer.model.workload import Identity
 from gitplacer.placement.choice import Choice
+from gitplacer.placement.departures import Departures
 from gitplacer.placement.occupancy import Occupancy, Placements
 from gitplacer.placement.onepass import Pass
 from gitplacer.policies.divide import divided, weight
+from gitplacer.relocation.triggers import EVACUATIONS
 from gitplacer.source.manifests import SourceObject
 from gitplacer.workloads import Scale
 
@@ -34,6 +36,8 @@ COPY = Part(Identity("", "", "", ""), "copy")
 """What is counted of a group that has no replicas to divide: itself, once for each cluster."""
 
 Replicas = Mapping[Part, int]
+
+_LEAVES = EVACUATIONS | {Reason.NOT_ELIGIBLE}
 
 _WHOLE = frozenset({("ray.io", "RayService")})
 """Kinds that have counts and are not divided."""
@@ -88,12 +92,14 @@ class Division:
         placements: Placements,
         occupancy: Occupancy,
         choice: Choice,
+        departures: Departures,
         nowhere: Callable[[Group, PlacementPolicy], Finding],
     ) -> None:
         self._pass = shared
         self._placements = placements
         self._occupancy = occupancy
         self._choice = choice
+        self._departures = departures
         self._nowhere = nowhere
 
     def is_settled(self, group: Group, policy: PlacementPolicy) -> bool:
@@ -126,7 +132,7 @@ class Division:
         waits = not after or bool(missing)
         record = self._pass.records[group.id]
         since = record.waiting_since if record and record.waiting_since else self._pass.snapshot.now
-        held = finding.code in (Reason.NOWHERE_TO_GO, Reason.NEVER_RELOCATED)
+        held = finding.code is Reason.NOWHERE_TO_GO or finding in due.stuck.values()
         return Decision(
             group=group.id, policy=policy.name, action=_action(before, after, held), before=before, after=after,
             finding=finding, reasons=reasons, candidates=self._choice.candidates(group, policy, after, reasons),
@@ -138,8 +144,8 @@ class Division:
     def _due(self, group: Group, policy: PlacementPolicy) -> Due:
         before = self._placements.get(group.id, ())
         stock = stock_of(group, self._pass.snapshot.source.declarations.kinds)
-        leaving = {name: found for name in before if (found := self._must_leave(group, policy, name)) is not None}
-        stuck = {name: f for name, trigger in leaving.items() if (f := _stuck(group, policy, trigger)) is not None}
+        leaving = self._must_leave(group, policy)
+        stuck = {n: f for n, why in leaving.items() if (f := self._departures.stop(group, policy, n, why)) is not None}
         sharing = [name for name in self._sharing(group, policy, before) if name not in leaving]
         weights = {name: weight(policy.spec.placement, name) for name in sharing}
         now = {name: self._has(group, name, stock) for name in before}
@@ -174,21 +180,24 @@ class Division:
         names = [
             name
             for name, cluster in self._pass.clusters.items()
-            if self._pass.may_not_stay(group, policy, cluster) is None
+            if name not in self._pass.silent
+            and self._pass.may_not_stay(group, policy, cluster) is None
             and (cluster.spec.state == "Active" or (cluster.spec.state == "Cordoned" and name in before))
         ]
         names.sort(key=lambda name: (self._pass.preference(policy, name), name not in before, name))
         return names[: policy.spec.placement.shared_by]
 
-    def _must_leave(self, group: Group, policy: PlacementPolicy, name: str) -> Finding | None:
-        """Why a cluster has to be left, whatever the division; None where it only gets no share any more."""
-        cluster = self._pass.clusters.get(name)
-        if cluster is None or cluster.spec.state == "Lost":
-            return Finding(code=Reason.CLUSTER_LOST, subject=name)
-        unmet = self._pass.may_not_stay(group, policy, cluster)
-        if unmet is not None and unmet.code is not Reason.NO_SHARE:
-            return replace(unmet, code=Reason.NOT_ELIGIBLE, subject=f"{name}: {unmet.code} {unmet.subject}".strip())
-        return Finding(code=Reason.CLUSTER_DRAINING, subject=name) if cluster.spec.state == "Draining" else None
+    def _must_leave(self, group: Group, policy: PlacementPolicy) -> dict[str, Finding]:
+        """
+        The clusters that have to be left whatever the division, and why. One that only gets no share any more is not among them,
+        and pods that wait for a node move nothing: the share of each cluster is what its weight says.
+        """
+        triggers = self._departures.triggers(group, policy)
+        return {
+            name: found
+            for name, found in triggers.items()
+            if found.code in _LEAVES and not found.subject.startswith(f"{name}: {Reason.NO_SHARE}")
+        }
 
     # what there is
 
@@ -368,18 +377,6 @@ def stock_of(group: Group, declared: workloads.Declared) -> Stock:
 def _targets(member: SourceObject) -> set[Identity]:
     namespace = member.identity.namespace
     return {Identity(ref.api_group, ref.kind, namespace, ref.name) for ref in member.facts.points_at}
-
-
-def _stuck(group: Group, policy: PlacementPolicy, trigger: Finding) -> Finding | None:
-    """Why a cluster may not be left that has to be."""
-    when = policy.spec.relocation.when
-    by_trigger = {
-        Reason.NOT_ELIGIBLE: when.not_eligible,
-        Reason.CLUSTER_DRAINING: when.cluster_draining,
-        Reason.CLUSTER_LOST: when.cluster_lost,
-    }
-    stays = group.never_relocates or by_trigger[trigger.code] != "Automatic"
-    return Finding(code=Reason.NEVER_RELOCATED, subject=trigger.code) if stays else None
 
 
 def _action(before: Iterable[str], after: Sequence[str], held: bool) -> Action:
