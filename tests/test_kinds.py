@@ -168,6 +168,7 @@ spec:
     namespaceSelector: {matchLabels: {team: a}, matchExpressions: [{key: tier, operator: NotIn, values: [test, ""]}]}
     labelSelector: {matchExpressions: [{key: a, operator: Exists}, {key: b, operator: DoesNotExist, values: []}]}
     kinds: [RayJob, "Ray*"]
+    names: [train, "tune-*"]
     paths: ["workloads/**"]
   precedence: -5
   groupBy: {label: app.kubernetes.io/part-of, directory: false, namespace: false}

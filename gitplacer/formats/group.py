@@ -67,7 +67,8 @@ def _pods_title(decision: Decision, view: PlanView, cluster: Cluster | None) -> 
         said.append(f"as many as the {policy.spec.placement.reserve.lower()} that the policy reserves")
     if policy is not None and policy.spec.update.reserve_peak:
         said.append("with those of an update")
-    if cluster is not None and view.snapshot.variants.any_on(cluster):
+    counts = decision.counts_on(cluster.name) if cluster is not None else None
+    if cluster is not None and (counts or view.snapshot.variants.any_on(cluster)):
         said.append(f"as they are on {cluster.name}")
     return f"Pods, {', '.join(said)}" if said else "Pods"
 
