@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from gitplacer.hydrate import Hydration
+from gitplacer.tree import Changes
 from tests.stories import (
     FLEET,
     Story,
@@ -265,6 +266,36 @@ def test_a_job_on_a_cluster_that_is_said_to_be_lost_starts_elsewhere_at_once_if_
     story = two("{runningJobs: Restart}", rayjob("jobs", "train"))
     story.source |= cluster("a", state="Lost")
     assert outcome(story.run()) == {JOB: "Relocate b ClusterLost"}
+
+
+def test_what_somebody_else_keeps_between_the_clusters_is_not_written_over() -> None:
+    story = two("{runningJobs: Restart}", rayjob("jobs", "train"))
+    story.deployment = story.deployment.apply(Changes({"moving/jobs/train/train.yaml": b"mine: true\n"}))
+    story.source |= cluster("a", state="Draining")
+    assert outcome(story.run()) == {JOB: "Hold a ForeignChange"}
+    assert story.deployment.read("moving/jobs/train/train.yaml") == b"mine: true\n"
+
+
+def test_a_copy_on_each_cluster_goes_when_another_has_been_ready_for_long_enough() -> None:
+    relocation = "{strategy: Surge, surge: {soak: 10m, approval: Required}}"
+    rule = policy(
+        "p",
+        f"select: {{}}\nclusters: {{matchLabels: {{use: serving}}}}\nplacement: {{copies: All}}\nrelocation: {relocation}",
+    )
+    story = Story.of(cluster("old", labels="{use: serving}"), rule, rayservice("prod", "api"))
+    seen(story, "old")
+    story.run()
+    story.source |= cluster("new", labels="{use: serving}", kubernetesVersion='"1.31"')
+    seen(story, "new")
+    assert outcome(story.run()) == {SERVICE: "Place new,old Fits"}
+    story.source |= cluster("old")
+    for minutes, shown in ((1, f"name: {SERVICE}, phase: Running"), (1, ready(SERVICE)), (20, ready(SERVICE))):
+        later(story, minutes=minutes)
+        seen(story, "new", shown)
+        assert outcome(story.run())[SERVICE].split(" ")[1] == "new,old"
+    story.source |= approval(SERVICE, "Remove")
+    assert outcome(story.run()) == {SERVICE: "Relocate new NotEligible"}
+    assert story.files() == ["clusters/new/workloads/prod/api/api.yaml"]
 
 
 # finished jobs
