@@ -244,6 +244,7 @@ _STAYS: Mapping[Reason, str] = {
     Reason.COOLING_DOWN: "{trigger}, but it has moved lately and stays{until}",
     Reason.BACKING_OFF: "{trigger}, but its last relocation was taken back, and it stays{until}",
     Reason.GUARD_REACHED: "{trigger}, but as many groups have moved lately as the Fleet's guards allow",
+    Reason.FROZEN: "{trigger}, but by the Fleet's guards nothing begins to move{until}",
     Reason.NOT_READY_ELSEWHERE: "{trigger}, and it goes when another copy is ready and may take over",
 }
 """Why a group stays though it should leave. The finding's subject is the trigger and, for some, until when."""
