@@ -134,7 +134,7 @@ class Departures:
 
     # whether
 
-    def _stop(self, group: Group, policy: PlacementPolicy, cluster: str, why: Finding) -> Finding | None:
+    def stop(self, group: Group, policy: PlacementPolicy, cluster: str, why: Finding) -> Finding | None:
         """Why a group must stay on a cluster that it should leave, or None. The subject is the reason why it should."""
         record, now, relocation = self._pass.records[group.id], self._snapshot.now, policy.spec.relocation
         mode, sent = mode_of(policy, why.code), why.code is Reason.MOVE_APPROVED
@@ -192,7 +192,7 @@ class Departures:
     def leave(self, group: Group, policy: PlacementPolicy, triggers: Triggers) -> Decision:
         """A group that is somewhere it should not be: move it, or say why it stays."""
         before = self._placements[group.id]
-        stops = {name: f for name in triggers if (f := self._stop(group, policy, name, triggers[name])) is not None}
+        stops = {name: f for name in triggers if (f := self.stop(group, policy, name, triggers[name])) is not None}
         free = [name for name in triggers if name not in stops]
         kept = [name for name in before if name not in triggers]
         consent, to = self._sent_to(group) if free else (None, "")
@@ -470,7 +470,7 @@ class Departures:
             return None
         here = self._placements[group.id][0]
         why = Finding(code=Reason.PREFERRED_AVAILABLE, subject=here)
-        stop = self._stop(group, policy, here, why)
+        stop = self.stop(group, policy, here, why)
         if here not in self._pass.clusters or (stop is not None and stop.code is not Reason.AWAITS_APPROVAL):
             return None
         worse = {
