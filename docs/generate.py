@@ -739,6 +739,7 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.COOLING_DOWN: Finding(code=Reason.COOLING_DOWN, subject="PendingPods 2026-01-02T04:00:00Z"),
             Reason.BACKING_OFF: Finding(code=Reason.BACKING_OFF, subject="ClusterDraining 2026-01-02T04:00:00Z"),
             Reason.GUARD_REACHED: Finding(code=Reason.GUARD_REACHED, subject=Reason.NOT_ELIGIBLE),
+            Reason.FROZEN: Finding(code=Reason.FROZEN, subject="NotEligible 2026-01-05T07:00:00Z"),
             Reason.NOT_READY_ELSEWHERE: Finding(code=Reason.NOT_READY_ELSEWHERE, subject=Reason.NOT_ELIGIBLE),
             Reason.REMOVAL_NEEDS_APPROVAL: Finding(code=Reason.REMOVAL_NEEDS_APPROVAL, subject="static-cluster"),
             Reason.FOREIGN_CHANGE: Finding(code=Reason.FOREIGN_CHANGE, subject="clusters/a/workloads/ns/app/app.yaml"),

@@ -261,6 +261,7 @@ _STAYS: Mapping[Reason, str] = {
     Reason.COOLING_DOWN: "{trigger}, but it has moved lately and stays{until}",
     Reason.BACKING_OFF: "{trigger}, but its last relocation was taken back, and it stays{until}",
     Reason.GUARD_REACHED: "{trigger}, but as many groups have moved lately as the Fleet's guards allow",
+    Reason.FROZEN: "{trigger}, but by the Fleet's guards nothing begins to move{until}",
     Reason.NOT_READY_ELSEWHERE: "{trigger}, and it goes when another copy is ready and may take over",
 }
 """Why a group stays though it should leave. The finding's subject is the trigger and, for some, until when."""
@@ -707,6 +708,11 @@ def summary(plan: Plan, *, zeros: bool = True) -> str:
     counts = plan.counts()
     said = [f"{counts[a]} {word}" for a, word in _COUNTED if counts[a] or (zeros and a not in _RARE)]
     return ", ".join(said) or "no groups"
+
+
+def is_worth_telling(decision: Decision) -> bool:
+    """Whether something becomes of a group, or goes on with it, that a plan should show."""
+    return decision.action is not Action.KEEP or decision.finding.code is Reason.MOVING
 
 
 def changes_nothing(view: PlanView) -> bool:

@@ -217,6 +217,10 @@ class Layout:
                 foreign |= self._not_ours(name, rendering)
                 if name in decision.files_before:
                     problems.update(self._told_of_updates(group, name, rendering))
+        record = self._snapshot.predecessor(group)
+        if decision.phase is Phase.LEAVE and record is not None:
+            between = {f"{BETWEEN}/{member.file}" for member in record.members}
+            foreign |= {path for path in between if path in self._ids and path not in self._ours}
         if foreign:
             return _hold(decision, Finding(code=Reason.FOREIGN_CHANGE, subject=", ".join(sorted(foreign))))
         self.problems.extend(problems)
@@ -561,7 +565,7 @@ class Layout:
             known = _with_evidence(before, decision, counted=name in self._clusters)
             return known.model_copy(update={"state": state})
         return RecordCluster(
-            name=name, state=state, since=self._snapshot.now, epoch=self._next_epoch(name, unit),
+            name=name, state=state, since=self._snapshot.now, epoch=self._epoch_of_commit(name, unit),
             reason=_taken_by(name, decision) or (before.reason if before is not None else None),
             counts=recorded_counts(decision.counts_on(name)),
         )  # fmt: skip
@@ -581,7 +585,7 @@ class Layout:
         began = RecordMoved(
             at=self._snapshot.now, source=gone, reason=decision.finding.code,
             to=move.targets if move is not None else tuple(sorted(set(decision.after) - set(decision.before))),
-            epochs={name: self._next_epoch(name, WORKLOADS) for name in gone} if lost else None,
+            epochs={name: self._epoch_of_commit(name, WORKLOADS) for name in gone} if lost else None,
         )  # fmt: skip
         return (*remembered(record, self._snapshot), began)
 
@@ -606,9 +610,9 @@ class Layout:
             cluster=claim.cluster, displaced=claim.displaced, since=self._snapshot.now, epoch=max(1, epoch)
         )
 
-    def _next_epoch(self, cluster: str, unit: str) -> int:
+    def _epoch_of_commit(self, cluster: str, unit: str) -> int:
         """The epoch that the commit now being made will give a unit."""
-        return self._epochs.get((cluster, unit), 0) + 1
+        return max(1, self._epochs.get((cluster, unit), 0) + ((cluster, unit) in self._touched))
 
 
 def _taken_by(cluster: str, decision: Decision) -> str | None:

@@ -123,6 +123,7 @@ class Reason(enum.StrEnum):
     COOLING_DOWN = "CoolingDown"  # it has moved a short while ago
     BACKING_OFF = "BackingOff"  # a relocation of it was taken back a short while ago
     GUARD_REACHED = "GuardReached"  # so many groups have moved already in so short a time
+    FROZEN = "Frozen"  # nothing begins to move now
     NOT_READY_ELSEWHERE = "NotReadyElsewhere"  # its copy goes when another is ready
     NEVER_RELOCATED = "NeverRelocated"  # its policy or an annotation says so
     REMOVAL_NEEDS_APPROVAL = "RemovalNeedsApproval"

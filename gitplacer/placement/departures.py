@@ -151,6 +151,9 @@ class Departures:
         cool = moved + timedelta(seconds=relocation.cooldown) if moved is not None else None
         if why.code not in _DECLARED and cool is not None and now < cool:
             return Finding(code=Reason.COOLING_DOWN, subject=f"{why.code} {cool:%Y-%m-%dT%H:%M:%SZ}")
+        thaws = self._pass.thaws(why.code)
+        if thaws is not None and self._consent(group, "Exceed") is None:
+            return Finding(code=Reason.FROZEN, subject=f"{why.code} {thaws:%Y-%m-%dT%H:%M:%SZ}")
         if mode == "Manual" and group.id not in self._pass.agreed and self._consent(group, "Move") is None:
             return Finding(code=Reason.AWAITS_APPROVAL, subject=why.code)
         return None

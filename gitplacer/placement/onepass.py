@@ -40,7 +40,7 @@ from gitplacer.placement.proof import has_room
 from gitplacer.placement.ties import held_with, ties, torn_singletons
 from gitplacer.policies import DIVIDING
 from gitplacer.relocation.evidence import speaks_of
-from gitplacer.relocation.guards import Tally
+from gitplacer.relocation.guards import Tally, frozen_until
 from gitplacer.relocation.memory import left_over
 from gitplacer.relocation.moves import moves_of
 from gitplacer.relocation.silence import silent_clusters
@@ -91,6 +91,7 @@ class Pass:
         self.silent = silent_clusters(snapshot)
         self.leftovers = frozenset(name for record in snapshot.records.values() for name in left_over(record, snapshot))
         self.tally = Tally(snapshot)
+        self._thaws: dict[Reason, datetime | None] = {}
         self.backing_off: dict[str, datetime] = {}
         """Groups whose relocation is taken back in this pass, and until when they then stay."""
         self._stay: dict[tuple[str, str | None, str], Finding | None] = {}
@@ -273,6 +274,12 @@ class Pass:
         if cluster.name in self.silent:
             return Finding(code=Reason.CLUSTER_LOST, subject=cluster.name)
         return Finding(code=Reason.LEFTOVER_THERE) if cluster.name in self.leftovers else None
+
+    def thaws(self, reason: Reason) -> datetime | None:
+        """Until when the fleet is frozen for moves for a reason; None if it is not."""
+        if reason not in self._thaws:
+            self._thaws[reason] = frozen_until(self.snapshot, reason)
+        return self._thaws[reason]
 
     def is_gone(self, name: str) -> bool:
         """Whether somebody has said that a cluster is lost, so that nothing it had is waited for."""

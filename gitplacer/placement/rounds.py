@@ -466,7 +466,7 @@ class Round:
         policy, record = group.policy, self._pass.records[group.id]
         if policy is None or not policy.spec.preemptible or policy.spec.placement.admission == "Immediate":
             return False
-        if group.unit == PLATFORM or group.never_relocates or group.id in self._pass.ties:
+        if group.id in self._moves or group.unit == PLATFORM or group.never_relocates or group.id in self._pass.ties:
             return False
         if record is None or record.id != group.id:
             return False
