@@ -92,12 +92,12 @@ class Choice:
         before = self._books[name].copy()
         self._books.release(group.id, name)
         missing = self._books[name].not_seen(group.id, self._pass.gang_on(group.id, name))
-        fits = False
-        for scale_up in (False, True) if self.scales(policy, name) else (False,):
-            packing = self._books.fit(missing, name, scale_up=scale_up)
-            if not fits and isinstance(packing, Packing):
-                paid = self._affordable(group, policy, name, packing, (), scale_up, missing)
-                fits = not isinstance(paid, Finding)
+        fits = any(
+            isinstance(packing, Packing)
+            and isinstance(self._affordable(group, policy, name, packing, (), scale_up, missing), Packing)
+            for scale_up in ((False, True) if self.scales(policy, name) else (False,))
+            for packing in (self._books.fit(missing, name, scale_up=scale_up),)
+        )
         self._books.replace(name, before)
         return fits
 
