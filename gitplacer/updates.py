@@ -52,7 +52,8 @@ class Updates:
         if finished is not None:
             yield finished
         else:
-            yield from effects(old, new, self._snapshot.profiles[cluster].version or None)
+            profile = self._snapshot.profiles[cluster]
+            yield from effects(old, new, profile.version or None, profile.operator)
 
     def _has_finished(self, group: Group, cluster: str, member: SourceObject) -> bool:
         """Whether the cluster's snapshot says that a job is done. It speaks of a group that has no more than that job."""
