@@ -16,7 +16,9 @@ from gitplacer.documents import Document, parse
 from gitplacer.grouping import Group
 from gitplacer.kinds.record import PlacementRecord, RecordClaim, RecordCluster, RecordMember, RecordMetadata
 from gitplacer.model.decision import Action, Decision, Finding, Reason
+from gitplacer.placement.overlaps import Overlaps
 from gitplacer.placement.ties import held_with, ties
+from gitplacer.placement.updating import Edited
 from gitplacer.problems import Location, Problem, Rejected, Severity
 from gitplacer.render import (
     SENTINEL,
@@ -32,7 +34,7 @@ from gitplacer.render import (
 )
 from gitplacer.snapshot import RECORDS, Snapshot
 from gitplacer.source.files import Memo
-from gitplacer.source.manifests import PLATFORM, WORKLOADS, identity_of
+from gitplacer.source.manifests import PLATFORM, WORKLOADS, SourceObject, identity_of
 from gitplacer.source.workloadkinds import is_declared
 from gitplacer.tree import Changes, Content, Tree
 from gitplacer.updates import Updates
@@ -138,6 +140,8 @@ class Layout:
         self._touched: set[tuple[str, str]] = set()
         self._renderer = Renderer(snapshot.source, snapshot.variants, source, memo)
         self._updates = Updates(snapshot)
+        self._overlaps = Overlaps(snapshot, self.edits)
+        self._renderings: dict[tuple[str, str], Rendering] = {}
         self._names = FileNames(own.fleet.spec)
         self._placed: dict[str, tuple[Placed, ...]] = {}
         self._claimed: dict[str, set[str]] = {}
@@ -185,11 +189,11 @@ class Layout:
         foreign = set()
         for name in (*decision.after, *claimed):
             if name in self._clusters:
-                rendering = self._renderer.render(group, self._files_of(group), self._clusters[name])
+                rendering = self._rendered(group, name)
                 problems.update(rendering.problems)
                 foreign |= self._not_ours(name, rendering)
                 if name in decision.before:
-                    problems.update(self._told_of_updates(group, name, rendering))
+                    problems.update(self._told_of_updates(group, name))
         if foreign:
             return _hold(decision, Finding(code=Reason.FOREIGN_CHANGE, subject=", ".join(sorted(foreign))))
         self.problems.extend(problems)
@@ -208,14 +212,36 @@ class Layout:
         known = {(member.identity, member.file) for member in record.members} if record else set()
         return any((placed.member.identity, placed.file) not in known for placed in self._files_of(group))
 
-    def _told_of_updates(self, group: Group, cluster: str, rendering: Rendering) -> Iterator[Problem]:
+    def _rendered(self, group: Group, cluster: str) -> Rendering:
+        """The files of a group on a cluster."""
+        key = (group.id, cluster)
+        if key not in self._renderings:
+            self._renderings[key] = self._renderer.render(group, self._files_of(group), self._clusters[cluster])
+        return self._renderings[key]
+
+    def edits(self, group: Group, cluster: str) -> tuple[Edited, ...]:
+        """The objects of a group that would change on a cluster where it is, as they are deployed and as they would be."""
+        if cluster not in self._clusters:
+            return ()
+        return tuple(
+            edited
+            for members, path, written in self._replaced(group, cluster)
+            for edited in self._updates.edited(members, path, written)
+        )
+
+    def _told_of_updates(self, group: Group, cluster: str) -> Iterator[Problem]:
         """What replacing the group's files on a cluster where it is would do."""
-        for key, content in rendering.files.items():
+        for members, path, written in self._replaced(group, cluster):
+            yield from self._updates.problems(group, cluster, members, path, written)
+
+    def _replaced(self, group: Group, cluster: str) -> Iterator[tuple[list[SourceObject], str, bytes]]:
+        """The files of a group that would replace others on a cluster: whose they are, where, and with what."""
+        for key, content in self._rendered(group, cluster).files.items():
             path = self._units.path(cluster, *key)
             deployed = self._before.entries.get(path)
             if deployed is not None and deployed.is_text and deployed.oid != content.oid:
                 members = [item.member for item in self._files_of(group) if (item.unit, item.file) == key]
-                yield from self._updates.problems(group, cluster, members, path, content.read())
+                yield members, path, content.read()
 
     def _not_ours(self, cluster: str, rendering: Rendering) -> set[str]:
         """Paths that a rendering would write over files that no record speaks of."""
@@ -340,7 +366,7 @@ class Layout:
         for name in clusters:
             if name not in self._clusters:
                 continue  # a group that could not leave a cluster that is gone keeps the files it has there
-            for (unit, file), content in self._renderer.render(group, placed, self._clusters[name]).files.items():
+            for (unit, file), content in self._rendered(group, name).files.items():
                 self._put(self._units.path(name, unit, file), content)
             for namespace in needed_namespaces(group):
                 self._ensure_namespace(name, namespace)
@@ -441,7 +467,7 @@ class Layout:
             before = {}
         now = self._snapshot.now
         clusters = tuple(
-            _with_evidence(before[name], decision)
+            self._with_updates(_with_evidence(before[name], decision), group)
             if name in before
             else RecordCluster(
                 name=name, since=now, epoch=self._next_epoch(name, group.unit), reason=_taken_by(name, decision)
@@ -462,6 +488,14 @@ class Layout:
             moved_at=moved,
             reason=decision.finding.code if decided or record is None else record.reason,
         )
+
+    def _with_updates(self, entry: RecordCluster, group: Group) -> RecordCluster:
+        """An entry with the updates that are merged with this pass, without those that are done."""
+        if entry.name not in self._clusters:
+            return entry
+        epoch = max(1, self._epochs.get((entry.name, group.unit), 0) + ((entry.name, group.unit) in self._touched))
+        updates = self._overlaps.merged(group, entry.name, entry, epoch)
+        return entry if updates == entry.updates else entry.model_copy(update={"updates": updates})
 
     def _claimed_room(self, decision: Decision, record: PlacementRecord | None) -> RecordClaim | None:
         """The claim as it stands, or a new one, which dates from the commit that removes those who leave."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from gitplacer.kinds.capacity import CapacitySnapshot
-from gitplacer.kinds.record import RecordClaim, RecordCluster
+from gitplacer.kinds.record import RecordClaim, RecordCluster, RecordUpdate
 from gitplacer.placement.eligibility import is_stale
 from gitplacer.snapshot import Snapshot
 from gitplacer.source.manifests import PLATFORM
@@ -20,7 +20,7 @@ SYNC_GRACE = timedelta(minutes=5)
 """How long Argo CD or Flux may take to apply a commit, where the snapshot does not tell (their polls take 3 minutes)."""
 
 
-def speaks_of(snapshot: CapacitySnapshot, entry: RecordCluster | RecordClaim, unit: str) -> bool:
+def speaks_of(snapshot: CapacitySnapshot, entry: RecordCluster | RecordClaim | RecordUpdate, unit: str) -> bool:
     """Whether a snapshot was taken after the cluster applied what the record's entry says."""
     if snapshot.applied is not None:
         applied = snapshot.applied.platform if unit == PLATFORM else snapshot.applied.workloads
