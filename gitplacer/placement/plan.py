@@ -15,6 +15,7 @@ from types import MappingProxyType
 from gitplacer.model.decision import Action, Claim, Decision, Finding, Reason
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.rounds import Round, action_of
+from gitplacer.placement.updating import Edits, no_edits
 from gitplacer.snapshot import Snapshot
 
 _ROUNDS = 8
@@ -36,13 +37,18 @@ class Plan:
 
 
 def plan(
-    snapshot: Snapshot, *, with_candidates: bool = True, also_held: Mapping[str, Finding] = MappingProxyType({})
+    snapshot: Snapshot,
+    *,
+    with_candidates: bool = True,
+    also_held: Mapping[str, Finding] = MappingProxyType({}),
+    edits: Edits = no_edits,
 ) -> Plan:
     """
     Decide. Without candidates only the verdicts that decisions rest on are computed, which is all that rendering
     needs. `also_held` are groups that must stay as they are for reasons that planning cannot know, with those reasons.
+    `edits` tells what would change of a group where it is; nobody else can, because it takes the files that would be written.
     """
-    shared = Pass(snapshot, also_held)
+    shared = Pass(snapshot, also_held, edits)
     before: dict[str, tuple[str, ...]] = dict(shared.recorded)
     claims: dict[str, Claim] = shared.claims
     made: dict[str, Decision] = {}

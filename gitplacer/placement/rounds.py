@@ -27,6 +27,7 @@ from gitplacer.placement.onepass import Pass
 from gitplacer.placement.order import Shares, Waiting, holder, turns
 from gitplacer.placement.preemption import SITES, Displaceable, Site, least_harm
 from gitplacer.placement.reservations import AGED, AGED_SITES, NOBODY
+from gitplacer.placement.unfit import Unfit
 from gitplacer.source.manifests import PLATFORM
 
 
@@ -39,6 +40,7 @@ class Round:
         self._placements = placements
         self._occupancy = Occupancy(shared, placements, claims)
         self._choice = Choice(shared, self._occupancy, with_candidates)
+        self._unfit = Unfit(shared, self._occupancy, self._choice)
         self._with_candidates = with_candidates
         self._decided: set[str] = set()
         self._shares: Shares | None = None
@@ -63,13 +65,21 @@ class Round:
                 continue
             triggers = self._triggers(group, group.policy)
             if triggers:
-                leaving.append(group)
+                leaving.append((group, triggers))
             elif self._is_complete(group, group.policy):
                 staying.append(group)
             else:
                 waiting.append(group)
-        for group in sorted(leaving, key=self._turn):
-            done.append(self._settle(self._leave(group)))
+        for group, triggers in sorted(leaving, key=lambda pair: self._turn(pair[0])):
+            done.append(self._settle(self._unfit.beside(group, self._leave(group, triggers))))
+        for group in sorted(staying, key=self._turn):
+            decision = self._unfit.decide(group, self._leave)
+            if decision is not None:
+                done.append(self._settle(decision))
+        held_back = [decision for group in waiting if (decision := self._unfit.incomplete(group)) is not None]
+        done += map(self._settle, held_back)
+        staying = [group for group in staying if group.id not in self._decided]
+        waiting = [group for group in waiting if group.id not in self._decided]
         for group in self._in_turn(waiting):
             done.append(
                 self._settle(self._preempted(group) if group.id in self._displaced else self._add_copies(group))
@@ -188,10 +198,13 @@ class Round:
         assert group.policy is not None
         here = self._placements[group.id]
         candidates = self._choice.kept_candidates(group, here)
-        outgrown = self._with_candidates and self._has_outgrown(group.id, here)
+        finding = self._unfit.finding(group, here)
+        if finding is None:
+            outgrown = self._with_candidates and self._has_outgrown(group.id, here)
+            finding = Finding(code=Reason.OUTGROWN if outgrown else Reason.KEPT)
         return Decision(
-            group=group.id, policy=group.policy.name, action=Action.KEEP, before=here, after=here,
-            finding=Finding(code=Reason.OUTGROWN if outgrown else Reason.KEPT), candidates=candidates,
+            group=group.id, policy=group.policy.name, action=Action.KEEP, before=here, after=here, finding=finding,
+            candidates=candidates,
         )  # fmt: skip
 
     def _has_outgrown(self, group_id: str, here: Sequence[str]) -> bool:
@@ -236,12 +249,11 @@ class Round:
             blocked_by=tuple(unwanted), waiting_since=None if after else since,
         )  # fmt: skip
 
-    def _leave(self, group: Group) -> Decision:
+    def _leave(self, group: Group, triggers: Mapping[str, Finding]) -> Decision:
         """A group that is somewhere it should not be: move it, or say why it stays."""
         policy = group.policy
         assert policy is not None
         before = self._placements[group.id]
-        triggers = self._triggers(group, policy)
         stuck = {name: f for name in triggers if (f := self._stuck(group, policy, name, triggers[name])) is not None}
         free = [name for name in triggers if name not in stuck]
         kept = [name for name in before if name not in triggers]
@@ -286,6 +298,8 @@ class Round:
             Reason.NOT_ELIGIBLE: when.not_eligible,
             Reason.CLUSTER_DRAINING: when.cluster_draining,
             Reason.CLUSTER_LOST: when.cluster_lost,
+            Reason.UPGRADE_DOES_NOT_FIT: "Automatic",
+            Reason.OUTGROWN: "Automatic",
         }
         if group.never_relocates or by_trigger[trigger.code] == "Never":
             return Finding(code=Reason.NEVER_RELOCATED, subject=trigger.code)

@@ -105,7 +105,9 @@ def remembered(gang: Gang) -> tuple[RecordPods, ...]:
         key = pods.role, pods.shape.requests
         counts[key] = counts.get(key, 0) + pods.count
     return tuple(
-        RecordPods(role=role, count=count, requests=requests) for (role, requests), count in counts.items() if count
+        RecordPods.model_validate({"role": role, "count": count, "requests": requests.rendered()})
+        for (role, requests), count in counts.items()
+        if count
     )
 
 

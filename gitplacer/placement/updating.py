@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import enum
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,7 +24,7 @@ from gitplacer.profiles import ClusterProfile
 from gitplacer.source.manifests import SourceObject
 from gitplacer.workloads import Declared, kind_of
 from gitplacer.workloads.edits import is_incremental, upgrade_kind, upgrade_path
-from gitplacer.workloads.facts import ObjectFacts, Reserve, Role, at
+from gitplacer.workloads.facts import ObjectFacts, Reserve, at
 
 
 class How(enum.StrEnum):
@@ -96,7 +96,8 @@ def member_update(edited: Edited, asked: Asked) -> MemberUpdate:
         return _in_place(edited, asked, stays)
     beside = pods_beside(how, stays, asked.new, asked.reserve)
     waits = how is not How.ROLLING or _needs_its_surge(edited.after, asked.new)
-    return MemberUpdate(edited.member.identity, how, stays, beside, waits, where=_where(edited, how, asked))
+    replaces = how is How.ROLLING and _asks_for_more(asked)
+    return MemberUpdate(edited.member.identity, how, stays, beside, waits, replaces, _where(edited, how, asked))
 
 
 def kind_of_update(edited: Edited, asked: Asked) -> How:
@@ -162,8 +163,7 @@ def _in_place(edited: Edited, asked: Asked, stays: Gang) -> MemberUpdate:
     The pods that come on top, role by role. A pod of another shape takes the place of one that runs, if its controller
     replaces pods at all; of what no snapshot has shown nothing may run yet, so that all of the new ones may come.
     """
-    shapes = {role.name: role.shape for role in asked.old.roles}
-    replaces = _replaces(edited) and any(_grows(shapes.get(r.name), r.shape) for r in asked.new.roles if r.count)
+    replaces = _replaces(edited) and _asks_for_more(asked)
     unseen = asked.running is None or not asked.running.pods
     left = Counter[str]()
     kept = []
@@ -182,6 +182,12 @@ def _in_place(edited: Edited, asked: Asked, stays: Gang) -> MemberUpdate:
         edited.member.identity, How.IN_PLACE, tuple(kept), tuple(beside), replaces=replaces and not unseen,
         where=_where(edited, How.IN_PLACE, asked),
     )  # fmt: skip
+
+
+def _asks_for_more(asked: Asked) -> bool:
+    """Whether pods of some role are to be larger than those that they replace."""
+    shapes = {role.name: role.shape for role in asked.old.roles}
+    return any(_grows(shapes.get(role.name), role.shape) for role in asked.new.roles if role.count)
 
 
 def _grows(old: PodShape | None, new: PodShape) -> bool:
@@ -254,8 +260,3 @@ def named_roles(gang: Gang) -> tuple[tuple[str, int], ...]:
     for pods in gang:
         counts[pods.role] += pods.count
     return tuple((role, count) for role, count in counts.items() if count)
-
-
-def roles_of(facts: Iterable[ObjectFacts]) -> tuple[Role, ...]:
-    """All roles of some objects."""
-    return tuple(role for found in facts for role in found.roles)
