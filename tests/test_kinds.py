@@ -181,7 +181,7 @@ spec:
   preempts: LowerPriority
   preemptible: true
   relocation: {when: {NotEligible: Never, ClusterDraining: Automatic, ClusterLost: Never}}
-  update: {reservePeak: true}
+  update: {ifNotFit: Hold, reservePeak: true}
   budgetPerHour: 200
 """,
     "OverridePolicy": """
@@ -321,7 +321,7 @@ metadata: {name: train, namespace: rayjob1}
 policy: training
 members:
 - {apiVersion: ray.io/v1, kind: RayJob, namespace: rayjob1, name: train, source: workloads/a.yaml, file: rayjob1/train/a.yaml, declared: true}
-clusters: [{name: gpu-1, role: Copy, state: Placed, since: "2026-01-02T03:04:05Z", epoch: 7, reason: FitsByScaleUp, unstartedAt: "2026-01-02T03:03:05Z"}]
+clusters: [{name: gpu-1, role: Copy, state: Placed, since: "2026-01-02T03:04:05Z", epoch: 7, reason: FitsByScaleUp, unstartedAt: "2026-01-02T03:03:05Z", updates: [{kind: RayService, name: train, how: NewCluster, pods: [{role: head, count: 1, requests: {cpu: "2"}}], since: "2026-01-02T03:04:05Z", epoch: 7, generation: 3, appliedAt: "2026-01-02T03:05:05Z"}]}]
 waitingSince: "2026-01-02T03:04:05Z"
 claim: {cluster: gpu-1, displaced: [rayjob2/sweep], since: "2026-01-02T03:04:05Z", epoch: 8}
 movedAt: "2026-01-02T03:04:05Z"

@@ -431,7 +431,7 @@ def test_larger_pods_need_room_when_the_old_ones_are_gone() -> None:
         (4, "n1 7 8Gi", "Update a Outgrown"),
     ):
         story = deployed("n1 7 8Gi", more, elsewhere)
-        pods = "".join(f"{{role: pod, node: n1, requests: {{cpu: '2'}}}}, " for _ in range(2))
+        pods = "{role: pod, node: n1, requests: {cpu: '2'}}, " * 2
         story.capacity |= snapshot("a", "n1 7 8Gi", more=f"groups: [{{name: x/web, pods: [{pods}]}}]\n")
         story.source[SERVICE] = DEPLOYMENT.format(name="web", more=more, image="i", cpu=cpu)
         done = story.run()
