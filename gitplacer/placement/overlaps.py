@@ -113,6 +113,8 @@ class Overlaps:
         if place is None:
             return None
         made = {update.identity: update for update in self._updates(place)}
+        if place.frozen:
+            return self._as_deployed(place) if place.facts else None
         if not made and not place.entry.updates:
             return None
         running = list(self._running(place))
@@ -135,6 +137,13 @@ class Overlaps:
         shown = not updates and all(seen is Phase.BOTH for _, seen in running)
         return Overlap(tuple(pods for gang in base for pods in gang), found, shown, updates)
 
+    def _as_deployed(self, place: _Place) -> Overlap:
+        """What a group holds on a cluster that it leaves by and by, whatever was edited meanwhile."""
+        whole = tuple(
+            pods for facts in place.facts.values() for pods in facts.gang_for(place.reserve, with_peak=place.with_peak)
+        )
+        return Overlap((*old_pods([update for update, _ in self._running(place)], whole), *whole), (), False, ())
+
     def _running(self, place: _Place) -> Iterator[tuple[RecordUpdate, Phase]]:
         """The updates that were merged before and are not known to be done, and how far each is."""
         capacity = self._snapshot.capacity.get(place.cluster.name)
@@ -145,7 +154,7 @@ class Overlaps:
 
     def _updates(self, place: _Place) -> Sequence[MemberUpdate]:
         """What the edits of a group come to on a cluster where it is."""
-        if place.group.id in self._held:
+        if place.held or place.frozen:
             return ()
         edits = [each for each in self._edits(place.group, place.cluster.name) if each.member.facts.sized]
         if not edits:
@@ -179,12 +188,16 @@ class Overlaps:
         entry = next((each for each in record.clusters if each.name == cluster), None) if record else None
         if record is None or entry is None or (entry.updates and not s.tells_of(record, group)):
             return None
-        return _Place(s, group, there, record, entry, group_id in self._held)
+        frozen = record.move is not None and cluster in record.move.source
+        return _Place(s, group, there, record, entry, group_id in self._held, frozen)
 
 
 @dataclass(frozen=True)
 class _Place:
-    """A group on a cluster where it was before this pass; `held`: its files there stay as they are."""
+    """
+    A group on a cluster where it was before this pass; `held`: its files stay as they are everywhere, `frozen`: there, because it
+    is moving away.
+    """
 
     snapshot: Snapshot
     group: Group
@@ -192,11 +205,12 @@ class _Place:
     record: PlacementRecord
     entry: RecordCluster
     held: bool
+    frozen: bool
 
     @cached_property
     def facts(self) -> dict[Identity, ObjectFacts]:
         """What each of its objects is there."""
-        if self.held:
+        if self.held or self.frozen:
             return self.snapshot.deployed.objects(self.record, self.cluster.name)
         variants = self.snapshot.variants
         return {member.identity: variants.facts_there(member, self.cluster) for member in self.group.members}

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 from gitplacer.model.decision import Finding, Reason
 from gitplacer.model.workload import Gang
-from gitplacer.placement.eligibility import is_stale
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.onepass import Pass, may_scale_up
 from gitplacer.placement.overlaps import Overlap
 from gitplacer.placement.pack import Packing, Shortfall
+from gitplacer.relocation.evidence import is_stale
 
 
 class Fit(enum.Enum):
@@ -85,9 +85,9 @@ def _judged(
     if not found.is_there:
         finding = Finding(code=Reason.FITS_BY_SCALE_UP, new_nodes=found.new_nodes(ledger.nodes))
         return Judged(Fit.SCALE_UP, finding), found
-    if not gang or ledger.is_certain(gang):
+    if _is_certain(ledger, gang):
         return Judged(Fit.FITS, Finding(code=Reason.FITS)), found
-    if ledger.is_certain(gang, lucky=True):
+    if _is_certain(ledger, gang, lucky=True):
         return Judged(Fit.LUCKY, Finding(code=Reason.TIGHT_FIT)), found
     return Judged(Fit.SHORT, Finding(code=Reason.TIGHT_FIT)), found
 
@@ -104,9 +104,14 @@ def _reserve(shared: Pass, ledger: Ledger, group_id: str, cluster: str, gang: Ga
     packing = found if isinstance(found, Packing) else ledger.what_fits(gang)
     policy = shared.groups[group_id].policy
     gangs = policy is not None and policy.spec.placement.admission == "Gang"
-    sure = gangs and isinstance(found, Packing) and found.is_there and ledger.is_certain(gang)
+    sure = gangs and isinstance(found, Packing) and found.is_there and _is_certain(ledger, gang)
     lucky = policy is not None and shared.accepts_tight(policy, cluster)
     ledger.reserve_beside(group_id, gang, packing, sure=sure, lucky=lucky)
+
+
+def _is_certain(ledger: Ledger, gang: Gang, *, lucky: bool = False) -> bool:
+    """Whether no order is known in which a pod is left out, of the gang or, beside a `lucky` one, of others."""
+    return not gang or ledger.proves(gang, lucky=lucky) or ledger.tight(gang, lucky=lucky) is None
 
 
 def _short(found: Packing | Shortfall) -> Finding:

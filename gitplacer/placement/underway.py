@@ -22,8 +22,8 @@ from gitplacer.kinds.capacity import CapacitySnapshot, RunningGroup, RunningPod
 from gitplacer.kinds.record import RecordPods, RecordUpdate
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, PodSet, PodShape
-from gitplacer.placement.evidence import speaks_of
 from gitplacer.placement.updating import How
+from gitplacer.relocation.evidence import running, speaks_of
 from gitplacer.source.manifests import WORKLOADS
 
 
@@ -40,13 +40,13 @@ def phase(update: RecordUpdate, capacity: CapacitySnapshot | None, group_id: str
     """How far an update of a group is. `now_wanted` are the pods of the group when it is done."""
     if capacity is None or not speaks_of(capacity, update, WORKLOADS):
         return Phase.UNSEEN
-    running = running_group(capacity, group_id)
-    pods = running.pods if running else ()
-    if running is not None and not _looked_at(update, running):
+    there = running(capacity, group_id)
+    pods = there.pods if there else ()
+    if there is not None and not _looked_at(update, there):
         return Phase.UNSEEN
     if How(update.how) is How.ROLLING:
         # A workload that is ready has all its pods, and more of them are then what an autoscaler added.
-        both = running is not None and not running.ready and _exceed(pods, now_wanted, _roles(update))
+        both = there is not None and not there.ready and _exceed(pods, now_wanted, _roles(update))
     else:
         both = _exceed(pods, now_wanted, {"head"})
     if both:
@@ -66,9 +66,9 @@ def _one(update: RecordUpdate, capacity: CapacitySnapshot, pods: Iterable[Runnin
     return Phase.DONE if later else Phase.ONE
 
 
-def _looked_at(update: RecordUpdate, running: RunningGroup) -> bool:
+def _looked_at(update: RecordUpdate, there: RunningGroup) -> bool:
     """Whether the operator may have seen the new manifest: it has, if it has seen a generation that is new."""
-    before, now = update.generation, running.observed_generation
+    before, now = update.generation, there.observed_generation
     return before is None or now is None or now > before
 
 
@@ -112,9 +112,8 @@ def remembered(gang: Gang) -> tuple[RecordPods, ...]:
 
 
 def running_group(capacity: CapacitySnapshot | None, group_id: str) -> RunningGroup | None:
-    """What a snapshot shows of a group."""
-    groups = capacity.groups if capacity else ()
-    return next((group for group in groups if group.name == group_id), None)
+    """What a snapshot shows of a group, if there is one."""
+    return None if capacity is None else running(capacity, group_id)
 
 
 def _roles(update: RecordUpdate) -> set[str]:

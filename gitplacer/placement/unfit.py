@@ -8,12 +8,13 @@ is made as any other, by whoever moves groups; here is only whether there is a r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gitplacer.grouping import Group
 from gitplacer.model.decision import Action, Decision, Finding, Reason, UpdateAsks
 from gitplacer.placement.choice import Choice
+from gitplacer.placement.departures import Departures
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.overlaps import Overlap
@@ -29,19 +30,17 @@ _CODES: Mapping[Fit, Reason] = {
 }
 _NOT_JUDGED = Judged(Fit.UNKNOWN, Finding(code=Reason.NO_SNAPSHOT))
 
-Leave = Callable[[Group, Mapping[str, Finding]], Decision]
-"""Moves a group off the clusters that it has reason to leave, if it may and another takes it."""
-
 
 class Unfit:
     """The edits of one round. The ledgers are opened only if there are any."""
 
-    def __init__(self, shared: Pass, occupancy: Occupancy, choice: Choice) -> None:
+    def __init__(self, shared: Pass, occupancy: Occupancy, choice: Choice, departures: Departures) -> None:
         self._pass = shared
+        self._departures = departures
         self._occupancy = occupancy
         self._choice = choice
 
-    def decide(self, group: Group, leave: Leave) -> Decision | None:
+    def decide(self, group: Group) -> Decision | None:
         """What becomes of a group's edit, if it finds too little room on some cluster; None where it may go on as it is."""
         assert group.policy is not None
         unfit = dict(self._in_the_way(group))
@@ -51,11 +50,11 @@ class Unfit:
             return self._held(group, next(iter(unfit.values())))
         why = self._may_not_move(group)
         if why is None:
-            decision = leave(group, unfit)
-            if decision.action is not Action.HOLD:
+            decision = self._departures.leave(group, group.policy, unfit)
+            if decision.action is not Action.HOLD or decision.move is not None:
                 return decision
-            stopped = decision.finding.code in (Reason.MAY_HAVE_STARTED, Reason.NEVER_RELOCATED)
-            why = decision.finding.code if stopped else Reason.NOWHERE_TO_GO
+            why = decision.finding.code
+            self._pass.proposing[group.id] = decision.proposed
         self._let_go_on(group, unfit, why)
         return None
 
@@ -69,12 +68,17 @@ class Unfit:
         self._let_go_on(group, unfit, Reason.NOWHERE_TO_GO)
         return None
 
-    def beside(self, group: Group, decision: Decision) -> Decision:
-        """A decision about a group that has other reasons to leave, and stays: its edit is held back or goes on there."""
-        if not decision.updated_in_place or group.policy is None:
+    def along_with(self, group: Group, decision: Decision) -> Decision:
+        """
+        A decision about a group that moves, or should for other reasons: where its files are made what the source says, its edit is
+        held back, or goes on there.
+        """
+        written = decision.action is not Action.HOLD or decision.updated_in_place
+        if not written or group.policy is None:
             return decision
-        unfit = dict(self._in_the_way(group))
-        if unfit and group.policy.spec.update.if_not_fit == "Hold":
+        there = set(decision.files_after) - decision.frozen
+        unfit = {name: why for name, why in self._in_the_way(group) if name in there}
+        if unfit and decision.updated_in_place and group.policy.spec.update.if_not_fit == "Hold":
             return replace(decision, updated_in_place=False)
         self._let_go_on(group, unfit, Reason.NOWHERE_TO_GO)
         return decision
