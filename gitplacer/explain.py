@@ -727,6 +727,11 @@ def summary(plan: Plan, *, zeros: bool = True) -> str:
     return ", ".join(said) or "no groups"
 
 
+def is_worth_telling(decision: Decision) -> bool:
+    """Whether something becomes of a group, or goes on with it, that a plan should show."""
+    return decision.action is not Action.KEEP or decision.finding.code is Reason.MOVING
+
+
 def changes_nothing(view: PlanView) -> bool:
     """Whether all groups stay as they are and no file changes."""
     return all(d.action is Action.KEEP for d in view.plan.decisions) and not any(view.changed_files.values())

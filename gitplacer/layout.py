@@ -7,6 +7,7 @@ nothing here can name it. What changes in a unit counts its epoch up; what does 
 
 from __future__ import annotations
 
+import copy
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -24,6 +25,7 @@ from gitplacer.kinds.record import (
     RecordMoved,
 )
 from gitplacer.model.decision import Action, Decision, Finding, Phase, Reason
+from gitplacer.placement.holds import consent_to_removal
 from gitplacer.placement.overlaps import Overlaps
 from gitplacer.placement.ties import held_with, ties
 from gitplacer.placement.updating import Edited
@@ -180,6 +182,16 @@ class Layout:
                 if unit in self._epochs:
                     self._epochs[unit] = max(self._epochs[unit], seen)
 
+    def fork(self) -> Layout:
+        """The tree as it is now, to try something on it. Nothing may be pending."""
+        assert not self._pending
+        twin = copy.copy(self)
+        for name in ("_epochs", "_ids", "_all", "_pending", "_touched", "_claimed", "problems", "updated", "started"):
+            setattr(twin, name, copy.copy(getattr(self, name)))
+        twin._claimed = {group_id: set(paths) for group_id, paths in self._claimed.items()}
+        twin._claims = defaultdict(set, {path: set(groups) for path, groups in self._claims.items()})
+        return twin
+
     def feasible(self, decisions: Sequence[Decision]) -> list[Decision]:
         """The decisions, with holds where a file that one needs cannot be made or would replace somebody else's."""
         tested = [self._feasible(decision) for decision in decisions]
@@ -208,6 +220,10 @@ class Layout:
                 foreign |= self._not_ours(name, rendering)
                 if name in decision.files_before:
                     problems.update(self._told_of_updates(group, name))
+        record = self._snapshot.predecessor(group)
+        if decision.phase is Phase.LEAVE and record is not None:
+            between = {f"{BETWEEN}/{member.file}" for member in record.members}
+            foreign |= {path for path in between if path in self._ids and path not in self._ours}
         if foreign:
             return _hold(decision, Finding(code=Reason.FOREIGN_CHANGE, subject=", ".join(sorted(foreign))))
         self.problems.extend(problems)
@@ -302,6 +318,9 @@ class Layout:
             members = (*members, *self._remove_stale(record, members))
             if left:
                 self._remove(f"{RECORDS}/{record.id}.yaml")
+            consent = consent_to_removal(self._snapshot, record) if record.is_platform else None
+            if consent is not None and {m.file for m in record.members} - {m.file for m in members}:
+                decision = replace(decision, consent=consent.identity)
         if group is not None:
             new = self._record(group, decision, record, members)
             if new != record:
@@ -462,11 +481,12 @@ class Layout:
         Remove what the record says was written and is not wanted any more. Returns the members that stay although
         nobody wants them: removing a platform object needs an Approval.
         """
-        if self._unit_of(record) == PLATFORM:
+        unit = self._unit_of(record)
+        if unit == PLATFORM and consent_to_removal(self._snapshot, record) is None:
             return self._keep_platform(record, members)
         for entry in record.clusters:
             for member in record.members:
-                path = self._units.path(entry.name, WORKLOADS, member.file)
+                path = self._units.path(entry.name, unit, member.file)
                 if not self._claims[path]:
                     self._remove(path)
         for path in _between(record):
@@ -494,7 +514,7 @@ class Layout:
                         "RemovalNeedsApproval",
                         f"{member.kind} {member.name} is no longer in {member.source.partition('#')[0]}, and stays on "
                         "the clusters",
-                        "put it back, or remove its file from the platform directories of the deployment repo by hand",
+                        "put it back, or consent with an Approval (`action: Remove`)",
                         Severity.WARNING,
                     )
                 )
@@ -560,7 +580,7 @@ class Layout:
         """An entry with the updates that are merged with this pass, without those that are done."""
         if entry.name not in self._clusters:
             return entry
-        epoch = max(1, self._epochs.get((entry.name, group.unit), 0) + ((entry.name, group.unit) in self._touched))
+        epoch = self._epoch_of_commit(entry.name, group.unit)
         updates = self._overlaps.merged(group, entry.name, entry, epoch)
         return entry if updates == entry.updates else entry.model_copy(update={"updates": updates})
 
@@ -573,7 +593,7 @@ class Layout:
             kept = _with_evidence(before, decision).model_copy(update={"state": state})
             return self._with_updates(kept, group) if name in self._written(decision) else kept
         return RecordCluster(
-            name=name, state=state, since=self._snapshot.now, epoch=self._next_epoch(name, group.unit),
+            name=name, state=state, since=self._snapshot.now, epoch=self._epoch_of_commit(name, group.unit),
             reason=_taken_by(name, decision) or (before.reason if before is not None else None),
         )  # fmt: skip
 
@@ -592,7 +612,7 @@ class Layout:
         began = RecordMoved(
             at=self._snapshot.now, source=gone, reason=decision.finding.code,
             to=move.targets if move is not None else tuple(sorted(set(decision.after) - set(decision.before))),
-            epochs={name: self._next_epoch(name, WORKLOADS) for name in gone} if lost else None,
+            epochs={name: self._epoch_of_commit(name, WORKLOADS) for name in gone} if lost else None,
         )  # fmt: skip
         return (*remembered(record, self._snapshot), began)
 
@@ -617,9 +637,9 @@ class Layout:
             cluster=claim.cluster, displaced=claim.displaced, since=self._snapshot.now, epoch=max(1, epoch)
         )
 
-    def _next_epoch(self, cluster: str, unit: str) -> int:
+    def _epoch_of_commit(self, cluster: str, unit: str) -> int:
         """The epoch that the commit now being made will give a unit."""
-        return self._epochs.get((cluster, unit), 0) + 1
+        return max(1, self._epochs.get((cluster, unit), 0) + ((cluster, unit) in self._touched))
 
 
 def _taken_by(cluster: str, decision: Decision) -> str | None:

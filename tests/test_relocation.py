@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from gitplacer.hydrate import Hydration
+from gitplacer.tree import Changes
 from tests.stories import (
     FLEET,
     Story,
@@ -265,6 +266,36 @@ def test_a_job_on_a_cluster_that_is_said_to_be_lost_starts_elsewhere_at_once_if_
     story = two("{runningJobs: Restart}", rayjob("jobs", "train"))
     story.source |= cluster("a", state="Lost")
     assert outcome(story.run()) == {JOB: "Relocate b ClusterLost"}
+
+
+def test_what_somebody_else_keeps_between_the_clusters_is_not_written_over() -> None:
+    story = two("{runningJobs: Restart}", rayjob("jobs", "train"))
+    story.deployment = story.deployment.apply(Changes({"moving/jobs/train/train.yaml": b"mine: true\n"}))
+    story.source |= cluster("a", state="Draining")
+    assert outcome(story.run()) == {JOB: "Hold a ForeignChange"}
+    assert story.deployment.read("moving/jobs/train/train.yaml") == b"mine: true\n"
+
+
+def test_a_copy_on_each_cluster_goes_when_another_has_been_ready_for_long_enough() -> None:
+    relocation = "{strategy: Surge, surge: {soak: 10m, approval: Required}}"
+    rule = policy(
+        "p",
+        f"select: {{}}\nclusters: {{matchLabels: {{use: serving}}}}\nplacement: {{copies: All}}\nrelocation: {relocation}",
+    )
+    story = Story.of(cluster("old", labels="{use: serving}"), rule, rayservice("prod", "api"))
+    seen(story, "old")
+    story.run()
+    story.source |= cluster("new", labels="{use: serving}", kubernetesVersion='"1.31"')
+    seen(story, "new")
+    assert outcome(story.run()) == {SERVICE: "Place new,old Fits"}
+    story.source |= cluster("old")
+    for minutes, shown in ((1, f"name: {SERVICE}, phase: Running"), (1, ready(SERVICE)), (20, ready(SERVICE))):
+        later(story, minutes=minutes)
+        seen(story, "new", shown)
+        assert outcome(story.run())[SERVICE].split(" ")[1] == "new,old"
+    story.source |= approval(SERVICE, "Remove")
+    assert outcome(story.run()) == {SERVICE: "Relocate new NotEligible"}
+    assert story.files() == ["clusters/new/workloads/prod/api/api.yaml"]
 
 
 # finished jobs
@@ -590,5 +621,52 @@ def test_what_is_proposed_moves_when_somebody_agrees() -> None:
     done = story.run()
     assert outcome(done) == {SERVICE: "Hold a AwaitsApproval"}
     assert decisions(done)[SERVICE].proposed == ("b",)
+    (proposal,) = done.proposals
+    assert proposal.message.splitlines()[0] == "Relocate prod/api from a to b"
+    assert "clusters/a/workloads/prod/api/api.yaml" in proposal.changes.removed
+    assert "clusters/b/workloads/prod/api/api.yaml" in proposal.changes.written
+    assert story.files() == ["clusters/a/workloads/prod/api/api.yaml"]
     story.source |= approval(SERVICE, "Move")
     assert outcome(story.run()) == {SERVICE: "Relocate b ClusterDraining"}
+
+
+# platform objects
+
+CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME, namespace: op}\ndata: {}\n"
+
+
+def platform() -> Story:
+    files = {f"platform/op/{name}.yaml": CONFIG.replace("NAME", name) for name in ("one", "two")}
+    everywhere = policy("p", "select: {}\nclusters: {matchLabels: {at: base}}\nplacement: {copies: All}")
+    story = Story.of(cluster("a", labels="{at: base}"), cluster("b", labels="{at: base}"), everywhere, files)
+    story.run()
+    return story
+
+
+@pytest.mark.parametrize(
+    ("drop", "left"),
+    [
+        ({"clusters/b.yaml": cluster("b")["clusters/b.yaml"]}, ["a/platform/op/one", "a/platform/op/two"]),
+        ({"platform/op/two.yaml": ""}, ["a/platform/op/one", "b/platform/op/one"]),
+        ({"platform/op/one.yaml": "", "platform/op/two.yaml": ""}, []),
+    ],
+)
+def test_platform_objects_are_removed_only_with_consent_and_then_once(drop: dict[str, str], left: list[str]) -> None:
+    story = platform()
+    story.source |= {path: text for path, text in drop.items() if text}
+    for path in (path for path, text in drop.items() if not text):
+        del story.source[path]
+    story.run()
+    assert len(story.files()) == 4
+    story.source |= approval("op/op", "Remove")
+    story.run()
+    assert story.files() == [f"clusters/{path}.yaml" for path in left]
+    story.source |= cluster("b", labels="{at: base}") | {
+        f"platform/op/{n}.yaml": CONFIG.replace("NAME", n) for n in ("one", "two")
+    }
+    story.run()
+    assert len(story.files()) == 4
+    if left:
+        story.source |= cluster("b")
+        story.run()
+        assert len(story.files()) == 4  # it has counted

@@ -71,13 +71,20 @@ def _pods_title(decision: Decision, view: PlanView, cluster: Cluster | None) -> 
     return f"Pods, {', '.join(said)}" if said else "Pods"
 
 
+_STANDS = {"Placed": "Is on", "Adding": "Comes to", "Removing": "Leaves"}
+
+
 def _where(decision: Decision, view: PlanView) -> list[tuple[str, str]]:
     record = view.record(decision)
     entries = record.clusters if record else ()
-    rows = [("Is on", f"{entry.name} since {rfc3339(entry.since)}") for entry in entries]
+    rows = [(_STANDS[entry.state], f"{entry.name} since {rfc3339(entry.since)}") for entry in entries]
     if record and entries:
         moved = f", moved {rfc3339(record.moved_at)}" if record.moved_at else ""
         rows.append(("Because of", printable(record.reason) + moved))
+    if record and record.finished:
+        rows.append(("Has ended", f"{record.finished.phase}, seen {rfc3339(record.finished.at)}"))
+    if record and record.hold_until and view.snapshot.now < record.hold_until:
+        rows.append(("Stays until", rfc3339(record.hold_until)))
     rows += [("Goes to", name) for name in sorted(set(decision.after) - {entry.name for entry in entries})]
     if decision.claim:
         since = f" since {rfc3339(record.claim.since)}" if record and record.claim else ""

@@ -151,7 +151,7 @@ class Departures:
         cool = moved + timedelta(seconds=relocation.cooldown) if moved is not None else None
         if why.code not in _DECLARED and cool is not None and now < cool:
             return Finding(code=Reason.COOLING_DOWN, subject=f"{why.code} {cool:%Y-%m-%dT%H:%M:%SZ}")
-        if mode == "Manual" and self._consent(group, "Move") is None:
+        if mode == "Manual" and group.id not in self._pass.agreed and self._consent(group, "Move") is None:
             return Finding(code=Reason.AWAITS_APPROVAL, subject=why.code)
         return None
 

@@ -51,8 +51,16 @@ from gitplacer.source.manifests import PLATFORM, WORKLOADS
 class Pass:
     """What all rounds share: the groups and their records, static verdicts, and each cluster's empty ledger."""
 
-    def __init__(self, snapshot: Snapshot, also_held: Mapping[str, Finding], edits: Edits = no_edits) -> None:
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        also_held: Mapping[str, Finding],
+        edits: Edits = no_edits,
+        agreed: frozenset[str] = frozenset(),
+    ) -> None:
+        """`agreed` are groups that move as if somebody had consented to what is proposed for them."""
         self.snapshot = snapshot
+        self.agreed = agreed
         self.clusters = snapshot.source.own.clusters
         self.groups = snapshot.groups
         self.records = {group_id: snapshot.predecessor(group) for group_id, group in self.groups.items()}

@@ -22,6 +22,7 @@ from gitplacer.model.decision import Action, Claim, Decision, Finding, Move, Rea
 from gitplacer.model.resources import Resources
 from gitplacer.placement.choice import Choice
 from gitplacer.placement.departures import Departures, action_of
+from gitplacer.placement.holds import consent_to_removal
 from gitplacer.placement.occupancy import Claims, Occupancy, Placements
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.order import Shares, Waiting, holder, turns
@@ -248,19 +249,25 @@ class Round:
             for name in here
             if name not in self._pass.clusters or self._pass.may_not_stay(group, policy, self._pass.clusters[name])
         ]
+        record = self._pass.records[group.id]
+        consent = consent_to_removal(self._snapshot, record) if unwanted else None
+        if consent is not None:
+            after = tuple(name for name in after if name not in unwanted)
         if chosen:
             finding = Finding(code=Reason.PLATFORM)
+        elif consent is not None:
+            finding = Finding(code=Reason.COPY_NOT_WANTED, subject=", ".join(unwanted))
         elif unwanted:
             finding = Finding(code=Reason.REMOVAL_NEEDS_APPROVAL, subject=", ".join(unwanted))
         else:
             finding = Finding(code=Reason.KEPT if after else Reason.NO_ELIGIBLE_CLUSTER)
         reasons = {name: Finding(code=Reason.PLATFORM) for name in chosen}
-        record = self._pass.records[group.id]
         since = record.waiting_since if record and record.waiting_since else self._snapshot.now
         return Decision(
             group=group.id, policy=policy.name, action=action_of(here, after) if after else Action.WAIT, before=here,
             after=after, finding=finding, reasons=reasons, candidates=self._choice.candidates(group, policy, after, reasons),
-            blocked_by=tuple(unwanted), waiting_since=None if after else since,
+            blocked_by=() if consent is not None else tuple(unwanted), waiting_since=None if after else since,
+            consent=consent.identity if consent is not None else "",
         )  # fmt: skip
 
     def _add_copies(self, group: Group) -> Decision:
@@ -460,7 +467,7 @@ class Round:
         policy, record = group.policy, self._pass.records[group.id]
         if policy is None or not policy.spec.preemptible or policy.spec.placement.admission == "Immediate":
             return False
-        if group.unit == PLATFORM or group.never_relocates or group.id in self._pass.ties:
+        if group.id in self._moves or group.unit == PLATFORM or group.never_relocates or group.id in self._pass.ties:
             return False
         if record is None or record.id != group.id:
             return False
