@@ -10,7 +10,7 @@ import pytest
 
 from gitplacer.explain import sentence
 from gitplacer.hydrate import Hydration
-from tests.stories import Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot
+from tests.stories import FLEET, Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot
 
 SERVICE = "workloads/x/app.yaml"
 ONCE = "n1 5 16Gi 1"
@@ -200,6 +200,111 @@ def test_a_moved_app_goes_back_when_somebody_asks_for_it() -> None:
     edit(story, "metadata: {name: app,", "metadata: {name: app, annotations: {gitplacer.dev/cluster: on-prem},")
     assert outcome(story.run()) == {"x/app": "Relocate on-prem NotEligible"}
     assert story.files() == ["clusters/on-prem/workloads/x/app/app.yaml"]
+
+
+# a move for an update is a move
+
+
+def test_with_a_surge_the_old_manifest_serves_until_the_new_one_is_ready_elsewhere() -> None:
+    story = served(relocation="{strategy: Surge}")
+    old = story.deployment.read("clusters/on-prem/workloads/x/app/app.yaml")
+    edit(story)
+    assert outcome(story.run()) == {"x/app": "Relocate cloud,on-prem UpgradeDoesNotFit"}
+    assert story.deployment.read("clusters/on-prem/workloads/x/app/app.yaml") == old
+    assert b"ray:2" in story.deployment.read("clusters/cloud/workloads/x/app/app.yaml")
+    story.now += timedelta(minutes=10)
+    shows(story, ONCE, RUNS)
+    assert story.run().steps == (), "nobody has seen it ready"
+    shows(story, ONCE, RUNS, name="cloud", ready="true")
+    assert outcome(story.run()) == {"x/app": "Relocate cloud UpgradeDoesNotFit"}
+    assert story.files() == ["clusters/cloud/workloads/x/app/app.yaml"]
+    assert story.run().steps == ()
+
+
+def test_a_copy_that_is_not_ready_in_time_is_taken_back_and_the_edit_waits_where_it_was() -> None:
+    story = served(relocation="{strategy: Surge, surge: {timeout: 20m}}")
+    edit(story)
+    story.run()
+    story.now += timedelta(minutes=30)
+    shows(story, ONCE, RUNS)
+    shows(story, ONCE, PENDS, name="cloud")
+    assert outcome(story.run()) == {"x/app": "Relocate on-prem UpgradeDoesNotFit"}
+    done = story.run()
+    assert outcome(done) == {"x/app": "Update on-prem UpgradeDoesNotFit"}
+    assert "its last relocation was taken back" in said(done)
+
+
+def test_a_move_by_removing_first_carries_the_new_manifest() -> None:
+    story = served(relocation="{strategy: RemoveFirst}")
+    edit(story)
+    story.run()
+    assert story.files() == []
+    assert b"ray:2" not in story.deployment.read("moving/x/app/app.yaml")
+    for _ in range(2):
+        story.now += timedelta(minutes=10)
+        story.capacity |= snapshot("on-prem", ONCE, at=story.now) | snapshot("cloud", ONCE, at=story.now)
+        story.run()
+    assert story.files() == ["clusters/cloud/workloads/x/app/app.yaml"]
+    assert b"ray:2" in story.deployment.read("clusters/cloud/workloads/x/app/app.yaml")
+
+
+def test_whether_it_moves_for_an_update_is_asked_of_the_policy() -> None:
+    for mode, code in (
+        ("Automatic", "Relocate cloud UpgradeDoesNotFit"),
+        ("Manual", "Update on-prem UpgradeDoesNotFit"),
+        ("Never", "Update on-prem UpgradeDoesNotFit"),
+    ):
+        story = served(relocation=f"{{when: {{PendingPods: {mode}}}}}")
+        edit(story)
+        done = story.run()
+        assert outcome(done) == {"x/app": code}
+        assert [step.changes.removed for step in done.proposals] == (
+            [frozenset({"clusters/on-prem/workloads/x/app/app.yaml"})] if mode == "Manual" else []
+        )
+        if mode == "Manual":
+            assert "only with an Approval" in said(done)
+
+
+def test_an_app_that_has_moved_lately_stays_for_its_next_edit() -> None:
+    story = served()
+    edit(story)
+    story.run()
+    edit(story, "ray:2", "ray:3")
+    done = story.run()
+    assert outcome(done) == {"x/app": "Update cloud UpgradeDoesNotFit"}
+    assert "it has moved lately" in said(done)
+
+
+def test_the_guards_count_moves_for_updates() -> None:
+    story = served()
+    story.source["fleet.yaml"] = FLEET.replace("spec: {}", "spec: {guards: {relocations: {max: 0}}}")
+    edit(story)
+    done = story.run()
+    assert outcome(done) == {"x/app": "Update on-prem UpgradeDoesNotFit"}
+    assert "guards allow" in said(done)
+
+
+def test_pods_of_a_second_ray_cluster_that_wait_after_the_merge_move_one_copy() -> None:
+    story = served(cloud="n1 3 16Gi 1")
+    edit(story)
+    assert outcome(story.run()) == {"x/app": "Update on-prem UpgradeDoesNotFit"}
+    story.now += timedelta(minutes=40)
+    shows(story, ONCE, RUNS, PENDS)
+    story.capacity |= snapshot("cloud", ONCE, at=story.now)
+    assert outcome(story.run()) == {"x/app": "Relocate cloud PendingPods"}
+    assert "updates" not in record(story)
+    assert story.run().steps == ()
+
+
+def test_a_cluster_that_drains_wins_over_an_edit() -> None:
+    story = served(cloud="n1 3 16Gi 1", update="{ifNotFit: Hold}")
+    before = story.deployment
+    story.source |= cluster("on-prem", state="Draining")
+    edit(story)
+    assert outcome(story.run()) == {"x/app": "Hold on-prem NowhereToGo"}
+    assert story.deployment == before, "its files are held back with its edit"
+    story.capacity |= snapshot("cloud", ONCE)
+    assert outcome(story.run()) == {"x/app": "Relocate cloud ClusterDraining"}
 
 
 # where it fits

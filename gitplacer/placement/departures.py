@@ -367,7 +367,9 @@ class Departures:
                 self._pass.backing_off[group.id] = self._backs_off_until(group, policy, look)
                 after = tuple(name for name in before if name not in look.came)
                 decision = self._over(group, policy, move, after, Phase.ABORT)
-                return replace(decision, hold_until=self._pass.backing_off[group.id])
+                # What was edited meanwhile is judged where the group is by the next pass, as any edit.
+                back = frozenset(move.sources) & frozenset(after)
+                return replace(decision, hold_until=self._pass.backing_off[group.id], frozen=back)
             case Phase.ARRIVE:
                 return self._look_again(group, policy, move, before, is_gone=True)
         assert progress.move is not None
