@@ -23,7 +23,9 @@ from gitplacer.kinds.record import (
     RecordMember,
     RecordMetadata,
     RecordMoved,
+    recorded_counts,
 )
+from gitplacer.model.counts import AS_WRITTEN, Counts
 from gitplacer.model.decision import Action, Decision, Finding, Phase, Reason
 from gitplacer.placement.holds import consent_to_removal
 from gitplacer.placement.overlaps import Overlaps
@@ -156,7 +158,7 @@ class Layout:
         self._renderer = Renderer(snapshot.source, snapshot.variants, source, memo)
         self._updates = Updates(snapshot)
         self._overlaps = Overlaps(snapshot, self.edits)
-        self._renderings: dict[tuple[str, str], Rendering] = {}
+        self._renderings: dict[tuple[str, str, Counts], Rendering] = {}
         self._names = FileNames(own.fleet.spec)
         self._placed: dict[str, tuple[Placed, ...]] = {}
         self._claimed: dict[str, set[str]] = {}
@@ -215,11 +217,11 @@ class Layout:
         left = decision.move.sources if decision.move is not None and decision.phase is not Phase.ADD else ()
         for name in (*decision.after, *claimed):
             if name in self._clusters and name not in left and name not in decision.frozen:
-                rendering = self._rendered(group, name)
+                rendering = self._rendered(group, decision, name)
                 problems.update(rendering.problems)
                 foreign |= self._not_ours(name, rendering)
                 if name in decision.files_before:
-                    problems.update(self._told_of_updates(group, name))
+                    problems.update(self._told_of_updates(group, name, rendering))
         record = self._snapshot.predecessor(group)
         if decision.phase is Phase.LEAVE and record is not None:
             between = {f"{BETWEEN}/{member.file}" for member in record.members}
@@ -236,37 +238,51 @@ class Layout:
             )
         return decision
 
+    def _rendered(self, group: Group, decision: Decision, cluster: str) -> Rendering:
+        """The files of a group on a cluster, as a decision will have them."""
+        return self._rendering(group, cluster, decision.counts_on(cluster))
+
     def _has_new_files(self, group: Group) -> bool:
         """Whether it has files that its record does not know: they could not be written for a cluster that is gone."""
         record = self._snapshot.predecessor(group)
         known = {(member.identity, member.file) for member in record.members} if record else set()
         return any((placed.member.identity, placed.file) not in known for placed in self._files_of(group))
 
-    def _rendered(self, group: Group, cluster: str) -> Rendering:
-        """The files of a group on a cluster."""
-        key = (group.id, cluster)
+    def _rendering(self, group: Group, cluster: str, counts: Counts) -> Rendering:
+        """The files of a group on a cluster with some counts."""
+        key = (group.id, cluster, counts)
         if key not in self._renderings:
-            self._renderings[key] = self._renderer.render(group, self._files_of(group), self._clusters[cluster])
+            placed = self._files_of(group)
+            self._renderings[key] = self._renderer.render(group, placed, self._clusters[cluster], counts)
         return self._renderings[key]
 
     def edits(self, group: Group, cluster: str) -> tuple[Edited, ...]:
-        """The objects of a group that would change on a cluster where it is, as they are deployed and as they would be."""
+        """
+        The objects of a group that would change on a cluster where it is, as they are deployed and as they would be with the
+        counts that they have there: how many there are to be is for whoever divides.
+        """
         if cluster not in self._clusters:
             return ()
+        record = self._snapshot.predecessor(group)
+        entries = record.clusters if record is not None else ()
+        counts = next((entry.known_counts() for entry in entries if entry.name == cluster), AS_WRITTEN)
+        rendering = self._rendering(group, cluster, counts)
         return tuple(
             edited
-            for members, path, written in self._replaced(group, cluster)
+            for members, path, written in self._replaced(group, cluster, rendering)
             for edited in self._updates.edited(members, path, written)
         )
 
-    def _told_of_updates(self, group: Group, cluster: str) -> Iterator[Problem]:
+    def _told_of_updates(self, group: Group, cluster: str, rendering: Rendering) -> Iterator[Problem]:
         """What replacing the group's files on a cluster where it is would do."""
-        for members, path, written in self._replaced(group, cluster):
+        for members, path, written in self._replaced(group, cluster, rendering):
             yield from self._updates.problems(group, cluster, members, path, written)
 
-    def _replaced(self, group: Group, cluster: str) -> Iterator[tuple[list[SourceObject], str, bytes]]:
+    def _replaced(
+        self, group: Group, cluster: str, rendering: Rendering
+    ) -> Iterator[tuple[list[SourceObject], str, bytes]]:
         """The files of a group that would replace others on a cluster: whose they are, where, and with what."""
-        for key, content in self._rendered(group, cluster).files.items():
+        for key, content in rendering.files.items():
             path = self._units.path(cluster, *key)
             deployed = self._before.entries.get(path)
             if deployed is not None and deployed.is_text and deployed.oid != content.oid:
@@ -301,7 +317,7 @@ class Layout:
         earlier = set(self._pending)
         group = self._snapshot.groups.get(decision.group)
         record = self._snapshot.predecessor(group) if group else self._snapshot.records[decision.group]
-        members = self._write_members(group, self._written(decision)) if group and decision.after else ()
+        members = self._write_members(group, decision) if group and decision.after else ()
         standing = record.members if record is not None else ()
         between = self._put_between(decision, standing)
         if between or (decision.finished is not None and not decision.after):
@@ -418,7 +434,7 @@ class Layout:
             self._placed[group.id] = self._names.place(group, self._snapshot.predecessor(group))
         return self._placed[group.id]
 
-    def _write_members(self, group: Group, clusters: Sequence[str]) -> tuple[RecordMember, ...]:
+    def _write_members(self, group: Group, decision: Decision) -> tuple[RecordMember, ...]:
         placed = self._files_of(group)
         members = tuple(
             RecordMember(
@@ -432,10 +448,10 @@ class Layout:
             )
             for item in placed
         )
-        for name in clusters:
+        for name in self._written(decision):
             if name not in self._clusters:
                 continue  # a group that could not leave a cluster that is gone keeps the files it has there
-            for (unit, file), content in self._rendered(group, name).files.items():
+            for (unit, file), content in self._rendered(group, decision, name).files.items():
                 self._put(self._units.path(name, unit, file), content)
             for namespace in needed_namespaces(group):
                 self._ensure_namespace(name, namespace)
@@ -590,11 +606,13 @@ class Layout:
         between = decision.moving.without_files if decision.moving is not None else frozenset()
         arrives = name in between and state == "Placed"
         if before is not None and not arrives and (state == before.state or state == "Placed"):
-            kept = _with_evidence(before, decision).model_copy(update={"state": state})
+            known = _with_evidence(before, decision, counted=name in self._clusters)
+            kept = known.model_copy(update={"state": state})
             return self._with_updates(kept, group) if name in self._written(decision) else kept
         return RecordCluster(
             name=name, state=state, since=self._snapshot.now, epoch=self._epoch_of_commit(name, group.unit),
             reason=_taken_by(name, decision) or (before.reason if before is not None else None),
+            counts=recorded_counts(decision.counts_on(name)),
         )  # fmt: skip
 
     def _moves(
@@ -648,11 +666,16 @@ def _taken_by(cluster: str, decision: Decision) -> str | None:
     return None if finding is None or finding.code in (Reason.FITS, Reason.PLATFORM) else finding.code.value
 
 
-def _with_evidence(entry: RecordCluster, decision: Decision) -> RecordCluster:
+def _with_evidence(entry: RecordCluster, decision: Decision, *, counted: bool) -> RecordCluster:
     """
     An entry with the first snapshot that showed that its job, which should leave, has not started, none if it may stay; and with the
-    first that showed that it has ended.
+    first that showed that it has ended. If it is `counted`, its files are those that the decision says; on a cluster that is gone
+    they stay what they were.
     """
+    if counted:
+        entry = entry.model_copy(update={"counts": recorded_counts(decision.counts_on(entry.name))})
+        if entry.name in decision.reasons:  # it takes more of the group, on the strength of that
+            entry = entry.model_copy(update={"reason": _taken_by(entry.name, decision)})
     seen = decision.unstarted.get(entry.name)
     first = entry.unstarted_at or seen if seen is not None else None
     ended = decision.ended.get(entry.name)

@@ -213,7 +213,8 @@ class _Place:
         if self.held or self.frozen:
             return self.snapshot.deployed.objects(self.record, self.cluster.name)
         variants = self.snapshot.variants
-        return {member.identity: variants.facts_there(member, self.cluster) for member in self.group.members}
+        counts = self.entry.known_counts()
+        return {member.identity: variants.facts_there(member, self.cluster, counts) for member in self.group.members}
 
     @property
     def reserve(self) -> Reserve:

@@ -20,6 +20,7 @@ from gitplacer.placement.onepass import Pass
 from gitplacer.placement.overlaps import Overlap
 from gitplacer.placement.sidebyside import Fit, Judged
 from gitplacer.placement.updating import OVERLAPPING, How, named_roles
+from gitplacer.policies import DIVIDING
 
 _CODES: Mapping[Fit, Reason] = {
     Fit.FITS: Reason.UPGRADE_FITS,
@@ -130,7 +131,8 @@ class Unfit:
         assert group.policy is not None
         if group.policy.spec.update.if_not_fit == "Proceed":
             return Reason.KEPT
-        if group.never_relocates or group.policy.spec.placement.copies == "All":
+        placement = group.policy.spec.placement
+        if group.never_relocates or placement.copies == "All" or placement.type in DIVIDING:
             return Reason.NEVER_RELOCATED
         return None
 
