@@ -723,6 +723,7 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.NEVER_RELOCATED: Finding(code=Reason.NEVER_RELOCATED, subject=Reason.CLUSTER_DRAINING),
             Reason.REMOVAL_NEEDS_APPROVAL: Finding(code=Reason.REMOVAL_NEEDS_APPROVAL, subject="static-cluster"),
             Reason.FOREIGN_CHANGE: Finding(code=Reason.FOREIGN_CHANGE, subject="clusters/a/workloads/ns/app/app.yaml"),
+            Reason.REVERT_REFUSED: Finding(code=Reason.REVERT_REFUSED, subject="static-cluster"),
             Reason.HELD_TOGETHER: Finding(code=Reason.HELD_TOGETHER, subject="ns/other"),
             Reason.NO_POLICY: Finding(code=Reason.NO_POLICY),
             Reason.BROKEN_POLICY: Finding(code=Reason.BROKEN_POLICY, subject="training"),

@@ -16,6 +16,7 @@ from datetime import datetime
 from gitplacer.commits import PassTrailers, relocation_message, rest_message, whole_message
 from gitplacer.explain import PlanView
 from gitplacer.layout import Layout, refuse_foreign_root
+from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.model.decision import Action, Decision, Reason
 from gitplacer.placement.plan import Plan, plan
 from gitplacer.problems import Problem
@@ -41,7 +42,8 @@ class Inputs:
     """
     All that a pass depends on. `commit` is None for a work tree as it lies, which can be planned but not published;
     the ids name the capacity tree and the deployment commit, None where there is none. `foreign` are paths of the
-    deployment repo that somebody else changed, with the blob id that we had written ('' for none).
+    deployment repo that somebody else changed, with the blob id that we had written ('' for none); `reverted` and `merged`
+    are, by group, what somebody did with relocations of ours.
     """
 
     source: Tree
@@ -51,6 +53,8 @@ class Inputs:
     deployment: Tree
     deployment_commit: str | None = None
     foreign: Mapping[str, str] = field(default_factory=dict)
+    reverted: Mapping[str, RevertedMove] = field(default_factory=dict)
+    merged: Mapping[str, MergedMove] = field(default_factory=dict)
     now: datetime
     version: str
 
@@ -88,6 +92,8 @@ def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool =
         capacity=inputs.capacity,
         deployment=inputs.deployment,
         foreign_paths=frozenset(inputs.foreign),
+        reverted=inputs.reverted,
+        merged=inputs.merged,
         now=inputs.now,
         memo=memo,
     )
@@ -166,6 +172,8 @@ def _steps(
         now=inputs.now,
         version=inputs.version,
         foreign=inputs.foreign,
+        reverted=inputs.reverted,
+        merged=inputs.merged,
     )
     steps = []
     for number, (decision, changes) in enumerate(moves, 1):

@@ -78,7 +78,7 @@ class _Units:
     def epochs(self) -> dict[tuple[str, str], int]:
         """The epoch in each sentinel; the files are read when somebody asks."""
         contents = self._tree.read_all(self.sentinels.values()) if self.sentinels else {}
-        return {unit: _epoch(contents[path]) for unit, path in self.sentinels.items()}
+        return {unit: epoch_in(contents[path]) for unit, path in self.sentinels.items()}
 
     def of(self, path: str) -> tuple[str, str] | None:
         """The unit a path is in, or None."""
@@ -99,7 +99,7 @@ class _Units:
         return unit is not None and path.startswith(self.path(*unit, "namespaces/")) and unit[1] == PLATFORM
 
 
-def _epoch(sentinel_file: bytes) -> int:
+def epoch_in(sentinel_file: bytes) -> int:
     """The epoch in a sentinel; 0 for one that somebody made unreadable, which is then written anew."""
     documents = parse(sentinel_file).documents
     data = documents[0].value.get("data") if documents else None
@@ -136,6 +136,7 @@ class Layout:
         self._all: dict[str, bytes | None] = {}
         self._pending: dict[str, bytes | None] = {}
         self._touched: set[tuple[str, str]] = set()
+        self._count_on(snapshot)
         self._renderer = Renderer(snapshot.source, snapshot.variants, source, memo)
         self._updates = Updates(snapshot)
         self._names = FileNames(own.fleet.spec)
@@ -148,6 +149,17 @@ class Layout:
                 self._names.keep(unit, member)
             self._claim(record.id, unit, record.members, [entry.name for entry in record.clusters])
         self._ours = frozenset(self._claims)
+        self._told = snapshot.reverted.keys() | snapshot.merged.keys()
+        """Groups whose records are not as they stand in the files."""
+
+    def _count_on(self, snapshot: Snapshot) -> None:
+        """A revert changes what units hold, and turns their epochs back: they go on from those that were reached."""
+        for move in snapshot.reverted.values():
+            for cluster, unit_name, epoch in move.epochs:
+                unit = cluster, unit_name
+                if self._epochs.get(unit, 0) <= epoch:
+                    self._epochs[unit] = epoch
+                    self._touched.add(unit)
 
     def _never_go_back(self, snapshot: Snapshot) -> None:
         """A revert or a hand may turn a sentinel back; what records and clusters have seen of its epoch still counts."""
@@ -256,7 +268,7 @@ class Layout:
                 self._remove(f"{RECORDS}/{record.id}.yaml")
         if group is not None:
             new = self._record(group, decision, record, members)
-            if new != record:
+            if new != record or group.id in self._told:
                 self._write(f"{RECORDS}/{group.id}.yaml", record_file(new))
         if any(self._units.of(path) for path in self._pending.keys() - earlier):
             self.updated.add(decision.group)
@@ -460,6 +472,8 @@ class Layout:
             waiting_since=decision.waiting_since,
             claim=self._claimed_room(decision, record),
             moved_at=moved,
+            hold_until=record.hold_until if record and decision.action is not Action.RELOCATE else None,
+            approvals=record.approvals if record else None,
             reason=decision.finding.code if decided or record is None else record.reason,
         )
 

@@ -8,13 +8,13 @@ read again and computed again on the new tip, because what was right on the old 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from gitplacer import __version__
-from gitplacer.commits import FOREIGN
+from gitplacer.byhand import ByHand, by_hand
 from gitplacer.git.address import Address
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import Deployment, Identity, LostRace, NewCommit
@@ -24,17 +24,13 @@ from gitplacer.hydrate import Hydration, Inputs, SourceCommit, hydrate
 from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.parsecache import ParseCache
 from gitplacer.settings import Settings, UsageError
-from gitplacer.snapshot import RECORDS
 from gitplacer.source.files import Memo
 from gitplacer.source.reading import fleet_spec
-from gitplacer.tree import Changes, Tree, differing_paths, tree_id
+from gitplacer.tree import Changes, Tree, tree_id
 
 AUTHOR = Identity("gitplacer", "gitplacer@users.noreply.gitplacer.dev")
 ATTEMPTS = 5
 """How often a lost race is run again before we give up and leave it to the next pass."""
-
-_HISTORY = 1000
-"""Commits to look back for our own last one; behind so many foreign ones it is taken for lost."""
 
 
 class Progress(Protocol):
@@ -146,34 +142,6 @@ def deployment_address(settings: Settings, spec: FleetSpec, *, trusted: bool) ->
     return None
 
 
-def foreign_changes(deployment: Deployment, root: str) -> Mapping[str, str]:
-    """
-    Paths of ours on the deployment branch that somebody else changed since we wrote them, with the blob id that we had
-    written, '' where there was none. Undoing such a change ends it. What is not ours may change as it likes.
-    """
-    if deployment.tip is None:
-        return {}
-    repository = deployment.repository
-    ours = next(
-        (c for c in repository.first_parent_log(deployment.tip, _HISTORY) if c.trailer("Gitplacer-Version")), None
-    )
-    if ours is None:
-        return {}
-    wrote: dict[str, str] = {}
-    for key, value in ours.trailers:
-        if key == FOREIGN:
-            oid, _, path = value.partition(" ")
-            wrote[path] = "" if oid == "none" else oid
-    if ours.id != deployment.tip:
-        before = repository.tree(ours.id)
-        for path in differing_paths(before, deployment.tree):
-            entry = before.entries.get(path)
-            wrote.setdefault(path, entry.oid if entry else "")
-    now = deployment.tree.entries
-    ours_only = {path: oid for path, oid in wrote.items() if path.startswith((f"{root}/", f"{RECORDS}/"))}
-    return {path: oid for path, oid in ours_only.items() if (now[path].oid if path in now else "") != oid}
-
-
 def hydrate_once(
     settings: Settings, *, work_tree: bool, progress: Progress, with_candidates: bool = True
 ) -> tuple[Hydration, FleetSpec]:
@@ -195,6 +163,7 @@ def hydrate_once(
 
 
 def _inputs(settings: Settings, source: Opened, deployment: Deployment | None) -> Inputs:
+    others = by_hand(deployment, source.spec.deployment.root) if deployment else ByHand()
     return Inputs(
         source=source.tree,
         commit=source.commit,
@@ -202,7 +171,9 @@ def _inputs(settings: Settings, source: Opened, deployment: Deployment | None) -
         capacity_id=tree_id(source.capacity) if len(source.capacity) else None,
         deployment=deployment.tree if deployment else Tree(),
         deployment_commit=deployment.tip if deployment else None,
-        foreign=foreign_changes(deployment, source.spec.deployment.root) if deployment else {},
+        foreign=others.foreign,
+        reverted=others.reverted,
+        merged=others.merged,
         now=settings.now,
         version=__version__,
     )

@@ -287,6 +287,14 @@ class Round:
             Reason.CLUSTER_DRAINING: when.cluster_draining,
             Reason.CLUSTER_LOST: when.cluster_lost,
         }
+        record = self._pass.records[group.id]
+        if (
+            record
+            and record.hold_until
+            and self._snapshot.now < record.hold_until
+            and trigger.code is Reason.CLUSTER_DRAINING
+        ):
+            return Finding(code=Reason.NEVER_RELOCATED, subject=trigger.code)
         if group.never_relocates or by_trigger[trigger.code] == "Never":
             return Finding(code=Reason.NEVER_RELOCATED, subject=trigger.code)
         if self._may_have_started(group, cluster):
