@@ -23,7 +23,7 @@ from gitplacer.commits import FOREIGN, MERGED, PROPOSED, REVERTED
 from gitplacer.documents import parse
 from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import Commit, NoSuchRevision
-from gitplacer.layout import METADATA, UNITS, epoch_in
+from gitplacer.layout import BETWEEN, METADATA, UNITS, epoch_in
 from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.render import SENTINEL
 from gitplacer.snapshot import RECORDS
@@ -35,7 +35,6 @@ _HISTORY = 1000
 _LANDED = 200
 """Commits of others that are read for what they say; behind more of them a revert is foreign like anything else."""
 _REVERTS = re.compile(r"\bThis reverts commit ([0-9a-f]{7,40})\b")
-_MOVING = "moving"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,7 @@ class _Paths:
     root: str
 
     def is_ours(self, path: str) -> bool:
-        return path.startswith((f"{self.root}/", f"{RECORDS}/", f"{_MOVING}/"))
+        return path.startswith((f"{self.root}/", f"{RECORDS}/", f"{BETWEEN}/"))
 
     def unit(self, path: str) -> tuple[str, str, str] | None:
         """The cluster, the unit and the file of a path below the root."""
@@ -91,7 +90,7 @@ class _Paths:
     def belongs(self, path: str, group: str) -> bool:
         """Whether a relocation of a group may touch a path."""
         unit, namespace = self.unit(path), group.partition("/")[0]
-        if path in (METADATA, f"{RECORDS}/{group}.yaml") or path.startswith(f"{_MOVING}/{group}/"):
+        if path in (METADATA, f"{RECORDS}/{group}.yaml") or path.startswith(f"{BETWEEN}/{group}/"):
             return True
         below = (f"{group}/", f"{namespace}/_shared/")
         return self.is_counted(path) or (unit is not None and unit[1] == WORKLOADS and unit[2].startswith(below))
@@ -105,7 +104,7 @@ class _Paths:
         unit = self.unit(path)
         if unit is not None:
             return unit[2] if unit[1] == WORKLOADS else ""
-        return path[len(_MOVING) + 1 :] if path.startswith(f"{_MOVING}/") else ""
+        return path[len(BETWEEN) + 1 :] if path.startswith(f"{BETWEEN}/") else ""
 
 
 class _Reading:
@@ -258,9 +257,7 @@ class _Reading:
             if found is None:
                 continue
             left, epochs, paths = found
-            again = (
-                any(commit.id == carried[group].commit for commit in commits.values()) if group in carried else False
-            )
+            again = group in carried and not any(map(_moves, commits.values()))
             at = _instant(brought[group].date)
             move = RevertedMove(commit=brought[group].id, at=at, left=left, epochs=epochs)
             yield group, None if again else move, paths
@@ -275,9 +272,11 @@ class _Reading:
 
     def _moved_by(self, commit: Commit, carried: Mapping[str, RevertedMove]) -> str | None:
         """The group that a commit of our history moved: by itself, as a merged proposal, or as a revert of one of these."""
-        if commit.trailer("Gitplacer-Version") and commit.trailer("Gitplacer-From"):
+        if _moves(commit):
             return commit.trailer("Gitplacer-Group")
-        reverted = next((group for group, move in carried.items() if move.commit == commit.id), None)
+        said = set(self._named(commit)) if carried else set()
+        named = {other.trailer("Gitplacer-Group") for other in self._log if other.id in said and _moves(other)}
+        reverted = next((g for g, move in carried.items() if move.commit == commit.id or named == {g}), None)
         if reverted is not None or len(commit.parents) < 2:
             return reverted
         proposals = [self._repository.commit(oid) for oid in self._only_in(commit)]
@@ -310,14 +309,20 @@ class _Reading:
             since = {_blob(self._before, other) for other in self._paths.elsewhere(path, touched)} - {""}
             if _blob(self._now, path) not in ({oid, *since} if oid else {oid}):
                 return None
-        left = self._clusters(self._before, group) - self._clusters(self._now, group)
-        if any(self._paths.unit(p) for p in self._now if self._is_on(p, group, left)):
-            return None
+        if not self._has_files(self._now, group) <= self._recorded(group):
+            return None  # something of it is where nobody will look for it
+        left = self._has_files(self._before, group) - self._has_files(self._now, group)
         return tuple(sorted(left)), tuple(self._turned_back(touched)), touched
 
-    def _is_on(self, path: str, group: str, clusters: set[str]) -> bool:
-        unit = self._paths.unit(path)
-        return unit is not None and unit[0] in clusters and unit[1] == WORKLOADS and unit[2].startswith(f"{group}/")
+    def _has_files(self, tree: Tree, group: str) -> set[str]:
+        """The clusters whose directories hold files of a group."""
+        units = [unit for unit in map(self._paths.unit, tree) if unit is not None]
+        return {cluster for cluster, name, file in units if name == WORKLOADS and file.startswith(f"{group}/")}
+
+    def _recorded(self, group: str) -> set[str]:
+        """The clusters that its record names now."""
+        entries = _fields(self._now, f"{RECORDS}/{group}.yaml").get("clusters")
+        return {str(entry.get("name")) for entry in entries or () if isinstance(entry, dict)}
 
     def _is_restored(self, record: str, oldest: Tree) -> bool:
         """
@@ -333,16 +338,17 @@ class _Reading:
             return False
         return all(now.get(key) in (then.get(key), since.get(key)) for key in {*then, *since, *now})
 
-    def _clusters(self, tree: Tree, group: str) -> set[str]:
-        entries = _fields(tree, f"{RECORDS}/{group}.yaml").get("clusters")
-        return {str(entry.get("name")) for entry in entries or () if isinstance(entry, dict)}
-
     def _turned_back(self, touched: Iterable[str]) -> Iterator[tuple[str, str, int]]:
         """The epochs before the revert of the units that it changed."""
         for path in sorted(touched):
             unit = self._paths.unit(path)
             if unit is not None and unit[2] == SENTINEL and path in self._before:
                 yield unit[0], unit[1], epoch_in(self._before.read(path))
+
+
+def _moves(commit: Commit) -> bool:
+    """Whether it is a relocation of ours, or a step of one."""
+    return commit.trailer("Gitplacer-Version") is not None and commit.trailer("Gitplacer-From") is not None
 
 
 def _blob(tree: Tree, path: str) -> str:

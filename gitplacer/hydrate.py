@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gitplacer.commits import PassTrailers, relocation_message, rest_message, whole_message
-from gitplacer.explain import PlanView
+from gitplacer.explain import PlanView, refused_approvals
 from gitplacer.layout import Layout, refuse_foreign_root
 from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.model.decision import Action, Decision, Reason
@@ -112,7 +112,7 @@ def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool =
     layout.ensure_units()
     rest = layout.take_changes(metadata)
     final = tuple(_told_apart(decision, layout.updated) for decision in decisions)
-    problems = tuple(sorted({*snapshot.problems, *layout.problems}))
+    problems = tuple(sorted({*snapshot.problems, *layout.problems, *refused_approvals(final, snapshot)}))
     tree = layout.tree()
     view = PlanView(
         snapshot=replace(snapshot, problems=problems),

@@ -146,7 +146,7 @@ def read_snapshot(
     carried_out = {record.id: record.approvals or () for record in records.values()}
     known_ids = groups.keys() | carried_out.keys() | broken_records
     problems.extend(consent_problems(read.own.approvals, read.own.clusters, known_ids, carried_out, now))
-    cooldowns = {policy.name: timedelta(minutes=30) for policy in read.own.policies}
+    cooldowns = {policy.name: timedelta(seconds=policy.spec.relocation.cooldown) for policy in read.own.policies}
     records = heard(records, reverted, merged, cooldowns)
     missing = {entry.name for record in records.values() for entry in record.clusters} - read.own.clusters.keys()
     suspects = {path: name for name in sorted(missing) for path in read.may_have_held(name)}

@@ -91,6 +91,10 @@ spec:
   engine: flux
   platform: {paths: ["platform/**"]}
   systemNamespace: gitplacer
+  lostAfter: 2h
+  guards:
+    relocations: {max: 0, per: 1h30m, exceed: Hold}
+    evacuations: {max: 5, per: 1h, exceed: Throttle}
 """,
     "Cluster": """
 metadata: {name: gpu-1, labels: {class: gpu}, annotations: {example.com/owner: "somebody, somewhere"}}
@@ -180,7 +184,14 @@ spec:
   priority: 100
   preempts: LowerPriority
   preemptible: true
-  relocation: {when: {NotEligible: Never, ClusterDraining: Automatic, ClusterLost: Never}}
+  relocation:
+    when: {NotEligible: Never, ClusterDraining: Manual, ClusterLost: Never, PendingPods: Automatic, PreferredAvailable: Manual}
+    pendingFor: 10m
+    cooldown: 2h
+    strategy: Surge
+    surge: {timeout: 20m, soak: 5m, approval: Required}
+    runningJobs: Restart
+    finishedJobs: Remove
   update: {reservePeak: true}
   budgetPerHour: 200
 """,
@@ -330,7 +341,10 @@ metadata: {name: train, namespace: rayjob1}
 policy: training
 members:
 - {apiVersion: ray.io/v1, kind: RayJob, namespace: rayjob1, name: train, source: workloads/a.yaml, file: rayjob1/train/a.yaml, declared: true}
-clusters: [{name: gpu-1, role: Copy, state: Placed, since: "2026-01-02T03:04:05Z", epoch: 7, reason: FitsByScaleUp, unstartedAt: "2026-01-02T03:03:05Z"}]
+clusters: [{name: gpu-1, role: Copy, state: Placed, since: "2026-01-02T03:04:05Z", epoch: 7, reason: FitsByScaleUp, unstartedAt: "2026-01-02T03:03:05Z", endedAt: "2026-01-02T03:03:06Z"}]
+move: {strategy: Surge, from: [gpu-1], to: [gpu-2], reason: ClusterDraining, since: "2026-01-02T03:04:05Z", readyAt: "2026-01-02T03:04:06Z", goneAt: "2026-01-02T03:04:07Z"}
+moves: [{at: "2026-01-02T03:04:05Z", from: [gpu-3], to: [gpu-1], reason: ClusterLost, aborted: true, epochs: {gpu-3: 4}}]
+finished: {phase: Failed, at: "2026-01-02T03:04:05Z"}
 waitingSince: "2026-01-02T03:04:05Z"
 claim: {cluster: gpu-1, displaced: [rayjob2/sweep], since: "2026-01-02T03:04:05Z", epoch: 8}
 movedAt: "2026-01-02T03:04:05Z"
@@ -599,7 +613,10 @@ BROKEN = [
     "PlacementPolicy spec.placement.type: Spread",
     "PlacementPolicy spec.placement.copies: all",
     "PlacementPolicy spec.clusters.matchExpressions.0.operator: Gt",
-    "PlacementPolicy spec.relocation.when.ClusterLost: Manual",
+    "PlacementPolicy spec.relocation.when.ClusterLost: Sometimes",
+    "PlacementPolicy spec.relocation.strategy: Recreate",  # it has surge
+    "PlacementPolicy spec.relocation.when.PendingPods: Never",  # it has pendingFor
+    "PlacementPolicy spec.placement.type: Capacity",  # it has when.PreferredAvailable
     "CapacitySnapshot groups.0.phase: Crashed",
     "Placement clusters.0.role: Home",
     # names

@@ -31,6 +31,19 @@ from gitplacer.tree import SYMLINK, Entry
 
 EXAMPLES: Mapping[str, tuple[Example, ...]] = {
     "ApprovalExpired": (approval("hello/hello", "my-cluster", "2025-12-31T18:00:00Z"),),
+    "ApprovalImpossible": (
+        Example(
+            (
+                (
+                    "approvals/drill.yaml",
+                    APPROVAL.format("drill", "hello/hello", "other-cluster", "2026-01-03T00:00:00Z"),
+                ),
+            ),
+            "`other-cluster` is in the fleet and has no capacity snapshot; the app runs on `my-cluster`:",
+            beside={"clusters/other-cluster.yaml": CLUSTER.format("other-cluster", "  state: Active\n")},
+            first={},
+        ),
+    ),
     "ApprovalsDisagree": (
         Example(
             (

@@ -57,7 +57,7 @@ def held(snapshot: Snapshot, group: Group, record: PlacementRecord | None) -> Fi
 
 def _may_restart(group: Group) -> bool:
     """Whether the policy lets what may have started start again elsewhere."""
-    return False
+    return group.policy is not None and group.policy.spec.relocation.running_jobs == "Restart"
 
 
 def _selects_some(select: ObjectSelector, group: Group, snapshot: Snapshot) -> bool:

@@ -14,6 +14,11 @@ CODES: Mapping[str, Code] = {
         "Remove the file. If you still mean it, give it a later date, which makes it a new consent.",
         severity=Severity.WARNING,
     ),
+    "ApprovalImpossible": Code(
+        "An Approval sends a group to a cluster that does not take it",
+        "The cluster may not take the group, or has no room for it now. Nothing is moved.",
+        "Name another cluster, make room, or remove the file. While it holds, it is tried again with each pass.",
+    ),
     "ApprovalsDisagree": Code(
         "Two Approvals send one group to different clusters",
         "It can go to one. While both hold, neither does.",
