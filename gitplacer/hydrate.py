@@ -13,13 +13,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from gitplacer.commits import PassTrailers, relocation_message, rest_message, whole_message
+from gitplacer.commits import PROPOSED, PassTrailers, relocation_message, rest_message, whole_message
 from gitplacer.explain import PlanView, refused_approvals
 from gitplacer.layout import Layout, refuse_foreign_root
 from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.model.decision import Action, Decision, Reason
 from gitplacer.placement.plan import Plan, plan
 from gitplacer.problems import Problem
+from gitplacer.proposals import proposed
 from gitplacer.snapshot import Snapshot, read_snapshot
 from gitplacer.source.files import Memo, NoMemo
 from gitplacer.tree import Changes, Tree, differing_paths
@@ -70,13 +71,17 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Hydration:
-    """What a pass comes to. No steps means that nothing changes."""
+    """
+    What a pass comes to. No steps means that nothing changes. `proposals` are commits for somebody to merge, each on top of the last
+    step: relocations that wait for consent.
+    """
 
     snapshot: Snapshot
     view: PlanView
     problems: tuple[Problem, ...]
     steps: tuple[Step, ...]
     tree: Tree
+    proposals: tuple[Step, ...] = ()
 
 
 def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool = True) -> Hydration:
@@ -123,7 +128,12 @@ def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool =
         version=inputs.version,
         changed_files=_changed_files(snapshot, inputs.deployment, tree),
     )
-    return Hydration(snapshot, view, problems, _steps(inputs, view, moves, rest, layout.started), tree)
+    offers = proposed(
+        snapshot, inputs.source, tree, final, memo, metadata,
+        lambda agreed: _decisions(agreed, Layout(agreed, inputs.source, memo), with_candidates=False),
+    )  # fmt: skip
+    offered = tuple(_proposal(inputs, view, *offer) for offer in offers)
+    return Hydration(snapshot, view, problems, _steps(inputs, view, moves, rest, layout.started), tree, offered)
 
 
 def _decisions(snapshot: Snapshot, layout: Layout, with_candidates: bool) -> list[Decision]:
@@ -165,16 +175,7 @@ def _steps(
     inputs: Inputs, view: PlanView, moves: list[tuple[Decision, Changes]], rest: Changes, started: set[str]
 ) -> tuple[Step, ...]:
     total = len(moves) + bool(rest)
-    trailers = PassTrailers(
-        source=inputs.commit.id if inputs.commit else "",
-        capacity=inputs.capacity_id or "",
-        base=inputs.deployment_commit or "",
-        now=inputs.now,
-        version=inputs.version,
-        foreign=inputs.foreign,
-        reverted=inputs.reverted,
-        merged=inputs.merged,
-    )
+    trailers = _trailers(inputs)
     steps = []
     for number, (decision, changes) in enumerate(moves, 1):
         subject, body, own = relocation_message(decision, view)
@@ -184,6 +185,27 @@ def _steps(
         subject, body, own = rest_message(view.plan.decisions, view, started)
         steps.append(Step(rest, whole_message(subject, body, [*trailers.lines(total, total), *own])))
     return tuple(steps)
+
+
+def _trailers(inputs: Inputs) -> PassTrailers:
+    return PassTrailers(
+        source=inputs.commit.id if inputs.commit else "",
+        capacity=inputs.capacity_id or "",
+        base=inputs.deployment_commit or "",
+        now=inputs.now,
+        version=inputs.version,
+        foreign=inputs.foreign,
+        reverted=inputs.reverted,
+        merged=inputs.merged,
+    )
+
+
+def _proposal(inputs: Inputs, view: PlanView, decision: Decision, changes: Changes) -> Step:
+    """A relocation as a commit that somebody may merge."""
+    subject, body, own = relocation_message(decision, view)
+    asked = "Its policy lets it move only with consent. Merging this is consent; it goes away when the move is not proposed any more."
+    lines = [*_trailers(inputs).lines(1, 1), *own, f"{PROPOSED}: {decision.group}"]
+    return Step(changes, whole_message(subject, f"{body}\n\n{asked}", lines), decision)
 
 
 def hydrator_metadata(commit: SourceCommit) -> bytes:

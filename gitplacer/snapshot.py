@@ -142,7 +142,7 @@ def read_snapshot(
     problems.extend(_types_not_counted(read, capacities, now))
     known = Known(read, profiles)
     groups = checks.checked(known, grouping.groups, problems)
-    records, broken_records = _read_records(deployment, memo, problems)
+    records, broken_records = read_records(deployment, memo, problems)
     carried_out = {record.id: record.approvals or () for record in records.values()}
     known_ids = groups.keys() | carried_out.keys() | broken_records
     problems.extend(consent_problems(read.own.approvals, read.own.clusters, known_ids, carried_out, now))
@@ -223,7 +223,8 @@ def _read_capacity(
     return {name: item for name, item in sorted(found.items()) if name not in broken}, frozenset(broken)
 
 
-def _read_records(tree: Tree, memo: Memo, problems: list[Problem]) -> tuple[dict[str, PlacementRecord], frozenset[str]]:
+def read_records(tree: Tree, memo: Memo, problems: list[Problem]) -> tuple[dict[str, PlacementRecord], frozenset[str]]:
+    """The records of a deployment tree, and the ids of those that cannot be read. What is wrong is added to `problems`."""
     folder = RECORDS + "/"
     below = tree.under(RECORDS)
     reading = read_documents(below, [p for p in below if p.endswith(".yaml")], memo, folder=folder)

@@ -231,7 +231,7 @@ class Deployment:
         if inputs:
             stream += _commit("refs/heads/inputs", inputs, self.inputs_tip, None)
         for number, (_, proposal) in enumerate(sorted(proposals.items())):
-            parent = "refs/heads/new^0" if steps else self.tip
+            parent = "refs/heads/new" if steps else self.tip
             stream += _commit(f"refs/heads/proposal-{number}", proposal, parent, proposal.changes.removed & paths)
         stream.append(b"done\n")
         # unpackLimit=0: leave the pack as it is; it goes to the server in a moment, and then away.
@@ -320,9 +320,10 @@ def proposal_branch(group_id: str) -> str:
 
 
 def _undated(message: str) -> str:
-    """A message without the trailers that differ with every pass."""
-    kept = [line for line in message.strip().split("\n") if not line.startswith(_DATED)]
-    return "\n".join(kept)
+    """A message's subject and trailers, without those that differ with every pass; what is told between may differ as well."""
+    subject, *lines = message.strip().split("\n")
+    trailers = message.strip().rpartition("\n\n")[2].split("\n") if lines else []
+    return "\n".join([subject, *(line for line in trailers if not line.startswith(_DATED))])
 
 
 _DATED = ("Gitplacer-Now:", "Gitplacer-Capacity:", "Gitplacer-Base:")
