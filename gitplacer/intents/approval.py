@@ -26,7 +26,7 @@ def approval_file(
     """An Approval for one group: a path that is not taken, and the file. Its name says what and when."""
     what = f"{action.lower()}-{group.replace('/', '-')}" + (f"-to-{to}" if to else "")
     plain = re.sub(r"[^a-z0-9-]+", "-", what.lower()).strip("-")[:180].strip("-")
-    stem = f"{now:%Y%m%d-%H%M%S}-{plain}"
+    stem = f"{plain}-{now:%Y%m%d-%H%M%S}"
     name, count = stem, 1
     while (path := f"{FOLDER}/{name}.yaml") in taken:
         count += 1

@@ -184,12 +184,26 @@ class ObjectFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class Switch:
+    """The field by which objects of a kind are suspended: its value then, and when they run (None: the field is removed)."""
+
+    path: Path
+    on: str | bool
+    off: str | bool | None
+
+
+SUSPEND = Switch(("spec", "suspend"), on=True, off=False)
+"""How Kubernetes and KubeRay suspend."""
+
+
+@dataclass(frozen=True, slots=True)
 class Kind:
     """
     One row of the table of sized kinds.
 
     `versions` are those we can read (none: any); `read` takes the object's root and what a cluster adds; `pod_templates` gives the paths of the pod templates written in an object
-    (what holds `metadata` and `spec` of the pods; for a Pod the object itself, `()`).
+    (what holds `metadata` and `spec` of the pods; for a Pod the object itself, `()`). `switch` is how its objects are suspended,
+    None where they cannot be.
     """
 
     api_group: str
@@ -197,6 +211,7 @@ class Kind:
     versions: tuple[str, ...]
     read: Callable[[Cursor, Surroundings], ObjectFacts]
     pod_templates: Callable[[Mapping[str, Any]], tuple[Path, ...]]
+    switch: Switch | None = None
 
 
 def reserved(facts: Iterable[ObjectFacts], reserve: Reserve = "Desired", *, with_peak: bool = False) -> Gang:
