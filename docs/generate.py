@@ -413,6 +413,37 @@ EXAMPLES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
             ),
         ),
     ),
+    "move": (
+        (
+            "To a cluster that its policy does not allow:",
+            ("gitplacer move production/text-summarizer --to gke-workload-cluster gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",),
+        ),
+    ),
+    "return": (
+        (
+            "The demo has drained a cluster; when that is back, one app returns to it:",
+            (
+                "sed -i 's/state: Draining/state: Active/' gitplacer-demo/fleet/clusters/static-cluster.yaml",
+                "git -C gitplacer-demo/fleet commit --quiet --all --message 'static-cluster is back'",
+                "gitplacer return production/text-summarizer gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",
+            ),
+        ),
+    ),
+    "suspend": (
+        (
+            "As a patch:",
+            ("gitplacer suspend 'serving/*' gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git --diff",),
+        ),
+    ),
+    "resume": (
+        (
+            "What was suspended before:",
+            (
+                "gitplacer suspend 'vllm*/*' gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",
+                "gitplacer resume 'vllm*/*' gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",
+            ),
+        ),
+    ),
     "status": (
         ("", ("gitplacer status gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",)),
     ),

@@ -7,8 +7,10 @@ wants it; a patch goes to stdout and is applied by `git apply`.
 
 from __future__ import annotations
 
+import io
 import re
 import shlex
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -96,7 +98,7 @@ class Intent:
         if self._branch is None:
             for line in told:
                 note(line)
-            click.echo(patch(done.source, done.changes, folder), nl=False)
+            _print(patch(done.source, done.changes, folder))
             note("Next: git apply, commit and push it; gitplacer reconcile carries it out")
             return
         prefix = f"{folder}/" if folder else ""
@@ -109,3 +111,12 @@ class Intent:
         for path in sorted(changes.written):
             click.echo(f"  {printable(path)}")
         note(f"Next: git push origin {shlex.quote(self._branch.name)}; gitplacer reconcile carries it out")
+
+
+def _print(text: bytes) -> None:
+    """Bytes as they are, whatever the terminal's encoding."""
+    sys.stdout.flush()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.buffer.write(text)
+    else:
+        sys.stdout.write(text.decode("utf-8", "replace"))
