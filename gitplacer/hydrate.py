@@ -20,7 +20,6 @@ from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.model.decision import Action, Decision, Reason
 from gitplacer.placement.plan import Plan, plan
 from gitplacer.problems import Problem
-from gitplacer.proposals import proposed
 from gitplacer.snapshot import Snapshot, read_snapshot
 from gitplacer.source.files import Memo, NoMemo
 from gitplacer.tree import Changes, Tree, differing_paths
@@ -72,8 +71,8 @@ class Step:
 @dataclass(frozen=True, slots=True)
 class Hydration:
     """
-    What a pass comes to. No steps means that nothing changes. `proposals` are commits for somebody to merge, each on top of the last
-    step: relocations that wait for consent.
+    What a pass comes to. No steps means that nothing changes. `proposals` are commits that somebody may consent to, each on top of
+    the last step.
     """
 
     snapshot: Snapshot
@@ -128,12 +127,8 @@ def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool =
         version=inputs.version,
         changed_files=_changed_files(snapshot, inputs.deployment, tree),
     )
-    offers = proposed(
-        snapshot, inputs.source, tree, final, memo, metadata,
-        lambda agreed: _decisions(agreed, Layout(agreed, inputs.source, memo), with_candidates=False),
-    )  # fmt: skip
-    offered = tuple(_proposal(inputs, view, *offer) for offer in offers)
-    return Hydration(snapshot, view, problems, _steps(inputs, view, moves, rest, layout.started), tree, offered)
+    steps = _steps(inputs, view, moves, rest, layout.started)
+    return Hydration(snapshot, view, problems, steps, tree, _proposals(inputs, view, layout, metadata))
 
 
 def _decisions(snapshot: Snapshot, layout: Layout, with_candidates: bool) -> list[Decision]:
@@ -150,6 +145,27 @@ def _decisions(snapshot: Snapshot, layout: Layout, with_candidates: bool) -> lis
         if not more.keys() - stopped.keys():
             return [replace(d, blocked_by=stopped[d.group].blocked_by) if d.group in stopped else d for d in tested]
         stopped |= more
+
+
+_ASKED = "Its policy lets it move only with consent. Merging this is consent. It goes away when the move is not proposed any more."
+
+
+def _proposals(inputs: Inputs, view: PlanView, layout: Layout, metadata: bytes | None) -> tuple[Step, ...]:
+    """What would be done with consent, for each group by itself."""
+    agreed = frozenset(decision.group for decision in view.plan.decisions if decision.proposed)
+    if not agreed:
+        return ()
+    planned = plan(view.snapshot, with_candidates=False, agreed=agreed).decisions
+    found = []
+    for decision in layout.feasible([d for d in planned if d.group in agreed and d.action is Action.RELOCATE]):
+        if decision.action is Action.RELOCATE:
+            trial = layout.fork()
+            trial.apply(decision)
+            changes = trial.take_changes(metadata)
+            subject, body, own = relocation_message(decision, view)
+            lines = [*_trailers(inputs).lines(1, 1), *own, f"{PROPOSED}: {decision.group}"]
+            found.append(Step(changes, whole_message(subject, f"{body}\n\n{_ASKED}", lines), decision))
+    return tuple(found)
 
 
 def _told_apart(decision: Decision, updated: set[str]) -> Decision:
@@ -198,14 +214,6 @@ def _trailers(inputs: Inputs) -> PassTrailers:
         reverted=inputs.reverted,
         merged=inputs.merged,
     )
-
-
-def _proposal(inputs: Inputs, view: PlanView, decision: Decision, changes: Changes) -> Step:
-    """A relocation as a commit that somebody may merge."""
-    subject, body, own = relocation_message(decision, view)
-    asked = "Its policy lets it move only with consent. Merging this is consent; it goes away when the move is not proposed any more."
-    lines = [*_trailers(inputs).lines(1, 1), *own, f"{PROPOSED}: {decision.group}"]
-    return Step(changes, whole_message(subject, f"{body}\n\n{asked}", lines), decision)
 
 
 def hydrator_metadata(commit: SourceCommit) -> bytes:

@@ -33,4 +33,4 @@ def pod_templates(value: Mapping[str, Any]) -> tuple[Path, ...]:
     return existing(value, ("spec", "jobTemplate", "spec", "template"))
 
 
-KIND = Kind("batch", "CronJob", ("v1",), read, pod_templates, SUSPEND)
+KIND = Kind("batch", "CronJob", ("v1",), read, pod_templates, switch=SUSPEND)

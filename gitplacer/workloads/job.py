@@ -19,4 +19,4 @@ def read(root: Cursor, around: Surroundings) -> ObjectFacts:
     return replace(facts, singleton="Job", finishes=True, releases_when_finished=True)
 
 
-KIND = Kind("batch", "Job", ("v1",), read, podtemplate.in_spec, SUSPEND)
+KIND = Kind("batch", "Job", ("v1",), read, podtemplate.in_spec, switch=SUSPEND)

@@ -31,4 +31,4 @@ def pod_templates(value: Mapping[str, Any]) -> tuple[Path, ...]:
     return rayjobspec.job_templates(value, ("spec", "jobTemplate"))
 
 
-KIND = Kind(rayspec.API_GROUP, "RayCronJob", ("v1",), read, pod_templates, SUSPEND)
+KIND = Kind(rayspec.API_GROUP, "RayCronJob", ("v1",), read, pod_templates, switch=SUSPEND)
