@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
@@ -53,11 +53,13 @@ def by_hand(deployment: Deployment, root: str) -> ByHand:
     """What others did on the branch since our last commit. What is not ours may change as it likes."""
     if deployment.tip is None:
         return ByHand()
-    log = list(deployment.repository.first_parent_log(deployment.tip, _HISTORY))
-    at = next((index for index, commit in enumerate(log) if _is_ours(commit)), None)
-    if at is None:
-        return ByHand()
-    return _Reading(deployment, _Paths(root), log[at:], log[:at][::-1]).all()
+    log = deployment.repository.first_parent_log(deployment.tip, _HISTORY)
+    since: list[Commit] = []
+    for commit in log:
+        if _is_ours(commit):
+            return _Reading(deployment, _Paths(root), commit, log, since[::-1]).all()
+        since.append(commit)
+    return ByHand()
 
 
 def _is_ours(commit: Commit) -> bool:
@@ -108,14 +110,19 @@ class _Paths:
 
 
 class _Reading:
-    """`log` is our history from our last commit on, newest first; `since` are the commits that came after it, oldest first."""
+    """
+    `ours` is our last commit, `older` the history before it, newest first, and `since` the commits that came after it, oldest
+    first.
+    """
 
-    def __init__(self, deployment: Deployment, paths: _Paths, log: Sequence[Commit], since: Sequence[Commit]) -> None:
+    def __init__(
+        self, deployment: Deployment, paths: _Paths, ours: Commit, older: Iterator[Commit], since: Sequence[Commit]
+    ) -> None:
         self._repository = deployment.repository
         self._proposals = deployment.proposals
         self._paths = paths
-        self._log = log
-        self._ours = log[0]
+        self._ours = ours
+        self._older = older
         self._since = since
         self._now = deployment.tree
         self._trees: dict[str, Tree] = {}
@@ -126,13 +133,19 @@ class _Reading:
         reverted = {group: move for group, move in carried.reverted.items() if self._is_unchanged(group)}
         merged = {group: move for group, move in carried.merged.items() if self._is_unchanged(group)}
         for group, move, paths in self._merges() if foreign else ():
-            merged[group] = move
+            if move.at != move.proposed_at:  # else the record is true as it stands
+                merged[group] = move
             foreign = {path: oid for path, oid in foreign.items() if path not in paths}
         for group, found, paths in self._reverts(carried.reverted) if foreign else ():
             if found is not None:
                 reverted[group] = found
             foreign = {path: oid for path, oid in foreign.items() if path not in paths}
         return ByHand(foreign, dict(sorted(reverted.items())), dict(sorted(merged.items())))
+
+    @cached_property
+    def _log(self) -> list[Commit]:
+        """Our history, from our last commit back. Read only if somebody says something of it."""
+        return [self._ours, *self._older]
 
     # what has changed
 
@@ -163,16 +176,13 @@ class _Reading:
         reverted: dict[str, RevertedMove] = {}
         merged: dict[str, MergedMove] = {}
         for key, value in self._ours.trailers:
-            group, _, rest = value.partition(" ")
-            said = dict(word.partition("=")[::2] for word in rest.split(" "))
-            if key not in (REVERTED, MERGED) or not self._still(group, said.get("commit", "")):
+            group, told = heard_in(key, value)
+            if told is None or not self._still(group, told.commit):
                 continue
-            at = _instant(said.get("at", ""))
-            if key == MERGED:
-                merged[group] = MergedMove(commit=said["commit"], at=at, proposed_at=_instant(said.get("proposed", "")))
+            if isinstance(told, MergedMove):
+                merged[group] = told
             else:
-                left = tuple(name for name in said.get("left", "").split(",") if name)
-                reverted[group] = RevertedMove(commit=said["commit"], at=at, left=left)
+                reverted[group] = replace(told, epochs=())  # these were counted on when it was heard
         return ByHand({}, reverted, merged)
 
     def _still(self, group: str, commit: str) -> bool:
@@ -344,6 +354,25 @@ class _Reading:
             unit = self._paths.unit(path)
             if unit is not None and unit[2] == SENTINEL and path in self._before:
                 yield unit[0], unit[1], epoch_in(self._before.read(path))
+
+
+def heard_in(key: str, value: str) -> tuple[str, RevertedMove | MergedMove | None]:
+    """What a trailer of a pass says that it was told, with the group; None for one about something else."""
+    group, _, rest = value.partition(" ")
+    said = dict(word.partition("=")[::2] for word in rest.split(" "))
+    commit, at = said.get("commit", ""), _instant(said.get("at", ""))
+    if key == MERGED:
+        return group, MergedMove(commit=commit, at=at, proposed_at=_instant(said.get("proposed", "")))
+    if key != REVERTED:
+        return group, None
+    left = tuple(name for name in said.get("left", "").split(",") if name)
+    epochs = []
+    for word in said.get("epochs", "").split(","):
+        where, _, epoch = word.partition(":")
+        cluster, _, unit = where.partition("/")
+        if epoch.isdecimal():
+            epochs.append((cluster, unit, int(epoch)))
+    return group, RevertedMove(commit=commit, at=at, left=left, epochs=tuple(epochs))
 
 
 def _moves(commit: Commit) -> bool:

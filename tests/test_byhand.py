@@ -6,17 +6,24 @@ what only looks like one.
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from gitplacer.byhand import heard_in
+from gitplacer.commits import PassTrailers
 from gitplacer.hydrate import Hydration
+from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.model.decision import Action
 from gitplacer.reconcile import Outcome
 from tests.gitservers import git
-from tests.stories import cluster, decisions, rayjob, rayservice
+from tests.stories import START, cluster, decisions, rayjob, rayservice
 from tests.test_reconcile import Fleet, made
 
+_INSTANTS = st.datetimes(datetime(2026, 1, 1), datetime(2030, 1, 1)).map(lambda t: t.replace(microsecond=0, tzinfo=UTC))
 API = "workloads/prod/api/api.yaml"
 RECORD = "placements/prod/api.yaml"
 
@@ -97,6 +104,34 @@ def test_a_revert_is_heard_once(fleet: Fleet, clone: Path) -> None:
     again = fleet.reconcile(12)
     assert again.hydration.snapshot.reverted == {}
     assert "Gitplacer-Reverted" not in fleet.git("log", "-1", "--format=%B", "main")
+
+
+@given(
+    move=st.one_of(
+        st.builds(
+            RevertedMove,
+            commit=st.from_regex(r"[0-9a-f]{40}", fullmatch=True),
+            at=_INSTANTS,
+            left=st.lists(st.sampled_from(["a", "b-1", "c"]), unique=True).map(tuple),
+            epochs=st.lists(
+                st.tuples(
+                    st.sampled_from(["a", "b-1"]), st.sampled_from(["platform", "workloads"]), st.integers(0, 999)
+                )
+            ).map(tuple),
+        ),
+        st.builds(
+            MergedMove, commit=st.from_regex(r"[0-9a-f]{40}", fullmatch=True), at=_INSTANTS, proposed_at=_INSTANTS
+        ),
+    )
+)
+def test_what_was_heard_is_read_back_from_the_trailers_as_it_was(move: RevertedMove | MergedMove) -> None:
+    reverted = {"prod/api": move} if isinstance(move, RevertedMove) else {}
+    merged = {"prod/api": move} if isinstance(move, MergedMove) else {}
+    trailers = PassTrailers(
+        source="s", capacity="c", base="b", now=START, version="v", foreign={}, reverted=reverted, merged=merged
+    )
+    lines = [line.partition(": ") for line in trailers.lines(1, 1)]
+    assert [heard_in(key, value) for key, _, value in lines if heard_in(key, value)[1]] == [("prod/api", move)]
 
 
 def merged_later(clone: Path) -> None:

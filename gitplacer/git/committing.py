@@ -90,19 +90,12 @@ class SourceBranch:
             place = self._address.work_tree / path
             there = lying[path].oid if path in lying else "something" if place.exists() or place.is_symlink() else ""
             committed = tree.entries[path].oid if path in tree else ""
-            if committed != self._staged(path) or (committed != there and not self._is_filtered(path, committed)):
+            if committed != self._staged(path) or committed != there:
                 hint = "commit or stash that, commit to another branch (--branch), or use --diff"
                 raise NotWritten(f"{path} has changes that are not committed", hint=hint)
             for above in place.relative_to(self._address.work_tree).parents:
                 if (self._address.work_tree / above).is_symlink():
                     raise NotWritten(f"{above} is a symbolic link in the work tree", hint="use --branch or --diff")
-
-    def _is_filtered(self, path: str, committed: str) -> bool:
-        """Whether a file differs only by what git itself does when it checks out, such as other line ends."""
-        if not committed:
-            return False
-        text = self._user_git("hash-object", f"--path={path}", "--", path)
-        return text.strip() == committed
 
     def _staged(self, path: str) -> str:
         line = self._git.run("ls-files", "--stage", "-z", "--", f":(top,literal){path}", cwd=self._cwd).decode()
