@@ -238,6 +238,10 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
         "somebody else changed its files in the deployment repo",
         "somebody else changed {} in the deployment repo",
     ),
+    Reason.REVERT_REFUSED: (
+        "somebody reverted its move, and it may run twice",
+        "somebody reverted its move to {}, where it may have started and may run beside this",
+    ),
     Reason.NO_POLICY: ("no policy governs it",) * 2,
     Reason.BROKEN_POLICY: (
         "the policy that governs it, or might, cannot be read",
@@ -288,6 +292,7 @@ _LISTS = (
     Reason.COPY_NOT_WANTED,
     Reason.REMOVAL_NEEDS_APPROVAL,
     Reason.FOREIGN_CHANGE,
+    Reason.REVERT_REFUSED,
     Reason.UNREADABLE_SOURCE,
     Reason.HAS_PROBLEMS,
     Reason.HELD_TOGETHER,

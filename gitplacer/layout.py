@@ -97,7 +97,7 @@ class _Units:
     def epochs(self) -> dict[tuple[str, str], int]:
         """The epoch in each sentinel; the files are read when somebody asks."""
         contents = self._tree.read_all(self.sentinels.values()) if self.sentinels else {}
-        return {unit: _epoch(contents[path]) for unit, path in self.sentinels.items()}
+        return {unit: epoch_in(contents[path]) for unit, path in self.sentinels.items()}
 
     def of(self, path: str) -> tuple[str, str] | None:
         """The unit a path is in, or None."""
@@ -118,7 +118,7 @@ class _Units:
         return unit is not None and path.startswith(self.path(*unit, "namespaces/")) and unit[1] == PLATFORM
 
 
-def _epoch(sentinel_file: bytes) -> int:
+def epoch_in(sentinel_file: bytes) -> int:
     """The epoch in a sentinel; 0 for one that somebody made unreadable, which is then written anew."""
     documents = parse(sentinel_file).documents
     data = documents[0].value.get("data") if documents else None
@@ -155,6 +155,7 @@ class Layout:
         self._all: dict[str, bytes | None] = {}
         self._pending: dict[str, bytes | None] = {}
         self._touched: set[tuple[str, str]] = set()
+        self._count_on(snapshot)
         self._renderer = Renderer(snapshot.source, snapshot.variants, source, memo)
         self._updates = Updates(snapshot)
         self._overlaps = Overlaps(snapshot, self.edits)
@@ -169,6 +170,17 @@ class Layout:
                 self._names.keep(unit, member)
             self._claim(record.id, unit, record.members, [entry.name for entry in record.clusters], _between(record))
         self._ours = frozenset(self._claims)
+        self._told = snapshot.reverted.keys() | snapshot.merged.keys()
+        """Groups whose records are not as they stand in the files."""
+
+    def _count_on(self, snapshot: Snapshot) -> None:
+        """A revert changes what units hold, and turns their epochs back: they go on from those that were reached."""
+        for move in snapshot.reverted.values():
+            for cluster, unit_name, epoch in move.epochs:
+                unit = cluster, unit_name
+                if self._epochs.get(unit, 0) <= epoch:
+                    self._epochs[unit] = epoch
+                    self._touched.add(unit)
 
     def _never_go_back(self, snapshot: Snapshot) -> None:
         """A revert or a hand may turn a sentinel back; what records and clusters have seen of its epoch still counts."""
@@ -339,7 +351,7 @@ class Layout:
                 decision = replace(decision, consent=consent.identity)
         if group is not None:
             new = self._record(group, decision, record, members)
-            if new != record:
+            if new != record or group.id in self._told:
                 self._write(f"{RECORDS}/{group.id}.yaml", record_file(new))
         if any(self._units.of(path) for path in self._pending.keys() - earlier):
             self.updated.add(decision.group)

@@ -135,6 +135,7 @@ class Reason(enum.StrEnum):
     NEVER_RELOCATED = "NeverRelocated"  # its policy or an annotation says so
     REMOVAL_NEEDS_APPROVAL = "RemovalNeedsApproval"
     FOREIGN_CHANGE = "ForeignChange"
+    REVERT_REFUSED = "RevertRefused"  # its move was reverted, and it may have started where it had gone
     NO_POLICY = "NoPolicy"
     BROKEN_POLICY = "BrokenPolicy"
     UNREADABLE_SOURCE = "UnreadableSource"

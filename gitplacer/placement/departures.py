@@ -145,7 +145,9 @@ class Departures:
         if sent:
             return None
         until = self._pass.backing_off.get(group.id) or (record.hold_until if record is not None else None)
-        if until is not None and now < until and why.code is not Reason.CLUSTER_LOST:
+        # A revert holds where the group may be; where it may not, nobody has agreed to leave it.
+        reverted = why.code is Reason.NOT_ELIGIBLE and group.id in self._snapshot.reverted
+        if until is not None and now < until and why.code is not Reason.CLUSTER_LOST and not reverted:
             return Finding(code=Reason.BACKING_OFF, subject=f"{why.code} {until:%Y-%m-%dT%H:%M:%SZ}")
         moved = record.moved_at if record is not None else None
         cool = moved + timedelta(seconds=relocation.cooldown) if moved is not None else None
