@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import Phase, given, settings
@@ -483,3 +485,107 @@ def test_whatever_happens_no_replica_is_lost_that_ran_and_none_is_sold_twice(his
         assert not any(d.action is Action.RELOCATE for d in done.view.plan.decisions)
         assert is_at_rest(story)
         before = after
+
+
+PAGE = Path(__file__).parent.parent / "docs/divide.md"
+
+
+def test_the_page_about_dividing_tells_what_happens() -> None:
+    text = PAGE.read_text("utf-8")
+    files = dict(re.findall(r"^`([^`\n]*)`:\n\n```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+    first, second = re.findall(r"^```text\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    story = Story.of(cluster("east"), cluster("west"), files, capacity=rooms(east=6, west=16))
+    assert first in told(story.run())
+    assert replicas(story, "shop/web/web.yaml") == {"east": 4, "west": 1}
+    story.source["policies/shop.yaml"] = files["policies/shop.yaml"].replace("east: 70, west: 30", "east: 1, west: 1")
+    story.source["workloads/shop/web.yaml"] = files["workloads/shop/web.yaml"].replace("replicas: 5", "replicas: 10")
+    story.run()
+    story.source["policies/shop.yaml"] = files["policies/shop.yaml"]
+    assert second in told(story.run())
+
+
+def test_what_is_new_in_a_divided_group_needs_room_before_it_is_there() -> None:
+    joined = policy("div", "select: {}\ngroupBy: {directory: true}\nplacement: {type: Divide}")
+    story = Story.of(clusters("ab"), joined, web(10), capacity=rooms(a=7, b=16))
+    story.run()
+    api = web(6)[WEB].replace("web", "api")
+    story.source |= {"workloads/shop/api.yaml": api}
+    done = story.run()
+    assert replicas(story, "shop/shop/web.yaml") == {"a": 5, "b": 5}
+    assert replicas(story, "shop/shop/api.yaml") == {"a": 2, "b": 3}
+    assert "1 of 16 replicas wait for room: 1 on a" in told(done)
+    assert "Deployment shop/api: 2 on a and 3 on b; Deployment shop/web: 5 on a and 5 on b" in told(done)
+    assert is_at_rest(story)
+
+
+def test_a_share_that_made_room_for_another_group_waits_and_the_rest_runs_on() -> None:
+    first = policy(
+        "first",
+        "select: {namespaces: [prod]}\nprecedence: 1\npriority: 10\npreempts: LowerPriority\nclusters: {names: [a]}",
+    )
+    mild = policy("div", "select: {}\npreemptible: true\nplacement: {type: Divide}")
+    story = Story.of(clusters("ab"), first, mild, web(10), capacity=rooms(a=6, b=16))
+    story.run()
+    story.source["workloads/prod/big.yaml"] = web(4)[WEB].replace("web", "big").replace("shop", "prod")
+    done = story.run()
+    assert outcome(done)["shop/web"].startswith("Preempt b PreemptedBy")
+    assert replicas(story) == {"b": 5}
+    for _ in range(3):
+        story.capacity |= snapshot("a", "n1 6 64Gi", at=story.now, more="applied: {workloads: 99, platform: 99}\n")
+        story.run()
+    assert replicas(story, "prod/big/big.yaml") == {"a": 4}
+    assert replicas(story) == {"b": 5}
+    assert is_at_rest(story)
+
+
+def test_pods_that_a_snapshot_shows_are_not_counted_twice_when_a_share_grows() -> None:
+    pods = "".join("  - {role: pod, node: n1, requests: {cpu: '1'}}\n" for _ in range(5))
+    story = Story.of(clusters("ab"), DIVIDE, web(10), capacity=rooms(a=7, b=16))
+    story.run()
+    seen = f"applied: {{workloads: 9, platform: 9}}\ngroups:\n- name: shop/web\n  phase: Running\n  pods:\n{pods}"
+    story.capacity |= snapshot("a", "n1 7 64Gi", at=story.now, more=seen)
+    story.source |= weighted(a=70, b=30)
+    story.run()
+    assert replicas(story) == {"a": 7, "b": 3}
+
+
+def test_a_share_may_count_on_machines_that_are_added_within_the_budget() -> None:
+    scaled = cluster(
+        "a",
+        autoscaler="{type: Karpenter, nodeTypes: [{name: four, allocatable: {cpu: '4', memory: 16Gi}, max: 9, pricePerHour: 1}]}",
+    )
+    policy_text = "select: {}\nbudgetPerHour: 2\nplacement: {type: Divide, weights: {a: 1}}"
+    story = Story.of(scaled, policy("div", policy_text), web(4), capacity=snapshot("a"))
+    story.run()
+    assert replicas(story) == {"a": 4}
+    story.source |= web(12)
+    done = story.run()
+    assert replicas(story) == {"a": 8}  # two machines, and no third
+    assert "4 of 12 replicas wait for room: 4 on a" in told(done)
+    assert is_at_rest(story)
+
+
+def test_a_cluster_that_has_been_silent_for_too_long_gives_its_share_to_the_others() -> None:
+    fleet = "apiVersion: gitplacer.dev/v1alpha1\nkind: Fleet\nmetadata: {name: fleet}\nspec: {lostAfter: 1h}\n"
+    story = Story.of({"fleet.yaml": fleet}, clusters("ab"), DIVIDE, web(10), capacity=rooms(a=16, b=16))
+    story.run()
+    story.now += timedelta(hours=2)
+    story.capacity |= snapshot("b", "n1 16 64Gi", at=story.now)
+    done = story.run()
+    assert replicas(story) == {"b": 10}
+    assert outcome(done) == {"shop/web": "Remove b ClusterLost"}
+
+
+def test_a_group_that_is_held_keeps_the_share_it_has() -> None:
+    story = Story.of(clusters("ab"), DIVIDE, web(10), capacity=rooms(a=16, b=16))
+    story.run()
+    story.source |= weighted(a=70, b=30)
+    story.source[WEB] = story.source[WEB].replace('cpu: "1"', "cpu: one")
+    done = story.run()
+    assert outcome(done) == {"shop/web": "Hold a,b HasProblems"}
+    assert replicas(story) == {"a": 5, "b": 5}
+    assigned = json.loads(plan_json(done.view, Options()))["groups"][0]["assignments"]
+    assert [a["pods"] for a in assigned] == [[{"role": "pod", "count": 5}], [{"role": "pod", "count": 5}]]
+    story.source |= web(10)
+    story.run()
+    assert replicas(story) == {"a": 7, "b": 3}

@@ -85,11 +85,21 @@ class Choice:
         return chosen
 
     def has_room(self, group: Group, policy: PlacementPolicy, name: str) -> bool:
-        """Whether a cluster has room for all that a group asks for there, beside what the snapshot shows of it."""
-        ledger = self._books[name].copy()
-        ledger.release(group.id)
-        missing = ledger.not_seen(group.id, self._pass.gang_on(group.id, name))
-        return isinstance(ledger.fit(missing, scale_up=self.scales(policy, name)), Packing)
+        """
+        Whether a cluster has room for all that a group asks for there, beside what the snapshot shows of it, and the policy's budget
+        pays for the machines.
+        """
+        before = self._books[name].copy()
+        self._books.release(group.id, name)
+        missing = self._books[name].not_seen(group.id, self._pass.gang_on(group.id, name))
+        fits = False
+        for scale_up in (False, True) if self.scales(policy, name) else (False,):
+            packing = self._books.fit(missing, name, scale_up=scale_up)
+            if not fits and isinstance(packing, Packing):
+                paid = self._affordable(group, policy, name, packing, (), scale_up, missing)
+                fits = not isinstance(paid, Finding)
+        self._books.replace(name, before)
+        return fits
 
     def more(self, group: Group, policy: PlacementPolicy, name: str) -> Finding | None:
         """

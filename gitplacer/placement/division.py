@@ -202,12 +202,15 @@ class Division:
     # what there is
 
     def _has(self, group: Group, name: str, stock: Stock) -> dict[Part, int]:
-        """The replicas that a group has on a cluster where it is."""
+        """
+        The replicas that a group has on a cluster where it is. Where it was not divided before they are as written; where it
+        was, what it has no count of is new.
+        """
         known = self._pass.counts.get((group.id, name), Counts())
         has = {}
         for part, written in stock.totals.items():
             replicas = known.get(part).replicas
-            has[part] = written if replicas is None else replicas
+            has[part] = replicas if replicas is not None else 0 if known else written
         return has if any(stock.totals.values()) else {**has, COPY: 1}
 
     def _counts(self, due: Due, name: str, everywhere: Mapping[str, Replicas]) -> Counts:
