@@ -413,6 +413,37 @@ EXAMPLES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
             ),
         ),
     ),
+    "move": (
+        (
+            "To a cluster that its policy does not allow:",
+            ("gitplacer move production/text-summarizer --to gke-workload-cluster gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",),
+        ),
+    ),
+    "return": (
+        (
+            "The demo has drained a cluster; when that is back, one app returns to it:",
+            (
+                "sed -i 's/state: Draining/state: Active/' gitplacer-demo/fleet/clusters/static-cluster.yaml",
+                "git -C gitplacer-demo/fleet commit --quiet --all --message 'static-cluster is back'",
+                "gitplacer return production/text-summarizer gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",
+            ),
+        ),
+    ),
+    "suspend": (
+        (
+            "As a patch:",
+            ("gitplacer suspend 'serving/*' gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git --diff",),
+        ),
+    ),
+    "resume": (
+        (
+            "What was suspended before:",
+            (
+                "gitplacer suspend 'vllm*/*' gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",
+                "gitplacer resume 'vllm*/*' gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",
+            ),
+        ),
+    ),
     "status": (
         ("", ("gitplacer status gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",)),
     ),
@@ -743,6 +774,7 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.NOT_READY_ELSEWHERE: Finding(code=Reason.NOT_READY_ELSEWHERE, subject=Reason.NOT_ELIGIBLE),
             Reason.REMOVAL_NEEDS_APPROVAL: Finding(code=Reason.REMOVAL_NEEDS_APPROVAL, subject="static-cluster"),
             Reason.FOREIGN_CHANGE: Finding(code=Reason.FOREIGN_CHANGE, subject="clusters/a/workloads/ns/app/app.yaml"),
+            Reason.REVERT_REFUSED: Finding(code=Reason.REVERT_REFUSED, subject="static-cluster"),
             Reason.HELD_TOGETHER: Finding(code=Reason.HELD_TOGETHER, subject="ns/other"),
             Reason.NO_POLICY: Finding(code=Reason.NO_POLICY),
             Reason.BROKEN_POLICY: Finding(code=Reason.BROKEN_POLICY, subject="training"),

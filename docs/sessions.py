@@ -31,7 +31,7 @@ SHOWN_AS = "/home/you"
 LEFT_OUT = "…"
 
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_DATED = ("validate", "plan", "explain", "reconcile", "status")
+_DATED = ("validate", "plan", "explain", "reconcile", "status", "move", "return", "suspend", "resume")
 _SHELL = re.compile(r"[|<>;&]")
 
 

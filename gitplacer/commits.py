@@ -12,11 +12,15 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gitplacer.explain import PlanView, sentence
+from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.model.decision import Action, Decision, Phase
 from gitplacer.plaintext import few
 
 PREFIX = "Gitplacer-"
 FOREIGN = "Gitplacer-Foreign"
+REVERTED = "Gitplacer-Reverted"
+MERGED = "Gitplacer-Merged"
+PROPOSED = "Gitplacer-Proposed"
 
 _VERBS = (
     (Action.PLACE, "place"),
@@ -47,11 +51,13 @@ class PassTrailers:
     now: datetime
     version: str
     foreign: Mapping[str, str]
+    reverted: Mapping[str, RevertedMove]
+    merged: Mapping[str, MergedMove]
 
     def lines(self, step: int, steps: int) -> list[str]:
         """
         One line for each input. Foreign changes are carried along with what we had written there, so that they are
-        not forgotten under our own commits and end by being undone.
+        not forgotten under our own commits and end by being undone; so are reverts and merges of relocations.
         """
         fields: Mapping[str, str] = {
             "Source": self.source,
@@ -62,7 +68,22 @@ class PassTrailers:
             "Version": self.version,
         }
         lines = [f"{PREFIX}{key}: {value}" for key, value in fields.items() if value]
-        return [*lines, *(f"{FOREIGN}: {oid or 'none'} {path}" for path, oid in sorted(self.foreign.items()))]
+        lines += [f"{FOREIGN}: {oid or 'none'} {path}" for path, oid in sorted(self.foreign.items())]
+        lines += [f"{REVERTED}: {group} {_reverted(move)}" for group, move in sorted(self.reverted.items())]
+        return lines + [f"{MERGED}: {group} {_merged(move)}" for group, move in sorted(self.merged.items())]
+
+
+def _reverted(move: RevertedMove) -> str:
+    epochs = ",".join(f"{cluster}/{unit}:{epoch}" for cluster, unit, epoch in move.epochs)
+    return " ".join((_landed(move), f"left={','.join(move.left)}", *([f"epochs={epochs}"] if epochs else [])))
+
+
+def _merged(move: MergedMove) -> str:
+    return f"{_landed(move)} proposed={move.proposed_at:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _landed(move: RevertedMove | MergedMove) -> str:
+    return f"commit={move.commit} at={move.at:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def relocation_message(decision: Decision, view: PlanView) -> tuple[str, str, list[str]]:

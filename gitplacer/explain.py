@@ -31,6 +31,7 @@ from gitplacer.model.decision import (
     ScaleUpLimit,
     Spending,
     Tally,
+    UpdateAsks,
     Verdict,
 )
 from gitplacer.model.resources import Resources
@@ -160,6 +161,12 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.DIVIDED: ("its replicas are divided anew",) * 2,
     Reason.UPDATED: ("its files change", "its files change"),
     Reason.OUTGROWN: ("it stays, but not all its pods find room there",) * 2,
+    Reason.UPGRADE_FITS: ("old and new pods fit together where it runs",) * 2,
+    Reason.UPGRADE_BY_SCALE_UP: ("old and new pods fit together with machines that can be added",) * 2,
+    Reason.UPGRADE_TIGHT: ("old and new pods fit together, but not in every order",) * 2,
+    Reason.UPGRADE_NOT_JUDGED: ("no current snapshot tells whether old and new pods fit together",) * 2,
+    Reason.UPGRADE_DOES_NOT_FIT: ("old and new pods do not fit together where it runs",) * 2,
+    Reason.UPDATE_HELD: ("there is no room for its update where it runs, and its policy holds it back",) * 2,
     Reason.FINISHED: ("its jobs have run to their end", "its jobs have run to their end ({})"),
     Reason.SOURCE_REMOVED: ("it is no longer in the source", "it is no longer in the source"),
     Reason.COPY_NOT_WANTED: ("fewer copies are wanted", "the copy on {} is not wanted any more"),
@@ -231,6 +238,10 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
         "somebody else changed its files in the deployment repo",
         "somebody else changed {} in the deployment repo",
     ),
+    Reason.REVERT_REFUSED: (
+        "somebody reverted its move, and it may run twice",
+        "somebody reverted its move to {}, where it may have started and may run beside this",
+    ),
     Reason.NO_POLICY: ("no policy governs it",) * 2,
     Reason.BROKEN_POLICY: (
         "the policy that governs it, or might, cannot be read",
@@ -270,6 +281,8 @@ _TRIGGERS: Mapping[str, str] = {
     Reason.NOT_ELIGIBLE: "its cluster is not one it is allowed on",
     Reason.CLUSTER_DRAINING: "its cluster is draining",
     Reason.CLUSTER_LOST: "its cluster is lost, or gone from the fleet",
+    Reason.UPGRADE_DOES_NOT_FIT: "its update does not fit",
+    Reason.OUTGROWN: "it has outgrown its cluster",
     Reason.PENDING_PODS: "pods of it have been waiting for a node for too long",
     Reason.PREFERRED_AVAILABLE: "a cluster that its policy likes better has room",
     Reason.MOVE_APPROVED: "an Approval sends it elsewhere",
@@ -279,6 +292,7 @@ _LISTS = (
     Reason.COPY_NOT_WANTED,
     Reason.REMOVAL_NEEDS_APPROVAL,
     Reason.FOREIGN_CHANGE,
+    Reason.REVERT_REFUSED,
     Reason.UNREADABLE_SOURCE,
     Reason.HAS_PROBLEMS,
     Reason.HELD_TOGETHER,
@@ -321,6 +335,8 @@ def finding_text(finding: Finding, cluster: Cluster | None = None) -> str:
         return _tight(finding)
     if code is Reason.PODS_MAY_WAIT:
         return "; ".join(["is placed whatever the room, and pods may wait", *_shortage(finding), *_limits(finding)])
+    if finding.update is not None:
+        return _edit(finding, finding.update)
     if finding.spending is not None:
         return _beyond_budget(finding.spending)
     if code is Reason.NOT_ELIGIBLE:
@@ -338,6 +354,60 @@ def finding_text(finding: Finding, cluster: Cluster | None = None) -> str:
         return "; ".join([*_shortage(finding), *_FURTHER.get(code, ()), *_limits(finding)])
     without, with_subject = _SAID[code]
     return with_subject.format(few(subject.split(", ")) if code in _LISTS else subject) if subject else without
+
+
+def _edit(finding: Finding, update: UpdateAsks) -> str:
+    """What an edit makes happen on a cluster, whether there is room for it, and what comes of that."""
+    pods = _counted_pods(update.pods)
+    both = update.how in ("NewCluster", "InSteps")
+    match update.how:
+        case "NewCluster":
+            said = f"this edit makes KubeRay start a second Ray cluster ({pods}) beside the running one on {update.cluster}"
+        case "InSteps":
+            said = f"this edit makes KubeRay bring up a second Ray cluster in steps on {update.cluster}, with at most {pods} more"
+        case "Rolling":
+            said = f"this edit replaces its pods on {update.cluster} one after another, with {pods} more until that is done"
+        case _:
+            said = f"this edit asks for {f'{pods} more' if pods else 'larger pods'} on {update.cluster}"
+    said = with_place(said, update.where)
+    match finding.code:
+        case Reason.UPGRADE_FITS:
+            return f"{said}; {'both fit' if both else 'there is room'}"
+        case Reason.UPGRADE_BY_SCALE_UP:
+            return f"{said}; {'the second one' if both else 'that'} {_scale_up(finding.new_nodes)}"
+        case Reason.UPGRADE_TIGHT:
+            return f"{said}; {'both fit' if both else 'there is room'}, but not in every order"
+        case Reason.UPGRADE_NOT_JUDGED:
+            return f"{said}; no current snapshot tells whether there is room"
+    short = [*_shortage(finding), *_limits(finding)] or ["there is in some orders only, or at the cost of others"]
+    too_little = f"{said}; there is no room for {'both' if both else 'that'}: {'; '.join(short)}"
+    if finding.code is Reason.UPDATE_HELD:
+        return f"{too_little}; its policy holds the edit back until there is"
+    return "; ".join([too_little, *([_LEFT_TO_WAIT[update.stays]] if update.stays else [])])
+
+
+_UNTIL_THERE_IS = "it will not be complete until there is"
+_LEFT_TO_WAIT: Mapping[str, str] = {
+    Reason.NOWHERE_TO_GO: f"no other cluster has room for the new one alone, so the edit goes on here, and {_UNTIL_THERE_IS}",
+    Reason.MAY_HAVE_STARTED: "it stays, because it may have started and a start elsewhere could run it twice",
+    Reason.NEVER_RELOCATED: f"its policy or an annotation says that it never moves for that, so {_UNTIL_THERE_IS}",
+    Reason.KEPT: f"its policy lets the edit go on here, and {_UNTIL_THERE_IS}",
+    Reason.AWAITS_APPROVAL: f"its policy lets it move for that only with an Approval, and {_UNTIL_THERE_IS}",
+    Reason.COOLING_DOWN: f"it has moved lately and stays for now, and {_UNTIL_THERE_IS}",
+    Reason.BACKING_OFF: f"its last relocation was taken back and it stays for now, and {_UNTIL_THERE_IS}",
+    Reason.GUARD_REACHED: f"as many groups have moved lately as the Fleet's guards allow, and {_UNTIL_THERE_IS}",
+}
+"""Why a group stays where its edit has too little room, and what comes of it."""
+
+
+def _counted_pods(pods: Sequence[tuple[str, int]]) -> str:
+    """`head + 2 workers`, `1 pod`."""
+    heads = sum(count for role, count in pods if role == "head")
+    workers = sum(count for role, count in pods if role.startswith("worker/"))
+    others = sum(count for _, count in pods) - heads - workers
+    said = [("head" if heads == 1 else f"{heads} heads") if heads else ""]
+    said += [f"{n} {word}{'s' if n != 1 else ''}" for n, word in ((workers, "worker"), (others, "pod")) if n]
+    return " + ".join(part for part in said if part)
 
 
 def _stays(finding: Finding, who: str) -> str:

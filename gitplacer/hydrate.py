@@ -13,9 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from gitplacer.commits import PassTrailers, relocation_message, rest_message, whole_message
+from gitplacer.commits import PROPOSED, PassTrailers, relocation_message, rest_message, whole_message
 from gitplacer.explain import PlanView, refused_approvals
 from gitplacer.layout import Layout, refuse_foreign_root
+from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.model.decision import Action, Decision, Reason
 from gitplacer.placement.plan import Plan, plan
 from gitplacer.problems import Problem
@@ -41,7 +42,8 @@ class Inputs:
     """
     All that a pass depends on. `commit` is None for a work tree as it lies, which can be planned but not published;
     the ids name the capacity tree and the deployment commit, None where there is none. `foreign` are paths of the
-    deployment repo that somebody else changed, with the blob id that we had written ('' for none).
+    deployment repo that somebody else changed, with the blob id that we had written ('' for none); `reverted` and `merged`
+    are, by group, what somebody did with relocations of ours.
     """
 
     source: Tree
@@ -51,6 +53,8 @@ class Inputs:
     deployment: Tree
     deployment_commit: str | None = None
     foreign: Mapping[str, str] = field(default_factory=dict)
+    reverted: Mapping[str, RevertedMove] = field(default_factory=dict)
+    merged: Mapping[str, MergedMove] = field(default_factory=dict)
     now: datetime
     version: str
 
@@ -92,6 +96,8 @@ def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool =
         capacity=inputs.capacity,
         deployment=inputs.deployment,
         foreign_paths=frozenset(inputs.foreign),
+        reverted=inputs.reverted,
+        merged=inputs.merged,
         now=inputs.now,
         memo=memo,
     )
@@ -133,7 +139,7 @@ def _decisions(snapshot: Snapshot, layout: Layout, with_candidates: bool) -> lis
     stopped: dict[str, Decision] = {}
     while True:
         also_held = {group_id: decision.finding for group_id, decision in stopped.items()}
-        planned = plan(snapshot, with_candidates=with_candidates, also_held=also_held).decisions
+        planned = plan(snapshot, with_candidates=with_candidates, also_held=also_held, edits=layout.edits).decisions
         tested = layout.feasible(planned)
         more = {new.group: new for new, old in zip(tested, planned, strict=True) if new is not old}
         if not more.keys() - stopped.keys():
@@ -141,12 +147,15 @@ def _decisions(snapshot: Snapshot, layout: Layout, with_candidates: bool) -> lis
         stopped |= more
 
 
+_ASKED = "Its policy lets it move only with consent. Merging this is consent. It goes away when the move is not proposed any more."
+
+
 def _proposals(inputs: Inputs, view: PlanView, layout: Layout, metadata: bytes | None) -> tuple[Step, ...]:
     """What would be done with consent, for each group by itself."""
     agreed = frozenset(decision.group for decision in view.plan.decisions if decision.proposed)
     if not agreed:
         return ()
-    planned = plan(view.snapshot, with_candidates=False, agreed=agreed).decisions
+    planned = plan(view.snapshot, with_candidates=False, edits=layout.edits, agreed=agreed).decisions
     found = []
     for decision in layout.feasible([d for d in planned if d.group in agreed and d.action is Action.RELOCATE]):
         if decision.action is Action.RELOCATE:
@@ -154,8 +163,8 @@ def _proposals(inputs: Inputs, view: PlanView, layout: Layout, metadata: bytes |
             trial.apply(decision)
             changes = trial.take_changes(metadata)
             subject, body, own = relocation_message(decision, view)
-            lines = _trailers(inputs).lines(1, 1)
-            found.append(Step(changes, whole_message(subject, body, [*lines, *own]), decision))
+            lines = [*_trailers(inputs).lines(1, 1), *own, f"{PROPOSED}: {decision.group}"]
+            found.append(Step(changes, whole_message(subject, f"{body}\n\n{_ASKED}", lines), decision))
     return tuple(found)
 
 
@@ -202,6 +211,8 @@ def _trailers(inputs: Inputs) -> PassTrailers:
         now=inputs.now,
         version=inputs.version,
         foreign=inputs.foreign,
+        reverted=inputs.reverted,
+        merged=inputs.merged,
     )
 
 

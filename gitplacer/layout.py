@@ -25,9 +25,12 @@ from gitplacer.kinds.record import (
     RecordMoved,
     recorded_counts,
 )
+from gitplacer.model.counts import AS_WRITTEN, Counts
 from gitplacer.model.decision import Action, Decision, Finding, Phase, Reason
 from gitplacer.placement.holds import consent_to_removal
+from gitplacer.placement.overlaps import Overlaps
 from gitplacer.placement.ties import held_with, ties
+from gitplacer.placement.updating import Edited
 from gitplacer.problems import Location, Problem, Rejected, Severity
 from gitplacer.relocation.memory import remembered
 from gitplacer.relocation.moves import recorded
@@ -45,7 +48,7 @@ from gitplacer.render import (
 )
 from gitplacer.snapshot import RECORDS, Snapshot
 from gitplacer.source.files import Memo
-from gitplacer.source.manifests import PLATFORM, WORKLOADS, identity_of
+from gitplacer.source.manifests import PLATFORM, WORKLOADS, SourceObject, identity_of
 from gitplacer.source.workloadkinds import is_declared
 from gitplacer.tree import Changes, Content, Tree
 from gitplacer.updates import Updates
@@ -94,7 +97,7 @@ class _Units:
     def epochs(self) -> dict[tuple[str, str], int]:
         """The epoch in each sentinel; the files are read when somebody asks."""
         contents = self._tree.read_all(self.sentinels.values()) if self.sentinels else {}
-        return {unit: _epoch(contents[path]) for unit, path in self.sentinels.items()}
+        return {unit: epoch_in(contents[path]) for unit, path in self.sentinels.items()}
 
     def of(self, path: str) -> tuple[str, str] | None:
         """The unit a path is in, or None."""
@@ -115,7 +118,7 @@ class _Units:
         return unit is not None and path.startswith(self.path(*unit, "namespaces/")) and unit[1] == PLATFORM
 
 
-def _epoch(sentinel_file: bytes) -> int:
+def epoch_in(sentinel_file: bytes) -> int:
     """The epoch in a sentinel; 0 for one that somebody made unreadable, which is then written anew."""
     documents = parse(sentinel_file).documents
     data = documents[0].value.get("data") if documents else None
@@ -152,8 +155,11 @@ class Layout:
         self._all: dict[str, bytes | None] = {}
         self._pending: dict[str, bytes | None] = {}
         self._touched: set[tuple[str, str]] = set()
+        self._count_on(snapshot)
         self._renderer = Renderer(snapshot.source, snapshot.variants, source, memo)
         self._updates = Updates(snapshot)
+        self._overlaps = Overlaps(snapshot, self.edits)
+        self._renderings: dict[tuple[str, str, Counts], Rendering] = {}
         self._names = FileNames(own.fleet.spec)
         self._placed: dict[str, tuple[Placed, ...]] = {}
         self._claimed: dict[str, set[str]] = {}
@@ -164,6 +170,17 @@ class Layout:
                 self._names.keep(unit, member)
             self._claim(record.id, unit, record.members, [entry.name for entry in record.clusters], _between(record))
         self._ours = frozenset(self._claims)
+        self._told = snapshot.reverted.keys() | snapshot.merged.keys()
+        """Groups whose records are not as they stand in the files."""
+
+    def _count_on(self, snapshot: Snapshot) -> None:
+        """A revert changes what units hold, and turns their epochs back: they go on from those that were reached."""
+        for move in snapshot.reverted.values():
+            for cluster, unit_name, epoch in move.epochs:
+                unit = cluster, unit_name
+                if self._epochs.get(unit, 0) <= epoch:
+                    self._epochs[unit] = epoch
+                    self._touched.add(unit)
 
     def _never_go_back(self, snapshot: Snapshot) -> None:
         """A revert or a hand may turn a sentinel back; what records and clusters have seen of its epoch still counts."""
@@ -235,8 +252,7 @@ class Layout:
 
     def _rendered(self, group: Group, decision: Decision, cluster: str) -> Rendering:
         """The files of a group on a cluster, as a decision will have them."""
-        counts = decision.counts_on(cluster)
-        return self._renderer.render(group, self._files_of(group), self._clusters[cluster], counts)
+        return self._rendering(group, cluster, decision.counts_on(cluster))
 
     def _has_new_files(self, group: Group) -> bool:
         """Whether it has files that its record does not know: they could not be written for a cluster that is gone."""
@@ -244,14 +260,46 @@ class Layout:
         known = {(member.identity, member.file) for member in record.members} if record else set()
         return any((placed.member.identity, placed.file) not in known for placed in self._files_of(group))
 
+    def _rendering(self, group: Group, cluster: str, counts: Counts) -> Rendering:
+        """The files of a group on a cluster with some counts."""
+        key = (group.id, cluster, counts)
+        if key not in self._renderings:
+            placed = self._files_of(group)
+            self._renderings[key] = self._renderer.render(group, placed, self._clusters[cluster], counts)
+        return self._renderings[key]
+
+    def edits(self, group: Group, cluster: str) -> tuple[Edited, ...]:
+        """
+        The objects of a group that would change on a cluster where it is, as they are deployed and as they would be with the
+        counts that they have there: how many there are to be is for whoever divides.
+        """
+        if cluster not in self._clusters:
+            return ()
+        record = self._snapshot.predecessor(group)
+        entries = record.clusters if record is not None else ()
+        counts = next((entry.known_counts() for entry in entries if entry.name == cluster), AS_WRITTEN)
+        rendering = self._rendering(group, cluster, counts)
+        return tuple(
+            edited
+            for members, path, written in self._replaced(group, cluster, rendering)
+            for edited in self._updates.edited(members, path, written)
+        )
+
     def _told_of_updates(self, group: Group, cluster: str, rendering: Rendering) -> Iterator[Problem]:
         """What replacing the group's files on a cluster where it is would do."""
+        for members, path, written in self._replaced(group, cluster, rendering):
+            yield from self._updates.problems(group, cluster, members, path, written)
+
+    def _replaced(
+        self, group: Group, cluster: str, rendering: Rendering
+    ) -> Iterator[tuple[list[SourceObject], str, bytes]]:
+        """The files of a group that would replace others on a cluster: whose they are, where, and with what."""
         for key, content in rendering.files.items():
             path = self._units.path(cluster, *key)
             deployed = self._before.entries.get(path)
             if deployed is not None and deployed.is_text and deployed.oid != content.oid:
                 members = [item.member for item in self._files_of(group) if (item.unit, item.file) == key]
-                yield from self._updates.problems(group, cluster, members, path, content.read())
+                yield members, path, content.read()
 
     def _not_ours(self, cluster: str, rendering: Rendering) -> set[str]:
         """Paths that a rendering would write over files that no record speaks of."""
@@ -303,7 +351,7 @@ class Layout:
                 decision = replace(decision, consent=consent.identity)
         if group is not None:
             new = self._record(group, decision, record, members)
-            if new != record:
+            if new != record or group.id in self._told:
                 self._write(f"{RECORDS}/{group.id}.yaml", record_file(new))
         if any(self._units.of(path) for path in self._pending.keys() - earlier):
             self.updated.add(decision.group)
@@ -544,7 +592,7 @@ class Layout:
             metadata=RecordMetadata(name=group.name, namespace=group.namespace),
             policy=decision.policy,
             members=tuple(members),
-            clusters=tuple(self._entry(name, before.get(name), group.unit, decision) for name in decision.after),
+            clusters=tuple(self._entry(name, before.get(name), group, decision) for name in decision.after),
             waiting_since=decision.waiting_since,
             claim=self._claimed_room(decision, record),
             moved_at=now if begins or ends else known.moved_at if known else None,
@@ -556,16 +604,25 @@ class Layout:
             reason=decision.finding.code if decided or record is None else record.reason,
         )
 
-    def _entry(self, name: str, before: RecordCluster | None, unit: str, decision: Decision) -> RecordCluster:
+    def _with_updates(self, entry: RecordCluster, group: Group) -> RecordCluster:
+        """An entry with the updates that are merged with this pass, without those that are done."""
+        if entry.name not in self._clusters:
+            return entry
+        epoch = self._epoch_of_commit(entry.name, group.unit)
+        updates = self._overlaps.merged(group, entry.name, entry, epoch)
+        return entry if updates == entry.updates else entry.model_copy(update={"updates": updates})
+
+    def _entry(self, name: str, before: RecordCluster | None, group: Group, decision: Decision) -> RecordCluster:
         """What the record says of a cluster after a decision."""
         state = decision.state(name)
         between = decision.moving.without_files if decision.moving is not None else frozenset()
         arrives = name in between and state == "Placed"
         if before is not None and not arrives and (state == before.state or state == "Placed"):
             known = _with_evidence(before, decision, counted=name in self._clusters)
-            return known.model_copy(update={"state": state})
+            kept = known.model_copy(update={"state": state})
+            return self._with_updates(kept, group) if name in self._written(decision) else kept
         return RecordCluster(
-            name=name, state=state, since=self._snapshot.now, epoch=self._epoch_of_commit(name, unit),
+            name=name, state=state, since=self._snapshot.now, epoch=self._epoch_of_commit(name, group.unit),
             reason=_taken_by(name, decision) or (before.reason if before is not None else None),
             counts=recorded_counts(decision.counts_on(name)),
         )  # fmt: skip

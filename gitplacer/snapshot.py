@@ -11,20 +11,23 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
-from typing import TypeVar
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 from gitplacer import checks
 from gitplacer.deployed import Deployed
 from gitplacer.documents import Document
 from gitplacer.grouping import Group, group_objects
+from gitplacer.heard import heard
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fields import Model
 from gitplacer.kinds.parse import is_own, parse_own
 from gitplacer.kinds.record import PlacementRecord, RecordMember
 from gitplacer.known import Known
 from gitplacer.machines import Catalogue
+from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.model.workload import Identity
 from gitplacer.plausible import implausible
 from gitplacer.problems import Location, Problem, Rejected, Severity
@@ -37,6 +40,8 @@ from gitplacer.tree import Tree
 from gitplacer.variants import Variants
 
 _Kind = TypeVar("_Kind", bound=Model)
+
+NOTHING_BY_HAND: Mapping[str, Any] = MappingProxyType({})
 
 RECORDS = "placements"
 """The directory of the records in the deployment repo."""
@@ -51,7 +56,7 @@ class Snapshot:
     `broken_capacity` are clusters whose snapshot cannot be used; `profiles` is what each cluster can do
     and `variants` what objects are there; `broken_records` are ids of groups whose record
     cannot be read; `foreign_paths` are paths of the deployment repo that somebody else changed since our last
-    commit.
+    commit; `reverted` and `merged` are, by group, what somebody did with relocations of ours.
     """
 
     source: Source
@@ -64,6 +69,8 @@ class Snapshot:
     broken_records: frozenset[str]
     deployment: Tree
     foreign_paths: frozenset[str]
+    reverted: Mapping[str, RevertedMove]
+    merged: Mapping[str, MergedMove]
     now: datetime
     problems: tuple[Problem, ...]
 
@@ -111,7 +118,15 @@ class Snapshot:
 
 
 def read_snapshot(
-    *, source: Tree, capacity: Tree, deployment: Tree, foreign_paths: frozenset[str], now: datetime, memo: Memo
+    *,
+    source: Tree,
+    capacity: Tree,
+    deployment: Tree,
+    foreign_paths: frozenset[str],
+    now: datetime,
+    memo: Memo,
+    reverted: Mapping[str, RevertedMove] = NOTHING_BY_HAND,
+    merged: Mapping[str, MergedMove] = NOTHING_BY_HAND,
 ) -> Snapshot:
     """
     Read all inputs. `capacity` holds the snapshot files at its top.
@@ -127,10 +142,12 @@ def read_snapshot(
     problems.extend(_types_not_counted(read, capacities, now))
     known = Known(read, profiles)
     groups = checks.checked(known, grouping.groups, problems)
-    records, broken_records = _read_records(deployment, memo, problems)
+    records, broken_records = read_records(deployment, memo, problems)
     carried_out = {record.id: record.approvals or () for record in records.values()}
     known_ids = groups.keys() | carried_out.keys() | broken_records
     problems.extend(consent_problems(read.own.approvals, read.own.clusters, known_ids, carried_out, now))
+    cooldowns = {policy.name: timedelta(seconds=policy.spec.relocation.cooldown) for policy in read.own.policies}
+    records = heard(records, reverted, merged, cooldowns)
     missing = {entry.name for record in records.values() for entry in record.clusters} - read.own.clusters.keys()
     suspects = {path: name for name in sorted(missing) for path in read.may_have_held(name)}
     if suspects:
@@ -146,6 +163,8 @@ def read_snapshot(
         broken_records=broken_records,
         deployment=deployment,
         foreign_paths=foreign_paths,
+        reverted=reverted,
+        merged=merged,
         now=now,
         problems=tuple(sorted(set(problems))),
     )
@@ -204,7 +223,8 @@ def _read_capacity(
     return {name: item for name, item in sorted(found.items()) if name not in broken}, frozenset(broken)
 
 
-def _read_records(tree: Tree, memo: Memo, problems: list[Problem]) -> tuple[dict[str, PlacementRecord], frozenset[str]]:
+def read_records(tree: Tree, memo: Memo, problems: list[Problem]) -> tuple[dict[str, PlacementRecord], frozenset[str]]:
+    """The records of a deployment tree, and the ids of those that cannot be read. What is wrong is added to `problems`."""
     folder = RECORDS + "/"
     below = tree.under(RECORDS)
     reading = read_documents(below, [p for p in below if p.endswith(".yaml")], memo, folder=folder)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from gitplacer import rules, workloads
@@ -133,16 +133,12 @@ class Variants:
 
     def gang(self, group: Group, cluster: Cluster, counts: Counts = AS_WRITTEN) -> Gang:
         """The pods of a group on a cluster, as many as its counts there say."""
-        profile = self._profiles[cluster.name]
-        return group.gang_of(
-            bound(
-                self.facts(member, cluster, counts)[0],
-                member.identity.namespace,
-                profile,
-                lambda claim: self._claim(claim, cluster),
-            )
-            for member in group.members
-        )
+        return group.gang_of(self.facts_there(member, cluster, counts) for member in group.members)
+
+    def facts_there(self, member: SourceObject, cluster: Cluster, counts: Counts = AS_WRITTEN) -> ObjectFacts:
+        """What an object of a group is on a cluster, with what its volumes ask of nodes there."""
+        facts, specs = self.facts(member, cluster, counts)[0], partial(self._claim, cluster=cluster)
+        return bound(facts, member.identity.namespace, self._profiles[cluster.name], specs)
 
     def _claim(self, name: str, cluster: Cluster) -> ClaimSpec | None:
         """What a PersistentVolumeClaim of the source asks for on a cluster; None if the source has none of that name."""

@@ -195,7 +195,7 @@ spec:
     surge: {timeout: 20m, soak: 5m, approval: Required}
     runningJobs: Restart
     finishedJobs: Remove
-  update: {reservePeak: true}
+  update: {ifNotFit: Hold, reservePeak: true}
   budgetPerHour: 200
 """,
     "OverridePolicy": """
@@ -344,7 +344,7 @@ metadata: {name: train, namespace: rayjob1}
 policy: training
 members:
 - {apiVersion: ray.io/v1, kind: RayJob, namespace: rayjob1, name: train, source: workloads/a.yaml, file: rayjob1/train/a.yaml, declared: true}
-clusters: [{name: gpu-1, role: Copy, state: Placed, since: "2026-01-02T03:04:05Z", epoch: 7, reason: FitsByScaleUp, unstartedAt: "2026-01-02T03:03:05Z", endedAt: "2026-01-02T03:03:06Z",
+clusters: [{name: gpu-1, role: Copy, state: Placed, since: "2026-01-02T03:04:05Z", epoch: 7, reason: FitsByScaleUp, unstartedAt: "2026-01-02T03:03:05Z", endedAt: "2026-01-02T03:03:06Z", updates: [{kind: RayService, name: train, how: NewCluster, pods: [{role: head, count: 1, requests: {cpu: "2"}}], since: "2026-01-02T03:04:05Z", epoch: 7, generation: 3, appliedAt: "2026-01-02T03:05:05Z"}],
   counts: [{apiGroup: apps, kind: Deployment, namespace: ns, name: web, roles: [{role: pod, replicas: 3, minimum: 1, maximum: 5}]}]}]
 move: {strategy: Surge, from: [gpu-1], to: [gpu-2], reason: ClusterDraining, since: "2026-01-02T03:04:05Z", readyAt: "2026-01-02T03:04:06Z", goneAt: "2026-01-02T03:04:07Z"}
 moves: [{at: "2026-01-02T03:04:05Z", from: [gpu-3], to: [gpu-1], reason: ClusterLost, aborted: true, epochs: {gpu-3: 4}}]

@@ -188,6 +188,11 @@ class RelocationSettings(Model):
 class UpdateSettings(Model):
     """What happens when a running app is updated."""
 
+    if_not_fit: Literal["Relocate", "Hold", "Proceed"] = "Relocate"
+    """What to do with an edit for which there is too little room where the app runs, such as one of a RayService that needs a
+    second Ray cluster beside the first. Relocate moves the app with the edit to a cluster that has room for one copy of it, and
+    lets it go on in place where there is none; Hold leaves the old manifest there until there is room; Proceed lets the edit
+    go on, and its pods wait."""
     reserve_peak: Boolean = False
     """Whether there is room beside the app for what an update adds: the second Ray cluster of a RayService, the surge of a
     Deployment."""

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, field_serializer
 
-from gitplacer.kinds.fields import Instant, Integer, Matching, Model, OwnKind
+from gitplacer.kinds.fields import Amounts, Instant, Integer, Matching, Model, OwnKind
 from gitplacer.model.counts import Count, Counts, Part
+from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import Identity
 
 Number = Annotated[Integer, Field(ge=0, lt=2**31)]
@@ -55,6 +56,44 @@ class RecordMember(Model):
     @property
     def is_shared(self) -> bool:
         return f"/{SHARED}/" in self.file
+
+
+class RecordPods(Model):
+    """Pods that ran when an update was merged."""
+
+    role: Annotated[str, Field(min_length=1)]
+    """`head`, `worker/<groupName>` or `pod`."""
+    count: Annotated[Integer, Field(ge=1)]
+    """How many."""
+    requests: Amounts = NOTHING
+    """What each of them asks for."""
+
+    @field_serializer("requests")
+    def _as_quantities(self, requests: Resources) -> dict[str, str]:
+        return requests.rendered()
+
+
+class RecordUpdate(Model):
+    """An update that was merged and is not seen to be done. Until then the old pods hold their room beside the new ones."""
+
+    kind: str
+    """The kind of the object that is updated."""
+    name: str
+    """Its name."""
+    how: Literal["NewCluster", "InSteps", "Rolling"]
+    """Whether a full second Ray cluster comes beside the first one, one that grows as the first shrinks, or pods are replaced
+    one after another."""
+    pods: tuple[RecordPods, ...] = ()
+    """The pods that run on beside the new ones."""
+    since: Instant
+    """The pass that merged it."""
+    epoch: Annotated[Integer, Field(ge=1)]
+    """The epoch of the workloads unit with it: snapshots of that or a later one tell how far it is."""
+    generation: Integer | None = None
+    """The generation that the operator had seen before, if a snapshot told."""
+    applied_at: Instant | None = None
+    """The time of the first snapshot that showed it applied and no more than one Ray cluster. A later one has to show that
+    too before the room is given to others."""
 
 
 class RecordCount(Model):
@@ -111,6 +150,8 @@ class RecordCluster(Model):
     unstarted_at: Instant | None = None
     """The time of a snapshot that showed that its job, which should leave, had not started. A later one has to show it too
     before the job may start elsewhere."""
+    updates: tuple[RecordUpdate, ...] | None = None
+    """Updates that were merged and are not seen to be done there."""
     ended_at: Instant | None = None
     """The time of a snapshot that showed that its job had run to its end. A later one has to show it too."""
 

@@ -49,6 +49,13 @@ class Reason(enum.StrEnum):
     OUTGROWN = "Outgrown"  # it stays, and not all its pods find room where it is
     FINISHED = "Finished"  # its jobs have run to their end
     MOVING = "Moving"  # a relocation is going on, and waits for evidence
+    # an edit of a group that runs
+    UPGRADE_FITS = "UpgradeFits"  # old and new pods fit together where it runs
+    UPGRADE_BY_SCALE_UP = "UpgradeByScaleUp"  # they do with machines that can be added
+    UPGRADE_TIGHT = "UpgradeTight"  # they do, but not in every order
+    UPGRADE_NOT_JUDGED = "UpgradeNotJudged"  # no current snapshot tells
+    UPGRADE_DOES_NOT_FIT = "UpgradeDoesNotFit"
+    UPDATE_HELD = "UpdateHeld"  # it is not written, because it would not fit
     SOURCE_REMOVED = "SourceRemoved"
     COPY_NOT_WANTED = "CopyNotWanted"  # fewer copies, or a cluster that is no longer eligible for one
     # a group has to leave where it is
@@ -128,6 +135,7 @@ class Reason(enum.StrEnum):
     NEVER_RELOCATED = "NeverRelocated"  # its policy or an annotation says so
     REMOVAL_NEEDS_APPROVAL = "RemovalNeedsApproval"
     FOREIGN_CHANGE = "ForeignChange"
+    REVERT_REFUSED = "RevertRefused"  # its move was reverted, and it may have started where it had gone
     NO_POLICY = "NoPolicy"
     BROKEN_POLICY = "BrokenPolicy"
     UNREADABLE_SOURCE = "UnreadableSource"
@@ -205,11 +213,27 @@ class Spending:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateAsks:
+    """
+    What an edit of a group asks for on a cluster where it runs: `pods` of each role beside those that are there. `how` is one of
+    `gitplacer.placement.updating.How`; `where` is the edited line. `stays` is the code for why the group does not move, though
+    there is too little room.
+    """
+
+    cluster: str
+    how: str
+    pods: tuple[tuple[str, int], ...]
+    where: str = ""
+    stays: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """
     A reason and the numbers behind it. `subject` names what it is about: a cluster, a policy, a taint, a requirement,
     members. For a role that did not fit: `placed` of `wanted` pods, what they were `short` of, and a `tally` over
-    all nodes that adds up to `nodes`. `limits` are what kept an autoscaler from adding what is short.
+    all nodes that adds up to `nodes`. `limits` are what kept an autoscaler from adding what is short. `update` is the edit
+    that it is about.
     """
 
     code: Reason
@@ -223,6 +247,7 @@ class Finding:
     new_nodes: tuple[NewNodes, ...] = ()
     limits: tuple[ScaleUpLimit, ...] = ()
     spending: Spending | None = None
+    update: UpdateAsks | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,7 +145,9 @@ class Departures:
         if sent:
             return None
         until = self._pass.backing_off.get(group.id) or (record.hold_until if record is not None else None)
-        if until is not None and now < until and why.code is not Reason.CLUSTER_LOST:
+        # A revert holds where the group may be; where it may not, nobody has agreed to leave it.
+        reverted = why.code is Reason.NOT_ELIGIBLE and group.id in self._snapshot.reverted
+        if until is not None and now < until and why.code is not Reason.CLUSTER_LOST and not reverted:
             return Finding(code=Reason.BACKING_OFF, subject=f"{why.code} {until:%Y-%m-%dT%H:%M:%SZ}")
         moved = record.moved_at if record is not None else None
         cool = moved + timedelta(seconds=relocation.cooldown) if moved is not None else None
@@ -370,7 +372,9 @@ class Departures:
                 self._pass.backing_off[group.id] = self._backs_off_until(group, policy, look)
                 after = tuple(name for name in before if name not in look.came)
                 decision = self._over(group, policy, move, after, Phase.ABORT)
-                return replace(decision, hold_until=self._pass.backing_off[group.id])
+                # What was edited meanwhile is judged where the group is by the next pass, as any edit.
+                back = frozenset(move.sources) & frozenset(after)
+                return replace(decision, hold_until=self._pass.backing_off[group.id], frozen=back)
             case Phase.ARRIVE:
                 return self._look_again(group, policy, move, before, is_gone=True)
         assert progress.move is not None

@@ -35,9 +35,11 @@ from gitplacer.placement.holds import held, kept
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.nodes import Columns, Nodes
 from gitplacer.placement.onlookers import Onlookers
+from gitplacer.placement.overlaps import Overlaps
 from gitplacer.placement.pack import Packing, pack
 from gitplacer.placement.proof import has_room
 from gitplacer.placement.ties import held_with, ties, torn_singletons
+from gitplacer.placement.updating import Edits, no_edits
 from gitplacer.policies import DIVIDING
 from gitplacer.relocation.evidence import speaks_of
 from gitplacer.relocation.guards import Tally, frozen_until
@@ -52,7 +54,11 @@ class Pass:
     """What all rounds share: the groups and their records, static verdicts, and each cluster's empty ledger."""
 
     def __init__(
-        self, snapshot: Snapshot, also_held: Mapping[str, Finding], agreed: frozenset[str] = frozenset()
+        self,
+        snapshot: Snapshot,
+        also_held: Mapping[str, Finding],
+        edits: Edits = no_edits,
+        agreed: frozenset[str] = frozenset(),
     ) -> None:
         """`agreed` are groups that move as if somebody had consented to what is proposed for them."""
         self.snapshot = snapshot
@@ -82,6 +88,11 @@ class Pass:
             record = self.records.get(group_id) or self.orphans.get(group_id)
             if record is not None:
                 self.gangs[group_id] = self._deployed(record, group_id)
+        self.overlaps = Overlaps(snapshot, edits, self.held)
+        self.proceeding: dict[tuple[str, str], Reason] = {}
+        """Groups whose edit goes on in this pass on a cluster where it does not fit, and why they do not move."""
+        self.proposing: dict[str, tuple[str, ...]] = {}
+        """Where such a group would move with consent."""
         self.counts: dict[tuple[str, str], Counts] = self._recorded_counts()
         """What counts the objects of a group have on a cluster, as far as this pass has come, where not as they are written."""
         self._counts_before = dict(self.counts)
@@ -117,7 +128,7 @@ class Pass:
     def _opened(self, name: str, capacity: CapacitySnapshot, columns: Columns, nodes: Nodes | None = None) -> Ledger:
         """A ledger with nothing reserved but what a snapshot shows."""
         s = self.snapshot
-        slices, gang_there = s.profiles[name].slice_topology, partial(self._gang_there, name=name)
+        slices, gang_there = s.profiles[name].slice_topology, partial(self._gang_seen, name=name)
         return Ledger(self.clusters[name], capacity, columns, gang_there, slices, s.now, nodes)
 
     @cached_property
@@ -125,8 +136,10 @@ class Pass:
         return Onlookers([*self.gangs.values(), *self._gangs_elsewhere()], self.snapshot.capacity.values())
 
     def _gangs_elsewhere(self) -> Iterator[Gang]:
-        """The pods of all groups on each cluster where they may be others than in the source."""
-        return (self._gang_as_written(group_id, name) for name in sorted(self._differing) for group_id in self.groups)
+        """The pods of all groups where they may be others than in the source: on some clusters, or while an update runs."""
+        yield from (self._gang_as_written(g, name) for name in sorted(self._differing) for g in self.groups)
+        for overlap in self.overlaps.all.values():
+            yield from (overlap.base, overlap.beside)
 
     @cached_property
     def claims(self) -> dict[str, Claim]:
@@ -205,7 +218,21 @@ class Pass:
 
     def gang_on(self, group_id: str, name: str) -> Gang:
         """The pods of a group on a cluster, those that run on every node counted."""
-        gang = self._gang_there(group_id, name)
+        return self._on_nodes(self._gang_there(group_id, name), name)
+
+    def held_on(self, group_id: str, name: str) -> Gang:
+        """What a placed group holds on a cluster: its pods there or, while an update of it is judged or runs, the old ones."""
+        overlap = self.overlaps.on(group_id, name)
+        if overlap is None:
+            return self.gang_on(group_id, name)
+        return self._on_nodes(self._known(group_id, overlap.base), name)
+
+    def beside(self, group_id: str, name: str) -> Gang:
+        """The pods that come beside those, until the update is done."""
+        overlap = self.overlaps.on(group_id, name)
+        return () if overlap is None else self._known(group_id, overlap.beside)
+
+    def _on_nodes(self, gang: Gang, name: str) -> Gang:
         if name in self.books and any(pods.per_node for pods in gang):
             gang = self.books[name].on_each_node(gang)
         return self._same.setdefault(gang, gang)
@@ -214,6 +241,15 @@ class Pass:
         """The pods of a group on a cluster, with the labels that anybody looks at."""
         gang = self._gang_as_written(group_id, name)
         return gang if gang is self.gangs.get(group_id) else self._known(group_id, gang)
+
+    def _gang_seen(self, group_id: str, name: str) -> Gang:
+        """The pods that a cluster may show of a group: old ones and new ones, while an update is judged or runs."""
+        overlap = self.overlaps.on(group_id, name)
+        return (
+            self._gang_there(group_id, name)
+            if overlap is None
+            else self._known(group_id, (*overlap.base, *overlap.beside))
+        )
 
     def _known(self, group_id: str, gang: Gang) -> Gang:
         """A gang with the labels that anybody looks at, as the one object that is equal to it."""

@@ -18,6 +18,7 @@ from gitplacer.placement.departures import action_of
 from gitplacer.placement.division import divides
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.rounds import Round
+from gitplacer.placement.updating import Edits, no_edits
 from gitplacer.snapshot import Snapshot
 
 _ROUNDS = 8
@@ -43,14 +44,16 @@ def plan(
     *,
     with_candidates: bool = True,
     also_held: Mapping[str, Finding] = MappingProxyType({}),
+    edits: Edits = no_edits,
     agreed: frozenset[str] = frozenset(),
 ) -> Plan:
     """
     Decide. Without candidates only the verdicts that decisions rest on are computed, which is all that rendering
-    needs. `also_held` are groups that must stay as they are for reasons that planning cannot know, with those reasons; `agreed`
+    needs. `also_held` are groups that must stay as they are for reasons that planning cannot know, with those reasons.
+    `edits` tells what would change of a group where it is; nobody else can, because it takes the files that would be written. `agreed`
     are groups of which is asked where they would go if somebody consented.
     """
-    shared = Pass(snapshot, also_held, agreed)
+    shared = Pass(snapshot, also_held, edits, agreed)
     before: dict[str, tuple[str, ...]] = dict(shared.recorded)
     claims: dict[str, Claim] = shared.claims
     moves: dict[str, Move] = shared.moves

@@ -29,6 +29,7 @@ from gitplacer.placement.onepass import Pass
 from gitplacer.placement.order import Shares, Waiting, holder, turns
 from gitplacer.placement.preemption import SITES, Displaceable, Site, least_harm
 from gitplacer.placement.reservations import AGED, AGED_SITES, NOBODY
+from gitplacer.placement.unfit import Unfit
 from gitplacer.source.manifests import PLATFORM
 
 
@@ -50,6 +51,7 @@ class Round:
         self._occupancy = Occupancy(shared, placements, claims)
         self._choice = Choice(shared, self._occupancy, with_candidates)
         self._departures = Departures(shared, placements, moves, self._occupancy, self._choice)
+        self._unfit = Unfit(shared, self._occupancy, self._choice, self._departures)
         self._division = Division(shared, placements, self._occupancy, self._choice, self._departures, self._nowhere)
         self._with_candidates = with_candidates
         self._decided: set[str] = set()
@@ -91,11 +93,21 @@ class Round:
                 waiting.append(group)
         for group in sorted(moving, key=self._turn):
             assert group.policy is not None
-            done.append(self._settle(self._departures.proceed(group, group.policy, self._moves[group.id])))
+            proceeding = self._departures.proceed(group, group.policy, self._moves[group.id])
+            done.append(self._settle(self._unfit.along_with(group, proceeding)))
         for group in sorted(leaving, key=self._turn):
             assert group.policy is not None
             triggers = self._departures.triggers(group, group.policy)
-            done.append(self._settle(self._departures.leave(group, group.policy, triggers)))
+            left = self._departures.leave(group, group.policy, triggers)
+            done.append(self._settle(self._unfit.along_with(group, left)))
+        for group in sorted(staying, key=self._turn):
+            decision = self._unfit.decide(group)
+            if decision is not None:
+                done.append(self._settle(decision))
+        held_back = [decision for group in waiting if (decision := self._unfit.incomplete(group)) is not None]
+        done += map(self._settle, held_back)
+        staying = [group for group in staying if group.id not in self._decided]
+        waiting = [group for group in waiting if group.id not in self._decided]
         for group in self._in_turn(waiting):
             done.append(
                 self._settle(self._preempted(group) if group.id in self._displaced else self._add_copies(group))
@@ -208,10 +220,13 @@ class Round:
             return better
         here = self._placements[group.id]
         candidates = self._choice.kept_candidates(group, here)
-        outgrown = self._with_candidates and self._has_outgrown(group.id, here)
+        finding = self._unfit.finding(group, here)
+        if finding is None:
+            outgrown = self._with_candidates and self._has_outgrown(group.id, here)
+            finding = Finding(code=Reason.OUTGROWN if outgrown else Reason.KEPT)
         return Decision(
-            group=group.id, policy=group.policy.name, action=Action.KEEP, before=here, after=here,
-            finding=Finding(code=Reason.OUTGROWN if outgrown else Reason.KEPT), candidates=candidates,
+            group=group.id, policy=group.policy.name, action=Action.KEEP, before=here, after=here, finding=finding,
+            candidates=candidates, proposed=self._pass.proposing.get(group.id, ()),
         )  # fmt: skip
 
     def _has_outgrown(self, group_id: str, here: Sequence[str]) -> bool:

@@ -32,7 +32,7 @@ from gitplacer.workloads import (
     shipped,
     statefulset,
 )
-from gitplacer.workloads.facts import Kind, LabelSelector, ObjectFacts, PodLabels, Reference, Scale, distinct
+from gitplacer.workloads.facts import Demand, Kind, LabelSelector, ObjectFacts, PodLabels, Reference, Scale, distinct
 from gitplacer.workloads.podtemplate import named
 from gitplacer.workloads.surroundings import USUAL, Surroundings
 
@@ -41,6 +41,7 @@ __all__ = [
     "NONE_DECLARED",
     "QUEUE",
     "Declared",
+    "Demand",
     "Kind",
     "LabelSelector",
     "ObjectFacts",

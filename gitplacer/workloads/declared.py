@@ -31,7 +31,7 @@ from gitplacer.workloads.declaration import (
     Rule,
     Surge,
 )
-from gitplacer.workloads.facts import Kind, ObjectFacts, PodLabels, Reference, Role, Scale, at, distinct
+from gitplacer.workloads.facts import Kind, ObjectFacts, PodLabels, Reference, Role, Scale, Switch, at, distinct
 from gitplacer.workloads.fields import INT32_MAX, share, share_of
 from gitplacer.workloads.gathered import Gathered, homes
 from gitplacer.workloads.podtemplate import Injected, PodTemplate
@@ -67,7 +67,23 @@ def kind(declaration: Declaration) -> Kind:
         partial(_read, declaration),
         partial(_pod_templates, declaration),
         partial(_scales, declaration),
+        next(filter(None, map(_switch, declaration.stopped)), None),
     )
+
+
+def _switch(rule: Rule) -> Switch | None:
+    """The field that a rule about stopped objects goes by, if it is one field with one value."""
+    if len(rule.when) != 1 or len(rule.when[0].places) != 1:
+        return None
+    condition = rule.when[0]
+    if (
+        condition.operator != "In"
+        or len(condition.values) != 1
+        or isinstance(condition.values[0], int) is not isinstance(condition.values[0], bool)
+    ):
+        return None
+    [value], [place] = condition.values, condition.places
+    return Switch(place, on=value, off=False if value is True else None)
 
 
 def unreadable(api_group: str, name: str, why: str, hint: str) -> Kind:

@@ -184,6 +184,19 @@ class ObjectFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class Switch:
+    """The field by which objects of a kind are suspended: its value then, and when they run (None: the field is removed)."""
+
+    path: Path
+    on: str | bool
+    off: str | bool | None
+
+
+SUSPEND = Switch(("spec", "suspend"), on=True, off=False)
+"""How Kubernetes and KubeRay suspend."""
+
+
+@dataclass(frozen=True, slots=True)
 class Scale:
     """
     A count of an object that may be another on each cluster. `replicas` is what its controller takes it for, at `path`, from
@@ -218,7 +231,8 @@ class Kind:
 
     `versions` are those we can read (none: any); `read` takes the object's root and what a cluster adds; `pod_templates` gives the paths of the pod templates written in an object
     (what holds `metadata` and `spec` of the pods; for a Pod the object itself, `()`); `scales` tells which counts of an
-    object may be others on each cluster.
+    object may be others on each cluster; `switch` is how its objects
+    are suspended, None where they cannot be.
     """
 
     api_group: str
@@ -227,6 +241,7 @@ class Kind:
     read: Callable[[Cursor, Surroundings], ObjectFacts]
     pod_templates: Callable[[Mapping[str, Any]], tuple[Path, ...]]
     scales: Callable[[Mapping[str, Any]], tuple[Scale, ...]] = not_scaled
+    switch: Switch | None = None
 
 
 def reserved(facts: Iterable[ObjectFacts], reserve: Reserve = "Desired", *, with_peak: bool = False) -> Gang:

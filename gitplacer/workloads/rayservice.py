@@ -12,7 +12,7 @@ from typing import Any
 
 from gitplacer.documents import Cursor, Path
 from gitplacer.workloads import rayspec
-from gitplacer.workloads.facts import Kind, ObjectFacts, Scale
+from gitplacer.workloads.facts import SUSPEND, Kind, ObjectFacts, Scale
 from gitplacer.workloads.fields import required
 from gitplacer.workloads.rayspec import RayPods, is_ours, is_v1
 from gitplacer.workloads.surroundings import Surroundings
@@ -66,4 +66,4 @@ def _surge_percent(spec: Cursor, around: Surroundings) -> int | None:
     return _default_percent(around)
 
 
-KIND = Kind(rayspec.API_GROUP, "RayService", rayspec.VERSIONS, read, pod_templates, scales)
+KIND = Kind(rayspec.API_GROUP, "RayService", rayspec.VERSIONS, read, pod_templates, scales, SUSPEND)
