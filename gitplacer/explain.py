@@ -383,7 +383,8 @@ def _edit(finding: Finding, update: UpdateAsks) -> str:
     too_little = f"{said}; there is no room for {'both' if both else 'that'}: {'; '.join(short)}"
     if finding.code is Reason.UPDATE_HELD:
         return f"{too_little}; its policy holds the edit back until there is"
-    return "; ".join([too_little, *([_LEFT_TO_WAIT[update.stays]] if update.stays else [])])
+    left = _LEFT_TO_WAIT.get(update.stays, f"it stays for now, and {_UNTIL_THERE_IS}") if update.stays else ""
+    return "; ".join(part for part in (too_little, left) if part)
 
 
 _UNTIL_THERE_IS = "it will not be complete until there is"
@@ -395,6 +396,7 @@ _LEFT_TO_WAIT: Mapping[str, str] = {
     Reason.AWAITS_APPROVAL: f"its policy lets it move for that only with an Approval, and {_UNTIL_THERE_IS}",
     Reason.COOLING_DOWN: f"it has moved lately and stays for now, and {_UNTIL_THERE_IS}",
     Reason.BACKING_OFF: f"its last relocation was taken back and it stays for now, and {_UNTIL_THERE_IS}",
+    Reason.FROZEN: f"the Fleet is frozen, and {_UNTIL_THERE_IS}",
     Reason.GUARD_REACHED: f"as many groups have moved lately as the Fleet's guards allow, and {_UNTIL_THERE_IS}",
 }
 """Why a group stays where its edit has too little room, and what comes of it."""

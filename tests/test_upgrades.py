@@ -193,13 +193,30 @@ def test_an_appended_worker_group_asks_for_its_own_pods_alone(replicas: int, cod
         assert f"this edit asks for {replicas} workers more on on-prem (workloads/x/app.yaml:17)" in said(done)
 
 
-def test_a_moved_app_goes_back_when_somebody_asks_for_it() -> None:
+APPROVAL = """\
+apiVersion: gitplacer.dev/v1alpha1
+kind: Approval
+metadata: {name: back}
+spec: {groups: [x/app], action: Return, expires: "2026-02-01T00:00:00Z"}
+"""
+
+
+@pytest.mark.parametrize("how", ["approval", "annotation"])
+def test_a_moved_app_goes_back_only_when_somebody_asks_for_it(how: str) -> None:
     story = served()
     edit(story)
     story.run()
-    edit(story, "metadata: {name: app,", "metadata: {name: app, annotations: {gitplacer.dev/cluster: on-prem},")
-    assert outcome(story.run()) == {"x/app": "Relocate on-prem NotEligible"}
+    story.now += timedelta(hours=5)
+    assert story.run().steps == ()
+    if how == "approval":
+        story.source["approvals/back.yaml"] = APPROVAL
+    else:
+        edit(story, "metadata: {name: app,", "metadata: {name: app, annotations: {gitplacer.dev/cluster: on-prem},")
+    code = "MoveApproved" if how == "approval" else "NotEligible"
+    assert outcome(story.run()) == {"x/app": f"Relocate on-prem {code}"}
     assert story.files() == ["clusters/on-prem/workloads/x/app/app.yaml"]
+    assert b"ray:2" in story.deployment.read("clusters/on-prem/workloads/x/app/app.yaml")
+    assert story.run().steps == ()
 
 
 # a move for an update is a move
@@ -275,13 +292,20 @@ def test_an_app_that_has_moved_lately_stays_for_its_next_edit() -> None:
     assert "it has moved lately" in said(done)
 
 
-def test_the_guards_count_moves_for_updates() -> None:
+@pytest.mark.parametrize(
+    ("guards", "words"),
+    [
+        ("{relocations: {max: 0}}", "guards allow"),
+        ('{freeze: [{schedule: "0 0 * * *", duration: 24h}]}', "the Fleet is frozen"),
+    ],
+)
+def test_the_guards_of_the_fleet_are_asked_as_for_any_move(guards: str, words: str) -> None:
     story = served()
-    story.source["fleet.yaml"] = FLEET.replace("spec: {}", "spec: {guards: {relocations: {max: 0}}}")
+    story.source["fleet.yaml"] = FLEET.replace("spec: {}", f"spec: {{guards: {guards}}}")
     edit(story)
     done = story.run()
     assert outcome(done) == {"x/app": "Update on-prem UpgradeDoesNotFit"}
-    assert "guards allow" in said(done)
+    assert words in said(done)
 
 
 def test_pods_of_a_second_ray_cluster_that_wait_after_the_merge_move_one_copy() -> None:

@@ -54,6 +54,7 @@ class Unfit:
             decision = self._departures.leave(group, group.policy, unfit)
             if decision.action is not Action.HOLD or decision.move is not None:
                 return decision
+            # Whoever lets one app use several clusters asks here: first another cluster, then some more of them, then it waits.
             why = decision.finding.code
             self._pass.proposing[group.id] = decision.proposed
         self._let_go_on(group, unfit, why)
