@@ -274,7 +274,7 @@ class _Reading:
 
     def _named(self, commit: Commit) -> Iterator[str]:
         """The commits that a commit says it reverts."""
-        for short in _REVERTS.findall(f"{commit.subject}\n\n{commit.body}"):
+        for short in _REVERTS.findall(f"{commit.subject}\n\n{commit.body}")[:_LANDED]:
             try:
                 yield self._repository.resolve(short)
             except NoSuchRevision:

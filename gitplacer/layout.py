@@ -178,7 +178,7 @@ class Layout:
         for move in snapshot.reverted.values():
             for cluster, unit_name, epoch in move.epochs:
                 unit = cluster, unit_name
-                if self._epochs.get(unit, 0) <= epoch:
+                if cluster in self._clusters and self._epochs.get(unit, 0) <= epoch:
                     self._epochs[unit] = epoch
                     self._touched.add(unit)
 

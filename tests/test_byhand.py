@@ -20,7 +20,7 @@ from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.model.decision import Action
 from gitplacer.reconcile import Outcome
 from tests.gitservers import git
-from tests.stories import START, cluster, decisions, rayjob, rayservice
+from tests.stories import START, cluster, decisions, policy, rayjob, rayservice
 from tests.test_reconcile import Fleet, made
 
 _INSTANTS = st.datetimes(datetime(2026, 1, 1), datetime(2030, 1, 1)).map(lambda t: t.replace(microsecond=0, tzinfo=UTC))
@@ -343,3 +343,32 @@ def _observed(text: str, minute: int) -> str:
     import re
 
     return re.sub(r'observedAt: "?[^"\n]*"?', f'observedAt: "2026-01-02T03:{minute}:00Z"', text).rstrip("\n") + "\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "ends_on"),
+    [
+        ({}, "a"),  # draining: the revert has the last word for a while
+        (policy("anywhere", "select: {}\nclusters: {names: [b]}"), "b"),  # it may not be there
+        (cluster("a", state="Lost"), "b"),
+    ],
+)
+def test_a_revert_holds_only_where_the_group_may_be(
+    fleet: Fleet, clone: Path, more: dict[str, str], ends_on: str
+) -> None:
+    revert(clone)
+    push(clone)
+    if more:
+        fleet.commit(more)
+    fleet.reconcile(11)
+    assert where(fleet) == [f"clusters/{ends_on}/{API}"]
+
+
+def test_when_the_cooldown_is_over_the_group_moves_again(fleet: Fleet, clone: Path) -> None:
+    revert(clone)
+    push(clone)
+    fleet.reconcile(11)
+    fleet.reconcile(40)
+    assert where(fleet) == [f"clusters/a/{API}"]
+    fleet.reconcile(41)
+    assert where(fleet) == [f"clusters/b/{API}"]

@@ -158,11 +158,23 @@ def test_a_job_that_may_have_started_is_not_moved_by_consent(fleet: Fleet, shell
 
 
 def test_an_approval_that_would_lie_among_workloads_is_refused(fleet: Fleet, shell: Shell) -> None:
-    text = (fleet.source / "fleet.yaml").read_text().replace("spec: {}", 'spec: {source: {include: ["**"]}}')
+    text = (
+        (fleet.source / "fleet.yaml")
+        .read_text()
+        .replace("spec: {}", 'spec: {source: {include: ["workloads/**", "approvals/**"]}}')
+    )
     assert "include" in text
     fleet.commit({"fleet.yaml": text})
     done = shell("move", "prod/api", "--to", "b")
     assert done.code == 1
+    assert "the Approval would be refused: " in done.err
+    assert status(fleet) == ""
+
+
+def test_an_approval_with_a_reason_that_is_too_long_is_refused_by_that(fleet: Fleet, shell: Shell) -> None:
+    done = shell("move", "prod/api", "--to", "b", "--reason", "because " * 100)
+    assert done.code == 1
+    assert "the Approval would be refused: spec.reason" in done.err
     assert status(fleet) == ""
 
 

@@ -72,12 +72,17 @@ def _refuse_early(before: Hydration, group: str, to: str | None) -> None:
 
 
 def _refuse_bad_file(after: Hydration, path: str) -> None:
-    """An Approval that would not be read as one: somebody's settings take its path for something else."""
+    """An Approval that would not be read as one: its reason is too long, or the Fleet takes its path for a workload's."""
     from gitplacer.settings import UsageError
 
-    if all(consent.document.file != path for consent in after.snapshot.source.own.approvals):
-        hint = "let spec.source of the Fleet leave out approvals/, which is for whoever may approve"
-        raise UsageError(f"an Approval at {path} would not be read as one", hint)
+    if any(consent.document.file == path for consent in after.snapshot.source.own.approvals):
+        return
+    found = next((problem for problem in after.problems if problem.location.file == path), None)
+    if found is None:
+        raise UsageError(
+            f"an Approval at {path} would not be read", "gitplacer reads files of every directory that is not hidden"
+        )
+    raise UsageError(f"the Approval would be refused: {found.message}", found.hint)
 
 
 def _refuse_standing(view: PlanView, before: Decision, after: Decision, to: str | None) -> None:
