@@ -36,6 +36,7 @@ from gitplacer.model.workload import Gang, unlabelled
 from gitplacer.placement.eligibility import is_stale
 from gitplacer.placement.pack import merged
 from gitplacer.placement.plan import Plan
+from gitplacer.placement.wakes import ClusterOutcome
 from gitplacer.plaintext import LONGEST_PATH, few, printable
 from gitplacer.problems import Problem, Severity
 from gitplacer.snapshot import Snapshot
@@ -53,7 +54,8 @@ LONGEST_SENTENCE = 1000
 class PlanView:
     """
     A plan with everything that is told about it. `source_commit` is None for a work tree as it lies, and
-    `deployment_commit` where nothing is placed yet; `changed_files` has for each cluster the paths that would change.
+    `deployment_commit` where nothing is placed yet; `changed_files` has for each cluster the paths that would change; `sleepers`
+    are the clusters that may sleep.
     """
 
     snapshot: Snapshot
@@ -63,6 +65,7 @@ class PlanView:
     deployment_commit: str | None
     version: str
     changed_files: Mapping[str, tuple[str, ...]]
+    sleepers: tuple[ClusterOutcome, ...] = ()
 
     @property
     def clusters(self) -> Mapping[str, Cluster]:
@@ -143,6 +146,7 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.KEPT: ("is there already", "is on {} already"),
     Reason.UPDATED: ("its files change", "its files change"),
     Reason.OUTGROWN: ("it stays, but not all its pods find room there",) * 2,
+    Reason.CLUSTER_AWAKE: ("its cluster is awake", "{} is awake"),
     Reason.SOURCE_REMOVED: ("it is no longer in the source", "it is no longer in the source"),
     Reason.COPY_NOT_WANTED: ("fewer copies are wanted", "the copy on {} is not wanted any more"),
     Reason.CLUSTER_DRAINING: ("is draining", "{} is draining"),
@@ -159,6 +163,7 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.BROKEN_SNAPSHOT: ("its capacity snapshot cannot be used",) * 2,
     Reason.STALE_SNAPSHOT: ("its capacity snapshot is too old", "its capacity snapshot of {} is too old"),
     Reason.UNKNOWN_CLUSTER: ("is not in the fleet", "there is no cluster {}"),
+    Reason.CANNOT_WAKE: ("it sleeps, and is not woken", "it sleeps, and is not woken: {}"),
     Reason.NODE_NOT_READY: ("no node is ready", "no node takes it: {}"),
     Reason.NODE_UNSCHEDULABLE: ("every node is cordoned", "no node takes it: {}"),
     Reason.NODE_NAME_MISMATCH: ("the node it names is not there", "no node takes it: {}"),
@@ -192,6 +197,10 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.NO_CLUSTER_FITS: ("no cluster that may take it has room for it",) * 2,
     Reason.BUDGET_EXCEEDED: ("the machines that it needs are beyond its policy's budget",) * 2,
     Reason.RESERVED_FOR: ("its room is kept for a group that is first", "its room is kept for {}, which is first"),
+    Reason.CLUSTER_WAKING: (
+        "its cluster is being woken, and its files are written when it is there",
+        "{} is being woken, and its files are written when it is there",
+    ),
     Reason.COPIES_WAIT: ("further copies wait for room",) * 2,
     Reason.WAITS_FOR_PREEMPTED: (
         "room is made for it, and those who leave are not seen to be gone",
@@ -248,6 +257,8 @@ _LISTS = (
     Reason.UNREADABLE_SOURCE,
     Reason.HAS_PROBLEMS,
     Reason.HELD_TOGETHER,
+    Reason.CLUSTER_WAKING,
+    Reason.CLUSTER_AWAKE,
     Reason.PREEMPTED_BY,
     Reason.RESERVED_FOR,
     Reason.WAITS_FOR_PREEMPTED,
@@ -428,7 +439,8 @@ def why(decision: Decision, view: PlanView) -> str:
         parts.append(_stays(finding, few(decision.blocked_by)) if named else finding_text(finding, about))
     parts += _taken(decision)
     if decision.after and decision.waiting_since and decision.action is not Action.HOLD:
-        parts += ["further copies wait for room"] if finding.code is not Reason.COPIES_WAIT else []
+        told = finding.code in (Reason.COPIES_WAIT, Reason.CLUSTER_WAKING)
+        parts += [] if told else ["further copies wait for room"]
     return "; ".join(parts)
 
 
@@ -572,8 +584,25 @@ def summary(plan: Plan, *, zeros: bool = True) -> str:
 
 
 def changes_nothing(view: PlanView) -> bool:
-    """Whether all groups stay as they are and no file changes."""
+    """Whether all groups stay as they are, no cluster wakes or goes to sleep, and no file changes."""
+    if any(cluster_change(outcome) for outcome in view.sleepers):
+        return False
     return all(d.action is Action.KEEP for d in view.plan.decisions) and not any(view.changed_files.values())
+
+
+def cluster_change(outcome: ClusterOutcome) -> str:
+    """What happens to a cluster that may sleep, to be read after its name; '' where it stays as it is."""
+    state = outcome.after
+    if outcome.wakes:
+        groups = few([printable(group) for group in outcome.groups])
+        made = f"is made after {state.clone_of}" if outcome.before is None and state.clone_of else "wakes"
+        return f"{made} for {groups}" if groups else f"{made}: nobody has seen it yet"
+    if outcome.sleeps:
+        idle = outcome.before.idle_since if outcome.before is not None else None
+        if state.retry_at is not None:
+            return f"did not come, and is left alone until {rfc3339(state.retry_at)}"
+        return f"goes to sleep: idle since {rfc3339(idle)}" if idle is not None else "goes to sleep: it is idle"
+    return "is awake" if outcome.came else ""
 
 
 def file_count(view: PlanView) -> str:

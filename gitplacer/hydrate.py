@@ -18,6 +18,7 @@ from gitplacer.explain import PlanView
 from gitplacer.layout import Layout, refuse_foreign_root
 from gitplacer.model.decision import Action, Decision, Reason
 from gitplacer.placement.plan import Plan, plan
+from gitplacer.placement.wakes import outcomes, woken_for
 from gitplacer.problems import Problem
 from gitplacer.snapshot import Snapshot, read_snapshot
 from gitplacer.source.files import Memo, NoMemo
@@ -94,16 +95,22 @@ def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool =
     refuse_foreign_root(snapshot, inputs.deployment)
     layout = Layout(snapshot, inputs.source, memo)
     decisions = _decisions(snapshot, layout, with_candidates)
+    sleepers = {outcome.cluster: outcome for outcome in outcomes(snapshot, decisions)}
     metadata = hydrator_metadata(inputs.commit) if inputs.commit else None
     moves = []
     for decision in decisions:
         if decision.action is Action.RELOCATE:
             layout.apply(decision)
+            for name in woken_for(sleepers, decision):
+                layout.keep_cluster(sleepers[name])  # called and inhabited in one commit
             moves.append((decision, layout.take_changes(metadata)))
     for decision in sorted(decisions, key=layout.rank):
         if decision.action is not Action.RELOCATE:
             layout.apply(decision)
     layout.ensure_units()
+    for outcome in sleepers.values():
+        layout.keep_cluster(outcome)
+    layout.leave_clusters()
     rest = layout.take_changes(metadata)
     final = tuple(_told_apart(decision, layout.updated) for decision in decisions)
     problems = tuple(sorted({*snapshot.problems, *layout.problems}))
@@ -116,6 +123,7 @@ def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool =
         deployment_commit=inputs.deployment_commit,
         version=inputs.version,
         changed_files=_changed_files(snapshot, inputs.deployment, tree),
+        sleepers=tuple(sleepers.values()),
     )
     return Hydration(snapshot, view, problems, _steps(inputs, view, moves, rest, layout.started), tree)
 

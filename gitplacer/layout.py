@@ -8,15 +8,18 @@ nothing here can name it. What changes in a unit counts its epoch up; what does 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 
 from gitplacer.documents import Document, parse
 from gitplacer.grouping import Group
+from gitplacer.kinds.clusterstate import CLUSTER_STATES, RenderedManifests
+from gitplacer.kinds.fleet import synced
 from gitplacer.kinds.record import PlacementRecord, RecordClaim, RecordCluster, RecordMember, RecordMetadata
 from gitplacer.model.decision import Action, Decision, Finding, Reason
 from gitplacer.placement.ties import held_with, ties
+from gitplacer.placement.wakes import ClusterOutcome
 from gitplacer.problems import Location, Problem, Rejected, Severity
 from gitplacer.render import (
     SENTINEL,
@@ -29,7 +32,9 @@ from gitplacer.render import (
     needed_namespaces,
     record_file,
     sentinel,
+    state_file,
 )
+from gitplacer.sleepers import Sleepers
 from gitplacer.snapshot import RECORDS, Snapshot
 from gitplacer.source.files import Memo
 from gitplacer.source.manifests import PLATFORM, WORKLOADS, identity_of
@@ -138,6 +143,8 @@ class Layout:
         self._touched: set[tuple[str, str]] = set()
         self._renderer = Renderer(snapshot.source, snapshot.variants, source, memo)
         self._updates = Updates(snapshot)
+        self._sleep = Sleepers(snapshot.source.sleeping, source)
+        self._kept: set[str] = set()
         self._names = FileNames(own.fleet.spec)
         self._placed: dict[str, tuple[Placed, ...]] = {}
         self._claimed: dict[str, set[str]] = {}
@@ -263,12 +270,54 @@ class Layout:
 
     def ensure_units(self) -> None:
         """Every workload cluster has both units from the start, so that an engine finds its path."""
-        for name, cluster in self._clusters.items():
-            if cluster.spec.role == "Workload":
-                self._ensure_namespace(name, self._spec.system_namespace)
-                self._touched.update((name, unit) for unit in UNITS if (name, unit) not in self._epochs)
-                if not any((name, unit) in self._units.sentinels for unit in UNITS):
-                    self.started.add(name)
+        for name in synced(self._clusters.values()):
+            self._ensure_namespace(name, self._spec.system_namespace)
+            self._touched.update((name, unit) for unit in UNITS if (name, unit) not in self._epochs)
+            if not any((name, unit) in self._units.sentinels for unit in UNITS):
+                self.started.add(name)
+
+    # clusters that may sleep
+
+    def keep_cluster(self, outcome: ClusterOutcome) -> None:
+        """Write the state of a cluster that may sleep, and the manifests that its owner acts on. Once for each."""
+        name, state = outcome.cluster, outcome.after
+        if name in self._kept:
+            return
+        self._kept.add(name)
+        known = outcome.before.manifests if outcome.before is not None else None
+        wanted = self._sleep.files(name, asleep=state.state == "Standby")
+        rendered = known if wanted is None else self._manifests(wanted[0], wanted[1], known)
+        state = state.model_copy(update={"manifests": rendered})
+        if state != outcome.before:
+            self._write(f"{CLUSTER_STATES}/{name}.yaml", state_file(state))
+
+    def _manifests(self, into: str, files: Mapping[str, Content], known: RenderedManifests | None) -> RenderedManifests:
+        """Make the manifests of a cluster in the directory of another what they should be."""
+        same = known is not None and known.into == into
+        before = len(self._pending)
+        for file in known.files if known is not None and same else ():
+            if file not in files:
+                self._remove(self._units.path(into, PLATFORM, file))
+        for file, content in files.items():
+            self._put(self._units.path(into, PLATFORM, file), content)
+        changed = not same or len(self._pending) != before
+        epoch = self._next_epoch(into, PLATFORM) if changed or known is None else known.epoch
+        return RenderedManifests(into=into, epoch=epoch, files=tuple(sorted(files)))
+
+    def leave_clusters(self) -> None:
+        """
+        Tell of manifests that stay though nobody wants them: with them their cluster would go, and nobody has said that it may.
+        The state of a cluster that has none any more is forgotten.
+        """
+        for name, state in self._snapshot.left_states.items():
+            sleeps, rendered = self._snapshot.may_sleep(name), state.manifests
+            into = sleeps.manifests.render_into if sleeps is not None and sleeps.manifests is not None else None
+            paths = [self._units.path(rendered.into, PLATFORM, file) for file in rendered.files] if rendered else []
+            left = [path for path in paths if path in self._ids]
+            if left and rendered is not None and rendered.into != into:
+                self.problems.append(_left_over(name, left[0]))
+            elif sleeps is None and not left:
+                self._remove(f"{CLUSTER_STATES}/{name}.yaml")
 
     def take_changes(self, metadata: bytes | None) -> Changes:
         """
@@ -340,6 +389,8 @@ class Layout:
         for name in clusters:
             if name not in self._clusters:
                 continue  # a group that could not leave a cluster that is gone keeps the files it has there
+            if self._snapshot.defers(group, name):
+                continue
             for (unit, file), content in self._renderer.render(group, placed, self._clusters[name]).files.items():
                 self._put(self._units.path(name, unit, file), content)
             for namespace in needed_namespaces(group):
@@ -440,14 +491,7 @@ class Layout:
         if record is not None and not self._snapshot.tells_of(record, group):
             before = {}
         now = self._snapshot.now
-        clusters = tuple(
-            _with_evidence(before[name], decision)
-            if name in before
-            else RecordCluster(
-                name=name, since=now, epoch=self._next_epoch(name, group.unit), reason=_taken_by(name, decision)
-            )
-            for name in decision.after
-        )
+        clusters = tuple(self._entry(name, group, decision, before.get(name)) for name in decision.after)
         moved = now if decision.action is Action.RELOCATE else record.moved_at if record else None
         decided = record is None or decision.before != decision.after
         return PlacementRecord(
@@ -461,6 +505,17 @@ class Layout:
             claim=self._claimed_room(decision, record),
             moved_at=moved,
             reason=decision.finding.code if decided or record is None else record.reason,
+        )
+
+    def _entry(self, name: str, group: Group, decision: Decision, known: RecordCluster | None) -> RecordCluster:
+        """What the record says of one cluster. It begins anew with the commit that writes the first files there."""
+        waits = self._snapshot.defers(group, name)
+        if known is not None and (known.state == "Waking") == waits:
+            return _with_evidence(known, decision)
+        epoch = max(1, self._epochs.get((name, group.unit), 0)) if waits else self._next_epoch(name, group.unit)
+        reason = _taken_by(name, decision) if known is None else known.reason
+        return RecordCluster(
+            name=name, state="Waking" if waits else "Placed", since=self._snapshot.now, epoch=epoch, reason=reason
         )
 
     def _claimed_room(self, decision: Decision, record: PlacementRecord | None) -> RecordClaim | None:
@@ -479,6 +534,12 @@ class Layout:
     def _next_epoch(self, cluster: str, unit: str) -> int:
         """The epoch that the commit now being made will give a unit."""
         return self._epochs.get((cluster, unit), 0) + 1
+
+
+def _left_over(cluster: str, path: str) -> Problem:
+    message = f"it belongs to cluster {cluster}, which is not kept by it any more, and stays"
+    hint = "remove it by hand when nothing of the cluster is needed any more"
+    return Problem(Location(path), "StandbyLeftOver", message, hint, severity=Severity.WARNING)
 
 
 def _taken_by(cluster: str, decision: Decision) -> str | None:

@@ -21,6 +21,7 @@ from gitplacer.git.publishing import Deployment, Identity, LostRace, NewCommit
 from gitplacer.git.reading import Commit, Repository
 from gitplacer.git.worktree import read_work_tree
 from gitplacer.hydrate import Hydration, Inputs, SourceCommit, hydrate
+from gitplacer.kinds.clusterstate import CLUSTER_STATES
 from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.parsecache import ParseCache
 from gitplacer.settings import Settings, UsageError
@@ -170,7 +171,9 @@ def foreign_changes(deployment: Deployment, root: str) -> Mapping[str, str]:
             entry = before.entries.get(path)
             wrote.setdefault(path, entry.oid if entry else "")
     now = deployment.tree.entries
-    ours_only = {path: oid for path, oid in wrote.items() if path.startswith((f"{root}/", f"{RECORDS}/"))}
+    ours_only = {
+        path: oid for path, oid in wrote.items() if path.startswith((f"{root}/", f"{RECORDS}/", f"{CLUSTER_STATES}/"))
+    }
     return {path: oid for path, oid in ours_only.items() if (now[path].oid if path in now else "") != oid}
 
 

@@ -61,8 +61,8 @@ class RecordCluster(Model):
     """The cluster."""
     role: Literal["Copy"] = "Copy"
     """What the cluster has of it."""
-    state: Literal["Placed"] = "Placed"
-    """What happens to it there."""
+    state: Literal["Placed", "Waking"] = "Placed"
+    """What happens to it there. Waking: its room is kept, and its files are written when the cluster is there."""
     since: Instant
     """The pass that put it there."""
     epoch: Annotated[Integer, Field(ge=1)]

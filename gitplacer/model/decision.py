@@ -44,6 +44,7 @@ class Reason(enum.StrEnum):
     KEPT = "Kept"
     UPDATED = "Updated"
     OUTGROWN = "Outgrown"  # it stays, and not all its pods find room where it is
+    CLUSTER_AWAKE = "ClusterAwake"  # its cluster has come, and its files with it
     SOURCE_REMOVED = "SourceRemoved"
     COPY_NOT_WANTED = "CopyNotWanted"  # fewer copies, or a cluster that is no longer eligible for one
     # a group has to leave where it is
@@ -66,6 +67,7 @@ class Reason(enum.StrEnum):
     BROKEN_SNAPSHOT = "BrokenSnapshot"
     STALE_SNAPSHOT = "StaleSnapshot"
     UNKNOWN_CLUSTER = "UnknownCluster"
+    CANNOT_WAKE = "CannotWake"  # it sleeps, and is not called
     # its nodes do not take the pods
     NODE_NOT_READY = "NodeNotReady"
     NODE_UNSCHEDULABLE = "NodeUnschedulable"
@@ -102,6 +104,7 @@ class Reason(enum.StrEnum):
     NO_CLUSTER_FITS = "NoClusterFits"
     BUDGET_EXCEEDED = "BudgetExceeded"  # the machines that it needs cost more than its policy has left in an hour
     COPIES_WAIT = "CopiesWait"  # some copies are placed, others wait
+    CLUSTER_WAKING = "ClusterWaking"  # its room is kept, and its files are written when the cluster is there
     WAITS_FOR_PREEMPTED = "WaitsForPreempted"  # others have made room for it, and are not gone yet
     ROOM_RESERVED = "RoomReserved"  # it has waited long, and a cluster's room is kept for it
     # a group is held

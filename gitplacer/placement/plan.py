@@ -15,6 +15,7 @@ from types import MappingProxyType
 from gitplacer.model.decision import Action, Claim, Decision, Finding, Reason
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.rounds import Round, action_of
+from gitplacer.placement.wakes import as_written
 from gitplacer.snapshot import Snapshot
 
 _ROUNDS = 8
@@ -72,7 +73,8 @@ def plan(
         if same and claimed == claims:
             break
         before, claims = after, claimed
-    return Plan(tuple(_since_the_start(shared, made[group_id], sent_away) for group_id in sorted(made)))
+    decisions = [_since_the_start(shared, made[group_id], sent_away) for group_id in sorted(made)]
+    return Plan(tuple(as_written(snapshot, decision) for decision in decisions))
 
 
 def _since_the_start(shared: Pass, decision: Decision, sent_away: Mapping[str, Finding]) -> Decision:
