@@ -87,12 +87,12 @@ def rest_message(decisions: Sequence[Decision], view: PlanView, started: Collect
             parts.append(f"{verb} {groups[0] if len(groups) == 1 else f'{len(groups)} groups'}")
     woken = {name for d in decisions if d.action is Action.RELOCATE for name in woken_for(outcomes, d)}
     changed = [outcome for name, outcome in outcomes.items() if name not in woken and cluster_change(outcome)]
-    for verb, some in (
-        ("wake", [o.cluster for o in changed if o.wakes and o.groups]),
-        ("put to sleep", [o.cluster for o in changed if o.sleeps]),
-        ("find awake", [o.cluster for o in changed if o.came]),
+    for said, some in (
+        ("wake {}", [o.cluster for o in changed if o.wakes and o.groups]),
+        ("put {} to sleep", [o.cluster for o in changed if o.sleeps]),
+        ("count {} as awake", [o.cluster for o in changed if o.came]),
     ):
-        parts += [f"{verb} {few(some)}"] if some else []
+        parts += [said.format(few(some))] if some else []
     if not parts and started:
         parts.append(f"begin the directories of {few(sorted(started))}")
     subject = ", ".join(parts) or "update records"

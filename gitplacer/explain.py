@@ -602,7 +602,7 @@ def cluster_change(outcome: ClusterOutcome) -> str:
         if state.retry_at is not None:
             return f"did not come, and is left alone until {rfc3339(state.retry_at)}"
         return f"goes to sleep: idle since {rfc3339(idle)}" if idle is not None else "goes to sleep: it is idle"
-    return "is awake" if outcome.came else ""
+    return "counts as awake" if outcome.came else ""
 
 
 def file_count(view: PlanView) -> str:

@@ -17,6 +17,7 @@ from gitplacer.commits import PassTrailers, relocation_message, rest_message, wh
 from gitplacer.explain import PlanView
 from gitplacer.layout import Layout, refuse_foreign_root
 from gitplacer.model.decision import Action, Decision, Reason
+from gitplacer.placement.cloning import wish
 from gitplacer.placement.plan import Plan, plan
 from gitplacer.placement.wakes import outcomes, woken_for
 from gitplacer.problems import Problem
@@ -84,17 +85,8 @@ def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool =
     if the deployment repo's root holds somebody else's files. `memo` only saves work.
     """
     memo = memo or NoMemo()
-    snapshot = read_snapshot(
-        source=inputs.source,
-        capacity=inputs.capacity,
-        deployment=inputs.deployment,
-        foreign_paths=frozenset(inputs.foreign),
-        now=inputs.now,
-        memo=memo,
-    )
-    refuse_foreign_root(snapshot, inputs.deployment)
-    layout = Layout(snapshot, inputs.source, memo)
-    decisions = _decisions(snapshot, layout, with_candidates)
+    layout, decisions = _planned(inputs, memo, with_candidates)
+    snapshot = layout.snapshot
     sleepers = {outcome.cluster: outcome for outcome in outcomes(snapshot, decisions)}
     metadata = hydrator_metadata(inputs.commit) if inputs.commit else None
     moves = []
@@ -126,6 +118,39 @@ def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool =
         sleepers=tuple(sleepers.values()),
     )
     return Hydration(snapshot, view, problems, _steps(inputs, view, moves, rest, layout.started), tree)
+
+
+def _planned(inputs: Inputs, memo: Memo, with_candidates: bool) -> tuple[Layout, list[Decision]]:
+    """The plan, with the clusters that are made for groups which find no other. Each is kept only if its group goes there."""
+    clones: dict[str, str] = {}
+    layout, decisions = _planned_with(inputs, memo, with_candidates, clones)
+    tried: set[str] = set()
+    while (wanted := wish(layout.snapshot, decisions, tried)) is not None:
+        more = {**clones, wanted.name: wanted.model}
+        other_layout, other = _planned_with(inputs, memo, with_candidates, more)
+        if any(d.group == wanted.group and wanted.name in d.after for d in other):
+            layout, decisions, clones = other_layout, other, more
+        else:
+            tried.add(wanted.group)
+    return layout, decisions
+
+
+def _planned_with(
+    inputs: Inputs, memo: Memo, with_candidates: bool, clones: Mapping[str, str]
+) -> tuple[Layout, list[Decision]]:
+    """The plan of a fleet in which some clusters are new."""
+    snapshot = read_snapshot(
+        source=inputs.source,
+        capacity=inputs.capacity,
+        deployment=inputs.deployment,
+        foreign_paths=frozenset(inputs.foreign),
+        now=inputs.now,
+        memo=memo,
+        new_clones=clones,
+    )
+    refuse_foreign_root(snapshot, inputs.deployment)
+    layout = Layout(snapshot, inputs.source, memo)
+    return layout, _decisions(snapshot, layout, with_candidates)
 
 
 def _decisions(snapshot: Snapshot, layout: Layout, with_candidates: bool) -> list[Decision]:

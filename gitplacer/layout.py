@@ -130,7 +130,7 @@ class Layout:
         """Groups whose files on some cluster were changed."""
         self.started: set[str] = set()
         """Clusters whose directories were begun."""
-        self._snapshot = snapshot
+        self.snapshot = self._snapshot = snapshot
         self._clusters = own.clusters
         self._spec = own.fleet.spec
         self._before = deployment
