@@ -623,10 +623,12 @@ def computed_from(view: PlanView) -> list[str]:
 
 
 def _snapshots(view: PlanView, clusters: Iterable[Cluster]) -> str:
-    fresh, stale, missing, broken = [], [], [], []
+    fresh, stale, missing, broken, asleep = [], [], [], [], []
     for cluster in clusters:
         snapshot = view.snapshot.capacity.get(cluster.name)
-        if cluster.name in view.snapshot.broken_capacity:
+        if not view.snapshot.is_awake(cluster.name):
+            asleep.append(cluster.name)
+        elif cluster.name in view.snapshot.broken_capacity:
             broken.append(cluster.name)
         elif snapshot is None:
             missing.append(cluster.name)
@@ -639,7 +641,7 @@ def _snapshots(view: PlanView, clusters: Iterable[Cluster]) -> str:
         times = sorted({rfc3339(min(fresh)), rfc3339(max(fresh))})
         said.append(f"{len(fresh)} current, taken {' to '.join(times)}")
     said += [f"{word}: {few(names, most=10)}" for word, names in
-             (("stale", stale), ("missing", missing), ("unusable", broken)) if names]  # fmt: skip
+             (("stale", stale), ("missing", missing), ("unusable", broken), ("asleep or waking", asleep)) if names]  # fmt: skip
     return f"Capacity snapshots: {'; '.join(said)}"
 
 
