@@ -84,7 +84,10 @@ def advanced(standby: Standby, state: ClusterState, *, busy: bool, now: datetime
             return state
         return state.model_copy(update={"state": "Waking", "since": now, "idle_since": None, "retry_at": None})
     if busy:
-        return state if state.idle_since is None else state.model_copy(update={"idle_since": None})
+        if state.idle_since is None:
+            return state
+        since = now if state.state == "Waking" else state.since  # who waits for it waits from now on
+        return state.model_copy(update={"idle_since": None, "since": since})
     idle_since = state.idle_since or now
     if now - idle_since >= timedelta(seconds=standby.idle_after):
         return state.model_copy(update={"state": "Standby", "since": now, "idle_since": None})
