@@ -14,12 +14,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gitplacer.commits import PassTrailers, relocation_message, rest_message, whole_message
-from gitplacer.explain import PlanView
+from gitplacer.explain import PlanView, refused_approvals
 from gitplacer.layout import Layout, refuse_foreign_root
 from gitplacer.model.decision import Action, Decision, Reason
 from gitplacer.placement.cloning import wish
 from gitplacer.placement.plan import Plan, plan
-from gitplacer.placement.wakes import outcomes, woken_for
+from gitplacer.placement.wakes import cleared, outcomes, woken_for
 from gitplacer.problems import Problem
 from gitplacer.snapshot import Snapshot, read_snapshot
 from gitplacer.source.files import Memo, NoMemo
@@ -68,13 +68,17 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Hydration:
-    """What a pass comes to. No steps means that nothing changes."""
+    """
+    What a pass comes to. No steps means that nothing changes. `proposals` are commits that somebody may consent to, each on top of
+    the last step.
+    """
 
     snapshot: Snapshot
     view: PlanView
     problems: tuple[Problem, ...]
     steps: tuple[Step, ...]
     tree: Tree
+    proposals: tuple[Step, ...] = ()
 
 
 def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool = True) -> Hydration:
@@ -88,6 +92,7 @@ def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool =
     layout, decisions = _planned(inputs, memo, with_candidates)
     snapshot = layout.snapshot
     sleepers = {outcome.cluster: outcome for outcome in outcomes(snapshot, decisions)}
+    decisions = cleared(snapshot, decisions, sleepers.values())
     metadata = hydrator_metadata(inputs.commit) if inputs.commit else None
     moves = []
     for decision in decisions:
@@ -105,7 +110,7 @@ def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool =
     layout.leave_clusters()
     rest = layout.take_changes(metadata)
     final = tuple(_told_apart(decision, layout.updated) for decision in decisions)
-    problems = tuple(sorted({*snapshot.problems, *layout.problems}))
+    problems = tuple(sorted({*snapshot.problems, *layout.problems, *refused_approvals(final, snapshot)}))
     tree = layout.tree()
     view = PlanView(
         snapshot=replace(snapshot, problems=problems),
@@ -117,7 +122,8 @@ def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool =
         changed_files=_changed_files(snapshot, inputs.deployment, tree),
         sleepers=tuple(sleepers.values()),
     )
-    return Hydration(snapshot, view, problems, _steps(inputs, view, moves, rest, layout.started), tree)
+    steps = _steps(inputs, view, moves, rest, layout.started)
+    return Hydration(snapshot, view, problems, steps, tree, _proposals(inputs, view, layout, metadata))
 
 
 def _planned(inputs: Inputs, memo: Memo, with_candidates: bool) -> tuple[Layout, list[Decision]]:
@@ -169,6 +175,24 @@ def _decisions(snapshot: Snapshot, layout: Layout, with_candidates: bool) -> lis
         stopped |= more
 
 
+def _proposals(inputs: Inputs, view: PlanView, layout: Layout, metadata: bytes | None) -> tuple[Step, ...]:
+    """What would be done with consent, for each group by itself."""
+    agreed = frozenset(decision.group for decision in view.plan.decisions if decision.proposed)
+    if not agreed:
+        return ()
+    planned = plan(view.snapshot, with_candidates=False, agreed=agreed).decisions
+    found = []
+    for decision in layout.feasible([d for d in planned if d.group in agreed and d.action is Action.RELOCATE]):
+        if decision.action is Action.RELOCATE:
+            trial = layout.fork()
+            trial.apply(decision)
+            changes = trial.take_changes(metadata)
+            subject, body, own = relocation_message(decision, view)
+            lines = _trailers(inputs).lines(1, 1)
+            found.append(Step(changes, whole_message(subject, body, [*lines, *own]), decision))
+    return tuple(found)
+
+
 def _told_apart(decision: Decision, updated: set[str]) -> Decision:
     """Keep or Update: only the files tell."""
     if decision.action is not Action.KEEP or decision.group not in updated:
@@ -192,14 +216,7 @@ def _steps(
     inputs: Inputs, view: PlanView, moves: list[tuple[Decision, Changes]], rest: Changes, started: set[str]
 ) -> tuple[Step, ...]:
     total = len(moves) + bool(rest)
-    trailers = PassTrailers(
-        source=inputs.commit.id if inputs.commit else "",
-        capacity=inputs.capacity_id or "",
-        base=inputs.deployment_commit or "",
-        now=inputs.now,
-        version=inputs.version,
-        foreign=inputs.foreign,
-    )
+    trailers = _trailers(inputs)
     steps = []
     for number, (decision, changes) in enumerate(moves, 1):
         subject, body, own = relocation_message(decision, view)
@@ -209,6 +226,17 @@ def _steps(
         subject, body, own = rest_message(view.plan.decisions, view, started)
         steps.append(Step(rest, whole_message(subject, body, [*trailers.lines(total, total), *own])))
     return tuple(steps)
+
+
+def _trailers(inputs: Inputs) -> PassTrailers:
+    return PassTrailers(
+        source=inputs.commit.id if inputs.commit else "",
+        capacity=inputs.capacity_id or "",
+        base=inputs.deployment_commit or "",
+        now=inputs.now,
+        version=inputs.version,
+        foreign=inputs.foreign,
+    )
 
 
 def hydrator_metadata(commit: SourceCommit) -> bytes:

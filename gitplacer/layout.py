@@ -7,6 +7,7 @@ nothing here can name it. What changes in a unit counts its epoch up; what does 
 
 from __future__ import annotations
 
+import copy
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -16,11 +17,22 @@ from gitplacer.documents import Document, parse
 from gitplacer.grouping import Group
 from gitplacer.kinds.clusterstate import CLUSTER_STATES, RenderedManifests
 from gitplacer.kinds.fleet import synced
-from gitplacer.kinds.record import PlacementRecord, RecordClaim, RecordCluster, RecordMember, RecordMetadata
-from gitplacer.model.decision import Action, Decision, Finding, Reason
+from gitplacer.kinds.record import (
+    PlacementRecord,
+    RecordClaim,
+    RecordCluster,
+    RecordFinished,
+    RecordMember,
+    RecordMetadata,
+    RecordMoved,
+)
+from gitplacer.model.decision import Action, Decision, Finding, Phase, Reason
+from gitplacer.placement.holds import consent_to_removal
 from gitplacer.placement.ties import held_with, ties
 from gitplacer.placement.wakes import ClusterOutcome
 from gitplacer.problems import Location, Problem, Rejected, Severity
+from gitplacer.relocation.memory import remembered
+from gitplacer.relocation.moves import recorded
 from gitplacer.render import (
     SENTINEL,
     FileNames,
@@ -46,6 +58,9 @@ METADATA = "hydrator.metadata"
 """Argo CD hydrator's file at the repo's root; promoters read `drySha` in it."""
 
 UNITS = (PLATFORM, WORKLOADS)
+
+BETWEEN = "moving"
+"""The directory of the deployment repo that holds what is between two clusters. Nothing syncs it."""
 
 
 def refuse_foreign_root(snapshot: Snapshot, deployment: Tree) -> None:
@@ -153,7 +168,7 @@ class Layout:
             unit = self._unit_of(record)
             for member in record.members:
                 self._names.keep(unit, member)
-            self._claim(record.id, unit, record.members, [entry.name for entry in record.clusters])
+            self._claim(record.id, unit, record.members, [entry.name for entry in record.clusters], _between(record))
         self._ours = frozenset(self._claims)
 
     def _never_go_back(self, snapshot: Snapshot) -> None:
@@ -169,6 +184,16 @@ class Layout:
                 seen = capacity.applied.platform if unit_name == PLATFORM else capacity.applied.workloads  # type: ignore[union-attr]
                 if unit in self._epochs:
                     self._epochs[unit] = max(self._epochs[unit], seen)
+
+    def fork(self) -> Layout:
+        """The tree as it is now, to try something on it. Nothing may be pending."""
+        assert not self._pending
+        twin = copy.copy(self)
+        for name in ("_epochs", "_ids", "_all", "_pending", "_touched", "_claimed", "problems", "updated", "started"):
+            setattr(twin, name, copy.copy(getattr(self, name)))
+        twin._claimed = {group_id: set(paths) for group_id, paths in self._claimed.items()}
+        twin._claims = defaultdict(set, {path: set(groups) for path, groups in self._claims.items()})
+        return twin
 
     def feasible(self, decisions: Sequence[Decision]) -> list[Decision]:
         """The decisions, with holds where a file that one needs cannot be made or would replace somebody else's."""
@@ -190,12 +215,13 @@ class Layout:
             return _hold(decision, Finding(code=Reason.UNKNOWN_CLUSTER, subject=", ".join(gone)))
         problems: set[Problem] = set()
         foreign = set()
+        left = decision.move.sources if decision.move is not None and decision.phase is not Phase.ADD else ()
         for name in (*decision.after, *claimed):
-            if name in self._clusters:
+            if name in self._clusters and name not in left and name not in decision.frozen:
                 rendering = self._renderer.render(group, self._files_of(group), self._clusters[name])
                 problems.update(rendering.problems)
                 foreign |= self._not_ours(name, rendering)
-                if name in decision.before:
+                if name in decision.files_before:
                     problems.update(self._told_of_updates(group, name, rendering))
         if foreign:
             return _hold(decision, Finding(code=Reason.FOREIGN_CHANGE, subject=", ".join(sorted(foreign))))
@@ -252,8 +278,16 @@ class Layout:
         earlier = set(self._pending)
         group = self._snapshot.groups.get(decision.group)
         record = self._snapshot.predecessor(group) if group else self._snapshot.records[decision.group]
-        members = self._write_members(group, decision.after) if group and decision.after else ()
-        self._claim(decision.group, group.unit if group else WORKLOADS, members, decision.after)
+        members = self._write_members(group, self._written(decision)) if group and decision.after else ()
+        standing = record.members if record is not None else ()
+        between = self._put_between(decision, standing)
+        if between or (decision.finished is not None and not decision.after):
+            members = standing
+        self._claim(decision.group, group.unit if group else WORKLOADS, members, decision.files_after, between)
+        if decision.frozen:
+            now = {member.file for member in members}
+            members = (*members, *(member for member in standing if member.file not in now))
+            self._claim_more(decision.group, standing, decision.frozen)
         if record is not None:
             left = group is None or record.id not in self._snapshot.groups
             if left and record.id != decision.group:
@@ -261,12 +295,43 @@ class Layout:
             members = (*members, *self._remove_stale(record, members))
             if left:
                 self._remove(f"{RECORDS}/{record.id}.yaml")
+            consent = consent_to_removal(self._snapshot, record) if record.is_platform else None
+            if consent is not None and {m.file for m in record.members} - {m.file for m in members}:
+                decision = replace(decision, consent=consent.identity)
         if group is not None:
             new = self._record(group, decision, record, members)
             if new != record:
                 self._write(f"{RECORDS}/{group.id}.yaml", record_file(new))
         if any(self._units.of(path) for path in self._pending.keys() - earlier):
             self.updated.add(decision.group)
+
+    @staticmethod
+    def _written(decision: Decision) -> tuple[str, ...]:
+        """The clusters on which its files are made what the source says."""
+        return tuple(name for name in decision.files_after if name not in decision.frozen)
+
+    def _put_between(self, decision: Decision, members: Sequence[RecordMember]) -> set[str]:
+        """
+        Take a group that is between two clusters to where nothing syncs it, as it was deployed. Returns its paths there; none for
+        one that is not between two.
+        """
+        move = decision.move
+        if move is None or not move.without_files:
+            return set()
+        paths = {}
+        for member in members:
+            if not member.is_shared:
+                there = (self._units.path(name, WORKLOADS, member.file) for name in move.sources)
+                paths[f"{BETWEEN}/{member.file}"] = next((path for path in there if path in self._ids), None)
+        for path, origin in paths.items():
+            if origin is not None and path not in self._ids:
+                self._put(path, Content(self._ids[origin], partial(self._read, origin)))
+        return set(paths)
+
+    def _read(self, path: str) -> bytes:
+        """A file as it is after all changes so far."""
+        data = self._all.get(path) if path not in self._pending else self._pending[path]
+        return data if data is not None else self._before.read(path)
 
     def ensure_units(self) -> None:
         """Every workload cluster has both units from the start, so that an engine finds its path."""
@@ -408,13 +473,28 @@ class Layout:
         elif path not in self._ids:
             self._write(path, namespace_manifest(namespace))
 
-    def _claim(self, group_id: str, unit: str, members: Iterable[RecordMember], clusters: Iterable[str]) -> None:
+    def _claim(
+        self,
+        group_id: str,
+        unit: str,
+        members: Iterable[RecordMember],
+        clusters: Iterable[str],
+        between: Iterable[str] = (),
+    ) -> None:
         """Note which files a group has now, in place of those it had. A file goes when nobody has it any more."""
         for path in self._claimed.pop(group_id, set()):
             self._claims[path].discard(group_id)
         files = [member.file for member in members]
         self._claimed[group_id] = {self._units.path(cluster, unit, file) for cluster in clusters for file in files}
+        self._claimed[group_id].update(between)
         for path in self._claimed[group_id]:
+            self._claims[path].add(group_id)
+
+    def _claim_more(self, group_id: str, members: Iterable[RecordMember], clusters: Iterable[str]) -> None:
+        """Note that a group has further files on some clusters: what it had there stays."""
+        more = {self._units.path(name, WORKLOADS, member.file) for name in clusters for member in members}
+        self._claimed[group_id] |= more
+        for path in more:
             self._claims[path].add(group_id)
 
     def _remove_stale(self, record: PlacementRecord, members: Sequence[RecordMember]) -> list[RecordMember]:
@@ -422,13 +502,17 @@ class Layout:
         Remove what the record says was written and is not wanted any more. Returns the members that stay although
         nobody wants them: removing a platform object needs an Approval.
         """
-        if self._unit_of(record) == PLATFORM:
+        unit = self._unit_of(record)
+        if unit == PLATFORM and consent_to_removal(self._snapshot, record) is None:
             return self._keep_platform(record, members)
         for entry in record.clusters:
             for member in record.members:
-                path = self._units.path(entry.name, WORKLOADS, member.file)
+                path = self._units.path(entry.name, unit, member.file)
                 if not self._claims[path]:
                     self._remove(path)
+        for path in _between(record):
+            if not self._claims[path]:
+                self._remove(path)
         return []
 
     def _keep_platform(self, record: PlacementRecord, members: Sequence[RecordMember]) -> list[RecordMember]:
@@ -451,7 +535,7 @@ class Layout:
                         "RemovalNeedsApproval",
                         f"{member.kind} {member.name} is no longer in {member.source.partition('#')[0]}, and stays on "
                         "the clusters",
-                        "put it back, or remove its file from the platform directories of the deployment repo by hand",
+                        "put it back, or consent with an Approval (`action: Remove`)",
                         Severity.WARNING,
                     )
                 )
@@ -491,32 +575,70 @@ class Layout:
         if record is not None and not self._snapshot.tells_of(record, group):
             before = {}
         now = self._snapshot.now
-        clusters = tuple(self._entry(name, group, decision, before.get(name)) for name in decision.after)
-        moved = now if decision.action is Action.RELOCATE else record.moved_at if record else None
-        decided = record is None or decision.before != decision.after
+        decided = record is None or decision.before != decision.after or decision.phase is not None
+        begins = decision.action is Action.RELOCATE and decision.moving is None
+        ends = decision.phase in (Phase.REMOVE, Phase.ARRIVE)
+        known = self._snapshot.records.get(decision.group) or record
         return PlacementRecord(
             api_version="gitplacer.dev/v1alpha1",
             kind="Placement",
             metadata=RecordMetadata(name=group.name, namespace=group.namespace),
             policy=decision.policy,
             members=tuple(members),
-            clusters=clusters,
+            clusters=tuple(self._entry(name, before.get(name), group, decision) for name in decision.after),
             waiting_since=decision.waiting_since,
             claim=self._claimed_room(decision, record),
-            moved_at=moved,
+            moved_at=now if begins or ends else known.moved_at if known else None,
+            move=recorded(decision.move),
+            moves=self._moves(decision, known, begins),
+            hold_until=decision.hold_until or (known.hold_until if known else None),
+            approvals=self._approvals(decision, known),
+            finished=_finished(decision, known),
             reason=decision.finding.code if decided or record is None else record.reason,
         )
 
-    def _entry(self, name: str, group: Group, decision: Decision, known: RecordCluster | None) -> RecordCluster:
-        """What the record says of one cluster. It begins anew with the commit that writes the first files there."""
+    def _entry(self, name: str, before: RecordCluster | None, group: Group, decision: Decision) -> RecordCluster:
+        """What the record says of a cluster after a decision. It begins anew with the commit that writes the first files there."""
         waits = self._snapshot.defers(group, name)
-        if known is not None and (known.state == "Waking") == waits:
-            return _with_evidence(known, decision)
-        epoch = max(1, self._epochs.get((name, group.unit), 0)) if waits else self._next_epoch(name, group.unit)
-        reason = _taken_by(name, decision) if known is None else known.reason
-        return RecordCluster(
-            name=name, state="Waking" if waits else "Placed", since=self._snapshot.now, epoch=epoch, reason=reason
+        state = "Waking" if waits else decision.state(name)
+        between = decision.moving.without_files if decision.moving is not None else frozenset()
+        arrives = (name in between and state == "Placed") or (
+            before is not None and before.state == "Waking" and not waits
         )
+        if before is not None and not arrives and (state == before.state or state == "Placed"):
+            return _with_evidence(before, decision).model_copy(update={"state": state})
+        epoch = max(1, self._epochs.get((name, group.unit), 0)) if waits else self._next_epoch(name, group.unit)
+        return RecordCluster(
+            name=name, state=state, since=self._snapshot.now, epoch=epoch,
+            reason=_taken_by(name, decision) or (before.reason if before is not None else None),
+        )  # fmt: skip
+
+    def _moves(
+        self, decision: Decision, record: PlacementRecord | None, begins: bool
+    ) -> tuple[RecordMoved, ...] | None:
+        """The relocations that are worth remembering, with one that begins, or that is taken back."""
+        known = record.moves or () if record is not None else ()
+        if decision.phase is Phase.ABORT and known:
+            return (*known[:-1], known[-1].model_copy(update={"aborted": True}))
+        if not begins:
+            return known or None
+        move = decision.move
+        gone = move.sources if move is not None else tuple(sorted(set(decision.before) - set(decision.after)))
+        lost = decision.finding.code is Reason.CLUSTER_LOST
+        began = RecordMoved(
+            at=self._snapshot.now, source=gone, reason=decision.finding.code,
+            to=move.targets if move is not None else tuple(sorted(set(decision.after) - set(decision.before))),
+            epochs={name: self._next_epoch(name, WORKLOADS) for name in gone} if lost else None,
+        )  # fmt: skip
+        return (*remembered(record, self._snapshot), began)
+
+    def _approvals(self, decision: Decision, record: PlacementRecord | None) -> tuple[str, ...] | None:
+        """The Approvals that were carried out, as long as the source has them."""
+        known = record.approvals or () if record is not None else ()
+        if not decision.consent:
+            return known or None
+        there = {item.identity for item in self._snapshot.source.own.approvals}
+        return (*(item for item in known if item in there), decision.consent)
 
     def _claimed_room(self, decision: Decision, record: PlacementRecord | None) -> RecordClaim | None:
         """The claim as it stands, or a new one, which dates from the commit that removes those who leave."""
@@ -549,7 +671,28 @@ def _taken_by(cluster: str, decision: Decision) -> str | None:
 
 
 def _with_evidence(entry: RecordCluster, decision: Decision) -> RecordCluster:
-    """An entry with the first snapshot that showed that its job, which should leave, has not started; none if it may stay."""
+    """
+    An entry with the first snapshot that showed that its job, which should leave, has not started, none if it may stay; and with the
+    first that showed that it has ended.
+    """
     seen = decision.unstarted.get(entry.name)
     first = entry.unstarted_at or seen if seen is not None else None
-    return entry if first == entry.unstarted_at else entry.model_copy(update={"unstarted_at": first})
+    ended = decision.ended.get(entry.name)
+    if (first, ended) == (entry.unstarted_at, entry.ended_at):
+        return entry
+    return entry.model_copy(update={"unstarted_at": first, "ended_at": ended})
+
+
+def _finished(decision: Decision, record: PlacementRecord | None) -> RecordFinished | None:
+    if decision.finished is None:
+        return record.finished if record is not None else None
+    return RecordFinished(
+        phase="Failed" if decision.finished.phase == "Failed" else "Succeeded", at=decision.finished.at
+    )
+
+
+def _between(record: PlacementRecord) -> set[str]:
+    """The paths that a group has which is between two clusters."""
+    if record.move is None or record.move.strategy != "RemoveFirst":
+        return set()
+    return {f"{BETWEEN}/{member.file}" for member in record.members if not member.is_shared}

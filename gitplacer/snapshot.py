@@ -33,6 +33,7 @@ from gitplacer.model.workload import Identity
 from gitplacer.plausible import implausible
 from gitplacer.problems import Location, Problem, Rejected, Severity
 from gitplacer.profiles import ClusterProfile
+from gitplacer.source.consent import consent_problems
 from gitplacer.source.files import MAX_SNAPSHOT, READ_ENDINGS, Memo, Reading, read_documents
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
 from gitplacer.source.reading import Source, read_source
@@ -195,6 +196,9 @@ def read_snapshot(
     lost_models = without_a_model(read, left_states, records)
     if lost_models:
         raise Rejected({*problems, *lost_models})
+    carried_out = {record.id: record.approvals or () for record in records.values()}
+    known_ids = groups.keys() | carried_out.keys() | broken_records
+    problems.extend(consent_problems(read.own.approvals, read.own.clusters, known_ids, carried_out, now))
     missing = {entry.name for record in records.values() for entry in record.clusters} - read.own.clusters.keys()
     suspects = {path: name for name in sorted(missing) for path in read.may_have_held(name)}
     if suspects:

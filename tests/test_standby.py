@@ -348,6 +348,20 @@ def test_a_job_waits_for_its_cluster_and_the_cluster_is_deleted_after_it() -> No
     after(story, 5)
     assert state(story, "ingestion") == "Active", "a job that runs keeps it awake"
 
+    seen(story, snapshot("ingestion", *BOTH_NODES), "groups: [{name: serving/createvdb, phase: Succeeded}]\n")
+    story.run()
+    assert state(story, "ingestion") == "Active", "one snapshot is not two"
+    seen(story, snapshot("ingestion", *BOTH_NODES))
+    done = story.run()
+    assert outcome(done) == {"serving/createvdb": "Keep ingestion Finished"}
+    assert state(story, "ingestion") == "Active idle"
+    done = after(story, 1)
+    assert outcome(done) == {"serving/createvdb": "Remove  Finished"}
+    assert subjects(done) == ["Remove serving/createvdb, put ingestion to sleep"]
+    assert [p for p in story.files() if "createvdb" in p] == [], "or it would run again when the cluster comes back"
+    assert rendered(story, "ingestion") == pool("ingestion", 0)
+    assert after(story, 100).steps == (), "it is done for good, and wakes nothing"
+
 
 def test_a_snapshot_of_a_cluster_that_was_going_down_does_not_say_that_it_is_there() -> None:
     story = ingestion()
@@ -404,7 +418,7 @@ def test_a_job_that_waits_for_its_cluster_was_never_started_and_may_go_elsewhere
     story.source |= policy("ingest", "select: {}\nclusters: {names: [spare]}")
     story.capacity |= snapshot("spare", "n1 8 32Gi")
     done = story.run()
-    assert outcome(done)["ns/j"].endswith(" spare NotEligible")
+    assert outcome(done) == {"ns/j": "Place spare Fits"}, "no relocation: it was nowhere"
     assert record(story, "ns/j") == ["spare Placed"]
 
 
@@ -460,6 +474,10 @@ def test_an_upgrade_by_clone_wakes_the_new_cluster_and_lets_the_emptied_one_slee
     path = "workloads/vllm1/llm/llm.yaml"
     assert story.deployment.read(f"clusters/blue/{path}") == story.deployment.read(f"clusters/green/{path}")
     story.source |= sleeper("blue", nodes, "Delete")
+    story.run()
+    assert record(story, "vllm1/llm") == ["blue Placed", "green Placed"], "nobody has seen the new copy ready"
+    story.now += timedelta(minutes=12)
+    seen(story, snapshot("green", "a 16 64G", "b 16 64G"), "groups: [{name: vllm1/llm, phase: Running, ready: true}]\n")
     story.run()
     assert record(story, "vllm1/llm") == ["green Placed"]
     assert state(story, "blue") == "Active idle"

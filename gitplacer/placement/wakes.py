@@ -12,28 +12,26 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from gitplacer import standby
-from gitplacer.grouping import NO_NAMESPACE
+from gitplacer.grouping import NO_NAMESPACE, Group
 from gitplacer.kinds.clusterstate import ClusterState
 from gitplacer.kinds.record import PlacementRecord
 from gitplacer.model.decision import Action, Decision, Finding, Reason
 from gitplacer.model.workload import Gang
-from gitplacer.placement.evidence import speaks_of
+from gitplacer.placement.departures import action_of
 from gitplacer.placement.ledger import has_finished
-from gitplacer.placement.rounds import action_of
 from gitplacer.snapshot import Snapshot
-from gitplacer.source.manifests import PLATFORM, WORKLOADS
+from gitplacer.source.manifests import PLATFORM
 
 
 def as_written(snapshot: Snapshot, decision: Decision) -> Decision:
     """A decision with what cannot be done yet put off, and what was put off done when its cluster is there."""
     group = snapshot.groups.get(decision.group)
     record = snapshot.predecessor(group) if group is not None else None
-    if (
-        group is None
-        or decision.action is Action.PREEMPT
-        or (decision.action is Action.HOLD and not decision.updated_in_place)
-    ):
+    is_held = decision.action is Action.HOLD and not decision.updated_in_place
+    if group is None or is_held or decision.action is Action.PREEMPT or decision.finished is not None:
         return decision
+    if decision.move is not None or decision.moving is not None:
+        return decision  # it goes on step by step anyway, and a cluster that is not there is not ready
     waking = {entry.name for entry in record.clusters if entry.state == "Waking"} if record is not None else set()
     coming = tuple(name for name in decision.after if snapshot.defers(group, name))
     had = tuple(name for name in decision.before if name not in waking)
@@ -46,12 +44,15 @@ def as_written(snapshot: Snapshot, decision: Decision) -> Decision:
         finding = Finding(code=Reason.CLUSTER_WAKING, subject=", ".join(coming))
         return replace(decision, action=action, after=after, finding=finding, waiting_since=since or snapshot.now)
     came = tuple(name for name in decision.after if name in waking)
-    if not came or decision.action is Action.HOLD:
+    given_up = waking & (set(decision.before) - set(decision.after))
+    if decision.action is Action.HOLD or not decision.after or not (came or given_up):
         return decision
-    action = action_of(had, decision.after)
-    finding = Finding(code=Reason.CLUSTER_AWAKE, subject=", ".join(came))
-    kept = decision.finding if action is Action.RELOCATE else finding
-    return replace(decision, action=action, before=had, finding=kept)
+    action, finding = action_of(had, decision.after), decision.finding
+    if came and action is not Action.RELOCATE:
+        finding = Finding(code=Reason.CLUSTER_AWAKE, subject=", ".join(came))
+    elif action is Action.PLACE and decision.reasons:
+        finding = decision.reasons[min(decision.reasons)]
+    return replace(decision, action=action, before=had, finding=finding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ def _keeps_awake(snapshot: Snapshot, decision: Decision, name: str) -> bool:
     if group.unit == PLATFORM if group is not None else record is not None and record.is_platform:
         return False
     gang = _gang(snapshot, decision, record, name)
-    return any(pods.count or pods.per_node for pods in gang) and not _is_done(snapshot, decision.group, record, name)
+    return any(pods.count or pods.per_node for pods in gang) and not _is_done(group, decision, record)
 
 
 def _record(snapshot: Snapshot, group_id: str) -> PlacementRecord | None:
@@ -134,15 +135,10 @@ def _gang(snapshot: Snapshot, decision: Decision, record: PlacementRecord | None
     return group.gang
 
 
-def _is_done(snapshot: Snapshot, group_id: str, record: PlacementRecord | None, name: str) -> bool:
-    """Whether a group on a cluster has come to its end, so that it consumes nothing any more."""
-    group, seen = snapshot.groups.get(group_id), snapshot.reported.get(name)
-    entry = next((c for c in record.clusters if c.name == name), None) if record is not None else None
-    if group is None or not group.sized or seen is None or entry is None or not snapshot.is_awake(name):
-        return False
-    running = next((found for found in seen.groups if found.name == group_id), None)
-    ends = all(member.facts.releases_when_finished for member in group.sized)
-    return ends and has_finished(running) and speaks_of(seen, entry, WORKLOADS)
+def _is_done(group: Group | None, decision: Decision, record: PlacementRecord | None) -> bool:
+    """Whether a group has come to its end for good and holds nothing any more."""
+    ended = decision.finished is not None or (record is not None and record.finished is not None)
+    return ended and group is not None and all(member.facts.releases_when_finished for member in group.sized)
 
 
 def _leaving(snapshot: Snapshot, name: str, state: ClusterState) -> Iterator[str]:
@@ -161,6 +157,24 @@ def _leaving(snapshot: Snapshot, name: str, state: ClusterState) -> Iterator[str
 def _is_recorded(snapshot: Snapshot, group_id: str, name: str) -> bool:
     record = _record(snapshot, group_id)
     return record is not None and any(entry.name == name for entry in record.clusters)
+
+
+def cleared(snapshot: Snapshot, decisions: Iterable[Decision], found: Iterable[ClusterOutcome]) -> list[Decision]:
+    """
+    The decisions, with jobs that are done gone from the clusters that are deleted by this pass. Their files would start them again
+    when such a cluster comes back; that they are done stays in their records.
+    """
+    deleted = {
+        o.cluster for o in found if o.sleeps and (s := snapshot.may_sleep(o.cluster)) is not None and s.mode == "Delete"
+    }
+    out = []
+    for decision in decisions:
+        after = tuple(name for name in decision.after if name not in deleted)
+        if decision.finished is None or after == decision.after:
+            out.append(decision)
+        else:
+            out.append(replace(decision, action=action_of(decision.before, after), after=after))
+    return out
 
 
 def woken_for(outcome_of: Mapping[str, ClusterOutcome], decision: Decision) -> list[str]:
