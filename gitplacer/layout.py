@@ -25,6 +25,7 @@ from gitplacer.kinds.record import (
     RecordMember,
     RecordMetadata,
     RecordMoved,
+    recorded_counts,
 )
 from gitplacer.model.decision import Action, Decision, Finding, Phase, Reason
 from gitplacer.placement.holds import consent_to_removal
@@ -218,11 +219,15 @@ class Layout:
         left = decision.move.sources if decision.move is not None and decision.phase is not Phase.ADD else ()
         for name in (*decision.after, *claimed):
             if name in self._clusters and name not in left and name not in decision.frozen:
-                rendering = self._renderer.render(group, self._files_of(group), self._clusters[name])
+                rendering = self._rendered(group, decision, name)
                 problems.update(rendering.problems)
                 foreign |= self._not_ours(name, rendering)
                 if name in decision.files_before:
                     problems.update(self._told_of_updates(group, name, rendering))
+        record = self._snapshot.predecessor(group)
+        if decision.phase is Phase.LEAVE and record is not None:
+            between = {f"{BETWEEN}/{member.file}" for member in record.members}
+            foreign |= {path for path in between if path in self._ids and path not in self._ours}
         if foreign:
             return _hold(decision, Finding(code=Reason.FOREIGN_CHANGE, subject=", ".join(sorted(foreign))))
         self.problems.extend(problems)
@@ -234,6 +239,11 @@ class Layout:
                 blocked_by=tuple(sorted(f"{p.code} {p.location}" for p in problems if p.severity is Severity.ERROR)),
             )
         return decision
+
+    def _rendered(self, group: Group, decision: Decision, cluster: str) -> Rendering:
+        """The files of a group on a cluster, as a decision will have them."""
+        counts = decision.counts_on(cluster)
+        return self._renderer.render(group, self._files_of(group), self._clusters[cluster], counts)
 
     def _has_new_files(self, group: Group) -> bool:
         """Whether it has files that its record does not know: they could not be written for a cluster that is gone."""
@@ -278,7 +288,7 @@ class Layout:
         earlier = set(self._pending)
         group = self._snapshot.groups.get(decision.group)
         record = self._snapshot.predecessor(group) if group else self._snapshot.records[decision.group]
-        members = self._write_members(group, self._written(decision)) if group and decision.after else ()
+        members = self._write_members(group, decision) if group and decision.after else ()
         standing = record.members if record is not None else ()
         between = self._put_between(decision, standing)
         if between or (decision.finished is not None and not decision.after):
@@ -366,7 +376,7 @@ class Layout:
         for file, content in files.items():
             self._put(self._units.path(into, PLATFORM, file), content)
         changed = not same or len(self._pending) != before
-        epoch = self._next_epoch(into, PLATFORM) if changed or known is None else known.epoch
+        epoch = self._epoch_of_commit(into, PLATFORM) if changed or known is None else known.epoch
         return RenderedManifests(into=into, epoch=epoch, files=tuple(sorted(files)))
 
     def leave_clusters(self) -> None:
@@ -437,7 +447,7 @@ class Layout:
             self._placed[group.id] = self._names.place(group, self._snapshot.predecessor(group))
         return self._placed[group.id]
 
-    def _write_members(self, group: Group, clusters: Sequence[str]) -> tuple[RecordMember, ...]:
+    def _write_members(self, group: Group, decision: Decision) -> tuple[RecordMember, ...]:
         placed = self._files_of(group)
         members = tuple(
             RecordMember(
@@ -451,12 +461,12 @@ class Layout:
             )
             for item in placed
         )
-        for name in clusters:
+        for name in self._written(decision):
             if name not in self._clusters:
                 continue  # a group that could not leave a cluster that is gone keeps the files it has there
             if self._snapshot.defers(group, name):
                 continue
-            for (unit, file), content in self._renderer.render(group, placed, self._clusters[name]).files.items():
+            for (unit, file), content in self._rendered(group, decision, name).files.items():
                 self._put(self._units.path(name, unit, file), content)
             for namespace in needed_namespaces(group):
                 self._ensure_namespace(name, namespace)
@@ -606,11 +616,13 @@ class Layout:
             before is not None and before.state == "Waking" and not waits
         )
         if before is not None and not arrives and (state == before.state or state == "Placed"):
-            return _with_evidence(before, decision).model_copy(update={"state": state})
-        epoch = max(1, self._epochs.get((name, group.unit), 0)) if waits else self._next_epoch(name, group.unit)
+            known = _with_evidence(before, decision, counted=name in self._clusters)
+            return known.model_copy(update={"state": state})
+        epoch = max(1, self._epochs.get((name, group.unit), 0)) if waits else self._epoch_of_commit(name, group.unit)
         return RecordCluster(
             name=name, state=state, since=self._snapshot.now, epoch=epoch,
             reason=_taken_by(name, decision) or (before.reason if before is not None else None),
+            counts=recorded_counts(decision.counts_on(name)),
         )  # fmt: skip
 
     def _moves(
@@ -628,7 +640,7 @@ class Layout:
         began = RecordMoved(
             at=self._snapshot.now, source=gone, reason=decision.finding.code,
             to=move.targets if move is not None else tuple(sorted(set(decision.after) - set(decision.before))),
-            epochs={name: self._next_epoch(name, WORKLOADS) for name in gone} if lost else None,
+            epochs={name: self._epoch_of_commit(name, WORKLOADS) for name in gone} if lost else None,
         )  # fmt: skip
         return (*remembered(record, self._snapshot), began)
 
@@ -653,9 +665,9 @@ class Layout:
             cluster=claim.cluster, displaced=claim.displaced, since=self._snapshot.now, epoch=max(1, epoch)
         )
 
-    def _next_epoch(self, cluster: str, unit: str) -> int:
+    def _epoch_of_commit(self, cluster: str, unit: str) -> int:
         """The epoch that the commit now being made will give a unit."""
-        return self._epochs.get((cluster, unit), 0) + 1
+        return max(1, self._epochs.get((cluster, unit), 0) + ((cluster, unit) in self._touched))
 
 
 def _left_over(cluster: str, path: str) -> Problem:
@@ -670,11 +682,16 @@ def _taken_by(cluster: str, decision: Decision) -> str | None:
     return None if finding is None or finding.code in (Reason.FITS, Reason.PLATFORM) else finding.code.value
 
 
-def _with_evidence(entry: RecordCluster, decision: Decision) -> RecordCluster:
+def _with_evidence(entry: RecordCluster, decision: Decision, *, counted: bool) -> RecordCluster:
     """
     An entry with the first snapshot that showed that its job, which should leave, has not started, none if it may stay; and with the
-    first that showed that it has ended.
+    first that showed that it has ended. If it is `counted`, its files are those that the decision says; on a cluster that is gone
+    they stay what they were.
     """
+    if counted:
+        entry = entry.model_copy(update={"counts": recorded_counts(decision.counts_on(entry.name))})
+        if entry.name in decision.reasons:  # it takes more of the group, on the strength of that
+            entry = entry.model_copy(update={"reason": _taken_by(entry.name, decision)})
     seen = decision.unstarted.get(entry.name)
     first = entry.unstarted_at or seen if seen is not None else None
     ended = decision.ended.get(entry.name)

@@ -96,6 +96,7 @@ spec:
   guards:
     relocations: {max: 0, per: 1h30m, exceed: Hold}
     evacuations: {max: 5, per: 1h, exceed: Throttle}
+    freeze: [{schedule: "0 18 * * 5", duration: 62h, timeZone: Europe/Berlin, allow: [ClusterLost]}]
 """,
     "Cluster": """
 metadata: {name: gpu-1, labels: {class: gpu}, annotations: {example.com/owner: "somebody, somewhere"}}
@@ -176,6 +177,7 @@ spec:
     namespaceSelector: {matchLabels: {team: a}, matchExpressions: [{key: tier, operator: NotIn, values: [test, ""]}]}
     labelSelector: {matchExpressions: [{key: a, operator: Exists}, {key: b, operator: DoesNotExist, values: []}]}
     kinds: [RayJob, "Ray*"]
+    names: [train, "tune-*"]
     paths: ["workloads/**"]
   precedence: -5
   groupBy: {label: app.kubernetes.io/part-of, directory: false, namespace: false}
@@ -184,6 +186,7 @@ spec:
   placement:
     type: Ordered
     order: [{names: [gpu-1]}, {matchLabels: {class: gpu}}, {}]
+    weights: {}
     copies: All
     admission: Gang
     accept: TightFit
@@ -358,7 +361,8 @@ metadata: {name: train, namespace: rayjob1}
 policy: training
 members:
 - {apiVersion: ray.io/v1, kind: RayJob, namespace: rayjob1, name: train, source: workloads/a.yaml, file: rayjob1/train/a.yaml, declared: true}
-clusters: [{name: gpu-1, role: Copy, state: Placed, since: "2026-01-02T03:04:05Z", epoch: 7, reason: FitsByScaleUp, unstartedAt: "2026-01-02T03:03:05Z", endedAt: "2026-01-02T03:03:06Z"}]
+clusters: [{name: gpu-1, role: Copy, state: Placed, since: "2026-01-02T03:04:05Z", epoch: 7, reason: FitsByScaleUp, unstartedAt: "2026-01-02T03:03:05Z", endedAt: "2026-01-02T03:03:06Z",
+  counts: [{apiGroup: apps, kind: Deployment, namespace: ns, name: web, roles: [{role: pod, replicas: 3, minimum: 1, maximum: 5}]}]}]
 move: {strategy: Surge, from: [gpu-1], to: [gpu-2], reason: ClusterDraining, since: "2026-01-02T03:04:05Z", readyAt: "2026-01-02T03:04:06Z", goneAt: "2026-01-02T03:04:07Z"}
 moves: [{at: "2026-01-02T03:04:05Z", from: [gpu-3], to: [gpu-1], reason: ClusterLost, aborted: true, epochs: {gpu-3: 4}}]
 finished: {phase: Failed, at: "2026-01-02T03:04:05Z"}
@@ -404,6 +408,10 @@ VALID = {
     **{f"{kind}, every field": own(kind, rest) for kind, rest in EVERY_FIELD.items()},
     **{f"{kind}, smallest": own(kind, rest) for kind, rest in SMALLEST.items()},
     **dict(shipped()),
+    "PlacementPolicy, divided": own(
+        "PlacementPolicy",
+        "{metadata: {name: p}, spec: {select: {}, placement: {type: Divide, weights: {a: 70, b: 0}, copies: 2}}}",
+    ),
 }
 
 
@@ -525,7 +533,7 @@ BROKEN = [
     "Cluster spec.profile.runtimeClasses.0.handler: runsc",
     "CapacitySnapshot sealingKey: team-a",
     "PlacementPolicy spec.select.namespace: x",
-    "PlacementPolicy spec.placement.weights: {}",
+    "PlacementPolicy spec.placement.spread: {}",
     "PlacementPolicy spec.placement.order.0.name: x",
     "PlacementPolicy spec.relocation.when.notEligible: Never",
     "CapacitySnapshot spec: {}",
@@ -831,6 +839,12 @@ BROKEN = [
     "Cluster spec.overrides.1: {path: /a, op: add}",
     "Cluster spec.overrides.1: {path: /a}",
     "OverridePolicy spec.overrides: []",
+    "PlacementPolicy spec.placement.weights: {gpu-1: 1}",
+    "PlacementPolicy spec.placement: {type: Divide, weights: {gpu-1: 0, gpu-2: 0}}",
+    "PlacementPolicy spec.placement: {type: Divide, weights: {GPU: 1}}",
+    "PlacementPolicy spec.placement: {type: Divide, weights: {gpu-1: -1, gpu-2: 2}}",
+    "PlacementPolicy spec.placement: {type: Divide, weights: {gpu-1: 70%}}",
+    "PlacementPolicy spec.placement: {type: Divide, order: [{}]}",
     "PlacementPolicy spec.placement.order: []",
     "PlacementPolicy spec.placement.order: (gone)",
     "PlacementPolicy spec.placement.type: Capacity",

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from gitplacer.model.counts import AS_WRITTEN, Counts
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import PodShape
 
@@ -44,6 +45,7 @@ class Reason(enum.StrEnum):
     # a group stays as it is
     KEPT = "Kept"
     UPDATED = "Updated"
+    DIVIDED = "Divided"  # its replicas are divided anew
     OUTGROWN = "Outgrown"  # it stays, and not all its pods find room where it is
     CLUSTER_AWAKE = "ClusterAwake"  # its cluster has come, and its files with it
     FINISHED = "Finished"  # its jobs have run to their end
@@ -62,6 +64,7 @@ class Reason(enum.StrEnum):
     MANAGEMENT_CLUSTER = "ManagementCluster"
     CLUSTER_NOT_SELECTED = "ClusterNotSelected"
     NOT_IN_ORDER = "NotInOrder"
+    NO_SHARE = "NoShare"  # in a division its weight is 0
     OTHER_CLUSTER_WISHED = "OtherClusterWished"
     UNTOLERATED_CLUSTER_TAINT = "UntoleratedClusterTaint"
     CLUSTER_CORDONED = "ClusterCordoned"
@@ -113,6 +116,7 @@ class Reason(enum.StrEnum):
     BUDGET_EXCEEDED = "BudgetExceeded"  # the machines that it needs cost more than its policy has left in an hour
     COPIES_WAIT = "CopiesWait"  # some copies are placed, others wait
     CLUSTER_WAKING = "ClusterWaking"  # its room is kept, and its files are written when the cluster is there
+    SHARES_WAIT = "SharesWait"  # of what is divided some replicas run, others wait
     WAITS_FOR_PREEMPTED = "WaitsForPreempted"  # others have made room for it, and are not gone yet
     ROOM_RESERVED = "RoomReserved"  # it has waited long, and a cluster's room is kept for it
     # a group is held
@@ -122,6 +126,7 @@ class Reason(enum.StrEnum):
     COOLING_DOWN = "CoolingDown"  # it has moved a short while ago
     BACKING_OFF = "BackingOff"  # a relocation of it was taken back a short while ago
     GUARD_REACHED = "GuardReached"  # so many groups have moved already in so short a time
+    FROZEN = "Frozen"  # nothing begins to move now
     NOT_READY_ELSEWHERE = "NotReadyElsewhere"  # its copy goes when another is ready
     NEVER_RELOCATED = "NeverRelocated"  # its policy or an annotation says so
     REMOVAL_NEEDS_APPROVAL = "RemovalNeedsApproval"
@@ -315,7 +320,8 @@ class Decision:
 
     `candidates` is every cluster of the fleet, sorted by name, when they were asked for. `reasons` tells for each
     cluster of `after` why it is there. A hold is of the group's files too, unless it is `updated_in_place`: then only
-    its leaving is held. A group that waits may have a `claim` to room.
+    its leaving is held. A group that waits may have a `claim` to room. `counts` are those of its objects on clusters of `after`
+    where they are not as their manifests say; the plan fills them in.
     """
 
     group: str
@@ -341,6 +347,11 @@ class Decision:
     consent: str = ""
     finished: Ending | None = None
     ended: Mapping[str, datetime] = field(default_factory=dict)
+    counts: Mapping[str, Counts] = field(default_factory=dict)
+
+    def counts_on(self, cluster: str) -> Counts:
+        """The counts of its objects on a cluster."""
+        return self.counts.get(cluster, AS_WRITTEN)
 
     def state(self, cluster: str) -> MoveState:
         """What happens to the group on a cluster after the pass."""

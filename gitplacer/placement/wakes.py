@@ -42,7 +42,12 @@ def as_written(snapshot: Snapshot, decision: Decision) -> Decision:
         action = action_of(had, has) if has else Action.WAIT
         since = record.waiting_since if record is not None else None
         finding = Finding(code=Reason.CLUSTER_WAKING, subject=", ".join(coming))
-        return replace(decision, action=action, after=after, finding=finding, waiting_since=since or snapshot.now)
+        entries = record.clusters if record is not None else ()
+        counts = {entry.name: entry.known_counts() for entry in entries if entry.name in stays and entry.counts}
+        return replace(
+            decision, action=action, after=after, finding=finding, waiting_since=since or snapshot.now,
+            counts={**decision.counts, **counts},
+        )  # fmt: skip
     came = tuple(name for name in decision.after if name in waking)
     given_up = waking & (set(decision.before) - set(decision.after))
     if decision.action is Action.HOLD or not decision.after or not (came or given_up):
@@ -130,8 +135,9 @@ def _gang(snapshot: Snapshot, decision: Decision, record: PlacementRecord | None
             return deployed
     if group is None:
         return ()
-    if cluster is not None and snapshot.variants.any_on(cluster):
-        return snapshot.variants.gang(group, cluster)
+    counts = decision.counts_on(name)
+    if cluster is not None and (counts or snapshot.variants.any_on(cluster)):
+        return snapshot.variants.gang(group, cluster, counts)
     return group.gang
 
 
