@@ -913,6 +913,10 @@ ONLY_THE_PARSER = {
         "Cluster metadata: {name: c}\nspec: {standby: {manifests: {active: a, standby: a/b, renderInto: hub}}}",
         r"must be two directories",
     ),
+    "two volumes of one claim": (
+        'CapacitySnapshot metadata: {name: c}\nobservedAt: "2026-01-02T03:04:05Z"\nvolumes: [{claim: a/b}, {claim: a/b}]',
+        r"volume of claim .* is there twice$",
+    ),
     "two nodes of one name": (
         'CapacitySnapshot metadata: {name: c}\nobservedAt: "2026-01-02T03:04:05Z"\n'
         "nodes: [{name: node, allocatable: {}}, {name: node, allocatable: {}}]",
