@@ -765,3 +765,37 @@ def test_a_cluster_that_says_what_it_has_nowhere_counts_what_it_last_reported() 
     assert outcome(story.run()) == {"vllm1/rayservice": "Place gke Fits"}
     assert state(story, "gke") == "Waking"
     assert not any("/standby/" in path for path in story.deployment), "its owner reads fleet/gke.yaml"
+
+
+def test_a_job_that_moves_to_a_cluster_which_is_not_there_is_never_in_two_directories() -> None:
+    """It leaves, is seen to be gone, and comes when its cluster is awake; what it waits for is told all the while."""
+    nodes = '[{name: n1, allocatable: {cpu: "32", memory: 128Gi, nvidia.com/gpu: "8"}}]'
+    story = Story.of(
+        {"fleet.yaml": FLEET}, hub(), sleeper("new", nodes, "Delete"), cluster("old"), ANYWHERE,
+        capacity=snapshot("old", "n1 32 128Gi 8"),
+    )  # fmt: skip
+    story.run()
+    after(story, 1)
+    story.source |= rayjob("ns", "job")
+    assert outcome(story.run()) == {"ns/job": "Place old Fits"}
+    story.source |= cluster("old", state="Draining")
+
+    def directories() -> list[str]:
+        return [path.partition("/workloads/")[0] for path in story.deployment if path.endswith("ns/job/job.yaml")]
+
+    pending = "groups: [{name: ns/job, phase: Pending}]\n"
+    for shown in (pending, pending, "", "", ""):
+        story.now += timedelta(minutes=7)
+        seen(story, snapshot("old", "n1 32 128Gi 8"), shown)
+        story.run()
+        assert len(directories()) <= 1 and "clusters/new" not in directories()
+    assert state(story, "new") in ("Waking", "Standby")
+    for _ in range(20):
+        story.now += timedelta(minutes=7)
+        seen(story, snapshot("old", "n1 32 128Gi 8"))
+        if state(story, "new") != "Standby":
+            seen(story, snapshot("new", "n1 32 128Gi 8"))
+        story.run()
+        assert len(directories()) <= 1
+    assert directories() == ["clusters/new"]
+    assert record(story, "ns/job") == ["new Placed"]
