@@ -138,6 +138,15 @@ spec:
     count: [{paths: [/spec/tasks/*/replicas]}]
     labels: {volcano.sh/job-name: /metadata/name}
 """,
+    "ClusterState": """\
+apiVersion: gitplacer.dev/v1alpha1
+kind: ClusterState
+metadata:
+  name: gke-workload-cluster
+state: Standby
+since: "2026-01-02T05:05:00Z"
+manifests: {into: hub, epoch: 3, files: [standby/gke-workload-cluster/pool.yaml]}
+""",
     "Placement": """\
 apiVersion: gitplacer.dev/v1alpha1
 kind: Placement
@@ -167,6 +176,7 @@ KIND_PLACES: Mapping[str, str] = {
     "[`gitplacer/data/workloadkinds/`](../../gitplacer/data/workloadkinds): more examples to start from. One of yours for "
     "the same kind takes its place.",
     "CapacitySnapshot": "`<capacity>/<cluster>.yaml`, where the Fleet's `spec.capacity` says; written by a machine.",
+    "ClusterState": "`fleet/<cluster>.yaml` in the deployment repo; written by gitplacer for clusters with `standby` and for clones.",
     "Placement": "`placements/<namespace>/<group>.yaml` in the deployment repo; written by gitplacer, never by hand.",
 }
 
@@ -175,7 +185,7 @@ def kinds_index() -> str:
     rows = [f"| [{kind}]({kind}.md) | {_cell(_about(kind_schema(kind)))} |" for kind in TABLE]
     return _page(
         "Kinds",
-        "The objects that you write, and the two that machines write. All are of `gitplacer.dev/v1alpha1`. A field that "
+        "The objects that you write, and the three that machines write. All are of `gitplacer.dev/v1alpha1`. A field that "
         "is not listed is refused, with the nearest name as hint; a field without a value is refused too.\n\n"
         "Editors can check them: `gitplacer init` wires the schema into the editor, and "
         "[`gitplacer schema`](../commands/schema.md) prints it.",
@@ -644,6 +654,7 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.UPDATED: Finding(code=Reason.UPDATED),
             Reason.DIVIDED: Finding(code=Reason.DIVIDED),
             Reason.OUTGROWN: Finding(code=Reason.OUTGROWN),
+            Reason.CLUSTER_AWAKE: Finding(code=Reason.CLUSTER_AWAKE, subject="ingestion-cluster"),
             Reason.FINISHED: Finding(code=Reason.FINISHED, subject="Succeeded"),
             Reason.MOVING: Finding(code=Reason.MOVING, subject="Surge; static-cluster; dynamic-cluster"),
             Reason.SOURCE_REMOVED: Finding(code=Reason.SOURCE_REMOVED),
@@ -690,6 +701,7 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.BROKEN_SNAPSHOT: Finding(code=Reason.BROKEN_SNAPSHOT),
             Reason.STALE_SNAPSHOT: Finding(code=Reason.STALE_SNAPSHOT, subject="2026-01-02T03:04:05Z"),
             Reason.UNKNOWN_CLUSTER: Finding(code=Reason.UNKNOWN_CLUSTER, subject="static-cluster"),
+            Reason.CANNOT_WAKE: Finding(code=Reason.CANNOT_WAKE, subject="its standby manifests have problems"),
         },
     ),
     (
@@ -755,6 +767,7 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
                 code=Reason.BUDGET_EXCEEDED, spending=Spending(budget=10.0, spent=9.02, more=1.5)
             ),
             Reason.COPIES_WAIT: Finding(code=Reason.COPIES_WAIT),
+            Reason.CLUSTER_WAKING: Finding(code=Reason.CLUSTER_WAKING, subject="ingestion-cluster"),
             Reason.SHARES_WAIT: Finding(code=Reason.SHARES_WAIT, subject="2 on static-cluster", placed=8, wanted=10),
             Reason.WAITS_FOR_PREEMPTED: Finding(code=Reason.WAITS_FOR_PREEMPTED, subject="research/sweep"),
             Reason.ROOM_RESERVED: Finding(code=Reason.ROOM_RESERVED, subject="static-cluster"),

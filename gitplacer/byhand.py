@@ -23,11 +23,13 @@ from gitplacer.commits import FOREIGN, MERGED, PROPOSED, REVERTED
 from gitplacer.documents import parse
 from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import Commit, NoSuchRevision
+from gitplacer.kinds.clusterstate import CLUSTER_STATES
 from gitplacer.layout import BETWEEN, METADATA, UNITS, epoch_in
 from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.render import SENTINEL
 from gitplacer.snapshot import RECORDS
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
+from gitplacer.source.standby import STANDBY_FOLDER
 from gitplacer.tree import Tree, differing_paths
 
 _HISTORY = 1000
@@ -74,7 +76,7 @@ class _Paths:
     root: str
 
     def is_ours(self, path: str) -> bool:
-        return path.startswith((f"{self.root}/", f"{RECORDS}/", f"{BETWEEN}/"))
+        return path.startswith((f"{self.root}/", f"{RECORDS}/", f"{BETWEEN}/", f"{CLUSTER_STATES}/"))
 
     def unit(self, path: str) -> tuple[str, str, str] | None:
         """The cluster, the unit and the file of a path below the root."""
@@ -94,6 +96,9 @@ class _Paths:
         unit, namespace = self.unit(path), group.partition("/")[0]
         if path in (METADATA, f"{RECORDS}/{group}.yaml") or path.startswith(f"{BETWEEN}/{group}/"):
             return True
+        sleeps = unit is not None and unit[1] == PLATFORM and unit[2].startswith(f"{STANDBY_FOLDER}/")
+        if sleeps or path.startswith(f"{CLUSTER_STATES}/"):
+            return True  # a cluster that was woken for it
         below = (f"{group}/", f"{namespace}/_shared/")
         return self.is_counted(path) or (unit is not None and unit[1] == WORKLOADS and unit[2].startswith(below))
 

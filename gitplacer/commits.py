@@ -11,9 +11,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from gitplacer.explain import PlanView, sentence
+from gitplacer.explain import PlanView, cluster_change, sentence
 from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.model.decision import Action, Decision, Phase
+from gitplacer.placement.wakes import woken_for
 from gitplacer.plaintext import few
 
 PREFIX = "Gitplacer-"
@@ -102,7 +103,8 @@ def relocation_message(decision: Decision, view: PlanView) -> tuple[str, str, li
     ]
     if decision.phase is not None:
         trailers.append(f"Gitplacer-Phase: {decision.phase}")
-    why = sentence(decision, view)
+    woken = woken_for({outcome.cluster: outcome for outcome in view.sleepers}, decision)
+    why = sentence(decision, view) + "".join(f"; {name} wakes" for name in woken)
     return subject, why[:1].upper() + why[1:], trailers
 
 
@@ -112,10 +114,19 @@ def rest_message(decisions: Sequence[Decision], view: PlanView, started: Collect
     whose directories it begins.
     """
     parts = []
+    outcomes = {outcome.cluster: outcome for outcome in view.sleepers}
     for action, verb in _VERBS:
         groups = [d.group for d in decisions if d.action is action]
         if groups:
             parts.append(f"{verb} {groups[0] if len(groups) == 1 else f'{len(groups)} groups'}")
+    woken = {name for d in decisions if d.action is Action.RELOCATE for name in woken_for(outcomes, d)}
+    changed = [outcome for name, outcome in outcomes.items() if name not in woken and cluster_change(outcome)]
+    for said, some in (
+        ("wake {}", [o.cluster for o in changed if o.wakes and o.groups]),
+        ("put {} to sleep", [o.cluster for o in changed if o.sleeps]),
+        ("count {} as awake", [o.cluster for o in changed if o.came]),
+    ):
+        parts += [said.format(few(some))] if some else []
     if not parts and started:
         parts.append(f"begin the directories of {few(sorted(started))}")
     subject = ", ".join(parts) or "update records"
@@ -123,6 +134,7 @@ def rest_message(decisions: Sequence[Decision], view: PlanView, started: Collect
     lines = [f"- {d.group}: {sentence(d, view)}" for d in told[:_LISTED]]
     if len(told) > _LISTED:
         lines.append(f"- and {len(told) - _LISTED} more")
+    lines += [f"- cluster {outcome.cluster} {cluster_change(outcome)}" for outcome in changed]
     return subject[0].upper() + subject[1:], "\n".join(lines), []
 
 

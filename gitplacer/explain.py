@@ -38,6 +38,7 @@ from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, unlabelled
 from gitplacer.placement.pack import merged
 from gitplacer.placement.plan import Plan
+from gitplacer.placement.wakes import ClusterOutcome
 from gitplacer.plaintext import LONGEST_PATH, few, printable
 from gitplacer.problems import Problem, Severity
 from gitplacer.relocation.evidence import is_stale
@@ -56,7 +57,8 @@ LONGEST_SENTENCE = 1000
 class PlanView:
     """
     A plan with everything that is told about it. `source_commit` is None for a work tree as it lies, and
-    `deployment_commit` where nothing is placed yet; `changed_files` has for each cluster the paths that would change.
+    `deployment_commit` where nothing is placed yet; `changed_files` has for each cluster the paths that would change; `sleepers`
+    are the clusters that may sleep.
     """
 
     snapshot: Snapshot
@@ -66,6 +68,7 @@ class PlanView:
     deployment_commit: str | None
     version: str
     changed_files: Mapping[str, tuple[str, ...]]
+    sleepers: tuple[ClusterOutcome, ...] = ()
 
     @property
     def clusters(self) -> Mapping[str, Cluster]:
@@ -167,6 +170,7 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.UPGRADE_NOT_JUDGED: ("no current snapshot tells whether old and new pods fit together",) * 2,
     Reason.UPGRADE_DOES_NOT_FIT: ("old and new pods do not fit together where it runs",) * 2,
     Reason.UPDATE_HELD: ("there is no room for its update where it runs, and its policy holds it back",) * 2,
+    Reason.CLUSTER_AWAKE: ("its cluster is awake", "{} is awake"),
     Reason.FINISHED: ("its jobs have run to their end", "its jobs have run to their end ({})"),
     Reason.SOURCE_REMOVED: ("it is no longer in the source", "it is no longer in the source"),
     Reason.COPY_NOT_WANTED: ("fewer copies are wanted", "the copy on {} is not wanted any more"),
@@ -191,6 +195,7 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.BROKEN_SNAPSHOT: ("its capacity snapshot cannot be used",) * 2,
     Reason.STALE_SNAPSHOT: ("its capacity snapshot is too old", "its capacity snapshot of {} is too old"),
     Reason.UNKNOWN_CLUSTER: ("is not in the fleet", "there is no cluster {}"),
+    Reason.CANNOT_WAKE: ("it sleeps, and is not woken", "it sleeps, and is not woken: {}"),
     Reason.NODE_NOT_READY: ("no node is ready", "no node takes it: {}"),
     Reason.NODE_UNSCHEDULABLE: ("every node is cordoned", "no node takes it: {}"),
     Reason.NODE_NAME_MISMATCH: ("the node it names is not there", "no node takes it: {}"),
@@ -224,6 +229,10 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.NO_CLUSTER_FITS: ("no cluster that may take it has room for it",) * 2,
     Reason.BUDGET_EXCEEDED: ("the machines that it needs are beyond its policy's budget",) * 2,
     Reason.RESERVED_FOR: ("its room is kept for a group that is first", "its room is kept for {}, which is first"),
+    Reason.CLUSTER_WAKING: (
+        "its cluster is being woken, and its files are written when it is there",
+        "{} is being woken, and its files are written when it is there",
+    ),
     Reason.COPIES_WAIT: ("further copies wait for room",) * 2,
     Reason.WAITS_FOR_PREEMPTED: (
         "room is made for it, and those who leave are not seen to be gone",
@@ -296,6 +305,8 @@ _LISTS = (
     Reason.UNREADABLE_SOURCE,
     Reason.HAS_PROBLEMS,
     Reason.HELD_TOGETHER,
+    Reason.CLUSTER_WAKING,
+    Reason.CLUSTER_AWAKE,
     Reason.PREEMPTED_BY,
     Reason.RESERVED_FOR,
     Reason.WAITS_FOR_PREEMPTED,
@@ -577,7 +588,7 @@ def why(decision: Decision, view: PlanView) -> str:
         parts.append(_stays(finding, few(decision.blocked_by)) if named else finding_text(finding, about))
     parts += _taken(decision)
     if decision.after and decision.waiting_since and decision.action is not Action.HOLD:
-        told = (Reason.COPIES_WAIT, Reason.SHARES_WAIT)
+        told = (Reason.COPIES_WAIT, Reason.SHARES_WAIT, Reason.CLUSTER_WAKING)
         parts += ["further copies wait for room"] if finding.code not in told else []
     parts += shares(decision, view) if finding.code is not Reason.KEPT else []
     return "; ".join(parts)
@@ -788,8 +799,25 @@ def is_worth_telling(decision: Decision) -> bool:
 
 
 def changes_nothing(view: PlanView) -> bool:
-    """Whether all groups stay as they are and no file changes."""
+    """Whether all groups stay as they are, no cluster wakes or goes to sleep, and no file changes."""
+    if any(cluster_change(outcome) for outcome in view.sleepers):
+        return False
     return all(d.action is Action.KEEP for d in view.plan.decisions) and not any(view.changed_files.values())
+
+
+def cluster_change(outcome: ClusterOutcome) -> str:
+    """What happens to a cluster that may sleep, to be read after its name; '' where it stays as it is."""
+    state = outcome.after
+    if outcome.wakes:
+        groups = few([printable(group) for group in outcome.groups])
+        made = f"is made after {state.clone_of}" if outcome.before is None and state.clone_of else "wakes"
+        return f"{made} for {groups}" if groups else f"{made}: nobody has seen it yet"
+    if outcome.sleeps:
+        idle = outcome.before.idle_since if outcome.before is not None else None
+        if state.retry_at is not None:
+            return f"did not come, and is left alone until {rfc3339(state.retry_at)}"
+        return f"goes to sleep: idle since {rfc3339(idle)}" if idle is not None else "goes to sleep: it is idle"
+    return "counts as awake" if outcome.came else ""
 
 
 def file_count(view: PlanView) -> str:
@@ -810,10 +838,12 @@ def computed_from(view: PlanView) -> list[str]:
 
 
 def _snapshots(view: PlanView, clusters: Iterable[Cluster]) -> str:
-    fresh, stale, missing, broken = [], [], [], []
+    fresh, stale, missing, broken, asleep = [], [], [], [], []
     for cluster in clusters:
         snapshot = view.snapshot.capacity.get(cluster.name)
-        if cluster.name in view.snapshot.broken_capacity:
+        if not view.snapshot.is_awake(cluster.name):
+            asleep.append(cluster.name)
+        elif cluster.name in view.snapshot.broken_capacity:
             broken.append(cluster.name)
         elif snapshot is None:
             missing.append(cluster.name)
@@ -826,7 +856,7 @@ def _snapshots(view: PlanView, clusters: Iterable[Cluster]) -> str:
         times = sorted({rfc3339(min(fresh)), rfc3339(max(fresh))})
         said.append(f"{len(fresh)} current, taken {' to '.join(times)}")
     said += [f"{word}: {few(names, most=10)}" for word, names in
-             (("stale", stale), ("missing", missing), ("unusable", broken)) if names]  # fmt: skip
+             (("stale", stale), ("missing", missing), ("unusable", broken), ("asleep or waking", asleep)) if names]  # fmt: skip
     return f"Capacity snapshots: {'; '.join(said)}"
 
 

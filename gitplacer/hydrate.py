@@ -18,7 +18,9 @@ from gitplacer.explain import PlanView, refused_approvals
 from gitplacer.layout import Layout, refuse_foreign_root
 from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.model.decision import Action, Decision, Reason
+from gitplacer.placement.cloning import wish
 from gitplacer.placement.plan import Plan, plan
+from gitplacer.placement.wakes import cleared, outcomes, woken_for
 from gitplacer.problems import Problem
 from gitplacer.snapshot import Snapshot, read_snapshot
 from gitplacer.source.files import Memo, NoMemo
@@ -91,29 +93,25 @@ def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool =
     if the deployment repo's root holds somebody else's files. `memo` only saves work.
     """
     memo = memo or NoMemo()
-    snapshot = read_snapshot(
-        source=inputs.source,
-        capacity=inputs.capacity,
-        deployment=inputs.deployment,
-        foreign_paths=frozenset(inputs.foreign),
-        reverted=inputs.reverted,
-        merged=inputs.merged,
-        now=inputs.now,
-        memo=memo,
-    )
-    refuse_foreign_root(snapshot, inputs.deployment)
-    layout = Layout(snapshot, inputs.source, memo)
-    decisions = _decisions(snapshot, layout, with_candidates)
+    layout, decisions = _planned(inputs, memo, with_candidates)
+    snapshot = layout.snapshot
+    sleepers = {outcome.cluster: outcome for outcome in outcomes(snapshot, decisions)}
+    decisions = cleared(snapshot, decisions, sleepers.values())
     metadata = hydrator_metadata(inputs.commit) if inputs.commit else None
     moves = []
     for decision in decisions:
         if decision.action is Action.RELOCATE:
             layout.apply(decision)
+            for name in woken_for(sleepers, decision):
+                layout.keep_cluster(sleepers[name])  # called and inhabited in one commit
             moves.append((decision, layout.take_changes(metadata)))
     for decision in sorted(decisions, key=layout.rank):
         if decision.action is not Action.RELOCATE:
             layout.apply(decision)
     layout.ensure_units()
+    for outcome in sleepers.values():
+        layout.keep_cluster(outcome)
+    layout.leave_clusters()
     rest = layout.take_changes(metadata)
     final = tuple(_told_apart(decision, layout.updated) for decision in decisions)
     problems = tuple(sorted({*snapshot.problems, *layout.problems, *refused_approvals(final, snapshot)}))
@@ -126,9 +124,45 @@ def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool =
         deployment_commit=inputs.deployment_commit,
         version=inputs.version,
         changed_files=_changed_files(snapshot, inputs.deployment, tree),
+        sleepers=tuple(sleepers.values()),
     )
     steps = _steps(inputs, view, moves, rest, layout.started)
     return Hydration(snapshot, view, problems, steps, tree, _proposals(inputs, view, layout, metadata))
+
+
+def _planned(inputs: Inputs, memo: Memo, with_candidates: bool) -> tuple[Layout, list[Decision]]:
+    """The plan, with the clusters that are made for groups which find no other. Each is kept only if its group goes there."""
+    clones: dict[str, str] = {}
+    layout, decisions = _planned_with(inputs, memo, with_candidates, clones)
+    tried: set[str] = set()
+    while (wanted := wish(layout.snapshot, decisions, tried)) is not None:
+        more = {**clones, wanted.name: wanted.model}
+        other_layout, other = _planned_with(inputs, memo, with_candidates, more)
+        if any(d.group == wanted.group and wanted.name in d.after for d in other):
+            layout, decisions, clones = other_layout, other, more
+        else:
+            tried.add(wanted.group)
+    return layout, decisions
+
+
+def _planned_with(
+    inputs: Inputs, memo: Memo, with_candidates: bool, clones: Mapping[str, str]
+) -> tuple[Layout, list[Decision]]:
+    """The plan of a fleet in which some clusters are new."""
+    snapshot = read_snapshot(
+        source=inputs.source,
+        capacity=inputs.capacity,
+        deployment=inputs.deployment,
+        foreign_paths=frozenset(inputs.foreign),
+        reverted=inputs.reverted,
+        merged=inputs.merged,
+        now=inputs.now,
+        memo=memo,
+        new_clones=clones,
+    )
+    refuse_foreign_root(snapshot, inputs.deployment)
+    layout = Layout(snapshot, inputs.source, memo)
+    return layout, _decisions(snapshot, layout, with_candidates)
 
 
 def _decisions(snapshot: Snapshot, layout: Layout, with_candidates: bool) -> list[Decision]:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import copy
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 
 from gitplacer.documents import Document, parse
 from gitplacer.grouping import Group
+from gitplacer.kinds.clusterstate import CLUSTER_STATES, RenderedManifests
+from gitplacer.kinds.fleet import synced
 from gitplacer.kinds.record import (
     PlacementRecord,
     RecordClaim,
@@ -31,6 +33,7 @@ from gitplacer.placement.holds import consent_to_removal
 from gitplacer.placement.overlaps import Overlaps
 from gitplacer.placement.ties import held_with, ties
 from gitplacer.placement.updating import Edited
+from gitplacer.placement.wakes import ClusterOutcome
 from gitplacer.problems import Location, Problem, Rejected, Severity
 from gitplacer.relocation.memory import remembered
 from gitplacer.relocation.moves import recorded
@@ -45,7 +48,9 @@ from gitplacer.render import (
     needed_namespaces,
     record_file,
     sentinel,
+    state_file,
 )
+from gitplacer.sleepers import Sleepers
 from gitplacer.snapshot import RECORDS, Snapshot
 from gitplacer.source.files import Memo
 from gitplacer.source.manifests import PLATFORM, WORKLOADS, SourceObject, identity_of
@@ -144,7 +149,7 @@ class Layout:
         """Groups whose files on some cluster were changed."""
         self.started: set[str] = set()
         """Clusters whose directories were begun."""
-        self._snapshot = snapshot
+        self.snapshot = self._snapshot = snapshot
         self._clusters = own.clusters
         self._spec = own.fleet.spec
         self._before = deployment
@@ -160,6 +165,8 @@ class Layout:
         self._updates = Updates(snapshot)
         self._overlaps = Overlaps(snapshot, self.edits)
         self._renderings: dict[tuple[str, str, Counts], Rendering] = {}
+        self._sleep = Sleepers(snapshot.source.sleeping, source)
+        self._kept: set[str] = set()
         self._names = FileNames(own.fleet.spec)
         self._placed: dict[str, tuple[Placed, ...]] = {}
         self._claimed: dict[str, set[str]] = {}
@@ -200,7 +207,8 @@ class Layout:
         """The tree as it is now, to try something on it. Nothing may be pending."""
         assert not self._pending
         twin = copy.copy(self)
-        for name in ("_epochs", "_ids", "_all", "_pending", "_touched", "_claimed", "problems", "updated", "started"):
+        kept = ("_epochs", "_ids", "_all", "_pending", "_touched", "_kept", "problems", "updated", "started")
+        for name in kept:
             setattr(twin, name, copy.copy(getattr(self, name)))
         twin._claimed = {group_id: set(paths) for group_id, paths in self._claimed.items()}
         twin._claims = defaultdict(set, {path: set(groups) for path, groups in self._claims.items()})
@@ -386,12 +394,54 @@ class Layout:
 
     def ensure_units(self) -> None:
         """Every workload cluster has both units from the start, so that an engine finds its path."""
-        for name, cluster in self._clusters.items():
-            if cluster.spec.role == "Workload":
-                self._ensure_namespace(name, self._spec.system_namespace)
-                self._touched.update((name, unit) for unit in UNITS if (name, unit) not in self._epochs)
-                if not any((name, unit) in self._units.sentinels for unit in UNITS):
-                    self.started.add(name)
+        for name in synced(self._clusters.values()):
+            self._ensure_namespace(name, self._spec.system_namespace)
+            self._touched.update((name, unit) for unit in UNITS if (name, unit) not in self._epochs)
+            if not any((name, unit) in self._units.sentinels for unit in UNITS):
+                self.started.add(name)
+
+    # clusters that may sleep
+
+    def keep_cluster(self, outcome: ClusterOutcome) -> None:
+        """Write the state of a cluster that may sleep, and the manifests that its owner acts on. Once for each."""
+        name, state = outcome.cluster, outcome.after
+        if name in self._kept:
+            return
+        self._kept.add(name)
+        known = outcome.before.manifests if outcome.before is not None else None
+        wanted = self._sleep.files(name, asleep=state.state == "Standby")
+        rendered = known if wanted is None else self._manifests(wanted[0], wanted[1], known)
+        state = state.model_copy(update={"manifests": rendered})
+        if state != outcome.before:
+            self._write(f"{CLUSTER_STATES}/{name}.yaml", state_file(state))
+
+    def _manifests(self, into: str, files: Mapping[str, Content], known: RenderedManifests | None) -> RenderedManifests:
+        """Make the manifests of a cluster in the directory of another what they should be."""
+        same = known is not None and known.into == into
+        before = len(self._pending)
+        for file in known.files if known is not None and same else ():
+            if file not in files:
+                self._remove(self._units.path(into, PLATFORM, file))
+        for file, content in files.items():
+            self._put(self._units.path(into, PLATFORM, file), content)
+        changed = not same or len(self._pending) != before
+        epoch = self._epoch_of_commit(into, PLATFORM) if changed or known is None else known.epoch
+        return RenderedManifests(into=into, epoch=epoch, files=tuple(sorted(files)))
+
+    def leave_clusters(self) -> None:
+        """
+        Tell of manifests that stay though nobody wants them: with them their cluster would go, and nobody has said that it may.
+        The state of a cluster that has none any more is forgotten.
+        """
+        for name, state in self._snapshot.left_states.items():
+            sleeps, rendered = self._snapshot.may_sleep(name), state.manifests
+            into = sleeps.manifests.render_into if sleeps is not None and sleeps.manifests is not None else None
+            paths = [self._units.path(rendered.into, PLATFORM, file) for file in rendered.files] if rendered else []
+            left = [path for path in paths if path in self._ids]
+            if left and rendered is not None and rendered.into != into:
+                self.problems.append(_left_over(name, left[0]))
+            elif sleeps is None and not left:
+                self._remove(f"{CLUSTER_STATES}/{name}.yaml")
 
     def take_changes(self, metadata: bytes | None) -> Changes:
         """
@@ -463,6 +513,8 @@ class Layout:
         for name in self._written(decision):
             if name not in self._clusters:
                 continue  # a group that could not leave a cluster that is gone keeps the files it has there
+            if self._snapshot.defers(group, name):
+                continue
             for (unit, file), content in self._rendered(group, decision, name).files.items():
                 self._put(self._units.path(name, unit, file), content)
             for namespace in needed_namespaces(group):
@@ -613,16 +665,20 @@ class Layout:
         return entry if updates == entry.updates else entry.model_copy(update={"updates": updates})
 
     def _entry(self, name: str, before: RecordCluster | None, group: Group, decision: Decision) -> RecordCluster:
-        """What the record says of a cluster after a decision."""
-        state = decision.state(name)
+        """What the record says of a cluster after a decision. It begins anew with the commit that writes the first files there."""
+        waits = self._snapshot.defers(group, name)
+        state = "Waking" if waits else decision.state(name)
         between = decision.moving.without_files if decision.moving is not None else frozenset()
-        arrives = name in between and state == "Placed"
+        arrives = (name in between and state == "Placed") or (
+            before is not None and before.state == "Waking" and not waits
+        )
         if before is not None and not arrives and (state == before.state or state == "Placed"):
             known = _with_evidence(before, decision, counted=name in self._clusters)
             kept = known.model_copy(update={"state": state})
-            return self._with_updates(kept, group) if name in self._written(decision) else kept
+            return self._with_updates(kept, group) if name in self._written(decision) and not waits else kept
+        epoch = max(1, self._epochs.get((name, group.unit), 0)) if waits else self._epoch_of_commit(name, group.unit)
         return RecordCluster(
-            name=name, state=state, since=self._snapshot.now, epoch=self._epoch_of_commit(name, group.unit),
+            name=name, state=state, since=self._snapshot.now, epoch=epoch,
             reason=_taken_by(name, decision) or (before.reason if before is not None else None),
             counts=recorded_counts(decision.counts_on(name)),
         )  # fmt: skip
@@ -670,6 +726,12 @@ class Layout:
     def _epoch_of_commit(self, cluster: str, unit: str) -> int:
         """The epoch that the commit now being made will give a unit."""
         return max(1, self._epochs.get((cluster, unit), 0) + ((cluster, unit) in self._touched))
+
+
+def _left_over(cluster: str, path: str) -> Problem:
+    message = f"it belongs to cluster {cluster}, which is not kept by it any more, and stays"
+    hint = "remove it by hand when nothing of the cluster is needed any more"
+    return Problem(Location(path), "StandbyLeftOver", message, hint, severity=Severity.WARNING)
 
 
 def _taken_by(cluster: str, decision: Decision) -> str | None:

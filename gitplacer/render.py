@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from gitplacer.documents import Document, Edit, EditError
 from gitplacer.grouping import Group
+from gitplacer.kinds.clusterstate import ClusterState
 from gitplacer.kinds.fields import API_VERSION
 from gitplacer.kinds.fleet import Cluster, FleetSpec
 from gitplacer.kinds.record import SHARED, PlacementRecord, RecordMember
@@ -293,6 +294,12 @@ def sentinel(spec: FleetSpec, cluster: str, unit: str, epoch: int) -> bytes:
 def namespace_manifest(name: str) -> bytes:
     """A namespace that no manifest of the source describes."""
     return to_yaml({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+
+
+def state_file(state: ClusterState) -> bytes:
+    """The state of a cluster as it is written."""
+    body = state.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return to_yaml({"apiVersion": API_VERSION, **body})
 
 
 def record_file(record: PlacementRecord) -> bytes:

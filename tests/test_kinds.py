@@ -91,6 +91,7 @@ spec:
   engine: flux
   platform: {paths: ["platform/**"]}
   systemNamespace: gitplacer
+  clone: {from: gpu-1, manifests: {active: standby/clone/active, standby: standby/clone/standby}, max: 3}
   lostAfter: 2h
   guards:
     relocations: {max: 0, per: 1h30m, exceed: Hold}
@@ -160,6 +161,13 @@ spec:
   - {path: /spec/replicas, op: replace, value: null}
   - {path: /metadata/labels/example.com~1tier, op: add, value: {any: [value, 1]}}
   - {path: /spec/volumes/-, op: remove}
+  standby:
+    mode: Delete
+    idleAfter: 30m
+    ignoreNamespaces: ["kuberay*"]
+    nodes: [{name: n1, count: 2, allocatable: {cpu: "8", memory: 32Gi}}]
+    wakeTimeout: 20m
+    manifests: {active: standby/gpu-1/active, standby: standby/gpu-1/standby, renderInto: hub}
 """,
     "PlacementPolicy": """
 metadata: {name: training}
@@ -339,6 +347,15 @@ gangScheduler: scheduler-plugins
 sliceTopology: cloud.google.com/gke-nodepool
 present: [{apiGroup: "", kind: Secret, namespace: rayjob1, name: hf-token}]
 """,
+    "ClusterState": """
+metadata: {name: gpu-1, labels: {}, annotations: {}}
+state: Standby
+since: "2026-01-02T03:04:05Z"
+idleSince: "2026-01-02T02:04:05Z"
+retryAt: "2026-01-02T03:34:05Z"
+cloneOf: gpu-0
+manifests: {into: hub, epoch: 3, files: [standby/gpu-1/pool.yaml]}
+""",
     "Placement": """
 metadata: {name: train, namespace: rayjob1}
 policy: training
@@ -405,7 +422,7 @@ def test_what_is_right_is_accepted_by_parser_and_schema(name: str) -> None:
 
 def test_every_kind_is_among_the_files_we_ship_except_what_only_machines_and_few_users_write() -> None:
     kinds = {value["kind"] for _, value in shipped()}
-    assert kinds == TABLE.keys() - {"Approval", "OverridePolicy", "Placement"}
+    assert kinds == TABLE.keys() - {"Approval", "OverridePolicy", "Placement", "ClusterState"}
 
 
 def test_the_documents_with_every_field_have_every_field() -> None:
@@ -887,6 +904,19 @@ ONLY_THE_PARSER = {
         'CapacitySnapshot metadata: {name: c}\nobservedAt: "2026-01-02T03:04:05Z"\nnodeGroups: [{name: a, min: 3, max: 2}]',
         r"min 3 is more than max 2$",
     ),
+    "two nodes of one name on standby": (
+        "Cluster metadata: {name: c}\n"
+        "spec: {standby: {nodes: [{name: a, allocatable: {}}, {name: a, allocatable: {}}]}}",
+        r"^spec\.standby: node .* is there twice$",
+    ),
+    "manifests of two states in one directory": (
+        "Cluster metadata: {name: c}\nspec: {standby: {manifests: {active: a, standby: a/b, renderInto: hub}}}",
+        r"must be two directories",
+    ),
+    "two volumes of one claim": (
+        'CapacitySnapshot metadata: {name: c}\nobservedAt: "2026-01-02T03:04:05Z"\nvolumes: [{claim: a/b}, {claim: a/b}]',
+        r"volume of claim .* is there twice$",
+    ),
     "two nodes of one name": (
         'CapacitySnapshot metadata: {name: c}\nobservedAt: "2026-01-02T03:04:05Z"\n'
         "nodes: [{name: node, allocatable: {}}, {name: node, allocatable: {}}]",
@@ -1041,12 +1071,21 @@ SAID: list[tuple[str, list[str]]] = [
         "apiVersion: gitplacer.dev/v1alpha1\nmetadata: {}\n",
         [
             "1:1: an object of gitplacer.dev needs a kind",
-            "  known here: Approval, CapacitySnapshot, Cluster, Fleet, OverridePolicy, Placement, PlacementPolicy, WorkloadKind",
+            "  known here: Approval, CapacitySnapshot, Cluster, ClusterState, Fleet, OverridePolicy, Placement, PlacementPolicy, WorkloadKind",
         ],
     ),
     (
         "apiVersion: gitplacer.dev/v1\nkind: Fleet\n",
         ["1:13: unknown version gitplacer.dev/v1", "  this version of gitplacer reads gitplacer.dev/v1alpha1"],
+    ),
+    # clusters that sleep
+    (
+        f"{CLUSTER}  standby: {{mode: Delete}}\n",
+        ["6:12: spec.standby: mode Delete needs nodes: a cluster that is gone has no snapshot to tell what it would have"],
+    ),
+    (
+        f"{CLUSTER}  role: Management\n  standby: {{}}\n",
+        ["6:3: spec: a Management cluster has no standby: it takes no workloads, so it would always be idle"],
     ),
     # nothing where something is needed
     (

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from gitplacer.kinds import calendar
 from gitplacer.kinds.fields import (
+    FOLDER,
     DnsLabel,
+    Folder,
     Integer,
     Matching,
     Model,
@@ -21,6 +24,7 @@ from gitplacer.kinds.fields import (
 from gitplacer.kinds.machines import Autoscaler
 from gitplacer.kinds.profile import Profile
 from gitplacer.kinds.selectors import ClusterMetadata, Metadata, Override, TaintField
+from gitplacer.kinds.standby import Clone, Standby
 from gitplacer.model.labels import Taint
 
 Url = Annotated[
@@ -34,15 +38,10 @@ Branch = Annotated[
     str,
     Matching(r"^[A-Za-z0-9_]([A-Za-z0-9_/-]|\.(?!\.))*(?<![/.])(?<!\.lock)$", "must be the name of a Git branch", 200),
 ]
-_FOLDER = r"[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*$"
-Folder = Annotated[
-    str,
-    Matching(rf"^{_FOLDER}", "must be a relative directory of letters, digits, dots, dashes and underscores"),
-]
 Root = Annotated[
     str,
     Matching(
-        rf"^(?!(placements|moving|fleet)(/|$)){_FOLDER}",
+        rf"^(?!(placements|moving|fleet)(/|$)){FOLDER}",
         "must be a relative directory, and not placements, moving or fleet, which hold other things",
     ),
 ]
@@ -187,6 +186,8 @@ class FleetSpec(Model):
     while more clusters are silent than not."""
     guards: Guards = Guards()
     """How much may move."""
+    clone: Clone | None = None
+    """Clusters that are made when they are needed. Absent means none."""
 
 
 class Fleet(OwnKind):
@@ -199,6 +200,13 @@ class Fleet(OwnKind):
 
 class ClusterSpec(Model):
     """What is known and wanted of a cluster."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "if": {"properties": {"role": {"const": "Management"}}, "required": ["role"]},
+            "then": {"not": {"required": ["standby"]}},
+        }
+    )
 
     role: Literal["Workload", "Management"] = "Workload"
     """A Management cluster never takes workloads."""
@@ -220,10 +228,18 @@ class ClusterSpec(Model):
     """Cluster taints, tolerated by policies."""
     autoscaler: Autoscaler | None = None
     """What adds nodes. Absent means that the cluster is static."""
+    standby: Standby | None = None
+    """When it goes to sleep for want of work, and what it has when it is awake. Absent means that it never does."""
     profile: Profile = Profile()
     """What it can do besides offering room. What its snapshot found fills the gaps."""
     overrides: tuple[Override, ...] = ()
     """Changes to every object rendered for this cluster that has the field."""
+
+    @model_validator(mode="after")
+    def _who_manages_does_not_sleep(self) -> Self:
+        if self.role == "Management" and self.standby is not None:
+            raise ValueError("a Management cluster has no standby: it takes no workloads, so it would always be idle")
+        return self
 
 
 class Cluster(OwnKind):
@@ -250,3 +266,11 @@ class Cluster(OwnKind):
 
     def taints(self) -> tuple[Taint, ...]:
         return tuple(field.taint() for field in self.spec.taints)
+
+
+def synced(clusters: Iterable[Cluster]) -> list[str]:
+    """The clusters that have a directory from the start, sorted: those for workloads, and those that others are rendered into."""
+    known = {cluster.name: cluster for cluster in clusters}
+    standby = [cluster.spec.standby for cluster in known.values()]
+    targets = {each.manifests.render_into for each in standby if each is not None and each.manifests is not None}
+    return sorted(name for name, c in known.items() if c.spec.role == "Workload" or name in targets)

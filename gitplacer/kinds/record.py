@@ -135,9 +135,9 @@ class RecordCluster(Model):
     """The cluster."""
     role: Literal["Copy"] = "Copy"
     """What the cluster has of it."""
-    state: Literal["Placed", "Adding", "Removing"] = "Placed"
-    """What happens to it there: Adding has its room and, unless another is Removing, its files; Removing has no files any more, and
-    the group is not known to be gone from it."""
+    state: Literal["Placed", "Waking", "Adding", "Removing"] = "Placed"
+    """What happens to it there: Waking has its room, and its files come when the cluster is there; Adding has its room and, unless
+    another is Removing, its files; Removing has no files any more, and the group is not known to be gone from it."""
     since: Instant
     """The pass that put it there, or that took its files away."""
     epoch: Annotated[Integer, Field(ge=1)]

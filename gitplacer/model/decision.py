@@ -47,6 +47,7 @@ class Reason(enum.StrEnum):
     UPDATED = "Updated"
     DIVIDED = "Divided"  # its replicas are divided anew
     OUTGROWN = "Outgrown"  # it stays, and not all its pods find room where it is
+    CLUSTER_AWAKE = "ClusterAwake"  # its cluster has come, and its files with it
     FINISHED = "Finished"  # its jobs have run to their end
     MOVING = "Moving"  # a relocation is going on, and waits for evidence
     # an edit of a group that runs
@@ -82,6 +83,7 @@ class Reason(enum.StrEnum):
     BROKEN_SNAPSHOT = "BrokenSnapshot"
     STALE_SNAPSHOT = "StaleSnapshot"
     UNKNOWN_CLUSTER = "UnknownCluster"
+    CANNOT_WAKE = "CannotWake"  # it sleeps, and is not called
     LEFTOVER_THERE = "LeftoverThere"  # it was lost, and what it had then is not known to be gone
     LEFT_BEFORE = "LeftBefore"  # the group left it within the last day, or did not become ready there
     # its nodes do not take the pods
@@ -120,6 +122,7 @@ class Reason(enum.StrEnum):
     NO_CLUSTER_FITS = "NoClusterFits"
     BUDGET_EXCEEDED = "BudgetExceeded"  # the machines that it needs cost more than its policy has left in an hour
     COPIES_WAIT = "CopiesWait"  # some copies are placed, others wait
+    CLUSTER_WAKING = "ClusterWaking"  # its room is kept, and its files are written when the cluster is there
     SHARES_WAIT = "SharesWait"  # of what is divided some replicas run, others wait
     WAITS_FOR_PREEMPTED = "WaitsForPreempted"  # others have made room for it, and are not gone yet
     ROOM_RESERVED = "RoomReserved"  # it has waited long, and a cluster's room is kept for it

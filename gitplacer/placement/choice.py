@@ -227,11 +227,19 @@ class Choice:
 
     def ranked(self, gang: Gang, policy: PlacementPolicy, names: Iterable[str]) -> list[str]:
         """
-        The policy's order, then where little is promised already, then where a gang breaks the fewest large blocks of devices, then
-        the name.
+        The policy's order, then those that are awake, then where little is promised already, then where a gang breaks the fewest
+        large blocks of devices, then the name.
         """
-        tight, crowded = self._books.tightness(gang, names), self._books.crowded(gang)
-        return sorted(tight, key=lambda name: (self._pass.preference(policy, name), name in crowded, tight[name], name))
+        tight, crowded, is_awake = (
+            self._books.tightness(gang, names),
+            self._books.crowded(gang),
+            self._pass.snapshot.is_awake,
+        )
+
+        def rank(name: str) -> tuple[int, bool, bool, tuple[int, int], str]:
+            return self._pass.preference(policy, name), not is_awake(name), name in crowded, tight[name], name
+
+        return sorted(tight, key=rank)
 
     def _fits_now(self, gang: Gang, name: str) -> Finding:
         """What there is to say of a cluster that has room for a gang now."""

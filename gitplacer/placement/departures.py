@@ -295,7 +295,8 @@ class Departures:
 
     def _strategy(self, group: Group, policy: PlacementPolicy, triggers: Triggers, sources: Iterable[str]) -> Strategy:
         """How a group leaves. For what is lost nothing is waited for; but what must not run twice believes no silence."""
-        if all(map(self._pass.is_gone, sources)):
+        waits = {name for name in sources if self._was_never_there(group, name)}
+        if all(name in waits or self._pass.is_gone(name) for name in sources):
             return Strategy.RECREATE
         if group.singletons:
             return Strategy.REMOVE_FIRST
@@ -305,6 +306,11 @@ class Departures:
         if policy.spec.placement.copies == "All" and wanted is Strategy.RECREATE:
             return Strategy.SURGE  # a copy goes only when another serves
         return wanted
+
+    def _was_never_there(self, group: Group, name: str) -> bool:
+        """Whether a group only waits for a cluster to wake, so that nothing of it is there to be waited for."""
+        entry = self._pass.entry(group.id, name)
+        return entry is not None and entry.state == "Waking"
 
     def _stay(
         self,
@@ -440,7 +446,7 @@ class Departures:
             cluster = self._pass.clusters.get(name)
             if cluster is None or cluster.spec.state in ("Lost", "Draining") or name in self._pass.silent:
                 return False
-            return self._pass.may_not_stay(group, policy, cluster) is None
+            return self._pass.may_not_stay(group, policy, cluster) is None and self._snapshot.cannot_wake(name) is None
 
         required = relocation.surge.approval == "Required"
         return Look(
@@ -450,11 +456,18 @@ class Departures:
             is_lost=lost,
             takes=takes,
             came=frozenset(move.targets if move.adds else ()),
-            timeout=timedelta(seconds=relocation.surge.timeout),
+            timeout=timedelta(seconds=relocation.surge.timeout) + self._spent_waking(group, move),
             soak=timedelta(seconds=relocation.surge.soak),
             consented=not required or self._consent(group, "Remove") is not None,
             is_called_off=move.reason in _DECLARED and not self._still(group, policy, move),
         )
+
+    def _spent_waking(self, group: Group, move: Move) -> timedelta:
+        """How long a relocation has waited for its clusters to wake: that is no time in which a copy could become ready."""
+        if not all(map(self._snapshot.is_there, move.targets)):
+            return self._snapshot.now - move.since
+        came = [entry.since for name in move.targets if (entry := self._pass.entry(group.id, name)) is not None]
+        return max([timedelta(0), *(at - move.since for at in came)])
 
     def _still(self, group: Group, policy: PlacementPolicy, move: Move) -> bool:
         """Whether a reason to leave that somebody has written down still stands."""

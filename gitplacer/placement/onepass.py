@@ -69,8 +69,7 @@ class Pass:
         adopted = {record.id for record in self.records.values() if record is not None}
         self.orphans = {record_id: r for record_id, r in snapshot.records.items() if record_id not in adopted}
         self.recorded: dict[str, tuple[str, ...]] = {
-            **{g: tuple(sorted(c.name for c in r.clusters)) if r else () for g, r in self.records.items()},
-            **{g: tuple(sorted(c.name for c in r.clusters)) for g, r in self.orphans.items()},
+            **{g: self._where(record) for g, record in (*self.records.items(), *self.orphans.items())},
             **{g: snapshot.deployed_clusters(g) for g in snapshot.broken_records if g in self.groups},
         }
         self.kept = {r.id: f for r in self.orphans.values() if (f := kept(snapshot, r))}
@@ -116,6 +115,11 @@ class Pass:
         self._may_enter: dict[tuple[object, ...], tuple[str, ...]] = {}
         self._settled: dict[tuple[str, frozenset[str]], Ledger] = {}
         self._requests: dict[tuple[str, str], Resources] = {}
+
+    def _where(self, record: PlacementRecord | None) -> tuple[str, ...]:
+        """The clusters that have a group, or keep room for it; not those that it waited for in vain."""
+        entries = record.clusters if record is not None else ()
+        return tuple(sorted(entry.name for entry in entries if not self.snapshot.has_given_up(entry)))
 
     @cached_property
     def books(self) -> Books:
@@ -300,8 +304,14 @@ class Pass:
             self.may_not_stay(group, policy, cluster)
             or may_not_enter(group, cluster, s.capacity, s.broken_capacity, s.now)
             or self._not_back_yet(group, cluster)
+            or self._cannot_wake(group, cluster)
             or self._feature_not_served(group, cluster)
         )
+
+    def _cannot_wake(self, group: Group, cluster: Cluster) -> Finding | None:
+        """Why a cluster that is not awake is not called for a group, or None."""
+        why = self.snapshot.cannot_wake(cluster.name) if group.unit == WORKLOADS else None
+        return None if why is None else Finding(code=Reason.CANNOT_WAKE, subject=why)
 
     def _not_back_yet(self, group: Group, cluster: Cluster) -> Finding | None:
         """Why nothing new goes to a cluster that is lost by its silence, or was lost and may still run what it had then."""

@@ -19,6 +19,7 @@ from gitplacer.placement.division import divides
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.rounds import Round
 from gitplacer.placement.updating import Edits, no_edits
+from gitplacer.placement.wakes import as_written
 from gitplacer.snapshot import Snapshot
 
 _ROUNDS = 8
@@ -88,7 +89,7 @@ def plan(
             break
         before, claims, moves = after, claimed, moving
     finished = (_since_the_start(shared, made[group_id], sent_away) for group_id in sorted(made))
-    return Plan(tuple(_with_counts(shared, decision) for decision in finished))
+    return Plan(tuple(as_written(snapshot, _with_counts(shared, decision)) for decision in finished))
 
 
 def _of(counts: Mapping[tuple[str, str], Counts], group_id: str, names: Iterable[str]) -> dict[str, Counts]:

@@ -136,5 +136,7 @@ def may_have_started(snapshot: Snapshot, entry: RecordCluster, group_id: str, un
     Whether a job may have started where the record put it. A start elsewhere cannot be taken back, so it takes two snapshots
     to prove that it has not: the one that the record remembers, and a later one.
     """
+    if entry.state == "Waking":
+        return False  # it was never written there
     seen = seen_unstarted(snapshot, entry, group_id, unit)
     return seen is None or entry.unstarted_at is None or seen <= entry.unstarted_at

@@ -88,7 +88,7 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
                 broken.append(_broken(kind, document))
             continue
         key = f"{kind}/{parsed.metadata.name}"  # type: ignore[attr-defined]
-        if kind in ("CapacitySnapshot", "Placement"):
+        if kind in ("CapacitySnapshot", "Placement", "ClusterState"):
             where = "the capacity directory" if kind == "CapacitySnapshot" else "the deployment repo"
             problems.append(document.problem("MisplacedKind", f"a {kind} belongs in {where}", "move it there"))
         elif key in places:
