@@ -19,6 +19,7 @@ from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord
 from gitplacer.model import quantity
+from gitplacer.model.counts import AS_WRITTEN
 from gitplacer.model.decision import (
     Action,
     Candidate,
@@ -98,8 +99,9 @@ class PlanView:
         if record is not None and record.clusters:
             policy = group.policy if group else None
             return merged(unlabelled(self.snapshot.deployed.gang(record, policy, cluster.name if cluster else None)))
-        if group is not None and cluster is not None and self.snapshot.variants.any_on(cluster):
-            return merged(unlabelled(self.snapshot.variants.gang(group, cluster)))
+        counts = decision.counts_on(cluster.name) if cluster is not None else AS_WRITTEN
+        if group is not None and cluster is not None and (counts or self.snapshot.variants.any_on(cluster)):
+            return merged(unlabelled(self.snapshot.variants.gang(group, cluster, counts)))
         return merged(unlabelled(group.gang if group else ()))
 
     def main_cluster(self, decision: Decision) -> Cluster | None:

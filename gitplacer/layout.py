@@ -14,7 +14,14 @@ from functools import cached_property, partial
 
 from gitplacer.documents import Document, parse
 from gitplacer.grouping import Group
-from gitplacer.kinds.record import PlacementRecord, RecordClaim, RecordCluster, RecordMember, RecordMetadata
+from gitplacer.kinds.record import (
+    PlacementRecord,
+    RecordClaim,
+    RecordCluster,
+    RecordMember,
+    RecordMetadata,
+    recorded_counts,
+)
 from gitplacer.model.decision import Action, Decision, Finding, Reason
 from gitplacer.placement.ties import held_with, ties
 from gitplacer.problems import Location, Problem, Rejected, Severity
@@ -185,7 +192,7 @@ class Layout:
         foreign = set()
         for name in (*decision.after, *claimed):
             if name in self._clusters:
-                rendering = self._renderer.render(group, self._files_of(group), self._clusters[name])
+                rendering = self._rendered(group, decision, name)
                 problems.update(rendering.problems)
                 foreign |= self._not_ours(name, rendering)
                 if name in decision.before:
@@ -201,6 +208,11 @@ class Layout:
                 blocked_by=tuple(sorted(f"{p.code} {p.location}" for p in problems if p.severity is Severity.ERROR)),
             )
         return decision
+
+    def _rendered(self, group: Group, decision: Decision, cluster: str) -> Rendering:
+        """The files of a group on a cluster, as a decision will have them."""
+        counts = decision.counts_on(cluster)
+        return self._renderer.render(group, self._files_of(group), self._clusters[cluster], counts)
 
     def _has_new_files(self, group: Group) -> bool:
         """Whether it has files that its record does not know: they could not be written for a cluster that is gone."""
@@ -245,7 +257,7 @@ class Layout:
         earlier = set(self._pending)
         group = self._snapshot.groups.get(decision.group)
         record = self._snapshot.predecessor(group) if group else self._snapshot.records[decision.group]
-        members = self._write_members(group, decision.after) if group and decision.after else ()
+        members = self._write_members(group, decision) if group and decision.after else ()
         self._claim(decision.group, group.unit if group else WORKLOADS, members, decision.after)
         if record is not None:
             left = group is None or record.id not in self._snapshot.groups
@@ -323,7 +335,7 @@ class Layout:
             self._placed[group.id] = self._names.place(group, self._snapshot.predecessor(group))
         return self._placed[group.id]
 
-    def _write_members(self, group: Group, clusters: Sequence[str]) -> tuple[RecordMember, ...]:
+    def _write_members(self, group: Group, decision: Decision) -> tuple[RecordMember, ...]:
         placed = self._files_of(group)
         members = tuple(
             RecordMember(
@@ -337,10 +349,10 @@ class Layout:
             )
             for item in placed
         )
-        for name in clusters:
+        for name in decision.after:
             if name not in self._clusters:
                 continue  # a group that could not leave a cluster that is gone keeps the files it has there
-            for (unit, file), content in self._renderer.render(group, placed, self._clusters[name]).files.items():
+            for (unit, file), content in self._rendered(group, decision, name).files.items():
                 self._put(self._units.path(name, unit, file), content)
             for namespace in needed_namespaces(group):
                 self._ensure_namespace(name, namespace)
@@ -441,10 +453,14 @@ class Layout:
             before = {}
         now = self._snapshot.now
         clusters = tuple(
-            _with_evidence(before[name], decision)
+            _with_evidence(before[name], decision, counted=name in self._clusters)
             if name in before
             else RecordCluster(
-                name=name, since=now, epoch=self._next_epoch(name, group.unit), reason=_taken_by(name, decision)
+                name=name,
+                since=now,
+                epoch=self._next_epoch(name, group.unit),
+                reason=_taken_by(name, decision),
+                counts=recorded_counts(decision.counts_on(name)),
             )
             for name in decision.after
         )
@@ -487,8 +503,13 @@ def _taken_by(cluster: str, decision: Decision) -> str | None:
     return None if finding is None or finding.code in (Reason.FITS, Reason.PLATFORM) else finding.code.value
 
 
-def _with_evidence(entry: RecordCluster, decision: Decision) -> RecordCluster:
-    """An entry with the first snapshot that showed that its job, which should leave, has not started; none if it may stay."""
+def _with_evidence(entry: RecordCluster, decision: Decision, *, counted: bool) -> RecordCluster:
+    """
+    An entry with the first snapshot that showed that its job, which should leave, has not started; none if it may stay. If it
+    is `counted`, its files are those that the decision says; on a cluster that is gone they stay what they were.
+    """
+    if counted:
+        entry = entry.model_copy(update={"counts": recorded_counts(decision.counts_on(entry.name))})
     seen = decision.unstarted.get(entry.name)
     first = entry.unstarted_at or seen if seen is not None else None
     return entry if first == entry.unstarted_at else entry.model_copy(update={"unstarted_at": first})

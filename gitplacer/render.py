@@ -2,7 +2,7 @@
 Decisions to files: what each cluster's directory holds.
 
 A group's documents go, byte for byte, to the same path on every cluster it is on. The only edits are a namespace that
-the path gives, overrides, and a cluster's pod labels. File names are chosen once and remembered in the record, so a
+the path gives, the counts of a group that is divided, overrides, and a cluster's pod labels. File names are chosen once and remembered in the record, so a
 file that was written keeps its name for as long as its group lives.
 """
 
@@ -19,6 +19,7 @@ from gitplacer.grouping import Group
 from gitplacer.kinds.fields import API_VERSION
 from gitplacer.kinds.fleet import Cluster, FleetSpec
 from gitplacer.kinds.record import SHARED, PlacementRecord, RecordMember
+from gitplacer.model.counts import AS_WRITTEN, Counts
 from gitplacer.model.workload import Identity
 from gitplacer.pathglob import fixed_folder, matches
 from gitplacer.problems import Problem
@@ -162,15 +163,17 @@ class Renderer:
         self._memo = memo
         self._plain: dict[str, Rendering] = {}
 
-    def render(self, group: Group, placed: Sequence[Placed], cluster: Cluster) -> Rendering:
-        """The files of a group on a cluster."""
+    def render(
+        self, group: Group, placed: Sequence[Placed], cluster: Cluster, counts: Counts = AS_WRITTEN
+    ) -> Rendering:
+        """The files of a group on a cluster, with its counts there."""
         edits: dict[int, list[Edit]] = {}
         problems: list[Problem] = []
         special = False
         for item in placed:
             own = self._namespace_edit(item.member)
-            more = [*self._variants.edits(item.member, cluster), *self._label_edits(item.member, cluster)]
-            problems += self._variants.facts(item.member, cluster)[1]
+            more = [*self._variants.edits(item.member, cluster, counts), *self._label_edits(item.member, cluster)]
+            problems += self._variants.facts(item.member, cluster, counts)[1]
             special = special or bool(more)
             if own or more:
                 edits[id(item)] = [*own, *more]

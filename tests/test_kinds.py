@@ -321,7 +321,8 @@ metadata: {name: train, namespace: rayjob1}
 policy: training
 members:
 - {apiVersion: ray.io/v1, kind: RayJob, namespace: rayjob1, name: train, source: workloads/a.yaml, file: rayjob1/train/a.yaml, declared: true}
-clusters: [{name: gpu-1, role: Copy, state: Placed, since: "2026-01-02T03:04:05Z", epoch: 7, reason: FitsByScaleUp, unstartedAt: "2026-01-02T03:03:05Z"}]
+clusters: [{name: gpu-1, role: Copy, state: Placed, since: "2026-01-02T03:04:05Z", epoch: 7, reason: FitsByScaleUp, unstartedAt: "2026-01-02T03:03:05Z",
+  counts: [{apiGroup: apps, kind: Deployment, namespace: ns, name: web, roles: [{role: pod, replicas: 3, minimum: 1, maximum: 5}]}]}]
 waitingSince: "2026-01-02T03:04:05Z"
 claim: {cluster: gpu-1, displaced: [rayjob2/sweep], since: "2026-01-02T03:04:05Z", epoch: 8}
 movedAt: "2026-01-02T03:04:05Z"

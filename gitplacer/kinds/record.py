@@ -12,7 +12,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from gitplacer.kinds.fields import Instant, Integer, Matching, Model, OwnKind
+from gitplacer.model.counts import Count, Counts, Part
 from gitplacer.model.workload import Identity
+
+Number = Annotated[Integer, Field(ge=0, lt=2**31)]
 
 SHARED = "_shared"
 """The directory, in that of a namespace, of what several groups need."""
@@ -54,6 +57,38 @@ class RecordMember(Model):
         return f"/{SHARED}/" in self.file
 
 
+class RecordCount(Model):
+    """How many replicas one role of an object has on a cluster. What is absent is as the manifest says."""
+
+    role: str
+    """The role: `pod`, or `worker/<groupName>` of a Ray cluster, whose replicas have all hosts of a slice."""
+    replicas: Number | None = None
+    """How many."""
+    minimum: Number | None = None
+    """How many it may be scaled down to."""
+    maximum: Number | None = None
+    """How many it may be scaled up to."""
+
+
+class RecordCounts(Model):
+    """The counts of one object of the group."""
+
+    api_group: str = ""
+    """Its API group."""
+    kind: str
+    """Its kind."""
+    namespace: str = ""
+    """Its namespace; empty for a cluster-scoped object."""
+    name: str
+    """Its name."""
+    roles: tuple[RecordCount, ...]
+    """Each role whose count is not as the manifest says."""
+
+    @property
+    def identity(self) -> Identity:
+        return Identity(self.api_group, self.kind, self.namespace, self.name)
+
+
 class RecordCluster(Model):
     """One cluster that has the group."""
 
@@ -70,9 +105,30 @@ class RecordCluster(Model):
     reason: str | None = None
     """The code of the finding by which the cluster was taken, unless that was `Fits`: what takes luck or machines is no certainty
     for others to respect."""
+    counts: tuple[RecordCounts, ...] | None = None
+    """What objects have other counts there than in their manifests, because the group is divided. Absent: none has."""
     unstarted_at: Instant | None = None
     """The time of a snapshot that showed that its job, which should leave, had not started. A later one has to show it too
     before the job may start elsewhere."""
+
+    def known_counts(self) -> Counts:
+        """The counts as a value."""
+        return Counts.of(
+            {
+                Part(item.identity, role.role): Count(role.replicas, role.minimum, role.maximum)
+                for item in self.counts or ()
+                for role in item.roles
+            }
+        )
+
+
+def recorded_counts(counts: Counts) -> tuple[RecordCounts, ...] | None:
+    """Counts as a record has them; None where all is as the manifests say."""
+    found: dict[Identity, list[RecordCount]] = {}
+    for (identity, role), (replicas, minimum, maximum) in counts:
+        one = RecordCount(role=role, replicas=replicas, minimum=minimum, maximum=maximum)
+        found.setdefault(identity, []).append(one)
+    return tuple(RecordCounts(**key._asdict(), roles=tuple(roles)) for key, roles in found.items()) or None
 
 
 class RecordClaim(Model):

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from gitplacer.model.counts import AS_WRITTEN, Counts
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import PodShape
 
@@ -234,7 +235,8 @@ class Decision:
 
     `candidates` is every cluster of the fleet, sorted by name, when they were asked for. `reasons` tells for each
     cluster of `after` why it is there. A hold is of the group's files too, unless it is `updated_in_place`: then only
-    its leaving is held. A group that waits may have a `claim` to room.
+    its leaving is held. A group that waits may have a `claim` to room. `counts` are those of its objects on clusters of `after`
+    where they are not as their manifests say; the plan fills them in.
     """
 
     group: str
@@ -250,6 +252,11 @@ class Decision:
     updated_in_place: bool = False
     unstarted: Mapping[str, datetime] = field(default_factory=dict)
     claim: Claim | None = None
+    counts: Mapping[str, Counts] = field(default_factory=dict)
+
+    def counts_on(self, cluster: str) -> Counts:
+        """The counts of its objects on a cluster."""
+        return self.counts.get(cluster, AS_WRITTEN)
 
     @property
     def cost_per_hour(self) -> float | None:

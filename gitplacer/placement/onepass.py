@@ -16,6 +16,7 @@ from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord, RecordCluster
+from gitplacer.model.counts import AS_WRITTEN, Counts
 from gitplacer.model.decision import Claim, Finding, Reason
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, total_requests
@@ -37,6 +38,7 @@ from gitplacer.placement.onlookers import Onlookers
 from gitplacer.placement.pack import Packing, pack
 from gitplacer.placement.proof import has_room
 from gitplacer.placement.ties import held_with, ties, torn_singletons
+from gitplacer.policies import DIVIDING
 from gitplacer.snapshot import Snapshot
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
 
@@ -71,6 +73,8 @@ class Pass:
             record = self.records.get(group_id) or self.orphans.get(group_id)
             if record is not None:
                 self.gangs[group_id] = self._deployed(record, group_id)
+        self.counts: dict[tuple[str, str], Counts] = self._recorded_counts()
+        """What counts the objects of a group have on a cluster, as far as this pass has come, where not as they are written."""
         self._same: dict[Gang, Gang] = {}
         self.gangs = {group_id: self._known(group_id, gang) for group_id, gang in self.gangs.items()}
         self._stay: dict[tuple[str, str | None, str], Finding | None] = {}
@@ -152,6 +156,25 @@ class Pass:
                     total[resource] += amount
         return dict(total)
 
+    def _recorded_counts(self) -> dict[tuple[str, str], Counts]:
+        """The counts of the records, for groups whose policy still gives their objects any."""
+        found = {}
+        for group_id, record in self.records.items():
+            policy = self.groups[group_id].policy
+            for entry in record.clusters if record is not None and policy is not None and gives_counts(policy) else ():
+                if entry.counts:
+                    found[group_id, entry.name] = entry.known_counts()
+        return found
+
+    def count(self, group_id: str, name: str, counts: Counts) -> None:
+        """Give the objects of a group other counts on a cluster, from now on: what it asks for there is that many pods."""
+        self.counts[group_id, name] = counts
+        self._requests.pop((group_id, name), None)
+
+    def counts_of(self, group_id: str, names: Iterable[str]) -> dict[str, Counts]:
+        """The counts of a group on some clusters, where they are not as written."""
+        return {name: found for name in names if (found := self.counts.get((group_id, name)))}
+
     def requests(self, group_id: str, name: str) -> Resources:
         """What all pods of a group on a cluster ask for together."""
         if (group_id, name) not in self._requests:
@@ -181,7 +204,8 @@ class Pass:
         by_gang = {id(written): (written, list[str]())}
         is_as_written = group_id in self.groups and group_id not in self.held and not any(p.per_node for p in written)
         for name in names:
-            gang = written if is_as_written and name not in self._differing else self.gang_on(group_id, name)
+            plain = is_as_written and name not in self._differing and (group_id, name) not in self.counts
+            gang = written if plain else self.gang_on(group_id, name)
             by_gang.setdefault(id(gang), (gang, []))[1].append(name)
         return by_gang.values()
 
@@ -196,9 +220,10 @@ class Pass:
         if group is None or group_id in self.held:
             record = self.record(group_id)
             return self.gangs.get(group_id, ()) if record is None else self._deployed(record, group_id, name)
-        if cluster is None or not self.snapshot.variants.any_on(cluster):
+        counts = self.counts.get((group_id, name), AS_WRITTEN)
+        if cluster is None or not (counts or self.snapshot.variants.any_on(cluster)):
             return self.gangs.get(group_id, ())
-        return self.snapshot.variants.gang(group, cluster)
+        return self.snapshot.variants.gang(group, cluster, counts)
 
     def _deployed(self, record: PlacementRecord, group_id: str, name: str | None = None) -> Gang:
         """The pods of what is deployed of a group that is held or gone, on a cluster or on the first that has it."""
@@ -285,6 +310,11 @@ class Pass:
     def entry(self, group_id: str, cluster: str) -> RecordCluster | None:
         record = self.record(group_id)
         return next((c for c in record.clusters if c.name == cluster), None) if record else None
+
+
+def gives_counts(policy: PlacementPolicy) -> bool:
+    """Whether a policy may give objects other counts than they are written with."""
+    return policy.spec.placement.type in DIVIDING
 
 
 def may_scale_up(policy: PlacementPolicy) -> bool:

@@ -72,7 +72,8 @@ def plan(
         if same and claimed == claims:
             break
         before, claims = after, claimed
-    return Plan(tuple(_since_the_start(shared, made[group_id], sent_away) for group_id in sorted(made)))
+    finished = (_since_the_start(shared, made[group_id], sent_away) for group_id in sorted(made))
+    return Plan(tuple(replace(d, counts=shared.counts_of(d.group, d.after)) for d in finished))
 
 
 def _since_the_start(shared: Pass, decision: Decision, sent_away: Mapping[str, Finding]) -> Decision:

@@ -22,5 +22,8 @@ TYPES: Mapping[str, Preference] = {
     "Ordered": ordered.preference,
 }
 
+DIVIDING = frozenset({"Divide"})
+"""Types that give objects other counts on each cluster."""
+
 BY_COST = frozenset({"Cheapest"})
 """Types that rank clusters to which machines would have to be added by what these cost."""
