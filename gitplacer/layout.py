@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from typing import Literal
 
 from gitplacer.documents import Document, parse
 from gitplacer.grouping import Group
@@ -22,7 +23,7 @@ from gitplacer.kinds.record import (
     RecordMetadata,
     recorded_counts,
 )
-from gitplacer.model.decision import Action, Decision, Finding, Reason
+from gitplacer.model.decision import Action, ClusterRole, Decision, Finding, Reason
 from gitplacer.placement.ties import held_with, ties
 from gitplacer.problems import Location, Problem, Rejected, Severity
 from gitplacer.render import (
@@ -143,7 +144,7 @@ class Layout:
         self._all: dict[str, bytes | None] = {}
         self._pending: dict[str, bytes | None] = {}
         self._touched: set[tuple[str, str]] = set()
-        self._renderer = Renderer(snapshot.source, snapshot.variants, source, memo)
+        self._renderer = Renderer(snapshot.source, snapshot.variants, snapshot.spans, source, memo)
         self._updates = Updates(snapshot)
         self._names = FileNames(own.fleet.spec)
         self._placed: dict[str, tuple[Placed, ...]] = {}
@@ -153,7 +154,7 @@ class Layout:
             unit = self._unit_of(record)
             for member in record.members:
                 self._names.keep(unit, member)
-            self._claim(record.id, unit, record.members, [entry.name for entry in record.clusters])
+            self._claim(record.id, unit, record.members, [(entry.name, entry.role) for entry in record.clusters])
         self._ours = frozenset(self._claims)
 
     def _never_go_back(self, snapshot: Snapshot) -> None:
@@ -211,8 +212,27 @@ class Layout:
 
     def _rendered(self, group: Group, decision: Decision, cluster: str) -> Rendering:
         """The files of a group on a cluster, as a decision will have them."""
-        counts = decision.counts_on(cluster)
-        return self._renderer.render(group, self._files_of(group), self._clusters[cluster], counts)
+        counts, placed, home = decision.counts_on(cluster), self._files_of(group), decision.home
+        if decision.role_on(cluster) == "Remote" and home is not None and home in self._clusters:
+            there, head = self._clusters[cluster], self._clusters[home]
+            return self._renderer.render_remote(group, placed, there, head, counts, self._remote_file(group).file)
+        return self._renderer.render(group, placed, self._clusters[cluster], counts)
+
+    def _remote_file(self, group: Group) -> RecordMember:
+        """What is made for the remote clusters of a group, as a member of it."""
+        app = self._snapshot.spans.app(group)
+        assert app is not None  # only a Ray app spans clusters
+        source = f"{app.path}#remote-workers"
+        file = self._names.remote(group, self._snapshot.predecessor(group), source)
+        return RecordMember(
+            api_version="apps/v1",
+            kind="Deployment",
+            namespace=app.identity.namespace,
+            name=app.identity.name,
+            source=source,
+            file=file,
+            only="Remote",
+        )
 
     def _has_new_files(self, group: Group) -> bool:
         """Whether it has files that its record does not know: they could not be written for a cluster that is gone."""
@@ -258,7 +278,8 @@ class Layout:
         group = self._snapshot.groups.get(decision.group)
         record = self._snapshot.predecessor(group) if group else self._snapshot.records[decision.group]
         members = self._write_members(group, decision) if group and decision.after else ()
-        self._claim(decision.group, group.unit if group else WORKLOADS, members, decision.after)
+        having = [(name, decision.role_on(name)) for name in decision.after]
+        self._claim(decision.group, group.unit if group else WORKLOADS, members, having)
         if record is not None:
             left = group is None or record.id not in self._snapshot.groups
             if left and record.id != decision.group:
@@ -346,9 +367,12 @@ class Layout:
                 source=item.member.path,
                 file=item.file,
                 declared=is_declared(item.member) or None,
+                only=self._only(group, item, decision),
             )
             for item in placed
         )
+        if decision.roles:
+            members = (*members, self._remote_file(group))
         for name in decision.after:
             if name not in self._clusters:
                 continue  # a group that could not leave a cluster that is gone keeps the files it has there
@@ -357,6 +381,11 @@ class Layout:
             for namespace in needed_namespaces(group):
                 self._ensure_namespace(name, namespace)
         return members
+
+    def _only(self, group: Group, item: Placed, decision: Decision) -> Literal["Home"] | None:
+        """Whether an object of a group that spans clusters is only where its head is."""
+        home = self._clusters.get(decision.home or "")
+        return "Home" if home is not None and self._snapshot.spans.stays_home(group, item.member, home) else None
 
     def _ensure_namespace(self, cluster: str, namespace: str) -> None:
         """A namespace is made once for each cluster, and never removed with a workload."""
@@ -369,12 +398,21 @@ class Layout:
         elif path not in self._ids:
             self._write(path, namespace_manifest(namespace))
 
-    def _claim(self, group_id: str, unit: str, members: Iterable[RecordMember], clusters: Iterable[str]) -> None:
-        """Note which files a group has now, in place of those it had. A file goes when nobody has it any more."""
+    def _claim(
+        self, group_id: str, unit: str, members: Iterable[RecordMember], clusters: Iterable[tuple[str, ClusterRole]]
+    ) -> None:
+        """
+        Note which files a group has now, in place of those it had, on clusters and by what these have of it. A file goes when
+        nobody has it any more.
+        """
         for path in self._claimed.pop(group_id, set()):
             self._claims[path].discard(group_id)
-        files = [member.file for member in members]
-        self._claimed[group_id] = {self._units.path(cluster, unit, file) for cluster in clusters for file in files}
+        self._claimed[group_id] = {
+            self._units.path(cluster, unit, member.file)
+            for cluster, role in clusters
+            for member in members
+            if member.only in (None, role)
+        }
         for path in self._claimed[group_id]:
             self._claims[path].add(group_id)
 
@@ -457,6 +495,7 @@ class Layout:
             if name in before
             else RecordCluster(
                 name=name,
+                role=decision.role_on(name),
                 since=now,
                 epoch=self._next_epoch(name, group.unit),
                 reason=_taken_by(name, decision),
@@ -509,7 +548,8 @@ def _with_evidence(entry: RecordCluster, decision: Decision, *, counted: bool) -
     is `counted`, its files are those that the decision says; on a cluster that is gone they stay what they were.
     """
     if counted:
-        entry = entry.model_copy(update={"counts": recorded_counts(decision.counts_on(entry.name))})
+        now = {"counts": recorded_counts(decision.counts_on(entry.name)), "role": decision.role_on(entry.name)}
+        entry = entry.model_copy(update=now)
     seen = decision.unstarted.get(entry.name)
     first = entry.unstarted_at or seen if seen is not None else None
     return entry if first == entry.unstarted_at else entry.model_copy(update={"unstarted_at": first})

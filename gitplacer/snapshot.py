@@ -32,6 +32,7 @@ from gitplacer.profiles import ClusterProfile
 from gitplacer.source.files import MAX_SNAPSHOT, READ_ENDINGS, Memo, Reading, read_documents
 from gitplacer.source.manifests import WORKLOADS
 from gitplacer.source.reading import Source, read_source
+from gitplacer.spanning import Spans
 from gitplacer.tree import Tree
 from gitplacer.variants import Variants
 
@@ -102,6 +103,11 @@ class Snapshot:
         return tuple(
             sorted({p[len(root) :].partition("/")[0] for p in self.deployment if p.startswith(root) and inside in p})
         )
+
+    @cached_property
+    def spans(self) -> Spans:
+        """What groups are that span clusters."""
+        return Spans(self.source, self.variants, self.profiles)
 
     @cached_property
     def deployed(self) -> Deployed:

@@ -97,7 +97,7 @@ def _group(decision: Decision, candidates: Sequence[Candidate], view: PlanView) 
         "assignments": [
             {
                 "cluster": name,
-                "role": "Copy",
+                "role": decision.role_on(name),
                 "state": "Placed",
                 "pods": _role_counts(view.gang(decision, view.clusters.get(name))),
             }

@@ -66,7 +66,7 @@ def _group() -> dict[str, Any]:
         assignments=_array(
             _object(
                 cluster=_text("The cluster."),
-                role={"enum": ["Copy"]},
+                role={"enum": ["Copy", "Home", "Remote"]},
                 state={"enum": ["Placed"]},
                 pods=_array(_object(role=role, count=count), "Pods by role."),
             ),

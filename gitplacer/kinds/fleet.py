@@ -144,6 +144,8 @@ class ClusterSpec(Model):
     """Cluster taints, tolerated by policies."""
     autoscaler: Autoscaler | None = None
     """What adds nodes. Absent means that the cluster is static."""
+    mesh: Word | None = None
+    """The Cilium Cluster Mesh that it belongs to, under any name. Clusters of one mesh can share one Ray app."""
     profile: Profile = Profile()
     """What it can do besides offering room. What its snapshot found fills the gaps."""
     overrides: tuple[Override, ...] = ()

@@ -11,6 +11,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Literal
 
 from gitplacer.model.counts import AS_WRITTEN, Counts
 from gitplacer.model.resources import NOTHING, Resources
@@ -39,6 +40,7 @@ class Reason(enum.StrEnum):
     ROOM = "Room"  # all pods can be placed; whether in every order was not tried, because another cluster was taken
     TIGHT_FIT = "TightFit"  # all pods can be placed, and an order was found that leaves one out
     FITS_BY_SCALE_UP = "FitsByScaleUp"
+    SPANS = "Spans"  # no cluster takes it alone, and several of one mesh do together
     PODS_MAY_WAIT = "PodsMayWait"  # admitted whatever the room, and there is not enough
     PLATFORM = "Platform"  # platform objects go where their policy says
     # a group stays as it is
@@ -101,6 +103,8 @@ class Reason(enum.StrEnum):
     # a group waits
     NO_ELIGIBLE_CLUSTER = "NoEligibleCluster"
     NO_CLUSTER_FITS = "NoClusterFits"
+    NO_MESH_FITS = "NoMeshFits"  # neither does one alone, nor do the clusters of a mesh together
+    CANNOT_SPAN = "CannotSpan"  # no cluster fits, and something that spanning needs is missing
     BUDGET_EXCEEDED = "BudgetExceeded"  # the machines that it needs cost more than its policy has left in an hour
     COPIES_WAIT = "CopiesWait"  # some copies are placed, others wait
     WAITS_FOR_PREEMPTED = "WaitsForPreempted"  # others have made room for it, and are not gone yet
@@ -118,6 +122,10 @@ class Reason(enum.StrEnum):
     BROKEN_RECORD = "BrokenRecord"
     HAS_PROBLEMS = "HasProblems"
     HELD_TOGETHER = "HeldTogether"  # it exchanges members with a group that is held
+
+
+ClusterRole = Literal["Copy", "Home", "Remote"]
+"""What a cluster has of a group: all of it, or the head's side or further workers of a Ray app that spans several."""
 
 
 class Verdict(enum.StrEnum):
@@ -236,7 +244,8 @@ class Decision:
     `candidates` is every cluster of the fleet, sorted by name, when they were asked for. `reasons` tells for each
     cluster of `after` why it is there. A hold is of the group's files too, unless it is `updated_in_place`: then only
     its leaving is held. A group that waits may have a `claim` to room. `counts` are those of its objects on clusters of `after`
-    where they are not as their manifests say; the plan fills them in.
+    where they are not as their manifests say, and `roles` what clusters of `after` have of a group that spans several; the plan
+    fills both in.
     """
 
     group: str
@@ -253,10 +262,20 @@ class Decision:
     unstarted: Mapping[str, datetime] = field(default_factory=dict)
     claim: Claim | None = None
     counts: Mapping[str, Counts] = field(default_factory=dict)
+    roles: Mapping[str, ClusterRole] = field(default_factory=dict)
 
     def counts_on(self, cluster: str) -> Counts:
         """The counts of its objects on a cluster."""
         return self.counts.get(cluster, AS_WRITTEN)
+
+    def role_on(self, cluster: str) -> ClusterRole:
+        """What a cluster has of it."""
+        return self.roles.get(cluster, "Copy")
+
+    @property
+    def home(self) -> str | None:
+        """The cluster with the head of a group that spans several."""
+        return next((name for name, role in self.roles.items() if role == "Home"), None)
 
     @property
     def cost_per_hour(self) -> float | None:

@@ -73,7 +73,16 @@ def plan(
             break
         before, claims = after, claimed
     finished = (_since_the_start(shared, made[group_id], sent_away) for group_id in sorted(made))
-    return Plan(tuple(replace(d, counts=shared.counts_of(d.group, d.after)) for d in finished))
+    return Plan(tuple(_shaped(shared, decision) for decision in finished))
+
+
+def _shaped(shared: Pass, decision: Decision) -> Decision:
+    """A decision with the counts and roles of the clusters it is about, and with what happened to them alone."""
+    if decision.action is Action.KEEP and decision.group in shared.reshaped:
+        action, finding = shared.reshaped[decision.group]
+        decision = replace(decision, action=action, finding=finding)
+    counts, roles = shared.counts_of(decision.group, decision.after), shared.roles_of(decision.group, decision.after)
+    return replace(decision, counts=counts, roles=roles) if counts or roles else decision
 
 
 def _since_the_start(shared: Pass, decision: Decision, sent_away: Mapping[str, Finding]) -> Decision:

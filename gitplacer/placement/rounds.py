@@ -27,6 +27,7 @@ from gitplacer.placement.onepass import Pass
 from gitplacer.placement.order import Shares, Waiting, holder, turns
 from gitplacer.placement.preemption import SITES, Displaceable, Site, least_harm
 from gitplacer.placement.reservations import AGED, AGED_SITES, NOBODY
+from gitplacer.placement.spanning import Spanning, Spread
 from gitplacer.source.manifests import PLATFORM
 
 
@@ -39,6 +40,7 @@ class Round:
         self._placements = placements
         self._occupancy = Occupancy(shared, placements, claims)
         self._choice = Choice(shared, self._occupancy, with_candidates)
+        self._spanning = Spanning(shared, self._occupancy, self._choice)
         self._with_candidates = with_candidates
         self._decided: set[str] = set()
         self._shares: Shares | None = None
@@ -64,7 +66,7 @@ class Round:
             triggers = self._triggers(group, group.policy)
             if triggers:
                 leaving.append(group)
-            elif self._is_complete(group, group.policy):
+            elif self._is_complete(group, group.policy) or self._spanning.spreads(group.id, self._here(group)):
                 staying.append(group)
             else:
                 waiting.append(group)
@@ -74,7 +76,10 @@ class Round:
             done.append(
                 self._settle(self._preempted(group) if group.id in self._displaced else self._add_copies(group))
             )
-        done += [self._preempted(group) if group.id in self._displaced else self._keep(group) for group in staying]
+        done += [
+            self._preempted(group) if group.id in self._displaced else self._settle(self._keep(group))
+            for group in staying
+        ]
         return done
 
     def _settle(self, decision: Decision) -> Decision:
@@ -184,9 +189,26 @@ class Round:
             waiting_since=record.waiting_since if record else None,
         )  # fmt: skip
 
+    def _here(self, group: Group) -> tuple[str, ...]:
+        return self._placements.get(group.id, ())
+
+    def _spread_over(self, group: Group, here: tuple[str, ...], spread: Spread) -> Decision:
+        """A group that spans clusters, or comes to."""
+        assert group.policy is not None
+        if spread.action is not Action.KEEP:
+            self._pass.reshaped[group.id] = spread.action, spread.finding
+        return Decision(
+            group=group.id, policy=group.policy.name, action=spread.action, before=here, after=spread.after,
+            finding=spread.finding, reasons=spread.reasons,
+            candidates=self._choice.candidates(group, group.policy, spread.after, spread.reasons),
+        )  # fmt: skip
+
     def _keep(self, group: Group) -> Decision:
         assert group.policy is not None
         here = self._placements[group.id]
+        spread = self._spanning.stay(group, group.policy, here)
+        if spread is not None:
+            return self._spread_over(group, here, spread)
         candidates = self._choice.kept_candidates(group, here)
         outgrown = self._with_candidates and self._has_outgrown(group.id, here)
         return Decision(
@@ -356,7 +378,7 @@ class Round:
         complete: bool,
     ) -> Finding:
         if chosen:
-            return chosen[min(chosen)]
+            return Finding(code=Reason.SPANS) if self._spanning.spreads(group.id, chosen) else chosen[min(chosen)]
         if set(after) < set(before):
             return Finding(code=Reason.COPY_NOT_WANTED, subject=", ".join(sorted(set(before) - set(after))))
         if after:
@@ -366,6 +388,8 @@ class Round:
             return Finding(code=Reason.WAITS_FOR_PREEMPTED, subject=", ".join(claim.displaced))
         if kept_on:
             return Finding(code=Reason.ROOM_RESERVED, subject=kept_on)
+        if group.id in self._spanning.short:
+            return self._spanning.short[group.id]
         if self._choice.tight[group.id]:
             return next(iter(self._choice.tight[group.id].values()))
         if group.id in self._choice.over_budget:
@@ -399,7 +423,7 @@ class Round:
                 claim.cluster, self._occupancy.reservations.for_others(claim.cluster, but=group.id)
             )
         unseen = {claim.cluster} if claim is not None and not clear else set()
-        chosen = self._choice.choose(group, policy, exclude=closed | unseen, wanted=wanted)
+        chosen = self._chosen(group, policy, closed | unseen, wanted)
         if claim is not None:
             if chosen:
                 self._occupancy.reservations.drop(group.id)
@@ -408,6 +432,22 @@ class Round:
         if chosen or before:
             return chosen, None
         return chosen, claim or self._preempt(group, policy, closed) or self._keep_room(group, policy, closed)
+
+    def _chosen(self, group: Group, policy: PlacementPolicy, exclude: set[str], wanted: int) -> dict[str, Finding]:
+        """Single clusters or, where its policy lets a group span several, the first way that it prefers and that works."""
+        if policy.spec.placement.span != "IfNeeded":
+            return self._choice.choose(group, policy, exclude=exclude, wanted=wanted)
+        chosen: dict[str, Finding] = {}
+        scale_up = False
+        for way in policy.spec.placement.prefer if wanted > 0 else ():
+            scale_up = scale_up or way == "ScaleUp"
+            if way == "Span":
+                chosen = self._spanning.place(group, policy, exclude, scale_up=scale_up)
+            else:
+                chosen = self._choice.choose(group, policy, exclude=exclude, wanted=wanted, only=way)
+            if chosen:
+                break
+        return chosen
 
     def _entering(self, group: Group, policy: PlacementPolicy, closed: set[str]) -> list[str]:
         clusters = self._pass.clusters.items()
