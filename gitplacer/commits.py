@@ -20,6 +20,7 @@ FOREIGN = "Gitplacer-Foreign"
 
 _VERBS = (
     (Action.PLACE, "place"),
+    (Action.EXTEND, "extend"),
     (Action.UPDATE, "update"),
     (Action.REMOVE, "remove"),
     (Action.PREEMPT, "preempt"),

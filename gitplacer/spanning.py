@@ -58,8 +58,12 @@ class Spans:
 
     def app(self, group: Group) -> SourceObject | None:
         """The Ray object whose workers may be elsewhere; None for a group that has none, or several."""
-        apps = [member for member in group.members if is_ray_app(member.document.value)]
+        apps = self.apps(group)
         return apps[0] if len(apps) == 1 else None
+
+    def apps(self, group: Group) -> list[SourceObject]:
+        """The Ray objects of a group."""
+        return [member for member in group.members if is_ray_app(member.document.value)]
 
     def lacks(self, group: Group, home: Cluster | None = None) -> tuple[Missing, ...]:
         """What a group lacks to have workers elsewhere, if its head is on a cluster; None for wherever that is best."""

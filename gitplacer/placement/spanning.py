@@ -67,7 +67,7 @@ class Spanning:
 
     def place(self, group: Group, policy: PlacementPolicy, exclude: set[str], *, scale_up: bool) -> dict[str, Finding]:
         """The clusters of one mesh that take a group together, room reserved, each with why; {} if none do."""
-        if policy.spec.placement.span != "IfNeeded":
+        if policy.spec.placement.span != "IfNeeded" or not self._spans.apps(group):
             return {}
         lacking = self._spans.lacks(group)
         if lacking:

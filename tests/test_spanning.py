@@ -1,0 +1,272 @@
+"""Stories of Ray apps over several clusters of a mesh: files in, commits out."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+import pytest
+import yaml
+
+from gitplacer.hydrate import Hydration
+from tests.stories import Story, cluster, decisions, outcome, policy, snapshot
+
+EIGHTS = ("n1 8 32Gi", "n2 8 32Gi")
+"""Two nodes of 8 cpu and 32Gi: room for a head and one worker, or for two workers."""
+ON_PREM_FIRST = """
+select: {}
+clusters: {}
+placement:
+  type: Ordered
+  order: [{names: [on-prem]}, {names: [cloud]}, {names: [far]}]
+  span: IfNeeded
+"""
+MESHED = (cluster("on-prem", mesh="us"), cluster("cloud", mesh="us"))
+TWO = {**snapshot("on-prem", *EIGHTS), **snapshot("cloud", *EIGHTS)}
+APP = "clusters/{}/workloads/ml/llm/llm.yaml"
+WORKERS = "clusters/{}/workloads/ml/llm/remote-workers.yaml"
+
+
+def app(
+    workers: int = 3, *, kind: str = "RayCluster", more: str = "", head: str = "serviceType: NodePort"
+) -> dict[str, str]:
+    """A Ray app as in SuperSkyRay's examples: a head with the autoscaler beside it, and workers of 6 cpu and 24Gi."""
+    spec = textwrap.dedent(f"""\
+        enableInTreeAutoscaling: true
+        headServiceAnnotations: {{service.cilium.io/global: "true"}}
+        headGroupSpec:
+          {head}
+          rayStartParams: {{num-cpus: "0"}}
+          template:
+            metadata: {{labels: {{app: llm}}}}
+            spec:
+              containers:
+              - {{name: head, image: ray, resources: {{requests: {{cpu: "2", memory: 8Gi}}}}}}
+        workerGroupSpecs:
+        - groupName: big  # as many as the model needs
+          replicas: {workers}
+          minReplicas: 0
+          maxReplicas: 5
+          rayStartParams: {{}}
+          template:
+            spec:
+              containers:
+              - name: worker
+                image: ray
+                envFrom: [{{configMapRef: {{name: settings}}}}]
+                resources: {{requests: {{cpu: "6", memory: 24Gi}}}}
+        """)
+    key = {
+        "RayCluster": "",
+        "RayService": "  rayClusterConfig:\n",
+        "RayJob": "  entrypoint: python x.py\n  rayClusterSpec:\n",
+    }[kind]
+    body = textwrap.indent(spec, "    " if key else "  ")
+    return {
+        "workloads/ml/llm.yaml": f"apiVersion: ray.io/v1\nkind: {kind}\nmetadata: {{name: llm}}\nspec:\n{key}{body}",
+        "workloads/ml/settings.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {MODEL: big}\n",
+        **({"workloads/ml/more.yaml": more} if more else {}),
+    }
+
+
+HEAD_SERVICE = """\
+apiVersion: v1
+kind: Service
+metadata:
+  name: llm-gcs
+  annotations: {service.cilium.io/global: "true"}
+spec:
+  selector: {app: llm, ray.io/node-type: head}
+  ports: [{name: gcs, port: 6379}]
+"""
+
+
+def documents(story: Story, path: str) -> list[dict[str, Any]]:
+    return list(yaml.safe_load_all(story.deployment.read(path).decode()))
+
+
+def roles(story: Story) -> dict[str, tuple[str, Any]]:
+    """Cluster to its role in the record, and its counts of the workers."""
+    record = yaml.safe_load(story.deployment.read("placements/ml/llm.yaml").decode())
+    return {
+        entry["name"]: (entry["role"], entry["counts"][0]["roles"][0]["replicas"] if "counts" in entry else None)
+        for entry in record["clusters"]
+    }
+
+
+def subjects(done: Hydration) -> list[str]:
+    return [step.message.splitlines()[0] for step in done.steps]
+
+
+def test_an_app_that_no_cluster_takes_alone_spans_two_of_a_mesh() -> None:
+    story = Story.of(*MESHED, policy("p", ON_PREM_FIRST), app(), capacity=TWO)
+    done = story.run()
+    assert outcome(done) == {"ml/llm": "Place cloud,on-prem Spans"}
+    assert story.files() == [
+        "clusters/cloud/workloads/ml/llm/remote-workers.yaml",
+        "clusters/cloud/workloads/ml/llm/settings.yaml",
+        "clusters/on-prem/workloads/ml/llm/llm.yaml",
+        "clusters/on-prem/workloads/ml/llm/settings.yaml",
+    ]
+    assert roles(story) == {"cloud": ("Remote", 2), "on-prem": ("Home", 1)}
+    home = story.deployment.read(APP.format("on-prem")).decode()
+    written = (
+        story.source["workloads/ml/llm.yaml"]
+        .replace("replicas: 3", "replicas: 1")
+        .replace("maxReplicas: 5", "maxReplicas: 3")
+    )
+    assert home.replace(", namespace: ml", "") == written
+    service, workers = documents(story, WORKERS.format("cloud"))
+    assert (service["kind"], service["metadata"]["name"]) == ("Service", "llm-head-svc")
+    assert (workers["kind"], workers["spec"]["replicas"]) == ("Deployment", 2)
+    assert (
+        "--address=llm-head-svc.ml.svc.cluster.local:6379"
+        in workers["spec"]["template"]["spec"]["containers"][0]["args"][0]
+    )
+    assert "clusters/cloud/platform/namespaces/ml.yaml" in story.deployment
+    assert story.run().steps == ()
+
+
+def test_without_span_it_waits_and_nothing_is_written() -> None:
+    story = Story.of(*MESHED, policy("p", ON_PREM_FIRST.replace("IfNeeded", "Never")), app(), capacity=TWO)
+    assert outcome(story.run()) == {"ml/llm": "Wait  NoClusterFits"}
+    assert story.files() == []
+
+
+def test_one_cluster_is_better_than_two() -> None:
+    whole = {**TWO, **snapshot("far", *EIGHTS, "n3 8 32Gi", "n4 8 32Gi")}
+    story = Story.of(*MESHED, cluster("far", mesh="us"), policy("p", ON_PREM_FIRST), app(), capacity=whole)
+    assert outcome(story.run()) == {"ml/llm": "Place far Fits"}
+    assert roles(story) == {"far": ("Copy", None)}
+
+
+def test_extending_a_running_app_adds_files_and_edits_counts() -> None:
+    story = Story.of(*MESHED, policy("p", ON_PREM_FIRST), app(1), capacity=TWO)
+    assert outcome(story.run()) == {"ml/llm": "Place on-prem Fits"}
+    before = story.deployment
+    story.source |= app(3)
+    done = story.run()
+    assert outcome(done) == {"ml/llm": "Extend cloud,on-prem Spans"}
+    assert roles(story) == {"cloud": ("Remote", 2), "on-prem": ("Home", 1)}
+    (step,) = done.steps
+    assert not step.changes.removed
+    changed = {path for path in step.changes.written if path in before and not path.endswith("gitplacer.yaml")}
+    assert changed == {APP.format("on-prem"), "placements/ml/llm.yaml", "hydrator.metadata"}
+    was, now = (tree.read(APP.format("on-prem")).decode() for tree in (before, story.deployment))
+    assert now == was.replace("maxReplicas: 5", "maxReplicas: 3")
+    assert subjects(done) == ["Extend ml/llm"]
+    assert story.run().steps == ()
+
+
+def test_extending_a_service_leaves_its_object_as_it_is() -> None:
+    """KubeRay adds no workers to a RayService that runs, so all that come are elsewhere."""
+    story = Story.of(*MESHED, policy("p", ON_PREM_FIRST), app(1, kind="RayService", more=HEAD_SERVICE), capacity=TWO)
+    assert outcome(story.run()) == {"ml/llm": "Place on-prem Fits"}
+    before = story.deployment
+    story.source |= app(2, kind="RayService", more=HEAD_SERVICE)
+    done = story.run()
+    assert outcome(done) == {"ml/llm": "Extend cloud,on-prem Spans"}
+    was, now = (tree.read(APP.format("on-prem")).decode() for tree in (before, story.deployment))
+    assert now == was.replace("maxReplicas: 5", "maxReplicas: 4")
+    assert roles(story) == {"cloud": ("Remote", 1), "on-prem": ("Home", 1)}
+    assert not [
+        p for p in done.problems if p.code in ("UpgradeMakesNewCluster", "EditIgnored") and p.severity == "error"
+    ]
+
+
+def test_the_service_of_the_group_goes_along_in_place_of_a_mirrored_one() -> None:
+    story = Story.of(*MESHED, policy("p", ON_PREM_FIRST), app(kind="RayService", more=HEAD_SERVICE), capacity=TWO)
+    assert outcome(story.run()) == {"ml/llm": "Place cloud,on-prem Spans"}
+    (workers,) = documents(story, WORKERS.format("cloud"))
+    assert (
+        "--address=llm-gcs.ml.svc.cluster.local:6379" in workers["spec"]["template"]["spec"]["containers"][0]["args"][0]
+    )
+    there, home = (
+        story.deployment.read(f"clusters/{name}/workloads/ml/llm/more.yaml") for name in ("cloud", "on-prem")
+    )
+    assert there == home
+
+
+def test_a_job_spans_clusters_by_a_service_of_its_own() -> None:
+    story = Story.of(*MESHED, policy("p", ON_PREM_FIRST), app(kind="RayJob", more=HEAD_SERVICE), capacity=TWO)
+    assert outcome(story.run()) == {"ml/llm": "Place cloud,on-prem Spans"}
+    assert roles(story) == {"cloud": ("Remote", 2), "on-prem": ("Home", 1)}
+
+
+def test_a_gang_that_a_mesh_does_not_hold_is_not_begun() -> None:
+    story = Story.of(*MESHED, policy("p", ON_PREM_FIRST), app(4), capacity=TWO)
+    done = story.run()
+    assert outcome(done) == {"ml/llm": "Wait  NoMeshFits"}
+    assert story.files() == []
+    finding = decisions(done)["ml/llm"].finding
+    assert (finding.role, finding.placed, finding.wanted) == ("worker/big", 3, 4)
+
+
+def test_clusters_of_another_mesh_or_none_do_not_help() -> None:
+    clusters = (cluster("on-prem", mesh="us"), cluster("cloud", mesh="eu"), cluster("far"))
+    rooms = {**TWO, **snapshot("far", *EIGHTS)}
+    story = Story.of(*clusters, cluster("other", mesh="us"), policy("p", ON_PREM_FIRST), app(), capacity=rooms)
+    assert outcome(story.run())["ml/llm"].startswith("Wait  No")
+    assert story.files() == []
+
+
+def test_the_rest_goes_to_as_many_clusters_as_it_takes() -> None:
+    rooms = {**snapshot("on-prem", *EIGHTS), **snapshot("cloud", "n1 8 32Gi"), **snapshot("far", "n1 8 32Gi")}
+    story = Story.of(*MESHED, cluster("far", mesh="us"), policy("p", ON_PREM_FIRST), app(), capacity=rooms)
+    assert outcome(story.run()) == {"ml/llm": "Place cloud,far,on-prem Spans"}
+    assert roles(story) == {"cloud": ("Remote", 1), "far": ("Remote", 1), "on-prem": ("Home", 1)}
+
+
+def test_fewer_workers_leave_the_remote_clusters_first() -> None:
+    story = Story.of(*MESHED, policy("p", ON_PREM_FIRST), app(), capacity=TWO)
+    story.run()
+    story.source |= app(2)
+    assert outcome(story.run()) == {"ml/llm": "Update cloud,on-prem Updated"}
+    assert roles(story) == {"cloud": ("Remote", 1), "on-prem": ("Home", 1)}
+    story.source |= app(1)
+    done = story.run()
+    assert outcome(done) == {"ml/llm": "Update on-prem Updated"}
+    assert roles(story) == {"on-prem": ("Copy", None)}
+    assert story.files() == [
+        "clusters/on-prem/workloads/ml/llm/llm.yaml",
+        "clusters/on-prem/workloads/ml/llm/settings.yaml",
+    ]
+    assert (
+        story.deployment.read(APP.format("on-prem")).decode().replace(", namespace: ml", "")
+        == story.source["workloads/ml/llm.yaml"]
+    )
+    assert story.run().steps == ()
+
+
+def test_room_of_remote_workers_is_not_sold_twice() -> None:
+    story = Story.of(*MESHED, policy("p", ON_PREM_FIRST), app(), capacity=TWO)
+    story.run()
+    small = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {0}}}\nspec: {{replicas: 1, selector: {{matchLabels: {{a: {0}}}}}, template: {{metadata: {{labels: {{a: {0}}}}}, spec: {{containers: [{{name: c, image: c, resources: {{requests: {{cpu: {1}, memory: 1Gi}}}}}}]}}}}}}\n"
+    story.source["workloads/ml/two.yaml"] = small.format("two", '"2"')
+    story.source["workloads/ml/three.yaml"] = small.format("three", '"3"')
+    done = outcome(story.run())
+    assert done["ml/two"].startswith("Place")
+    assert done["ml/three"] == "Wait  NoClusterFits"
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"head": "serviceType: ClusterIP"}, "HeadHeadless"),
+        ({"kind": "RayService"}, "HeadNotGlobal"),
+        (
+            {
+                "kind": "RayService",
+                "head": 'headService: {metadata: {annotations: {service.cilium.io/global: "true"}}}',
+            },
+            "HeadComesLate",
+        ),
+        ({"kind": "RayJob"}, "HeadNameUnknown"),
+    ],
+)
+def test_what_is_missing_is_said_where_no_cluster_fits(change: dict[str, str], code: str) -> None:
+    story = Story.of(*MESHED, policy("p", ON_PREM_FIRST), app(**change), capacity=TWO)
+    done = story.run()
+    assert outcome(done) == {"ml/llm": "Wait  CannotSpan"}
+    assert decisions(done)["ml/llm"].finding.subject == code
+    assert story.files() == []
