@@ -111,6 +111,18 @@ spec:
   - {path: /spec/rayClusterConfig/workerGroupSpecs/0/maxReplicas, op: replace, value: 2}
   - {path: /metadata/annotations, op: add, value: {example.com/cost-centre: night}}
 """,
+    "Approval": """\
+apiVersion: gitplacer.dev/v1alpha1
+kind: Approval
+metadata:
+  name: failover-drill
+spec:
+  groups: [production/text-summarizer]
+  action: Move
+  to: standby-cluster
+  expires: "2026-01-02T18:00:00Z"
+  reason: quarterly failover drill
+""",
     "WorkloadKind": """\
 apiVersion: gitplacer.dev/v1alpha1
 kind: WorkloadKind
@@ -148,6 +160,7 @@ KIND_PLACES: Mapping[str, str] = {
     "Cluster": "Anywhere in the source outside the workload paths; usually `clusters/<name>.yaml`.",
     "PlacementPolicy": "Anywhere in the source outside the workload paths; usually `policies/<name>.yaml`.",
     "OverridePolicy": "Anywhere in the source outside the workload paths; usually `policies/<name>.yaml`.",
+    "Approval": "Anywhere in the source outside the workload paths; usually `approvals/<name>.yaml`.",
     "WorkloadKind": "Anywhere in the source outside the workload paths; usually `kinds/<name>.yaml`. "
     "[`gitplacer size`](../commands/size.md) shows what comes of it: `gitplacer size kinds/volcano-job.yaml job.yaml`.\n\n"
     f"For {', '.join(sorted(kind for _, kind in shipped.FILES))} there is one in gitplacer, in "
@@ -599,6 +612,8 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.KEPT: Finding(code=Reason.KEPT),
             Reason.UPDATED: Finding(code=Reason.UPDATED),
             Reason.OUTGROWN: Finding(code=Reason.OUTGROWN),
+            Reason.FINISHED: Finding(code=Reason.FINISHED, subject="Succeeded"),
+            Reason.MOVING: Finding(code=Reason.MOVING, subject="Surge; static-cluster; dynamic-cluster"),
             Reason.SOURCE_REMOVED: Finding(code=Reason.SOURCE_REMOVED),
             Reason.COPY_NOT_WANTED: Finding(code=Reason.COPY_NOT_WANTED, subject="static-cluster"),
         },
@@ -610,7 +625,14 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
                 code=Reason.NOT_ELIGIBLE, subject="static-cluster: ClusterNotSelected class=production"
             ),
             Reason.CLUSTER_DRAINING: Finding(code=Reason.CLUSTER_DRAINING, subject="static-cluster"),
-            Reason.CLUSTER_LOST: Finding(code=Reason.CLUSTER_LOST, subject="static-cluster"),
+            Reason.CLUSTER_LOST: Finding(
+                code=Reason.CLUSTER_LOST, subject="static-cluster silent since 2026-01-02T03:04:05Z"
+            ),
+            Reason.PENDING_PODS: Finding(
+                code=Reason.PENDING_PODS, subject="static-cluster", role="worker/small-group", wanted=2
+            ),
+            Reason.PREFERRED_AVAILABLE: Finding(code=Reason.PREFERRED_AVAILABLE, subject="dynamic-cluster"),
+            Reason.MOVE_APPROVED: Finding(code=Reason.MOVE_APPROVED, subject="drill"),
             Reason.PREEMPTED_BY: Finding(code=Reason.PREEMPTED_BY, subject="production/llm"),
         },
     ),
@@ -629,6 +651,8 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.FEATURE_NOT_SERVED: Finding(
                 code=Reason.FEATURE_NOT_SERVED, subject="needs KubeRay 1.5, which has SidecarMode; 1.4.2 runs there"
             ),
+            Reason.LEFTOVER_THERE: Finding(code=Reason.LEFTOVER_THERE),
+            Reason.LEFT_BEFORE: Finding(code=Reason.LEFT_BEFORE),
             Reason.NO_SNAPSHOT: Finding(code=Reason.NO_SNAPSHOT),
             Reason.BROKEN_SNAPSHOT: Finding(code=Reason.BROKEN_SNAPSHOT),
             Reason.STALE_SNAPSHOT: Finding(code=Reason.STALE_SNAPSHOT, subject="2026-01-02T03:04:05Z"),
@@ -708,6 +732,11 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.NOWHERE_TO_GO: Finding(code=Reason.NOWHERE_TO_GO, subject=Reason.CLUSTER_DRAINING),
             Reason.MAY_HAVE_STARTED: Finding(code=Reason.MAY_HAVE_STARTED, subject=Reason.CLUSTER_DRAINING),
             Reason.NEVER_RELOCATED: Finding(code=Reason.NEVER_RELOCATED, subject=Reason.CLUSTER_DRAINING),
+            Reason.AWAITS_APPROVAL: Finding(code=Reason.AWAITS_APPROVAL, subject=Reason.CLUSTER_DRAINING),
+            Reason.COOLING_DOWN: Finding(code=Reason.COOLING_DOWN, subject="PendingPods 2026-01-02T04:00:00Z"),
+            Reason.BACKING_OFF: Finding(code=Reason.BACKING_OFF, subject="ClusterDraining 2026-01-02T04:00:00Z"),
+            Reason.GUARD_REACHED: Finding(code=Reason.GUARD_REACHED, subject=Reason.NOT_ELIGIBLE),
+            Reason.NOT_READY_ELSEWHERE: Finding(code=Reason.NOT_READY_ELSEWHERE, subject=Reason.NOT_ELIGIBLE),
             Reason.REMOVAL_NEEDS_APPROVAL: Finding(code=Reason.REMOVAL_NEEDS_APPROVAL, subject="static-cluster"),
             Reason.FOREIGN_CHANGE: Finding(code=Reason.FOREIGN_CHANGE, subject="clusters/a/workloads/ns/app/app.yaml"),
             Reason.HELD_TOGETHER: Finding(code=Reason.HELD_TOGETHER, subject="ns/other"),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gitplacer.explain import PlanView, sentence
-from gitplacer.model.decision import Action, Decision
+from gitplacer.model.decision import Action, Decision, Phase
 from gitplacer.plaintext import few
 
 PREFIX = "Gitplacer-"
@@ -26,6 +26,14 @@ _VERBS = (
     (Action.PREEMPT, "preempt"),
     (Action.WAIT, "let wait"),
 )
+_SUBJECTS: Mapping[Phase | None, str] = {
+    None: "Relocate {group} from {gone} to {come}",
+    Phase.ADD: "Relocate {group} from {gone} to {come}: add to {come}",
+    Phase.REMOVE: "Relocate {group} from {gone} to {come}: remove from {gone}",
+    Phase.ABORT: "Relocate {group} from {gone} to {come}: take back from {come}",
+    Phase.LEAVE: "Relocate {group} from {gone} to {come}: remove from {gone}",
+    Phase.ARRIVE: "Relocate {group} from {gone} to {come}: add to {come}",
+}
 _LISTED = 50
 """Groups named in a commit's body; the trailers and files tell the rest."""
 
@@ -62,13 +70,18 @@ def relocation_message(decision: Decision, view: PlanView) -> tuple[str, str, li
     """Subject, body and own trailers of the commit that moves one group."""
     gone = sorted(set(decision.before) - set(decision.after))
     come = sorted(set(decision.after) - set(decision.before))
-    subject = f"Relocate {decision.group} from {', '.join(gone)} to {', '.join(come)}"
+    move = decision.move or decision.moving
+    if decision.phase is not None and move is not None:
+        gone, come = list(move.sources), sorted(set(move.targets) | set(come))
+    subject = _SUBJECTS[decision.phase].format(group=decision.group, gone=", ".join(gone), come=", ".join(come))
     trailers = [
         f"Gitplacer-Group: {decision.group}",
         f"Gitplacer-From: {', '.join(gone)}",
         f"Gitplacer-To: {', '.join(come)}",
         f"Gitplacer-Reason: {decision.finding.code}",
     ]
+    if decision.phase is not None:
+        trailers.append(f"Gitplacer-Phase: {decision.phase}")
     why = sentence(decision, view)
     return subject, why[:1].upper() + why[1:], trailers
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -26,6 +26,7 @@ from gitplacer.model.decision import (
     Decision,
     Finding,
     NewNodes,
+    Phase,
     Reason,
     ScaleUpLimit,
     Spending,
@@ -34,11 +35,11 @@ from gitplacer.model.decision import (
 )
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, PodSet, unlabelled
-from gitplacer.placement.eligibility import is_stale
 from gitplacer.placement.pack import merged
 from gitplacer.placement.plan import Plan
 from gitplacer.plaintext import LONGEST_PATH, few, printable
 from gitplacer.problems import Problem, Severity
+from gitplacer.relocation.evidence import is_stale
 from gitplacer.snapshot import Snapshot
 
 ALL_CANDIDATES = 50
@@ -165,10 +166,15 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.KEPT: ("is there already", "is on {} already"),
     Reason.UPDATED: ("its files change", "its files change"),
     Reason.OUTGROWN: ("it stays, but not all its pods find room there",) * 2,
+    Reason.FINISHED: ("its jobs have run to their end", "its jobs have run to their end ({})"),
     Reason.SOURCE_REMOVED: ("it is no longer in the source", "it is no longer in the source"),
     Reason.COPY_NOT_WANTED: ("fewer copies are wanted", "the copy on {} is not wanted any more"),
     Reason.CLUSTER_DRAINING: ("is draining", "{} is draining"),
-    Reason.CLUSTER_LOST: ("is lost", "{} is lost, or gone from the fleet"),
+    Reason.PREFERRED_AVAILABLE: (
+        "a cluster that its policy likes better has room",
+        "a cluster that its policy likes better than {} has room",
+    ),
+    Reason.MOVE_APPROVED: ("an Approval sends it", "Approval {} sends it"),
     Reason.PREEMPTED_BY: ("it makes room for a group of higher priority", "it makes room for {}, of higher priority"),
     Reason.MANAGEMENT_CLUSTER: ("is a management cluster and takes no workloads",) * 2,
     Reason.NOT_IN_ORDER: ("the policy's order does not name it",) * 2,
@@ -177,6 +183,8 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.CLUSTER_CORDONED: ("is cordoned and takes nothing new",) * 2,
     Reason.API_NOT_SERVED: ("does not serve an API that it needs", "does not serve {}"),
     Reason.FEATURE_NOT_SERVED: ("cannot do what it asks for", "{}"),
+    Reason.LEFTOVER_THERE: ("was lost, and is not seen to be rid of what ran there then",) * 2,
+    Reason.LEFT_BEFORE: ("the group left it within the last day",) * 2,
     Reason.NO_SNAPSHOT: ("has no capacity snapshot",) * 2,
     Reason.BROKEN_SNAPSHOT: ("its capacity snapshot cannot be used",) * 2,
     Reason.STALE_SNAPSHOT: ("its capacity snapshot is too old", "its capacity snapshot of {} is too old"),
@@ -260,13 +268,21 @@ _STAYS: Mapping[Reason, str] = {
     Reason.NOWHERE_TO_GO: "{trigger}, and no other takes it",
     Reason.MAY_HAVE_STARTED: "{trigger}, but {who} may have started there, and a start elsewhere could run it twice",
     Reason.NEVER_RELOCATED: "{trigger}, but its policy or an annotation says that it never moves",
+    Reason.AWAITS_APPROVAL: "{trigger}, and its policy lets it move only with an Approval",
+    Reason.COOLING_DOWN: "{trigger}, but it has moved lately and stays{until}",
+    Reason.BACKING_OFF: "{trigger}, but its last relocation was taken back, and it stays{until}",
+    Reason.GUARD_REACHED: "{trigger}, but as many groups have moved lately as the Fleet's guards allow",
+    Reason.NOT_READY_ELSEWHERE: "{trigger}, and it goes when another copy is ready and may take over",
 }
-"""Why a group stays though it should leave. The trigger is the finding's subject."""
+"""Why a group stays though it should leave. The finding's subject is the trigger and, for some, until when."""
 
 _TRIGGERS: Mapping[str, str] = {
     Reason.NOT_ELIGIBLE: "its cluster is not one it is allowed on",
     Reason.CLUSTER_DRAINING: "its cluster is draining",
     Reason.CLUSTER_LOST: "its cluster is lost, or gone from the fleet",
+    Reason.PENDING_PODS: "pods of it have been waiting for a node for too long",
+    Reason.PREFERRED_AVAILABLE: "a cluster that its policy likes better has room",
+    Reason.MOVE_APPROVED: "an Approval sends it elsewhere",
 }
 
 _LISTS = (
@@ -324,6 +340,8 @@ def finding_text(finding: Finding, cluster: Cluster | None = None) -> str:
         return _stays(finding, "it")
     if code is Reason.NO_MESH_FITS and finding.wanted:
         return f"{_SAID[code][0]}: together they take {finding.placed} of {finding.wanted} {finding.role}"
+    if code in _TOLD:
+        return _TOLD[code](finding)
     if finding.wanted or finding.nodes:
         return "; ".join([*_shortage(finding), *_FURTHER.get(code, ()), *_limits(finding)])
     without, with_subject = _SAID[code]
@@ -331,8 +349,38 @@ def finding_text(finding: Finding, cluster: Cluster | None = None) -> str:
 
 
 def _stays(finding: Finding, who: str) -> str:
-    trigger = _TRIGGERS.get(finding.subject, "it should leave its cluster")
-    return _STAYS[finding.code].format(trigger=trigger, who=who)
+    code, _, until = finding.subject.partition(" ")
+    trigger = _TRIGGERS.get(code, "it should leave its cluster")
+    return _STAYS[finding.code].format(trigger=trigger, who=who, until=f" until {until}" if until else "")
+
+
+def _lost(finding: Finding) -> str:
+    """The planner's subject is the cluster, or `<cluster> silent since <time>`."""
+    name, _, since = finding.subject.partition(" silent since ")
+    if since:
+        return f"nothing was heard of {name} since {since}, and what it has may run there still"
+    return f"{name} is lost, or gone from the fleet" if name else "is lost"
+
+
+def _pending(finding: Finding) -> str:
+    if not finding.wanted:
+        return "pods of it have been waiting for a node for too long"
+    others = " and others" if finding.placed else ""
+    pods = f"{finding.wanted} pod{'s' if finding.wanted != 1 else ''}"
+    return f"{pods} of it ({finding.role}{others}) have been waiting for a node on {finding.subject} for too long"
+
+
+def _moving(finding: Finding) -> str:
+    """The planner's subject is `<strategy>; <from>; <to>`, names with commas between."""
+    strategy, _, rest = finding.subject.partition("; ")
+    gone, come = (
+        few([name for name in names.split(",") if name]) for names in (rest.partition("; ")[0], rest.partition("; ")[2])
+    )
+    if strategy == "Surge":
+        return f"it stays on {gone} until it is ready on {come} and may take over"
+    if strategy == "RemoveFirst":
+        return f"it is between {gone} and {come or 'another cluster'} until it is seen to be gone from {gone}"
+    return "a relocation is going on"
 
 
 def _tight(finding: Finding) -> str:
@@ -361,6 +409,13 @@ def _limits(finding: Finding) -> list[str]:
 def _exhausted(limit: ScaleUpLimit) -> str:
     return f"no more {limit.subject} now: {limit.code}{f' until {limit.until}' if limit.until else ''}"
 
+
+_TOLD: Mapping[Reason, Callable[[Finding], str]] = {
+    Reason.CLUSTER_LOST: _lost,
+    Reason.PENDING_PODS: _pending,
+    Reason.MOVING: _moving,
+}
+"""What is told of relocations with the numbers and names behind it."""
 
 _LIMITS: Mapping[str, Callable[[ScaleUpLimit], str]] = {
     "Exhausted": _exhausted,
@@ -476,6 +531,8 @@ def movement(decision: Decision) -> str:
     """What happens, to be read after the group's name: `moves from a to b`."""
     gone, come = sorted(set(decision.before) - set(decision.after)), sorted(set(decision.after) - set(decision.before))
     kept = sorted(set(decision.before) & set(decision.after))
+    if decision.phase is not None:
+        return _step(decision)
     match decision.action:
         case Action.PLACE:
             return f"goes to {few(come)}"
@@ -498,6 +555,24 @@ def movement(decision: Decision) -> str:
     return "is not placed"
 
 
+def _step(decision: Decision) -> str:
+    """What a pass does of a relocation that takes several."""
+    move = decision.move or decision.moving
+    sources = move.sources if move is not None else tuple(sorted(set(decision.before) - set(decision.after)))
+    targets = tuple(sorted(set(decision.after) - set(sources))) if move is None else move.targets
+    gone, come = few(sources), few(targets)
+    match decision.phase:
+        case Phase.ADD:
+            return f"comes to {come} before it leaves {gone}"
+        case Phase.REMOVE:
+            return f"leaves {gone}, now that it runs on {come}"
+        case Phase.ABORT:
+            return f"leaves {come}, where it did not become ready, and stays on {gone}"
+        case Phase.LEAVE:
+            return f"leaves {gone} before it comes to {come}"
+    return f"comes to {few(sorted(set(decision.files_after) - set(decision.files_before)))}, now that it is gone from {gone}"
+
+
 def sentence(decision: Decision, view: PlanView) -> str:
     """
     What happens to a group and why, on one safe line to be read after the group's name; it starts in lower case and
@@ -506,6 +581,22 @@ def sentence(decision: Decision, view: PlanView) -> str:
     said = movement(decision)
     because = "" if decision.action is Action.KEEP and decision.finding.code is Reason.KEPT else why(decision, view)
     return printable(f"{said}: {because}" if because else said, LONGEST_SENTENCE)
+
+
+def refused_approvals(decisions: Iterable[Decision], snapshot: Snapshot) -> Iterator[Problem]:
+    """The Approvals that send a group to a cluster which does not take it, with why not."""
+    for decision in decisions:
+        for name, finding in decision.refused.items():
+            consents = [
+                item for item in snapshot.source.own.approvals
+                if item.approval.names(decision.group) and item.approval.spec.to in (None, name) and item.holds(snapshot.now)
+            ]  # fmt: skip
+            text = finding_text(finding, snapshot.source.own.clusters.get(name))
+            for item in consents[:1]:
+                message = f"{decision.group} cannot go to {name}: {text}"
+                hint = "it stays where it is; name another cluster, or take the Approval back"
+                path = ("spec", "to") if item.approval.spec.to else ("spec", "groups")
+                yield item.document.problem("ApprovalImpossible", printable(message, LONGEST_SENTENCE), hint, path=path)
 
 
 def verdict_text(candidate: Candidate, decision: Decision, view: PlanView) -> str:

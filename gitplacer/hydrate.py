@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gitplacer.commits import PassTrailers, relocation_message, rest_message, whole_message
-from gitplacer.explain import PlanView
+from gitplacer.explain import PlanView, refused_approvals
 from gitplacer.layout import Layout, refuse_foreign_root
 from gitplacer.model.decision import Action, Decision, Reason
 from gitplacer.placement.plan import Plan, plan
@@ -66,13 +66,17 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Hydration:
-    """What a pass comes to. No steps means that nothing changes."""
+    """
+    What a pass comes to. No steps means that nothing changes. `proposals` are commits that somebody may consent to, each on top of
+    the last step.
+    """
 
     snapshot: Snapshot
     view: PlanView
     problems: tuple[Problem, ...]
     steps: tuple[Step, ...]
     tree: Tree
+    proposals: tuple[Step, ...] = ()
 
 
 def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool = True) -> Hydration:
@@ -106,7 +110,7 @@ def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool =
     layout.ensure_units()
     rest = layout.take_changes(metadata)
     final = tuple(_told_apart(decision, layout.updated) for decision in decisions)
-    problems = tuple(sorted({*snapshot.problems, *layout.problems}))
+    problems = tuple(sorted({*snapshot.problems, *layout.problems, *refused_approvals(final, snapshot)}))
     tree = layout.tree()
     view = PlanView(
         snapshot=replace(snapshot, problems=problems),
@@ -117,7 +121,8 @@ def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool =
         version=inputs.version,
         changed_files=_changed_files(snapshot, inputs.deployment, tree),
     )
-    return Hydration(snapshot, view, problems, _steps(inputs, view, moves, rest, layout.started), tree)
+    steps = _steps(inputs, view, moves, rest, layout.started)
+    return Hydration(snapshot, view, problems, steps, tree, _proposals(inputs, view, layout, metadata))
 
 
 def _decisions(snapshot: Snapshot, layout: Layout, with_candidates: bool) -> list[Decision]:
@@ -134,6 +139,24 @@ def _decisions(snapshot: Snapshot, layout: Layout, with_candidates: bool) -> lis
         if not more.keys() - stopped.keys():
             return [replace(d, blocked_by=stopped[d.group].blocked_by) if d.group in stopped else d for d in tested]
         stopped |= more
+
+
+def _proposals(inputs: Inputs, view: PlanView, layout: Layout, metadata: bytes | None) -> tuple[Step, ...]:
+    """What would be done with consent, for each group by itself."""
+    agreed = frozenset(decision.group for decision in view.plan.decisions if decision.proposed)
+    if not agreed:
+        return ()
+    planned = plan(view.snapshot, with_candidates=False, agreed=agreed).decisions
+    found = []
+    for decision in layout.feasible([d for d in planned if d.group in agreed and d.action is Action.RELOCATE]):
+        if decision.action is Action.RELOCATE:
+            trial = layout.fork()
+            trial.apply(decision)
+            changes = trial.take_changes(metadata)
+            subject, body, own = relocation_message(decision, view)
+            lines = _trailers(inputs).lines(1, 1)
+            found.append(Step(changes, whole_message(subject, body, [*lines, *own]), decision))
+    return tuple(found)
 
 
 def _told_apart(decision: Decision, updated: set[str]) -> Decision:
@@ -159,14 +182,7 @@ def _steps(
     inputs: Inputs, view: PlanView, moves: list[tuple[Decision, Changes]], rest: Changes, started: set[str]
 ) -> tuple[Step, ...]:
     total = len(moves) + bool(rest)
-    trailers = PassTrailers(
-        source=inputs.commit.id if inputs.commit else "",
-        capacity=inputs.capacity_id or "",
-        base=inputs.deployment_commit or "",
-        now=inputs.now,
-        version=inputs.version,
-        foreign=inputs.foreign,
-    )
+    trailers = _trailers(inputs)
     steps = []
     for number, (decision, changes) in enumerate(moves, 1):
         subject, body, own = relocation_message(decision, view)
@@ -176,6 +192,17 @@ def _steps(
         subject, body, own = rest_message(view.plan.decisions, view, started)
         steps.append(Step(rest, whole_message(subject, body, [*trailers.lines(total, total), *own])))
     return tuple(steps)
+
+
+def _trailers(inputs: Inputs) -> PassTrailers:
+    return PassTrailers(
+        source=inputs.commit.id if inputs.commit else "",
+        capacity=inputs.capacity_id or "",
+        base=inputs.deployment_commit or "",
+        now=inputs.now,
+        version=inputs.version,
+        foreign=inputs.foreign,
+    )
 
 
 def hydrator_metadata(commit: SourceCommit) -> bytes:

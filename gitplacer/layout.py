@@ -7,6 +7,7 @@ nothing here can name it. What changes in a unit counts its epoch up; what does 
 
 from __future__ import annotations
 
+import copy
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -19,13 +20,17 @@ from gitplacer.kinds.record import (
     PlacementRecord,
     RecordClaim,
     RecordCluster,
+    RecordFinished,
     RecordMember,
     RecordMetadata,
+    RecordMoved,
     recorded_counts,
 )
-from gitplacer.model.decision import Action, ClusterRole, Decision, Finding, Reason
+from gitplacer.model.decision import Action, ClusterRole, Decision, Finding, Phase, Reason
 from gitplacer.placement.ties import held_with, ties
 from gitplacer.problems import Location, Problem, Rejected, Severity
+from gitplacer.relocation.memory import remembered
+from gitplacer.relocation.moves import recorded
 from gitplacer.render import (
     SENTINEL,
     FileNames,
@@ -49,6 +54,9 @@ METADATA = "hydrator.metadata"
 """Argo CD hydrator's file at the repo's root; promoters read `drySha` in it."""
 
 UNITS = (PLATFORM, WORKLOADS)
+
+BETWEEN = "moving"
+"""The directory of the deployment repo that holds what is between two clusters. Nothing syncs it."""
 
 
 def refuse_foreign_root(snapshot: Snapshot, deployment: Tree) -> None:
@@ -154,7 +162,8 @@ class Layout:
             unit = self._unit_of(record)
             for member in record.members:
                 self._names.keep(unit, member)
-            self._claim(record.id, unit, record.members, [(entry.name, entry.role) for entry in record.clusters])
+            having = [(entry.name, entry.role) for entry in record.clusters]
+            self._claim(record.id, unit, record.members, having, _between(record))
         self._ours = frozenset(self._claims)
 
     def _never_go_back(self, snapshot: Snapshot) -> None:
@@ -170,6 +179,16 @@ class Layout:
                 seen = capacity.applied.platform if unit_name == PLATFORM else capacity.applied.workloads  # type: ignore[union-attr]
                 if unit in self._epochs:
                     self._epochs[unit] = max(self._epochs[unit], seen)
+
+    def fork(self) -> Layout:
+        """The tree as it is now, to try something on it. Nothing may be pending."""
+        assert not self._pending
+        twin = copy.copy(self)
+        for name in ("_epochs", "_ids", "_all", "_pending", "_touched", "_claimed", "problems", "updated", "started"):
+            setattr(twin, name, copy.copy(getattr(self, name)))
+        twin._claimed = {group_id: set(paths) for group_id, paths in self._claimed.items()}
+        twin._claims = defaultdict(set, {path: set(groups) for path, groups in self._claims.items()})
+        return twin
 
     def feasible(self, decisions: Sequence[Decision]) -> list[Decision]:
         """The decisions, with holds where a file that one needs cannot be made or would replace somebody else's."""
@@ -191,12 +210,13 @@ class Layout:
             return _hold(decision, Finding(code=Reason.UNKNOWN_CLUSTER, subject=", ".join(gone)))
         problems: set[Problem] = set()
         foreign = set()
+        left = decision.move.sources if decision.move is not None and decision.phase is not Phase.ADD else ()
         for name in (*decision.after, *claimed):
-            if name in self._clusters:
+            if name in self._clusters and name not in left and name not in decision.frozen:
                 rendering = self._rendered(group, decision, name)
                 problems.update(rendering.problems)
                 foreign |= self._not_ours(name, rendering)
-                if name in decision.before:
+                if name in decision.files_before:
                     problems.update(self._told_of_updates(group, name, rendering))
         if foreign:
             return _hold(decision, Finding(code=Reason.FOREIGN_CHANGE, subject=", ".join(sorted(foreign))))
@@ -277,9 +297,17 @@ class Layout:
         earlier = set(self._pending)
         group = self._snapshot.groups.get(decision.group)
         record = self._snapshot.predecessor(group) if group else self._snapshot.records[decision.group]
-        members = self._write_members(group, decision) if group and decision.after else ()
-        having = [(name, decision.role_on(name)) for name in decision.after]
-        self._claim(decision.group, group.unit if group else WORKLOADS, members, having)
+        members = self._write_members(group, decision, self._written(decision)) if group and decision.after else ()
+        standing = record.members if record is not None else ()
+        between = self._put_between(decision, standing)
+        if between or (decision.finished is not None and not decision.after):
+            members = standing
+        having = [(name, decision.role_on(name)) for name in decision.files_after]
+        self._claim(decision.group, group.unit if group else WORKLOADS, members, having, between)
+        if decision.frozen:
+            now = {member.file for member in members}
+            members = (*members, *(member for member in standing if member.file not in now))
+            self._claim_more(decision.group, standing, decision.frozen)
         if record is not None:
             left = group is None or record.id not in self._snapshot.groups
             if left and record.id != decision.group:
@@ -293,6 +321,34 @@ class Layout:
                 self._write(f"{RECORDS}/{group.id}.yaml", record_file(new))
         if any(self._units.of(path) for path in self._pending.keys() - earlier):
             self.updated.add(decision.group)
+
+    @staticmethod
+    def _written(decision: Decision) -> tuple[str, ...]:
+        """The clusters on which its files are made what the source says."""
+        return tuple(name for name in decision.files_after if name not in decision.frozen)
+
+    def _put_between(self, decision: Decision, members: Sequence[RecordMember]) -> set[str]:
+        """
+        Take a group that is between two clusters to where nothing syncs it, as it was deployed. Returns its paths there; none for
+        one that is not between two.
+        """
+        move = decision.move
+        if move is None or not move.without_files:
+            return set()
+        paths = {}
+        for member in members:
+            if not member.is_shared:
+                there = (self._units.path(name, WORKLOADS, member.file) for name in move.sources)
+                paths[f"{BETWEEN}/{member.file}"] = next((path for path in there if path in self._ids), None)
+        for path, origin in paths.items():
+            if origin is not None and path not in self._ids:
+                self._put(path, Content(self._ids[origin], partial(self._read, origin)))
+        return set(paths)
+
+    def _read(self, path: str) -> bytes:
+        """A file as it is after all changes so far."""
+        data = self._all.get(path) if path not in self._pending else self._pending[path]
+        return data if data is not None else self._before.read(path)
 
     def ensure_units(self) -> None:
         """Every workload cluster has both units from the start, so that an engine finds its path."""
@@ -356,7 +412,7 @@ class Layout:
             self._placed[group.id] = self._names.place(group, self._snapshot.predecessor(group))
         return self._placed[group.id]
 
-    def _write_members(self, group: Group, decision: Decision) -> tuple[RecordMember, ...]:
+    def _write_members(self, group: Group, decision: Decision, clusters: Sequence[str]) -> tuple[RecordMember, ...]:
         placed = self._files_of(group)
         members = tuple(
             RecordMember(
@@ -373,7 +429,7 @@ class Layout:
         )
         if decision.roles:
             members = (*members, self._remote_file(group))
-        for name in decision.after:
+        for name in clusters:
             if name not in self._clusters:
                 continue  # a group that could not leave a cluster that is gone keeps the files it has there
             for (unit, file), content in self._rendered(group, decision, name).files.items():
@@ -399,7 +455,12 @@ class Layout:
             self._write(path, namespace_manifest(namespace))
 
     def _claim(
-        self, group_id: str, unit: str, members: Iterable[RecordMember], clusters: Iterable[tuple[str, ClusterRole]]
+        self,
+        group_id: str,
+        unit: str,
+        members: Iterable[RecordMember],
+        clusters: Iterable[tuple[str, ClusterRole]],
+        between: Iterable[str] = (),
     ) -> None:
         """
         Note which files a group has now, in place of those it had, on clusters and by what these have of it. A file goes when
@@ -413,7 +474,15 @@ class Layout:
             for member in members
             if member.only in (None, role)
         }
+        self._claimed[group_id].update(between)
         for path in self._claimed[group_id]:
+            self._claims[path].add(group_id)
+
+    def _claim_more(self, group_id: str, members: Iterable[RecordMember], clusters: Iterable[str]) -> None:
+        """Note that a group has further files on some clusters: what it had there stays."""
+        more = {self._units.path(name, WORKLOADS, member.file) for name in clusters for member in members}
+        self._claimed[group_id] |= more
+        for path in more:
             self._claims[path].add(group_id)
 
     def _remove_stale(self, record: PlacementRecord, members: Sequence[RecordMember]) -> list[RecordMember]:
@@ -428,6 +497,9 @@ class Layout:
                 path = self._units.path(entry.name, WORKLOADS, member.file)
                 if not self._claims[path]:
                     self._remove(path)
+        for path in _between(record):
+            if not self._claims[path]:
+                self._remove(path)
         return []
 
     def _keep_platform(self, record: PlacementRecord, members: Sequence[RecordMember]) -> list[RecordMember]:
@@ -490,33 +562,69 @@ class Layout:
         if record is not None and not self._snapshot.tells_of(record, group):
             before = {}
         now = self._snapshot.now
-        clusters = tuple(
-            _with_evidence(before[name], decision, counted=name in self._clusters)
-            if name in before
-            else RecordCluster(
-                name=name,
-                role=decision.role_on(name),
-                since=now,
-                epoch=self._next_epoch(name, group.unit),
-                reason=_taken_by(name, decision),
-                counts=recorded_counts(decision.counts_on(name)),
-            )
-            for name in decision.after
-        )
-        moved = now if decision.action is Action.RELOCATE else record.moved_at if record else None
-        decided = record is None or decision.before != decision.after
+        decided = record is None or decision.before != decision.after or decision.phase is not None
+        begins = decision.action is Action.RELOCATE and decision.moving is None
+        ends = decision.phase in (Phase.REMOVE, Phase.ARRIVE)
+        known = self._snapshot.records.get(decision.group) or record
         return PlacementRecord(
             api_version="gitplacer.dev/v1alpha1",
             kind="Placement",
             metadata=RecordMetadata(name=group.name, namespace=group.namespace),
             policy=decision.policy,
             members=tuple(members),
-            clusters=clusters,
+            clusters=tuple(self._entry(name, before.get(name), group.unit, decision) for name in decision.after),
             waiting_since=decision.waiting_since,
             claim=self._claimed_room(decision, record),
-            moved_at=moved,
+            moved_at=now if begins or ends else known.moved_at if known else None,
+            move=recorded(decision.move),
+            moves=self._moves(decision, known, begins),
+            hold_until=decision.hold_until or (known.hold_until if known else None),
+            approvals=self._approvals(decision, known),
+            finished=_finished(decision, known),
             reason=decision.finding.code if decided or record is None else record.reason,
         )
+
+    def _entry(self, name: str, before: RecordCluster | None, unit: str, decision: Decision) -> RecordCluster:
+        """What the record says of a cluster after a decision."""
+        state = decision.state(name)
+        between = decision.moving.without_files if decision.moving is not None else frozenset()
+        arrives = name in between and state == "Placed"
+        if before is not None and not arrives and (state == before.state or state == "Placed"):
+            return _with_evidence(
+                before, decision, counted=name in self._clusters and name not in decision.frozen
+            ).model_copy(update={"state": state})
+        return RecordCluster(
+            name=name, state=state, since=self._snapshot.now, epoch=self._next_epoch(name, unit),
+            reason=_taken_by(name, decision) or (before.reason if before is not None else None),
+            role=decision.role_on(name), counts=recorded_counts(decision.counts_on(name)),
+        )  # fmt: skip
+
+    def _moves(
+        self, decision: Decision, record: PlacementRecord | None, begins: bool
+    ) -> tuple[RecordMoved, ...] | None:
+        """The relocations that are worth remembering, with one that begins, or that is taken back."""
+        known = record.moves or () if record is not None else ()
+        if decision.phase is Phase.ABORT and known:
+            return (*known[:-1], known[-1].model_copy(update={"aborted": True}))
+        if not begins:
+            return known or None
+        move = decision.move
+        gone = move.sources if move is not None else tuple(sorted(set(decision.before) - set(decision.after)))
+        lost = decision.finding.code is Reason.CLUSTER_LOST
+        began = RecordMoved(
+            at=self._snapshot.now, source=gone, reason=decision.finding.code,
+            to=move.targets if move is not None else tuple(sorted(set(decision.after) - set(decision.before))),
+            epochs={name: self._next_epoch(name, WORKLOADS) for name in gone} if lost else None,
+        )  # fmt: skip
+        return (*remembered(record, self._snapshot), began)
+
+    def _approvals(self, decision: Decision, record: PlacementRecord | None) -> tuple[str, ...] | None:
+        """The Approvals that were carried out, as long as the source has them."""
+        known = record.approvals or () if record is not None else ()
+        if not decision.consent:
+            return known or None
+        there = {item.identity for item in self._snapshot.source.own.approvals}
+        return (*(item for item in known if item in there), decision.consent)
 
     def _claimed_room(self, decision: Decision, record: PlacementRecord | None) -> RecordClaim | None:
         """The claim as it stands, or a new one, which dates from the commit that removes those who leave."""
@@ -544,12 +652,31 @@ def _taken_by(cluster: str, decision: Decision) -> str | None:
 
 def _with_evidence(entry: RecordCluster, decision: Decision, *, counted: bool) -> RecordCluster:
     """
-    An entry with the first snapshot that showed that its job, which should leave, has not started; none if it may stay. If it
-    is `counted`, its files are those that the decision says; on a cluster that is gone they stay what they were.
+    An entry with the first snapshot that showed that its job, which should leave, has not started, none if it may stay; and with the
+    first that showed that it has ended. If it is `counted`, its files are those that the decision says; on a cluster that is
+    gone they stay what they were.
     """
     if counted:
         now = {"counts": recorded_counts(decision.counts_on(entry.name)), "role": decision.role_on(entry.name)}
         entry = entry.model_copy(update=now)
     seen = decision.unstarted.get(entry.name)
     first = entry.unstarted_at or seen if seen is not None else None
-    return entry if first == entry.unstarted_at else entry.model_copy(update={"unstarted_at": first})
+    ended = decision.ended.get(entry.name)
+    if (first, ended) == (entry.unstarted_at, entry.ended_at):
+        return entry
+    return entry.model_copy(update={"unstarted_at": first, "ended_at": ended})
+
+
+def _finished(decision: Decision, record: PlacementRecord | None) -> RecordFinished | None:
+    if decision.finished is None:
+        return record.finished if record is not None else None
+    return RecordFinished(
+        phase="Failed" if decision.finished.phase == "Failed" else "Succeeded", at=decision.finished.at
+    )
+
+
+def _between(record: PlacementRecord) -> set[str]:
+    """The paths that a group has which is between two clusters."""
+    if record.move is None or record.move.strategy != "RemoveFirst":
+        return set()
+    return {f"{BETWEEN}/{member.file}" for member in record.members if not member.is_shared}

@@ -29,6 +29,7 @@ from gitplacer.model.workload import Identity
 from gitplacer.plausible import implausible
 from gitplacer.problems import Location, Problem, Rejected, Severity
 from gitplacer.profiles import ClusterProfile
+from gitplacer.source.consent import consent_problems
 from gitplacer.source.files import MAX_SNAPSHOT, READ_ENDINGS, Memo, Reading, read_documents
 from gitplacer.source.manifests import WORKLOADS
 from gitplacer.source.reading import Source, read_source
@@ -133,6 +134,9 @@ def read_snapshot(
     known = Known(read, profiles)
     groups = checks.checked(known, grouping.groups, problems)
     records, broken_records = _read_records(deployment, memo, problems)
+    carried_out = {record.id: record.approvals or () for record in records.values()}
+    known_ids = groups.keys() | carried_out.keys() | broken_records
+    problems.extend(consent_problems(read.own.approvals, read.own.clusters, known_ids, carried_out, now))
     missing = {entry.name for record in records.values() for entry in record.clusters} - read.own.clusters.keys()
     suspects = {path: name for name in sorted(missing) for path in read.may_have_held(name)}
     if suspects:

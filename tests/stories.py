@@ -164,5 +164,10 @@ def decisions(done: Hydration) -> dict[str, Decision]:
 
 
 def outcome(done: Hydration) -> dict[str, str]:
-    """Group to `Action clusters ReasonCode`."""
-    return {d.group: f"{d.action} {','.join(d.after)} {d.finding.code}" for d in done.view.plan.decisions}
+    """Group to `Action clusters ReasonCode`; the clusters are those that have its files after the pass."""
+    return {d.group: f"{d.action} {','.join(d.files_after)} {d.finding.code}" for d in done.view.plan.decisions}
+
+
+def subjects(done: Hydration) -> list[str]:
+    """The first lines of the commits of a pass."""
+    return [step.message.splitlines()[0] for step in done.steps]

@@ -471,7 +471,17 @@ def test_a_source_that_is_a_file_url_is_not_reached(capfd: Capture, fleet: Path,
 
 @pytest.mark.parametrize(
     "kind",
-    ["Fleet", "Cluster", "PlacementPolicy", "OverridePolicy", "WorkloadKind", "CapacitySnapshot", "Placement", "Plan"],
+    [
+        "Fleet",
+        "Cluster",
+        "PlacementPolicy",
+        "OverridePolicy",
+        "Approval",
+        "WorkloadKind",
+        "CapacitySnapshot",
+        "Placement",
+        "Plan",
+    ],
 )
 def test_a_kinds_schema_is_a_valid_schema(capfd: Capture, kind: str) -> None:
     schema = json.loads(run(capfd, "schema", kind).out)

@@ -62,7 +62,7 @@ def test_a_job_that_a_later_snapshot_shows_pending_may_move() -> None:
     assert outcome(story.run()) == {"jobs/train": "Hold a MayHaveStarted"}
     assert story.run().steps == ()  # the same snapshot again is no second one
     story.capacity |= snapshot("a", "n1 16 64Gi 2", at=story.now, more=seen.replace("PHASE", "Pending"))
-    assert outcome(story.run()) == {"jobs/train": "Relocate b ClusterDraining"}
+    assert outcome(story.run()) == {"jobs/train": "Relocate  ClusterDraining"}  # and comes to b when it is gone
 
 
 def test_a_job_that_started_after_all_needs_two_new_proofs() -> None:
@@ -349,7 +349,10 @@ def test_a_copy_for_each_cluster_follows_labels() -> None:
     one, other = (f"clusters/{name}/workloads/x/llm/llm.yaml" for name in "ab")
     assert story.deployment.entries[one].oid == story.deployment.entries[other].oid
     story.source |= cluster("a")
-    assert outcome(story.run()) == {"x/llm": "Remove b NotEligible"}
+    assert outcome(story.run()) == {"x/llm": "Hold a,b NotReadyElsewhere"}
+    ready = "applied: {workloads: 99, platform: 99}\ngroups:\n- {name: x/llm, phase: Running, ready: true}\n"
+    story.capacity |= snapshot("b", "n1 16 64Gi 2", at=story.now, more=ready)
+    assert outcome(story.run()) == {"x/llm": "Relocate b NotEligible"}
     story.source |= cluster("b", labels="{type: rayservice}", state="Draining")
     assert outcome(story.run()) == {"x/llm": "Hold b NowhereToGo"}
 

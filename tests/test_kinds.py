@@ -91,6 +91,10 @@ spec:
   engine: flux
   platform: {paths: ["platform/**"]}
   systemNamespace: gitplacer
+  lostAfter: 2h
+  guards:
+    relocations: {max: 0, per: 1h30m, exceed: Hold}
+    evacuations: {max: 5, per: 1h, exceed: Throttle}
 """,
     "Cluster": """
 metadata: {name: gpu-1, labels: {class: gpu}, annotations: {example.com/owner: "somebody, somewhere"}}
@@ -180,7 +184,14 @@ spec:
   priority: 100
   preempts: LowerPriority
   preemptible: true
-  relocation: {when: {NotEligible: Never, ClusterDraining: Automatic, ClusterLost: Never}}
+  relocation:
+    when: {NotEligible: Never, ClusterDraining: Manual, ClusterLost: Never, PendingPods: Automatic, PreferredAvailable: Manual}
+    pendingFor: 10m
+    cooldown: 2h
+    strategy: Surge
+    surge: {timeout: 20m, soak: 5m, approval: Required}
+    runningJobs: Restart
+    finishedJobs: Remove
   update: {reservePeak: true}
   budgetPerHour: 200
 """,
@@ -190,6 +201,15 @@ spec:
   select: {kinds: [RayService]}
   clusters: {names: []}
   overrides: [{path: /spec/replicas, value: 2}, {path: /metadata/labels, op: remove}]
+""",
+    "Approval": """
+metadata: {name: drill, labels: {team: platform}, annotations: {note: any}}
+spec:
+  groups: [rayjob1/train, "rayjob*/[a-m]*", _cluster/kuberay]
+  action: Move
+  to: gpu-1
+  expires: "2026-01-02T18:00:00+01:00"
+  reason: failover drill
 """,
     "WorkloadKind": """
 metadata: {name: mpirun}
@@ -321,11 +341,16 @@ metadata: {name: train, namespace: rayjob1}
 policy: training
 members:
 - {apiVersion: ray.io/v1, kind: RayJob, namespace: rayjob1, name: train, source: workloads/a.yaml, file: rayjob1/train/a.yaml, declared: true}
-clusters: [{name: gpu-1, role: Copy, state: Placed, since: "2026-01-02T03:04:05Z", epoch: 7, reason: FitsByScaleUp, unstartedAt: "2026-01-02T03:03:05Z",
+clusters: [{name: gpu-1, role: Copy, state: Placed, since: "2026-01-02T03:04:05Z", epoch: 7, reason: FitsByScaleUp, unstartedAt: "2026-01-02T03:03:05Z", endedAt: "2026-01-02T03:03:06Z",
   counts: [{apiGroup: apps, kind: Deployment, namespace: ns, name: web, roles: [{role: pod, replicas: 3, minimum: 1, maximum: 5}]}]}]
+move: {strategy: Surge, from: [gpu-1], to: [gpu-2], reason: ClusterDraining, since: "2026-01-02T03:04:05Z", readyAt: "2026-01-02T03:04:06Z", goneAt: "2026-01-02T03:04:07Z"}
+moves: [{at: "2026-01-02T03:04:05Z", from: [gpu-3], to: [gpu-1], reason: ClusterLost, aborted: true, epochs: {gpu-3: 4}}]
+finished: {phase: Failed, at: "2026-01-02T03:04:05Z"}
 waitingSince: "2026-01-02T03:04:05Z"
 claim: {cluster: gpu-1, displaced: [rayjob2/sweep], since: "2026-01-02T03:04:05Z", epoch: 8}
 movedAt: "2026-01-02T03:04:05Z"
+holdUntil: "2026-01-02T03:34:05Z"
+approvals: [drill.1a2b3c4d]
 reason: Fits
 """,
 }
@@ -336,6 +361,7 @@ SMALLEST = {
     "Cluster": "{metadata: {name: c}, spec: {}}",
     "PlacementPolicy": "{metadata: {name: p}, spec: {select: {}}}",
     "OverridePolicy": "{metadata: {name: o}, spec: {select: {}, overrides: [{path: /a, value: 1}]}}",
+    "Approval": '{metadata: {name: a}, spec: {groups: [a/b], action: Return, expires: "2026-01-02T18:00:00Z"}}',
     "WorkloadKind": "{metadata: {name: w}, spec: {apiGroup: a.b, kind: K, versions: [v1], pods: [{resources: [/spec]}]}}",
     "CapacitySnapshot": '{metadata: {name: c}, observedAt: "2026-01-02T03:04:05Z"}',
     "Placement": "{metadata: {name: g, namespace: _cluster}, policy: p, reason: Fits}",
@@ -372,7 +398,7 @@ def test_what_is_right_is_accepted_by_parser_and_schema(name: str) -> None:
 
 def test_every_kind_is_among_the_files_we_ship_except_what_only_machines_and_few_users_write() -> None:
     kinds = {value["kind"] for _, value in shipped()}
-    assert kinds == TABLE.keys() - {"OverridePolicy", "Placement"}
+    assert kinds == TABLE.keys() - {"Approval", "OverridePolicy", "Placement"}
 
 
 def test_the_documents_with_every_field_have_every_field() -> None:
@@ -588,7 +614,10 @@ BROKEN = [
     "PlacementPolicy spec.placement.type: Spread",
     "PlacementPolicy spec.placement.copies: all",
     "PlacementPolicy spec.clusters.matchExpressions.0.operator: Gt",
-    "PlacementPolicy spec.relocation.when.ClusterLost: Manual",
+    "PlacementPolicy spec.relocation.when.ClusterLost: Sometimes",
+    "PlacementPolicy spec.relocation.strategy: Recreate",  # it has surge
+    "PlacementPolicy spec.relocation.when.PendingPods: Never",  # it has pendingFor
+    "PlacementPolicy spec.placement.type: Capacity",  # it has when.PreferredAvailable
     "CapacitySnapshot groups.0.phase: Crashed",
     "Placement clusters.0.role: Home",
     # names
@@ -713,6 +742,24 @@ BROKEN = [
     "Cluster spec.autoscaler.nodePools.0.requirements.1.values: [three]",
     # a budget
     "PlacementPolicy spec.placement.admission: Immediate",
+    # consent
+    "Approval spec.groups: (gone)",
+    "Approval spec.groups: []",
+    "Approval spec.groups: train",
+    "Approval spec.groups: [train]",
+    "Approval spec.groups: [a/b/c]",
+    'Approval spec.groups: ["a/b c"]',
+    "Approval spec.groups: [a/]",
+    "Approval spec.action: (gone)",
+    "Approval spec.action: move",
+    "Approval spec.action: Return",
+    "Approval spec.action: Remove",
+    "Approval spec.action: Exceed",
+    "Approval spec.to: GPU",
+    "Approval spec.expires: (gone)",
+    "Approval spec.expires: never",
+    "Approval spec.expires: 12",
+    "Approval spec.plan: 1a2b",
     # kinds that are declared
     "WorkloadKind spec.apiGroup: (gone)",
     "WorkloadKind spec.apiGroup: apps",
@@ -981,7 +1028,7 @@ SAID: list[tuple[str, list[str]]] = [
         "apiVersion: gitplacer.dev/v1alpha1\nmetadata: {}\n",
         [
             "1:1: an object of gitplacer.dev needs a kind",
-            "  known here: CapacitySnapshot, Cluster, Fleet, OverridePolicy, Placement, PlacementPolicy, WorkloadKind",
+            "  known here: Approval, CapacitySnapshot, Cluster, Fleet, OverridePolicy, Placement, PlacementPolicy, WorkloadKind",
         ],
     ),
     (

@@ -243,7 +243,7 @@ def test_room_of_remote_workers_is_not_sold_twice() -> None:
     story.run()
     small = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {0}}}\nspec: {{replicas: 1, selector: {{matchLabels: {{a: {0}}}}}, template: {{metadata: {{labels: {{a: {0}}}}}, spec: {{containers: [{{name: c, image: c, resources: {{requests: {{cpu: {1}, memory: 1Gi}}}}}}]}}}}}}\n"
     story.source["workloads/ml/two.yaml"] = small.format("two", '"2"')
-    story.source["workloads/ml/three.yaml"] = small.format("three", '"3"')
+    story.source["workloads/ml/three.yaml"] = small.format("three", '"6"')
     done = outcome(story.run())
     assert done["ml/two"].startswith("Place")
     assert done["ml/three"] == "Wait  NoClusterFits"

@@ -68,7 +68,7 @@ def test_a_job_that_joined_later_needs_later_evidence() -> None:
     story.capacity |= snapshot("a", "n1 16 64Gi 4", at=story.now, more=early)
     story.source |= cluster("a", state="Draining")
     assert outcome(story.plan()) == {"jobs/red": "Hold a MayHaveStarted"}
-    for wanted in ("Hold a MayHaveStarted", "Relocate b ClusterDraining"):
+    for wanted in ("Hold a MayHaveStarted", "Relocate  ClusterDraining"):
         story.capacity |= snapshot(
             "a", "n1 16 64Gi 4", at=story.now, more=early.replace("workloads: 1", "workloads: 2")
         )

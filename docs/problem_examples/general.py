@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from docs.problem_examples.example import Example
 from docs.problem_examples.pieces import (
+    APPROVAL,
     CLUSTER,
     HEAD,
     JOB,
@@ -21,6 +22,7 @@ from docs.problem_examples.pieces import (
     SETTINGS,
     SNAPSHOT,
     WORKER,
+    approval,
     policy,
     settings,
     workload,
@@ -28,6 +30,28 @@ from docs.problem_examples.pieces import (
 from gitplacer.tree import SYMLINK, Entry
 
 EXAMPLES: Mapping[str, tuple[Example, ...]] = {
+    "ApprovalExpired": (approval("hello/hello", "my-cluster", "2025-12-31T18:00:00Z"),),
+    "ApprovalImpossible": (
+        Example(
+            (
+                (
+                    "approvals/drill.yaml",
+                    APPROVAL.format("drill", "hello/hello", "other-cluster", "2026-01-03T00:00:00Z"),
+                ),
+            ),
+            "`other-cluster` is in the fleet and has no capacity snapshot; the app runs on `my-cluster`:",
+            beside={"clusters/other-cluster.yaml": CLUSTER.format("other-cluster", "  state: Active\n")},
+            first={},
+        ),
+    ),
+    "ApprovalsDisagree": (
+        Example(
+            (
+                ("approvals/one.yaml", APPROVAL.format("one", "hello/hello", "my-cluster", "2026-01-03T00:00:00Z")),
+                ("approvals/two.yaml", APPROVAL.format("two", "hello/*", "other-cluster", "2026-01-03T00:00:00Z")),
+            ),
+        ),
+    ),
     "AmbiguousPolicy": (
         Example(
             (("policies/second.yaml", POLICY.format("second", "  select:\n    namespaces: [hello]\n")),),
@@ -192,6 +216,8 @@ spec:
         ),
     ),
     "NoPolicy": (policy("  select:\n    namespaces: [production]\n"),),
+    "NoSuchCluster": (approval("hello/hello", "my-clutser", "2026-01-03T00:00:00Z"),),
+    "NoSuchGroup": (approval("hello/helo", "my-cluster", "2026-01-03T00:00:00Z"),),
     "NoSuchPolicy": (workload(POD.format("main", "  annotations: {gitplacer.dev/policy: generel}\n", "")),),
     "NonStringKey": (settings("data:\n  8080: http\n"),),
     "NotAFile": (

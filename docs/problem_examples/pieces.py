@@ -8,6 +8,17 @@ SETTINGS = "workloads/hello/settings.yaml"
 HEAD = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\n"
 POLICY = "apiVersion: gitplacer.dev/v1alpha1\nkind: PlacementPolicy\nmetadata:\n  name: {}\nspec:\n{}"
 CLUSTER = "apiVersion: gitplacer.dev/v1alpha1\nkind: Cluster\nmetadata:\n  name: {}\nspec:\n{}"
+APPROVAL = """\
+apiVersion: gitplacer.dev/v1alpha1
+kind: Approval
+metadata:
+  name: {}
+spec:
+  groups: ["{}"]
+  action: Move
+  to: {}
+  expires: "{}"
+"""
 POD = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {}\n{}spec:\n  containers:\n  - name: main\n    image: busybox\n{}"
 JOB = """\
 apiVersion: ray.io/v1
@@ -101,3 +112,8 @@ PLATFORM = {
     "policies/platform.yaml": POLICY.format("platform", '  select:\n    paths: ["platform/**"]\n'),
     "platform/operator/operator.yaml": POD.format("operator", "  namespace: system\n", ""),
 }
+
+
+def approval(group: str, cluster: str, expires: str) -> Example:
+    """An Approval to move one group."""
+    return Example((("approvals/drill.yaml", APPROVAL.format("drill", group, cluster, expires)),))

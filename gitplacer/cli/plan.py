@@ -67,8 +67,8 @@ def command(output: str, everything: bool, exit_code: bool, fail_on: list[str], 
 
 def _concerns() -> Mapping[str, Callable[[Hydration], bool]]:
     from gitplacer.model.decision import Action
-    from gitplacer.placement.eligibility import is_stale
     from gitplacer.problems import Severity
+    from gitplacer.relocation.evidence import is_stale
 
     def is_in_plan(*actions: Action) -> Callable[[Hydration], bool]:
         return lambda hydration: any(d.action in actions for d in hydration.view.plan.decisions)

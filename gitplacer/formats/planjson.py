@@ -92,13 +92,13 @@ def _group(decision: Decision, candidates: Sequence[Candidate], view: PlanView) 
         "group": decision.group,
         "policy": decision.policy,
         "action": str(decision.action),
-        "from": list(decision.before),
-        "to": list(decision.after),
+        "from": list(decision.files_before),
+        "to": list(decision.files_after),
         "assignments": [
             {
                 "cluster": name,
                 "role": decision.role_on(name),
-                "state": "Placed",
+                "state": decision.state(name),
                 "pods": _role_counts(view.gang(decision, view.clusters.get(name))),
             }
             for name in decision.after

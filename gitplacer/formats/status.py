@@ -20,10 +20,10 @@ from gitplacer.kinds.fleet import Cluster
 from gitplacer.model.decision import Action, Decision
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import Gang
-from gitplacer.placement.eligibility import is_stale
 from gitplacer.placement.ledger import Ledger, has_finished
 from gitplacer.placement.nodes import Columns
 from gitplacer.plaintext import aligned, few, printable
+from gitplacer.relocation.evidence import is_stale
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def status_json(view: PlanView) -> dict[str, Any]:
                 "policy": d.policy,
                 "clusters": [_copy(name, d, view) for name in d.before],
                 "waitingSince": rfc3339(d.waiting_since) if d.waiting_since else None,
-                "next": {"action": str(d.action), "to": list(d.after), "code": str(d.finding.code)},
+                "next": {"action": str(d.action), "to": list(d.files_after), "code": str(d.finding.code)},
             }
             for d in view.plan.decisions
         ],

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from gitplacer.kinds.approval import Approval
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fields import API_VERSION, Model
 from gitplacer.kinds.fleet import Cluster, Fleet
@@ -23,6 +24,7 @@ TABLE: Mapping[str, type[Model]] = MappingProxyType(
         "Cluster": Cluster,
         "PlacementPolicy": PlacementPolicy,
         "OverridePolicy": OverridePolicy,
+        "Approval": Approval,
         "WorkloadKind": WorkloadKind,
         "CapacitySnapshot": CapacitySnapshot,
         "Placement": PlacementRecord,

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+from pydantic import Field
+
 from gitplacer.kinds.fields import (
     DnsLabel,
+    Integer,
     Matching,
     Model,
     OwnKind,
@@ -96,6 +99,36 @@ class PlatformSettings(Model):
     """Files that hold them. Each directory is one group."""
 
 
+Exceed = Literal["Throttle", "Hold", "Allow"]
+
+
+class MoveGuard(Model):
+    """How many groups may begin to move in a time, and what happens to those beyond."""
+
+    max: Annotated[Integer, Field(ge=0)] = 10
+    """So many groups."""
+    per: Seconds = 3600
+    """In so long a time."""
+    exceed: Exceed = "Throttle"
+    """Throttle lets the others move later, Hold lets them wait for an Approval with `action: Exceed`, Allow lets them move."""
+
+
+class EvacuationGuard(MoveGuard):
+    """The same for groups that leave clusters which are draining or lost."""
+
+    exceed: Exceed = "Allow"
+    """Throttle lets the others move later, Hold lets them wait for an Approval with `action: Exceed`, Allow lets them move."""
+
+
+class Guards(Model):
+    """Limits on what moves in a time. They stop only the moves they concern."""
+
+    relocations: MoveGuard = MoveGuard()
+    """Moves for any other reason than evacuation."""
+    evacuations: EvacuationGuard = EvacuationGuard()
+    """Moves away from clusters that are draining or lost."""
+
+
 class FleetSpec(Model):
     """What holds for the whole fleet."""
 
@@ -111,6 +144,11 @@ class FleetSpec(Model):
     """Trusted objects."""
     system_namespace: DnsLabel = "gitplacer"
     """The namespace of the sentinel ConfigMaps."""
+    lost_after: Seconds | None = None
+    """A cluster whose snapshot is older than this counts as lost. Absent: only one whose state says so. Silence is not believed
+    while more clusters are silent than not."""
+    guards: Guards = Guards()
+    """How much may move."""
 
 
 class Fleet(OwnKind):

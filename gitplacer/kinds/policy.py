@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
-from gitplacer.kinds.fields import Boolean, Copies, Integer, LabelKey, Model, OwnKind, Price
+from gitplacer.kinds.fields import Boolean, Copies, Integer, LabelKey, Model, OwnKind, Price, Seconds
 from gitplacer.kinds.selectors import ClusterSelector, Metadata, ObjectSelector, Override, TolerationField
 from gitplacer.model.labels import Toleration
 
@@ -107,22 +107,83 @@ class PlacementSettings(Model):
         return self
 
 
-class RelocationTriggers(Model):
-    """For each reason to move: does it move by itself?"""
+Mode = Literal["Automatic", "Manual", "Never"]
 
-    not_eligible: Annotated[Literal["Automatic", "Never"], Field(alias="NotEligible")] = "Automatic"
+
+class RelocationTriggers(Model):
+    """For each reason to move: Automatic moves, Manual proposes and waits for an Approval, Never stays."""
+
+    not_eligible: Annotated[Mode, Field(alias="NotEligible")] = "Automatic"
     """The cluster is no longer one the policy allows."""
-    cluster_draining: Annotated[Literal["Automatic", "Never"], Field(alias="ClusterDraining")] = "Automatic"
+    cluster_draining: Annotated[Mode, Field(alias="ClusterDraining")] = "Automatic"
     """The cluster's state is Draining."""
-    cluster_lost: Annotated[Literal["Automatic", "Never"], Field(alias="ClusterLost")] = "Automatic"
-    """The cluster's state is Lost, or the cluster is gone from the source."""
+    cluster_lost: Annotated[Mode, Field(alias="ClusterLost")] = "Automatic"
+    """The cluster's state is Lost, or it was silent for longer than the Fleet's `lostAfter`, or it is gone from the source."""
+    pending_pods: Annotated[Mode, Field(alias="PendingPods")] = "Automatic"
+    """Pods of the group have been pending for `pendingFor`. Never applies to `admission: Immediate`."""
+    preferred_available: Annotated[Mode, Field(alias="PreferredAvailable")] = "Never"
+    """A cluster that the policy's order names earlier has room. Needs `type: Ordered`."""
+
+
+class SurgeSettings(Model):
+    """How a surge goes on after the new copy was added."""
+
+    timeout: Seconds = 1800
+    """How long the new copy may take to become ready. After that it is taken back."""
+    soak: Seconds = 0
+    """How long the new copy has to be seen ready before the old one goes."""
+    approval: Literal["None", "Required"] = "None"
+    """Whether an Approval with `action: Remove` is needed before the old copy goes."""
 
 
 class RelocationSettings(Model):
-    """When a placed group moves."""
+    """When a placed group moves, and how."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "allOf": [
+                {
+                    "if": {"required": ["surge"]},
+                    "then": {"properties": {"strategy": {"const": "Surge"}}, "required": ["strategy"]},
+                },
+                {
+                    "if": {"required": ["pendingFor"]},
+                    "then": {
+                        "properties": {"when": {"properties": {"PendingPods": {"enum": ["Automatic", "Manual"]}}}}
+                    },
+                },
+            ]
+        }
+    )
 
     when: RelocationTriggers = RelocationTriggers()
-    """For each reason to move: Automatic or Never."""
+    """For each reason to move: Automatic, Manual or Never."""
+    pending_for: Seconds = 900
+    """How long pods must have been pending before their group moves. The clock stops while nodes come."""
+    cooldown: Seconds = 1800
+    """How long a group stays where it is after a relocation, whatever its pods or other clusters do. What somebody has written down
+    is not held back: drains, losses, edits of policies and labels, approved moves."""
+    strategy: Literal["Recreate", "Surge", "RemoveFirst"] = "Recreate"
+    """Recreate moves the files in one commit; Surge adds the new copy, waits until it is ready and removes the old one; RemoveFirst
+    removes the old copy, waits until it is gone and adds the new one. What must not run twice always moves by RemoveFirst."""
+    surge: SurgeSettings = SurgeSettings()
+    """How a surge goes on."""
+    running_jobs: Literal["Never", "Restart"] = "Never"
+    """Whether what may have started, and must not run twice, is moved: it starts from the beginning."""
+    finished_jobs: Literal["Keep", "Remove"] = "Keep"
+    """Whether the files of a job that has run to its end stay on its cluster. From a cluster that is left they always go."""
+
+    @model_validator(mode="after")
+    def _surge_belongs_to_surge(self) -> Self:
+        if "surge" in self.model_fields_set and self.strategy != "Surge":
+            raise ValueError(f"surge is for strategy Surge, not {self.strategy}")
+        return self
+
+    @model_validator(mode="after")
+    def _a_clock_needs_its_trigger(self) -> Self:
+        if "pending_for" in self.model_fields_set and self.when.pending_pods == "Never":
+            raise ValueError("pendingFor has no meaning with when.PendingPods: Never")
+        return self
 
 
 class UpdateSettings(Model):
@@ -133,13 +194,47 @@ class UpdateSettings(Model):
     Deployment."""
 
 
+def _with(properties: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a mapping that has some keys, and what they hold."""
+    return {"properties": properties, "required": list(properties)}
+
+
 class PlacementPolicySpec(Model):
     """Which objects it governs, and where they may go."""
 
     model_config = ConfigDict(
         json_schema_extra={
-            "if": {"required": ["budgetPerHour"]},
-            "then": {"properties": {"placement": {"properties": {"admission": {"const": "Gang"}}}}},
+            "allOf": [
+                {
+                    "if": {"required": ["budgetPerHour"]},
+                    "then": {"properties": {"placement": {"properties": {"admission": {"const": "Gang"}}}}},
+                },
+                {
+                    "if": {
+                        "properties": {"placement": _with({"admission": {"const": "Immediate"}})},
+                        "required": ["placement"],
+                    },
+                    "then": {
+                        "properties": {
+                            "relocation": {"properties": {"when": {"properties": {"PendingPods": {"const": "Never"}}}}}
+                        }
+                    },
+                },
+                {
+                    "if": {
+                        "properties": {
+                            "relocation": _with(
+                                {"when": _with({"PreferredAvailable": {"enum": ["Automatic", "Manual"]}})}
+                            )
+                        },
+                        "required": ["relocation"],
+                    },
+                    "then": {
+                        "properties": {"placement": _with({"type": {"const": "Ordered"}})},
+                        "required": ["placement"],
+                    },
+                },
+            ]
         }
     )
 
@@ -178,6 +273,19 @@ class PlacementPolicySpec(Model):
     def _a_budget_needs_gangs(self) -> Self:
         if self.budget_per_hour is not None and self.placement.admission == "Immediate":
             raise ValueError("budgetPerHour needs admission: Gang, because Immediate places whatever must be added")
+        return self
+
+    @model_validator(mode="after")
+    def _triggers_fit_the_placement(self) -> Self:
+        when, placement = self.relocation.when, self.placement
+        if (
+            placement.admission == "Immediate"
+            and "pending_pods" in when.model_fields_set
+            and when.pending_pods != "Never"
+        ):
+            raise ValueError("when.PendingPods never applies to admission: Immediate, whose pods may wait")
+        if when.preferred_available != "Never" and placement.type != "Ordered":
+            raise ValueError("when.PreferredAvailable needs placement.type: Ordered, which says what is preferred")
         return self
 
 

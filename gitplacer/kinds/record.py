@@ -100,10 +100,11 @@ class RecordCluster(Model):
     role: ClusterRole = "Copy"
     """What the cluster has of it: all of it; or, of a Ray app that spans several clusters, the head and the workers that fit
     there (Home), or further workers (Remote)."""
-    state: Literal["Placed"] = "Placed"
-    """What happens to it there."""
+    state: Literal["Placed", "Adding", "Removing"] = "Placed"
+    """What happens to it there: Adding has its room and, unless another is Removing, its files; Removing has no files any more, and
+    the group is not known to be gone from it."""
     since: Instant
-    """The pass that put it there."""
+    """The pass that put it there, or that took its files away."""
     epoch: Annotated[Integer, Field(ge=1)]
     """The epoch of the unit that first had it."""
     reason: str | None = None
@@ -114,6 +115,8 @@ class RecordCluster(Model):
     unstarted_at: Instant | None = None
     """The time of a snapshot that showed that its job, which should leave, had not started. A later one has to show it too
     before the job may start elsewhere."""
+    ended_at: Instant | None = None
+    """The time of a snapshot that showed that its job had run to its end. A later one has to show it too."""
 
     def known_counts(self) -> Counts:
         """The counts as a value."""
@@ -124,6 +127,52 @@ class RecordCluster(Model):
                 for role in item.roles
             }
         )
+
+
+class RecordMove(Model):
+    """A relocation that takes several passes, as far as it has come."""
+
+    strategy: Literal["Surge", "RemoveFirst"]
+    """How it goes on."""
+    source: Annotated[tuple[str, ...], Field(alias="from")]
+    """The clusters that it leaves."""
+    to: tuple[str, ...] = ()
+    """The clusters that it goes to; none while it looks for another, because the one it had in view will not do."""
+    reason: str
+    """The code of the reason for it."""
+    since: Instant
+    """The pass that began it."""
+    ready_at: Instant | None = None
+    """The time of the first snapshots that showed the new copies ready, and none after it showed otherwise."""
+    gone_at: Instant | None = None
+    """The time of the first snapshots that showed the old copies gone."""
+
+
+class RecordMoved(Model):
+    """A relocation of the last days."""
+
+    at: Instant
+    """The pass that began it."""
+    source: Annotated[tuple[str, ...], Field(alias="from")]
+    """The clusters that it left."""
+    to: tuple[str, ...]
+    """The clusters that it went to."""
+    reason: str
+    """The code of the reason for it."""
+    aborted: Literal[True] | None = None
+    """Whether it was taken back, because the new copy did not become ready in time."""
+    epochs: dict[str, int] | None = None
+    """Of clusters that were lost: the epoch that they have to reach before anything new goes there, because what was left there
+    may run until then."""
+
+
+class RecordFinished(Model):
+    """The end of a job. It is never started again."""
+
+    phase: Literal["Succeeded", "Failed"]
+    """How it ended."""
+    at: Instant
+    """The time of the snapshot that showed it first."""
 
 
 def recorded_counts(counts: Counts) -> tuple[RecordCounts, ...] | None:
@@ -165,7 +214,19 @@ class PlacementRecord(OwnKind):
     claim: RecordClaim | None = None
     """Room that is kept for it while it waits."""
     moved_at: Instant | None = None
-    """Its last relocation."""
+    """Its last relocation: when it began or, if it took several passes, when it ended."""
+    move: RecordMove | None = None
+    """The relocation that is going on."""
+    moves: tuple[RecordMoved, ...] | None = None
+    """Its last relocation, those of the last day, and older ones from lost clusters on which something may be left; the oldest
+    first."""
+    hold_until: Instant | None = None
+    """Until then it does not move by itself, because its last relocation was taken back or reverted."""
+    approvals: tuple[str, ...] | None = None
+    """Approvals that were carried out for it and have not expired, each as its name and a digest of what it consents to. Each
+    counts once."""
+    finished: RecordFinished | None = None
+    """The end of its jobs, once two snapshots have shown it."""
     reason: str
     """The code of the decision that put it where it is, or lets it wait."""
 

@@ -47,12 +47,17 @@ class Reason(enum.StrEnum):
     KEPT = "Kept"
     UPDATED = "Updated"
     OUTGROWN = "Outgrown"  # it stays, and not all its pods find room where it is
+    FINISHED = "Finished"  # its jobs have run to their end
+    MOVING = "Moving"  # a relocation is going on, and waits for evidence
     SOURCE_REMOVED = "SourceRemoved"
     COPY_NOT_WANTED = "CopyNotWanted"  # fewer copies, or a cluster that is no longer eligible for one
     # a group has to leave where it is
     NOT_ELIGIBLE = "NotEligible"
     CLUSTER_DRAINING = "ClusterDraining"
     CLUSTER_LOST = "ClusterLost"
+    PENDING_PODS = "PendingPods"  # pods of it wait for nodes for too long
+    PREFERRED_AVAILABLE = "PreferredAvailable"  # a cluster that its policy likes better has room
+    MOVE_APPROVED = "MoveApproved"  # somebody sends it elsewhere, by an Approval
     PREEMPTED_BY = "PreemptedBy"  # it makes room for a group of higher priority
     # a cluster is not considered
     MANAGEMENT_CLUSTER = "ManagementCluster"
@@ -69,6 +74,8 @@ class Reason(enum.StrEnum):
     BROKEN_SNAPSHOT = "BrokenSnapshot"
     STALE_SNAPSHOT = "StaleSnapshot"
     UNKNOWN_CLUSTER = "UnknownCluster"
+    LEFTOVER_THERE = "LeftoverThere"  # it was lost, and what it had then is not known to be gone
+    LEFT_BEFORE = "LeftBefore"  # the group left it within the last day, or did not become ready there
     # its nodes do not take the pods
     NODE_NOT_READY = "NodeNotReady"
     NODE_UNSCHEDULABLE = "NodeUnschedulable"
@@ -112,6 +119,11 @@ class Reason(enum.StrEnum):
     # a group is held
     NOWHERE_TO_GO = "NowhereToGo"  # it should leave, and no other cluster takes it
     MAY_HAVE_STARTED = "MayHaveStarted"  # moving it might run it twice
+    AWAITS_APPROVAL = "AwaitsApproval"  # its policy lets it move only with consent
+    COOLING_DOWN = "CoolingDown"  # it has moved a short while ago
+    BACKING_OFF = "BackingOff"  # a relocation of it was taken back a short while ago
+    GUARD_REACHED = "GuardReached"  # so many groups have moved already in so short a time
+    NOT_READY_ELSEWHERE = "NotReadyElsewhere"  # its copy goes when another is ready
     NEVER_RELOCATED = "NeverRelocated"  # its policy or an annotation says so
     REMOVAL_NEEDS_APPROVAL = "RemovalNeedsApproval"
     FOREIGN_CHANGE = "ForeignChange"
@@ -236,10 +248,75 @@ class Claim:
     displaced: tuple[str, ...]
 
 
+class Strategy(enum.StrEnum):
+    """How a relocation goes on."""
+
+    RECREATE = "Recreate"
+    SURGE = "Surge"
+    REMOVE_FIRST = "RemoveFirst"
+
+
+class Phase(enum.StrEnum):
+    """What one pass does of a relocation that takes several."""
+
+    ADD = "Add"  # the new copy comes, the old one stays
+    REMOVE = "Remove"  # the old copy goes, the new one is ready
+    ABORT = "Abort"  # the new copy goes, it did not become ready
+    LEAVE = "Leave"  # the old copy goes, to come back elsewhere
+    ARRIVE = "Arrive"  # the new copy comes, the old one is gone
+
+
+MoveState = Literal["Placed", "Adding", "Removing"]
+"""Of a group on a cluster: its files are there to stay, its room is there and it is not ready or on its way, or it is not gone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """
+    A relocation that takes several passes: from `sources` to `targets`, clusters in order of their names. `since` is the
+    pass that began it, and `adds` tells whether the targets come for it: copies that are there anyway are only waited for. `ready_at` and `gone_at` are the times of the first snapshots that showed all new copies ready or all old
+    ones gone, if one did.
+    """
+
+    strategy: Strategy
+    sources: tuple[str, ...]
+    targets: tuple[str, ...]
+    reason: Reason
+    since: datetime
+    adds: bool = True
+    ready_at: datetime | None = None
+    gone_at: datetime | None = None
+
+    def state(self, cluster: str) -> MoveState:
+        """What happens to the group on a cluster."""
+        if cluster in self.targets and self.adds:
+            return "Adding"
+        return "Removing" if cluster in self.sources and self.strategy is Strategy.REMOVE_FIRST else "Placed"
+
+    @property
+    def without_files(self) -> frozenset[str]:
+        """The clusters that hold room for the group and do not have its files while this goes on."""
+        return frozenset((*self.sources, *self.targets)) if self.strategy is Strategy.REMOVE_FIRST else frozenset()
+
+
+def with_files(clusters: tuple[str, ...], move: Move | None) -> tuple[str, ...]:
+    """Of the clusters that hold room for a group those that have its files."""
+    return clusters if move is None else tuple(name for name in clusters if name not in move.without_files)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a job ended, `Succeeded` or `Failed`, and the time of the snapshot that showed it first."""
+
+    phase: str
+    at: datetime
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """
-    What happens to one group. `before` and `after` are the clusters that have its files, sorted.
+    What happens to one group. `before` and `after` are the clusters that hold room for it, sorted: those that have its files and,
+    while it is between two, those that it leaves and goes to.
 
     `candidates` is every cluster of the fleet, sorted by name, when they were asked for. `reasons` tells for each
     cluster of `after` why it is there. A hold is of the group's files too, unless it is `updated_in_place`: then only
@@ -263,6 +340,16 @@ class Decision:
     claim: Claim | None = None
     counts: Mapping[str, Counts] = field(default_factory=dict)
     roles: Mapping[str, ClusterRole] = field(default_factory=dict)
+    moving: Move | None = None
+    move: Move | None = None
+    phase: Phase | None = None
+    frozen: frozenset[str] = frozenset()
+    proposed: tuple[str, ...] = ()
+    refused: Mapping[str, Finding] = field(default_factory=dict)
+    hold_until: datetime | None = None
+    consent: str = ""
+    finished: Ending | None = None
+    ended: Mapping[str, datetime] = field(default_factory=dict)
 
     def counts_on(self, cluster: str) -> Counts:
         """The counts of its objects on a cluster."""
@@ -276,6 +363,20 @@ class Decision:
     def home(self) -> str | None:
         """The cluster with the head of a group that spans several."""
         return next((name for name, role in self.roles.items() if role == "Home"), None)
+
+    def state(self, cluster: str) -> MoveState:
+        """What happens to the group on a cluster after the pass."""
+        return self.move.state(cluster) if self.move is not None else "Placed"
+
+    @property
+    def files_before(self) -> tuple[str, ...]:
+        """The clusters that have its files before the pass."""
+        return with_files(self.before, self.moving)
+
+    @property
+    def files_after(self) -> tuple[str, ...]:
+        """The clusters that have its files after the pass."""
+        return with_files(self.after, self.move)
 
     @property
     def cost_per_hour(self) -> float | None:

@@ -26,6 +26,7 @@ from gitplacer.placement.onepass import Pass, may_scale_up
 from gitplacer.placement.pack import Packing, Shortfall
 from gitplacer.placement.stage import NOT_TRIED, Tight
 from gitplacer.policies import BY_COST
+from gitplacer.relocation.memory import left_before
 from gitplacer.source.manifests import PLATFORM
 
 _MOST_TRIED = 3
@@ -255,6 +256,12 @@ class Choice:
         others = ", ".join(other for other in kept_for if other != group.id)
         return Finding(code=Reason.RESERVED_FOR, subject=others) if others and _fits(whole) else whole
 
+    def _left_lately(self, group: Group, name: str) -> Finding | None:
+        """Why a group does not go to a cluster by itself for a while."""
+        record = self._pass.records.get(group.id)
+        left = record is not None and record.moves and name in left_before(record, self._pass.snapshot)
+        return Finding(code=Reason.LEFT_BEFORE) if left else None
+
     def _spoken_for(self, group: Group, name: str) -> Finding | None:
         """Why a group may not look for room on a cluster: it left it for another, or waits for those who leave."""
         preemptor = self._occupancy.reservations.closed_to(group.id).get(name)
@@ -265,6 +272,15 @@ class Choice:
             return Finding(code=Reason.WAITS_FOR_PREEMPTED, subject=", ".join(claim.displaced))
         return None
 
+    def verdict(self, group: Group, policy: PlacementPolicy, name: str) -> Finding:
+        """What there is to say of a cluster that a group is not on."""
+        return (
+            self._pass.may_not_enter(group, policy, self._pass.clusters[name])
+            or self._left_lately(group, name)
+            or self._spoken_for(group, name)
+            or self._room_for_others(group, policy, name)
+        )
+
     def candidates(
         self, group: Group, policy: PlacementPolicy, after: Sequence[str], chosen: Mapping[str, Finding]
     ) -> tuple[Candidate, ...]:
@@ -272,15 +288,11 @@ class Choice:
         if not self._with_candidates:
             return ()
         found = []
-        for name, cluster in sorted(self._pass.clusters.items()):
+        for name in sorted(self._pass.clusters):
             if name in after:
                 found.append(Candidate(name, Verdict.CHOSEN, chosen.get(name, Finding(code=Reason.KEPT))))
                 continue
-            finding = (
-                self._pass.may_not_enter(group, policy, cluster)
-                or self._spoken_for(group, name)
-                or self._room_for_others(group, policy, name)
-            )
+            finding = self.verdict(group, policy, name)
             takes = _fits(finding) or (finding.code is Reason.TIGHT_FIT and self._pass.accepts_tight(policy, name))
             fits = takes and name not in self.tight[group.id]
             found.append(Candidate(name, Verdict.FEASIBLE if fits else Verdict.REJECTED, finding))

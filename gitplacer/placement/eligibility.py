@@ -9,7 +9,7 @@ objects ask for)?
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 
 from gitplacer.grouping import Group
@@ -20,6 +20,7 @@ from gitplacer.model.decision import Finding, Reason
 from gitplacer.model.labels import untolerated
 from gitplacer.policies import TYPES
 from gitplacer.profiles import ClusterProfile
+from gitplacer.relocation.evidence import is_stale
 from gitplacer.source.apigroups import BUILT_IN_GROUPS
 from gitplacer.source.manifests import PLATFORM
 from gitplacer.workloads.facts import Demand, ObjectFacts
@@ -98,12 +99,6 @@ def not_served(asked: Asked, profile: ClusterProfile) -> Finding | None:
         return Finding(code=Reason.FEATURE_NOT_SERVED, subject=f"KubeRay does not watch namespace {unwatched} there")
     words = next((words for demand in asked.demands if (words := profile.unmet(demand)) is not None), None)
     return None if words is None else Finding(code=Reason.FEATURE_NOT_SERVED, subject=words)
-
-
-def is_stale(cluster: Cluster, snapshot: CapacitySnapshot, now: datetime) -> bool:
-    """Whether a snapshot is older than its cluster's `maxAge` allows."""
-    max_age = cluster.spec.max_age
-    return max_age is not None and now - snapshot.observed_at > timedelta(seconds=max_age)
 
 
 def custom_apis(group: Group) -> tuple[str, ...]:

@@ -15,11 +15,11 @@ from functools import cached_property, partial
 from gitplacer.grouping import Group
 from gitplacer.model.decision import Claim, Reason
 from gitplacer.placement.books import Books
-from gitplacer.placement.evidence import speaks_of
 from gitplacer.placement.ledger import Ledger, has_finished
 from gitplacer.placement.onepass import Pass, may_scale_up
 from gitplacer.placement.pack import Packing
 from gitplacer.placement.reservations import NOBODY, Reservations
+from gitplacer.relocation.evidence import speaks_of
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
 
 Placements = Mapping[str, tuple[str, ...]]
@@ -159,10 +159,13 @@ class Occupancy:
 
     def has_finished(self, ledger: Ledger, group_id: str, cluster: str) -> bool:
         """Whether a placed group has come to its end, and holds nothing any more."""
-        entry = self._pass.entry(group_id, cluster)
+        entry, record = self._pass.entry(group_id, cluster), self._pass.record(group_id)
+        if not self._releases(self._pass.groups.get(group_id)):
+            return False
+        if record is not None and record.finished is not None:
+            return True
         return (
             entry is not None
-            and self._releases(self._pass.groups.get(group_id))
             and has_finished(ledger.running(group_id))
             and speaks_of(self._snapshot.capacity[cluster], entry, WORKLOADS)
         )

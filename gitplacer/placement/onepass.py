@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import cached_property, partial
 
 from gitplacer.grouping import Group
@@ -17,7 +18,7 @@ from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord, RecordCluster
 from gitplacer.model.counts import AS_WRITTEN, Counts
-from gitplacer.model.decision import Action, Claim, ClusterRole, Finding, Reason
+from gitplacer.model.decision import Action, Claim, ClusterRole, Finding, Move, Reason
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, total_requests
 from gitplacer.placement.books import Books
@@ -30,7 +31,6 @@ from gitplacer.placement.eligibility import (
     not_served,
     preference,
 )
-from gitplacer.placement.evidence import speaks_of
 from gitplacer.placement.holds import held, kept
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.nodes import Columns, Nodes
@@ -39,6 +39,11 @@ from gitplacer.placement.pack import Packing, pack
 from gitplacer.placement.proof import has_room
 from gitplacer.placement.ties import held_with, ties, torn_singletons
 from gitplacer.policies import DIVIDING
+from gitplacer.relocation.evidence import speaks_of
+from gitplacer.relocation.guards import Tally
+from gitplacer.relocation.memory import left_over
+from gitplacer.relocation.moves import moves_of
+from gitplacer.relocation.silence import silent_clusters
 from gitplacer.snapshot import Snapshot
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
 
@@ -46,8 +51,12 @@ from gitplacer.source.manifests import PLATFORM, WORKLOADS
 class Pass:
     """What all rounds share: the groups and their records, static verdicts, and each cluster's empty ledger."""
 
-    def __init__(self, snapshot: Snapshot, also_held: Mapping[str, Finding]) -> None:
+    def __init__(
+        self, snapshot: Snapshot, also_held: Mapping[str, Finding], agreed: frozenset[str] = frozenset()
+    ) -> None:
+        """`agreed` are groups that move as if somebody had consented to what is proposed for them."""
         self.snapshot = snapshot
+        self.agreed = agreed
         self.clusters = snapshot.source.own.clusters
         self.groups = snapshot.groups
         self.records = {group_id: snapshot.predecessor(group) for group_id, group in self.groups.items()}
@@ -81,6 +90,12 @@ class Pass:
         """What happens in this pass to groups that span clusters, also where their clusters stay the same."""
         self._same: dict[Gang, Gang] = {}
         self.gangs = {group_id: self._known(group_id, gang) for group_id, gang in self.gangs.items()}
+        self.moves: dict[str, Move] = moves_of({**self.records, **self.orphans})
+        self.silent = silent_clusters(snapshot)
+        self.leftovers = frozenset(name for record in snapshot.records.values() for name in left_over(record, snapshot))
+        self.tally = Tally(snapshot)
+        self.backing_off: dict[str, datetime] = {}
+        """Groups whose relocation is taken back in this pass, and until when they then stay."""
         self._stay: dict[tuple[str, str | None, str], Finding | None] = {}
         self._preference: dict[tuple[str, str], int | None] = {}
         self.taken: dict[tuple[str, str], Reason] = {}
@@ -275,7 +290,31 @@ class Pass:
         return (
             self.may_not_stay(group, policy, cluster)
             or may_not_enter(group, cluster, s.capacity, s.broken_capacity, s.now)
+            or self._not_back_yet(group, cluster)
             or self._feature_not_served(group, cluster)
+        )
+
+    def _not_back_yet(self, group: Group, cluster: Cluster) -> Finding | None:
+        """Why nothing new goes to a cluster that is lost by its silence, or was lost and may still run what it had then."""
+        if group.unit == PLATFORM:
+            return None
+        if cluster.name in self.silent:
+            return Finding(code=Reason.CLUSTER_LOST, subject=cluster.name)
+        return Finding(code=Reason.LEFTOVER_THERE) if cluster.name in self.leftovers else None
+
+    def is_gone(self, name: str) -> bool:
+        """Whether somebody has said that a cluster is lost, so that nothing it had is waited for."""
+        cluster = self.clusters.get(name)
+        return cluster is None or cluster.spec.state == "Lost"
+
+    @cached_property
+    def stirring(self) -> frozenset[tuple[str, str]]:
+        """(group, cluster) of what the snapshots show ended or with pods that wait: all else needs no closer look."""
+        return frozenset(
+            (group.name, name)
+            for name, capacity in self.snapshot.capacity.items()
+            for group in capacity.groups
+            if group.phase in ("Succeeded", "Failed") or any(pod.node is None for pod in group.pods)
         )
 
     def may_enter(self, group: Group, policy: PlacementPolicy) -> tuple[str, ...]:

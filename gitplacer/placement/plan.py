@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from gitplacer.model.decision import Action, Claim, Decision, Finding, Reason
+from gitplacer.model.decision import Action, Claim, Decision, Finding, Move, Reason
+from gitplacer.placement.departures import action_of
 from gitplacer.placement.onepass import Pass
-from gitplacer.placement.rounds import Round, action_of
+from gitplacer.placement.rounds import Round
 from gitplacer.snapshot import Snapshot
 
 _ROUNDS = 8
@@ -36,26 +37,33 @@ class Plan:
 
 
 def plan(
-    snapshot: Snapshot, *, with_candidates: bool = True, also_held: Mapping[str, Finding] = MappingProxyType({})
+    snapshot: Snapshot,
+    *,
+    with_candidates: bool = True,
+    also_held: Mapping[str, Finding] = MappingProxyType({}),
+    agreed: frozenset[str] = frozenset(),
 ) -> Plan:
     """
     Decide. Without candidates only the verdicts that decisions rest on are computed, which is all that rendering
-    needs. `also_held` are groups that must stay as they are for reasons that planning cannot know, with those reasons.
+    needs. `also_held` are groups that must stay as they are for reasons that planning cannot know, with those reasons; `agreed`
+    are groups of which is asked where they would go if somebody consented.
     """
-    shared = Pass(snapshot, also_held)
+    shared = Pass(snapshot, also_held, agreed)
     before: dict[str, tuple[str, ...]] = dict(shared.recorded)
     claims: dict[str, Claim] = shared.claims
+    moves: dict[str, Move] = shared.moves
     made: dict[str, Decision] = {}
     sent_away: dict[str, Finding] = {}
     for _ in range(_ROUNDS + len({policy.spec.priority for policy in snapshot.source.own.policies})):
-        decisions = Round(shared, before, claims, with_candidates).decide()
+        decisions = Round(shared, before, claims, moves, with_candidates).decide()
         after = {d.group: d.after for d in decisions}
         shared.taken.update(((d.group, name), found.code) for d in decisions for name, found in d.reasons.items())
         claimed = {d.group: d.claim for d in decisions if d.claim is not None}
+        moving = {d.group: d.move for d in decisions if d.move is not None}
         sent_away |= {d.group: d.finding for d in decisions if d.action is Action.PREEMPT}
         for decision in decisions:
             earlier = made.get(decision.group)
-            if earlier is None or decision.before != decision.after or earlier.before == earlier.after:
+            if earlier is None or decision.before != decision.after or _nothing_happens(earlier):
                 made[decision.group] = decision
             elif earlier.action is Action.PREEMPT:
                 # Now that it is away: why it finds no other place, and what it does about that.
@@ -69,9 +77,9 @@ def plan(
             elif earlier.waiting_since != decision.waiting_since:
                 made[decision.group] = replace(earlier, waiting_since=decision.waiting_since)
         same = all(after[group_id] == clusters for group_id, clusters in before.items() if group_id in after)
-        if same and claimed == claims:
+        if same and claimed == claims and moving == moves:
             break
-        before, claims = after, claimed
+        before, claims, moves = after, claimed, moving
     finished = (_since_the_start(shared, made[group_id], sent_away) for group_id in sorted(made))
     return Plan(tuple(_shaped(shared, decision) for decision in finished))
 
@@ -85,9 +93,17 @@ def _shaped(shared: Pass, decision: Decision) -> Decision:
     return replace(decision, counts=counts, roles=roles) if counts or roles else decision
 
 
+def _nothing_happens(decision: Decision) -> bool:
+    """Whether a later round may say better what becomes of a group: it stays, and no step of a relocation was made."""
+    return decision.before == decision.after and decision.phase is None and decision.moving == decision.move
+
+
 def _since_the_start(shared: Pass, decision: Decision, sent_away: Mapping[str, Finding]) -> Decision:
     """A decision of some round as one about the whole pass."""
-    before = shared.recorded.get(decision.group, ())
+    before, moving = shared.recorded.get(decision.group, ()), shared.moves.get(decision.group)
+    if before == decision.before and moving == decision.moving:
+        return decision
+    decision = replace(decision, moving=moving)
     if before == decision.before:
         return decision
     action, finding = action_of(before, decision.after), decision.finding

@@ -17,11 +17,11 @@ from functools import partial
 
 from gitplacer.grouping import Group
 from gitplacer.kinds.policy import PlacementPolicy
-from gitplacer.kinds.record import PlacementRecord, RecordCluster
-from gitplacer.model.decision import Action, Claim, Decision, Finding, Reason
+from gitplacer.kinds.record import PlacementRecord
+from gitplacer.model.decision import Action, Claim, Decision, Finding, Move, Reason
 from gitplacer.model.resources import Resources
 from gitplacer.placement.choice import Choice
-from gitplacer.placement.evidence import may_have_started, seen_unstarted
+from gitplacer.placement.departures import Departures, action_of
 from gitplacer.placement.occupancy import Claims, Occupancy, Placements
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.order import Shares, Waiting, holder, turns
@@ -34,13 +34,22 @@ from gitplacer.source.manifests import PLATFORM
 class Round:
     """One round: from where everything is to where everything goes."""
 
-    def __init__(self, shared: Pass, placements: Placements, claims: Claims, with_candidates: bool) -> None:
+    def __init__(
+        self,
+        shared: Pass,
+        placements: Placements,
+        claims: Claims,
+        moves: Mapping[str, Move],
+        with_candidates: bool,
+    ) -> None:
         self._pass = shared
         self._snapshot = shared.snapshot
         self._placements = placements
+        self._moves = moves
         self._occupancy = Occupancy(shared, placements, claims)
         self._choice = Choice(shared, self._occupancy, with_candidates)
         self._spanning = Spanning(shared, self._occupancy, self._choice)
+        self._departures = Departures(shared, placements, moves, self._occupancy, self._choice, self._spanning)
         self._with_candidates = with_candidates
         self._decided: set[str] = set()
         self._shares: Shares | None = None
@@ -54,7 +63,7 @@ class Round:
         """A decision for every group and every record without a group, in no particular order."""
         done = [self._settle(self._orphan(record)) for record in self._pass.orphans.values()]
         self._occupancy.gone = {d.group for d in done if d.action is Action.REMOVE}
-        staying, leaving, waiting = [], [], []
+        moving, staying, leaving, waiting = [], [], [], []
         for group in self._pass.groups.values():
             stop = self._pass.held.get(group.id)
             if stop is not None or group.policy is None:
@@ -63,15 +72,26 @@ class Round:
             if group.unit == PLATFORM:
                 done.append(self._settle(self._spread(group, group.policy)))
                 continue
-            triggers = self._triggers(group, group.policy)
-            if triggers:
+            ending = self._departures.finished(group)
+            if ending is not None:
+                done.append(self._settle(self._departures.rest(group, group.policy, ending)))
+            elif group.id in self._moves:
+                moving.append(group)
+            elif self._departures.triggers(group, group.policy):
                 leaving.append(group)
             elif self._is_complete(group, group.policy) or self._spanning.spreads(group.id, self._here(group)):
                 staying.append(group)
             else:
                 waiting.append(group)
+        for group in sorted(moving, key=self._turn):
+            assert group.policy is not None
+            done.append(self._settle(self._departures.proceed(group, group.policy, self._moves[group.id])))
         for group in sorted(leaving, key=self._turn):
-            done.append(self._settle(self._leave(group)))
+            assert group.policy is not None
+            triggers = self._departures.triggers(group, group.policy)
+            several = self._spanning.spreads(group.id, self._here(group)) and len(self._here(group)) > 1
+            leave = self._departures.leave_some if several else self._departures.leave
+            done.append(self._settle(leave(group, group.policy, triggers)))
         for group in self._in_turn(waiting):
             done.append(
                 self._settle(self._preempted(group) if group.id in self._displaced else self._add_copies(group))
@@ -80,7 +100,13 @@ class Round:
             self._preempted(group) if group.id in self._displaced else self._settle(self._keep(group))
             for group in staying
         ]
-        return done
+        return [self._with_ends(decision) for decision in done]
+
+    def _with_ends(self, decision: Decision) -> Decision:
+        """A decision with what the snapshots say of the end of a job."""
+        group = self._pass.groups.get(decision.group)
+        ended = self._departures.ended(group) if group is not None and decision.action is not Action.REMOVE else {}
+        return replace(decision, ended=ended) if ended else decision
 
     def _settle(self, decision: Decision) -> Decision:
         """Note where a group is now, and whose share that is."""
@@ -132,23 +158,6 @@ class Round:
 
     # what is placed
 
-    def _triggers(self, group: Group, policy: PlacementPolicy) -> dict[str, Finding]:
-        """For each cluster that a group is on and has to leave, why."""
-        found = {}
-        for name in self._placements.get(group.id, ()):
-            cluster = self._pass.clusters.get(name)
-            if cluster is None:
-                found[name] = Finding(code=Reason.CLUSTER_LOST, subject=name)
-            elif (unmet := self._pass.may_not_stay(group, policy, cluster)) is not None:
-                found[name] = replace(
-                    unmet, code=Reason.NOT_ELIGIBLE, subject=f"{name}: {unmet.code} {unmet.subject}".strip()
-                )
-            elif cluster.spec.state == "Lost":
-                found[name] = Finding(code=Reason.CLUSTER_LOST, subject=name)
-            elif cluster.spec.state == "Draining":
-                found[name] = Finding(code=Reason.CLUSTER_DRAINING, subject=name)
-        return found
-
     def _wanted(self, group: Group, policy: PlacementPolicy) -> int:
         """How many copies there should be; for All, as many as clusters that take new groups or have it."""
         copies = policy.spec.placement.copies
@@ -174,7 +183,8 @@ class Round:
         finding = stop or Finding(code=Reason.SOURCE_REMOVED)
         return Decision(
             group=record.id, policy=record.policy, action=Action.HOLD if stop else Action.REMOVE, before=before,
-            after=before if stop else (), finding=finding,
+            after=before if stop else (), finding=finding, moving=self._moves.get(record.id),
+            move=self._moves.get(record.id) if stop else None,
             blocked_by=() if finding.code is Reason.REMOVAL_NEEDS_APPROVAL else _words(finding.subject),
         )  # fmt: skip
 
@@ -187,6 +197,7 @@ class Round:
             group=group.id, policy=policy, action=Action.HOLD, before=before, after=before, finding=finding,
             candidates=self._choice.kept_candidates(group, before), blocked_by=blocked or _words(finding.subject),
             waiting_since=record.waiting_since if record else None,
+            moving=self._moves.get(group.id), move=self._moves.get(group.id),
         )  # fmt: skip
 
     def _here(self, group: Group) -> tuple[str, ...]:
@@ -205,6 +216,9 @@ class Round:
 
     def _keep(self, group: Group) -> Decision:
         assert group.policy is not None
+        better = self._departures.prefer(group, group.policy)
+        if better is not None:
+            return better
         here = self._placements[group.id]
         spread = self._spanning.stay(group, group.policy, here)
         if spread is not None:
@@ -257,89 +271,6 @@ class Round:
             after=after, finding=finding, reasons=reasons, candidates=self._choice.candidates(group, policy, after, reasons),
             blocked_by=tuple(unwanted), waiting_since=None if after else since,
         )  # fmt: skip
-
-    def _leave(self, group: Group) -> Decision:
-        """A group that is somewhere it should not be: move it, or say why it stays."""
-        policy = group.policy
-        assert policy is not None
-        before = self._placements[group.id]
-        triggers = self._triggers(group, policy)
-        stuck = {name: f for name in triggers if (f := self._stuck(group, policy, name, triggers[name])) is not None}
-        free = [name for name in triggers if name not in stuck]
-        kept = [name for name in before if name not in triggers]
-        self._choice.leaving[group.id] = tuple(free)
-        copies = policy.spec.placement.copies
-        wanted = len(self._pass.clusters) if copies == "All" else max(1, copies) - len(stuck)
-        exclude = {*before, *self._occupancy.reservations.closed_to(group.id)}
-        chosen = self._choice.choose(group, policy, exclude=exclude, wanted=wanted - len(kept))
-        needed = 1 if copies == "All" else max(1, copies) - len(stuck)
-        droppable = min(len(free), max(0, len(kept) + len(chosen) + len(free) - needed))
-        if copies == "All":
-            droppable = len(free) if kept or chosen else 0
-        dropped = free[:droppable]
-        after = tuple(sorted({*before, *chosen} - set(dropped)))
-        for name in dropped:
-            self._occupancy.books.release(group.id, name)
-        if dropped:
-            finding = triggers[dropped[0]]
-        elif chosen:
-            finding = chosen[min(chosen)]
-        else:
-            finding = next(iter(stuck.values()), None) or triggers[free[0]]
-        action = action_of(before, after)
-        blocked: tuple[str, ...] = ()
-        if action is Action.KEEP:
-            action = Action.HOLD
-            if free:
-                finding = Finding(code=Reason.NOWHERE_TO_GO, subject=triggers[free[0]].code)
-            blocked = (
-                tuple(str(m.identity) for m in group.singletons) if finding.code is Reason.MAY_HAVE_STARTED else ()
-            )
-        return Decision(
-            group=group.id, policy=policy.name, action=action, before=before, after=after, finding=finding,
-            reasons=chosen, candidates=self._choice.candidates(group, policy, after, chosen), blocked_by=blocked,
-            updated_in_place=action is Action.HOLD, unstarted=self._unstarted(group, stuck),
-        )  # fmt: skip
-
-    def _stuck(self, group: Group, policy: PlacementPolicy, cluster: str, trigger: Finding) -> Finding | None:
-        """Why a group must stay on a cluster that it should leave, or None."""
-        when = policy.spec.relocation.when
-        by_trigger = {
-            Reason.NOT_ELIGIBLE: when.not_eligible,
-            Reason.CLUSTER_DRAINING: when.cluster_draining,
-            Reason.CLUSTER_LOST: when.cluster_lost,
-        }
-        if group.never_relocates or by_trigger[trigger.code] == "Never":
-            return Finding(code=Reason.NEVER_RELOCATED, subject=trigger.code)
-        if self._may_have_started(group, cluster):
-            return Finding(code=Reason.MAY_HAVE_STARTED, subject=trigger.code)
-        return None
-
-    def _singletons_on(self, group: Group, cluster: str) -> list[tuple[str, RecordCluster]]:
-        """What must not start twice of a group, as it was put on a cluster: with the record that says so."""
-        return [
-            (record.id, entry)
-            for member in group.singletons
-            for record, _ in self._snapshot.standing.get(member.identity, ())
-            for entry in record.clusters
-            if entry.name == cluster
-        ]
-
-    def _may_have_started(self, group: Group, cluster: str) -> bool:
-        """Whether something of a group may have started on a cluster that must not start twice."""
-        there = self._singletons_on(group, cluster)
-        return any(may_have_started(self._snapshot, entry, record, group.unit) for record, entry in there)
-
-    def _unstarted(self, group: Group, clusters: Iterable[str]) -> dict[str, datetime]:
-        """The clusters on which nothing of a group has started, by the snapshots there are, with their times."""
-        found = {}
-        for name in clusters:
-            there = self._singletons_on(group, name)
-            seen = [seen_unstarted(self._snapshot, entry, record, group.unit) for record, entry in there]
-            times = [at for at in seen if at is not None]
-            if times and len(times) == len(seen):
-                found[name] = min(times)
-        return found
 
     def _add_copies(self, group: Group) -> Decision:
         """A group with too few copies, or too many: place what fits, and let the rest wait."""
@@ -560,7 +491,7 @@ class Round:
             return False
         if record is None or record.id != group.id:
             return False
-        return not self._may_have_started(group, name)
+        return not self._departures.may_have_started(group, name)
 
     def _preempted(self, group: Group) -> Decision:
         """A group that makes room for others: its copy there goes, and it waits."""
@@ -609,12 +540,3 @@ class Round:
 
 def _words(subject: str) -> tuple[str, ...]:
     return tuple(part for part in subject.split(", ") if part)
-
-
-def action_of(before: Sequence[str], after: Sequence[str]) -> Action:
-    added, dropped = set(after) - set(before), set(before) - set(after)
-    if added and dropped:
-        return Action.RELOCATE
-    if added:
-        return Action.PLACE
-    return Action.REMOVE if dropped else Action.KEEP

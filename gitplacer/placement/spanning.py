@@ -128,17 +128,18 @@ class Spanning:
         if home is None or not (spreads or (policy.spec.placement.span == "IfNeeded" and self._grew(group, home))):
             return None
         if spreads and self._has_finished(group, home.name):
-            return self._ended(group, home, here)
+            return Spread(tuple(here), Action.KEEP, Finding(code=Reason.KEPT))
         has = {name: self._share(group, home, name) for name in here}
         wanted = self._spans.workers(group, home)
         if spreads:
             has = self._fewer(group, has, home, wanted)
         if not self._missing(has, wanted):
             return self._settled(group, home, has, here) if spreads else None
+        if len(here) == 1 and self._moves_whole(group, policy, home):
+            self.forget(group, here)
+            return None
         extended = self._extend(group, policy, home, has, wanted)
-        if extended is not None:
-            return extended
-        return self._settled(group, home, has, here, outgrown=True) if spreads else None
+        return extended or self._settled(group, home, has, here, outgrown=True)
 
     def without(
         self, group: Group, policy: PlacementPolicy, here: Sequence[str], leaving: Sequence[str]
@@ -149,6 +150,23 @@ class Spanning:
             return None
         has = {name: self._share(group, home, name) for name in here if name not in leaving}
         return self._extend(group, policy, home, has, self._spans.workers(group, home), closed=leaving)
+
+    def leave_all(
+        self, group: Group, policy: PlacementPolicy, here: Sequence[str], leaving: Sequence[str], closed: Iterable[str]
+    ) -> Spread | None:
+        """All of a group elsewhere, on one cluster or several, what it has now given up; None if nobody takes it."""
+        trial = _Trial(self._pass, self._choice, group, policy, scale_up=True)
+        for name in here:
+            trial.settle(name, "Copy", AS_WRITTEN)
+            if name in self._choice.books:
+                trial.reopen(name, self._occupancy.ledger(name, without=frozenset({group.id})))
+        exclude = {*leaving, *closed}
+        chosen = self._choice.choose(group, policy, exclude=exclude, wanted=1)
+        chosen = chosen or self.place(group, policy, exclude, scale_up=True)
+        if not chosen:
+            trial.undo()
+            return None
+        return Spread(tuple(sorted(chosen)), Action.RELOCATE, Finding(code=Reason.SPANS), chosen)
 
     def forget(self, group: Group, here: Iterable[str]) -> None:
         """Take a group as it is written, on whatever cluster, because it leaves all of these."""
@@ -187,15 +205,21 @@ class Spanning:
         return {role: counts.get(role, 0) for role in self._spans.workers(group, cluster)}
 
     def _has_finished(self, group: Group, home: str) -> bool:
+        """Whether the home shows a job of the group at its end, though not for long enough to believe it."""
         return home in self._pass.books and self._occupancy.has_finished(self._pass.books[home], group.id, home)
 
-    def _ended(self, group: Group, home: Cluster, here: Sequence[str]) -> Spread:
-        """A job that has come to its end at home needs its workers elsewhere no more."""
-        for name in set(here) - {home.name}:
-            self._pass.assume(group.id, name, "Copy", AS_WRITTEN)
-            self._occupancy.books.release(group.id, name)
-        action = Action.KEEP if tuple(here) == (home.name,) else Action.UPDATE
-        return Spread((home.name,), action, Finding(code=Reason.KEPT if action is Action.KEEP else Reason.UPDATED))
+    def _moves_whole(self, group: Group, policy: PlacementPolicy, home: Cluster) -> bool:
+        """Whether another cluster takes a group alone, to which it will move when its pods have been pending for long enough."""
+        when = policy.spec.relocation.when.pending_pods
+        if when == "Never" or group.never_relocates or group.singletons:
+            return False
+        trial = _Trial(self._pass, self._choice, group, policy, scale_up=True)
+        trial.settle(home.name, "Copy", AS_WRITTEN)
+        chosen = self._choice.choose(group, policy, exclude={home.name}, wanted=1)
+        for name in chosen:
+            self._choice.books.release(group.id, name)
+        trial.undo()
+        return bool(chosen)
 
     @staticmethod
     def _missing(has: Mapping[str, Shares], wanted: Shares) -> dict[str, int]:

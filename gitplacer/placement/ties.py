@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from gitplacer.model.decision import Finding, Reason
-from gitplacer.placement.evidence import seen_unstarted
+from gitplacer.relocation.evidence import seen_unstarted
 from gitplacer.snapshot import Snapshot
 
 Ties = Mapping[str, frozenset[str]]

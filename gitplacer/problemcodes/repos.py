@@ -1,4 +1,4 @@
-"""Problems of capacity snapshots and of the deployment repo."""
+"""Problems of Approvals, of capacity snapshots and of the deployment repo."""
 
 from __future__ import annotations
 
@@ -8,6 +8,33 @@ from gitplacer.problemcodes.code import Code
 from gitplacer.problems import Severity
 
 CODES: Mapping[str, Code] = {
+    "ApprovalExpired": Code(
+        "An Approval has expired",
+        "Consent is to one thing at one time. After its date an Approval allows nothing, whether it was used or not.",
+        "Remove the file. If you still mean it, give it a later date, which makes it a new consent.",
+        severity=Severity.WARNING,
+    ),
+    "ApprovalImpossible": Code(
+        "An Approval sends a group to a cluster that does not take it",
+        "The cluster may not take the group, or has no room for it now. Nothing is moved.",
+        "Name another cluster, make room, or remove the file. While it holds, it is tried again with each pass.",
+    ),
+    "ApprovalsDisagree": Code(
+        "Two Approvals send one group to different clusters",
+        "It can go to one. While both hold, neither does.",
+        "Remove one of them, or take the group out of its list.",
+    ),
+    "NoSuchCluster": Code(
+        "An Approval names a cluster that the source does not have",
+        "Nothing can move there; the group stays where it is.",
+        "Correct `spec.to`.",
+    ),
+    "NoSuchGroup": Code(
+        "An Approval names a group that there is not",
+        "It allows nothing. The id may be misspelt, or the group is gone already.",
+        "Correct the id: `gitplacer status` lists all of them. If the group is gone, remove the Approval.",
+        severity=Severity.WARNING,
+    ),
     "UnknownCluster": Code(
         "A snapshot is of a cluster that the source does not have",
         "It is not used; perhaps the Cluster was removed, or its name is misspelt.",

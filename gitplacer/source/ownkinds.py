@@ -1,9 +1,9 @@
 """
-Our own kinds in the source: the Fleet, its Clusters and its policies.
+Our own kinds in the source: the Fleet, its Clusters, its policies, and what was consented to.
 
 A document that cannot be read is sorted by the harm it could do. A Fleet or Cluster stops the run: a cluster
 that vanished by a typo would otherwise look like one that is gone, and everything on it would move. A policy
-holds what it governs, or might govern.
+holds what it governs, or might govern. An Approval that cannot be read consents to nothing.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ from pydantic import ValidationError
 
 from gitplacer.documents import Document
 from gitplacer.kinds import OWN_API_GROUP, TABLE
+from gitplacer.kinds.approval import Approval
 from gitplacer.kinds.fields import Model
 from gitplacer.kinds.fleet import Cluster, Fleet
 from gitplacer.kinds.parse import is_own, parse_own
 from gitplacer.kinds.policy import OverridePolicy, PlacementPolicy
 from gitplacer.kinds.selectors import ObjectSelector
 from gitplacer.problems import Location, Problem, Rejected, nearest
+from gitplacer.source.consent import Consent
 
 _Kind = TypeVar("_Kind", bound=Model)
 _STOPS = ("Fleet", "Cluster")
@@ -48,6 +50,8 @@ class OwnKinds:
     policies: tuple[PlacementPolicy, ...]
     overrides: tuple[OverridePolicy, ...]
     broken_policies: tuple[BrokenPolicy, ...]
+    approvals: tuple[Consent, ...]
+    """By name. One whose name is there twice consents to nothing."""
     places: Mapping[str, Location]
     """Where each own object stands, by `Kind/name`."""
 
@@ -68,6 +72,8 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
     """
     objects: dict[str, Model] = {}
     places: dict[str, Location] = {}
+    approvals: dict[str, Consent] = {}
+    twice_approved: set[str] = set()
     broken: list[BrokenPolicy] = []
     stop = False
     for document in documents:
@@ -91,8 +97,11 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
             stop = stop or kind in _STOPS
             if kind in _POLICIES:
                 broken.append(_broken(kind, document))
+            twice_approved.add(key)
         else:
             objects[key], places[key] = parsed, document.locate()
+            if isinstance(parsed, Approval):
+                approvals[key] = Consent(parsed, document)
     for data in torn.values():
         kinds = torn_kinds(data)
         stop = stop or bool(kinds & {*_STOPS, ""})
@@ -109,6 +118,7 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
         policies=tuple(p for p in _of(PlacementPolicy, objects) if p.name not in twice),
         overrides=tuple(p for p in _of(OverridePolicy, objects) if p.name not in twice),
         broken_policies=tuple(broken),
+        approvals=tuple(item for key, item in sorted(approvals.items()) if key not in twice_approved),
         places=places,
     )
 

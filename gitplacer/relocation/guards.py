@@ -1,0 +1,50 @@
+"""
+How many groups may begin to move in a time.
+
+What has moved is counted from the records, which remember each relocation for a day; a group that is gone from the source takes its
+relocations with it. A guard stops only moves of its own sort: evacuations are not counted among other relocations, nor the
+other way round.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+
+from gitplacer.kinds.fleet import MoveGuard
+from gitplacer.model.decision import Reason
+from gitplacer.relocation.triggers import EVACUATIONS
+from gitplacer.snapshot import Snapshot
+
+
+class Tally:
+    """The moves that have begun, those of this pass included: `begin` counts one more."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        guards = snapshot.source.own.fleet.spec.guards
+        self._guards = {True: guards.evacuations, False: guards.relocations}
+        self._begun: set[str] = set()
+        self._count: Counter[bool] = Counter()
+        for record in snapshot.records.values():
+            for moved in record.moves or ():
+                evacuates = moved.reason in EVACUATIONS
+                if snapshot.now - moved.at < timedelta(seconds=self._guards[evacuates].per):
+                    self._count[evacuates] += 1
+
+    def reached(self, group_id: str, reason: Reason) -> MoveGuard | None:
+        """The guard that stops one more move for a reason, if one does."""
+        evacuates = reason in EVACUATIONS
+        guard = self._guards[evacuates]
+        if guard.exceed == "Allow" or group_id in self._begun or self._count[evacuates] < guard.max:
+            return None
+        return guard
+
+    def begin(self, group_id: str, reason: Reason) -> None:
+        """Count a move that begins in this pass, once."""
+        if group_id not in self._begun:
+            self._begun.add(group_id)
+            self._count[reason in EVACUATIONS] += 1
+
+    def has_begun(self, group_id: str) -> bool:
+        """Whether a group begins to move in this pass."""
+        return group_id in self._begun

@@ -1,0 +1,35 @@
+"""
+Surge: the new copy comes, is seen ready, and then the old one goes.
+
+The old copy goes when every new one has been seen ready and, if the policy asks for that, has stayed so for a while or somebody
+consented. A new copy that is not ready in time is taken back, and so is one whose cluster stops taking it or that is not needed any
+more before it is ready. Copies that were there before are waited for and never taken back. If the old copy's cluster is lost there
+is nothing to protect, and its files go at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gitplacer.model.decision import Move, Phase
+from gitplacer.relocation.strategies.progress import Look, Progress
+
+
+def proceed(move: Move, look: Look) -> Progress:
+    """Remove, Abort, or wait."""
+    if all(map(look.is_lost, move.sources)):
+        return Progress(None, Phase.REMOVE)
+    if not all(map(look.takes, move.targets)):
+        return Progress(None, Phase.ABORT)
+    seen = [look.ready(target) for target in move.targets]
+    if any(one is not None and not one.yes for one in seen):
+        move = replace(move, ready_at=None)
+    times = [one.at for one in seen if one is not None and one.yes]
+    if len(times) == len(seen):
+        move = replace(move, ready_at=move.ready_at or max(times))
+        assert move.ready_at is not None
+        if min(times) - move.ready_at >= look.soak and look.consented:
+            return Progress(None, Phase.REMOVE)
+    if move.ready_at is None and look.came and (look.is_called_off or look.now - move.since >= look.timeout):
+        return Progress(None, Phase.ABORT)
+    return Progress(move)

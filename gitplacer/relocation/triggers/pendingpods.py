@@ -1,0 +1,35 @@
+"""
+Pods of the group have been waiting for a node for too long.
+
+The clock stops while machines come: then waiting is what was promised, though not for ever. And it runs twice as long where the pods would find a node
+by all that is known, because the next look of the scheduler may end it; if it does not, something else keeps them out that no
+snapshot tells, and another cluster may be free of it.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from gitplacer.model.decision import Finding, Reason
+from gitplacer.relocation.evidence import seen_pending
+from gitplacer.relocation.triggers.standing import Standing
+
+_FOR_MACHINES = 4
+"""So many times as long as for others is waited for machines that were asked for."""
+
+
+def trigger(standing: Standing) -> Finding | None:
+    """The subject is the cluster; `wanted` and `role` tell how many pods wait, and of which role most."""
+    relocation, entry = standing.policy.spec.relocation, standing.entry
+    if relocation.when.pending_pods == "Never" or standing.policy.spec.placement.admission == "Immediate":
+        return None
+    pending = seen_pending(standing.snapshot, entry, standing.recorded, standing.group.unit) if entry else None
+    patience = timedelta(seconds=relocation.pending_for)
+    if pending is None or pending.waited < patience:
+        return None
+    if pending.waited < _FOR_MACHINES * patience and standing.nodes_come():
+        return None
+    if pending.waited < 2 * patience and standing.fits_now(pending.roles):
+        return None
+    role, _ = min(pending.roles.items(), key=lambda item: (-item[1], item[0]))
+    return Finding(code=Reason.PENDING_PODS, subject=standing.name, role=role, wanted=pending.roles.total(), placed=0)

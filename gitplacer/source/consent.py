@@ -1,0 +1,115 @@
+"""
+Who has consented to what: the Approvals of a source, and what is wrong with them.
+
+Consent is only ever what somebody wrote and what still holds. An Approval that cannot be read, is there twice, has
+expired, or sends a group elsewhere than another one does, consents to nothing; the group stays where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from gitplacer import pathglob
+from gitplacer.documents import Document
+from gitplacer.kinds.approval import Approval, ApprovedAction
+from gitplacer.problems import Location, Problem, Severity, nearest
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Consent:
+    """An Approval and where it is written."""
+
+    approval: Approval
+    document: Document
+
+    @property
+    def identity(self) -> str:
+        return self.approval.identity
+
+    @property
+    def place(self) -> Location:
+        return self.document.locate()
+
+    def holds(self, now: datetime) -> bool:
+        """Whether it has not expired."""
+        return now < self.approval.spec.expires
+
+
+def consent_to(
+    approvals: Iterable[Consent],
+    group_id: str,
+    action: ApprovedAction,
+    now: datetime,
+    *,
+    carried_out: Collection[str] = (),
+) -> Consent | None:
+    """
+    The first Approval, by name, that lets something happen to a group; None without one. Those in `carried_out`, by
+    identity, have counted already. Where two would move a group to different clusters, neither counts.
+    """
+    found = _in_force(approvals, group_id, action, now, carried_out)
+    if len({item.approval.spec.to for item in found} - {None}) > 1:
+        return None
+    # One that says where to counts before one that agrees to whatever is proposed.
+    return min(found, key=lambda item: (item.approval.spec.to is None, item.identity), default=None)
+
+
+def _in_force(
+    approvals: Iterable[Consent], group_id: str, action: ApprovedAction, now: datetime, carried_out: Collection[str]
+) -> list[Consent]:
+    return [
+        item
+        for item in approvals
+        if item.approval.spec.action == action and item.holds(now) and item.identity not in carried_out
+        if item.approval.names(group_id)
+    ]
+
+
+def consent_problems(
+    approvals: Sequence[Consent],
+    clusters: Mapping[str, Any],
+    groups: Collection[str],
+    carried_out: Mapping[str, Collection[str]],
+    now: datetime,
+) -> Iterator[Problem]:
+    """
+    What is wrong with the Approvals of a source. `groups` are the ids of all groups, in the source or deployed;
+    `carried_out` are, by group, the identities of those that have counted.
+    """
+    for item in approvals:
+        spec = item.approval.spec
+        if not item.holds(now):
+            message = f"Approval {item.approval.name} expired at {spec.expires:%Y-%m-%dT%H:%M:%SZ}"
+            hint = "remove it, or give it a later date if you still mean it"
+            yield item.document.problem(
+                "ApprovalExpired", message, hint, path=("spec", "expires"), severity=Severity.WARNING
+            )
+            continue
+        if spec.to is not None and spec.to not in clusters:
+            message = f"there is no cluster {spec.to} to move to"
+            yield item.document.problem("NoSuchCluster", message, nearest(spec.to, clusters), path=("spec", "to"))
+        for index, pattern in enumerate(spec.groups):
+            if not any(pathglob.matches(pattern, group_id) for group_id in groups):
+                message = f"no group is called {pattern}"
+                hint = nearest(pattern, groups)
+                path = ("spec", "groups", index)
+                yield item.document.problem("NoSuchGroup", message, hint, path=path, severity=Severity.WARNING)
+    yield from _disagreeing(approvals, groups, carried_out, now)
+
+
+def _disagreeing(
+    approvals: Sequence[Consent], groups: Collection[str], carried_out: Mapping[str, Collection[str]], now: datetime
+) -> Iterator[Problem]:
+    moves = [item for item in approvals if item.approval.spec.to is not None]
+    for group_id in sorted(groups) if len(moves) > 1 else ():
+        found = _in_force(moves, group_id, "Move", now, carried_out.get(group_id, ()))
+        if len({item.approval.spec.to for item in found}) > 1:
+            last = max(found, key=lambda item: item.identity)
+            said = " and ".join(f"{item.approval.name} to {item.approval.spec.to}" for item in found)
+            yield last.document.problem(
+                "ApprovalsDisagree", f"Approvals send {group_id} to different clusters: {said}", "keep one of them",
+                path=("spec", "to"),
+            )  # fmt: skip

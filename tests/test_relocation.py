@@ -1,0 +1,599 @@
+"""
+How a placed group moves: why, by which steps, and what stops it.
+
+Each test is a story of passes with snapshots between them, from files in to commits out.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+import yaml
+
+from gitplacer.hydrate import Hydration
+from tests.stories import (
+    FLEET,
+    Story,
+    cluster,
+    decisions,
+    outcome,
+    policy,
+    rayjob,
+    rayservice,
+    snapshot,
+    subjects,
+)
+
+NODE = "n1 16 64Gi 4"
+SERVICE = "prod/api"
+JOB = "jobs/train"
+
+
+def seen(story: Story, name: str, *groups: str, node: str = NODE, epoch: int | None = None) -> None:
+    """A snapshot of now, from a cluster that has applied everything; groups as YAML flow mappings without braces."""
+    shown = "".join(f"- {{{group}}}\n" for group in groups)
+    applied = applied_by(story, name) if epoch is None else epoch
+    more = f"applied: {{workloads: {applied}, platform: {applied}}}\n" + (f"groups:\n{shown}" if groups else "")
+    story.capacity |= snapshot(name, node, at=story.now, more=more)
+
+
+def applied_by(story: Story, name: str) -> int:
+    """The epoch of what a cluster should run now."""
+    path = f"clusters/{name}/workloads/gitplacer.yaml"
+    return int(yaml.safe_load(story.deployment.read(path))["data"]["epoch"]) if path in story.deployment else 0
+
+
+def ready(group: str) -> str:
+    return f"name: {group}, phase: Running, ready: true"
+
+
+def waiting(group: str, since: str, role: str = "worker/gpu") -> str:
+    return f'name: {group}, phase: Pending, pods: [{{role: {role}, pendingSince: "{since}"}}]'
+
+
+def later(story: Story, **time: float) -> Story:
+    story.now += timedelta(**time)
+    return story
+
+
+def record(story: Story, group: str = SERVICE) -> dict[str, object]:
+    value: dict[str, object] = yaml.safe_load(story.deployment.read(f"placements/{group}.yaml"))
+    return value
+
+
+def states(story: Story, group: str = SERVICE) -> dict[str, str]:
+    clusters = record(story, group)["clusters"]
+    assert isinstance(clusters, list)
+    return {entry["name"]: entry["state"] for entry in clusters}
+
+
+def two(relocation: str = "{}", *more: dict[str, str], placement: str = "{}") -> Story:
+    """A service on a, with b free beside it."""
+    rule = policy("p", f"select: {{}}\nplacement: {placement}\nrelocation: {relocation}")
+    story = Story.of(cluster("a"), cluster("b"), rule, *(more or (rayservice("prod", "api"),)))
+    for name in "ab":
+        seen(story, name)
+    story.run()
+    return story
+
+
+def fleet(spec: str) -> dict[str, str]:
+    return {"fleet.yaml": FLEET.replace("spec: {}", f"spec: {spec}")}
+
+
+# surge
+
+
+def drained_by_surge(surge: str = "{timeout: 30m}") -> Story:
+    story = two(f"{{strategy: Surge, surge: {surge}}}")
+    story.source |= cluster("a", state="Draining")
+    return story
+
+
+def test_a_surge_adds_then_sees_then_removes_each_in_a_commit_of_its_own() -> None:
+    story = drained_by_surge()
+    added = story.run()
+    assert outcome(added) == {SERVICE: "Relocate a,b ClusterDraining"}
+    assert subjects(added) == ["Relocate prod/api from a to b: add to b"]
+    assert "Gitplacer-Phase: Add" in added.steps[0].message
+    assert states(story) == {"a": "Placed", "b": "Adding"}
+    assert story.run().steps == ()  # nothing is known yet
+    seen(story, "b", f"name: {SERVICE}, phase: Running")
+    assert story.run().steps == ()  # it is not ready
+    seen(story, "b", ready(SERVICE))
+    removed = story.run()
+    assert outcome(removed) == {SERVICE: "Relocate b ClusterDraining"}
+    assert subjects(removed) == ["Relocate prod/api from a to b: remove from a"]
+    assert states(story) == {"b": "Placed"}
+    assert story.run().steps == ()
+
+
+def test_what_a_cluster_reports_from_before_it_applied_the_copy_is_no_evidence() -> None:
+    story = drained_by_surge()
+    story.run()
+    seen(story, "b", ready(SERVICE), epoch=0)
+    assert story.run().steps == ()
+
+
+def test_a_new_copy_that_is_not_ready_in_time_is_taken_back_and_tried_again_later() -> None:
+    story = drained_by_surge()
+    story.source["policies/p.yaml"] = story.source["policies/p.yaml"].replace(
+        "Surge,", "Surge, when: {NotEligible: Never},"
+    )
+    story.run()
+    later(story, minutes=31)
+    aborted = story.run()
+    assert subjects(aborted) == ["Relocate prod/api from a to b: take back from b"]
+    assert states(story) == {"a": "Placed"}
+    assert outcome(story.run()) == {SERVICE: "Hold a BackingOff"}
+    later(story, minutes=31)
+    assert outcome(story.run()) == {SERVICE: "Relocate a,b ClusterDraining"}  # there is no other cluster
+    later(story, minutes=31)
+    story.run()
+    later(story, minutes=31)
+    assert outcome(story.run()) == {SERVICE: "Hold a BackingOff"}  # the pause is twice as long now
+
+
+def test_a_soak_begins_anew_when_the_copy_stops_being_ready() -> None:
+    story = drained_by_surge("{soak: 10m}")
+    story.run()
+    for minutes, shown, moves in (
+        (1, ready(SERVICE), False),
+        (8, ready(SERVICE), False),
+        (1, f"name: {SERVICE}, phase: Running", False),
+        (1, ready(SERVICE), False),
+        (8, ready(SERVICE), False),
+        (2, ready(SERVICE), True),
+    ):
+        later(story, minutes=minutes)
+        seen(story, "b", shown)
+        assert (story.run().view.plan.decisions[0].action == "Relocate") is moves, minutes
+
+
+APPROVAL = """\
+apiVersion: gitplacer.dev/v1alpha1
+kind: Approval
+metadata: {{name: yes}}
+spec: {{groups: ["{}"], action: {}, {}expires: "2026-02-01T00:00:00Z"}}
+"""
+
+
+def approval(group: str, action: str, to: str = "") -> dict[str, str]:
+    text = APPROVAL.format(group, action, f"to: {to}, " if to else "")
+    return {"approvals/yes.yaml": text.replace("{name: yes}", '{name: "yes"}')}
+
+
+def test_the_old_copy_goes_only_with_consent_where_the_policy_asks_for_it() -> None:
+    story = drained_by_surge("{approval: Required}")
+    story.run()
+    seen(story, "b", ready(SERVICE))
+    assert outcome(story.run()) == {SERVICE: "Keep a,b Moving"}
+    story.source |= approval(SERVICE, "Remove")
+    assert outcome(story.run()) == {SERVICE: "Relocate b ClusterDraining"}
+
+
+def test_a_surge_is_called_off_when_its_reason_is_taken_back_before_the_copy_is_ready() -> None:
+    story = drained_by_surge()
+    story.run()
+    story.source |= cluster("a")
+    assert subjects(story.run()) == ["Relocate prod/api from a to b: take back from b"]
+    assert story.run().steps == ()
+
+
+def test_a_surge_whose_old_cluster_is_lost_waits_for_nothing() -> None:
+    story = drained_by_surge()
+    story.run()
+    story.source |= cluster("a", state="Lost")
+    assert outcome(story.run()) == {SERVICE: "Relocate b ClusterDraining"}
+
+
+def test_while_a_surge_goes_on_the_old_copy_stays_as_it_is() -> None:
+    story = drained_by_surge()
+    story.run()
+    old = story.deployment.read("clusters/a/workloads/prod/api/api.yaml")
+    story.source |= rayservice("prod", "api", cpu="3")
+    story.run()
+    assert story.deployment.read("clusters/a/workloads/prod/api/api.yaml") == old
+    assert story.deployment.read("clusters/b/workloads/prod/api/api.yaml") != old
+    del story.source["workloads/prod/api.yaml"]
+    story.run()
+    assert story.files() == []
+
+
+# remove first
+
+
+def test_a_job_moves_only_through_nowhere_and_only_when_two_snapshots_show_it_gone() -> None:
+    story = two("{runningJobs: Restart}", rayjob("jobs", "train"))
+    deployed = story.deployment.read("clusters/a/workloads/jobs/train/train.yaml")
+    story.source |= cluster("a", state="Draining")
+    left = story.run()
+    assert outcome(left) == {JOB: "Relocate  ClusterDraining"}
+    assert subjects(left) == ["Relocate jobs/train from a to b: remove from a"]
+    assert story.files() == []
+    assert story.deployment.read("moving/jobs/train/train.yaml") == deployed
+    assert states(story, JOB) == {"a": "Removing", "b": "Adding"}
+    for shown in ([f"name: {JOB}, phase: Running"], [], [f"name: {JOB}, phase: Running"], []):
+        later(story, minutes=1)
+        seen(story, "a", *shown)
+        story.run()
+        assert story.files() == []
+    later(story, minutes=1)
+    seen(story, "a")
+    arrived = story.run()
+    assert subjects(arrived) == ["Relocate jobs/train from a to b: add to b"]
+    assert story.files() == ["clusters/b/workloads/jobs/train/train.yaml"]
+    assert story.deployment.read("clusters/b/workloads/jobs/train/train.yaml") == deployed
+    assert story.files("moving") == []
+    assert states(story, JOB) == {"b": "Placed"}
+
+
+def test_the_room_of_a_job_between_two_clusters_is_sold_to_nobody() -> None:
+    story = two("{runningJobs: Restart}", rayjob("jobs", "train", workers=4))
+    story.source |= cluster("a", state="Draining")
+    story.run()
+    story.source |= rayjob("jobs", "other", workers=4)
+    assert outcome(story.run())["jobs/other"] == "Wait  NoClusterFits"
+
+
+def test_a_job_between_two_clusters_whose_new_one_drains_looks_for_another() -> None:
+    story = two("{runningJobs: Restart}", rayjob("jobs", "train"))
+    story.source |= cluster("a", state="Draining")
+    story.run()
+    story.source |= cluster("b", state="Draining") | cluster("c")
+    seen(story, "c")
+    story.run()
+    assert states(story, JOB) == {"a": "Removing", "c": "Adding"}
+    for _ in range(2):
+        later(story, minutes=1)
+        seen(story, "a")
+        story.run()
+    assert story.files() == ["clusters/c/workloads/jobs/train/train.yaml"]
+
+
+def test_a_job_that_is_removed_between_two_clusters_leaves_nothing_behind() -> None:
+    story = two("{runningJobs: Restart}", rayjob("jobs", "train"))
+    story.source |= cluster("a", state="Draining")
+    story.run()
+    del story.source["workloads/jobs/train.yaml"]
+    story.run()
+    assert story.files() == story.files("moving") == story.files("placements") == []
+
+
+def test_a_job_on_a_cluster_that_is_said_to_be_lost_starts_elsewhere_at_once_if_its_policy_says_so() -> None:
+    story = two("{runningJobs: Restart}", rayjob("jobs", "train"))
+    story.source |= cluster("a", state="Lost")
+    assert outcome(story.run()) == {JOB: "Relocate b ClusterLost"}
+
+
+# finished jobs
+
+
+def finished_job(relocation: str = "{}") -> Story:
+    story = two(relocation, rayjob("jobs", "train"))
+    for _ in range(2):
+        later(story, minutes=1)
+        seen(story, "a", f"name: {JOB}, phase: Succeeded")
+        story.run()
+    return story
+
+
+def test_a_job_is_finished_for_good_when_two_snapshots_say_so() -> None:
+    story = finished_job()
+    assert record(story, JOB)["finished"]
+    seen(story, "a")  # it has deleted itself
+    story.source |= cluster("a", state="Draining")
+    assert outcome(story.run()) == {JOB: "Remove  Finished"}
+    assert story.files() == []
+    assert story.run().steps == ()
+    assert outcome(story.run()) == {JOB: "Keep  Finished"}  # and never starts again
+
+
+def test_a_finished_job_that_shuts_down_holds_no_room() -> None:
+    story = finished_job()
+    shuts = story.source["workloads/jobs/train.yaml"].replace("spec:\n", "spec:\n  shutdownAfterJobFinishes: true\n", 1)
+    story = two("{}", {"workloads/jobs/train.yaml": shuts})
+    for _ in range(2):
+        later(story, minutes=1)
+        seen(story, "a", f"name: {JOB}, phase: Succeeded")
+        story.run()
+    seen(story, "a")
+    story.source |= rayjob("jobs", "other", workers=4) | cluster("b", state="Cordoned")
+    assert outcome(story.run())["jobs/other"] == "Place a Fits"
+
+
+def test_the_files_of_finished_jobs_go_where_the_policy_says_so() -> None:
+    assert finished_job("{finishedJobs: Keep}").files() == ["clusters/a/workloads/jobs/train/train.yaml"]
+    assert finished_job("{finishedJobs: Remove}").files() == []
+
+
+def test_a_job_that_one_snapshot_shows_ended_and_the_next_one_running_goes_on() -> None:
+    story = two("{}", rayjob("jobs", "train"))
+    for phase in ("Failed", "Running", "Failed"):
+        later(story, minutes=1)
+        seen(story, "a", f"name: {JOB}, phase: {phase}")
+        story.run()
+        assert "finished" not in record(story, JOB)
+
+
+# pending pods
+
+
+PENDING_SINCE = "2026-01-02T03:10:00Z"
+FULL = 'n1 16 64Gi 4|, used: {cpu: "16", memory: 64Gi, nvidia.com/gpu: "4"}'
+
+
+def pending(relocation: str = "{}", minutes: float = 20, node: str = FULL, **more: str) -> Story:
+    story = two(relocation, **more)  # type: ignore[arg-type]
+    later(story, minutes=minutes)
+    seen(story, "a", waiting(SERVICE, PENDING_SINCE), node=node)
+    seen(story, "b")
+    return story
+
+
+@pytest.mark.parametrize(
+    ("relocation", "minutes", "node", "expected"),
+    [
+        ("{}", 20, FULL, "Relocate b PendingPods"),
+        ("{}", 15, FULL, "Keep a Outgrown"),
+        ("{pendingFor: 5m}", 15, FULL, "Relocate b PendingPods"),
+        ("{when: {PendingPods: Never}}", 60, FULL, "Keep a Outgrown"),
+        ("{when: {PendingPods: Manual}}", 20, FULL, "Hold a AwaitsApproval"),
+        ("{}", 20, NODE, "Keep a Kept"),  # there is room, so the scheduler will find it
+        ("{}", 40, NODE, "Relocate b PendingPods"),  # it has not, whatever the reason
+    ],
+)
+def test_pods_that_wait_for_too_long_move_their_group(
+    relocation: str, minutes: float, node: str, expected: str
+) -> None:
+    assert outcome(pending(relocation, minutes, node).run()) == {SERVICE: expected}
+
+
+def test_pods_of_what_is_admitted_whatever_the_room_may_wait() -> None:
+    assert outcome(pending(placement="{admission: Immediate}").run()) == {SERVICE: "Keep a Kept"}
+
+
+def test_the_clock_stops_while_machines_come() -> None:
+    story = pending()
+    coming = (
+        'nodeGroups: [{name: gpu, max: 5, count: 2, allocatable: {cpu: "16", memory: 64Gi, nvidia.com/gpu: "4"}}]\n'
+    )
+    story.source |= cluster("a", autoscaler="{type: ClusterAutoscaler}")
+    story.capacity["a.yaml"] += coming
+    assert outcome(story.plan()) == {SERVICE: "Keep a Kept"}
+    story.capacity["a.yaml"] = story.capacity["a.yaml"].replace("count: 2", "count: 0")
+    assert outcome(story.plan()) == {SERVICE: "Relocate b PendingPods"}
+
+
+def test_a_group_that_left_for_want_of_room_does_not_come_back_by_itself_within_a_day() -> None:
+    story = pending()
+    assert outcome(story.run()) == {SERVICE: "Relocate b PendingPods"}
+    later(story, hours=2)
+    seen(story, "a")
+    since = f"{story.now - timedelta(minutes=30):%Y-%m-%dT%H:%M:%SZ}"
+    seen(story, "b", waiting(SERVICE, since), node=FULL)
+    assert outcome(story.run()) == {SERVICE: "Hold b NowhereToGo"}
+    later(story, hours=23)
+    seen(story, "a")
+    seen(story, "b", waiting(SERVICE, since), node=FULL)
+    assert outcome(story.run()) == {SERVICE: "Relocate a PendingPods"}
+
+
+def test_the_cooldown_holds_back_what_is_no_evacuation() -> None:
+    story = pending("{cooldown: 1h}")
+    story.run()
+    later(story, minutes=40)
+    story.source |= cluster("c")
+    seen(story, "c")
+    since = f"{story.now - timedelta(minutes=30):%Y-%m-%dT%H:%M:%SZ}"
+    seen(story, "b", waiting(SERVICE, since), node=FULL)
+    assert outcome(story.plan()) == {SERVICE: "Hold b CoolingDown"}
+    story.source |= cluster("b", state="Draining")
+    assert outcome(story.plan()) == {SERVICE: "Relocate c ClusterDraining"}
+
+
+# preference
+
+ORDERED = "{type: Ordered, order: [{names: [b]}, {names: [a]}]}"
+
+
+def spilled(mode: str, *, node: str = NODE) -> Story:
+    """A service on its second choice, because the first was cordoned."""
+    rule = policy("p", f"select: {{}}\nplacement: {ORDERED}\nrelocation: {{when: {{PreferredAvailable: {mode}}}}}")
+    story = Story.of(cluster("a"), cluster("b", state="Cordoned"), rule, rayservice("prod", "api"))
+    seen(story, "a")
+    seen(story, "b", node=node)
+    story.run()
+    story.source |= cluster("b")
+    return story
+
+
+@pytest.mark.parametrize(
+    ("mode", "node", "expected"),
+    [
+        ("Automatic", NODE, "Relocate b PreferredAvailable"),
+        ("Manual", NODE, "Hold a AwaitsApproval"),
+        ("Never", NODE, "Keep a Kept"),
+        ("Automatic", FULL, "Keep a Kept"),
+    ],
+)
+def test_a_cluster_that_is_liked_better_takes_a_group_back(mode: str, node: str, expected: str) -> None:
+    done = spilled(mode, node=node).run()
+    assert outcome(done) == {SERVICE: expected}
+    assert decisions(done)[SERVICE].proposed == (("b",) if "Await" in expected else ())
+
+
+def test_over_a_day_of_noise_a_group_moves_at_most_once_to_each_cluster() -> None:
+    story = spilled("Automatic")
+    moved = 0
+    for number in range(24 * 12):
+        later(story, minutes=4)
+        where = next(iter(states(story)))
+        since = f"{story.now - timedelta(minutes=40):%Y-%m-%dT%H:%M:%SZ}"
+        full = number % 7 in (3, 4, 5)
+        for name in "ab":
+            shown = [waiting(SERVICE, since) if full else ready(SERVICE)] if name == where else []
+            seen(story, name, *shown, node=FULL if full else NODE)
+        moved += outcome(story.run())[SERVICE].startswith("Relocate")
+    assert moved <= 2
+
+
+# lost clusters
+
+
+def silent(lost_after: str = "1h") -> Story:
+    story = two("{}", rayservice("prod", "api"), fleet(f"{{lostAfter: {lost_after}}}"))
+    later(story, hours=2)
+    seen(story, "b")
+    return story
+
+
+def test_a_cluster_that_is_silent_for_too_long_is_lost() -> None:
+    done = silent().run()
+    assert outcome(done) == {SERVICE: "Relocate b ClusterLost"}
+    assert "may run there still" in done.steps[0].message
+
+
+def test_silence_of_most_clusters_is_not_believed() -> None:
+    story = silent()
+    story.source |= cluster("c")
+    del story.capacity["b.yaml"]
+    assert outcome(story.run()) == {SERVICE: "Keep a Kept"}
+
+
+def test_nobody_is_lost_by_silence_where_nobody_asked_for_that() -> None:
+    story = two()
+    later(story, days=9)
+    seen(story, "b")
+    assert outcome(story.run()) == {SERVICE: "Keep a Kept"}
+
+
+def test_a_job_on_a_silent_cluster_waits_for_proof() -> None:
+    story = two("{runningJobs: Restart}", rayjob("jobs", "train"), fleet("{lostAfter: 1h}"))
+    later(story, hours=2)
+    seen(story, "b")
+    assert outcome(story.run()) == {JOB: "Relocate  ClusterLost"}
+    for _ in range(3):
+        later(story, hours=1)
+        seen(story, "b")
+        story.run()
+    assert story.files() == []
+
+
+def test_nothing_new_goes_to_a_cluster_that_comes_back_until_its_leftover_is_gone() -> None:
+    story = two()
+    story.source |= cluster("a", state="Lost")
+    assert outcome(story.run()) == {SERVICE: "Relocate b ClusterLost"}
+    story.source |= cluster("a") | cluster("b", state="Cordoned") | rayservice("prod", "web")
+    for epoch, groups in ((0, [ready(SERVICE)]), (0, []), (None, [ready(SERVICE)])):
+        later(story, minutes=1)
+        seen(story, "a", *groups, epoch=epoch)
+        done = story.run()
+        assert outcome(done)["prod/web"] == "Wait  NoEligibleCluster"
+    later(story, minutes=1)
+    seen(story, "a")
+    assert outcome(story.run())["prod/web"] == "Place a Fits"
+
+
+# guards
+
+
+def crowd(guards: str, count: int = 4) -> Story:
+    services = [rayservice("prod", f"s{number}", workers=0, cpu="1") for number in range(count)]
+    story = two("{cooldown: 0s}", *services, fleet(f"{{guards: {guards}}}"))
+    story.source |= {
+        "policies/p.yaml": story.source["policies/p.yaml"].replace("select: {}", "select: {}\n  clusters: {names: [b]}")
+    }
+    return story
+
+
+def moved(done: Hydration) -> int:
+    return sum(value.startswith("Relocate") for value in outcome(done).values())
+
+
+def test_a_guard_throttles_moves_over_time() -> None:
+    story = crowd("{relocations: {max: 2, per: 1h}}")
+    done = story.run()
+    assert moved(done) == 2
+    assert outcome(done)["prod/s3"] == "Hold a GuardReached"
+    assert moved(story.run()) == 0
+    later(story, minutes=61)
+    assert moved(story.run()) == 2
+
+
+def test_a_guard_that_holds_gives_way_to_consent() -> None:
+    story = crowd("{relocations: {max: 1, exceed: Hold}}")
+    assert moved(story.run()) == 1
+    story.source |= approval("prod/s2", "Exceed")
+    assert moved(story.run()) == 1
+    assert states(story, "prod/s2") == {"b": "Placed"}
+
+
+def test_evacuations_are_not_counted_among_other_moves_and_are_not_stopped_unless_asked_for() -> None:
+    story = crowd("{relocations: {max: 0}}")
+    story.source["policies/p.yaml"] = policy("p", "select: {}")["policies/p.yaml"]
+    story.source |= cluster("a", state="Draining")
+    assert moved(story.plan()) == 4
+    story.source |= fleet("{guards: {evacuations: {max: 1, exceed: Throttle}}}")
+    assert moved(story.plan()) == 1
+
+
+def test_evacuation_goes_by_priority_as_far_as_there_is_room() -> None:
+    high = policy("high", "select: {namespaces: [high]}\npriority: 10")
+    low = policy("low", "select: {namespaces: [low]}")
+    story = Story.of(cluster("a"), high, low, rayservice("low", "one"), rayservice("high", "two"))
+    seen(story, "a")
+    story.run()
+    story.source |= cluster("b")
+    seen(story, "b", node="n1 16 64Gi 1")
+    story.source |= cluster("a", state="Draining")
+    assert outcome(story.run()) == {"high/two": "Relocate b ClusterDraining", "low/one": "Hold a NowhereToGo"}
+
+
+# consent
+
+
+def test_an_approval_sends_a_group_once() -> None:
+    story = two()
+    story.source |= approval(SERVICE, "Move", "b")
+    assert outcome(story.run()) == {SERVICE: "Relocate b MoveApproved"}
+    later(story, hours=1)
+    story.source |= cluster("b", state="Draining")
+    assert outcome(story.run()) == {SERVICE: "Relocate a ClusterDraining"}
+    story.source |= cluster("b")
+    assert story.run().steps == ()
+
+
+def test_an_approval_to_return_sends_a_group_back() -> None:
+    story = two()
+    story.source |= cluster("a", state="Draining")
+    story.run()
+    story.source |= cluster("a") | approval(SERVICE, "Return")
+    assert outcome(story.run()) == {SERVICE: "Relocate a MoveApproved"}
+    assert story.run().steps == ()
+
+
+def test_an_approval_that_cannot_be_carried_out_is_named_and_nothing_moves() -> None:
+    story = two()
+    story.source |= approval(SERVICE, "Move", "b") | cluster("b", state="Cordoned")
+    done = story.run()
+    assert done.steps == ()
+    (problem,) = [p for p in done.problems if p.code == "ApprovalImpossible"]
+    assert str(problem.location) == "approvals/yes.yaml:4:48"
+    assert problem.message == "prod/api cannot go to b: is cordoned and takes nothing new"
+
+
+def test_what_is_proposed_moves_when_somebody_agrees() -> None:
+    story = two("{when: {ClusterDraining: Manual}}")
+    story.source |= cluster("a", state="Draining")
+    done = story.run()
+    assert outcome(done) == {SERVICE: "Hold a AwaitsApproval"}
+    assert decisions(done)[SERVICE].proposed == ("b",)
+    (proposal,) = done.proposals
+    assert proposal.message.splitlines()[0] == "Relocate prod/api from a to b"
+    assert "clusters/a/workloads/prod/api/api.yaml" in proposal.changes.removed
+    assert "clusters/b/workloads/prod/api/api.yaml" in proposal.changes.written
+    assert story.files() == ["clusters/a/workloads/prod/api/api.yaml"]
+    story.source |= approval(SERVICE, "Move")
+    assert outcome(story.run()) == {SERVICE: "Relocate b ClusterDraining"}
