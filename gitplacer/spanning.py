@@ -6,9 +6,10 @@ that do not, as Deployments that join the head (`workloads.remoteworkers`), and 
 ServiceAccounts of the group, its namespace, and the Service that leads to the head. Everything else, also other workloads of
 the group, stays at home.
 
-How many workers are where is said by counts: at home those that are left, with both bounds lowered by as many as are
-elsewhere, so that together they stay within what the manifest allows; on a remote cluster those that it has. KubeRay looks at
-nothing else that is edited for it, and its hash leaves all three numbers out, so nothing at home restarts.
+How many workers are where is said by counts: at home those that are left, on a remote cluster those that it has. The bounds of
+an autoscaling group stay as they are written, because its autoscaler may have gone up to them, and a lower one would take
+pods away that run; it scales what is at home, and sees workers elsewhere as room that is there. Nothing else is edited at
+home, and KubeRay's hash leaves these numbers out, so nothing restarts.
 """
 
 from __future__ import annotations
@@ -97,11 +98,7 @@ class Spans:
         for scale in self._scales(group, home) if app is not None else ():
             away = scale.replicas - here.get(scale.role, scale.replicas)
             if away and app is not None:
-                found[Part(app.identity, scale.role)] = Count(
-                    scale.replicas - away,
-                    max(0, scale.minimum - away) if scale.minimum else None,
-                    None if scale.maximum is None else max(scale.replicas, scale.maximum) - away,
-                )
+                found[Part(app.identity, scale.role)] = Count(scale.replicas - away)
         return Counts.of(found)
 
     def counts_elsewhere(self, group: Group, share: Shares) -> Counts:

@@ -110,11 +110,7 @@ def test_an_app_that_no_cluster_takes_alone_spans_two_of_a_mesh() -> None:
     ]
     assert roles(story) == {"cloud": ("Remote", 2), "on-prem": ("Home", 1)}
     home = story.deployment.read(APP.format("on-prem")).decode()
-    written = (
-        story.source["workloads/ml/llm.yaml"]
-        .replace("replicas: 3", "replicas: 1")
-        .replace("maxReplicas: 5", "maxReplicas: 3")
-    )
+    written = story.source["workloads/ml/llm.yaml"].replace("replicas: 3", "replicas: 1")
     assert home.replace(", namespace: ml", "") == written
     service, workers = documents(story, WORKERS.format("cloud"))
     assert (service["kind"], service["metadata"]["name"]) == ("Service", "llm-head-svc")
@@ -151,9 +147,9 @@ def test_extending_a_running_app_adds_files_and_edits_counts() -> None:
     (step,) = done.steps
     assert not step.changes.removed
     changed = {path for path in step.changes.written if path in before and not path.endswith("gitplacer.yaml")}
-    assert changed == {APP.format("on-prem"), "placements/ml/llm.yaml", "hydrator.metadata"}
+    assert changed == {"placements/ml/llm.yaml", "hydrator.metadata"}
     was, now = (tree.read(APP.format("on-prem")).decode() for tree in (before, story.deployment))
-    assert now == was.replace("maxReplicas: 5", "maxReplicas: 3")
+    assert now == was
     assert subjects(done) == ["Extend ml/llm"]
     assert story.run().steps == ()
 
@@ -167,7 +163,7 @@ def test_extending_a_service_leaves_its_object_as_it_is() -> None:
     done = story.run()
     assert outcome(done) == {"ml/llm": "Extend cloud,on-prem Spans"}
     was, now = (tree.read(APP.format("on-prem")).decode() for tree in (before, story.deployment))
-    assert now == was.replace("maxReplicas: 5", "maxReplicas: 4")
+    assert now == was
     assert roles(story) == {"cloud": ("Remote", 1), "on-prem": ("Home", 1)}
     assert not [
         p for p in done.problems if p.code in ("UpgradeMakesNewCluster", "EditIgnored") and p.severity == "error"
@@ -270,3 +266,107 @@ def test_what_is_missing_is_said_where_no_cluster_fits(change: dict[str, str], c
     assert outcome(done) == {"ml/llm": "Wait  CannotSpan"}
     assert decisions(done)["ml/llm"].finding.subject == code
     assert story.files() == []
+
+
+def test_a_draining_remote_cluster_hands_its_workers_on() -> None:
+    rooms = {**TWO, **snapshot("far", *EIGHTS)}
+    story = Story.of(*MESHED, cluster("far", mesh="us"), policy("p", ON_PREM_FIRST), app(), capacity=rooms)
+    story.run()
+    home = story.deployment.read(APP.format("on-prem"))
+    story.source |= cluster("cloud", mesh="us", state="Draining")
+    done = story.run()
+    assert outcome(done) == {"ml/llm": "Relocate far,on-prem ClusterDraining"}
+    assert roles(story) == {"far": ("Remote", 2), "on-prem": ("Home", 1)}
+    assert story.deployment.read(APP.format("on-prem")) == home
+    assert subjects(done) == ["Relocate ml/llm from cloud to far"]
+    assert not [path for path in story.files() if path.startswith("clusters/cloud/workloads")]
+    assert story.run().steps == ()
+
+
+def test_a_draining_home_moves_all_of_it() -> None:
+    rooms = {**TWO, **snapshot("far", *EIGHTS, "n3 8 32Gi", "n4 8 32Gi")}
+    clusters = (*MESHED, cluster("far", mesh="us", state="Cordoned"))
+    story = Story.of(*clusters, policy("p", ON_PREM_FIRST), app(), capacity=rooms)
+    story.run()
+    story.source |= cluster("on-prem", mesh="us", state="Draining")
+    assert outcome(story.run()) == {"ml/llm": "Hold cloud,on-prem NowhereToGo"}
+    story.source |= cluster("far", mesh="us")
+    assert outcome(story.run()) == {"ml/llm": "Relocate far ClusterDraining"}
+    assert roles(story) == {"far": ("Copy", None)}
+    assert {path.split("/")[1] for path in story.files()} == {"far"}
+    assert story.run().steps == ()
+
+
+def test_a_home_that_drains_may_leave_to_several_again() -> None:
+    rooms = {**TWO, **snapshot("far", *EIGHTS)}
+    clusters = (*MESHED, cluster("far", mesh="us"))
+    story = Story.of(*clusters, policy("p", ON_PREM_FIRST), app(), capacity=rooms)
+    story.run()
+    story.source |= cluster("on-prem", mesh="us", state="Draining")
+    assert outcome(story.run()) == {"ml/llm": "Relocate cloud,far ClusterDraining"}
+    assert roles(story) == {"cloud": ("Home", 1), "far": ("Remote", 2)}
+    assert {path.split("/")[1] for path in story.files()} == {"cloud", "far"}
+    assert WORKERS.format("cloud") not in story.deployment
+    assert story.run().steps == ()
+
+
+def test_a_single_cluster_comes_before_spanning_where_pending_pods_may_move_it() -> None:
+    rooms = {**TWO, **snapshot("far", *EIGHTS, "n3 8 32Gi", "n4 8 32Gi")}
+    clusters = (*MESHED, cluster("far", mesh="us"))
+    story = Story.of(*clusters, policy("p", ON_PREM_FIRST), app(1), capacity=rooms)
+    story.run()
+    story.source |= app(3)
+    assert outcome(story.run())["ml/llm"] == "Update on-prem Outgrown"
+    never = ON_PREM_FIRST + "relocation: {when: {PendingPods: Never}}\n"
+    other = Story.of(*clusters, policy("p", never), app(1), capacity=rooms)
+    other.run()
+    other.source |= app(3)
+    assert outcome(other.run())["ml/llm"] == "Extend cloud,on-prem Spans"
+
+
+def test_what_finds_no_room_anywhere_does_not_grow_by_half() -> None:
+    story = Story.of(*MESHED, policy("p", ON_PREM_FIRST), app(1), capacity=TWO)
+    story.run()
+    home = story.deployment.read(APP.format("on-prem"))
+    story.source |= app(5)
+    assert outcome(story.run()) == {"ml/llm": "Keep on-prem Outgrown"}
+    assert story.deployment.read(APP.format("on-prem")) == home
+    assert story.run().steps == ()
+    story.capacity |= snapshot("cloud", *EIGHTS, "n3 8 32Gi", "n4 8 32Gi", at=story.now)
+    assert outcome(story.run()) == {"ml/llm": "Extend cloud,on-prem Spans"}
+    assert roles(story) == {"cloud": ("Remote", 4), "on-prem": ("Home", 1)}
+
+
+def test_an_extension_brings_workers_home_too_where_there_is_room() -> None:
+    rooms = {**snapshot("on-prem", *EIGHTS, "n3 8 32Gi"), **snapshot("cloud", *EIGHTS)}
+    story = Story.of(*MESHED, policy("p", ON_PREM_FIRST), app(1), capacity=rooms)
+    story.run()
+    story.source |= app(4)
+    assert outcome(story.run()) == {"ml/llm": "Extend cloud,on-prem Spans"}
+    assert roles(story) == {"cloud": ("Remote", 2), "on-prem": ("Home", 2)}
+
+
+def test_a_policy_that_spans_no_more_keeps_what_spans() -> None:
+    story = Story.of(*MESHED, policy("p", ON_PREM_FIRST), app(), capacity=TWO)
+    story.run()
+    story.source |= policy("p", ON_PREM_FIRST.replace("IfNeeded", "Never"))
+    assert outcome(story.run()) == {"ml/llm": "Keep cloud,on-prem Kept"}
+
+
+def test_what_prefer_says_first_is_tried_first() -> None:
+    scaling = "{type: Luna, nodeTypes: [{name: big, allocatable: {cpu: '8', memory: 32Gi}, max: 9}]}"
+    clusters = (cluster("on-prem", mesh="us"), cluster("cloud", mesh="us", autoscaler=scaling))
+    story = Story.of(*clusters, policy("p", ON_PREM_FIRST), app(), capacity=TWO)
+    assert outcome(story.plan()) == {"ml/llm": "Place cloud FitsByScaleUp"}
+    story.source |= policy("p", ON_PREM_FIRST + "  prefer: [Free, Span, ScaleUp]\n")
+    assert outcome(story.plan()) == {"ml/llm": "Place cloud,on-prem Spans"}
+
+
+def test_removing_the_app_removes_it_everywhere() -> None:
+    story = Story.of(*MESHED, policy("p", ON_PREM_FIRST), app(), capacity=TWO)
+    story.run()
+    for path in list(app()):
+        del story.source[path]
+    assert outcome(story.run()) == {"ml/llm": "Remove  SourceRemoved"}
+    assert story.files() == []
+    assert "placements/ml/llm.yaml" not in story.deployment
