@@ -59,6 +59,18 @@ class PlacementSettings(Model):
             "if": {"properties": {"type": {"const": "Ordered"}}, "required": ["type"]},
             "then": {"properties": {"order": {"minItems": 1}}, "required": ["order"]},
             "else": {"properties": {"order": {"maxItems": 0}}},
+            "allOf": [
+                {
+                    "if": {"properties": {"span": {"const": "IfNeeded"}}, "required": ["span"]},
+                    "then": {
+                        "properties": {
+                            "copies": {"const": 1},
+                            "admission": {"const": "Gang"},
+                            "reserve": {"const": "Desired"},
+                        }
+                    },
+                }
+            ],
         }
     )
 
