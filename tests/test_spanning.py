@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gitplacer.hydrate import Hydration
 from tests.stories import Story, cluster, decisions, outcome, policy, snapshot
@@ -370,3 +372,60 @@ def test_removing_the_app_removes_it_everywhere() -> None:
     assert outcome(story.run()) == {"ml/llm": "Remove  SourceRemoved"}
     assert story.files() == []
     assert "placements/ml/llm.yaml" not in story.deployment
+
+
+@st.composite
+def fleets(draw: st.DrawFn) -> tuple[dict[str, str], dict[str, str], list[int]]:
+    """Clusters with rooms and meshes, and how many workers an app has over some passes."""
+    rooms, clusters = {}, {}
+    for name in ("on-prem", "cloud", "far"):
+        mesh = draw(st.sampled_from(["us", "us", "us", "eu"]))
+        clusters |= cluster(name, mesh=mesh)
+        rooms |= snapshot(name, *(f"n{i} 8 32Gi" for i in range(draw(st.integers(0, 3)))))
+    return clusters, rooms, draw(st.lists(st.integers(0, 5), min_size=1, max_size=4))
+
+
+@settings(max_examples=15, deadline=None)
+@given(fleet=fleets())
+def test_no_worker_is_lost_or_doubled_over_home_and_remotes(
+    fleet: tuple[dict[str, str], dict[str, str], list[int]],
+) -> None:
+    """Counted in the files: what runs is all that is asked for or, where there is no room, what ran before or nothing."""
+    clusters, rooms, history = fleet
+    anywhere = ON_PREM_FIRST + "relocation: {when: {PendingPods: Never}}\n"
+    story, before, ran = Story.of(clusters, policy("p", anywhere), capacity=rooms), 0, False
+    for wanted in history:
+        story.source |= app(wanted)
+        done = story.run()
+        decision = decisions(done)["ml/llm"]
+        shares = {name: share for name in clusters_of(story) if (share := running(story, name)) is not None}
+        assert set(shares) == set(decision.after)
+        heads = [name for name in shares if APP.format(name) in story.deployment]
+        assert len(heads) == (1 if shares else 0)
+        total = sum(shares.values())
+        if not shares:
+            assert not ran
+        elif decision.finding.code == "Outgrown" and total != wanted:
+            assert total == before
+        else:
+            assert total == wanted
+        for name, share in shares.items():
+            nodes = rooms[f"{name}.yaml"].count("allocatable")
+            fits = nodes - 1 if name in heads else nodes
+            assert share <= max(fits, 0) or (decision.finding.code == "Outgrown" and total == wanted)
+        before, ran = total, ran or bool(shares)
+        assert story.run().steps == ()
+
+
+def clusters_of(story: Story) -> list[str]:
+    return sorted({path.split("/")[1] for path in story.files()})
+
+
+def running(story: Story, name: str) -> int | None:
+    """The workers that a cluster's files ask for; None where it has none of the app."""
+    if APP.format(name) in story.deployment:
+        (value,) = documents(story, APP.format(name))
+        return int(value["spec"]["workerGroupSpecs"][0]["replicas"])
+    if WORKERS.format(name) in story.deployment:
+        return int(documents(story, WORKERS.format(name))[1]["spec"]["replicas"])
+    return None

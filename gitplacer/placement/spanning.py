@@ -290,6 +290,9 @@ class Spanning:
             trial = _Trial(self._pass, self._choice, group, policy, scale_up)
             if self._grown(trial, home, has, left, others):
                 after = tuple(sorted({*has, *trial.shares}))
+                if after == (home.name,):
+                    trial.settle(home.name, "Copy", AS_WRITTEN)  # all of it has come home
+                    return Spread(after, Action.UPDATE, Finding(code=Reason.UPDATED))
                 fresh = {name: why for name, why in trial.reasons.items() if name not in has}
                 return Spread(after, Action.EXTEND, Finding(code=Reason.SPANS), fresh)
             trial.undo()
