@@ -612,6 +612,7 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
         {
             Reason.KEPT: Finding(code=Reason.KEPT),
             Reason.UPDATED: Finding(code=Reason.UPDATED),
+            Reason.DIVIDED: Finding(code=Reason.DIVIDED),
             Reason.OUTGROWN: Finding(code=Reason.OUTGROWN),
             Reason.FINISHED: Finding(code=Reason.FINISHED, subject="Succeeded"),
             Reason.MOVING: Finding(code=Reason.MOVING, subject="Surge; static-cluster; dynamic-cluster"),
@@ -643,6 +644,7 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.MANAGEMENT_CLUSTER: Finding(code=Reason.MANAGEMENT_CLUSTER),
             Reason.CLUSTER_NOT_SELECTED: Finding(code=Reason.CLUSTER_NOT_SELECTED, subject="class=production"),
             Reason.NOT_IN_ORDER: Finding(code=Reason.NOT_IN_ORDER),
+            Reason.NO_SHARE: Finding(code=Reason.NO_SHARE),
             Reason.OTHER_CLUSTER_WISHED: Finding(code=Reason.OTHER_CLUSTER_WISHED, subject="static-cluster"),
             Reason.UNTOLERATED_CLUSTER_TAINT: Finding(
                 code=Reason.UNTOLERATED_CLUSTER_TAINT, subject="reserved=research:NoSchedule"
@@ -725,6 +727,7 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
                 code=Reason.BUDGET_EXCEEDED, spending=Spending(budget=10.0, spent=9.02, more=1.5)
             ),
             Reason.COPIES_WAIT: Finding(code=Reason.COPIES_WAIT),
+            Reason.SHARES_WAIT: Finding(code=Reason.SHARES_WAIT, subject="2 on static-cluster", placed=8, wanted=10),
             Reason.WAITS_FOR_PREEMPTED: Finding(code=Reason.WAITS_FOR_PREEMPTED, subject="research/sweep"),
             Reason.ROOM_RESERVED: Finding(code=Reason.ROOM_RESERVED, subject="static-cluster"),
         },
@@ -739,6 +742,7 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.COOLING_DOWN: Finding(code=Reason.COOLING_DOWN, subject="PendingPods 2026-01-02T04:00:00Z"),
             Reason.BACKING_OFF: Finding(code=Reason.BACKING_OFF, subject="ClusterDraining 2026-01-02T04:00:00Z"),
             Reason.GUARD_REACHED: Finding(code=Reason.GUARD_REACHED, subject=Reason.NOT_ELIGIBLE),
+            Reason.FROZEN: Finding(code=Reason.FROZEN, subject="NotEligible 2026-01-05T07:00:00Z"),
             Reason.NOT_READY_ELSEWHERE: Finding(code=Reason.NOT_READY_ELSEWHERE, subject=Reason.NOT_ELIGIBLE),
             Reason.REMOVAL_NEEDS_APPROVAL: Finding(code=Reason.REMOVAL_NEEDS_APPROVAL, subject="static-cluster"),
             Reason.FOREIGN_CHANGE: Finding(code=Reason.FOREIGN_CHANGE, subject="clusters/a/workloads/ns/app/app.yaml"),

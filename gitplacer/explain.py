@@ -19,7 +19,7 @@ from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord
 from gitplacer.model import quantity
-from gitplacer.model.counts import AS_WRITTEN
+from gitplacer.model.counts import AS_WRITTEN, Part
 from gitplacer.model.decision import (
     Action,
     Candidate,
@@ -120,6 +120,19 @@ class PlanView:
                 found += self.snapshot.variants.gang(group, each, counts)
         return merged(unlabelled(tuple(found)))
 
+    def overridden(self, decision: Decision, part: Part) -> dict[str, int]:
+        """The clusters on which an override gives a count of a group another number than its share, with that number."""
+        group = self.group(decision)
+        member = next((m for m in group.members if m.identity == part.object), None) if group is not None else None
+        found = {}
+        for name, counts in decision.counts.items() if member is not None else ():
+            share, cluster = counts.get(part).replicas, self.clusters.get(name)
+            if cluster is not None and share is not None and member is not None:
+                there = self.snapshot.variants.replicas(member, cluster, counts).get(part.role, share)
+                if there != share:
+                    found[name] = there
+        return found
+
     def main_cluster(self, decision: Decision) -> Cluster | None:
         """
         The cluster whose pods are told of a group: the first that will have it, or has it; none for a group that spans clusters,
@@ -164,6 +177,7 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.ROOM: ("has room for all its pods; not tried in every order",) * 2,
     Reason.PLATFORM: ("platform objects go where their policy says", "platform objects go where their policy says"),
     Reason.KEPT: ("is there already", "is on {} already"),
+    Reason.DIVIDED: ("its replicas are divided anew",) * 2,
     Reason.UPDATED: ("its files change", "its files change"),
     Reason.OUTGROWN: ("it stays, but not all its pods find room there",) * 2,
     Reason.FINISHED: ("its jobs have run to their end", "its jobs have run to their end ({})"),
@@ -178,6 +192,7 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.PREEMPTED_BY: ("it makes room for a group of higher priority", "it makes room for {}, of higher priority"),
     Reason.MANAGEMENT_CLUSTER: ("is a management cluster and takes no workloads",) * 2,
     Reason.NOT_IN_ORDER: ("the policy's order does not name it",) * 2,
+    Reason.NO_SHARE: ("the policy gives it no share",) * 2,
     Reason.OTHER_CLUSTER_WISHED: ("an annotation asks for another cluster", "an annotation asks for {}"),
     Reason.UNTOLERATED_CLUSTER_TAINT: ("its taint is not tolerated", "the policy does not tolerate its taint {}"),
     Reason.CLUSTER_CORDONED: ("is cordoned and takes nothing new",) * 2,
@@ -272,6 +287,7 @@ _STAYS: Mapping[Reason, str] = {
     Reason.COOLING_DOWN: "{trigger}, but it has moved lately and stays{until}",
     Reason.BACKING_OFF: "{trigger}, but its last relocation was taken back, and it stays{until}",
     Reason.GUARD_REACHED: "{trigger}, but as many groups have moved lately as the Fleet's guards allow",
+    Reason.FROZEN: "{trigger}, but by the Fleet's guards nothing begins to move{until}",
     Reason.NOT_READY_ELSEWHERE: "{trigger}, and it goes when another copy is ready and may take over",
 }
 """Why a group stays though it should leave. The finding's subject is the trigger and, for some, until when."""
@@ -311,6 +327,7 @@ ROOM = (
 _FROM_POLICY = (
     Reason.CLUSTER_NOT_SELECTED,
     Reason.NOT_IN_ORDER,
+    Reason.NO_SHARE,
     Reason.UNTOLERATED_CLUSTER_TAINT,
     Reason.BUDGET_EXCEEDED,
 )
@@ -340,6 +357,9 @@ def finding_text(finding: Finding, cluster: Cluster | None = None) -> str:
         return _stays(finding, "it")
     if code is Reason.NO_MESH_FITS and finding.wanted:
         return f"{_SAID[code][0]}: together they take {finding.placed} of {finding.wanted} {finding.role}"
+    if code is Reason.SHARES_WAIT:
+        waiting = finding.wanted - finding.placed
+        return f"{waiting} of {finding.wanted} replicas wait for room{f': {subject}' if subject else ''}"
     if code in _TOLD:
         return _TOLD[code](finding)
     if finding.wanted or finding.nodes:
@@ -513,8 +533,34 @@ def why(decision: Decision, view: PlanView) -> str:
         parts.append(_stays(finding, few(decision.blocked_by)) if named else finding_text(finding, about))
     parts += _taken(decision)
     if decision.after and decision.waiting_since and decision.action is not Action.HOLD:
-        parts += ["further copies wait for room"] if finding.code is not Reason.COPIES_WAIT else []
+        told = (Reason.COPIES_WAIT, Reason.SHARES_WAIT)
+        parts += ["further copies wait for room"] if finding.code not in told else []
+    parts += shares(decision, view) if finding.code is not Reason.KEPT else []
     return "; ".join(parts)
+
+
+def shares(decision: Decision, view: PlanView) -> list[str]:
+    """
+    How many replicas of what each cluster has of a group that is divided, for each count that is: `Deployment shop/web: 4 on a,
+    1 on b`; and where an override has the last word.
+    """
+    replicas: dict[Part, dict[str, int]] = {}
+    for name, counts in sorted(decision.counts.items()):
+        for part, count in counts:
+            if count.replicas is not None:
+                replicas.setdefault(part, {})[name] = count.replicas
+    said = []
+    for part, numbers in sorted(replicas.items()):
+        overridden = view.overridden(decision, part)
+        each = [
+            f"{number} on {name}"
+            if name not in overridden
+            else f"{overridden[name]} on {name} by an override, not {number}"
+            for name, number in numbers.items()
+        ]
+        role = "" if part.role == "pod" else f" {part.role.partition('/')[2]}"
+        said.append(f"{part.object}{role}: {few(each, most=10)}")
+    return said
 
 
 def _taken(decision: Decision) -> list[str]:
@@ -535,7 +581,7 @@ def movement(decision: Decision) -> str:
         return _step(decision)
     match decision.action:
         case Action.PLACE:
-            return f"goes to {few(come)}"
+            return f"goes to {few(come)}{f' and leaves {few(gone)}' if gone else ''}"
         case Action.RELOCATE:
             return f"moves from {few(gone)} to {few(come)}"
         case Action.EXTEND:
@@ -690,6 +736,11 @@ def summary(plan: Plan, *, zeros: bool = True) -> str:
     counts = plan.counts()
     said = [f"{counts[a]} {word}" for a, word in _COUNTED if counts[a] or (zeros and a not in _RARE)]
     return ", ".join(said) or "no groups"
+
+
+def is_worth_telling(decision: Decision) -> bool:
+    """Whether something becomes of a group, or goes on with it, that a plan should show."""
+    return decision.action is not Action.KEEP or decision.finding.code is Reason.MOVING
 
 
 def changes_nothing(view: PlanView) -> bool:

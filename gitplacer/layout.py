@@ -27,6 +27,7 @@ from gitplacer.kinds.record import (
     recorded_counts,
 )
 from gitplacer.model.decision import Action, ClusterRole, Decision, Finding, Phase, Reason
+from gitplacer.placement.holds import consent_to_removal
 from gitplacer.placement.ties import held_with, ties
 from gitplacer.problems import Location, Problem, Rejected, Severity
 from gitplacer.relocation.memory import remembered
@@ -218,6 +219,10 @@ class Layout:
                 foreign |= self._not_ours(name, rendering)
                 if name in decision.files_before:
                     problems.update(self._told_of_updates(group, name, rendering))
+        record = self._snapshot.predecessor(group)
+        if decision.phase is Phase.LEAVE and record is not None:
+            between = {f"{BETWEEN}/{member.file}" for member in record.members}
+            foreign |= {path for path in between if path in self._ids and path not in self._ours}
         if foreign:
             return _hold(decision, Finding(code=Reason.FOREIGN_CHANGE, subject=", ".join(sorted(foreign))))
         self.problems.extend(problems)
@@ -297,7 +302,7 @@ class Layout:
         earlier = set(self._pending)
         group = self._snapshot.groups.get(decision.group)
         record = self._snapshot.predecessor(group) if group else self._snapshot.records[decision.group]
-        members = self._write_members(group, decision, self._written(decision)) if group and decision.after else ()
+        members = self._write_members(group, decision) if group and decision.after else ()
         standing = record.members if record is not None else ()
         between = self._put_between(decision, standing)
         if between or (decision.finished is not None and not decision.after):
@@ -315,6 +320,9 @@ class Layout:
             members = (*members, *self._remove_stale(record, members))
             if left:
                 self._remove(f"{RECORDS}/{record.id}.yaml")
+            consent = consent_to_removal(self._snapshot, record) if record.is_platform else None
+            if consent is not None and {m.file for m in record.members} - {m.file for m in members}:
+                decision = replace(decision, consent=consent.identity)
         if group is not None:
             new = self._record(group, decision, record, members)
             if new != record:
@@ -412,7 +420,7 @@ class Layout:
             self._placed[group.id] = self._names.place(group, self._snapshot.predecessor(group))
         return self._placed[group.id]
 
-    def _write_members(self, group: Group, decision: Decision, clusters: Sequence[str]) -> tuple[RecordMember, ...]:
+    def _write_members(self, group: Group, decision: Decision) -> tuple[RecordMember, ...]:
         placed = self._files_of(group)
         members = tuple(
             RecordMember(
@@ -429,7 +437,7 @@ class Layout:
         )
         if decision.roles:
             members = (*members, self._remote_file(group))
-        for name in clusters:
+        for name in self._written(decision):
             if name not in self._clusters:
                 continue  # a group that could not leave a cluster that is gone keeps the files it has there
             for (unit, file), content in self._rendered(group, decision, name).files.items():
@@ -490,11 +498,12 @@ class Layout:
         Remove what the record says was written and is not wanted any more. Returns the members that stay although
         nobody wants them: removing a platform object needs an Approval.
         """
-        if self._unit_of(record) == PLATFORM:
+        unit = self._unit_of(record)
+        if unit == PLATFORM and consent_to_removal(self._snapshot, record) is None:
             return self._keep_platform(record, members)
         for entry in record.clusters:
             for member in record.members:
-                path = self._units.path(entry.name, WORKLOADS, member.file)
+                path = self._units.path(entry.name, unit, member.file)
                 if not self._claims[path]:
                     self._remove(path)
         for path in _between(record):
@@ -522,7 +531,7 @@ class Layout:
                         "RemovalNeedsApproval",
                         f"{member.kind} {member.name} is no longer in {member.source.partition('#')[0]}, and stays on "
                         "the clusters",
-                        "put it back, or remove its file from the platform directories of the deployment repo by hand",
+                        "put it back, or consent with an Approval (`action: Remove`)",
                         Severity.WARNING,
                     )
                 )
@@ -590,11 +599,10 @@ class Layout:
         between = decision.moving.without_files if decision.moving is not None else frozenset()
         arrives = name in between and state == "Placed"
         if before is not None and not arrives and (state == before.state or state == "Placed"):
-            return _with_evidence(
-                before, decision, counted=name in self._clusters and name not in decision.frozen
-            ).model_copy(update={"state": state})
+            known = _with_evidence(before, decision, counted=name in self._clusters and name not in decision.frozen)
+            return known.model_copy(update={"state": state})
         return RecordCluster(
-            name=name, state=state, since=self._snapshot.now, epoch=self._next_epoch(name, unit),
+            name=name, state=state, since=self._snapshot.now, epoch=self._epoch_of_commit(name, unit),
             reason=_taken_by(name, decision) or (before.reason if before is not None else None),
             role=decision.role_on(name), counts=recorded_counts(decision.counts_on(name)),
         )  # fmt: skip
@@ -614,7 +622,7 @@ class Layout:
         began = RecordMoved(
             at=self._snapshot.now, source=gone, reason=decision.finding.code,
             to=move.targets if move is not None else tuple(sorted(set(decision.after) - set(decision.before))),
-            epochs={name: self._next_epoch(name, WORKLOADS) for name in gone} if lost else None,
+            epochs={name: self._epoch_of_commit(name, WORKLOADS) for name in gone} if lost else None,
         )  # fmt: skip
         return (*remembered(record, self._snapshot), began)
 
@@ -639,9 +647,9 @@ class Layout:
             cluster=claim.cluster, displaced=claim.displaced, since=self._snapshot.now, epoch=max(1, epoch)
         )
 
-    def _next_epoch(self, cluster: str, unit: str) -> int:
+    def _epoch_of_commit(self, cluster: str, unit: str) -> int:
         """The epoch that the commit now being made will give a unit."""
-        return self._epochs.get((cluster, unit), 0) + 1
+        return max(1, self._epochs.get((cluster, unit), 0) + ((cluster, unit) in self._touched))
 
 
 def _taken_by(cluster: str, decision: Decision) -> str | None:
@@ -653,12 +661,14 @@ def _taken_by(cluster: str, decision: Decision) -> str | None:
 def _with_evidence(entry: RecordCluster, decision: Decision, *, counted: bool) -> RecordCluster:
     """
     An entry with the first snapshot that showed that its job, which should leave, has not started, none if it may stay; and with the
-    first that showed that it has ended. If it is `counted`, its files are those that the decision says; on a cluster that is
-    gone they stay what they were.
+    first that showed that it has ended. If it is `counted`, its files are those that the decision says; on a cluster that is gone
+    they stay what they were.
     """
     if counted:
         now = {"counts": recorded_counts(decision.counts_on(entry.name)), "role": decision.role_on(entry.name)}
         entry = entry.model_copy(update=now)
+        if entry.name in decision.reasons:  # it takes more of the group, on the strength of that
+            entry = entry.model_copy(update={"reason": _taken_by(entry.name, decision)})
     seen = decision.unstarted.get(entry.name)
     first = entry.unstarted_at or seen if seen is not None else None
     ended = decision.ended.get(entry.name)

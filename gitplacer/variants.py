@@ -98,6 +98,17 @@ class Variants:
             self._facts[key] = _read_again(member, edits, around, self._source.declarations.kinds)
         return self._facts[key]
 
+    def replicas(self, member: SourceObject, cluster: Cluster, counts: Counts) -> dict[str, int]:
+        """How many replicas each role of an object has on a cluster, where its kind has such counts."""
+        value: Any = member.document.value
+        try:
+            for edit in self.edits(member, cluster, counts):
+                value = applied(value, edit)
+        except EditError:
+            return {}
+        scales = workloads.scales(value, self._source.declarations.kinds)
+        return {scale.role: scale.replicas for scale in scales if scale.path}
+
     def any_on(self, cluster: Cluster) -> bool:
         """Whether there is anything that could differ on a cluster."""
         profile = self._profiles[cluster.name]

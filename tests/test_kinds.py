@@ -95,6 +95,7 @@ spec:
   guards:
     relocations: {max: 0, per: 1h30m, exceed: Hold}
     evacuations: {max: 5, per: 1h, exceed: Throttle}
+    freeze: [{schedule: "0 18 * * 5", duration: 62h, timeZone: Europe/Berlin, allow: [ClusterLost]}]
 """,
     "Cluster": """
 metadata: {name: gpu-1, labels: {class: gpu}, annotations: {example.com/owner: "somebody, somewhere"}}
@@ -170,6 +171,7 @@ spec:
     namespaceSelector: {matchLabels: {team: a}, matchExpressions: [{key: tier, operator: NotIn, values: [test, ""]}]}
     labelSelector: {matchExpressions: [{key: a, operator: Exists}, {key: b, operator: DoesNotExist, values: []}]}
     kinds: [RayJob, "Ray*"]
+    names: [train, "tune-*"]
     paths: ["workloads/**"]
   precedence: -5
   groupBy: {label: app.kubernetes.io/part-of, directory: false, namespace: false}
@@ -178,6 +180,7 @@ spec:
   placement:
     type: Ordered
     order: [{names: [gpu-1]}, {matchLabels: {class: gpu}}, {}]
+    weights: {}
     copies: All
     admission: Gang
     accept: TightFit
@@ -393,6 +396,10 @@ VALID = {
     **{f"{kind}, every field": own(kind, rest) for kind, rest in EVERY_FIELD.items()},
     **{f"{kind}, smallest": own(kind, rest) for kind, rest in SMALLEST.items()},
     **dict(shipped()),
+    "PlacementPolicy, divided": own(
+        "PlacementPolicy",
+        "{metadata: {name: p}, spec: {select: {}, placement: {type: Divide, weights: {a: 70, b: 0}, copies: 2}}}",
+    ),
 }
 
 
@@ -514,7 +521,7 @@ BROKEN = [
     "Cluster spec.profile.runtimeClasses.0.handler: runsc",
     "CapacitySnapshot sealingKey: team-a",
     "PlacementPolicy spec.select.namespace: x",
-    "PlacementPolicy spec.placement.weights: {}",
+    "PlacementPolicy spec.placement.spread: {}",
     "PlacementPolicy spec.placement.order.0.name: x",
     "PlacementPolicy spec.relocation.when.notEligible: Never",
     "CapacitySnapshot spec: {}",
@@ -826,6 +833,12 @@ BROKEN = [
     "Cluster spec.overrides.1: {path: /a, op: add}",
     "Cluster spec.overrides.1: {path: /a}",
     "OverridePolicy spec.overrides: []",
+    "PlacementPolicy spec.placement.weights: {gpu-1: 1}",
+    "PlacementPolicy spec.placement: {type: Divide, weights: {gpu-1: 0, gpu-2: 0}}",
+    "PlacementPolicy spec.placement: {type: Divide, weights: {GPU: 1}}",
+    "PlacementPolicy spec.placement: {type: Divide, weights: {gpu-1: -1, gpu-2: 2}}",
+    "PlacementPolicy spec.placement: {type: Divide, weights: {gpu-1: 70%}}",
+    "PlacementPolicy spec.placement: {type: Divide, order: [{}]}",
     "PlacementPolicy spec.placement.order: []",
     "PlacementPolicy spec.placement.order: (gone)",
     "PlacementPolicy spec.placement.type: Capacity",

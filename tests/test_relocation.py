@@ -6,12 +6,14 @@ Each test is a story of passes with snapshots between them, from files in to com
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 import yaml
 
 from gitplacer.hydrate import Hydration
+from gitplacer.problems import Rejected
+from gitplacer.tree import Changes
 from tests.stories import (
     FLEET,
     Story,
@@ -265,6 +267,36 @@ def test_a_job_on_a_cluster_that_is_said_to_be_lost_starts_elsewhere_at_once_if_
     story = two("{runningJobs: Restart}", rayjob("jobs", "train"))
     story.source |= cluster("a", state="Lost")
     assert outcome(story.run()) == {JOB: "Relocate b ClusterLost"}
+
+
+def test_what_somebody_else_keeps_between_the_clusters_is_not_written_over() -> None:
+    story = two("{runningJobs: Restart}", rayjob("jobs", "train"))
+    story.deployment = story.deployment.apply(Changes({"moving/jobs/train/train.yaml": b"mine: true\n"}))
+    story.source |= cluster("a", state="Draining")
+    assert outcome(story.run()) == {JOB: "Hold a ForeignChange"}
+    assert story.deployment.read("moving/jobs/train/train.yaml") == b"mine: true\n"
+
+
+def test_a_copy_on_each_cluster_goes_when_another_has_been_ready_for_long_enough() -> None:
+    relocation = "{strategy: Surge, surge: {soak: 10m, approval: Required}}"
+    rule = policy(
+        "p",
+        f"select: {{}}\nclusters: {{matchLabels: {{use: serving}}}}\nplacement: {{copies: All}}\nrelocation: {relocation}",
+    )
+    story = Story.of(cluster("old", labels="{use: serving}"), rule, rayservice("prod", "api"))
+    seen(story, "old")
+    story.run()
+    story.source |= cluster("new", labels="{use: serving}", kubernetesVersion='"1.31"')
+    seen(story, "new")
+    assert outcome(story.run()) == {SERVICE: "Place new,old Fits"}
+    story.source |= cluster("old")
+    for minutes, shown in ((1, f"name: {SERVICE}, phase: Running"), (1, ready(SERVICE)), (20, ready(SERVICE))):
+        later(story, minutes=minutes)
+        seen(story, "new", shown)
+        assert outcome(story.run())[SERVICE].split(" ")[1] == "new,old"
+    story.source |= approval(SERVICE, "Remove")
+    assert outcome(story.run()) == {SERVICE: "Relocate new NotEligible"}
+    assert story.files() == ["clusters/new/workloads/prod/api/api.yaml"]
 
 
 # finished jobs
@@ -551,6 +583,57 @@ def test_evacuation_goes_by_priority_as_far_as_there_is_room() -> None:
     assert outcome(story.run()) == {"high/two": "Relocate b ClusterDraining", "low/one": "Hold a NowhereToGo"}
 
 
+WEEKEND = '{guards: {freeze: [{schedule: "0 18 * * 5", duration: 62h, timeZone: Europe/Berlin, allow: [ClusterLost]}]}}'
+
+
+@pytest.mark.parametrize(
+    ("at", "state", "expected"),
+    [
+        ("2026-01-02T16:59:00Z", "Draining", "Relocate b ClusterDraining"),  # Friday 17:59 in Berlin
+        ("2026-01-02T17:00:00Z", "Draining", "Hold a Frozen"),
+        ("2026-01-05T06:59:00Z", "Draining", "Hold a Frozen"),
+        ("2026-01-05T07:00:00Z", "Draining", "Relocate b ClusterDraining"),
+        ("2026-07-03T16:00:00Z", "Draining", "Hold a Frozen"),  # 18:00 in summer
+        ("2026-01-03T12:00:00Z", "Lost", "Relocate b ClusterLost"),
+    ],
+)
+def test_nothing_begins_to_move_while_the_fleet_is_frozen(at: str, state: str, expected: str) -> None:
+    story = two()
+    story.source |= fleet(WEEKEND) | cluster("a", state=state)
+    story.now = datetime.fromisoformat(at)
+    assert outcome(story.run()) == {SERVICE: expected}
+
+
+def test_what_has_begun_before_a_freeze_goes_on_and_consent_thaws() -> None:
+    story = drained_by_surge()
+    story.run()
+    story.source |= fleet(WEEKEND)
+    story.now = datetime.fromisoformat("2026-01-02T17:20:00Z")
+    seen(story, "b", ready(SERVICE))
+    assert outcome(story.run()) == {SERVICE: "Relocate b ClusterDraining"}
+    story.source |= cluster("a") | cluster("b", state="Draining")
+    assert outcome(story.run()) == {SERVICE: "Hold b Frozen"}
+    story.source |= approval(SERVICE, "Exceed")
+    assert outcome(story.run()) == {SERVICE: "Relocate a,b ClusterDraining"}
+
+
+@pytest.mark.parametrize(
+    ("freeze", "said"),
+    [
+        ('{schedule: "0 25 * * *", duration: 1h}', "the schedule cannot be read: bad hour"),
+        ('{schedule: "0 1 * * *", duration: 1h, timeZone: Europe/Berlim}', "there is no time zone Europe/Berlim"),
+    ],
+)
+def test_a_time_that_never_comes_is_named_with_its_line(freeze: str, said: str) -> None:
+    story = two()
+    story.source |= fleet(f"{{guards: {{freeze: [{freeze}]}}}}")
+    with pytest.raises(Rejected) as caught:
+        story.run()
+    (problem,) = caught.value.problems
+    assert (problem.location.file, problem.location.line) == ("fleet.yaml", 4)
+    assert said in problem.message
+
+
 # consent
 
 
@@ -597,3 +680,45 @@ def test_what_is_proposed_moves_when_somebody_agrees() -> None:
     assert story.files() == ["clusters/a/workloads/prod/api/api.yaml"]
     story.source |= approval(SERVICE, "Move")
     assert outcome(story.run()) == {SERVICE: "Relocate b ClusterDraining"}
+
+
+# platform objects
+
+CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME, namespace: op}\ndata: {}\n"
+
+
+def platform() -> Story:
+    files = {f"platform/op/{name}.yaml": CONFIG.replace("NAME", name) for name in ("one", "two")}
+    everywhere = policy("p", "select: {}\nclusters: {matchLabels: {at: base}}\nplacement: {copies: All}")
+    story = Story.of(cluster("a", labels="{at: base}"), cluster("b", labels="{at: base}"), everywhere, files)
+    story.run()
+    return story
+
+
+@pytest.mark.parametrize(
+    ("drop", "left"),
+    [
+        ({"clusters/b.yaml": cluster("b")["clusters/b.yaml"]}, ["a/platform/op/one", "a/platform/op/two"]),
+        ({"platform/op/two.yaml": ""}, ["a/platform/op/one", "b/platform/op/one"]),
+        ({"platform/op/one.yaml": "", "platform/op/two.yaml": ""}, []),
+    ],
+)
+def test_platform_objects_are_removed_only_with_consent_and_then_once(drop: dict[str, str], left: list[str]) -> None:
+    story = platform()
+    story.source |= {path: text for path, text in drop.items() if text}
+    for path in (path for path, text in drop.items() if not text):
+        del story.source[path]
+    story.run()
+    assert len(story.files()) == 4
+    story.source |= approval("op/op", "Remove")
+    story.run()
+    assert story.files() == [f"clusters/{path}.yaml" for path in left]
+    story.source |= cluster("b", labels="{at: base}") | {
+        f"platform/op/{n}.yaml": CONFIG.replace("NAME", n) for n in ("one", "two")
+    }
+    story.run()
+    assert len(story.files()) == 4
+    if left:
+        story.source |= cluster("b")
+        story.run()
+        assert len(story.files()) == 4  # it has counted

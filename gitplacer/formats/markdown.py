@@ -19,6 +19,8 @@ from gitplacer.explain import (
     cluster_count,
     computed_from,
     file_count,
+    is_worth_telling,
+    sentence,
     shortlist,
     summary,
     verdict_text,
@@ -98,7 +100,7 @@ def plan_markdown(view: PlanView, options: Options) -> str:
         _Block("**Problems**\n\n", [_problem_item(p) for p in view.snapshot.problems]),
         _Block(
             "| Group | From → to | Why | Policy |\n|---|---|---|---|\n",
-            [_row(d, view) for d in decisions if d.action is not Action.KEEP],
+            [_row(d, view) for d in decisions if is_worth_telling(d)],
         ),
         _Block("", [_refusals(d, view) for d in decisions if d.candidates and _found_nothing(d)]),
     )
@@ -134,7 +136,7 @@ def _row(decision: Decision, view: PlanView) -> str:
     cells = (
         f"{symbol} {escaped(decision.group, 253)}",
         escaped(shifted(decision)) or "–",
-        escaped(why(decision, view)),
+        escaped(sentence(decision, view) if decision.phase is not None else why(decision, view)),
         escaped(decision.policy, 253) or "–",
     )
     return f"| {' | '.join(cells)} |\n"

@@ -87,6 +87,7 @@ def _copy(cluster: str, decision: Decision, view: PlanView) -> dict[str, Any]:
     entry = next((e for e in record.clusters if e.name == cluster), None) if record else None
     return {
         "cluster": cluster,
+        "state": _state(decision, cluster),
         "since": rfc3339(entry.since) if entry else None,
         "phase": running.phase if running else "Unknown",
         "ready": running.ready if running else False,
@@ -138,6 +139,7 @@ def _placed_lines(decisions: list[Decision], view: PlanView) -> Iterator[str]:
             running = _running(cluster, decision, view)
             ready = "ready" if running and running.ready else "not ready"
             state = f"{running.phase}, {ready}" if running else "not reported yet"
+            state = f"{_ON_THE_WAY.get(_state(decision, cluster), '')}{state}"
             rows.append((printable(decision.group), cluster, state))
             below.append([
                 printable(f"      pending: {count} × {role}{f' since {since}' if since else ''}"
@@ -147,6 +149,14 @@ def _placed_lines(decisions: list[Decision], view: PlanView) -> Iterator[str]:
     for line, pending in zip(aligned(rows), below, strict=True):
         yield line
         yield from pending
+
+
+_ON_THE_WAY = {"Adding": "coming; ", "Removing": "leaving; "}
+
+
+def _state(decision: Decision, cluster: str) -> str:
+    """What happens to a group on a cluster before the pass."""
+    return decision.moving.state(cluster) if decision.moving is not None else "Placed"
 
 
 def _waiting_row(decision: Decision, view: PlanView) -> tuple[str, ...]:

@@ -19,7 +19,9 @@ from gitplacer.explain import (
     cluster_count,
     computed_from,
     file_count,
+    is_worth_telling,
     problem_lines,
+    sentence,
     shortlist,
     summary,
     verdict_counts,
@@ -27,7 +29,7 @@ from gitplacer.explain import (
     why,
 )
 from gitplacer.formats.options import Options, Style
-from gitplacer.model.decision import Action, Decision, Reason, Verdict
+from gitplacer.model.decision import Action, Decision, Phase, Reason, Verdict
 from gitplacer.plaintext import LONGEST_PATH, aligned, few, printable
 from gitplacer.problems import Problem, Severity
 
@@ -48,11 +50,12 @@ SECTIONS = (
 def plan_text(view: PlanView, options: Options) -> str:
     """The plan as lines, each ending in a newline."""
     lines = list(problems_text(view.snapshot.problems, options.style))
-    if changes_nothing(view) and not options.verbose:
+    quiet = changes_nothing(view) and not any(map(is_worth_telling, view.plan.decisions))
+    if quiet and not options.verbose:
         return "\n".join([*lines, f"No change: {summary(view.plan, zeros=False)}"]) + "\n"
     for action, symbol, colour in SECTIONS:
-        decisions = [d for d in view.plan.decisions if d.action is action]
-        if decisions and (action is not Action.KEEP or options.verbose):
+        decisions = [d for d in view.plan.decisions if d.action is action and (is_worth_telling(d) or options.verbose)]
+        if decisions:
             if lines:
                 lines.append("")
             lines += [options.style(str(action), colour), *_section(decisions, symbol, colour, view, options)]
@@ -71,7 +74,12 @@ def problems_text(problems: Sequence[Problem], style: Style) -> Iterator[str]:
 
 def shifted(decision: Decision) -> str:
     """From where to where, in names and arrows."""
-    before, after = few(decision.before), few(decision.after)
+    before, after = few(decision.files_before), few(decision.files_after)
+    match decision.phase:
+        case Phase.LEAVE:
+            return f"{before} → moving"
+        case Phase.ARRIVE:
+            return f"moving → {after}"
     match decision.action:
         case Action.PLACE:
             return f"→ {few(sorted(set(decision.after) - set(decision.before)))}"
@@ -98,6 +106,8 @@ def _section(
 def _because(decision: Decision, view: PlanView) -> str:
     if decision.action is Action.KEEP and decision.finding.code is Reason.KEPT:
         return ""
+    if decision.phase is not None:
+        return sentence(decision, view)
     count = cluster_count(decision) if decision.action is Action.WAIT else ""
     return printable(f"{why(decision, view)}{f': {count}' if count else ''}", LONGEST_SENTENCE)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from datetime import UTC, datetime
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from gitplacer.kinds import calendar
 from gitplacer.kinds.fields import (
     DnsLabel,
     Integer,
@@ -120,6 +122,40 @@ class EvacuationGuard(MoveGuard):
     """Throttle lets the others move later, Hold lets them wait for an Approval with `action: Exceed`, Allow lets them move."""
 
 
+MoveReason = Literal["NotEligible", "ClusterDraining", "ClusterLost", "PendingPods", "PreferredAvailable"]
+
+
+class Freeze(Model):
+    """A time that comes again and again, in which nothing begins to move."""
+
+    schedule: Annotated[
+        str,
+        Matching(
+            r"^[0-9*/,A-Za-z-]+( +[0-9*/,A-Za-z#-]+){4}$",
+            'must be a cron schedule of five fields such as "0 18 * * 5"',
+            100,
+        ),
+    ]
+    """When it begins, as cron has it."""
+    duration: Annotated[Seconds, Field(gt=0)]
+    """How long it lasts."""
+    time_zone: Annotated[
+        str,
+        Matching(r"^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+){0,2}$", "must be the name of a time zone such as Europe/Berlin"),
+    ] = "UTC"
+    """The time zone of the schedule, by its name in the IANA database."""
+    allow: tuple[MoveReason, ...] = ()
+    """Reasons for which groups move all the same."""
+
+    @model_validator(mode="after")
+    def _comes_at_some_time(self) -> Self:
+        try:
+            calendar.window(self.schedule, self.duration, self.time_zone, datetime(2026, 1, 1, tzinfo=UTC))
+        except ValueError as error:
+            raise ValueError(str(error)) from None
+        return self
+
+
 class Guards(Model):
     """Limits on what moves in a time. They stop only the moves they concern."""
 
@@ -127,6 +163,8 @@ class Guards(Model):
     """Moves for any other reason than evacuation."""
     evacuations: EvacuationGuard = EvacuationGuard()
     """Moves away from clusters that are draining or lost."""
+    freeze: tuple[Freeze, ...] = ()
+    """Times in which nothing begins to move but what somebody has consented to. What has begun goes on."""
 
 
 class FleetSpec(Model):

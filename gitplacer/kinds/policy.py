@@ -6,9 +6,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
-from gitplacer.kinds.fields import Boolean, Copies, Integer, LabelKey, Model, OwnKind, Price, Seconds
+from gitplacer.kinds.fields import Boolean, Copies, DnsLabel, Integer, LabelKey, Model, OwnKind, Price, Seconds
 from gitplacer.kinds.selectors import ClusterSelector, Metadata, ObjectSelector, Override, TolerationField
 from gitplacer.model.labels import Toleration
+
+Weight = Annotated[Integer, Field(ge=0, le=1_000_000)]
 
 
 def _all_three(value: tuple[str, ...]) -> tuple[str, ...]:
@@ -65,22 +67,37 @@ class PlacementSettings(Model):
                     "then": {
                         "properties": {
                             "copies": {"const": 1},
+                            "type": {"not": {"const": "Divide"}},
                             "admission": {"const": "Gang"},
                             "reserve": {"const": "Desired"},
                         }
                     },
-                }
+                },
+                {
+                    "if": {"required": ["weights"], "properties": {"weights": {"minProperties": 1}}},
+                    "then": {
+                        "properties": {
+                            "type": {"const": "Divide"},
+                            "weights": {"not": {"additionalProperties": {"const": 0}}},
+                        },
+                        "required": ["type"],
+                    },
+                },
             ],
         }
     )
 
-    type: Literal["Capacity", "Cheapest", "Ordered"] = "Capacity"
+    type: Literal["Capacity", "Cheapest", "Divide", "Ordered"] = "Capacity"
     """Capacity takes any cluster with room, Ordered the first with room in the order given, Cheapest the one where the machines
-    that must be added cost least."""
+    that must be added cost least. Divide puts a group on every eligible cluster and divides its replicas over them."""
     order: tuple[ClusterSelector, ...] = ()
     """Ordered: which clusters, best first."""
+    weights: dict[DnsLabel, Weight] = {}
+    """Divide: in what proportion clusters share the replicas, by name; percentages will do. A cluster that is not named gets
+    none. Without weights all eligible clusters share alike."""
     copies: Copies = 1
-    """How many clusters get a copy; All means every eligible one."""
+    """How many clusters get a copy; All means every eligible one. With Divide, how many share the replicas, the heaviest first;
+    absent means All."""
     admission: Literal["Gang", "Immediate"] = "Gang"
     """Gang places a group when all its pods fit; Immediate places it whatever the room."""
     accept: Literal["Fits", "TightFit"] = "Fits"
@@ -108,6 +125,8 @@ class PlacementSettings(Model):
                 "reserve": (self.reserve, "Desired"),
             }
             wrong = [f"{name}: {right}" for name, (found, right) in needed.items() if found != right]
+            if self.type == "Divide":
+                wrong.append("another type than Divide")
             if wrong:
                 raise ValueError(f"span: IfNeeded needs {' and '.join(wrong)}")
         return self
@@ -117,6 +136,19 @@ class PlacementSettings(Model):
         if (self.type == "Ordered") != bool(self.order):
             raise ValueError("type Ordered needs order" if self.type == "Ordered" else "order is for type Ordered")
         return self
+
+    @model_validator(mode="after")
+    def _weights_belong_to_divide(self) -> Self:
+        if self.weights and self.type != "Divide":
+            raise ValueError("weights is for type Divide")
+        if self.weights and not any(self.weights.values()):
+            raise ValueError("some cluster needs a weight above 0")
+        return self
+
+    @property
+    def shared_by(self) -> int | None:
+        """Divide: over how many clusters at most; None for all."""
+        return self.copies if "copies" in self.model_fields_set and self.copies != "All" else None
 
 
 Mode = Literal["Automatic", "Manual", "Never"]

@@ -46,6 +46,7 @@ class Reason(enum.StrEnum):
     # a group stays as it is
     KEPT = "Kept"
     UPDATED = "Updated"
+    DIVIDED = "Divided"  # its replicas are divided anew
     OUTGROWN = "Outgrown"  # it stays, and not all its pods find room where it is
     FINISHED = "Finished"  # its jobs have run to their end
     MOVING = "Moving"  # a relocation is going on, and waits for evidence
@@ -63,6 +64,7 @@ class Reason(enum.StrEnum):
     MANAGEMENT_CLUSTER = "ManagementCluster"
     CLUSTER_NOT_SELECTED = "ClusterNotSelected"
     NOT_IN_ORDER = "NotInOrder"
+    NO_SHARE = "NoShare"  # in a division its weight is 0
     OTHER_CLUSTER_WISHED = "OtherClusterWished"
     UNTOLERATED_CLUSTER_TAINT = "UntoleratedClusterTaint"
     CLUSTER_CORDONED = "ClusterCordoned"
@@ -114,6 +116,7 @@ class Reason(enum.StrEnum):
     CANNOT_SPAN = "CannotSpan"  # no cluster fits, and something that spanning needs is missing
     BUDGET_EXCEEDED = "BudgetExceeded"  # the machines that it needs cost more than its policy has left in an hour
     COPIES_WAIT = "CopiesWait"  # some copies are placed, others wait
+    SHARES_WAIT = "SharesWait"  # of what is divided some replicas run, others wait
     WAITS_FOR_PREEMPTED = "WaitsForPreempted"  # others have made room for it, and are not gone yet
     ROOM_RESERVED = "RoomReserved"  # it has waited long, and a cluster's room is kept for it
     # a group is held
@@ -123,6 +126,7 @@ class Reason(enum.StrEnum):
     COOLING_DOWN = "CoolingDown"  # it has moved a short while ago
     BACKING_OFF = "BackingOff"  # a relocation of it was taken back a short while ago
     GUARD_REACHED = "GuardReached"  # so many groups have moved already in so short a time
+    FROZEN = "Frozen"  # nothing begins to move now
     NOT_READY_ELSEWHERE = "NotReadyElsewhere"  # its copy goes when another is ready
     NEVER_RELOCATED = "NeverRelocated"  # its policy or an annotation says so
     REMOVAL_NEEDS_APPROVAL = "RemovalNeedsApproval"
@@ -338,7 +342,6 @@ class Decision:
     updated_in_place: bool = False
     unstarted: Mapping[str, datetime] = field(default_factory=dict)
     claim: Claim | None = None
-    counts: Mapping[str, Counts] = field(default_factory=dict)
     roles: Mapping[str, ClusterRole] = field(default_factory=dict)
     moving: Move | None = None
     move: Move | None = None
@@ -350,6 +353,7 @@ class Decision:
     consent: str = ""
     finished: Ending | None = None
     ended: Mapping[str, datetime] = field(default_factory=dict)
+    counts: Mapping[str, Counts] = field(default_factory=dict)
 
     def counts_on(self, cluster: str) -> Counts:
         """The counts of its objects on a cluster."""

@@ -90,7 +90,7 @@ class Choice:
                 promise = self._promised(group, policy, name, paid, scale_up)
                 if promise is not None:
                     chosen[name] = promise[0]
-                    self.reserve(group, policy, name, *promise)
+                    self.reserve(group, policy, name, *promise, self._pass.gang_on(group.id, name))
         if policy.spec.placement.admission == "Immediate":
             for name in ranked:
                 if len(chosen) < wanted and name not in chosen:
@@ -103,22 +103,69 @@ class Choice:
     def promised(
         self, group: Group, policy: PlacementPolicy, name: str, *, scale_up: bool
     ) -> tuple[Finding, Packing] | None:
-        """How a cluster would be taken for the pods that a group has there, and why; None if it would not."""
+        """
+        How a cluster would be taken for the pods that a group has there, beside those that its snapshot shows, and why; None if
+        it would not.
+        """
         scales = scale_up and self.scales(policy, name)
-        packing = self._books.fit(self._pass.gang_on(group.id, name), name, scale_up=scales)
+        missing = self._books[name].not_seen(group.id, self._pass.gang_on(group.id, name))
+        packing = self._books.fit(missing, name, scale_up=scales)
         if not isinstance(packing, Packing):
             return None
-        paid = self._affordable(group, policy, name, packing, self.leaving.get(group.id, ()), scales)
-        return None if isinstance(paid, Finding) else self._promised(group, policy, name, paid, scales)
+        paid = self._affordable(group, policy, name, packing, self.leaving.get(group.id, ()), scales, missing)
+        return None if isinstance(paid, Finding) else self._promised(group, policy, name, paid, scales, missing)
 
-    def reserve(self, group: Group, policy: PlacementPolicy, name: str, finding: Finding, packing: Packing) -> None:
-        """Take the room by which a group was promised a cluster."""
-        gang, sure = self._pass.gang_on(group.id, name), finding.code is Reason.FITS
-        lucky = self._pass.accepts_tight(policy, name)
+    def reserve(
+        self, group: Group, policy: PlacementPolicy, name: str, finding: Finding, packing: Packing, gang: Gang
+    ) -> None:
+        """Take the room by which a group was promised a cluster for some pods."""
+        sure, lucky = finding.code is Reason.FITS, self._pass.accepts_tight(policy, name)
         self._books.reserve(group.id, name, packing, gang, sure=sure, lucky=lucky)
 
+    def has_room(self, group: Group, policy: PlacementPolicy, name: str) -> bool:
+        """Whether a cluster has room for all that a group asks for there, beside what the snapshot shows of it."""
+        ledger = self._books[name].copy()
+        ledger.release(group.id)
+        missing = ledger.not_seen(group.id, self._pass.gang_on(group.id, name))
+        return isinstance(ledger.fit(missing, scale_up=self.scales(policy, name)), Packing)
+
+    def more(self, group: Group, policy: PlacementPolicy, name: str) -> Finding | None:
+        """
+        Reserve room for all that a group asks for now on a cluster where it is, with why it was taken; None if there is not
+        enough, and it keeps what it has.
+        """
+        before = self._books[name].copy()
+        self._books.release(group.id, name)
+        gang = self._pass.gang_on(group.id, name)
+        missing = self._books[name].not_seen(group.id, gang)
+        lucky = self._pass.accepts_tight(policy, name)
+        for scale_up in (False, True) if self.scales(policy, name) else (False,):
+            packing = self._books.fit(missing, name, scale_up=scale_up)
+            if not isinstance(packing, Packing):
+                continue
+            paid = self._affordable(group, policy, name, packing, (), scale_up, missing)
+            promise = (
+                None if isinstance(paid, Finding) else self._promised(group, policy, name, paid, scale_up, missing)
+            )
+            if promise is not None:
+                finding, taken = promise
+                sure = finding.code is Reason.FITS
+                self._books.reserve(group.id, name, taken, missing, sure=sure, lucky=lucky)
+                return finding
+        if policy.spec.placement.admission == "Immediate":
+            self._books.admit(group.id, name, missing)
+            return Finding(code=Reason.PODS_MAY_WAIT)
+        self._books.replace(name, before)
+        return None
+
     def _promised(
-        self, group: Group, policy: PlacementPolicy, name: str, packing: Packing, scale_up: bool
+        self,
+        group: Group,
+        policy: PlacementPolicy,
+        name: str,
+        packing: Packing,
+        scale_up: bool,
+        gang: Gang | None = None,
     ) -> tuple[Finding, Packing] | None:
         """
         The reason for taking a cluster by a packing, and what is to be reserved; None if that takes more luck than the policy
@@ -126,7 +173,8 @@ class Choice:
         room of others too. Where machines may be added, those that are left out by bad luck get them.
         """
         finding = self._books.fitting(name, packing)
-        gang, accepted = self._pass.gang_on(group.id, name), self._pass.accepts_tight(policy, name)
+        gang = self._pass.gang_on(group.id, name) if gang is None else gang
+        accepted = self._pass.accepts_tight(policy, name)
         there, careless = finding.code is Reason.FITS, self._pass.is_careless(policy, name)
         if self._books.proves(gang, name, lucky=not there, opened=packing.opened) or (not there and careless):
             return finding, packing
@@ -191,10 +239,18 @@ class Choice:
         return record.policy if record is not None else ""
 
     def _affordable(
-        self, group: Group, policy: PlacementPolicy, name: str, packing: Packing, left: Sequence[str], scale_up: bool
+        self,
+        group: Group,
+        policy: PlacementPolicy,
+        name: str,
+        packing: Packing,
+        left: Sequence[str],
+        scale_up: bool,
+        gang: Gang | None = None,
     ) -> Packing | Finding:
         """A packing on a cluster that the policy's budget allows, or why not. `left` are clusters that the group gives up."""
-        without = partial(self._books[name].fit_without, self._pass.gang_on(group.id, name), scale_up=scale_up)
+        asked = self._pass.gang_on(group.id, name) if gang is None else gang
+        without = partial(self._books[name].fit_without, asked, scale_up=scale_up)
         return self._budgets.affordable(policy, name, packing, {group.id: left}, without)
 
     def ranked(self, gang: Gang, policy: PlacementPolicy, names: Iterable[str]) -> list[str]:

@@ -137,7 +137,7 @@ class Departures:
 
     # whether
 
-    def _stop(self, group: Group, policy: PlacementPolicy, cluster: str, why: Finding) -> Finding | None:
+    def stop(self, group: Group, policy: PlacementPolicy, cluster: str, why: Finding) -> Finding | None:
         """Why a group must stay on a cluster that it should leave, or None. The subject is the reason why it should."""
         record, now, relocation = self._pass.records[group.id], self._snapshot.now, policy.spec.relocation
         mode, sent = mode_of(policy, why.code), why.code is Reason.MOVE_APPROVED
@@ -154,6 +154,9 @@ class Departures:
         cool = moved + timedelta(seconds=relocation.cooldown) if moved is not None else None
         if why.code not in _DECLARED and cool is not None and now < cool:
             return Finding(code=Reason.COOLING_DOWN, subject=f"{why.code} {cool:%Y-%m-%dT%H:%M:%SZ}")
+        thaws = self._pass.thaws(why.code)
+        if thaws is not None and self._consent(group, "Exceed") is None:
+            return Finding(code=Reason.FROZEN, subject=f"{why.code} {thaws:%Y-%m-%dT%H:%M:%SZ}")
         if mode == "Manual" and group.id not in self._pass.agreed and self._consent(group, "Move") is None:
             return Finding(code=Reason.AWAITS_APPROVAL, subject=why.code)
         return None
@@ -192,7 +195,7 @@ class Departures:
     def leave(self, group: Group, policy: PlacementPolicy, triggers: Triggers) -> Decision:
         """A group that is somewhere it should not be: move it, or say why it stays."""
         before = self._placements[group.id]
-        stops = {name: f for name in triggers if (f := self._stop(group, policy, name, triggers[name])) is not None}
+        stops = {name: f for name in triggers if (f := self.stop(group, policy, name, triggers[name])) is not None}
         free = [name for name in triggers if name not in stops]
         kept = [name for name in before if name not in triggers]
         consent, to = self._sent_to(group) if free else (None, "")
@@ -230,7 +233,7 @@ class Departures:
         home = self._pass.home(group.id)
         moves_home = home is None or home.name in triggers
         stops = {
-            name: stop for name in triggers if (stop := self._stop(group, policy, name, triggers[name])) is not None
+            name: stop for name in triggers if (stop := self.stop(group, policy, name, triggers[name])) is not None
         }
         if not moves_home:
             stops = {name: stop for name, stop in stops.items() if stop.code is not Reason.MAY_HAVE_STARTED}
@@ -515,7 +518,7 @@ class Departures:
             return None
         here = self._placements[group.id][0]
         why = Finding(code=Reason.PREFERRED_AVAILABLE, subject=here)
-        stop = self._stop(group, policy, here, why)
+        stop = self.stop(group, policy, here, why)
         if here not in self._pass.clusters or (stop is not None and stop.code is not Reason.AWAITS_APPROVAL):
             return None
         worse = {

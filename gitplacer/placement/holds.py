@@ -13,6 +13,7 @@ from gitplacer.kinds.selectors import ObjectSelector
 from gitplacer.model.decision import Finding, Reason
 from gitplacer.policies.selection import selects
 from gitplacer.snapshot import RECORDS, Snapshot
+from gitplacer.source.consent import Consent, consent_to
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
 
 
@@ -67,9 +68,22 @@ def kept(snapshot: Snapshot, record: PlacementRecord) -> Finding | None:
     foreign = foreign_changes(snapshot, record.id, record)
     if foreign:
         return Finding(code=Reason.FOREIGN_CHANGE, subject=", ".join(foreign))
-    if record.is_platform and record.clusters and _is_there(snapshot, record):
+    if (
+        record.is_platform
+        and record.clusters
+        and _is_there(snapshot, record)
+        and not consent_to_removal(snapshot, record)
+    ):
         return Finding(code=Reason.REMOVAL_NEEDS_APPROVAL, subject=", ".join(sorted(c.name for c in record.clusters)))
     return None
+
+
+def consent_to_removal(snapshot: Snapshot, record: PlacementRecord | None) -> Consent | None:
+    """The Approval by which platform objects of a group may be removed, if there is one."""
+    if record is None:
+        return None
+    used = record.approvals or ()
+    return consent_to(snapshot.source.own.approvals, record.id, "Remove", snapshot.now, carried_out=used)
 
 
 def _is_there(snapshot: Snapshot, record: PlacementRecord) -> bool:

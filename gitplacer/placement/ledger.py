@@ -354,7 +354,7 @@ class Ledger:
         promised room in every order, which holds for as long as it finds room without machines that are to be added. `by_machines`:
         it was placed on the strength of such machines, which it keeps for as long as it takes luck to do without.
         """
-        missing = () if finished else self._not_seen(group_id, gang)
+        missing = () if finished else self.not_seen(group_id, gang)
         packing = self.fit(missing, scale_up=False) if missing else Packing(())
         sure = sure and isinstance(packing, Packing)
         if isinstance(packing, Shortfall) and scale_up:
@@ -448,7 +448,7 @@ class Ledger:
             else:
                 self._free[machine] = np.minimum(self._free[machine], 0)
 
-    def _not_seen(self, group_id: str, gang: Gang) -> Gang:
+    def not_seen(self, group_id: str, gang: Gang) -> Gang:
         """
         The pods of a gang that the snapshot does not show on a node. A pod that is shown is one of its role that asks
         the same, best one that is meant for that very node; if there is none, the smallest, so that what is missing is never
@@ -466,7 +466,7 @@ class Ledger:
 
     def held_by(self, group_id: str, gang: Gang) -> Resources:
         """What a placed group takes here: its pods that the snapshot shows on nodes, as they run, and those that are missing."""
-        total = total_requests(self._not_seen(group_id, gang))
+        total = total_requests(self.not_seen(group_id, gang))
         for role, requests, _ in self._seen.get(group_id, ()):
             shapes = [pods.shape for pods in gang if pods.role == role]
             total += requests or max(shapes, key=by_size, default=PodShape()).requests

@@ -40,7 +40,7 @@ from gitplacer.placement.proof import has_room
 from gitplacer.placement.ties import held_with, ties, torn_singletons
 from gitplacer.policies import DIVIDING
 from gitplacer.relocation.evidence import speaks_of
-from gitplacer.relocation.guards import Tally
+from gitplacer.relocation.guards import Tally, frozen_until
 from gitplacer.relocation.memory import left_over
 from gitplacer.relocation.moves import moves_of
 from gitplacer.relocation.silence import silent_clusters
@@ -88,12 +88,14 @@ class Pass:
         """What a cluster has of a group that spans several, as far as this pass has come."""
         self.reshaped: dict[str, tuple[Action, Finding]] = {}
         """What happens in this pass to groups that span clusters, also where their clusters stay the same."""
+        self._counts_before = dict(self.counts)
         self._same: dict[Gang, Gang] = {}
         self.gangs = {group_id: self._known(group_id, gang) for group_id, gang in self.gangs.items()}
         self.moves: dict[str, Move] = moves_of({**self.records, **self.orphans})
         self.silent = silent_clusters(snapshot)
         self.leftovers = frozenset(name for record in snapshot.records.values() for name in left_over(record, snapshot))
         self.tally = Tally(snapshot)
+        self._thaws: dict[Reason, datetime | None] = {}
         self.backing_off: dict[str, datetime] = {}
         """Groups whose relocation is taken back in this pass, and until when they then stay."""
         self._stay: dict[tuple[str, str | None, str], Finding | None] = {}
@@ -217,6 +219,11 @@ class Pass:
         names = (name for (other, name), role in self.roles.items() if other == group_id and role == "Home")
         return next((self.clusters[name] for name in sorted(names) if name in self.clusters), None)
 
+    def is_recounted(self, group_id: str, names: Iterable[str]) -> bool:
+        """Whether the objects of a group have other counts on some clusters than before this pass."""
+        keys = [(group_id, name) for name in names]
+        return any(self.counts.get(key, AS_WRITTEN) != self._counts_before.get(key, AS_WRITTEN) for key in keys)
+
     def counts_of(self, group_id: str, names: Iterable[str]) -> dict[str, Counts]:
         """The counts of a group on some clusters, where they are not as written."""
         return {name: found for name in names if (found := self.counts.get((group_id, name)))}
@@ -301,6 +308,12 @@ class Pass:
         if cluster.name in self.silent:
             return Finding(code=Reason.CLUSTER_LOST, subject=cluster.name)
         return Finding(code=Reason.LEFTOVER_THERE) if cluster.name in self.leftovers else None
+
+    def thaws(self, reason: Reason) -> datetime | None:
+        """Until when the fleet is frozen for moves for a reason; None if it is not."""
+        if reason not in self._thaws:
+            self._thaws[reason] = frozen_until(self.snapshot, reason)
+        return self._thaws[reason]
 
     def is_gone(self, name: str) -> bool:
         """Whether somebody has said that a cluster is lost, so that nothing it had is waited for."""

@@ -22,6 +22,8 @@ from gitplacer.model.decision import Action, Claim, Decision, Finding, Move, Rea
 from gitplacer.model.resources import Resources
 from gitplacer.placement.choice import Choice
 from gitplacer.placement.departures import Departures, action_of
+from gitplacer.placement.division import Division, divides
+from gitplacer.placement.holds import consent_to_removal
 from gitplacer.placement.occupancy import Claims, Occupancy, Placements
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.order import Shares, Waiting, holder, turns
@@ -50,6 +52,7 @@ class Round:
         self._choice = Choice(shared, self._occupancy, with_candidates)
         self._spanning = Spanning(shared, self._occupancy, self._choice)
         self._departures = Departures(shared, placements, moves, self._occupancy, self._choice, self._spanning)
+        self._division = Division(shared, placements, self._occupancy, self._choice, self._departures, self._nowhere)
         self._with_candidates = with_candidates
         self._decided: set[str] = set()
         self._shares: Shares | None = None
@@ -63,7 +66,10 @@ class Round:
         """A decision for every group and every record without a group, in no particular order."""
         done = [self._settle(self._orphan(record)) for record in self._pass.orphans.values()]
         self._occupancy.gone = {d.group for d in done if d.action is Action.REMOVE}
-        moving, staying, leaving, waiting = [], [], [], []
+        moving: list[Group] = []
+        staying: list[Group] = []
+        leaving: list[Group] = []
+        waiting: list[Group] = []
         for group in self._pass.groups.values():
             stop = self._pass.held.get(group.id)
             if stop is not None or group.policy is None:
@@ -77,6 +83,8 @@ class Round:
                 done.append(self._settle(self._departures.rest(group, group.policy, ending)))
             elif group.id in self._moves:
                 moving.append(group)
+            elif divides(group):
+                (staying if self._division.is_settled(group, group.policy) else waiting).append(group)
             elif self._departures.triggers(group, group.policy):
                 leaving.append(group)
             elif self._is_complete(group, group.policy) or self._spanning.spreads(group.id, self._here(group)):
@@ -257,25 +265,34 @@ class Round:
             for name in here
             if name not in self._pass.clusters or self._pass.may_not_stay(group, policy, self._pass.clusters[name])
         ]
+        record = self._pass.records[group.id]
+        consent = consent_to_removal(self._snapshot, record) if unwanted else None
+        if consent is not None:
+            after = tuple(name for name in after if name not in unwanted)
         if chosen:
             finding = Finding(code=Reason.PLATFORM)
+        elif consent is not None:
+            finding = Finding(code=Reason.COPY_NOT_WANTED, subject=", ".join(unwanted))
         elif unwanted:
             finding = Finding(code=Reason.REMOVAL_NEEDS_APPROVAL, subject=", ".join(unwanted))
         else:
             finding = Finding(code=Reason.KEPT if after else Reason.NO_ELIGIBLE_CLUSTER)
         reasons = {name: Finding(code=Reason.PLATFORM) for name in chosen}
-        record = self._pass.records[group.id]
         since = record.waiting_since if record and record.waiting_since else self._snapshot.now
         return Decision(
             group=group.id, policy=policy.name, action=action_of(here, after) if after else Action.WAIT, before=here,
             after=after, finding=finding, reasons=reasons, candidates=self._choice.candidates(group, policy, after, reasons),
-            blocked_by=tuple(unwanted), waiting_since=None if after else since,
+            blocked_by=() if consent is not None else tuple(unwanted), waiting_since=None if after else since,
+            consent=consent.identity if consent is not None else "",
         )  # fmt: skip
 
     def _add_copies(self, group: Group) -> Decision:
         """A group with too few copies, or too many: place what fits, and let the rest wait."""
         policy = group.policy
         assert policy is not None
+        if divides(group):
+            assert self._occupancy.books is not None  # opening the ledgers is what finds out which claims still stand
+            return self._division.decide(group, policy)
         before = self._placements.get(group.id, ())
         wanted = self._wanted(group, policy)
         chosen: dict[str, Finding] = {}
@@ -314,6 +331,10 @@ class Round:
             return Finding(code=Reason.COPY_NOT_WANTED, subject=", ".join(sorted(set(before) - set(after))))
         if after:
             return Finding(code=Reason.KEPT if complete else Reason.COPIES_WAIT)
+        return self._nowhere(group, policy)
+
+    def _nowhere(self, group: Group, policy: PlacementPolicy) -> Finding:
+        """Why no cluster takes a group."""
         claim, kept_on = self._occupancy.reservations.claim_of(group.id), self._occupancy.reservations.aged_on(group.id)
         if claim is not None:
             return Finding(code=Reason.WAITS_FOR_PREEMPTED, subject=", ".join(claim.displaced))
@@ -487,7 +508,7 @@ class Round:
         policy, record = group.policy, self._pass.records[group.id]
         if policy is None or not policy.spec.preemptible or policy.spec.placement.admission == "Immediate":
             return False
-        if group.unit == PLATFORM or group.never_relocates or group.id in self._pass.ties:
+        if group.id in self._moves or group.unit == PLATFORM or group.never_relocates or group.id in self._pass.ties:
             return False
         if record is None or record.id != group.id:
             return False

@@ -419,7 +419,7 @@ class _Trial:
     def kept(self, name: str, role: ClusterRole, counts: Counts) -> bool:
         """Reserve what a cluster has already; whether there is room for it."""
         self.settle(name, role, counts)
-        gang = self._pass.gang_on(self.group.id, name)
+        gang = self._choice.books[name].not_seen(self.group.id, self._pass.gang_on(self.group.id, name))
         packing = self._choice.books.fit(gang, name, scale_up=self._choice.scales(self._policy, name))
         if isinstance(packing, Packing):
             self._choice.books.reserve(self.group.id, name, packing, gang, sure=False)
@@ -457,7 +457,8 @@ class _Trial:
     def _take(self, name: str, asked: tuple[ClusterRole, Counts], finding: Finding, packing: Packing) -> None:
         self._save(name)
         self.settle(name, *asked)
-        self._choice.reserve(self.group, self._policy, name, finding, packing)
+        missing = self._choice.books[name].not_seen(self.group.id, self._pass.gang_on(self.group.id, name))
+        self._choice.reserve(self.group, self._policy, name, finding, packing, missing)
         self.reasons[name] = finding
 
     def _save(self, name: str) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementSettings
-from gitplacer.policies import capacity, cheapest, ordered
+from gitplacer.policies import capacity, cheapest, divide, ordered
 
 Preference = Callable[[PlacementSettings, Cluster], int | None]
 """How early a type takes a cluster (smaller first; equal means no preference), or None if it never does."""
@@ -19,6 +19,7 @@ Preference = Callable[[PlacementSettings, Cluster], int | None]
 TYPES: Mapping[str, Preference] = {
     "Capacity": capacity.preference,
     "Cheapest": cheapest.preference,
+    "Divide": divide.preference,
     "Ordered": ordered.preference,
 }
 

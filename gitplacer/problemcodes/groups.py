@@ -65,6 +65,18 @@ CODES: Mapping[str, Code] = {
         "Each copy would run the job once more.",
         "Let a policy with `copies: 1` govern it.",
     ),
+    "DividedSingleton": Code(
+        "A policy divides what there can be but one of",
+        "A divided group runs on several clusters at once. A job would run on each of them, and data in a volume that one node at "
+        "a time may mount, or in a fixed place of its own, would be in one of them.",
+        "Let a policy of another type govern it.",
+    ),
+    "WeightedClusterMissing": Code(
+        "A weight is for a cluster that the fleet does not have",
+        "The name may be misspelt. Its share goes to the others.",
+        "Correct the name, add the Cluster, or remove the weight.",
+        severity=Severity.WARNING,
+    ),
     "MissingReference": Code(
         "An object needs another that nobody brings",
         "What a manifest names (a ConfigMap, a Secret, a claim, a ServiceAccount, a RayCluster …) travels with it when it is in "

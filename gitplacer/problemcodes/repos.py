@@ -74,7 +74,7 @@ CODES: Mapping[str, Code] = {
     "RemovalNeedsApproval": Code(
         "A platform object was removed from the source",
         "Removing an operator or a CRD removes everything that depends on it, so it stays on the clusters.",
-        "Put it back, or remove its file from the platform directories of the deployment repo by hand.",
+        "Put it back. To let it go, write an Approval with `action: Remove` for its group.",
     ),
     "NotOurs": Code(
         "The deployment repo's directories belong to somebody else",
