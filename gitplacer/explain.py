@@ -584,6 +584,8 @@ def movement(decision: Decision) -> str:
             return f"goes to {few(come)}{f' and leaves {few(gone)}' if gone else ''}"
         case Action.RELOCATE:
             return f"moves from {few(gone)} to {few(come)}"
+        case Action.EXTEND if not come:
+            return f"grows on {few(kept)}"
         case Action.EXTEND:
             return f"extends from {few(kept)} to {few(come)}"
         case Action.REMOVE if gone:

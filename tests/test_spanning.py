@@ -429,3 +429,53 @@ def running(story: Story, name: str) -> int | None:
     if WORKERS.format(name) in story.deployment:
         return int(documents(story, WORKERS.format(name))[1]["spec"]["replicas"])
     return None
+
+
+def seen(*pods: str) -> str:
+    """What a snapshot shows of the app: its pods as `role node`, or `role` alone for one that waits."""
+    lines = []
+    for pod in pods:
+        role, *node = pod.split()
+        lines.append(
+            f"{{role: {role}, node: {node[0]}}}" if node else f'{{role: {role}, pendingSince: "2026-01-02T03:05:00Z"}}'
+        )
+    return f"applied: {{workloads: 9, platform: 9}}\ngroups:\n- {{name: ml/llm, phase: Running, pods: [{', '.join(lines)}]}}\n"
+
+
+def test_pods_that_a_snapshot_shows_are_not_asked_room_for_again() -> None:
+    story = Story.of(*MESHED, policy("p", ON_PREM_FIRST), app(1), capacity=TWO)
+    story.run()
+    story.capacity |= snapshot("on-prem", *EIGHTS, at=story.now, more=seen("head n1", "worker/big n2"))
+    story.source |= app(2)
+    assert outcome(story.run()) == {"ml/llm": "Extend cloud,on-prem Spans"}
+    story.capacity |= snapshot("cloud", *EIGHTS, at=story.now, more=seen("worker/big n1"))
+    assert story.run().steps == ()
+    story.source |= app(3)
+    assert outcome(story.run()) == {"ml/llm": "Extend cloud,on-prem Spans"}
+    assert roles(story) == {"cloud": ("Remote", 2), "on-prem": ("Home", 1)}
+
+
+def test_a_job_at_its_end_lets_its_remote_workers_go() -> None:
+    files = app(kind="RayJob", more=HEAD_SERVICE)
+    story = Story.of(*MESHED, policy("p", ON_PREM_FIRST), files, capacity=TWO)
+    story.run()
+    ended = "applied: {workloads: 9, platform: 9}\ngroups:\n- {name: ml/llm, phase: Succeeded}\n"
+    story.capacity |= snapshot("on-prem", *EIGHTS, at=story.now, more=ended)
+    story.run()
+    assert WORKERS.format("cloud") in story.deployment  # one snapshot is no proof
+    story.capacity |= snapshot("on-prem", *EIGHTS, at=story.now, more=ended)
+    story.run()
+    assert WORKERS.format("cloud") not in story.deployment
+    assert APP.format("on-prem") in story.deployment
+    assert story.run().steps == ()
+
+
+def test_a_job_that_may_have_started_hands_on_workers_but_does_not_move() -> None:
+    rooms = {**TWO, **snapshot("far", *EIGHTS)}
+    clusters = (*MESHED, cluster("far", mesh="us"))
+    story = Story.of(*clusters, policy("p", ON_PREM_FIRST), app(kind="RayJob", more=HEAD_SERVICE), capacity=rooms)
+    story.run()
+    story.source |= cluster("cloud", mesh="us", state="Draining")
+    assert outcome(story.run()) == {"ml/llm": "Relocate far,on-prem ClusterDraining"}
+    story.source |= cluster("on-prem", mesh="us", state="Draining")
+    assert outcome(story.run()) == {"ml/llm": "Hold far,on-prem MayHaveStarted"}
