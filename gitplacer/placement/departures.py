@@ -604,7 +604,7 @@ class Departures:
         decision = self._decision(
             group,
             policy,
-            action=action_of(before, after),
+            action=Action.UPDATE if after and set(gone) & set(remote) else action_of(before, after),
             after=after,
             finding=Finding(code=Reason.FINISHED, subject=ending.phase),
         )
