@@ -638,6 +638,7 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.TIGHT_FIT: Finding(
                 code=Reason.TIGHT_FIT, subject="smallest first; LeastAllocated", role="worker/small-group"
             ),
+            Reason.SPANS: Finding(code=Reason.SPANS),
             Reason.FITS_BY_SCALE_UP: Finding(
                 code=Reason.FITS_BY_SCALE_UP, new_nodes=(NewNodes("g4dn.2xlarge", 2, 0.752),)
             ),
@@ -763,6 +764,8 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
         {
             Reason.NO_ELIGIBLE_CLUSTER: Finding(code=Reason.NO_ELIGIBLE_CLUSTER),
             Reason.NO_CLUSTER_FITS: Finding(code=Reason.NO_CLUSTER_FITS),
+            Reason.NO_MESH_FITS: Finding(code=Reason.NO_MESH_FITS, role="worker/gpu", placed=3, wanted=4),
+            Reason.CANNOT_SPAN: Finding(code=Reason.CANNOT_SPAN, subject="HeadNotGlobal"),
             Reason.BUDGET_EXCEEDED: Finding(
                 code=Reason.BUDGET_EXCEEDED, spending=Spending(budget=10.0, spent=9.02, more=1.5)
             ),

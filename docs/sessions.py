@@ -4,7 +4,8 @@ What the docs quote, run for real.
 The `console` blocks of a page are one session, run from top to bottom in a new directory. A line that begins with `$ `
 is a command, and what follows it is what it prints; a line `…` stands for lines that are left out. A block of YAML below a line
 `<!-- file: path -->` is written to that path of the directory when the session comes to it. A page that says
-`<!-- session: demo -->` begins where `gitplacer demo` has been run, any other in an empty directory.
+`<!-- session: demo -->` begins where `gitplacer demo` has been run; one that names a directory of docs/examples, in a directory
+that has a copy of it called `fleet`; any other in an empty directory.
 
 Nothing here depends on where or when it runs: our commands are given a time (`--now`) that goes on by five minutes with
 each command, git gets the same time and a fixed author, and the directory is shown as /home/you.
@@ -31,6 +32,9 @@ START = datetime(2026, 1, 2, 4, 0, tzinfo=UTC)
 SHOWN_AS = "/home/you"
 LEFT_OUT = "…"
 
+EXAMPLES = Path(__file__).parent / "examples"
+
+_EXAMPLE = re.compile(r"<!-- session: docs/examples/([a-z-]+) -->")
 _BLOCK = re.compile(r"^(?:<!-- file: (\S+) -->\n+```yaml|```console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _DATED = ("validate", "plan", "explain", "reconcile", "status", "move", "return", "suspend", "resume")
 _SHELL = re.compile(r"[|<>;&]")
@@ -47,6 +51,8 @@ def refreshed(page: str, scratch: Path, demo: Path) -> str:
     Raises Wrong where a command fails that should not, or lines around a `…` are not printed any more.
     """
     session = _Session(scratch)
+    if (example := _EXAMPLE.search(page)) is not None:
+        shutil.copytree(EXAMPLES / example[1], scratch / "fleet")
     if "<!-- session: demo -->" in page:
         shutil.copytree(demo, scratch / demo.name, symlinks=True)
 

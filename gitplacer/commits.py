@@ -25,6 +25,7 @@ PROPOSED = "Gitplacer-Proposed"
 
 _VERBS = (
     (Action.PLACE, "place"),
+    (Action.EXTEND, "extend"),
     (Action.UPDATE, "update"),
     (Action.REMOVE, "remove"),
     (Action.PREEMPT, "preempt"),

@@ -35,7 +35,7 @@ from gitplacer.model.decision import (
     Verdict,
 )
 from gitplacer.model.resources import Resources
-from gitplacer.model.workload import Gang, unlabelled
+from gitplacer.model.workload import Gang, PodSet, unlabelled
 from gitplacer.placement.pack import merged
 from gitplacer.placement.plan import Plan
 from gitplacer.placement.wakes import ClusterOutcome
@@ -104,10 +104,25 @@ class PlanView:
         if record is not None and record.clusters:
             policy = group.policy if group else None
             return merged(unlabelled(self.snapshot.deployed.gang(record, policy, cluster.name if cluster else None)))
+        if group is not None and decision.roles:
+            return self._spanning_gang(group, decision, cluster)
         counts = decision.counts_on(cluster.name) if cluster is not None else AS_WRITTEN
         if group is not None and cluster is not None and (counts or self.snapshot.variants.any_on(cluster)):
             return merged(unlabelled(self.snapshot.variants.gang(group, cluster, counts)))
         return merged(unlabelled(group.gang if group else ()))
+
+    def _spanning_gang(self, group: Group, decision: Decision, cluster: Cluster | None) -> Gang:
+        """The pods of a group that spans clusters: those on one of them, or all."""
+        home = self.clusters.get(decision.home or "")
+        clusters = [self.clusters[name] for name in decision.roles if name in self.clusters]
+        found: list[PodSet] = []
+        for each in clusters if cluster is None else [cluster]:
+            counts = decision.counts_on(each.name)
+            if decision.role_on(each.name) == "Remote":
+                found += () if home is None else self.snapshot.spans.gang(group, home, each, counts)
+            else:
+                found += self.snapshot.variants.gang(group, each, counts)
+        return merged(unlabelled(tuple(found)))
 
     def overridden(self, decision: Decision, part: Part) -> dict[str, int]:
         """The clusters on which an override gives a count of a group another number than its share, with that number."""
@@ -123,7 +138,12 @@ class PlanView:
         return found
 
     def main_cluster(self, decision: Decision) -> Cluster | None:
-        """The cluster whose pods are told of a group: the first that will have it, or has it."""
+        """
+        The cluster whose pods are told of a group: the first that will have it, or has it; none for a group that spans clusters,
+        of which all are told.
+        """
+        if decision.roles:
+            return None
         names = (*decision.after, *decision.before)
         return next((self.clusters[name] for name in names if name in self.clusters), None)
 
@@ -226,6 +246,12 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.SEARCH_BOUND: ("the search for a placement ran out of steps",) * 2,
     Reason.INVALID_POD: ("a pod of it cannot be read", "a pod of it cannot be read: {}"),
     Reason.NO_ELIGIBLE_CLUSTER: ("no cluster may take it now",) * 2,
+    Reason.SPANS: ("no cluster takes it alone, and several of one mesh do together",) * 2,
+    Reason.NO_MESH_FITS: ("neither a cluster nor those of a mesh together have room for it",) * 2,
+    Reason.CANNOT_SPAN: (
+        "no cluster that may take it has room for it, and it cannot span several",
+        "no cluster that may take it has room for it, and it cannot span several: {}",
+    ),
     Reason.NO_CLUSTER_FITS: ("no cluster that may take it has room for it",) * 2,
     Reason.BUDGET_EXCEEDED: ("the machines that it needs are beyond its policy's budget",) * 2,
     Reason.RESERVED_FOR: ("its room is kept for a group that is first", "its room is kept for {}, which is first"),
@@ -356,6 +382,8 @@ def finding_text(finding: Finding, cluster: Cluster | None = None) -> str:
         return _not_selected(finding.subject, cluster)
     if code in _STAYS:
         return _stays(finding, "it")
+    if code is Reason.NO_MESH_FITS and finding.wanted:
+        return f"{_SAID[code][0]}: together they take {finding.placed} of {finding.wanted} {finding.role}"
     if code is Reason.SHARES_WAIT:
         waiting = finding.wanted - finding.placed
         return f"{waiting} of {finding.wanted} replicas wait for room{f': {subject}' if subject else ''}"
@@ -639,6 +667,8 @@ def movement(decision: Decision) -> str:
             return f"goes to {few(come)}{f' and leaves {few(gone)}' if gone else ''}"
         case Action.RELOCATE:
             return f"moves from {few(gone)} to {few(come)}"
+        case Action.EXTEND if not come:
+            return f"grows on {few(kept)}"
         case Action.EXTEND:
             return f"extends from {few(kept)} to {few(come)}"
         case Action.REMOVE if gone:

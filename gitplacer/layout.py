@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from typing import Literal
 
 from gitplacer.documents import Document, parse
 from gitplacer.grouping import Group
@@ -28,7 +29,7 @@ from gitplacer.kinds.record import (
     recorded_counts,
 )
 from gitplacer.model.counts import AS_WRITTEN, Counts
-from gitplacer.model.decision import Action, Decision, Finding, Phase, Reason
+from gitplacer.model.decision import Action, ClusterRole, Decision, Finding, Phase, Reason
 from gitplacer.placement.holds import consent_to_removal
 from gitplacer.placement.overlaps import Overlaps
 from gitplacer.placement.ties import held_with, ties
@@ -161,7 +162,7 @@ class Layout:
         self._pending: dict[str, bytes | None] = {}
         self._touched: set[tuple[str, str]] = set()
         self._count_on(snapshot)
-        self._renderer = Renderer(snapshot.source, snapshot.variants, source, memo)
+        self._renderer = Renderer(snapshot.source, snapshot.variants, snapshot.spans, source, memo)
         self._updates = Updates(snapshot)
         self._overlaps = Overlaps(snapshot, self.edits)
         self._renderings: dict[tuple[str, str, Counts], Rendering] = {}
@@ -175,7 +176,8 @@ class Layout:
             unit = self._unit_of(record)
             for member in record.members:
                 self._names.keep(unit, member)
-            self._claim(record.id, unit, record.members, [entry.name for entry in record.clusters], _between(record))
+            having = [(entry.name, entry.role) for entry in record.clusters]
+            self._claim(record.id, unit, record.members, having, _between(record))
         self._ours = frozenset(self._claims)
         self._told = snapshot.reverted.keys() | snapshot.merged.keys()
         """Groups whose records are not as they stand in the files."""
@@ -260,7 +262,27 @@ class Layout:
 
     def _rendered(self, group: Group, decision: Decision, cluster: str) -> Rendering:
         """The files of a group on a cluster, as a decision will have them."""
-        return self._rendering(group, cluster, decision.counts_on(cluster))
+        counts, home = decision.counts_on(cluster), decision.home
+        if decision.role_on(cluster) == "Remote" and home is not None and home in self._clusters:
+            there, head, placed = self._clusters[cluster], self._clusters[home], self._files_of(group)
+            return self._renderer.render_remote(group, placed, there, head, counts, self._remote_file(group).file)
+        return self._rendering(group, cluster, counts)
+
+    def _remote_file(self, group: Group) -> RecordMember:
+        """What is made for the remote clusters of a group, as a member of it."""
+        app = self._snapshot.spans.app(group)
+        assert app is not None  # only a Ray app spans clusters
+        source = f"{app.path}#remote-workers"
+        file = self._names.remote(group, self._snapshot.predecessor(group), source)
+        return RecordMember(
+            api_version="apps/v1",
+            kind="Deployment",
+            namespace=app.identity.namespace,
+            name=app.identity.name,
+            source=source,
+            file=file,
+            only="Remote",
+        )
 
     def _has_new_files(self, group: Group) -> bool:
         """Whether it has files that its record does not know: they could not be written for a cluster that is gone."""
@@ -284,8 +306,10 @@ class Layout:
         if cluster not in self._clusters:
             return ()
         record = self._snapshot.predecessor(group)
-        entries = record.clusters if record is not None else ()
-        counts = next((entry.known_counts() for entry in entries if entry.name == cluster), AS_WRITTEN)
+        entry = next((e for e in record.clusters if e.name == cluster), None) if record is not None else None
+        if entry is not None and entry.role == "Remote":
+            return ()  # it has nothing of the source, and its workers come and go as they are needed
+        counts = entry.known_counts() if entry is not None else AS_WRITTEN
         rendering = self._rendering(group, cluster, counts)
         return tuple(
             edited
@@ -342,7 +366,8 @@ class Layout:
         between = self._put_between(decision, standing)
         if between or (decision.finished is not None and not decision.after):
             members = standing
-        self._claim(decision.group, group.unit if group else WORKLOADS, members, decision.files_after, between)
+        having = [(name, decision.role_on(name)) for name in decision.files_after]
+        self._claim(decision.group, group.unit if group else WORKLOADS, members, having, between)
         if decision.frozen:
             now = {member.file for member in members}
             members = (*members, *(member for member in standing if member.file not in now))
@@ -507,9 +532,12 @@ class Layout:
                 source=item.member.path,
                 file=item.file,
                 declared=is_declared(item.member) or None,
+                only=self._only(group, item, decision),
             )
             for item in placed
         )
+        if decision.roles:
+            members = (*members, self._remote_file(group))
         for name in self._written(decision):
             if name not in self._clusters:
                 continue  # a group that could not leave a cluster that is gone keeps the files it has there
@@ -520,6 +548,11 @@ class Layout:
             for namespace in needed_namespaces(group):
                 self._ensure_namespace(name, namespace)
         return members
+
+    def _only(self, group: Group, item: Placed, decision: Decision) -> Literal["Home"] | None:
+        """Whether an object of a group that spans clusters is only where its head is."""
+        home = self._clusters.get(decision.home or "")
+        return "Home" if home is not None and self._snapshot.spans.stays_home(group, item.member, home) else None
 
     def _ensure_namespace(self, cluster: str, namespace: str) -> None:
         """A namespace is made once for each cluster, and never removed with a workload."""
@@ -537,14 +570,21 @@ class Layout:
         group_id: str,
         unit: str,
         members: Iterable[RecordMember],
-        clusters: Iterable[str],
+        clusters: Iterable[tuple[str, ClusterRole]],
         between: Iterable[str] = (),
     ) -> None:
-        """Note which files a group has now, in place of those it had. A file goes when nobody has it any more."""
+        """
+        Note which files a group has now, in place of those it had, on clusters and by what these have of it. A file goes when
+        nobody has it any more.
+        """
         for path in self._claimed.pop(group_id, set()):
             self._claims[path].discard(group_id)
-        files = [member.file for member in members]
-        self._claimed[group_id] = {self._units.path(cluster, unit, file) for cluster in clusters for file in files}
+        self._claimed[group_id] = {
+            self._units.path(cluster, unit, member.file)
+            for cluster, role in clusters
+            for member in members
+            if member.only in (None, role)
+        }
         self._claimed[group_id].update(between)
         for path in self._claimed[group_id]:
             self._claims[path].add(group_id)
@@ -673,14 +713,14 @@ class Layout:
             before is not None and before.state == "Waking" and not waits
         )
         if before is not None and not arrives and (state == before.state or state == "Placed"):
-            known = _with_evidence(before, decision, counted=name in self._clusters)
+            known = _with_evidence(before, decision, counted=name in self._clusters and name not in decision.frozen)
             kept = known.model_copy(update={"state": state})
             return self._with_updates(kept, group) if name in self._written(decision) and not waits else kept
         epoch = max(1, self._epochs.get((name, group.unit), 0)) if waits else self._epoch_of_commit(name, group.unit)
         return RecordCluster(
             name=name, state=state, since=self._snapshot.now, epoch=epoch,
             reason=_taken_by(name, decision) or (before.reason if before is not None else None),
-            counts=recorded_counts(decision.counts_on(name)),
+            role=decision.role_on(name), counts=recorded_counts(decision.counts_on(name)),
         )  # fmt: skip
 
     def _moves(
@@ -747,7 +787,8 @@ def _with_evidence(entry: RecordCluster, decision: Decision, *, counted: bool) -
     they stay what they were.
     """
     if counted:
-        entry = entry.model_copy(update={"counts": recorded_counts(decision.counts_on(entry.name))})
+        now = {"counts": recorded_counts(decision.counts_on(entry.name)), "role": decision.role_on(entry.name)}
+        entry = entry.model_copy(update=now)
         if entry.name in decision.reasons:  # it takes more of the group, on the strength of that
             entry = entry.model_copy(update={"reason": _taken_by(entry.name, decision)})
     seen = decision.unstarted.get(entry.name)

@@ -40,6 +40,7 @@ from gitplacer.source.files import MAX_SNAPSHOT, READ_ENDINGS, Memo, Reading, re
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
 from gitplacer.source.reading import Source, read_source
 from gitplacer.source.standby import STANDBY_FOLDER
+from gitplacer.spanning import Spans
 from gitplacer.tree import Tree
 from gitplacer.variants import Variants
 
@@ -159,6 +160,11 @@ class Snapshot:
         return tuple(
             sorted({p[len(root) :].partition("/")[0] for p in self.deployment if p.startswith(root) and inside in p})
         )
+
+    @cached_property
+    def spans(self) -> Spans:
+        """What groups are that span clusters."""
+        return Spans(self.source, self.variants, self.profiles)
 
     @cached_property
     def deployed(self) -> Deployed:

@@ -86,7 +86,7 @@ class Variants:
         What placement wants to know of an object as it will be on a cluster, and what is wrong with it there. An edit
         that cannot be made is left to whoever makes it.
         """
-        edits, around = self.edits(member, cluster, counts), self._around(member, cluster)
+        edits, around = self.edits(member, cluster, counts), self.around(member, cluster)
         if not edits and around.with_claims(None) == USUAL and around.claims in (None, self._claims_in_source(member)):
             return member.facts, ()
         key = (
@@ -114,7 +114,7 @@ class Variants:
         profile = self._profiles[cluster.name]
         return bool(self._policies or cluster.spec.overrides) or profile.changes_sizes or profile.binds_volumes
 
-    def _around(self, member: SourceObject, cluster: Cluster) -> Surroundings:
+    def around(self, member: SourceObject, cluster: Cluster) -> Surroundings:
         """What a cluster adds to the pods of an object, and what devices their claims come to there."""
         profile = self._profiles[cluster.name]
         if not member.facts.sized:

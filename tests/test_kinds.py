@@ -134,12 +134,14 @@ spec:
       instanceType: g4dn.2xlarge
       overhead: {cpu: 250m, memory: 500Mi, pods: "5"}
       capacity: {cpu: "8", memory: 32Gi, nvidia.com/gpu: "1"}
+  mesh: us
   profile:
     kuberay:
       version: 1.7.0
       featureGates: {RayCronJob: true, RayClusterMTLS: false}
       initContainerInjection: false
       zeroDowntime: false
+      headClusterIPService: true
       headSidecars: [{name: log-shipper, requests: {cpu: 50m, memory: 64Mi}}]
       workerSidecars: [{name: log-shipper}]
       watchNamespaces: [rayjob1]
@@ -192,6 +194,8 @@ spec:
     accept: TightFit
     scaleUp: Never
     reserve: Maximum
+    span: Never
+    prefer: [Free, Span, ScaleUp]
   priority: 100
   preempts: LowerPriority
   preemptible: true
@@ -328,6 +332,7 @@ kuberay:
   featureGates: {RayCronJob: true, RayClusterMTLS: false}
   initContainerInjection: false
   zeroDowntime: false
+  headClusterIPService: true
   headSidecars: [{name: log-shipper, requests: {cpu: 50m, memory: 64Mi}}]
   workerSidecars: [{name: log-shipper}]
   watchNamespaces: [rayjob1]
@@ -360,7 +365,7 @@ manifests: {into: hub, epoch: 3, files: [standby/gpu-1/pool.yaml]}
 metadata: {name: train, namespace: rayjob1}
 policy: training
 members:
-- {apiVersion: ray.io/v1, kind: RayJob, namespace: rayjob1, name: train, source: workloads/a.yaml, file: rayjob1/train/a.yaml, declared: true}
+- {apiVersion: ray.io/v1, kind: RayJob, namespace: rayjob1, name: train, source: workloads/a.yaml, file: rayjob1/train/a.yaml, declared: true, only: Home}
 clusters: [{name: gpu-1, role: Copy, state: Placed, since: "2026-01-02T03:04:05Z", epoch: 7, reason: FitsByScaleUp, unstartedAt: "2026-01-02T03:03:05Z", endedAt: "2026-01-02T03:03:06Z", updates: [{kind: RayService, name: train, how: NewCluster, pods: [{role: head, count: 1, requests: {cpu: "2"}}], since: "2026-01-02T03:04:05Z", epoch: 7, generation: 3, appliedAt: "2026-01-02T03:05:05Z"}],
   counts: [{apiGroup: apps, kind: Deployment, namespace: ns, name: web, roles: [{role: pod, replicas: 3, minimum: 1, maximum: 5}]}]}]
 move: {strategy: Surge, from: [gpu-1], to: [gpu-2], reason: ClusterDraining, since: "2026-01-02T03:04:05Z", readyAt: "2026-01-02T03:04:06Z", goneAt: "2026-01-02T03:04:07Z"}
@@ -643,7 +648,13 @@ BROKEN = [
     "PlacementPolicy spec.relocation.when.PendingPods: Never",  # it has pendingFor
     "PlacementPolicy spec.placement.type: Capacity",  # it has when.PreferredAvailable
     "CapacitySnapshot groups.0.phase: Crashed",
-    "Placement clusters.0.role: Home",
+    "Placement clusters.0.role: Head",
+    "Placement members.0.only: Copy",
+    "PlacementPolicy spec.placement.span: Always",
+    "PlacementPolicy spec.placement.span: IfNeeded",  # it has reserve: Maximum
+    "PlacementPolicy spec.placement.prefer: [Free, Span]",
+    "PlacementPolicy spec.placement.prefer: [Free, Span, Span]",
+    "Cluster spec.mesh: us mesh",
     # names
     'Fleet metadata.name: ""',
     "Fleet metadata.name: Fleet",

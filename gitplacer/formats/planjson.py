@@ -115,7 +115,7 @@ def _group(decision: Decision, candidates: Sequence[Candidate], view: PlanView) 
         "assignments": [
             {
                 "cluster": name,
-                "role": "Copy",
+                "role": decision.role_on(name),
                 "state": "Waking" if name in waking else decision.state(name),
                 "pods": _role_counts(view.gang(decision, view.clusters.get(name))),
             }

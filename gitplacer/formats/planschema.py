@@ -67,8 +67,8 @@ def _group() -> dict[str, Any]:
         assignments=_array(
             _object(
                 cluster=_text("The cluster."),
-                role={"enum": ["Copy"]},
-                state={"enum": ["Placed", "Waking"]},
+                role={"enum": ["Copy", "Home", "Remote"]},
+                state={"enum": ["Placed", "Waking", "Adding", "Removing"]},
                 pods=_array(_object(role=role, count=count), "Pods by role."),
             ),
             "What each cluster of `to` has of it.",

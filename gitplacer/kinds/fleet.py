@@ -230,6 +230,8 @@ class ClusterSpec(Model):
     """What adds nodes. Absent means that the cluster is static."""
     standby: Standby | None = None
     """When it goes to sleep for want of work, and what it has when it is awake. Absent means that it never does."""
+    mesh: Word | None = None
+    """The Cilium Cluster Mesh that it belongs to, under any name. Clusters of one mesh can share one Ray app."""
     profile: Profile = Profile()
     """What it can do besides offering room. What its snapshot found fills the gaps."""
     overrides: tuple[Override, ...] = ()

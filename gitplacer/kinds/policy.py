@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from gitplacer.kinds.fields import Boolean, Copies, DnsLabel, Integer, LabelKey, Model, OwnKind, Price, Seconds
 from gitplacer.kinds.selectors import ClusterSelector, Metadata, ObjectSelector, Override, TolerationField
 from gitplacer.model.labels import Toleration
 
 Weight = Annotated[Integer, Field(ge=0, le=1_000_000)]
+
+
+def _all_three(value: tuple[str, ...]) -> tuple[str, ...]:
+    if sorted(value) != ["Free", "ScaleUp", "Span"]:
+        raise ValueError("must name each of Free, ScaleUp and Span once")
+    return value
+
+
+Preferences = Annotated[
+    tuple[Literal["Free", "ScaleUp", "Span"], ...],
+    Field(min_length=3, max_length=3, json_schema_extra={"uniqueItems": True}),
+    AfterValidator(_all_three),
+]
 
 
 class GroupBy(Model):
@@ -50,6 +63,17 @@ class PlacementSettings(Model):
             "else": {"properties": {"order": {"maxItems": 0}}},
             "allOf": [
                 {
+                    "if": {"properties": {"span": {"const": "IfNeeded"}}, "required": ["span"]},
+                    "then": {
+                        "properties": {
+                            "copies": {"const": 1},
+                            "type": {"not": {"const": "Divide"}},
+                            "admission": {"const": "Gang"},
+                            "reserve": {"const": "Desired"},
+                        }
+                    },
+                },
+                {
                     "if": {"required": ["weights"], "properties": {"weights": {"minProperties": 1}}},
                     "then": {
                         "properties": {
@@ -58,7 +82,7 @@ class PlacementSettings(Model):
                         },
                         "required": ["type"],
                     },
-                }
+                },
             ],
         }
     )
@@ -85,6 +109,27 @@ class PlacementSettings(Model):
     may grow to. A RayJob never takes less than Desired, because it starts with all of them."""
     scale_up: Literal["IfNeeded", "Never"] = "IfNeeded"
     """Whether nodes that an autoscaler can add may be counted on."""
+    span: Literal["Never", "IfNeeded"] = "Never"
+    """Whether a Ray app that no single cluster takes may have its head on one and workers on others of the same mesh. Needs
+    `copies: 1`, `admission: Gang` and `reserve: Desired`."""
+    prefer: Preferences = ("Free", "ScaleUp", "Span")
+    """What is tried in which order: room that is free on one cluster, machines that can be added to one, several clusters of a
+    mesh. All three, each once."""
+
+    @model_validator(mode="after")
+    def _spanning_needs_one_whole_copy(self) -> Self:
+        if self.span == "IfNeeded":
+            needed = {
+                "copies": (self.copies, 1),
+                "admission": (self.admission, "Gang"),
+                "reserve": (self.reserve, "Desired"),
+            }
+            wrong = [f"{name}: {right}" for name, (found, right) in needed.items() if found != right]
+            if self.type == "Divide":
+                wrong.append("another type than Divide")
+            if wrong:
+                raise ValueError(f"span: IfNeeded needs {' and '.join(wrong)}")
+        return self
 
     @model_validator(mode="after")
     def _order_belongs_to_ordered(self) -> Self:

@@ -13,6 +13,7 @@ from pydantic import Field, field_serializer
 
 from gitplacer.kinds.fields import Amounts, Instant, Integer, Matching, Model, OwnKind
 from gitplacer.model.counts import Count, Counts, Part
+from gitplacer.model.decision import ClusterRole
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import Identity
 
@@ -48,6 +49,8 @@ class RecordMember(Model):
     """The file it was written to, below the unit (`workloads/` or `platform/`) of each cluster."""
     declared: Literal[True] | None = None
     """Whether a WorkloadKind told that it becomes pods: without one nobody would know, and it is kept."""
+    only: Literal["Home", "Remote"] | None = None
+    """On which clusters of a group that spans several it is: where the head is, or where further workers are. Absent: on all."""
 
     @property
     def identity(self) -> Identity:
@@ -133,8 +136,9 @@ class RecordCluster(Model):
 
     name: str
     """The cluster."""
-    role: Literal["Copy"] = "Copy"
-    """What the cluster has of it."""
+    role: ClusterRole = "Copy"
+    """What the cluster has of it: all of it; or, of a Ray app that spans several clusters, the head and the workers that fit
+    there (Home), or further workers (Remote)."""
     state: Literal["Placed", "Waking", "Adding", "Removing"] = "Placed"
     """What happens to it there: Waking has its room, and its files come when the cluster is there; Adding has its room and, unless
     another is Removing, its files; Removing has no files any more, and the group is not known to be gone from it."""

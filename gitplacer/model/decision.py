@@ -40,6 +40,7 @@ class Reason(enum.StrEnum):
     ROOM = "Room"  # all pods can be placed; whether in every order was not tried, because another cluster was taken
     TIGHT_FIT = "TightFit"  # all pods can be placed, and an order was found that leaves one out
     FITS_BY_SCALE_UP = "FitsByScaleUp"
+    SPANS = "Spans"  # no cluster takes it alone, and several of one mesh do together
     PODS_MAY_WAIT = "PodsMayWait"  # admitted whatever the room, and there is not enough
     PLATFORM = "Platform"  # platform objects go where their policy says
     # a group stays as it is
@@ -120,6 +121,8 @@ class Reason(enum.StrEnum):
     # a group waits
     NO_ELIGIBLE_CLUSTER = "NoEligibleCluster"
     NO_CLUSTER_FITS = "NoClusterFits"
+    NO_MESH_FITS = "NoMeshFits"  # neither does one alone, nor do the clusters of a mesh together
+    CANNOT_SPAN = "CannotSpan"  # no cluster fits, and something that spanning needs is missing
     BUDGET_EXCEEDED = "BudgetExceeded"  # the machines that it needs cost more than its policy has left in an hour
     COPIES_WAIT = "CopiesWait"  # some copies are placed, others wait
     CLUSTER_WAKING = "ClusterWaking"  # its room is kept, and its files are written when the cluster is there
@@ -146,6 +149,10 @@ class Reason(enum.StrEnum):
     BROKEN_RECORD = "BrokenRecord"
     HAS_PROBLEMS = "HasProblems"
     HELD_TOGETHER = "HeldTogether"  # it exchanges members with a group that is held
+
+
+ClusterRole = Literal["Copy", "Home", "Remote"]
+"""What a cluster has of a group: all of it, or the head's side or further workers of a Ray app that spans several."""
 
 
 class Verdict(enum.StrEnum):
@@ -346,7 +353,8 @@ class Decision:
     `candidates` is every cluster of the fleet, sorted by name, when they were asked for. `reasons` tells for each
     cluster of `after` why it is there. A hold is of the group's files too, unless it is `updated_in_place`: then only
     its leaving is held. A group that waits may have a `claim` to room. `counts` are those of its objects on clusters of `after`
-    where they are not as their manifests say; the plan fills them in.
+    where they are not as their manifests say, and `roles` what clusters of `after` have of a group that spans several; the plan
+    fills both in.
     """
 
     group: str
@@ -362,6 +370,7 @@ class Decision:
     updated_in_place: bool = False
     unstarted: Mapping[str, datetime] = field(default_factory=dict)
     claim: Claim | None = None
+    roles: Mapping[str, ClusterRole] = field(default_factory=dict)
     moving: Move | None = None
     move: Move | None = None
     phase: Phase | None = None
@@ -377,6 +386,15 @@ class Decision:
     def counts_on(self, cluster: str) -> Counts:
         """The counts of its objects on a cluster."""
         return self.counts.get(cluster, AS_WRITTEN)
+
+    def role_on(self, cluster: str) -> ClusterRole:
+        """What a cluster has of it."""
+        return self.roles.get(cluster, "Copy")
+
+    @property
+    def home(self) -> str | None:
+        """The cluster with the head of a group that spans several."""
+        return next((name for name, role in self.roles.items() if role == "Home"), None)
 
     def state(self, cluster: str) -> MoveState:
         """What happens to the group on a cluster after the pass."""

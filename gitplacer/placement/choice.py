@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from typing import Literal
 
 from gitplacer.grouping import Group
 from gitplacer.kinds.policy import PlacementPolicy
@@ -51,17 +52,34 @@ class Choice:
         self.leaving: dict[str, tuple[str, ...]] = {}
 
     @property
+    def books(self) -> Books:
+        """The ledgers as far as the round has come."""
+        return self._occupancy.books
+
+    @property
     def _books(self) -> Books:
         return self._occupancy.books
 
-    def choose(self, group: Group, policy: PlacementPolicy, *, exclude: set[str], wanted: int) -> dict[str, Finding]:
-        """Up to `wanted` clusters for new copies, room reserved, each with why it was taken."""
+    def choose(
+        self,
+        group: Group,
+        policy: PlacementPolicy,
+        *,
+        exclude: set[str],
+        wanted: int,
+        only: Literal["Free", "ScaleUp"] | None = None,
+    ) -> dict[str, Finding]:
+        """
+        Up to `wanted` clusters for new copies, room reserved, each with why it was taken; `only` on room that is free, or only
+        with machines that are added.
+        """
         chosen: dict[str, Finding] = {}
         if wanted <= 0:
             return chosen
         entering = [name for name in self._pass.may_enter(group, policy) if name not in exclude]
         ranked = self.ranked(self._pass.gangs[group.id], policy, entering)
-        for scale_up in (False, True) if may_scale_up(policy) else (False,):
+        ways = (False, True) if may_scale_up(policy) else (False,)
+        for scale_up in (way for way in ways if only is None or way is (only == "ScaleUp")):
             for name, packing in self._offers(group, policy, [n for n in ranked if n not in chosen], scale_up):
                 if len(chosen) == wanted:
                     return chosen
@@ -71,10 +89,8 @@ class Choice:
                     continue
                 promise = self._promised(group, policy, name, paid, scale_up)
                 if promise is not None:
-                    chosen[name], taken = promise
-                    gang, sure = self._pass.gang_on(group.id, name), chosen[name].code is Reason.FITS
-                    lucky = self._pass.accepts_tight(policy, name)
-                    self._books.reserve(group.id, name, taken, gang, sure=sure, lucky=lucky)
+                    chosen[name] = promise[0]
+                    self.reserve(group, policy, name, *promise, self._pass.gang_on(group.id, name))
         if policy.spec.placement.admission == "Immediate":
             for name in ranked:
                 if len(chosen) < wanted and name not in chosen:
@@ -83,6 +99,28 @@ class Choice:
                     self._books.admit(group.id, name, gang)
                     chosen[name] = replace(short, code=Reason.PODS_MAY_WAIT)
         return chosen
+
+    def promised(
+        self, group: Group, policy: PlacementPolicy, name: str, *, scale_up: bool
+    ) -> tuple[Finding, Packing] | None:
+        """
+        How a cluster would be taken for the pods that a group has there, beside those that its snapshot shows, and why; None if
+        it would not.
+        """
+        scales = scale_up and self.scales(policy, name)
+        missing = self._books[name].not_seen(group.id, self._pass.gang_on(group.id, name))
+        packing = self._books.fit(missing, name, scale_up=scales)
+        if not isinstance(packing, Packing):
+            return None
+        paid = self._affordable(group, policy, name, packing, self.leaving.get(group.id, ()), scales, missing)
+        return None if isinstance(paid, Finding) else self._promised(group, policy, name, paid, scales, missing)
+
+    def reserve(
+        self, group: Group, policy: PlacementPolicy, name: str, finding: Finding, packing: Packing, gang: Gang
+    ) -> None:
+        """Take the room by which a group was promised a cluster for some pods."""
+        sure, lucky = finding.code is Reason.FITS, self._pass.accepts_tight(policy, name)
+        self._books.reserve(group.id, name, packing, gang, sure=sure, lucky=lucky)
 
     def has_room(self, group: Group, policy: PlacementPolicy, name: str) -> bool:
         """

@@ -16,7 +16,7 @@ from functools import partial
 
 from gitplacer.grouping import Group
 from gitplacer.kinds.policy import PlacementPolicy
-from gitplacer.kinds.record import RecordCluster
+from gitplacer.kinds.record import PlacementRecord, RecordCluster
 from gitplacer.machines import LimitKind
 from gitplacer.model.decision import Action, Decision, Ending, Finding, Move, Phase, Reason, Strategy
 from gitplacer.model.workload import Gang
@@ -24,6 +24,7 @@ from gitplacer.placement.choice import Choice
 from gitplacer.placement.occupancy import Occupancy, Placements
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.pack import Packing
+from gitplacer.placement.spanning import Spanning
 from gitplacer.relocation.evidence import (
     may_have_started,
     running,
@@ -50,14 +51,16 @@ class Departures:
     """What leaves, in one round. `moves` are the relocations that go on."""
 
     def __init__(
-        self, shared: Pass, placements: Placements, moves: Mapping[str, Move], occupancy: Occupancy, choice: Choice
-    ) -> None:
+        self, shared: Pass, placements: Placements, moves: Mapping[str, Move], occupancy: Occupancy, choice: Choice,
+        spanning: Spanning,
+    ) -> None:  # fmt: skip
         self._pass = shared
         self._snapshot = shared.snapshot
         self._placements = placements
         self._moves = moves
         self._occupancy = occupancy
         self._choice = choice
+        self._spanning = spanning
 
     # why
 
@@ -223,6 +226,48 @@ class Departures:
             consent=agreed.identity if agreed is not None else "",
         )
 
+    def leave_some(self, group: Group, policy: PlacementPolicy, triggers: Triggers) -> Decision:
+        """
+        A group that spans clusters and should leave some of them: its workers on these go to others; where its head is among
+        them, all of it goes, in one commit. Workers elsewhere are not what must not start twice.
+        """
+        before = self._placements[group.id]
+        home = self._pass.home(group.id)
+        moves_home = home is None or home.name in triggers
+        stops = {
+            name: stop for name in triggers if (stop := self.stop(group, policy, name, triggers[name])) is not None
+        }
+        if not moves_home:
+            stops = {name: stop for name, stop in stops.items() if stop.code is not Reason.MAY_HAVE_STARTED}
+        free = [name for name in triggers if name not in stops]
+        if (moves_home and stops) or not free:
+            return self._stay(group, policy, triggers, stops, [], {})
+        why = triggers[free[0]]
+        guard = self._pass.tally.reached(group.id, why.code)
+        if guard is not None and self._consent(group, "Exceed") is None:
+            stopped = {name: Finding(code=Reason.GUARD_REACHED, subject=why.code) for name in free}
+            return self._stay(group, policy, triggers, {**stops, **stopped}, [], {})
+        spread = (
+            self._spanning.leave_all(group, policy, before, free, self._occupancy.reservations.closed_to(group.id))
+            if moves_home
+            else self._spanning.without(group, policy, before, free)
+        )
+        if spread is None:
+            held = self._decision(
+                group,
+                policy,
+                action=Action.HOLD,
+                after=before,
+                finding=Finding(code=Reason.NOWHERE_TO_GO, subject=why.code),
+            )
+            return replace(held, updated_in_place=True)
+        action = action_of(before, spread.after)
+        if action is Action.RELOCATE:
+            self._pass.tally.begin(group.id, why.code)
+        else:
+            action = Action.UPDATE
+        return self._decision(group, policy, action=action, after=spread.after, finding=why, reasons=spread.reasons)
+
     @staticmethod
     def _is_manual(policy: PlacementPolicy, triggers: Triggers, free: Iterable[str]) -> bool:
         return any(mode_of(policy, triggers[name].code) == "Manual" for name in free)
@@ -245,11 +290,14 @@ class Departures:
         chosen = self._choice.choose(group, policy, exclude=exclude | avoided, wanted=wanted)
         if avoided and len(chosen) < wanted and any(triggers[name].code in _DECLARED for name in free):
             chosen |= self._choice.choose(group, policy, exclude=exclude | chosen.keys(), wanted=wanted - len(chosen))
+        if not chosen and wanted > 0 and self._strategy(group, policy, triggers, free) is Strategy.RECREATE:
+            return self._spanning.place(group, policy, exclude | avoided, scale_up=True)
         return chosen
 
     def _give_back(self, group: Group, chosen: Iterable[str]) -> None:
         for name in chosen:
             self._occupancy.books.release(group.id, name)
+        self._spanning.forget(group, chosen)
 
     def _moved(
         self,
@@ -526,7 +574,7 @@ class Departures:
         if record is None or not _finishes(group):
             return {}
         found = {}
-        for entry in record.clusters:
+        for entry in _with_the_job(record):
             stirs = (record.id, entry.name) in self._pass.stirring
             seen = seen_ended(self._snapshot, entry, record.id, group.unit) if stirs else None
             capacity = self._snapshot.capacity.get(entry.name)
@@ -544,7 +592,7 @@ class Departures:
             return None
         if record.finished is not None:
             return Ending(record.finished.phase, record.finished.at)
-        entries = record.clusters
+        entries = _with_the_job(record)
         if not entries or record.move is not None or any(entry.ended_at is None for entry in entries):
             return None
         phase = ""
@@ -562,12 +610,18 @@ class Departures:
         """A group that has run to its end stays where it is or, where nobody wants it any more, leaves its files' cluster."""
         before = self._placements.get(group.id, ())
         leaves = policy.spec.relocation.finished_jobs == "Remove"
-        gone = [name for name in before if leaves or trigger(self._standing(group, policy, name)) is not None]
+        roles = self._pass.roles_of(group.id, before)
+        remote = [name for name in before if roles.get(name) == "Remote"]
+        gone = [
+            name
+            for name in before
+            if leaves or name in remote or trigger(self._standing(group, policy, name)) is not None
+        ]
         after = tuple(name for name in before if name not in gone)
         decision = self._decision(
             group,
             policy,
-            action=action_of(before, after),
+            action=Action.UPDATE if after and set(gone) & set(remote) else action_of(before, after),
             after=after,
             finding=Finding(code=Reason.FINISHED, subject=ending.phase),
         )
@@ -587,6 +641,11 @@ def action_of(before: Sequence[str], after: Sequence[str]) -> Action:
 def _finishes(group: Group) -> bool:
     """Whether a group runs to its end: all that has pods does."""
     return bool(group.sized) and all(member.facts.finishes for member in group.sized)
+
+
+def _with_the_job(record: PlacementRecord) -> list[RecordCluster]:
+    """The clusters that have the job itself, and not only workers of it."""
+    return [entry for entry in record.clusters if entry.role != "Remote"]
 
 
 def _doing(move: Move) -> str:

@@ -18,7 +18,7 @@ from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord, RecordCluster
 from gitplacer.model.counts import AS_WRITTEN, Counts
-from gitplacer.model.decision import Claim, Finding, Move, Reason
+from gitplacer.model.decision import Action, Claim, ClusterRole, Finding, Move, Reason
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, total_requests
 from gitplacer.placement.books import Books
@@ -94,6 +94,10 @@ class Pass:
         """Where such a group would move with consent."""
         self.counts: dict[tuple[str, str], Counts] = self._recorded_counts()
         """What counts the objects of a group have on a cluster, as far as this pass has come, where not as they are written."""
+        self.roles: dict[tuple[str, str], ClusterRole] = self._recorded_roles()
+        """What a cluster has of a group that spans several, as far as this pass has come."""
+        self.reshaped: dict[str, tuple[Action, Finding]] = {}
+        """What happens in this pass to groups that span clusters, also where their clusters stay the same."""
         self._counts_before = dict(self.counts)
         self._same: dict[Gang, Gang] = {}
         self.gangs = {group_id: self._known(group_id, gang) for group_id, gang in self.gangs.items()}
@@ -195,8 +199,9 @@ class Pass:
         found = {}
         for group_id, record in self.records.items():
             policy = self.groups[group_id].policy
-            for entry in record.clusters if record is not None and policy is not None and gives_counts(policy) else ():
-                if entry.counts:
+            gives = policy is not None and gives_counts(policy)
+            for entry in record.clusters if record is not None else ():
+                if entry.counts and (gives or entry.role != "Copy"):
                     found[group_id, entry.name] = entry.known_counts()
         return found
 
@@ -204,6 +209,32 @@ class Pass:
         """Give the objects of a group other counts on a cluster, from now on: what it asks for there is that many pods."""
         self.counts[group_id, name] = counts
         self._requests.pop((group_id, name), None)
+
+    def _recorded_roles(self) -> dict[tuple[str, str], ClusterRole]:
+        """Who spans clusters stays so until it is moved, whatever its policy says now."""
+        return {
+            (group_id, entry.name): entry.role
+            for group_id, record in self.records.items()
+            for entry in (record.clusters if record is not None else ())
+            if entry.role != "Copy"
+        }
+
+    def assume(self, group_id: str, name: str, role: ClusterRole, counts: Counts) -> None:
+        """Take a cluster for one of those that a group spans, from now on; a Copy with no counts is the group as it is written."""
+        self.count(group_id, name, counts)
+        if role == "Copy":
+            self.roles.pop((group_id, name), None)
+        else:
+            self.roles[group_id, name] = role
+
+    def roles_of(self, group_id: str, names: Iterable[str]) -> dict[str, ClusterRole]:
+        """What some clusters have of a group, where it spans several."""
+        return {name: role for name in names if (role := self.roles.get((group_id, name)))}
+
+    def home(self, group_id: str) -> Cluster | None:
+        """The cluster with the head of a group that spans several."""
+        names = (name for (other, name), role in self.roles.items() if other == group_id and role == "Home")
+        return next((self.clusters[name] for name in sorted(names) if name in self.clusters), None)
 
     def is_recounted(self, group_id: str, names: Iterable[str]) -> bool:
         """Whether the objects of a group have other counts on some clusters than before this pass."""
@@ -283,6 +314,9 @@ class Pass:
             record = self.record(group_id)
             return self.gangs.get(group_id, ()) if record is None else self._deployed(record, group_id, name)
         counts = self.counts.get((group_id, name), AS_WRITTEN)
+        if cluster is not None and self.roles.get((group_id, name)) == "Remote":
+            home = self.home(group_id)
+            return () if home is None else self.snapshot.spans.gang(group, home, cluster, counts)
         if cluster is None or not (counts or self.snapshot.variants.any_on(cluster)):
             return self.gangs.get(group_id, ())
         return self.snapshot.variants.gang(group, cluster, counts)

@@ -89,16 +89,21 @@ def plan(
             break
         before, claims, moves = after, claimed, moving
     finished = (_since_the_start(shared, made[group_id], sent_away) for group_id in sorted(made))
-    return Plan(tuple(as_written(snapshot, _with_counts(shared, decision)) for decision in finished))
+    return Plan(tuple(as_written(snapshot, _shaped(shared, decision)) for decision in finished))
 
 
 def _of(counts: Mapping[tuple[str, str], Counts], group_id: str, names: Iterable[str]) -> dict[str, Counts]:
     return {name: found for name in names if (found := counts.get((group_id, name)))}
 
 
-def _with_counts(shared: Pass, decision: Decision) -> Decision:
-    """A decision with the counts that the objects of its group have then; one that only changes these says so."""
-    counts = shared.counts_of(decision.group, decision.after)
+def _shaped(shared: Pass, decision: Decision) -> Decision:
+    """A decision with the counts and roles that its clusters have then; one that only changes these says so."""
+    if decision.action is Action.KEEP and decision.group in shared.reshaped:
+        action, finding = shared.reshaped[decision.group]
+        decision = replace(decision, action=action, finding=finding)
+    counts, roles = shared.counts_of(decision.group, decision.after), shared.roles_of(decision.group, decision.after)
+    if roles:
+        return replace(decision, counts=counts, roles=roles)
     if not counts:
         return decision
     finding, action = decision.finding, decision.action
