@@ -591,6 +591,11 @@ GIT_KINDS: Mapping[str, tuple[str, str]] = {
         "Others pushed to the deployment branch again and again while this pass was computed. Nothing was changed.",
         "Run it again. Let one job at a time write a deployment branch.",
     ),
+    "NotWritten": (
+        "A command that writes to the fleet repo (`move`, `return`, `suspend`, `resume`) would be in somebody's way: a file has "
+        "changes that are not committed, the branch is checked out elsewhere, or git does not know who you are.",
+        "Do what the hint says, name another branch with `--branch`, or print a patch with `--diff`.",
+    ),
     "PathClash": (
         "The deployment repo has a file where gitplacer needs a folder, or the other way round.",
         "Move it away in the deployment repo.",
