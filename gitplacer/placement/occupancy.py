@@ -97,7 +97,7 @@ class Occupancy:
         """Take the room of what comes beside those who are placed, in the order in which they came."""
         found = {}
         for group_id in sorted(group_ids, key=partial(self._arrival, cluster)):
-            overlap = self._pass.overlaps.on(group_id, cluster)
+            overlap = self._pass.overlap(group_id, cluster)
             if overlap is None or cluster not in self._pass.recorded.get(group_id, ()):
                 continue
             alone = partial(self._alone, cluster, group_id, group_ids)

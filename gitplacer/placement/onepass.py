@@ -35,7 +35,7 @@ from gitplacer.placement.holds import held, kept
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.nodes import Columns, Nodes
 from gitplacer.placement.onlookers import Onlookers
-from gitplacer.placement.overlaps import Overlaps
+from gitplacer.placement.overlaps import Overlap, Overlaps
 from gitplacer.placement.pack import Packing, pack
 from gitplacer.placement.proof import has_room
 from gitplacer.placement.ties import held_with, ties, torn_singletons
@@ -255,16 +255,24 @@ class Pass:
         """The pods of a group on a cluster, those that run on every node counted."""
         return self._on_nodes(self._gang_there(group_id, name), name)
 
+    def overlap(self, group_id: str, name: str) -> Overlap | None:
+        """The old and new pods of a group on a cluster. What comes to span clusters in this pass gets no more pods there by its edit."""
+        found = self.overlaps.on(group_id, name)
+        if found is not None and found.updates and (group_id, name) in self.roles:
+            entry = self.entry(group_id, name)
+            return found if entry is not None and entry.role != "Copy" else None
+        return found
+
     def held_on(self, group_id: str, name: str) -> Gang:
         """What a placed group holds on a cluster: its pods there or, while an update of it is judged or runs, the old ones."""
-        overlap = self.overlaps.on(group_id, name)
+        overlap = self.overlap(group_id, name)
         if overlap is None:
             return self.gang_on(group_id, name)
         return self._on_nodes(self._known(group_id, overlap.base), name)
 
     def beside(self, group_id: str, name: str) -> Gang:
         """The pods that come beside those, until the update is done."""
-        overlap = self.overlaps.on(group_id, name)
+        overlap = self.overlap(group_id, name)
         return () if overlap is None else self._known(group_id, overlap.beside)
 
     def _on_nodes(self, gang: Gang, name: str) -> Gang:
@@ -279,7 +287,7 @@ class Pass:
 
     def _gang_seen(self, group_id: str, name: str) -> Gang:
         """The pods that a cluster may show of a group: old ones and new ones, while an update is judged or runs."""
-        overlap = self.overlaps.on(group_id, name)
+        overlap = self.overlap(group_id, name)
         return (
             self._gang_there(group_id, name)
             if overlap is None

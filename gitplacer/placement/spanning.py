@@ -29,6 +29,7 @@ from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass, may_scale_up
 from gitplacer.placement.pack import Packing
+from gitplacer.placement.sidebyside import Fit
 from gitplacer.source.manifests import WORKLOADS, identity_of
 
 HOMES = 8
@@ -185,7 +186,8 @@ class Spanning:
         ):
             return False
         assert self._occupancy.books is not None  # opening the ledgers is what finds out
-        return (group.id, home.name) in self._occupancy.outgrown
+        judged = self._occupancy.judged.get((group.id, home.name))
+        return (group.id, home.name) in self._occupancy.outgrown or (judged is not None and judged.fit is Fit.SHORT)
 
     def _share(self, group: Group, home: Cluster, name: str) -> dict[str, int]:
         """The workers that a group has on a cluster: those that its counts say, and at home else those deployed."""

@@ -120,7 +120,7 @@ class Unfit:
         """What a group holds on a cluster where it was before this pass, if its files change there."""
         if cluster not in self._pass.recorded.get(group.id, ()):
             return None
-        overlap = self._pass.overlaps.on(group.id, cluster)
+        overlap = self._pass.overlap(group.id, cluster)
         return overlap if overlap is not None and overlap.updates else None
 
     def _judged(self, group: Group, cluster: str) -> Judged:
