@@ -318,7 +318,7 @@ def test_a_single_cluster_comes_before_spanning_where_pending_pods_may_move_it()
     story = Story.of(*clusters, policy("p", ON_PREM_FIRST), app(1), capacity=rooms)
     story.run()
     story.source |= app(3)
-    assert outcome(story.run())["ml/llm"] == "Update on-prem Outgrown"
+    assert outcome(story.run())["ml/llm"] == "Relocate far Outgrown"
     never = ON_PREM_FIRST + "relocation: {when: {PendingPods: Never}}\n"
     other = Story.of(*clusters, policy("p", never), app(1), capacity=rooms)
     other.run()
