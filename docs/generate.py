@@ -31,7 +31,7 @@ from gitplacer.formats.planschema import plan_schema  # noqa: E402
 from gitplacer.kinds import TABLE, fields, fleet, selectors  # noqa: E402
 from gitplacer.kinds.fields import Matching  # noqa: E402
 from gitplacer.kinds.schema import combined_schema, kind_schema  # noqa: E402
-from gitplacer.model.decision import Finding, NewNodes, Reason, ScaleUpLimit, Spending  # noqa: E402
+from gitplacer.model.decision import Finding, NewNodes, Reason, ScaleUpLimit, Spending, UpdateAsks  # noqa: E402
 from gitplacer.model.resources import Resources  # noqa: E402
 from gitplacer.problemcodes import CODES  # noqa: E402
 from gitplacer.problems import Severity  # noqa: E402
@@ -634,6 +634,7 @@ def git_page() -> str:
 # reasons
 
 _SHORT = Resources({"nvidia.com/gpu": 1})
+_UPGRADE = UpdateAsks(cluster="static-cluster", how="NewCluster", pods=(("head", 1), ("worker/small-group", 2)))
 REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
     (
         "A cluster takes the group",
@@ -665,6 +666,24 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.MOVING: Finding(code=Reason.MOVING, subject="Surge; static-cluster; dynamic-cluster"),
             Reason.SOURCE_REMOVED: Finding(code=Reason.SOURCE_REMOVED),
             Reason.COPY_NOT_WANTED: Finding(code=Reason.COPY_NOT_WANTED, subject="static-cluster"),
+        },
+    ),
+    (
+        "An edit makes pods that run beside those of a group",
+        {
+            **{
+                reason: Finding(code=reason, update=_UPGRADE)
+                for reason in (
+                    Reason.UPGRADE_FITS,
+                    Reason.UPGRADE_TIGHT,
+                    Reason.UPGRADE_NOT_JUDGED,
+                    Reason.UPGRADE_DOES_NOT_FIT,
+                    Reason.UPDATE_HELD,
+                )
+            },
+            Reason.UPGRADE_BY_SCALE_UP: Finding(
+                code=Reason.UPGRADE_BY_SCALE_UP, update=_UPGRADE, new_nodes=(NewNodes("g4dn.2xlarge", 2, 0.752),)
+            ),
         },
     ),
     (
