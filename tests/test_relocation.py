@@ -670,3 +670,33 @@ def test_platform_objects_are_removed_only_with_consent_and_then_once(drop: dict
         story.source |= cluster("b")
         story.run()
         assert len(story.files()) == 4  # it has counted
+
+
+# one pass goes as far as what is known takes it
+
+
+def drained_of_two_copies(surge: str = "{}") -> Story:
+    """A service on both clusters, seen ready there, when one begins to drain."""
+    story = two(f"{{strategy: Surge, surge: {surge}}}", placement="{copies: All}")
+    for name in "ab":
+        seen(story, name, ready(SERVICE))
+    story.source |= cluster("a", state="Draining")
+    return story
+
+
+def test_a_copy_goes_at_once_where_the_others_were_seen_ready_before() -> None:
+    story = drained_of_two_copies()
+    done = story.run()
+    assert subjects(done) == ["Relocate prod/api from a to b: remove from a"]
+    story.now -= timedelta(minutes=1)
+    assert story.run().steps == ()
+
+
+def test_what_is_known_already_of_other_copies_is_remembered_in_the_pass_that_begins() -> None:
+    story = drained_of_two_copies("{soak: 10m}")
+    story.run()
+    move = record(story)["move"]
+    assert isinstance(move, dict)
+    assert move["readyAt"] == "2026-01-02T03:06:00Z"
+    story.now -= timedelta(minutes=1)
+    assert story.run().steps == ()

@@ -419,7 +419,10 @@ class Departures:
 
     def _look(self, group: Group, policy: PlacementPolicy, move: Move) -> Look:
         record, relocation = self._pass.records[group.id], policy.spec.relocation
-        entries = {entry.name: entry for entry in record.clusters} if record is not None and record.move else {}
+        known = record is not None and (
+            record.move is not None or not move.adds
+        )  # what comes in this pass was never seen
+        entries = {entry.name: entry for entry in record.clusters} if record is not None and known else {}
         recorded = record.id if record is not None else group.id
 
         def asked(question, name):  # type: ignore[no-untyped-def]

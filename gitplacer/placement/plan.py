@@ -74,8 +74,8 @@ def plan(
                     claim=decision.claim,
                     blocked_by=decision.blocked_by,
                 )
-            elif earlier.waiting_since != decision.waiting_since:
-                made[decision.group] = replace(earlier, waiting_since=decision.waiting_since)
+            else:
+                made[decision.group] = replace(earlier, waiting_since=decision.waiting_since, move=decision.move)
         same = all(after[group_id] == clusters for group_id, clusters in before.items() if group_id in after)
         if same and claimed == claims and moving == moves:
             break
