@@ -529,7 +529,10 @@ class Layout:
             before = {}
         now = self._snapshot.now
         decided = record is None or decision.before != decision.after or decision.phase is not None
-        begins = decision.action is Action.RELOCATE and decision.moving is None
+        goes_on = decision.moving is not None and (
+            decision.move is None or decision.move.since == decision.moving.since
+        )
+        begins = decision.action is Action.RELOCATE and not goes_on
         ends = decision.phase in (Phase.REMOVE, Phase.ARRIVE)
         known = self._snapshot.records.get(decision.group) or record
         return PlacementRecord(

@@ -700,3 +700,24 @@ def test_what_is_known_already_of_other_copies_is_remembered_in_the_pass_that_be
     assert move["readyAt"] == "2026-01-02T03:06:00Z"
     story.now -= timedelta(minutes=1)
     assert story.run().steps == ()
+
+
+def test_a_job_that_arrives_and_is_sent_on_in_one_pass_has_moved_twice() -> None:
+    story = two("{runningJobs: Restart}", rayjob("jobs", "train"), cluster("c"))
+    story.source |= cluster("a", state="Draining") | cluster("c", state="Cordoned")
+    story.run()
+    for _ in range(2):
+        later(story, minutes=1)
+        seen(story, "a")
+        if _ == 0:
+            story.run()
+    seen(story, "b")
+    seen(story, "c")
+    story.source |= cluster("c") | approval(JOB, "Move", "c")
+    story.run()
+    assert states(story, JOB) == {"b": "Removing", "c": "Adding"}
+    moves = record(story, JOB)["moves"]
+    assert isinstance(moves, list)
+    assert [(moved["from"], moved["to"]) for moved in moves] == [(["a"], ["b"]), (["b"], ["c"])]
+    story.now -= timedelta(minutes=1)
+    assert story.run().steps == ()  # what was so at the time of the pass does not tell of the time after
