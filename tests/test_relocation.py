@@ -721,3 +721,24 @@ def test_a_job_that_arrives_and_is_sent_on_in_one_pass_has_moved_twice() -> None
     assert [(moved["from"], moved["to"]) for moved in moves] == [(["a"], ["b"]), (["b"], ["c"])]
     story.now -= timedelta(minutes=1)
     assert story.run().steps == ()  # what was so at the time of the pass does not tell of the time after
+
+
+# jobs that have ended, by one snapshot
+
+
+def test_a_job_that_one_snapshot_shows_ended_is_not_started_elsewhere() -> None:
+    story = two("{runningJobs: Restart}", rayjob("jobs", "train"))
+    seen(story, "a", f"name: {JOB}, phase: Succeeded")
+    story.source |= cluster("a", state="Draining")
+    assert outcome(story.run()) == {JOB: "Hold a MayHaveStarted"}
+    later(story, minutes=1)
+    seen(story, "a", f"name: {JOB}, phase: Succeeded")
+    assert outcome(story.run()) == {JOB: "Remove  Finished"}
+
+
+def test_a_job_that_one_snapshot_shows_ended_on_a_cluster_that_is_gone_has_ended() -> None:
+    story = two("{runningJobs: Restart}", rayjob("jobs", "train"))
+    seen(story, "a", f"name: {JOB}, phase: Failed")
+    story.source |= cluster("a", state="Lost")
+    assert outcome(story.run()) == {JOB: "Remove  Finished"}
+    assert record(story, JOB)["finished"] == {"phase": "Succeeded", "at": "2026-01-02T03:06:00Z"}
