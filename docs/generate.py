@@ -138,6 +138,15 @@ spec:
     count: [{paths: [/spec/tasks/*/replicas]}]
     labels: {volcano.sh/job-name: /metadata/name}
 """,
+    "ClusterState": """\
+apiVersion: gitplacer.dev/v1alpha1
+kind: ClusterState
+metadata:
+  name: gke-workload-cluster
+state: Standby
+since: "2026-01-02T05:05:00Z"
+manifests: {into: hub, epoch: 3, files: [standby/gke-workload-cluster/pool.yaml]}
+""",
     "Placement": """\
 apiVersion: gitplacer.dev/v1alpha1
 kind: Placement
@@ -167,6 +176,7 @@ KIND_PLACES: Mapping[str, str] = {
     "[`gitplacer/data/workloadkinds/`](../../gitplacer/data/workloadkinds): more examples to start from. One of yours for "
     "the same kind takes its place.",
     "CapacitySnapshot": "`<capacity>/<cluster>.yaml`, where the Fleet's `spec.capacity` says; written by a machine.",
+    "ClusterState": "`fleet/<cluster>.yaml` in the deployment repo; written by gitplacer for clusters with `standby` and for clones.",
     "Placement": "`placements/<namespace>/<group>.yaml` in the deployment repo; written by gitplacer, never by hand.",
 }
 
@@ -175,7 +185,7 @@ def kinds_index() -> str:
     rows = [f"| [{kind}]({kind}.md) | {_cell(_about(kind_schema(kind)))} |" for kind in TABLE]
     return _page(
         "Kinds",
-        "The objects that you write, and the two that machines write. All are of `gitplacer.dev/v1alpha1`. A field that "
+        "The objects that you write, and the three that machines write. All are of `gitplacer.dev/v1alpha1`. A field that "
         "is not listed is refused, with the nearest name as hint; a field without a value is refused too.\n\n"
         "Editors can check them: `gitplacer init` wires the schema into the editor, and "
         "[`gitplacer schema`](../commands/schema.md) prints it.",
@@ -413,6 +423,37 @@ EXAMPLES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
             ),
         ),
     ),
+    "move": (
+        (
+            "To a cluster that its policy does not allow:",
+            ("gitplacer move production/text-summarizer --to gke-workload-cluster gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",),
+        ),
+    ),
+    "return": (
+        (
+            "The demo has drained a cluster; when that is back, one app returns to it:",
+            (
+                "sed -i 's/state: Draining/state: Active/' gitplacer-demo/fleet/clusters/static-cluster.yaml",
+                "git -C gitplacer-demo/fleet commit --quiet --all --message 'static-cluster is back'",
+                "gitplacer return production/text-summarizer gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",
+            ),
+        ),
+    ),
+    "suspend": (
+        (
+            "As a patch:",
+            ("gitplacer suspend 'serving/*' gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git --diff",),
+        ),
+    ),
+    "resume": (
+        (
+            "What was suspended before:",
+            (
+                "gitplacer suspend 'vllm*/*' gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",
+                "gitplacer resume 'vllm*/*' gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",
+            ),
+        ),
+    ),
     "status": (
         ("", ("gitplacer status gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",)),
     ),
@@ -597,6 +638,7 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.TIGHT_FIT: Finding(
                 code=Reason.TIGHT_FIT, subject="smallest first; LeastAllocated", role="worker/small-group"
             ),
+            Reason.SPANS: Finding(code=Reason.SPANS),
             Reason.FITS_BY_SCALE_UP: Finding(
                 code=Reason.FITS_BY_SCALE_UP, new_nodes=(NewNodes("g4dn.2xlarge", 2, 0.752),)
             ),
@@ -611,7 +653,9 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
         {
             Reason.KEPT: Finding(code=Reason.KEPT),
             Reason.UPDATED: Finding(code=Reason.UPDATED),
+            Reason.DIVIDED: Finding(code=Reason.DIVIDED),
             Reason.OUTGROWN: Finding(code=Reason.OUTGROWN),
+            Reason.CLUSTER_AWAKE: Finding(code=Reason.CLUSTER_AWAKE, subject="ingestion-cluster"),
             Reason.FINISHED: Finding(code=Reason.FINISHED, subject="Succeeded"),
             Reason.MOVING: Finding(code=Reason.MOVING, subject="Surge; static-cluster; dynamic-cluster"),
             Reason.SOURCE_REMOVED: Finding(code=Reason.SOURCE_REMOVED),
@@ -642,6 +686,7 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.MANAGEMENT_CLUSTER: Finding(code=Reason.MANAGEMENT_CLUSTER),
             Reason.CLUSTER_NOT_SELECTED: Finding(code=Reason.CLUSTER_NOT_SELECTED, subject="class=production"),
             Reason.NOT_IN_ORDER: Finding(code=Reason.NOT_IN_ORDER),
+            Reason.NO_SHARE: Finding(code=Reason.NO_SHARE),
             Reason.OTHER_CLUSTER_WISHED: Finding(code=Reason.OTHER_CLUSTER_WISHED, subject="static-cluster"),
             Reason.UNTOLERATED_CLUSTER_TAINT: Finding(
                 code=Reason.UNTOLERATED_CLUSTER_TAINT, subject="reserved=research:NoSchedule"
@@ -657,6 +702,7 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.BROKEN_SNAPSHOT: Finding(code=Reason.BROKEN_SNAPSHOT),
             Reason.STALE_SNAPSHOT: Finding(code=Reason.STALE_SNAPSHOT, subject="2026-01-02T03:04:05Z"),
             Reason.UNKNOWN_CLUSTER: Finding(code=Reason.UNKNOWN_CLUSTER, subject="static-cluster"),
+            Reason.CANNOT_WAKE: Finding(code=Reason.CANNOT_WAKE, subject="its standby manifests have problems"),
         },
     ),
     (
@@ -718,10 +764,14 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
         {
             Reason.NO_ELIGIBLE_CLUSTER: Finding(code=Reason.NO_ELIGIBLE_CLUSTER),
             Reason.NO_CLUSTER_FITS: Finding(code=Reason.NO_CLUSTER_FITS),
+            Reason.NO_MESH_FITS: Finding(code=Reason.NO_MESH_FITS, role="worker/gpu", placed=3, wanted=4),
+            Reason.CANNOT_SPAN: Finding(code=Reason.CANNOT_SPAN, subject="HeadNotGlobal"),
             Reason.BUDGET_EXCEEDED: Finding(
                 code=Reason.BUDGET_EXCEEDED, spending=Spending(budget=10.0, spent=9.02, more=1.5)
             ),
             Reason.COPIES_WAIT: Finding(code=Reason.COPIES_WAIT),
+            Reason.CLUSTER_WAKING: Finding(code=Reason.CLUSTER_WAKING, subject="ingestion-cluster"),
+            Reason.SHARES_WAIT: Finding(code=Reason.SHARES_WAIT, subject="2 on static-cluster", placed=8, wanted=10),
             Reason.WAITS_FOR_PREEMPTED: Finding(code=Reason.WAITS_FOR_PREEMPTED, subject="research/sweep"),
             Reason.ROOM_RESERVED: Finding(code=Reason.ROOM_RESERVED, subject="static-cluster"),
         },
@@ -736,9 +786,11 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.COOLING_DOWN: Finding(code=Reason.COOLING_DOWN, subject="PendingPods 2026-01-02T04:00:00Z"),
             Reason.BACKING_OFF: Finding(code=Reason.BACKING_OFF, subject="ClusterDraining 2026-01-02T04:00:00Z"),
             Reason.GUARD_REACHED: Finding(code=Reason.GUARD_REACHED, subject=Reason.NOT_ELIGIBLE),
+            Reason.FROZEN: Finding(code=Reason.FROZEN, subject="NotEligible 2026-01-05T07:00:00Z"),
             Reason.NOT_READY_ELSEWHERE: Finding(code=Reason.NOT_READY_ELSEWHERE, subject=Reason.NOT_ELIGIBLE),
             Reason.REMOVAL_NEEDS_APPROVAL: Finding(code=Reason.REMOVAL_NEEDS_APPROVAL, subject="static-cluster"),
             Reason.FOREIGN_CHANGE: Finding(code=Reason.FOREIGN_CHANGE, subject="clusters/a/workloads/ns/app/app.yaml"),
+            Reason.REVERT_REFUSED: Finding(code=Reason.REVERT_REFUSED, subject="static-cluster"),
             Reason.HELD_TOGETHER: Finding(code=Reason.HELD_TOGETHER, subject="ns/other"),
             Reason.NO_POLICY: Finding(code=Reason.NO_POLICY),
             Reason.BROKEN_POLICY: Finding(code=Reason.BROKEN_POLICY, subject="training"),

@@ -2,8 +2,10 @@
 What the docs quote, run for real.
 
 The `console` blocks of a page are one session, run from top to bottom in a new directory. A line that begins with `$ `
-is a command, and what follows it is what it prints; a line `…` stands for lines that are left out. A page that says
-`<!-- session: demo -->` begins where `gitplacer demo` has been run, any other in an empty directory.
+is a command, and what follows it is what it prints; a line `…` stands for lines that are left out. A block of YAML below a line
+`<!-- file: path -->` is written to that path of the directory when the session comes to it. A page that says
+`<!-- session: demo -->` begins where `gitplacer demo` has been run; one that names a directory of docs/examples, in a directory
+that has a copy of it called `fleet`; any other in an empty directory.
 
 Nothing here depends on where or when it runs: our commands are given a time (`--now`) that goes on by five minutes with
 each command, git gets the same time and a fixed author, and the directory is shown as /home/you.
@@ -30,8 +32,11 @@ START = datetime(2026, 1, 2, 4, 0, tzinfo=UTC)
 SHOWN_AS = "/home/you"
 LEFT_OUT = "…"
 
-_BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_DATED = ("validate", "plan", "explain", "reconcile", "status")
+EXAMPLES = Path(__file__).parent / "examples"
+
+_EXAMPLE = re.compile(r"<!-- session: docs/examples/([a-z-]+) -->")
+_BLOCK = re.compile(r"^(?:<!-- file: (\S+) -->\n+```yaml|```console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_DATED = ("validate", "plan", "explain", "reconcile", "status", "move", "return", "suspend", "resume")
 _SHELL = re.compile(r"[|<>;&]")
 
 
@@ -46,9 +51,18 @@ def refreshed(page: str, scratch: Path, demo: Path) -> str:
     Raises Wrong where a command fails that should not, or lines around a `…` are not printed any more.
     """
     session = _Session(scratch)
+    if (example := _EXAMPLE.search(page)) is not None:
+        shutil.copytree(EXAMPLES / example[1], scratch / "fleet")
     if "<!-- session: demo -->" in page:
         shutil.copytree(demo, scratch / demo.name, symlinks=True)
-    return _BLOCK.sub(lambda found: f"```console\n{_block(found[1], session)}```", page)
+
+    def brought_up_to_date(found: re.Match[str]) -> str:
+        if found[1]:
+            session.write(found[1], found[2])
+            return found[0]
+        return f"```console\n{_block(found[2], session)}```"
+
+    return _BLOCK.sub(brought_up_to_date, page)
 
 
 def make_demo(folder: Path) -> Path:
@@ -125,6 +139,12 @@ class _Session:
         self._now = START
         self._cache = folder.parent / f"{folder.name}.cache"
         self._shim = folder.parent / f"{folder.name}.bin"
+
+    def write(self, path: str, text: str) -> None:
+        """A file that a page shows. The path is from where the session began."""
+        file = self._home / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
 
     def run(self, command: str) -> str:
         """What a command prints, stderr included, as on a terminal."""

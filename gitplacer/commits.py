@@ -11,15 +11,21 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from gitplacer.explain import PlanView, sentence
+from gitplacer.explain import PlanView, cluster_change, sentence
+from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.model.decision import Action, Decision, Phase
+from gitplacer.placement.wakes import woken_for
 from gitplacer.plaintext import few
 
 PREFIX = "Gitplacer-"
 FOREIGN = "Gitplacer-Foreign"
+REVERTED = "Gitplacer-Reverted"
+MERGED = "Gitplacer-Merged"
+PROPOSED = "Gitplacer-Proposed"
 
 _VERBS = (
     (Action.PLACE, "place"),
+    (Action.EXTEND, "extend"),
     (Action.UPDATE, "update"),
     (Action.REMOVE, "remove"),
     (Action.PREEMPT, "preempt"),
@@ -47,11 +53,13 @@ class PassTrailers:
     now: datetime
     version: str
     foreign: Mapping[str, str]
+    reverted: Mapping[str, RevertedMove]
+    merged: Mapping[str, MergedMove]
 
     def lines(self, step: int, steps: int) -> list[str]:
         """
         One line for each input. Foreign changes are carried along with what we had written there, so that they are
-        not forgotten under our own commits and end by being undone.
+        not forgotten under our own commits and end by being undone; so are reverts and merges of relocations.
         """
         fields: Mapping[str, str] = {
             "Source": self.source,
@@ -62,7 +70,22 @@ class PassTrailers:
             "Version": self.version,
         }
         lines = [f"{PREFIX}{key}: {value}" for key, value in fields.items() if value]
-        return [*lines, *(f"{FOREIGN}: {oid or 'none'} {path}" for path, oid in sorted(self.foreign.items()))]
+        lines += [f"{FOREIGN}: {oid or 'none'} {path}" for path, oid in sorted(self.foreign.items())]
+        lines += [f"{REVERTED}: {group} {_reverted(move)}" for group, move in sorted(self.reverted.items())]
+        return lines + [f"{MERGED}: {group} {_merged(move)}" for group, move in sorted(self.merged.items())]
+
+
+def _reverted(move: RevertedMove) -> str:
+    epochs = ",".join(f"{cluster}/{unit}:{epoch}" for cluster, unit, epoch in move.epochs)
+    return " ".join((_landed(move), f"left={','.join(move.left)}", *([f"epochs={epochs}"] if epochs else [])))
+
+
+def _merged(move: MergedMove) -> str:
+    return f"{_landed(move)} proposed={move.proposed_at:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _landed(move: RevertedMove | MergedMove) -> str:
+    return f"commit={move.commit} at={move.at:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def relocation_message(decision: Decision, view: PlanView) -> tuple[str, str, list[str]]:
@@ -83,7 +106,8 @@ def relocation_message(decision: Decision, view: PlanView) -> tuple[str, str, li
     ]
     if decision.phase is not None:
         trailers.append(f"Gitplacer-Phase: {decision.phase}")
-    why = sentence(decision, view)
+    woken = woken_for({outcome.cluster: outcome for outcome in view.sleepers}, decision)
+    why = sentence(decision, view) + "".join(f"; {name} wakes" for name in woken)
     return subject, why[:1].upper() + why[1:], trailers
 
 
@@ -93,10 +117,19 @@ def rest_message(decisions: Sequence[Decision], view: PlanView, started: Collect
     whose directories it begins.
     """
     parts = []
+    outcomes = {outcome.cluster: outcome for outcome in view.sleepers}
     for action, verb in _VERBS:
         groups = [d.group for d in decisions if d.action is action]
         if groups:
             parts.append(f"{verb} {groups[0] if len(groups) == 1 else f'{len(groups)} groups'}")
+    woken = {name for d in decisions if d.action is Action.RELOCATE for name in woken_for(outcomes, d)}
+    changed = [outcome for name, outcome in outcomes.items() if name not in woken and cluster_change(outcome)]
+    for said, some in (
+        ("wake {}", [o.cluster for o in changed if o.wakes and o.groups]),
+        ("put {} to sleep", [o.cluster for o in changed if o.sleeps]),
+        ("count {} as awake", [o.cluster for o in changed if o.came]),
+    ):
+        parts += [said.format(few(some))] if some else []
     if not parts and started:
         parts.append(f"begin the directories of {few(sorted(started))}")
     subject = ", ".join(parts) or "update records"
@@ -104,6 +137,7 @@ def rest_message(decisions: Sequence[Decision], view: PlanView, started: Collect
     lines = [f"- {d.group}: {sentence(d, view)}" for d in told[:_LISTED]]
     if len(told) > _LISTED:
         lines.append(f"- and {len(told) - _LISTED} more")
+    lines += [f"- cluster {outcome.cluster} {cluster_change(outcome)}" for outcome in changed]
     return subject[0].upper() + subject[1:], "\n".join(lines), []
 
 

@@ -15,7 +15,7 @@ from gitplacer import workloads
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord
 from gitplacer.model.resources import Resources
-from gitplacer.model.workload import Gang
+from gitplacer.model.workload import Gang, Identity
 from gitplacer.profiles import ClusterProfile
 from gitplacer.reach import Specs, bound
 from gitplacer.source.files import NoMemo, SourceDocument, read_documents
@@ -33,7 +33,7 @@ class Deployed:
         self._source = source
         self._profiles = profiles
         self._policies = {policy.name: policy for policy in source.own.policies}
-        self._facts: dict[tuple[str, str], tuple[ObjectFacts, ...]] = {}
+        self._facts: dict[tuple[str, str], tuple[tuple[Identity | None, ObjectFacts], ...]] = {}
 
     def gang(self, record: PlacementRecord, policy: PlacementPolicy | None, cluster: str | None = None) -> Gang:
         """
@@ -43,12 +43,17 @@ class Deployed:
         policy = policy or self._policies.get(record.policy)
         names = [entry.name for entry in record.clusters]
         order = [cluster, *names] if cluster in names else names
-        facts = next((found for name in order if name and (found := self._on(record, name))), ())
+        objects = next((found for name in order if name and (found := self._on(record, name))), ())
+        facts = [each for _, each in objects]
         if policy is None:
             return reserved(facts)
         return reserved(facts, policy.spec.placement.reserve, with_peak=policy.spec.update.reserve_peak)
 
-    def _on(self, record: PlacementRecord, cluster: str) -> tuple[ObjectFacts, ...]:
+    def objects(self, record: PlacementRecord, cluster: str) -> dict[Identity, ObjectFacts]:
+        """The objects of a recorded group as they run on a cluster."""
+        return {identity: facts for identity, facts in self._on(record, cluster) if identity is not None}
+
+    def _on(self, record: PlacementRecord, cluster: str) -> tuple[tuple[Identity | None, ObjectFacts], ...]:
         """The objects of a record's files on a cluster; () where it has none of them."""
         key = (record.id, cluster)
         if key not in self._facts:
@@ -59,7 +64,7 @@ class Deployed:
             self._facts[key] = self._sized([item for items in reading.documents.values() for item in items], cluster)
         return self._facts[key]
 
-    def _sized(self, items: list[SourceDocument], cluster: str) -> tuple[ObjectFacts, ...]:
+    def _sized(self, items: list[SourceDocument], cluster: str) -> tuple[tuple[Identity | None, ObjectFacts], ...]:
         claims: dict[str, dict[str, Resources]] = defaultdict(dict)
         for item in items:
             identity = identity_of(item.document.value)
@@ -70,7 +75,9 @@ class Deployed:
             for item in items
             if (identity := identity_of(item.document.value)) is not None
         }
-        return tuple(self._as_it_runs(item, cluster, claims, volumes.get) for item in items)
+        return tuple(
+            (identity_of(item.document.value), self._as_it_runs(item, cluster, claims, volumes.get)) for item in items
+        )
 
     def _as_it_runs(
         self, item: SourceDocument, cluster: str, claims: Mapping[str, Mapping[str, Resources]], specs: Specs

@@ -19,6 +19,7 @@ from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord
 from gitplacer.model import quantity
+from gitplacer.model.counts import AS_WRITTEN, Part
 from gitplacer.model.decision import (
     Action,
     Candidate,
@@ -30,12 +31,14 @@ from gitplacer.model.decision import (
     ScaleUpLimit,
     Spending,
     Tally,
+    UpdateAsks,
     Verdict,
 )
 from gitplacer.model.resources import Resources
-from gitplacer.model.workload import Gang, unlabelled
+from gitplacer.model.workload import Gang, PodSet, unlabelled
 from gitplacer.placement.pack import merged
 from gitplacer.placement.plan import Plan
+from gitplacer.placement.wakes import ClusterOutcome
 from gitplacer.plaintext import LONGEST_PATH, few, printable
 from gitplacer.problems import Problem, Severity
 from gitplacer.relocation.evidence import is_stale
@@ -54,7 +57,8 @@ LONGEST_SENTENCE = 1000
 class PlanView:
     """
     A plan with everything that is told about it. `source_commit` is None for a work tree as it lies, and
-    `deployment_commit` where nothing is placed yet; `changed_files` has for each cluster the paths that would change.
+    `deployment_commit` where nothing is placed yet; `changed_files` has for each cluster the paths that would change; `sleepers`
+    are the clusters that may sleep.
     """
 
     snapshot: Snapshot
@@ -64,6 +68,7 @@ class PlanView:
     deployment_commit: str | None
     version: str
     changed_files: Mapping[str, tuple[str, ...]]
+    sleepers: tuple[ClusterOutcome, ...] = ()
 
     @property
     def clusters(self) -> Mapping[str, Cluster]:
@@ -99,12 +104,46 @@ class PlanView:
         if record is not None and record.clusters:
             policy = group.policy if group else None
             return merged(unlabelled(self.snapshot.deployed.gang(record, policy, cluster.name if cluster else None)))
-        if group is not None and cluster is not None and self.snapshot.variants.any_on(cluster):
-            return merged(unlabelled(self.snapshot.variants.gang(group, cluster)))
+        if group is not None and decision.roles:
+            return self._spanning_gang(group, decision, cluster)
+        counts = decision.counts_on(cluster.name) if cluster is not None else AS_WRITTEN
+        if group is not None and cluster is not None and (counts or self.snapshot.variants.any_on(cluster)):
+            return merged(unlabelled(self.snapshot.variants.gang(group, cluster, counts)))
         return merged(unlabelled(group.gang if group else ()))
 
+    def _spanning_gang(self, group: Group, decision: Decision, cluster: Cluster | None) -> Gang:
+        """The pods of a group that spans clusters: those on one of them, or all."""
+        home = self.clusters.get(decision.home or "")
+        clusters = [self.clusters[name] for name in decision.roles if name in self.clusters]
+        found: list[PodSet] = []
+        for each in clusters if cluster is None else [cluster]:
+            counts = decision.counts_on(each.name)
+            if decision.role_on(each.name) == "Remote":
+                found += () if home is None else self.snapshot.spans.gang(group, home, each, counts)
+            else:
+                found += self.snapshot.variants.gang(group, each, counts)
+        return merged(unlabelled(tuple(found)))
+
+    def overridden(self, decision: Decision, part: Part) -> dict[str, int]:
+        """The clusters on which an override gives a count of a group another number than its share, with that number."""
+        group = self.group(decision)
+        member = next((m for m in group.members if m.identity == part.object), None) if group is not None else None
+        found = {}
+        for name, counts in decision.counts.items() if member is not None else ():
+            share, cluster = counts.get(part).replicas, self.clusters.get(name)
+            if cluster is not None and share is not None and member is not None:
+                there = self.snapshot.variants.replicas(member, cluster, counts).get(part.role, share)
+                if there != share:
+                    found[name] = there
+        return found
+
     def main_cluster(self, decision: Decision) -> Cluster | None:
-        """The cluster whose pods are told of a group: the first that will have it, or has it."""
+        """
+        The cluster whose pods are told of a group: the first that will have it, or has it; none for a group that spans clusters,
+        of which all are told.
+        """
+        if decision.roles:
+            return None
         names = (*decision.after, *decision.before)
         return next((self.clusters[name] for name in names if name in self.clusters), None)
 
@@ -142,8 +181,16 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.ROOM: ("has room for all its pods; not tried in every order",) * 2,
     Reason.PLATFORM: ("platform objects go where their policy says", "platform objects go where their policy says"),
     Reason.KEPT: ("is there already", "is on {} already"),
+    Reason.DIVIDED: ("its replicas are divided anew",) * 2,
     Reason.UPDATED: ("its files change", "its files change"),
     Reason.OUTGROWN: ("it stays, but not all its pods find room there",) * 2,
+    Reason.UPGRADE_FITS: ("old and new pods fit together where it runs",) * 2,
+    Reason.UPGRADE_BY_SCALE_UP: ("old and new pods fit together with machines that can be added",) * 2,
+    Reason.UPGRADE_TIGHT: ("old and new pods fit together, but not in every order",) * 2,
+    Reason.UPGRADE_NOT_JUDGED: ("no current snapshot tells whether old and new pods fit together",) * 2,
+    Reason.UPGRADE_DOES_NOT_FIT: ("old and new pods do not fit together where it runs",) * 2,
+    Reason.UPDATE_HELD: ("there is no room for its update where it runs, and its policy holds it back",) * 2,
+    Reason.CLUSTER_AWAKE: ("its cluster is awake", "{} is awake"),
     Reason.FINISHED: ("its jobs have run to their end", "its jobs have run to their end ({})"),
     Reason.SOURCE_REMOVED: ("it is no longer in the source", "it is no longer in the source"),
     Reason.COPY_NOT_WANTED: ("fewer copies are wanted", "the copy on {} is not wanted any more"),
@@ -156,6 +203,7 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.PREEMPTED_BY: ("it makes room for a group of higher priority", "it makes room for {}, of higher priority"),
     Reason.MANAGEMENT_CLUSTER: ("is a management cluster and takes no workloads",) * 2,
     Reason.NOT_IN_ORDER: ("the policy's order does not name it",) * 2,
+    Reason.NO_SHARE: ("the policy gives it no share",) * 2,
     Reason.OTHER_CLUSTER_WISHED: ("an annotation asks for another cluster", "an annotation asks for {}"),
     Reason.UNTOLERATED_CLUSTER_TAINT: ("its taint is not tolerated", "the policy does not tolerate its taint {}"),
     Reason.CLUSTER_CORDONED: ("is cordoned and takes nothing new",) * 2,
@@ -167,6 +215,7 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.BROKEN_SNAPSHOT: ("its capacity snapshot cannot be used",) * 2,
     Reason.STALE_SNAPSHOT: ("its capacity snapshot is too old", "its capacity snapshot of {} is too old"),
     Reason.UNKNOWN_CLUSTER: ("is not in the fleet", "there is no cluster {}"),
+    Reason.CANNOT_WAKE: ("it sleeps, and is not woken", "it sleeps, and is not woken: {}"),
     Reason.NODE_NOT_READY: ("no node is ready", "no node takes it: {}"),
     Reason.NODE_UNSCHEDULABLE: ("every node is cordoned", "no node takes it: {}"),
     Reason.NODE_NAME_MISMATCH: ("the node it names is not there", "no node takes it: {}"),
@@ -197,9 +246,19 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.SEARCH_BOUND: ("the search for a placement ran out of steps",) * 2,
     Reason.INVALID_POD: ("a pod of it cannot be read", "a pod of it cannot be read: {}"),
     Reason.NO_ELIGIBLE_CLUSTER: ("no cluster may take it now",) * 2,
+    Reason.SPANS: ("no cluster takes it alone, and several of one mesh do together",) * 2,
+    Reason.NO_MESH_FITS: ("neither a cluster nor those of a mesh together have room for it",) * 2,
+    Reason.CANNOT_SPAN: (
+        "no cluster that may take it has room for it, and it cannot span several",
+        "no cluster that may take it has room for it, and it cannot span several: {}",
+    ),
     Reason.NO_CLUSTER_FITS: ("no cluster that may take it has room for it",) * 2,
     Reason.BUDGET_EXCEEDED: ("the machines that it needs are beyond its policy's budget",) * 2,
     Reason.RESERVED_FOR: ("its room is kept for a group that is first", "its room is kept for {}, which is first"),
+    Reason.CLUSTER_WAKING: (
+        "its cluster is being woken, and its files are written when it is there",
+        "{} is being woken, and its files are written when it is there",
+    ),
     Reason.COPIES_WAIT: ("further copies wait for room",) * 2,
     Reason.WAITS_FOR_PREEMPTED: (
         "room is made for it, and those who leave are not seen to be gone",
@@ -213,6 +272,10 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.FOREIGN_CHANGE: (
         "somebody else changed its files in the deployment repo",
         "somebody else changed {} in the deployment repo",
+    ),
+    Reason.REVERT_REFUSED: (
+        "somebody reverted its move, and it may run twice",
+        "somebody reverted its move to {}, where it may have started and may run beside this",
     ),
     Reason.NO_POLICY: ("no policy governs it",) * 2,
     Reason.BROKEN_POLICY: (
@@ -244,6 +307,7 @@ _STAYS: Mapping[Reason, str] = {
     Reason.COOLING_DOWN: "{trigger}, but it has moved lately and stays{until}",
     Reason.BACKING_OFF: "{trigger}, but its last relocation was taken back, and it stays{until}",
     Reason.GUARD_REACHED: "{trigger}, but as many groups have moved lately as the Fleet's guards allow",
+    Reason.FROZEN: "{trigger}, but by the Fleet's guards nothing begins to move{until}",
     Reason.NOT_READY_ELSEWHERE: "{trigger}, and it goes when another copy is ready and may take over",
 }
 """Why a group stays though it should leave. The finding's subject is the trigger and, for some, until when."""
@@ -252,6 +316,8 @@ _TRIGGERS: Mapping[str, str] = {
     Reason.NOT_ELIGIBLE: "its cluster is not one it is allowed on",
     Reason.CLUSTER_DRAINING: "its cluster is draining",
     Reason.CLUSTER_LOST: "its cluster is lost, or gone from the fleet",
+    Reason.UPGRADE_DOES_NOT_FIT: "its update does not fit",
+    Reason.OUTGROWN: "it has outgrown its cluster",
     Reason.PENDING_PODS: "pods of it have been waiting for a node for too long",
     Reason.PREFERRED_AVAILABLE: "a cluster that its policy likes better has room",
     Reason.MOVE_APPROVED: "an Approval sends it elsewhere",
@@ -261,9 +327,12 @@ _LISTS = (
     Reason.COPY_NOT_WANTED,
     Reason.REMOVAL_NEEDS_APPROVAL,
     Reason.FOREIGN_CHANGE,
+    Reason.REVERT_REFUSED,
     Reason.UNREADABLE_SOURCE,
     Reason.HAS_PROBLEMS,
     Reason.HELD_TOGETHER,
+    Reason.CLUSTER_WAKING,
+    Reason.CLUSTER_AWAKE,
     Reason.PREEMPTED_BY,
     Reason.RESERVED_FOR,
     Reason.WAITS_FOR_PREEMPTED,
@@ -283,6 +352,7 @@ ROOM = (
 _FROM_POLICY = (
     Reason.CLUSTER_NOT_SELECTED,
     Reason.NOT_IN_ORDER,
+    Reason.NO_SHARE,
     Reason.UNTOLERATED_CLUSTER_TAINT,
     Reason.BUDGET_EXCEEDED,
 )
@@ -302,6 +372,8 @@ def finding_text(finding: Finding, cluster: Cluster | None = None) -> str:
         return _tight(finding)
     if code is Reason.PODS_MAY_WAIT:
         return "; ".join(["is placed whatever the room, and pods may wait", *_shortage(finding), *_limits(finding)])
+    if finding.update is not None:
+        return _edit(finding, finding.update)
     if finding.spending is not None:
         return _beyond_budget(finding.spending)
     if code is Reason.NOT_ELIGIBLE:
@@ -310,12 +382,73 @@ def finding_text(finding: Finding, cluster: Cluster | None = None) -> str:
         return _not_selected(finding.subject, cluster)
     if code in _STAYS:
         return _stays(finding, "it")
+    if code is Reason.NO_MESH_FITS and finding.wanted:
+        return f"{_SAID[code][0]}: together they take {finding.placed} of {finding.wanted} {finding.role}"
+    if code is Reason.SHARES_WAIT:
+        waiting = finding.wanted - finding.placed
+        return f"{waiting} of {finding.wanted} replicas wait for room{f': {subject}' if subject else ''}"
     if code in _TOLD:
         return _TOLD[code](finding)
     if finding.wanted or finding.nodes:
         return "; ".join([*_shortage(finding), *_FURTHER.get(code, ()), *_limits(finding)])
     without, with_subject = _SAID[code]
     return with_subject.format(few(subject.split(", ")) if code in _LISTS else subject) if subject else without
+
+
+def _edit(finding: Finding, update: UpdateAsks) -> str:
+    """What an edit makes happen on a cluster, whether there is room for it, and what comes of that."""
+    pods = _counted_pods(update.pods)
+    both = update.how in ("NewCluster", "InSteps")
+    match update.how:
+        case "NewCluster":
+            said = f"this edit makes KubeRay start a second Ray cluster ({pods}) beside the running one on {update.cluster}"
+        case "InSteps":
+            said = f"this edit makes KubeRay bring up a second Ray cluster in steps on {update.cluster}, with at most {pods} more"
+        case "Rolling":
+            said = f"this edit replaces its pods on {update.cluster} one after another, with {pods} more until that is done"
+        case _:
+            said = f"this edit asks for {f'{pods} more' if pods else 'larger pods'} on {update.cluster}"
+    said = with_place(said, update.where)
+    match finding.code:
+        case Reason.UPGRADE_FITS:
+            return f"{said}; {'both fit' if both else 'there is room'}"
+        case Reason.UPGRADE_BY_SCALE_UP:
+            return f"{said}; {'the second one' if both else 'that'} {_scale_up(finding.new_nodes)}"
+        case Reason.UPGRADE_TIGHT:
+            return f"{said}; {'both fit' if both else 'there is room'}, but not in every order"
+        case Reason.UPGRADE_NOT_JUDGED:
+            return f"{said}; no current snapshot tells whether there is room"
+    short = [*_shortage(finding), *_limits(finding)] or ["there is in some orders only, or at the cost of others"]
+    too_little = f"{said}; there is no room for {'both' if both else 'that'}: {'; '.join(short)}"
+    if finding.code is Reason.UPDATE_HELD:
+        return f"{too_little}; its policy holds the edit back until there is"
+    left = _LEFT_TO_WAIT.get(update.stays, f"it stays for now, and {_UNTIL_THERE_IS}") if update.stays else ""
+    return "; ".join(part for part in (too_little, left) if part)
+
+
+_UNTIL_THERE_IS = "it will not be complete until there is"
+_LEFT_TO_WAIT: Mapping[str, str] = {
+    Reason.NOWHERE_TO_GO: f"no other cluster has room for the new one alone, so the edit goes on here, and {_UNTIL_THERE_IS}",
+    Reason.MAY_HAVE_STARTED: "it stays, because it may have started and a start elsewhere could run it twice",
+    Reason.NEVER_RELOCATED: f"its policy or an annotation says that it never moves for that, so {_UNTIL_THERE_IS}",
+    Reason.KEPT: f"its policy lets the edit go on here, and {_UNTIL_THERE_IS}",
+    Reason.AWAITS_APPROVAL: f"its policy lets it move for that only with an Approval, and {_UNTIL_THERE_IS}",
+    Reason.COOLING_DOWN: f"it has moved lately and stays for now, and {_UNTIL_THERE_IS}",
+    Reason.BACKING_OFF: f"its last relocation was taken back and it stays for now, and {_UNTIL_THERE_IS}",
+    Reason.FROZEN: f"the Fleet is frozen, and {_UNTIL_THERE_IS}",
+    Reason.GUARD_REACHED: f"as many groups have moved lately as the Fleet's guards allow, and {_UNTIL_THERE_IS}",
+}
+"""Why a group stays where its edit has too little room, and what comes of it."""
+
+
+def _counted_pods(pods: Sequence[tuple[str, int]]) -> str:
+    """`head + 2 workers`, `1 pod`."""
+    heads = sum(count for role, count in pods if role == "head")
+    workers = sum(count for role, count in pods if role.startswith("worker/"))
+    others = sum(count for _, count in pods) - heads - workers
+    said = [("head" if heads == 1 else f"{heads} heads") if heads else ""]
+    said += [f"{n} {word}{'s' if n != 1 else ''}" for n, word in ((workers, "worker"), (others, "pod")) if n]
+    return " + ".join(part for part in said if part)
 
 
 def _stays(finding: Finding, who: str) -> str:
@@ -483,8 +616,34 @@ def why(decision: Decision, view: PlanView) -> str:
         parts.append(_stays(finding, few(decision.blocked_by)) if named else finding_text(finding, about))
     parts += _taken(decision)
     if decision.after and decision.waiting_since and decision.action is not Action.HOLD:
-        parts += ["further copies wait for room"] if finding.code is not Reason.COPIES_WAIT else []
+        told = (Reason.COPIES_WAIT, Reason.SHARES_WAIT, Reason.CLUSTER_WAKING)
+        parts += ["further copies wait for room"] if finding.code not in told else []
+    parts += shares(decision, view) if finding.code is not Reason.KEPT else []
     return "; ".join(parts)
+
+
+def shares(decision: Decision, view: PlanView) -> list[str]:
+    """
+    How many replicas of what each cluster has of a group that is divided, for each count that is: `Deployment shop/web: 4 on a,
+    1 on b`; and where an override has the last word.
+    """
+    replicas: dict[Part, dict[str, int]] = {}
+    for name, counts in sorted(decision.counts.items()):
+        for part, count in counts:
+            if count.replicas is not None:
+                replicas.setdefault(part, {})[name] = count.replicas
+    said = []
+    for part, numbers in sorted(replicas.items()):
+        overridden = view.overridden(decision, part)
+        each = [
+            f"{number} on {name}"
+            if name not in overridden
+            else f"{overridden[name]} on {name} by an override, not {number}"
+            for name, number in numbers.items()
+        ]
+        role = "" if part.role == "pod" else f" {part.role.partition('/')[2]}"
+        said.append(f"{part.object}{role}: {few(each, most=10)}")
+    return said
 
 
 def _taken(decision: Decision) -> list[str]:
@@ -505,9 +664,11 @@ def movement(decision: Decision) -> str:
         return _step(decision)
     match decision.action:
         case Action.PLACE:
-            return f"goes to {few(come)}"
+            return f"goes to {few(come)}{f' and leaves {few(gone)}' if gone else ''}"
         case Action.RELOCATE:
             return f"moves from {few(gone)} to {few(come)}"
+        case Action.EXTEND if not come:
+            return f"grows on {few(kept)}"
         case Action.EXTEND:
             return f"extends from {few(kept)} to {few(come)}"
         case Action.REMOVE if gone:
@@ -668,8 +829,25 @@ def is_worth_telling(decision: Decision) -> bool:
 
 
 def changes_nothing(view: PlanView) -> bool:
-    """Whether all groups stay as they are and no file changes."""
+    """Whether all groups stay as they are, no cluster wakes or goes to sleep, and no file changes."""
+    if any(cluster_change(outcome) for outcome in view.sleepers):
+        return False
     return all(d.action is Action.KEEP for d in view.plan.decisions) and not any(view.changed_files.values())
+
+
+def cluster_change(outcome: ClusterOutcome) -> str:
+    """What happens to a cluster that may sleep, to be read after its name; '' where it stays as it is."""
+    state = outcome.after
+    if outcome.wakes:
+        groups = few([printable(group) for group in outcome.groups])
+        made = f"is made after {state.clone_of}" if outcome.before is None and state.clone_of else "wakes"
+        return f"{made} for {groups}" if groups else f"{made}: nobody has seen it yet"
+    if outcome.sleeps:
+        idle = outcome.before.idle_since if outcome.before is not None else None
+        if state.retry_at is not None:
+            return f"did not come, and is left alone until {rfc3339(state.retry_at)}"
+        return f"goes to sleep: idle since {rfc3339(idle)}" if idle is not None else "goes to sleep: it is idle"
+    return "counts as awake" if outcome.came else ""
 
 
 def file_count(view: PlanView) -> str:
@@ -690,10 +868,12 @@ def computed_from(view: PlanView) -> list[str]:
 
 
 def _snapshots(view: PlanView, clusters: Iterable[Cluster]) -> str:
-    fresh, stale, missing, broken = [], [], [], []
+    fresh, stale, missing, broken, asleep = [], [], [], [], []
     for cluster in clusters:
         snapshot = view.snapshot.capacity.get(cluster.name)
-        if cluster.name in view.snapshot.broken_capacity:
+        if not view.snapshot.is_awake(cluster.name):
+            asleep.append(cluster.name)
+        elif cluster.name in view.snapshot.broken_capacity:
             broken.append(cluster.name)
         elif snapshot is None:
             missing.append(cluster.name)
@@ -706,7 +886,7 @@ def _snapshots(view: PlanView, clusters: Iterable[Cluster]) -> str:
         times = sorted({rfc3339(min(fresh)), rfc3339(max(fresh))})
         said.append(f"{len(fresh)} current, taken {' to '.join(times)}")
     said += [f"{word}: {few(names, most=10)}" for word, names in
-             (("stale", stale), ("missing", missing), ("unusable", broken)) if names]  # fmt: skip
+             (("stale", stale), ("missing", missing), ("unusable", broken), ("asleep or waking", asleep)) if names]  # fmt: skip
     return f"Capacity snapshots: {'; '.join(said)}"
 
 

@@ -13,11 +13,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from gitplacer.commits import PassTrailers, relocation_message, rest_message, whole_message
+from gitplacer.commits import PROPOSED, PassTrailers, relocation_message, rest_message, whole_message
 from gitplacer.explain import PlanView, refused_approvals
 from gitplacer.layout import Layout, refuse_foreign_root
+from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.model.decision import Action, Decision, Reason
+from gitplacer.placement.cloning import wish
 from gitplacer.placement.plan import Plan, plan
+from gitplacer.placement.wakes import cleared, outcomes, woken_for
 from gitplacer.problems import Problem
 from gitplacer.snapshot import Snapshot, read_snapshot
 from gitplacer.source.files import Memo, NoMemo
@@ -41,7 +44,8 @@ class Inputs:
     """
     All that a pass depends on. `commit` is None for a work tree as it lies, which can be planned but not published;
     the ids name the capacity tree and the deployment commit, None where there is none. `foreign` are paths of the
-    deployment repo that somebody else changed, with the blob id that we had written ('' for none).
+    deployment repo that somebody else changed, with the blob id that we had written ('' for none); `reverted` and `merged`
+    are, by group, what somebody did with relocations of ours.
     """
 
     source: Tree
@@ -51,6 +55,8 @@ class Inputs:
     deployment: Tree
     deployment_commit: str | None = None
     foreign: Mapping[str, str] = field(default_factory=dict)
+    reverted: Mapping[str, RevertedMove] = field(default_factory=dict)
+    merged: Mapping[str, MergedMove] = field(default_factory=dict)
     now: datetime
     version: str
 
@@ -87,27 +93,25 @@ def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool =
     if the deployment repo's root holds somebody else's files. `memo` only saves work.
     """
     memo = memo or NoMemo()
-    snapshot = read_snapshot(
-        source=inputs.source,
-        capacity=inputs.capacity,
-        deployment=inputs.deployment,
-        foreign_paths=frozenset(inputs.foreign),
-        now=inputs.now,
-        memo=memo,
-    )
-    refuse_foreign_root(snapshot, inputs.deployment)
-    layout = Layout(snapshot, inputs.source, memo)
-    decisions = _decisions(snapshot, layout, with_candidates)
+    layout, decisions = _planned(inputs, memo, with_candidates)
+    snapshot = layout.snapshot
+    sleepers = {outcome.cluster: outcome for outcome in outcomes(snapshot, decisions)}
+    decisions = cleared(snapshot, decisions, sleepers.values())
     metadata = hydrator_metadata(inputs.commit) if inputs.commit else None
     moves = []
     for decision in decisions:
         if decision.action is Action.RELOCATE:
             layout.apply(decision)
+            for name in woken_for(sleepers, decision):
+                layout.keep_cluster(sleepers[name])  # called and inhabited in one commit
             moves.append((decision, layout.take_changes(metadata)))
     for decision in sorted(decisions, key=layout.rank):
         if decision.action is not Action.RELOCATE:
             layout.apply(decision)
     layout.ensure_units()
+    for outcome in sleepers.values():
+        layout.keep_cluster(outcome)
+    layout.leave_clusters()
     rest = layout.take_changes(metadata)
     final = tuple(_told_apart(decision, layout.updated) for decision in decisions)
     problems = tuple(sorted({*snapshot.problems, *layout.problems, *refused_approvals(final, snapshot)}))
@@ -120,9 +124,45 @@ def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool =
         deployment_commit=inputs.deployment_commit,
         version=inputs.version,
         changed_files=_changed_files(snapshot, inputs.deployment, tree),
+        sleepers=tuple(sleepers.values()),
     )
     steps = _steps(inputs, view, moves, rest, layout.started)
     return Hydration(snapshot, view, problems, steps, tree, _proposals(inputs, view, layout, metadata))
+
+
+def _planned(inputs: Inputs, memo: Memo, with_candidates: bool) -> tuple[Layout, list[Decision]]:
+    """The plan, with the clusters that are made for groups which find no other. Each is kept only if its group goes there."""
+    clones: dict[str, str] = {}
+    layout, decisions = _planned_with(inputs, memo, with_candidates, clones)
+    tried: set[str] = set()
+    while (wanted := wish(layout.snapshot, decisions, tried)) is not None:
+        more = {**clones, wanted.name: wanted.model}
+        other_layout, other = _planned_with(inputs, memo, with_candidates, more)
+        if any(d.group == wanted.group and wanted.name in d.after for d in other):
+            layout, decisions, clones = other_layout, other, more
+        else:
+            tried.add(wanted.group)
+    return layout, decisions
+
+
+def _planned_with(
+    inputs: Inputs, memo: Memo, with_candidates: bool, clones: Mapping[str, str]
+) -> tuple[Layout, list[Decision]]:
+    """The plan of a fleet in which some clusters are new."""
+    snapshot = read_snapshot(
+        source=inputs.source,
+        capacity=inputs.capacity,
+        deployment=inputs.deployment,
+        foreign_paths=frozenset(inputs.foreign),
+        reverted=inputs.reverted,
+        merged=inputs.merged,
+        now=inputs.now,
+        memo=memo,
+        new_clones=clones,
+    )
+    refuse_foreign_root(snapshot, inputs.deployment)
+    layout = Layout(snapshot, inputs.source, memo)
+    return layout, _decisions(snapshot, layout, with_candidates)
 
 
 def _decisions(snapshot: Snapshot, layout: Layout, with_candidates: bool) -> list[Decision]:
@@ -133,7 +173,7 @@ def _decisions(snapshot: Snapshot, layout: Layout, with_candidates: bool) -> lis
     stopped: dict[str, Decision] = {}
     while True:
         also_held = {group_id: decision.finding for group_id, decision in stopped.items()}
-        planned = plan(snapshot, with_candidates=with_candidates, also_held=also_held).decisions
+        planned = plan(snapshot, with_candidates=with_candidates, also_held=also_held, edits=layout.edits).decisions
         tested = layout.feasible(planned)
         more = {new.group: new for new, old in zip(tested, planned, strict=True) if new is not old}
         if not more.keys() - stopped.keys():
@@ -141,12 +181,15 @@ def _decisions(snapshot: Snapshot, layout: Layout, with_candidates: bool) -> lis
         stopped |= more
 
 
+_ASKED = "Its policy lets it move only with consent. Merging this is consent. It goes away when the move is not proposed any more."
+
+
 def _proposals(inputs: Inputs, view: PlanView, layout: Layout, metadata: bytes | None) -> tuple[Step, ...]:
     """What would be done with consent, for each group by itself."""
     agreed = frozenset(decision.group for decision in view.plan.decisions if decision.proposed)
     if not agreed:
         return ()
-    planned = plan(view.snapshot, with_candidates=False, agreed=agreed).decisions
+    planned = plan(view.snapshot, with_candidates=False, edits=layout.edits, agreed=agreed).decisions
     found = []
     for decision in layout.feasible([d for d in planned if d.group in agreed and d.action is Action.RELOCATE]):
         if decision.action is Action.RELOCATE:
@@ -154,8 +197,8 @@ def _proposals(inputs: Inputs, view: PlanView, layout: Layout, metadata: bytes |
             trial.apply(decision)
             changes = trial.take_changes(metadata)
             subject, body, own = relocation_message(decision, view)
-            lines = _trailers(inputs).lines(1, 1)
-            found.append(Step(changes, whole_message(subject, body, [*lines, *own]), decision))
+            lines = [*_trailers(inputs).lines(1, 1), *own, f"{PROPOSED}: {decision.group}"]
+            found.append(Step(changes, whole_message(subject, f"{body}\n\n{_ASKED}", lines), decision))
     return tuple(found)
 
 
@@ -202,6 +245,8 @@ def _trailers(inputs: Inputs) -> PassTrailers:
         now=inputs.now,
         version=inputs.version,
         foreign=inputs.foreign,
+        reverted=inputs.reverted,
+        merged=inputs.merged,
     )
 
 

@@ -34,11 +34,12 @@ class Known:
             return ()
         name = group.policy.name
         if name not in self._eligible:
-            selector = group.policy.spec.clusters
+            selector, weights = group.policy.spec.clusters, group.policy.spec.placement.weights
             self._eligible[name] = tuple(
                 cluster.name
                 for cluster in self.source.own.clusters.values()
                 if cluster.spec.role == "Workload" and selector.unmet(cluster.labels()) is None
+                if not (weights and not weights.get(cluster.name))
             )
         return self._eligible[name]
 

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import copy
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from typing import Literal
 
 from gitplacer.documents import Document, parse
 from gitplacer.grouping import Group
+from gitplacer.kinds.clusterstate import CLUSTER_STATES, RenderedManifests
+from gitplacer.kinds.fleet import synced
 from gitplacer.kinds.record import (
     PlacementRecord,
     RecordClaim,
@@ -23,10 +26,15 @@ from gitplacer.kinds.record import (
     RecordMember,
     RecordMetadata,
     RecordMoved,
+    recorded_counts,
 )
-from gitplacer.model.decision import Action, Decision, Finding, Phase, Reason
+from gitplacer.model.counts import AS_WRITTEN, Counts
+from gitplacer.model.decision import Action, ClusterRole, Decision, Finding, Phase, Reason
 from gitplacer.placement.holds import consent_to_removal
+from gitplacer.placement.overlaps import Overlaps
 from gitplacer.placement.ties import held_with, ties
+from gitplacer.placement.updating import Edited
+from gitplacer.placement.wakes import ClusterOutcome
 from gitplacer.problems import Location, Problem, Rejected, Severity
 from gitplacer.relocation.memory import remembered
 from gitplacer.relocation.moves import recorded
@@ -41,10 +49,12 @@ from gitplacer.render import (
     needed_namespaces,
     record_file,
     sentinel,
+    state_file,
 )
+from gitplacer.sleepers import Sleepers
 from gitplacer.snapshot import RECORDS, Snapshot
 from gitplacer.source.files import Memo
-from gitplacer.source.manifests import PLATFORM, WORKLOADS, identity_of
+from gitplacer.source.manifests import PLATFORM, WORKLOADS, SourceObject, identity_of
 from gitplacer.source.workloadkinds import is_declared
 from gitplacer.tree import Changes, Content, Tree
 from gitplacer.updates import Updates
@@ -93,7 +103,7 @@ class _Units:
     def epochs(self) -> dict[tuple[str, str], int]:
         """The epoch in each sentinel; the files are read when somebody asks."""
         contents = self._tree.read_all(self.sentinels.values()) if self.sentinels else {}
-        return {unit: _epoch(contents[path]) for unit, path in self.sentinels.items()}
+        return {unit: epoch_in(contents[path]) for unit, path in self.sentinels.items()}
 
     def of(self, path: str) -> tuple[str, str] | None:
         """The unit a path is in, or None."""
@@ -114,7 +124,7 @@ class _Units:
         return unit is not None and path.startswith(self.path(*unit, "namespaces/")) and unit[1] == PLATFORM
 
 
-def _epoch(sentinel_file: bytes) -> int:
+def epoch_in(sentinel_file: bytes) -> int:
     """The epoch in a sentinel; 0 for one that somebody made unreadable, which is then written anew."""
     documents = parse(sentinel_file).documents
     data = documents[0].value.get("data") if documents else None
@@ -140,7 +150,7 @@ class Layout:
         """Groups whose files on some cluster were changed."""
         self.started: set[str] = set()
         """Clusters whose directories were begun."""
-        self._snapshot = snapshot
+        self.snapshot = self._snapshot = snapshot
         self._clusters = own.clusters
         self._spec = own.fleet.spec
         self._before = deployment
@@ -151,8 +161,13 @@ class Layout:
         self._all: dict[str, bytes | None] = {}
         self._pending: dict[str, bytes | None] = {}
         self._touched: set[tuple[str, str]] = set()
-        self._renderer = Renderer(snapshot.source, snapshot.variants, source, memo)
+        self._count_on(snapshot)
+        self._renderer = Renderer(snapshot.source, snapshot.variants, snapshot.spans, source, memo)
         self._updates = Updates(snapshot)
+        self._overlaps = Overlaps(snapshot, self.edits)
+        self._renderings: dict[tuple[str, str, Counts], Rendering] = {}
+        self._sleep = Sleepers(snapshot.source.sleeping, source)
+        self._kept: set[str] = set()
         self._names = FileNames(own.fleet.spec)
         self._placed: dict[str, tuple[Placed, ...]] = {}
         self._claimed: dict[str, set[str]] = {}
@@ -161,8 +176,20 @@ class Layout:
             unit = self._unit_of(record)
             for member in record.members:
                 self._names.keep(unit, member)
-            self._claim(record.id, unit, record.members, [entry.name for entry in record.clusters], _between(record))
+            having = [(entry.name, entry.role) for entry in record.clusters]
+            self._claim(record.id, unit, record.members, having, _between(record))
         self._ours = frozenset(self._claims)
+        self._told = snapshot.reverted.keys() | snapshot.merged.keys()
+        """Groups whose records are not as they stand in the files."""
+
+    def _count_on(self, snapshot: Snapshot) -> None:
+        """A revert changes what units hold, and turns their epochs back: they go on from those that were reached."""
+        for move in snapshot.reverted.values():
+            for cluster, unit_name, epoch in move.epochs:
+                unit = cluster, unit_name
+                if cluster in self._clusters and self._epochs.get(unit, 0) <= epoch:
+                    self._epochs[unit] = epoch
+                    self._touched.add(unit)
 
     def _never_go_back(self, snapshot: Snapshot) -> None:
         """A revert or a hand may turn a sentinel back; what records and clusters have seen of its epoch still counts."""
@@ -182,7 +209,8 @@ class Layout:
         """The tree as it is now, to try something on it. Nothing may be pending."""
         assert not self._pending
         twin = copy.copy(self)
-        for name in ("_epochs", "_ids", "_all", "_pending", "_touched", "_claimed", "problems", "updated", "started"):
+        kept = ("_epochs", "_ids", "_all", "_pending", "_touched", "_kept", "problems", "updated", "started")
+        for name in kept:
             setattr(twin, name, copy.copy(getattr(self, name)))
         twin._claimed = {group_id: set(paths) for group_id, paths in self._claimed.items()}
         twin._claims = defaultdict(set, {path: set(groups) for path, groups in self._claims.items()})
@@ -211,7 +239,7 @@ class Layout:
         left = decision.move.sources if decision.move is not None and decision.phase is not Phase.ADD else ()
         for name in (*decision.after, *claimed):
             if name in self._clusters and name not in left and name not in decision.frozen:
-                rendering = self._renderer.render(group, self._files_of(group), self._clusters[name])
+                rendering = self._rendered(group, decision, name)
                 problems.update(rendering.problems)
                 foreign |= self._not_ours(name, rendering)
                 if name in decision.files_before:
@@ -232,20 +260,78 @@ class Layout:
             )
         return decision
 
+    def _rendered(self, group: Group, decision: Decision, cluster: str) -> Rendering:
+        """The files of a group on a cluster, as a decision will have them."""
+        counts, home = decision.counts_on(cluster), decision.home
+        if decision.role_on(cluster) == "Remote" and home is not None and home in self._clusters:
+            there, head, placed = self._clusters[cluster], self._clusters[home], self._files_of(group)
+            return self._renderer.render_remote(group, placed, there, head, counts, self._remote_file(group).file)
+        return self._rendering(group, cluster, counts)
+
+    def _remote_file(self, group: Group) -> RecordMember:
+        """What is made for the remote clusters of a group, as a member of it."""
+        app = self._snapshot.spans.app(group)
+        assert app is not None  # only a Ray app spans clusters
+        source = f"{app.path}#remote-workers"
+        file = self._names.remote(group, self._snapshot.predecessor(group), source)
+        return RecordMember(
+            api_version="apps/v1",
+            kind="Deployment",
+            namespace=app.identity.namespace,
+            name=app.identity.name,
+            source=source,
+            file=file,
+            only="Remote",
+        )
+
     def _has_new_files(self, group: Group) -> bool:
         """Whether it has files that its record does not know: they could not be written for a cluster that is gone."""
         record = self._snapshot.predecessor(group)
         known = {(member.identity, member.file) for member in record.members} if record else set()
         return any((placed.member.identity, placed.file) not in known for placed in self._files_of(group))
 
+    def _rendering(self, group: Group, cluster: str, counts: Counts) -> Rendering:
+        """The files of a group on a cluster with some counts."""
+        key = (group.id, cluster, counts)
+        if key not in self._renderings:
+            placed = self._files_of(group)
+            self._renderings[key] = self._renderer.render(group, placed, self._clusters[cluster], counts)
+        return self._renderings[key]
+
+    def edits(self, group: Group, cluster: str) -> tuple[Edited, ...]:
+        """
+        The objects of a group that would change on a cluster where it is, as they are deployed and as they would be with the
+        counts that they have there: how many there are to be is for whoever divides.
+        """
+        if cluster not in self._clusters:
+            return ()
+        record = self._snapshot.predecessor(group)
+        entry = next((e for e in record.clusters if e.name == cluster), None) if record is not None else None
+        if entry is not None and entry.role == "Remote":
+            return ()  # it has nothing of the source, and its workers come and go as they are needed
+        counts = entry.known_counts() if entry is not None else AS_WRITTEN
+        rendering = self._rendering(group, cluster, counts)
+        return tuple(
+            edited
+            for members, path, written in self._replaced(group, cluster, rendering)
+            for edited in self._updates.edited(members, path, written)
+        )
+
     def _told_of_updates(self, group: Group, cluster: str, rendering: Rendering) -> Iterator[Problem]:
         """What replacing the group's files on a cluster where it is would do."""
+        for members, path, written in self._replaced(group, cluster, rendering):
+            yield from self._updates.problems(group, cluster, members, path, written)
+
+    def _replaced(
+        self, group: Group, cluster: str, rendering: Rendering
+    ) -> Iterator[tuple[list[SourceObject], str, bytes]]:
+        """The files of a group that would replace others on a cluster: whose they are, where, and with what."""
         for key, content in rendering.files.items():
             path = self._units.path(cluster, *key)
             deployed = self._before.entries.get(path)
             if deployed is not None and deployed.is_text and deployed.oid != content.oid:
                 members = [item.member for item in self._files_of(group) if (item.unit, item.file) == key]
-                yield from self._updates.problems(group, cluster, members, path, content.read())
+                yield members, path, content.read()
 
     def _not_ours(self, cluster: str, rendering: Rendering) -> set[str]:
         """Paths that a rendering would write over files that no record speaks of."""
@@ -275,12 +361,13 @@ class Layout:
         earlier = set(self._pending)
         group = self._snapshot.groups.get(decision.group)
         record = self._snapshot.predecessor(group) if group else self._snapshot.records[decision.group]
-        members = self._write_members(group, self._written(decision)) if group and decision.after else ()
+        members = self._write_members(group, decision) if group and decision.after else ()
         standing = record.members if record is not None else ()
         between = self._put_between(decision, standing)
         if between or (decision.finished is not None and not decision.after):
             members = standing
-        self._claim(decision.group, group.unit if group else WORKLOADS, members, decision.files_after, between)
+        having = [(name, decision.role_on(name)) for name in decision.files_after]
+        self._claim(decision.group, group.unit if group else WORKLOADS, members, having, between)
         if decision.frozen:
             now = {member.file for member in members}
             members = (*members, *(member for member in standing if member.file not in now))
@@ -297,7 +384,7 @@ class Layout:
                 decision = replace(decision, consent=consent.identity)
         if group is not None:
             new = self._record(group, decision, record, members)
-            if new != record:
+            if new != record or group.id in self._told:
                 self._write(f"{RECORDS}/{group.id}.yaml", record_file(new))
         if any(self._units.of(path) for path in self._pending.keys() - earlier):
             self.updated.add(decision.group)
@@ -332,12 +419,54 @@ class Layout:
 
     def ensure_units(self) -> None:
         """Every workload cluster has both units from the start, so that an engine finds its path."""
-        for name, cluster in self._clusters.items():
-            if cluster.spec.role == "Workload":
-                self._ensure_namespace(name, self._spec.system_namespace)
-                self._touched.update((name, unit) for unit in UNITS if (name, unit) not in self._epochs)
-                if not any((name, unit) in self._units.sentinels for unit in UNITS):
-                    self.started.add(name)
+        for name in synced(self._clusters.values()):
+            self._ensure_namespace(name, self._spec.system_namespace)
+            self._touched.update((name, unit) for unit in UNITS if (name, unit) not in self._epochs)
+            if not any((name, unit) in self._units.sentinels for unit in UNITS):
+                self.started.add(name)
+
+    # clusters that may sleep
+
+    def keep_cluster(self, outcome: ClusterOutcome) -> None:
+        """Write the state of a cluster that may sleep, and the manifests that its owner acts on. Once for each."""
+        name, state = outcome.cluster, outcome.after
+        if name in self._kept:
+            return
+        self._kept.add(name)
+        known = outcome.before.manifests if outcome.before is not None else None
+        wanted = self._sleep.files(name, asleep=state.state == "Standby")
+        rendered = known if wanted is None else self._manifests(wanted[0], wanted[1], known)
+        state = state.model_copy(update={"manifests": rendered})
+        if state != outcome.before:
+            self._write(f"{CLUSTER_STATES}/{name}.yaml", state_file(state))
+
+    def _manifests(self, into: str, files: Mapping[str, Content], known: RenderedManifests | None) -> RenderedManifests:
+        """Make the manifests of a cluster in the directory of another what they should be."""
+        same = known is not None and known.into == into
+        before = len(self._pending)
+        for file in known.files if known is not None and same else ():
+            if file not in files:
+                self._remove(self._units.path(into, PLATFORM, file))
+        for file, content in files.items():
+            self._put(self._units.path(into, PLATFORM, file), content)
+        changed = not same or len(self._pending) != before
+        epoch = self._epoch_of_commit(into, PLATFORM) if changed or known is None else known.epoch
+        return RenderedManifests(into=into, epoch=epoch, files=tuple(sorted(files)))
+
+    def leave_clusters(self) -> None:
+        """
+        Tell of manifests that stay though nobody wants them: with them their cluster would go, and nobody has said that it may.
+        The state of a cluster that has none any more is forgotten.
+        """
+        for name, state in self._snapshot.left_states.items():
+            sleeps, rendered = self._snapshot.may_sleep(name), state.manifests
+            into = sleeps.manifests.render_into if sleeps is not None and sleeps.manifests is not None else None
+            paths = [self._units.path(rendered.into, PLATFORM, file) for file in rendered.files] if rendered else []
+            left = [path for path in paths if path in self._ids]
+            if left and rendered is not None and rendered.into != into:
+                self.problems.append(_left_over(name, left[0]))
+            elif sleeps is None and not left:
+                self._remove(f"{CLUSTER_STATES}/{name}.yaml")
 
     def take_changes(self, metadata: bytes | None) -> Changes:
         """
@@ -392,7 +521,7 @@ class Layout:
             self._placed[group.id] = self._names.place(group, self._snapshot.predecessor(group))
         return self._placed[group.id]
 
-    def _write_members(self, group: Group, clusters: Sequence[str]) -> tuple[RecordMember, ...]:
+    def _write_members(self, group: Group, decision: Decision) -> tuple[RecordMember, ...]:
         placed = self._files_of(group)
         members = tuple(
             RecordMember(
@@ -403,17 +532,27 @@ class Layout:
                 source=item.member.path,
                 file=item.file,
                 declared=is_declared(item.member) or None,
+                only=self._only(group, item, decision),
             )
             for item in placed
         )
-        for name in clusters:
+        if decision.roles:
+            members = (*members, self._remote_file(group))
+        for name in self._written(decision):
             if name not in self._clusters:
                 continue  # a group that could not leave a cluster that is gone keeps the files it has there
-            for (unit, file), content in self._renderer.render(group, placed, self._clusters[name]).files.items():
+            if self._snapshot.defers(group, name):
+                continue
+            for (unit, file), content in self._rendered(group, decision, name).files.items():
                 self._put(self._units.path(name, unit, file), content)
             for namespace in needed_namespaces(group):
                 self._ensure_namespace(name, namespace)
         return members
+
+    def _only(self, group: Group, item: Placed, decision: Decision) -> Literal["Home"] | None:
+        """Whether an object of a group that spans clusters is only where its head is."""
+        home = self._clusters.get(decision.home or "")
+        return "Home" if home is not None and self._snapshot.spans.stays_home(group, item.member, home) else None
 
     def _ensure_namespace(self, cluster: str, namespace: str) -> None:
         """A namespace is made once for each cluster, and never removed with a workload."""
@@ -431,14 +570,21 @@ class Layout:
         group_id: str,
         unit: str,
         members: Iterable[RecordMember],
-        clusters: Iterable[str],
+        clusters: Iterable[tuple[str, ClusterRole]],
         between: Iterable[str] = (),
     ) -> None:
-        """Note which files a group has now, in place of those it had. A file goes when nobody has it any more."""
+        """
+        Note which files a group has now, in place of those it had, on clusters and by what these have of it. A file goes when
+        nobody has it any more.
+        """
         for path in self._claimed.pop(group_id, set()):
             self._claims[path].discard(group_id)
-        files = [member.file for member in members]
-        self._claimed[group_id] = {self._units.path(cluster, unit, file) for cluster in clusters for file in files}
+        self._claimed[group_id] = {
+            self._units.path(cluster, unit, member.file)
+            for cluster, role in clusters
+            for member in members
+            if member.only in (None, role)
+        }
         self._claimed[group_id].update(between)
         for path in self._claimed[group_id]:
             self._claims[path].add(group_id)
@@ -541,7 +687,7 @@ class Layout:
             metadata=RecordMetadata(name=group.name, namespace=group.namespace),
             policy=decision.policy,
             members=tuple(members),
-            clusters=tuple(self._entry(name, before.get(name), group.unit, decision) for name in decision.after),
+            clusters=tuple(self._entry(name, before.get(name), group, decision) for name in decision.after),
             waiting_since=decision.waiting_since,
             claim=self._claimed_room(decision, record),
             moved_at=now if begins or ends else known.moved_at if known else None,
@@ -553,16 +699,31 @@ class Layout:
             reason=decision.finding.code if decided or record is None else record.reason,
         )
 
-    def _entry(self, name: str, before: RecordCluster | None, unit: str, decision: Decision) -> RecordCluster:
-        """What the record says of a cluster after a decision."""
-        state = decision.state(name)
+    def _with_updates(self, entry: RecordCluster, group: Group) -> RecordCluster:
+        """An entry with the updates that are merged with this pass, without those that are done."""
+        if entry.name not in self._clusters:
+            return entry
+        epoch = self._epoch_of_commit(entry.name, group.unit)
+        updates = self._overlaps.merged(group, entry.name, entry, epoch)
+        return entry if updates == entry.updates else entry.model_copy(update={"updates": updates})
+
+    def _entry(self, name: str, before: RecordCluster | None, group: Group, decision: Decision) -> RecordCluster:
+        """What the record says of a cluster after a decision. It begins anew with the commit that writes the first files there."""
+        waits = self._snapshot.defers(group, name)
+        state = "Waking" if waits else decision.state(name)
         between = decision.moving.without_files if decision.moving is not None else frozenset()
-        arrives = name in between and state == "Placed"
+        arrives = (name in between and state == "Placed") or (
+            before is not None and before.state == "Waking" and not waits
+        )
         if before is not None and not arrives and (state == before.state or state == "Placed"):
-            return _with_evidence(before, decision).model_copy(update={"state": state})
+            known = _with_evidence(before, decision, counted=name in self._clusters and name not in decision.frozen)
+            kept = known.model_copy(update={"state": state})
+            return self._with_updates(kept, group) if name in self._written(decision) and not waits else kept
+        epoch = max(1, self._epochs.get((name, group.unit), 0)) if waits else self._epoch_of_commit(name, group.unit)
         return RecordCluster(
-            name=name, state=state, since=self._snapshot.now, epoch=self._epoch_of_commit(name, unit),
+            name=name, state=state, since=self._snapshot.now, epoch=epoch,
             reason=_taken_by(name, decision) or (before.reason if before is not None else None),
+            role=decision.role_on(name), counts=recorded_counts(decision.counts_on(name)),
         )  # fmt: skip
 
     def _moves(
@@ -610,17 +771,29 @@ class Layout:
         return max(1, self._epochs.get((cluster, unit), 0) + ((cluster, unit) in self._touched))
 
 
+def _left_over(cluster: str, path: str) -> Problem:
+    message = f"it belongs to cluster {cluster}, which is not kept by it any more, and stays"
+    hint = "remove it by hand when nothing of the cluster is needed any more"
+    return Problem(Location(path), "StandbyLeftOver", message, hint, severity=Severity.WARNING)
+
+
 def _taken_by(cluster: str, decision: Decision) -> str | None:
     """Why a cluster was taken, where that is worth remembering."""
     finding = decision.reasons.get(cluster)
     return None if finding is None or finding.code in (Reason.FITS, Reason.PLATFORM) else finding.code.value
 
 
-def _with_evidence(entry: RecordCluster, decision: Decision) -> RecordCluster:
+def _with_evidence(entry: RecordCluster, decision: Decision, *, counted: bool) -> RecordCluster:
     """
     An entry with the first snapshot that showed that its job, which should leave, has not started, none if it may stay; and with the
-    first that showed that it has ended.
+    first that showed that it has ended. If it is `counted`, its files are those that the decision says; on a cluster that is gone
+    they stay what they were.
     """
+    if counted:
+        now = {"counts": recorded_counts(decision.counts_on(entry.name)), "role": decision.role_on(entry.name)}
+        entry = entry.model_copy(update=now)
+        if entry.name in decision.reasons:  # it takes more of the group, on the strength of that
+            entry = entry.model_copy(update={"reason": _taken_by(entry.name, decision)})
     seen = decision.unstarted.get(entry.name)
     first = entry.unstarted_at or seen if seen is not None else None
     ended = decision.ended.get(entry.name)

@@ -26,6 +26,7 @@ from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import ClaimSpec, Identity, NodeTerm
 from gitplacer.problems import Location, Problem, Rejected
 from gitplacer.workloads.demands import CERT_MANAGER, GATEWAY_API
+from gitplacer.workloads.edits import Operator
 from gitplacer.workloads.facts import Demand
 from gitplacer.workloads.surroundings import USUAL, RuntimeClass, Surroundings
 
@@ -88,6 +89,12 @@ class ClusterProfile:
         """KubeRay's version without what follows a dash or plus, (1, 7, 0); empty if it is not known."""
         text = (self.kuberay.version or "").removeprefix("v").partition("-")[0].partition("+")[0]
         return tuple(int(part) for part in text.split(".")) if text else ()
+
+    @property
+    def operator(self) -> Operator:
+        """How its KubeRay was started, as far as upgrades go by it."""
+        gates = self.kuberay.feature_gates or {}
+        return Operator(self.kuberay.zero_downtime is not False, gates.get("RayServiceIncrementalUpgrade"))
 
     def has(self, identity: Identity) -> bool:
         """Whether somebody said that an object is there without being in the source."""

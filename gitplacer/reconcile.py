@@ -8,33 +8,29 @@ read again and computed again on the new tip, because what was right on the old 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from gitplacer import __version__
-from gitplacer.commits import FOREIGN
+from gitplacer.byhand import ByHand, by_hand
 from gitplacer.git.address import Address
 from gitplacer.git.program import GitError
-from gitplacer.git.publishing import Deployment, Identity, LostRace, NewCommit
+from gitplacer.git.publishing import Deployment, Identity, LostRace, NewCommit, proposal_branch
 from gitplacer.git.reading import Commit, Repository
 from gitplacer.git.worktree import read_work_tree
 from gitplacer.hydrate import Hydration, Inputs, SourceCommit, hydrate
 from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.parsecache import ParseCache
 from gitplacer.settings import Settings, UsageError
-from gitplacer.snapshot import RECORDS
 from gitplacer.source.files import Memo
 from gitplacer.source.reading import fleet_spec
-from gitplacer.tree import Changes, Tree, differing_paths, tree_id
+from gitplacer.tree import Changes, Tree, tree_id
 
 AUTHOR = Identity("gitplacer", "gitplacer@users.noreply.gitplacer.dev")
 ATTEMPTS = 5
 """How often a lost race is run again before we give up and leave it to the next pass."""
-
-_HISTORY = 1000
-"""Commits to look back for our own last one; behind so many foreign ones it is taken for lost."""
 
 
 class Progress(Protocol):
@@ -55,11 +51,16 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a pass came to: `tip` is the new commit, None where nothing changed."""
+    """
+    What a pass came to: `tip` is the new commit, None where nothing changed. `proposed` are the branches of moves that wait for
+    consent, and `refused` says why the server did not take them, if it did not.
+    """
 
     hydration: Hydration
     tip: str | None
     attempts: int
+    proposed: tuple[str, ...] = ()
+    refused: str = ""
 
 
 @contextlib.contextmanager
@@ -146,34 +147,6 @@ def deployment_address(settings: Settings, spec: FleetSpec, *, trusted: bool) ->
     return None
 
 
-def foreign_changes(deployment: Deployment, root: str) -> Mapping[str, str]:
-    """
-    Paths of ours on the deployment branch that somebody else changed since we wrote them, with the blob id that we had
-    written, '' where there was none. Undoing such a change ends it. What is not ours may change as it likes.
-    """
-    if deployment.tip is None:
-        return {}
-    repository = deployment.repository
-    ours = next(
-        (c for c in repository.first_parent_log(deployment.tip, _HISTORY) if c.trailer("Gitplacer-Version")), None
-    )
-    if ours is None:
-        return {}
-    wrote: dict[str, str] = {}
-    for key, value in ours.trailers:
-        if key == FOREIGN:
-            oid, _, path = value.partition(" ")
-            wrote[path] = "" if oid == "none" else oid
-    if ours.id != deployment.tip:
-        before = repository.tree(ours.id)
-        for path in differing_paths(before, deployment.tree):
-            entry = before.entries.get(path)
-            wrote.setdefault(path, entry.oid if entry else "")
-    now = deployment.tree.entries
-    ours_only = {path: oid for path, oid in wrote.items() if path.startswith((f"{root}/", f"{RECORDS}/"))}
-    return {path: oid for path, oid in ours_only.items() if (now[path].oid if path in now else "") != oid}
-
-
 def hydrate_once(
     settings: Settings, *, work_tree: bool, progress: Progress, with_candidates: bool = True
 ) -> tuple[Hydration, FleetSpec]:
@@ -194,7 +167,41 @@ def hydrate_once(
         return hydration, source.spec
 
 
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """What a change of the source would do: a pass before it, the change, and a pass with it. None where nothing is to change."""
+
+    source: Tree
+    before: Hydration
+    changes: Changes
+    after: Hydration | None
+
+
+def rehearse(
+    settings: Settings, change: Callable[[Hydration], Changes], *, work_tree: bool, progress: Progress
+) -> Rehearsal:
+    """Plan, let somebody change the source by what that shows, and plan again. Nothing is published or written."""
+    memo = ParseCache(settings.cache_dir)
+    progress("reading the source")
+    with opened_source(settings, memo, work_tree=work_tree) as source, contextlib.ExitStack() as stack:
+        address = deployment_address(settings, source.spec, trusted=False)
+        deployment = None
+        if address is not None:
+            progress(f"reading the deployment repo {address.redacted}")
+            branch = source.spec.deployment.branch
+            deployment = stack.enter_context(Deployment.open(address, branch, settings.cache_dir))
+        progress("planning")
+        inputs = _inputs(settings, source, deployment)
+        before = hydrate(inputs, memo=memo)
+        changes = change(before)
+        after = hydrate(replace(inputs, source=source.tree.apply(changes)), memo=memo) if changes else None
+        memo.save()
+        touched = source.tree.read_all(path for path in changes.written if path in source.tree)
+        return Rehearsal(Tree.of(touched), before, changes, after)
+
+
 def _inputs(settings: Settings, source: Opened, deployment: Deployment | None) -> Inputs:
+    others = by_hand(deployment, source.spec.deployment.root) if deployment else ByHand()
     return Inputs(
         source=source.tree,
         commit=source.commit,
@@ -202,7 +209,9 @@ def _inputs(settings: Settings, source: Opened, deployment: Deployment | None) -
         capacity_id=tree_id(source.capacity) if len(source.capacity) else None,
         deployment=deployment.tree if deployment else Tree(),
         deployment_commit=deployment.tip if deployment else None,
-        foreign=foreign_changes(deployment, source.spec.deployment.root) if deployment else {},
+        foreign=others.foreign,
+        reverted=others.reverted,
+        merged=others.merged,
         now=settings.now,
         version=__version__,
     )
@@ -227,11 +236,15 @@ def reconcile(settings: Settings, *, progress: Progress, author: Identity = AUTH
                 progress("planning")
                 hydration = hydrate(_inputs(settings, source, deployment), memo=memo, with_candidates=False)
                 memo.save()
-                if not hydration.steps:
-                    return Outcome(hydration, None, attempt)
+                proposals = _proposals(hydration, settings, author)
+                if not hydration.steps and (deployment.tip is None or deployment.is_proposed(proposals)):
+                    return Outcome(hydration, None, attempt, tuple(proposals))
                 progress(f"publishing {len(hydration.steps)} commit(s)")
                 try:
-                    return Outcome(hydration, _publish(deployment, hydration, source, settings, author), attempt)
+                    tip = _publish(deployment, hydration, source, settings, author, proposals)
+                    return Outcome(
+                        hydration, tip if hydration.steps else None, attempt, tuple(proposals), deployment.refused
+                    )
                 except LostRace:
                     progress("somebody else pushed first; computing again on what they pushed")
     raise GitError(
@@ -239,7 +252,25 @@ def reconcile(settings: Settings, *, progress: Progress, author: Identity = AUTH
     )
 
 
-def _publish(deployment: Deployment, hydration: Hydration, source: Opened, settings: Settings, author: Identity) -> str:
+def _proposals(hydration: Hydration, settings: Settings, author: Identity) -> dict[str, NewCommit]:
+    """What is proposed, by branch."""
+    return {
+        proposal_branch(step.relocation.group): NewCommit(
+            changes=step.changes, message=step.message, author=author, when=settings.now
+        )
+        for step in hydration.proposals
+        if step.relocation is not None
+    }
+
+
+def _publish(
+    deployment: Deployment,
+    hydration: Hydration,
+    source: Opened,
+    settings: Settings,
+    author: Identity,
+    proposals: Mapping[str, NewCommit],
+) -> str:
     commits = [
         NewCommit(changes=step.changes, message=step.message, author=author, when=settings.now)
         for step in hydration.steps
@@ -249,7 +280,7 @@ def _publish(deployment: Deployment, hydration: Hydration, source: Opened, setti
         files = source.capacity.read_all(p for p, entry in source.capacity.entries.items() if entry.is_text)
         message = f"Capacity used by {source.commit.id[:12] if source.commit else 'a pass'}\n"
         inputs = NewCommit(changes=Changes(files), message=message, author=author, when=settings.now)
-    return deployment.publish(commits, inputs=inputs)
+    return deployment.publish(commits, inputs=inputs, proposals=proposals)
 
 
 def _refuse_loop(settings: Settings, spec: FleetSpec, deployment: Address) -> None:

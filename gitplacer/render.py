@@ -2,7 +2,7 @@
 Decisions to files: what each cluster's directory holds.
 
 A group's documents go, byte for byte, to the same path on every cluster it is on. The only edits are a namespace that
-the path gives, overrides, and a cluster's pod labels. File names are chosen once and remembered in the record, so a
+the path gives, the counts of a group that is divided or spans clusters, overrides, and a cluster's pod labels. File names are chosen once and remembered in the record, so a
 file that was written keeps its name for as long as its group lives.
 """
 
@@ -16,9 +16,11 @@ from dataclasses import dataclass, field
 
 from gitplacer.documents import Document, Edit, EditError
 from gitplacer.grouping import Group
+from gitplacer.kinds.clusterstate import ClusterState
 from gitplacer.kinds.fields import API_VERSION
 from gitplacer.kinds.fleet import Cluster, FleetSpec
 from gitplacer.kinds.record import SHARED, PlacementRecord, RecordMember
+from gitplacer.model.counts import AS_WRITTEN, Counts
 from gitplacer.model.workload import Identity
 from gitplacer.pathglob import fixed_folder, matches
 from gitplacer.problems import Problem
@@ -26,12 +28,14 @@ from gitplacer.rules.sops import is_sops
 from gitplacer.source.files import Memo
 from gitplacer.source.manifests import PLATFORM, WORKLOADS, SourceObject
 from gitplacer.source.reading import Source
+from gitplacer.spanning import Spans
 from gitplacer.tree import Content, Tree
 from gitplacer.variants import Variants
 from gitplacer.workloads import kind_of
-from gitplacer.yamltext import to_yaml
+from gitplacer.yamltext import to_block_yaml, to_yaml
 
 SENTINEL = "gitplacer.yaml"
+REMOTE_WORKERS = "remote-workers.yaml"
 UNIT_ANNOTATION = "gitplacer.dev/unit"
 _NOT_FOR_MANIFESTS = ("kustomization.yaml", "Chart.yaml", "cloudbuild.yaml")
 """Kustomize and Helm take these for their own; Flux leaves out cloudbuild.yaml, and other names with endings we never use."""
@@ -80,6 +84,12 @@ class FileNames:
             placed.append(file)
         placed += [Placed(member, WORKLOADS, self._shared(member)) for member in group.shared]
         return tuple(placed)
+
+    def remote(self, group: Group, record: PlacementRecord | None, source: str) -> str:
+        """The file of what is made of an object of the group for other clusters than its head's."""
+        same = record.members if record is not None and record.id == group.id else ()
+        known = next((m.file for m in same if m.source == source), None)
+        return known or self.free(WORKLOADS, f"{group.id}/{REMOTE_WORKERS}", source)
 
     def _own(self, group: Group, member: SourceObject, names: Mapping[str, str]) -> Placed:
         if member.is_namespace:
@@ -153,38 +163,56 @@ class Rendering:
 class Renderer:
     """Renders groups for clusters. Results are remembered: clusters that change nothing share one rendering."""
 
-    def __init__(self, source: Source, variants: Variants, tree: Tree, memo: Memo) -> None:
+    def __init__(self, source: Source, variants: Variants, spans: Spans, tree: Tree, memo: Memo) -> None:
         """`tree` is the source tree, for the ids of its files."""
         self._variants = variants
+        self._spans = spans
         self._whole = source.document_counts
         self._declared = source.declarations.kinds
         self._tree = tree
         self._memo = memo
         self._plain: dict[str, Rendering] = {}
 
-    def render(self, group: Group, placed: Sequence[Placed], cluster: Cluster) -> Rendering:
-        """The files of a group on a cluster."""
+    def render(
+        self, group: Group, placed: Sequence[Placed], cluster: Cluster, counts: Counts = AS_WRITTEN
+    ) -> Rendering:
+        """The files of a group on a cluster, with its counts there."""
+        return self._render(placed, cluster, counts, group.id)
+
+    def _render(
+        self, placed: Sequence[Placed], cluster: Cluster, counts: Counts = AS_WRITTEN, known_as: str = ""
+    ) -> Rendering:
+        """The files of some objects on a cluster, remembered under a name if nothing differs there."""
         edits: dict[int, list[Edit]] = {}
         problems: list[Problem] = []
         special = False
         for item in placed:
             own = self._namespace_edit(item.member)
-            more = [*self._variants.edits(item.member, cluster), *self._label_edits(item.member, cluster)]
-            problems += self._variants.facts(item.member, cluster)[1]
+            more = [*self._variants.edits(item.member, cluster, counts), *self._label_edits(item.member, cluster)]
+            problems += self._variants.facts(item.member, cluster, counts)[1]
             special = special or bool(more)
             if own or more:
                 edits[id(item)] = [*own, *more]
                 if is_sops(item.member.document.value):
                     problems.append(_sops_edited(item.member))
-        if not special and group.id in self._plain:
-            return self._plain[group.id]
+        if not special and known_as in self._plain:
+            return self._plain[known_as]
         files: dict[tuple[str, str], Content] = {}
         for key, items in _by_file(placed).items():
             files[key] = self._file(items, edits, problems)
         rendering = Rendering(files, tuple(sorted(set(problems))))
-        if not special:
-            self._plain[group.id] = rendering
+        if not special and known_as:
+            self._plain[known_as] = rendering
         return rendering
+
+    def render_remote(
+        self, group: Group, placed: Sequence[Placed], cluster: Cluster, home: Cluster, counts: Counts, file: str
+    ) -> Rendering:
+        """The files of a group on a cluster that has further workers of it: what goes along, and a file of what is made."""
+        along = [item for item in placed if not self._spans.stays_home(group, item.member, home)]
+        rendering = self._render(along, cluster)
+        made = joined([to_block_yaml(value) for value in self._spans.objects(group, home, cluster, counts)])
+        return Rendering({**rendering.files, (WORKLOADS, file): Content.of(made)}, rendering.problems)
 
     def _file(self, items: Sequence[Placed], edits: Mapping[int, list[Edit]], problems: list[Problem]) -> Content:
         """The documents of one file: the file itself if all of it is meant, else those that are."""
@@ -290,6 +318,12 @@ def sentinel(spec: FleetSpec, cluster: str, unit: str, epoch: int) -> bytes:
 def namespace_manifest(name: str) -> bytes:
     """A namespace that no manifest of the source describes."""
     return to_yaml({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+
+
+def state_file(state: ClusterState) -> bytes:
+    """The state of a cluster as it is written."""
+    body = state.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return to_yaml({"apiVersion": API_VERSION, **body})
 
 
 def record_file(record: PlacementRecord) -> bytes:

@@ -11,32 +11,42 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
-from typing import TypeVar
+from types import MappingProxyType
+from typing import Any, TypeVar
 
-from gitplacer import checks
+from gitplacer import checks, standby
+from gitplacer.clones import with_clones, without_a_model
 from gitplacer.deployed import Deployed
 from gitplacer.documents import Document
 from gitplacer.grouping import Group, group_objects
+from gitplacer.heard import heard
 from gitplacer.kinds.capacity import CapacitySnapshot
+from gitplacer.kinds.clusterstate import CLUSTER_STATES, ClusterState
 from gitplacer.kinds.fields import Model
 from gitplacer.kinds.parse import is_own, parse_own
-from gitplacer.kinds.record import PlacementRecord, RecordMember
+from gitplacer.kinds.record import PlacementRecord, RecordCluster, RecordMember
+from gitplacer.kinds.standby import Standby
 from gitplacer.known import Known
 from gitplacer.machines import Catalogue
+from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.model.workload import Identity
 from gitplacer.plausible import implausible
 from gitplacer.problems import Location, Problem, Rejected, Severity
 from gitplacer.profiles import ClusterProfile
 from gitplacer.source.consent import consent_problems
 from gitplacer.source.files import MAX_SNAPSHOT, READ_ENDINGS, Memo, Reading, read_documents
-from gitplacer.source.manifests import WORKLOADS
+from gitplacer.source.manifests import PLATFORM, WORKLOADS
 from gitplacer.source.reading import Source, read_source
+from gitplacer.source.standby import STANDBY_FOLDER
+from gitplacer.spanning import Spans
 from gitplacer.tree import Tree
 from gitplacer.variants import Variants
 
 _Kind = TypeVar("_Kind", bound=Model)
+
+NOTHING_BY_HAND: Mapping[str, Any] = MappingProxyType({})
 
 RECORDS = "placements"
 """The directory of the records in the deployment repo."""
@@ -51,7 +61,11 @@ class Snapshot:
     `broken_capacity` are clusters whose snapshot cannot be used; `profiles` is what each cluster can do
     and `variants` what objects are there; `broken_records` are ids of groups whose record
     cannot be read; `foreign_paths` are paths of the deployment repo that somebody else changed since our last
-    commit.
+    commit; `reverted` and `merged` are, by group, what somebody did with relocations of ours.
+
+    `capacity` is what counts: of a cluster that sleeps or wakes what it has when it is awake. `reported` is what was reported.
+    `states` are those of clusters that may sleep, as this pass finds them, and `left_states` those that the deployment repo has;
+    `held_states` are clusters whose state stays as it is, each with why.
     """
 
     source: Source
@@ -64,8 +78,51 @@ class Snapshot:
     broken_records: frozenset[str]
     deployment: Tree
     foreign_paths: frozenset[str]
+    reverted: Mapping[str, RevertedMove]
+    merged: Mapping[str, MergedMove]
     now: datetime
     problems: tuple[Problem, ...]
+    reported: Mapping[str, CapacitySnapshot]
+    states: Mapping[str, ClusterState]
+    left_states: Mapping[str, ClusterState]
+    held_states: Mapping[str, str]
+
+    def may_sleep(self, cluster: str) -> Standby | None:
+        """The standby of a cluster, None for one that never sleeps."""
+        found = self.source.own.clusters.get(cluster)
+        return found.spec.standby if found is not None else None
+
+    def is_awake(self, cluster: str) -> bool:
+        """Whether a cluster neither sleeps nor wakes."""
+        return cluster not in self.states or self.states[cluster].state == "Active"
+
+    def is_there(self, cluster: str) -> bool:
+        """Whether there is a cluster that files can be written for."""
+        sleeps, state = self.may_sleep(cluster), self.states.get(cluster)
+        return sleeps is None or state is None or standby.is_there(sleeps, state)
+
+    def defers(self, group: Group, cluster: str) -> bool:
+        """Whether a group's files are not written for a cluster yet, because there is no such cluster now."""
+        sleeps = self.may_sleep(cluster)
+        if sleeps is None or self.is_there(cluster) or group.unit == PLATFORM:
+            return False
+        record = self.predecessor(group)
+        placed = record is not None and any(e.name == cluster and e.state == "Placed" for e in record.clusters)
+        return not placed and not standby.ignores(sleeps, group.namespace)
+
+    def has_given_up(self, entry: RecordCluster) -> bool:
+        """Whether a group waited for a cluster that did not come."""
+        state = self.states.get(entry.name)
+        return entry.state == "Waking" and state is not None and standby.is_given_up(state, self.now)
+
+    def cannot_wake(self, cluster: str) -> str | None:
+        """Why a cluster that is not awake takes nothing new, None where it is or can be called."""
+        state = self.states.get(cluster)
+        if cluster in self.held_states and (state is None or state.state != "Active"):
+            return self.held_states[cluster]
+        if state is None or not standby.is_given_up(state, self.now):
+            return None
+        return f"it did not come when it was called, and is left alone until {state.retry_at:%Y-%m-%dT%H:%M:%SZ}"
 
     def predecessor(self, group: Group) -> PlacementRecord | None:
         """
@@ -105,32 +162,59 @@ class Snapshot:
         )
 
     @cached_property
+    def spans(self) -> Spans:
+        """What groups are that span clusters."""
+        return Spans(self.source, self.variants, self.profiles)
+
+    @cached_property
     def deployed(self) -> Deployed:
         """What is deployed, as gangs."""
         return Deployed(self.deployment, self.source, self.profiles)
 
 
 def read_snapshot(
-    *, source: Tree, capacity: Tree, deployment: Tree, foreign_paths: frozenset[str], now: datetime, memo: Memo
+    *,
+    source: Tree,
+    capacity: Tree,
+    deployment: Tree,
+    foreign_paths: frozenset[str],
+    now: datetime,
+    memo: Memo,
+    reverted: Mapping[str, RevertedMove] = NOTHING_BY_HAND,
+    merged: Mapping[str, MergedMove] = NOTHING_BY_HAND,
+    new_clones: Mapping[str, str] = MappingProxyType({}),
 ) -> Snapshot:
     """
-    Read all inputs. `capacity` holds the snapshot files at its top.
+    Read all inputs. `capacity` holds the snapshot files at its top; `new_clones` are clusters that this pass makes, each with the
+    one that it is like.
 
     Raises Rejected as `read_source` does. Paths in problems about capacity begin with the Fleet's capacity path,
     those about records with `placements/`.
     """
     read = read_source(source, memo)
+    problems = [*read.problems]
+    left_states, broken_states = _read_states(deployment, memo, problems)
+    models = {name: state.clone_of for name, state in left_states.items() if state.clone_of is not None}
+    read = with_clones(read, {**models, **new_clones})
     grouping = group_objects(read)
-    problems = [*read.problems, *grouping.problems]
-    capacities, broken_capacity = _read_capacity(capacity, read, memo, problems)
+    problems += grouping.problems
+    reported, broken_reports = _read_capacity(capacity, read, memo, problems)
+    held = _held_states(read, left_states, broken_states, deployment, foreign_paths, problems)
+    states = _states(read, reported, left_states, broken_states, {**models, **new_clones}, now)
+    capacities, broken_capacity = _as_counted(read, reported, broken_reports, states, now)
     profiles = {name: ClusterProfile.of(cluster, capacities.get(name)) for name, cluster in read.own.clusters.items()}
     problems.extend(_types_not_counted(read, capacities, now))
     known = Known(read, profiles)
     groups = checks.checked(known, grouping.groups, problems)
-    records, broken_records = _read_records(deployment, memo, problems)
+    records, broken_records = read_records(deployment, memo, problems)
+    lost_models = without_a_model(read, left_states, records)
+    if lost_models:
+        raise Rejected({*problems, *lost_models})
     carried_out = {record.id: record.approvals or () for record in records.values()}
     known_ids = groups.keys() | carried_out.keys() | broken_records
     problems.extend(consent_problems(read.own.approvals, read.own.clusters, known_ids, carried_out, now))
+    cooldowns = {policy.name: timedelta(seconds=policy.spec.relocation.cooldown) for policy in read.own.policies}
+    records = heard(records, reverted, merged, cooldowns)
     missing = {entry.name for record in records.values() for entry in record.clusters} - read.own.clusters.keys()
     suspects = {path: name for name in sorted(missing) for path in read.may_have_held(name)}
     if suspects:
@@ -146,8 +230,14 @@ def read_snapshot(
         broken_records=broken_records,
         deployment=deployment,
         foreign_paths=foreign_paths,
+        reverted=reverted,
+        merged=merged,
         now=now,
         problems=tuple(sorted(set(problems))),
+        reported=reported,
+        states=states,
+        left_states=left_states,
+        held_states=held,
     )
 
 
@@ -204,7 +294,8 @@ def _read_capacity(
     return {name: item for name, item in sorted(found.items()) if name not in broken}, frozenset(broken)
 
 
-def _read_records(tree: Tree, memo: Memo, problems: list[Problem]) -> tuple[dict[str, PlacementRecord], frozenset[str]]:
+def read_records(tree: Tree, memo: Memo, problems: list[Problem]) -> tuple[dict[str, PlacementRecord], frozenset[str]]:
+    """The records of a deployment tree, and the ids of those that cannot be read. What is wrong is added to `problems`."""
     folder = RECORDS + "/"
     below = tree.under(RECORDS)
     reading = read_documents(below, [p for p in below if p.endswith(".yaml")], memo, folder=folder)
@@ -224,6 +315,104 @@ def _read_records(tree: Tree, memo: Memo, problems: list[Problem]) -> tuple[dict
         else:
             found[group_id] = parsed
     return dict(sorted(found.items())), frozenset(broken_files)
+
+
+def _read_states(tree: Tree, memo: Memo, problems: list[Problem]) -> tuple[dict[str, ClusterState], frozenset[str]]:
+    """The states of clusters in the deployment repo, and the clusters whose state cannot be read."""
+    folder = CLUSTER_STATES + "/"
+    below = tree.under(CLUSTER_STATES)
+    reading = read_documents(below, [p for p in below if p.endswith(".yaml")], memo, folder=folder)
+    problems.extend(reading.problems)
+    broken = {path.removesuffix(".yaml") for path in reading.broken}
+    found: dict[str, ClusterState] = {}
+    for path, document in _single_documents(reading, folder, problems, broken):
+        name = path.removesuffix(".yaml")
+        parsed = _parse_as(ClusterState, document, problems)
+        if parsed is not None and parsed.name == name:
+            found[name] = parsed
+            continue
+        broken.add(name)
+        if parsed is not None:
+            message = f"the state of cluster {parsed.name} is in a file called {name}"
+            problems.append(document.problem("StateName", message, "restore it from the history", path=("metadata",)))
+    return found, frozenset(broken)
+
+
+def _states(
+    source: Source,
+    reported: Mapping[str, CapacitySnapshot],
+    left: Mapping[str, ClusterState],
+    broken: frozenset[str],
+    models: Mapping[str, str],
+    now: datetime,
+) -> dict[str, ClusterState]:
+    """The state of each cluster that may sleep, as this pass finds it. Of one whose file is broken nobody knows it."""
+    found = {}
+    for name, cluster in source.own.clusters.items():
+        sleeps = cluster.spec.standby
+        if sleeps is None or name in broken:
+            continue
+        state = left.get(name) or standby.begun(cluster, reported.get(name), now, models.get(name))
+        manager = sleeps.manifests.render_into if sleeps.manifests is not None else ""
+        found[name] = standby.settled(sleeps, state, reported.get(name), reported.get(manager), now)
+    return found
+
+
+def _held_states(
+    source: Source,
+    left: Mapping[str, ClusterState],
+    broken: frozenset[str],
+    deployment: Tree,
+    foreign_paths: frozenset[str],
+    problems: list[Problem],
+) -> dict[str, str]:
+    """Clusters whose state stays as it is, each with why. What somebody else changed is named."""
+    root = source.own.fleet.spec.deployment.root
+    found = dict.fromkeys(sorted(source.sleeping.faulty), "its standby manifests have problems")
+    found |= {name: f"{CLUSTER_STATES}/{name}.yaml cannot be read" for name in sorted(broken)}
+    for name, cluster in source.own.clusters.items():
+        if cluster.spec.standby is None or name in found:
+            continue
+        rendered = left[name].manifests if name in left else None
+        ours = (
+            {f"{root}/{rendered.into}/{PLATFORM}/{file}" for file in rendered.files} if rendered is not None else set()
+        )
+        changed = sorted(foreign_paths & {f"{CLUSTER_STATES}/{name}.yaml", *ours})
+        changed += [path for path in _in_the_way(name, source, deployment) if path not in ours]
+        for path in changed:
+            message = f"somebody else wrote this file; cluster {name} stays as it is"
+            problems.append(Problem(Location(path), "StandbyChanged", message, "undo that, or remove the file"))
+            found[name] = f"somebody else changed {path}"
+    return found
+
+
+def _in_the_way(name: str, source: Source, deployment: Tree) -> list[str]:
+    """Files of others where the manifests of a cluster would be written."""
+    manifests = source.sleeping.manifests.get(name)
+    if manifests is None:
+        return []
+    folder = f"{source.own.fleet.spec.deployment.root}/{manifests.into}/{PLATFORM}/{STANDBY_FOLDER}/{name}/"
+    wanted = {folder + item.name for item in (*manifests.active, *manifests.standby)}
+    return sorted(path for path in wanted if path in deployment)
+
+
+def _as_counted(
+    source: Source,
+    reported: Mapping[str, CapacitySnapshot],
+    broken: frozenset[str],
+    states: Mapping[str, ClusterState],
+    now: datetime,
+) -> tuple[dict[str, CapacitySnapshot], frozenset[str]]:
+    """What counts as the capacity of each cluster, and the clusters of which nothing counts."""
+    counted, unusable = dict(reported), set(broken)
+    for name, state in states.items():
+        if state.state != "Active":
+            awake = standby.as_awake(source.own.clusters[name], reported.get(name), now)
+            counted.pop(name, None)
+            if awake is not None:
+                counted[name] = awake
+                unusable.discard(name)
+    return dict(sorted(counted.items())), frozenset(unusable)
 
 
 def _single_documents(

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from gitplacer.documents import parse
 from gitplacer.grouping import Group
 from gitplacer.model.workload import Identity
+from gitplacer.placement.updating import Edited
 from gitplacer.problems import Problem
 from gitplacer.snapshot import Snapshot
 from gitplacer.source.allowances import not_allowed
@@ -32,14 +33,23 @@ class Updates:
         self, group: Group, cluster: str, members: Iterable[SourceObject], path: str, written: bytes
     ) -> list[Problem]:
         """What writing a file of a group over that at `path` of the deployment repo would do; [] if what it says."""
-        before, after = _objects(self._snapshot.deployment.read(path)), _objects(written)
         found: list[Problem] = []
-        for member in members:
-            old, new = before.get(member.identity), after.get(member.identity)
-            if old is not None and new is not None and old != new:
-                told = [_problem(member, effect, cluster) for effect in self._effects(group, cluster, member, old, new)]
-                found += not_allowed(told, member.annotations)
+        for edited in self.edited(members, path, written):
+            member, old, new = edited.member, edited.before, edited.after
+            told = [_problem(member, effect, cluster) for effect in self._effects(group, cluster, member, old, new)]
+            found += not_allowed(told, member.annotations)
         return found
+
+    def edited(self, members: Iterable[SourceObject], path: str, written: bytes) -> list[Edited]:
+        """The objects that writing a file over that at `path` of the deployment repo would change."""
+        before, after = _objects(self._snapshot.deployment.read(path)), _objects(written)
+        return [
+            Edited(member, old, new)
+            for member in members
+            if (old := before.get(member.identity)) is not None
+            and (new := after.get(member.identity)) is not None
+            and old != new
+        ]
 
     def _effects(
         self, group: Group, cluster: str, member: SourceObject, old: Mapping[str, object], new: Mapping[str, object]
@@ -52,7 +62,8 @@ class Updates:
         if finished is not None:
             yield finished
         else:
-            yield from effects(old, new, self._snapshot.profiles[cluster].version or None)
+            profile = self._snapshot.profiles[cluster]
+            yield from effects(old, new, profile.version or None, profile.operator)
 
     def _has_finished(self, group: Group, cluster: str, member: SourceObject) -> bool:
         """Whether the cluster's snapshot says that a job is done. It speaks of a group that has no more than that job."""

@@ -1,8 +1,10 @@
 """
-What an object is on a cluster: the edits that overrides make there, and the pods that come of them and of the cluster.
+What an object is on a cluster: the edits that its counts and overrides make there, and the pods that come of them and of the
+cluster.
 
 An override may raise a replica count or a request on one cluster, and a cluster may add sidecars or default requests, so
-what is looked for there is the gang as it will be there, not as it is in the source. An override that makes an object the
+what is looked for there is the gang as it will be there, not as it is in the source. Where a group is divided its objects have
+other counts on each cluster; they are edited first, so that an override of a count has the last word. An override that makes an object the
 API server would refuse is a problem of the manifest, found before anything is written.
 """
 
@@ -10,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from gitplacer import rules, workloads
@@ -18,6 +20,7 @@ from gitplacer.documents import Edit, EditError, Path, applied
 from gitplacer.grouping import Group
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.selectors import Override
+from gitplacer.model.counts import AS_WRITTEN, Counts
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import ClaimSpec, Gang
 from gitplacer.policies.selection import selects
@@ -44,13 +47,21 @@ class Variants:
         self._policies = source.own.overrides
         self._profiles = profiles
         self._edits: dict[tuple[int, str], Edits] = {}
-        self._facts: dict[tuple[int, str | Surroundings], tuple[ObjectFacts, tuple[Problem, ...]]] = {}
+        self._facts: dict[tuple[int, str | Surroundings, Counts], tuple[ObjectFacts, tuple[Problem, ...]]] = {}
 
-    def edits(self, member: SourceObject, cluster: Cluster) -> Edits:
+    def edits(self, member: SourceObject, cluster: Cluster, counts: Counts = AS_WRITTEN) -> Edits:
         """
-        The edits of an object on a cluster: of the policies that select both, by name, then the cluster's own where
-        the object has the field.
+        The edits of an object on a cluster: its counts, then those of the policies that select both, by name, then the
+        cluster's own where the object has the field.
         """
+        own = self._count_edits(member, counts) if counts else ()
+        return (*own, *self._overrides(member, cluster)) if own else self._overrides(member, cluster)
+
+    def _count_edits(self, member: SourceObject, counts: Counts) -> Edits:
+        known = counts.of_object(member.identity)
+        return tuple(workloads.counted(member.document.value, known, self._source.declarations.kinds)) if known else ()
+
+    def _overrides(self, member: SourceObject, cluster: Cluster) -> Edits:
         if not self._policies and not cluster.spec.overrides:
             return ()
         key = (id(member), cluster.name)
@@ -68,25 +79,42 @@ class Variants:
             self._edits[key] = tuple(edits)
         return self._edits[key]
 
-    def facts(self, member: SourceObject, cluster: Cluster) -> tuple[ObjectFacts, tuple[Problem, ...]]:
+    def facts(
+        self, member: SourceObject, cluster: Cluster, counts: Counts = AS_WRITTEN
+    ) -> tuple[ObjectFacts, tuple[Problem, ...]]:
         """
         What placement wants to know of an object as it will be on a cluster, and what is wrong with it there. An edit
         that cannot be made is left to whoever makes it.
         """
-        edits, around = self.edits(member, cluster), self._around(member, cluster)
+        edits, around = self.edits(member, cluster, counts), self.around(member, cluster)
         if not edits and around.with_claims(None) == USUAL and around.claims in (None, self._claims_in_source(member)):
             return member.facts, ()
-        key = (id(member), cluster.name if edits else around)
+        key = (
+            id(member),
+            cluster.name if edits else around,
+            counts.of_member(member.identity) if edits else AS_WRITTEN,
+        )
         if key not in self._facts:
             self._facts[key] = _read_again(member, edits, around, self._source.declarations.kinds)
         return self._facts[key]
+
+    def replicas(self, member: SourceObject, cluster: Cluster, counts: Counts) -> dict[str, int]:
+        """How many replicas each role of an object has on a cluster, where its kind has such counts."""
+        value: Any = member.document.value
+        try:
+            for edit in self.edits(member, cluster, counts):
+                value = applied(value, edit)
+        except EditError:
+            return {}
+        scales = workloads.scales(value, self._source.declarations.kinds)
+        return {scale.role: scale.replicas for scale in scales if scale.path}
 
     def any_on(self, cluster: Cluster) -> bool:
         """Whether there is anything that could differ on a cluster."""
         profile = self._profiles[cluster.name]
         return bool(self._policies or cluster.spec.overrides) or profile.changes_sizes or profile.binds_volumes
 
-    def _around(self, member: SourceObject, cluster: Cluster) -> Surroundings:
+    def around(self, member: SourceObject, cluster: Cluster) -> Surroundings:
         """What a cluster adds to the pods of an object, and what devices their claims come to there."""
         profile = self._profiles[cluster.name]
         if not member.facts.sized:
@@ -103,18 +131,14 @@ class Variants:
         templates = self._source.claim_templates.get(member.identity.namespace, ())
         return tuple((item.identity.name, item.facts.devices) for item in templates)
 
-    def gang(self, group: Group, cluster: Cluster) -> Gang:
-        """The pods of a group on a cluster."""
-        profile = self._profiles[cluster.name]
-        return group.gang_of(
-            bound(
-                self.facts(member, cluster)[0],
-                member.identity.namespace,
-                profile,
-                lambda claim: self._claim(claim, cluster),
-            )
-            for member in group.members
-        )
+    def gang(self, group: Group, cluster: Cluster, counts: Counts = AS_WRITTEN) -> Gang:
+        """The pods of a group on a cluster, as many as its counts there say."""
+        return group.gang_of(self.facts_there(member, cluster, counts) for member in group.members)
+
+    def facts_there(self, member: SourceObject, cluster: Cluster, counts: Counts = AS_WRITTEN) -> ObjectFacts:
+        """What an object of a group is on a cluster, with what its volumes ask of nodes there."""
+        facts, specs = self.facts(member, cluster, counts)[0], partial(self._claim, cluster=cluster)
+        return bound(facts, member.identity.namespace, self._profiles[cluster.name], specs)
 
     def _claim(self, name: str, cluster: Cluster) -> ClaimSpec | None:
         """What a PersistentVolumeClaim of the source asks for on a cluster; None if the source has none of that name."""

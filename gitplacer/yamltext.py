@@ -22,6 +22,31 @@ def to_yaml(value: Mapping[str, Any]) -> bytes:
     return ("\n".join(_lines(value, "")) + "\n").encode()
 
 
+def to_block_yaml(value: Mapping[str, Any]) -> bytes:
+    """One document with lists of mappings in block style too, for manifests that people will read."""
+    return ("\n".join(_block(value)) + "\n").encode()
+
+
+def _block(value: Any) -> list[str]:
+    """The lines of a collection that is not empty, without indent."""
+    lines: list[str] = []
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            inner = _block(item) if _is_filled(item) else []
+            indent = "" if isinstance(item, Sequence) else "  "
+            lines.append(f"{_scalar(key)}:" if inner else f"{_scalar(key)}: {_flow(item)}")
+            lines += [indent + line for line in inner]
+    else:
+        for item in value:
+            first, *rest = _block(item) if _is_filled(item) else [_flow(item)]
+            lines += [f"- {first}", *(f"  {line}" for line in rest)]
+    return lines
+
+
+def _is_filled(value: Any) -> bool:
+    return isinstance(value, Mapping | Sequence) and not isinstance(value, str) and bool(value)
+
+
 def _lines(value: Mapping[str, Any], indent: str) -> list[str]:
     lines = []
     for key, item in value.items():

@@ -25,13 +25,17 @@ import trustme
 SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
 
 
-def git(*args: str, cwd: Path, input: bytes = b"") -> str:
-    """Run git as a person would, with a fixed name and time."""
+def git(*args: str, cwd: Path, input: bytes = b"", at: str | None = None) -> str:
+    """Run git as a person would, with a fixed name, at a fixed time or another."""
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("GIT_")},
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_CONFIG_NOSYSTEM": "1",
-        **{f"GIT_{role}_{what}": value for role in ("AUTHOR", "COMMITTER") for what, value in _ADA.items()},
+        **{
+            f"GIT_{role}_{what}": value
+            for role in ("AUTHOR", "COMMITTER")
+            for what, value in {**_ADA, **({"DATE": at} if at else {})}.items()
+        },
     }
     done = subprocess.run(["git", *args], cwd=cwd, env=environment, input=input, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()

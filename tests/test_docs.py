@@ -127,6 +127,13 @@ def test_lines_that_were_left_out_stay_out_and_the_others_follow_the_numbers(tmp
     assert page.endswith(" f\n…\nb 2\nc\n…\ne   abcdef7\n…\n```\n")
 
 
+def test_files_that_a_page_shows_are_there_when_the_session_comes_to_them(tmp_path: Path) -> None:
+    folder = tmp_path / "session"
+    folder.mkdir()
+    page = "<!-- file: a/b.yaml -->\n```yaml\nkey: 1\n```\n```console\n$ cat a/b.yaml\n```\n"
+    assert sessions.refreshed(page, folder, tmp_path) == page.replace("b.yaml\n```\n", "b.yaml\nkey: 1\n```\n")
+
+
 @pytest.mark.parametrize(
     "text",
     ["$ echo one\ntwo\n…\n", "$ printf 'a\\nb\\n'\n…\na\n", "$ false\n", "no command\n"],

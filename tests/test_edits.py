@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gitplacer.problems import Severity
 from gitplacer.workloads import edits
-from gitplacer.workloads.edits import Effect, effects, finished_edit, upgrade_kind
+from gitplacer.workloads.edits import Effect, Operator, effects, finished_edit, upgrade_kind
 from gitplacer.workloads.edits.effect import standing
 
 RECREATE = {"upgradeStrategy": {"type": "Recreate"}}
@@ -144,6 +144,25 @@ def test_the_upgrade_strategy_of_the_new_document_decides(strategy: Any, kuberay
     assert upgrade_kind(before, after, kuberay) == kind
     appended = service(cluster(A, B), upgradeStrategy=strategy)
     assert upgrade_kind(before, appended, kuberay) == "InPlace", "KubeRay appends groups with any strategy"
+
+
+@pytest.mark.parametrize(
+    ("strategy", "kuberay", "operator", "kind"),
+    [
+        ({}, None, Operator(zero_downtime=False), "Ignored"),
+        ({"type": "NewCluster"}, None, Operator(zero_downtime=False), "NewCluster"),  # what is named wins
+        ({"type": "None"}, None, Operator(zero_downtime=True), "Ignored"),
+        (INCREMENTAL["upgradeStrategy"], (1, 4, 2), Operator(incremental=True), "Ignored"),  # it had no such gate
+        (INCREMENTAL["upgradeStrategy"], (1, 5, 0), Operator(incremental=True), "NewCluster"),
+        (INCREMENTAL["upgradeStrategy"], (1, 6, 2), Operator(incremental=True), "NewCluster"),
+        (INCREMENTAL["upgradeStrategy"], (1, 7, 0), Operator(incremental=False), "Ignored"),
+    ],
+)
+def test_how_the_operator_was_started_decides_too(strategy: Any, kuberay: Any, operator: Operator, kind: str) -> None:
+    before, after = service(cluster(A)), service(cluster(NEW_IMAGE), upgradeStrategy=strategy)
+    assert upgrade_kind(before, after, kuberay, operator) == kind
+    told = [effect.code for effect in effects(before, after, kuberay, operator)]
+    assert told == ["UpgradeMakesNewCluster" if kind == "NewCluster" else "EditIgnored"]
 
 
 def test_a_second_ray_cluster_is_told_with_its_size_and_the_field_behind_it() -> None:

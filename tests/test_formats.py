@@ -225,7 +225,16 @@ ACTIONS = ["Place", "Keep", "Update", "Relocate", "Extend", "Remove", "Preempt",
 
 def test_the_document_has_the_documented_keys_in_order() -> None:
     document = as_json(view())
-    assert list(document) == ["apiVersion", "kind", "formatVersion", "inputs", "summary", "groups", "problems"]
+    assert list(document) == [
+        "apiVersion",
+        "kind",
+        "formatVersion",
+        "inputs",
+        "summary",
+        "groups",
+        "clusters",
+        "problems",
+    ]
     assert list(document["inputs"]) == ["source", "capacity", "deployment", "now", "version"]
     assert list(document["summary"]) == ACTIONS
     assert all(list(group) == GROUP_KEYS for group in document["groups"])
@@ -315,7 +324,7 @@ def test_beyond_fifty_clusters_the_nearest_are_listed_and_all_are_counted() -> N
     group = plan_document(plan)["groups"][0]
     assert len(group["candidates"]) == 10 and group["verdicts"] == {"Rejected/InsufficientCapacity": 80}
     head, *lines = [json.loads(line) for line in json_lines(plan)]
-    assert list(head) == ["apiVersion", "kind", "formatVersion", "inputs", "summary", "problems"]
+    assert list(head) == ["apiVersion", "kind", "formatVersion", "inputs", "summary", "clusters", "problems"]
     assert [len(line["candidates"]) for line in lines] == [80]
 
 

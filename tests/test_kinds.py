@@ -91,10 +91,12 @@ spec:
   engine: flux
   platform: {paths: ["platform/**"]}
   systemNamespace: gitplacer
+  clone: {from: gpu-1, manifests: {active: standby/clone/active, standby: standby/clone/standby}, max: 3}
   lostAfter: 2h
   guards:
     relocations: {max: 0, per: 1h30m, exceed: Hold}
     evacuations: {max: 5, per: 1h, exceed: Throttle}
+    freeze: [{schedule: "0 18 * * 5", duration: 62h, timeZone: Europe/Berlin, allow: [ClusterLost]}]
 """,
     "Cluster": """
 metadata: {name: gpu-1, labels: {class: gpu}, annotations: {example.com/owner: "somebody, somewhere"}}
@@ -132,12 +134,14 @@ spec:
       instanceType: g4dn.2xlarge
       overhead: {cpu: 250m, memory: 500Mi, pods: "5"}
       capacity: {cpu: "8", memory: 32Gi, nvidia.com/gpu: "1"}
+  mesh: us
   profile:
     kuberay:
       version: 1.7.0
       featureGates: {RayCronJob: true, RayClusterMTLS: false}
       initContainerInjection: false
       zeroDowntime: false
+      headClusterIPService: true
       headSidecars: [{name: log-shipper, requests: {cpu: 50m, memory: 64Mi}}]
       workerSidecars: [{name: log-shipper}]
       watchNamespaces: [rayjob1]
@@ -159,6 +163,13 @@ spec:
   - {path: /spec/replicas, op: replace, value: null}
   - {path: /metadata/labels/example.com~1tier, op: add, value: {any: [value, 1]}}
   - {path: /spec/volumes/-, op: remove}
+  standby:
+    mode: Delete
+    idleAfter: 30m
+    ignoreNamespaces: ["kuberay*"]
+    nodes: [{name: n1, count: 2, allocatable: {cpu: "8", memory: 32Gi}}]
+    wakeTimeout: 20m
+    manifests: {active: standby/gpu-1/active, standby: standby/gpu-1/standby, renderInto: hub}
 """,
     "PlacementPolicy": """
 metadata: {name: training}
@@ -168,6 +179,7 @@ spec:
     namespaceSelector: {matchLabels: {team: a}, matchExpressions: [{key: tier, operator: NotIn, values: [test, ""]}]}
     labelSelector: {matchExpressions: [{key: a, operator: Exists}, {key: b, operator: DoesNotExist, values: []}]}
     kinds: [RayJob, "Ray*"]
+    names: [train, "tune-*"]
     paths: ["workloads/**"]
   precedence: -5
   groupBy: {label: app.kubernetes.io/part-of, directory: false, namespace: false}
@@ -176,11 +188,14 @@ spec:
   placement:
     type: Ordered
     order: [{names: [gpu-1]}, {matchLabels: {class: gpu}}, {}]
+    weights: {}
     copies: All
     admission: Gang
     accept: TightFit
     scaleUp: Never
     reserve: Maximum
+    span: Never
+    prefer: [Free, Span, ScaleUp]
   priority: 100
   preempts: LowerPriority
   preemptible: true
@@ -192,7 +207,7 @@ spec:
     surge: {timeout: 20m, soak: 5m, approval: Required}
     runningJobs: Restart
     finishedJobs: Remove
-  update: {reservePeak: true}
+  update: {ifNotFit: Hold, reservePeak: true}
   budgetPerHour: 200
 """,
     "OverridePolicy": """
@@ -317,6 +332,7 @@ kuberay:
   featureGates: {RayCronJob: true, RayClusterMTLS: false}
   initContainerInjection: false
   zeroDowntime: false
+  headClusterIPService: true
   headSidecars: [{name: log-shipper, requests: {cpu: 50m, memory: 64Mi}}]
   workerSidecars: [{name: log-shipper}]
   watchNamespaces: [rayjob1]
@@ -336,12 +352,22 @@ gangScheduler: scheduler-plugins
 sliceTopology: cloud.google.com/gke-nodepool
 present: [{apiGroup: "", kind: Secret, namespace: rayjob1, name: hf-token}]
 """,
+    "ClusterState": """
+metadata: {name: gpu-1, labels: {}, annotations: {}}
+state: Standby
+since: "2026-01-02T03:04:05Z"
+idleSince: "2026-01-02T02:04:05Z"
+retryAt: "2026-01-02T03:34:05Z"
+cloneOf: gpu-0
+manifests: {into: hub, epoch: 3, files: [standby/gpu-1/pool.yaml]}
+""",
     "Placement": """
 metadata: {name: train, namespace: rayjob1}
 policy: training
 members:
-- {apiVersion: ray.io/v1, kind: RayJob, namespace: rayjob1, name: train, source: workloads/a.yaml, file: rayjob1/train/a.yaml, declared: true}
-clusters: [{name: gpu-1, role: Copy, state: Placed, since: "2026-01-02T03:04:05Z", epoch: 7, reason: FitsByScaleUp, unstartedAt: "2026-01-02T03:03:05Z", endedAt: "2026-01-02T03:03:06Z"}]
+- {apiVersion: ray.io/v1, kind: RayJob, namespace: rayjob1, name: train, source: workloads/a.yaml, file: rayjob1/train/a.yaml, declared: true, only: Home}
+clusters: [{name: gpu-1, role: Copy, state: Placed, since: "2026-01-02T03:04:05Z", epoch: 7, reason: FitsByScaleUp, unstartedAt: "2026-01-02T03:03:05Z", endedAt: "2026-01-02T03:03:06Z", updates: [{kind: RayService, name: train, how: NewCluster, pods: [{role: head, count: 1, requests: {cpu: "2"}}], since: "2026-01-02T03:04:05Z", epoch: 7, generation: 3, appliedAt: "2026-01-02T03:05:05Z"}],
+  counts: [{apiGroup: apps, kind: Deployment, namespace: ns, name: web, roles: [{role: pod, replicas: 3, minimum: 1, maximum: 5}]}]}]
 move: {strategy: Surge, from: [gpu-1], to: [gpu-2], reason: ClusterDraining, since: "2026-01-02T03:04:05Z", readyAt: "2026-01-02T03:04:06Z", goneAt: "2026-01-02T03:04:07Z"}
 moves: [{at: "2026-01-02T03:04:05Z", from: [gpu-3], to: [gpu-1], reason: ClusterLost, aborted: true, epochs: {gpu-3: 4}}]
 finished: {phase: Failed, at: "2026-01-02T03:04:05Z"}
@@ -387,6 +413,10 @@ VALID = {
     **{f"{kind}, every field": own(kind, rest) for kind, rest in EVERY_FIELD.items()},
     **{f"{kind}, smallest": own(kind, rest) for kind, rest in SMALLEST.items()},
     **dict(shipped()),
+    "PlacementPolicy, divided": own(
+        "PlacementPolicy",
+        "{metadata: {name: p}, spec: {select: {}, placement: {type: Divide, weights: {a: 70, b: 0}, copies: 2}}}",
+    ),
 }
 
 
@@ -397,7 +427,7 @@ def test_what_is_right_is_accepted_by_parser_and_schema(name: str) -> None:
 
 def test_every_kind_is_among_the_files_we_ship_except_what_only_machines_and_few_users_write() -> None:
     kinds = {value["kind"] for _, value in shipped()}
-    assert kinds == TABLE.keys() - {"Approval", "OverridePolicy", "Placement"}
+    assert kinds == TABLE.keys() - {"Approval", "OverridePolicy", "Placement", "ClusterState"}
 
 
 def test_the_documents_with_every_field_have_every_field() -> None:
@@ -508,7 +538,7 @@ BROKEN = [
     "Cluster spec.profile.runtimeClasses.0.handler: runsc",
     "CapacitySnapshot sealingKey: team-a",
     "PlacementPolicy spec.select.namespace: x",
-    "PlacementPolicy spec.placement.weights: {}",
+    "PlacementPolicy spec.placement.spread: {}",
     "PlacementPolicy spec.placement.order.0.name: x",
     "PlacementPolicy spec.relocation.when.notEligible: Never",
     "CapacitySnapshot spec: {}",
@@ -618,7 +648,13 @@ BROKEN = [
     "PlacementPolicy spec.relocation.when.PendingPods: Never",  # it has pendingFor
     "PlacementPolicy spec.placement.type: Capacity",  # it has when.PreferredAvailable
     "CapacitySnapshot groups.0.phase: Crashed",
-    "Placement clusters.0.role: Home",
+    "Placement clusters.0.role: Head",
+    "Placement members.0.only: Copy",
+    "PlacementPolicy spec.placement.span: Always",
+    "PlacementPolicy spec.placement.span: IfNeeded",  # it has reserve: Maximum
+    "PlacementPolicy spec.placement.prefer: [Free, Span]",
+    "PlacementPolicy spec.placement.prefer: [Free, Span, Span]",
+    "Cluster spec.mesh: us mesh",
     # names
     'Fleet metadata.name: ""',
     "Fleet metadata.name: Fleet",
@@ -814,6 +850,12 @@ BROKEN = [
     "Cluster spec.overrides.1: {path: /a, op: add}",
     "Cluster spec.overrides.1: {path: /a}",
     "OverridePolicy spec.overrides: []",
+    "PlacementPolicy spec.placement.weights: {gpu-1: 1}",
+    "PlacementPolicy spec.placement: {type: Divide, weights: {gpu-1: 0, gpu-2: 0}}",
+    "PlacementPolicy spec.placement: {type: Divide, weights: {GPU: 1}}",
+    "PlacementPolicy spec.placement: {type: Divide, weights: {gpu-1: -1, gpu-2: 2}}",
+    "PlacementPolicy spec.placement: {type: Divide, weights: {gpu-1: 70%}}",
+    "PlacementPolicy spec.placement: {type: Divide, order: [{}]}",
     "PlacementPolicy spec.placement.order: []",
     "PlacementPolicy spec.placement.order: (gone)",
     "PlacementPolicy spec.placement.type: Capacity",
@@ -872,6 +914,19 @@ ONLY_THE_PARSER = {
     "a node group that must have more than it may": (
         'CapacitySnapshot metadata: {name: c}\nobservedAt: "2026-01-02T03:04:05Z"\nnodeGroups: [{name: a, min: 3, max: 2}]',
         r"min 3 is more than max 2$",
+    ),
+    "two nodes of one name on standby": (
+        "Cluster metadata: {name: c}\n"
+        "spec: {standby: {nodes: [{name: a, allocatable: {}}, {name: a, allocatable: {}}]}}",
+        r"^spec\.standby: node .* is there twice$",
+    ),
+    "manifests of two states in one directory": (
+        "Cluster metadata: {name: c}\nspec: {standby: {manifests: {active: a, standby: a/b, renderInto: hub}}}",
+        r"must be two directories",
+    ),
+    "two volumes of one claim": (
+        'CapacitySnapshot metadata: {name: c}\nobservedAt: "2026-01-02T03:04:05Z"\nvolumes: [{claim: a/b}, {claim: a/b}]',
+        r"volume of claim .* is there twice$",
     ),
     "two nodes of one name": (
         'CapacitySnapshot metadata: {name: c}\nobservedAt: "2026-01-02T03:04:05Z"\n'
@@ -1027,12 +1082,21 @@ SAID: list[tuple[str, list[str]]] = [
         "apiVersion: gitplacer.dev/v1alpha1\nmetadata: {}\n",
         [
             "1:1: an object of gitplacer.dev needs a kind",
-            "  known here: Approval, CapacitySnapshot, Cluster, Fleet, OverridePolicy, Placement, PlacementPolicy, WorkloadKind",
+            "  known here: Approval, CapacitySnapshot, Cluster, ClusterState, Fleet, OverridePolicy, Placement, PlacementPolicy, WorkloadKind",
         ],
     ),
     (
         "apiVersion: gitplacer.dev/v1\nkind: Fleet\n",
         ["1:13: unknown version gitplacer.dev/v1", "  this version of gitplacer reads gitplacer.dev/v1alpha1"],
+    ),
+    # clusters that sleep
+    (
+        f"{CLUSTER}  standby: {{mode: Delete}}\n",
+        ["6:12: spec.standby: mode Delete needs nodes: a cluster that is gone has no snapshot to tell what it would have"],
+    ),
+    (
+        f"{CLUSTER}  role: Management\n  standby: {{}}\n",
+        ["6:3: spec: a Management cluster has no standby: it takes no workloads, so it would always be idle"],
     ),
     # nothing where something is needed
     (

@@ -6,12 +6,13 @@ Each test is a story of passes with snapshots between them, from files in to com
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 import yaml
 
 from gitplacer.hydrate import Hydration
+from gitplacer.problems import Rejected
 from gitplacer.tree import Changes
 from tests.stories import (
     FLEET,
@@ -582,6 +583,57 @@ def test_evacuation_goes_by_priority_as_far_as_there_is_room() -> None:
     assert outcome(story.run()) == {"high/two": "Relocate b ClusterDraining", "low/one": "Hold a NowhereToGo"}
 
 
+WEEKEND = '{guards: {freeze: [{schedule: "0 18 * * 5", duration: 62h, timeZone: Europe/Berlin, allow: [ClusterLost]}]}}'
+
+
+@pytest.mark.parametrize(
+    ("at", "state", "expected"),
+    [
+        ("2026-01-02T16:59:00Z", "Draining", "Relocate b ClusterDraining"),  # Friday 17:59 in Berlin
+        ("2026-01-02T17:00:00Z", "Draining", "Hold a Frozen"),
+        ("2026-01-05T06:59:00Z", "Draining", "Hold a Frozen"),
+        ("2026-01-05T07:00:00Z", "Draining", "Relocate b ClusterDraining"),
+        ("2026-07-03T16:00:00Z", "Draining", "Hold a Frozen"),  # 18:00 in summer
+        ("2026-01-03T12:00:00Z", "Lost", "Relocate b ClusterLost"),
+    ],
+)
+def test_nothing_begins_to_move_while_the_fleet_is_frozen(at: str, state: str, expected: str) -> None:
+    story = two()
+    story.source |= fleet(WEEKEND) | cluster("a", state=state)
+    story.now = datetime.fromisoformat(at)
+    assert outcome(story.run()) == {SERVICE: expected}
+
+
+def test_what_has_begun_before_a_freeze_goes_on_and_consent_thaws() -> None:
+    story = drained_by_surge()
+    story.run()
+    story.source |= fleet(WEEKEND)
+    story.now = datetime.fromisoformat("2026-01-02T17:20:00Z")
+    seen(story, "b", ready(SERVICE))
+    assert outcome(story.run()) == {SERVICE: "Relocate b ClusterDraining"}
+    story.source |= cluster("a") | cluster("b", state="Draining")
+    assert outcome(story.run()) == {SERVICE: "Hold b Frozen"}
+    story.source |= approval(SERVICE, "Exceed")
+    assert outcome(story.run()) == {SERVICE: "Relocate a,b ClusterDraining"}
+
+
+@pytest.mark.parametrize(
+    ("freeze", "said"),
+    [
+        ('{schedule: "0 25 * * *", duration: 1h}', "the schedule cannot be read: bad hour"),
+        ('{schedule: "0 1 * * *", duration: 1h, timeZone: Europe/Berlim}', "there is no time zone Europe/Berlim"),
+    ],
+)
+def test_a_time_that_never_comes_is_named_with_its_line(freeze: str, said: str) -> None:
+    story = two()
+    story.source |= fleet(f"{{guards: {{freeze: [{freeze}]}}}}")
+    with pytest.raises(Rejected) as caught:
+        story.run()
+    (problem,) = caught.value.problems
+    assert (problem.location.file, problem.location.line) == ("fleet.yaml", 4)
+    assert said in problem.message
+
+
 # consent
 
 
@@ -741,4 +793,4 @@ def test_a_job_that_one_snapshot_shows_ended_on_a_cluster_that_is_gone_has_ended
     seen(story, "a", f"name: {JOB}, phase: Failed")
     story.source |= cluster("a", state="Lost")
     assert outcome(story.run()) == {JOB: "Remove  Finished"}
-    assert record(story, JOB)["finished"] == {"phase": "Succeeded", "at": "2026-01-02T03:06:00Z"}
+    assert record(story, JOB)["finished"] == {"phase": "Failed", "at": "2026-01-02T03:06:00Z"}

@@ -26,7 +26,7 @@ def test_an_upgrade_of_a_ray_service_is_announced_once_at_the_line_that_causes_i
     story = placed(rayservice("x", "app"))
     story.source[SERVICE] = story.source[SERVICE].replace("name: worker, image: ray,", "name: worker, image: ray:2,")
     done = story.run()
-    assert outcome(done) == {"x/app": "Update a Updated"}
+    assert outcome(done) == {"x/app": "Update a UpgradeFits"}
     [problem] = done.problems
     assert (problem.code, problem.severity) == ("UpgradeMakesNewCluster", Severity.WARNING)
     assert problem.location.line == next(

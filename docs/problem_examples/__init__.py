@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from docs.problem_examples import crds, edits, general, gitops, ray, rayjobs
+from docs.problem_examples import crds, edits, general, gitops, ray, rayjobs, spanning, standby
 from docs.problem_examples.example import Example, printed, problems
 
 __all__ = ["EXAMPLES", "Example", "printed", "problems"]
@@ -21,7 +21,9 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = dict(
             **general.EXAMPLES,
             **ray.EXAMPLES,
             **rayjobs.EXAMPLES,
+            **spanning.EXAMPLES,
             **gitops.EXAMPLES,
+            **standby.EXAMPLES,
         }.items()
     )
 )

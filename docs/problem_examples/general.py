@@ -115,6 +115,17 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
             ),
         ),
     ),
+    "DividedSingleton": (
+        Example(
+            (
+                ("policies/general.yaml", POLICY.format("general", f"{SELECT}  placement: {{type: Divide}}\n")),
+                ("workloads/hello/train.yaml", JOB),
+            ),
+        ),
+    ),
+    "WeightedClusterMissing": (
+        policy(f"{SELECT}  placement:\n    type: Divide\n    weights: {{static-clutser: 70, my-cluster: 30}}\n"),
+    ),
     "CustomTag": (settings("data:\n  level: !secret level\n"),),
     "DuplicateGroupName": (
         workload(RAYCLUSTER + WORKER.format("gpu", 1, 1, 1) + WORKER.format("gpu", 2, 2, 2), "two"),

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from gitplacer.checks import copies, namesakes, references, reserve, sealed, served
+from gitplacer.checks import copies, namesakes, references, reserve, sealed, served, spanning
 from gitplacer.grouping import Group
 from gitplacer.known import Known, Told
 from gitplacer.problems import Problem, Severity
@@ -26,6 +26,7 @@ CHECKS: tuple[Check, ...] = (
     reserve.check,
     sealed.check,
     served.check,
+    spanning.check,
 )
 
 

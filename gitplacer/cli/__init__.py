@@ -30,6 +30,10 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "size": "Print what pods manifests become, and what each asks for.",
         "fit": "Tell whether manifests would fit a cluster now.",
         "reconcile": "Plan, render, commit and push, once.",
+        "move": "Approve that a group moves to a cluster.",
+        "return": "Approve that a group goes back to where it was.",
+        "suspend": "Suspend apps: their pods go, their place stays.",
+        "resume": "Resume apps that are suspended.",
         "status": "Show the fleet at a glance.",
         "schema": "Print the JSON Schema of a kind, for editors.",
     }

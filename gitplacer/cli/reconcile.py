@@ -48,6 +48,10 @@ def command(**where: Any) -> None:
         click.echo(f"Published  {outcome.tip} to {place}")
         for step in hydration.steps:
             click.echo(f"  {printable(step.message.partition(chr(10))[0])}")
+    for branch, step in zip(outcome.proposed, hydration.proposals, strict=True):
+        click.echo(f"Proposed   {printable(branch)}: {printable(step.message.partition(chr(10))[0])}")
+    if outcome.refused:
+        note(f"{place}: the server did not take the branches with proposals: {outcome.refused}")
     counts = hydration.view.plan.counts()
     standing = [f"{counts[a]} {word}" for a, word in ((Action.HOLD, "held"), (Action.WAIT, "waiting")) if counts[a]]
     if standing:

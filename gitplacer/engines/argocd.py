@@ -11,13 +11,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from gitplacer.kinds.fleet import Cluster, FleetSpec
+from gitplacer.kinds.fleet import Cluster, FleetSpec, synced
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
 
 
 def bootstrap(spec: FleetSpec, clusters: Sequence[Cluster], repo_url: str) -> dict[str, bytes]:
     """An ApplicationSet, and a part of argocd-cm."""
-    names = sorted(cluster.name for cluster in clusters if cluster.spec.role == "Workload")
+    names = synced(clusters)
     elements = "".join(
         f"\n      - {{cluster: {json.dumps(name)}, unit: {unit}}}" for name in names for unit in (PLATFORM, WORKLOADS)
     )

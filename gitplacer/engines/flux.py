@@ -12,13 +12,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from gitplacer.kinds.fleet import Cluster, FleetSpec
+from gitplacer.kinds.fleet import Cluster, FleetSpec, synced
 from gitplacer.rules.autoscaling import AUTOSCALED
 
 
 def bootstrap(spec: FleetSpec, clusters: Sequence[Cluster], repo_url: str) -> dict[str, bytes]:
     """One file for each cluster, named after it."""
-    names = sorted(cluster.name for cluster in clusters if cluster.spec.role == "Workload")
+    names = synced(clusters)
     return {f"{name}.yaml": _file(spec, name, repo_url).encode() for name in names}
 
 

@@ -20,6 +20,7 @@ from gitplacer.explain import (
     problem_lines,
     rfc3339,
     sentence,
+    shares,
     tally_text,
     verdict_text,
     with_place,
@@ -66,7 +67,8 @@ def _pods_title(decision: Decision, view: PlanView, cluster: Cluster | None) -> 
         said.append(f"as many as the {policy.spec.placement.reserve.lower()} that the policy reserves")
     if policy is not None and policy.spec.update.reserve_peak:
         said.append("with those of an update")
-    if cluster is not None and view.snapshot.variants.any_on(cluster):
+    counts = decision.counts_on(cluster.name) if cluster is not None else None
+    if cluster is not None and (counts or view.snapshot.variants.any_on(cluster)):
         said.append(f"as they are on {cluster.name}")
     return f"Pods, {', '.join(said)}" if said else "Pods"
 
@@ -86,6 +88,7 @@ def _where(decision: Decision, view: PlanView) -> list[tuple[str, str]]:
     if record and record.hold_until and view.snapshot.now < record.hold_until:
         rows.append(("Stays until", rfc3339(record.hold_until)))
     rows += [("Goes to", name) for name in sorted(set(decision.after) - {entry.name for entry in entries})]
+    rows += [("Divided", printable(text, LONGEST_SENTENCE)) for text in shares(decision, view)]
     if decision.claim:
         since = f" since {rfc3339(record.claim.since)}" if record and record.claim else ""
         rows.append(("Room is kept", f"on {decision.claim.cluster}{since}"))

@@ -16,6 +16,7 @@ from gitplacer.explain import (
     LONGEST_SENTENCE,
     PlanView,
     changes_nothing,
+    cluster_change,
     cluster_count,
     computed_from,
     file_count,
@@ -101,6 +102,10 @@ def plan_markdown(view: PlanView, options: Options) -> str:
         _Block(
             "| Group | From → to | Why | Policy |\n|---|---|---|---|\n",
             [_row(d, view) for d in decisions if is_worth_telling(d)],
+        ),
+        _Block(
+            "| Cluster | |\n|---|---|\n",
+            [f"| {escaped(o.cluster)} | {escaped(said)} |\n" for o in view.sleepers if (said := cluster_change(o))],
         ),
         _Block("", [_refusals(d, view) for d in decisions if d.candidates and _found_nothing(d)]),
     )

@@ -18,6 +18,7 @@ from gitplacer.kinds.fields import API_VERSION
 from gitplacer.model.decision import Candidate, Decision
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, total_requests
+from gitplacer.placement.wakes import ClusterOutcome
 from gitplacer.plaintext import UNSEEN
 from gitplacer.problems import Problem
 
@@ -39,8 +40,8 @@ def plan_document(view: PlanView) -> dict[str, Any]:
     """The plan as values that JSON can hold."""
     groups = [_group(decision, shortlist(decision.candidates), view) for decision in view.plan.decisions]
     head = _head(view)
-    problems = head.pop("problems")
-    return {**head, "groups": groups, "problems": problems}
+    clusters, problems = head.pop("clusters"), head.pop("problems")
+    return {**head, "groups": groups, "clusters": clusters, "problems": problems}
 
 
 def json_lines(view: PlanView) -> Iterator[str]:
@@ -81,13 +82,30 @@ def _head(view: PlanView) -> dict[str, Any]:
         "formatVersion": FORMAT_VERSION,
         "inputs": inputs_value(view),
         "summary": {str(action): count for action, count in view.plan.counts().items()},
+        "clusters": [_sleeper(outcome) for outcome in view.sleepers],
         "problems": [problem_value(problem) for problem in view.snapshot.problems],
+    }
+
+
+def _sleeper(outcome: ClusterOutcome) -> dict[str, Any]:
+    """A cluster that may sleep: its state so far, and after this pass."""
+    before, after = outcome.before, outcome.after
+    return {
+        "cluster": outcome.cluster,
+        "from": before.state if before is not None else None,
+        "to": after.state,
+        "since": rfc3339(after.since),
+        "idleSince": rfc3339(after.idle_since) if after.idle_since is not None else None,
+        "cloneOf": after.clone_of,
+        "groups": list(outcome.groups),
     }
 
 
 def _group(decision: Decision, candidates: Sequence[Candidate], view: PlanView) -> dict[str, Any]:
     gang = view.gang(decision, view.main_cluster(decision))
     cost = decision.cost_per_hour
+    group = view.group(decision)
+    waking = {name for name in decision.after if group is not None and view.snapshot.defers(group, name)}
     return {
         "group": decision.group,
         "policy": decision.policy,
@@ -97,8 +115,8 @@ def _group(decision: Decision, candidates: Sequence[Candidate], view: PlanView) 
         "assignments": [
             {
                 "cluster": name,
-                "role": "Copy",
-                "state": decision.state(name),
+                "role": decision.role_on(name),
+                "state": "Waking" if name in waking else decision.state(name),
                 "pods": _role_counts(view.gang(decision, view.clusters.get(name))),
             }
             for name in decision.after

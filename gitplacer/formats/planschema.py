@@ -36,6 +36,7 @@ def plan_schema() -> dict[str, Any]:
                 "Groups by action; adds up to the number of groups.", **{str(action): _count() for action in Action}
             ),
             groups=_array(_group(), "Sorted by group."),
+            clusters=_array(_sleeper(), "The clusters that may sleep, sorted."),
             problems=_array(_problem(), "Everything that is wrong with the inputs."),
         ),
         "$defs": {
@@ -66,8 +67,8 @@ def _group() -> dict[str, Any]:
         assignments=_array(
             _object(
                 cluster=_text("The cluster."),
-                role={"enum": ["Copy"]},
-                state={"enum": ["Placed"]},
+                role={"enum": ["Copy", "Home", "Remote"]},
+                state={"enum": ["Placed", "Waking", "Adding", "Removing"]},
                 pods=_array(_object(role=role, count=count), "Pods by role."),
             ),
             "What each cluster of `to` has of it.",
@@ -100,6 +101,21 @@ def _group() -> dict[str, Any]:
             "propertyNames": {"pattern": r"^(Chosen|Feasible|Rejected/[A-Za-z]+)$"},
             "additionalProperties": {"type": "integer", "minimum": 1},
         },
+    )
+    return _object(**properties)
+
+
+def _sleeper() -> dict[str, Any]:
+    states = ["Active", "Waking", "Standby"]
+    so_far: dict[str, Any] = {"enum": [*states, None], "description": "Its state so far; null for one that is new."}
+    properties: dict[str, Any] = dict(
+        cluster=_text("The cluster."),
+        **{"from": so_far},
+        to={"enum": states, "description": "Its state after this pass."},
+        since=_text("Since when it is in that state.", _TIME),
+        idleSince=_or_null(_text("Since when it holds nothing that consumes.", _TIME)),
+        cloneOf=_or_null(_text("The Cluster that it was made after, if it is a clone.")),
+        groups=_array({"type": "string"}, "The groups that keep it awake."),
     )
     return _object(**properties)
 

@@ -15,6 +15,7 @@ from typing import Any
 from gitplacer.explain import LONGEST_SENTENCE, PlanView, amount_text, cluster_count, computed_from, rfc3339, why
 from gitplacer.formats.planjson import FORMAT_VERSION, inputs_value
 from gitplacer.kinds.capacity import CapacitySnapshot, RunningGroup
+from gitplacer.kinds.clusterstate import ClusterState
 from gitplacer.kinds.fields import API_VERSION
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.model.decision import Action, Decision
@@ -58,8 +59,11 @@ def status_json(view: PlanView) -> dict[str, Any]:
                 "cluster": s.cluster.name,
                 "role": s.cluster.spec.role,
                 "state": s.cluster.spec.state,
+                "standby": _standby_value(view.snapshot.states.get(s.cluster.name)),
                 "snapshot": s.freshness,
-                "observedAt": rfc3339(s.snapshot.observed_at) if s.snapshot else None,
+                "observedAt": rfc3339(told.observed_at)
+                if (told := view.snapshot.reported.get(s.cluster.name))
+                else None,
                 "nodes": s.nodes,
                 "notReady": s.not_ready,
                 "free": s.free.rendered(),
@@ -78,6 +82,18 @@ def status_json(view: PlanView) -> dict[str, Any]:
             }
             for d in view.plan.decisions
         ],
+    }
+
+
+def _standby_value(state: ClusterState | None) -> dict[str, Any] | None:
+    """Whether a cluster that may sleep is awake; None for one that never sleeps."""
+    if state is None:
+        return None
+    idle = state.idle_since
+    return {
+        "state": state.state,
+        "since": rfc3339(state.since),
+        "idleSince": rfc3339(idle) if idle is not None else None,
     }
 
 
@@ -104,7 +120,7 @@ def status_text(view: PlanView) -> str:
     lines = []
     if standings:
         head = ("Cluster", "State", "Snapshot", "Nodes", "Free cpu", "Free memory", "Free devices", "Groups")
-        lines += aligned([head, *(_cluster_row(s) for s in standings)], "")
+        lines += aligned([head, *(_cluster_row(s, view.snapshot.states.get(s.cluster.name)) for s in standings)], "")
     placed = [d for d in view.plan.decisions if d.before]
     if placed:
         lines += ["", "Placed", *_placed_lines(placed, view)]
@@ -114,10 +130,14 @@ def status_text(view: PlanView) -> str:
     return "\n".join([*lines, *([""] if lines else []), *computed_from(view)]) + "\n"
 
 
-def _cluster_row(standing: _Standing) -> tuple[str, ...]:
+def _cluster_row(standing: _Standing, sleeping: ClusterState | None) -> tuple[str, ...]:
     cluster, snapshot = standing.cluster, standing.snapshot
-    state = cluster.spec.state if cluster.spec.role == "Workload" else cluster.spec.role
-    seen = rfc3339(snapshot.observed_at) if snapshot else "–"
+    state: str = cluster.spec.state if cluster.spec.role == "Workload" else cluster.spec.role
+    if sleeping is not None and sleeping.state != "Active":
+        state = sleeping.state if state == "Active" else f"{state}, {sleeping.state}"
+        seen = "when awake"
+    else:
+        seen = rfc3339(snapshot.observed_at) if snapshot else "–"
     if standing.freshness != "Current" and cluster.spec.role == "Workload":
         seen += f" ({standing.freshness.lower()})"
     nodes = f"{standing.nodes}{f' ({standing.not_ready} not ready)' if standing.not_ready else ''}"

@@ -16,6 +16,7 @@ from gitplacer.explain import (
     NEAREST_CANDIDATES,
     PlanView,
     changes_nothing,
+    cluster_change,
     cluster_count,
     computed_from,
     file_count,
@@ -30,6 +31,7 @@ from gitplacer.explain import (
 )
 from gitplacer.formats.options import Options, Style
 from gitplacer.model.decision import Action, Decision, Phase, Reason, Verdict
+from gitplacer.placement.wakes import ClusterOutcome
 from gitplacer.plaintext import LONGEST_PATH, aligned, few, printable
 from gitplacer.problems import Problem, Severity
 
@@ -59,9 +61,19 @@ def plan_text(view: PlanView, options: Options) -> str:
             if lines:
                 lines.append("")
             lines += [options.style(str(action), colour), *_section(decisions, symbol, colour, view, options)]
+    clusters = [
+        (f"{symbol} {o.cluster}", said) for o in view.sleepers if (symbol := turn(o)) and (said := cluster_change(o))
+    ]
+    if clusters:
+        lines += [*([""] if lines else []), options.style("Clusters", "yellow"), *aligned(clusters)]
     if lines:
         lines.append("")
     return "\n".join([*lines, *_footer(view, options)]) + "\n"
+
+
+def turn(outcome: ClusterOutcome) -> str:
+    """The symbol of what happens to a cluster that may sleep; '' for nothing."""
+    return "↑" if outcome.wakes else "↓" if outcome.sleeps else "=" if outcome.came else ""
 
 
 def problems_text(problems: Sequence[Problem], style: Style) -> Iterator[str]:

@@ -26,23 +26,25 @@ class Unreachable(GitError):
     kind = "Unreachable"
 
 
-def refs_of(address: Address, *names: str) -> dict[str, str]:
+def refs_of(address: Address, *names: str, below: str = "") -> dict[str, str]:
     """
     The refs that the repository has now, as full names (`refs/heads/…`, `refs/tags/…`; of a remote also `HEAD`) to
-    object ids: all of them, or those that are named. A ref that does not exist is absent. Raises Unreachable.
+    object ids: all of them, or those that are named or begin with `below`, which ends with a slash. A ref that does not exist is
+    absent. Raises Unreachable.
     """
+    asked = [*names, *([f"{below}*"] if below and not address.git_dir else [below.rstrip("/")] if below else [])]
     if address.git_dir:
         # Read in place: no connection, and not even the program that would serve one.
-        listing = Git(address.git_dir).run("for-each-ref", "--format=%(objectname)%09%(refname)", *names)
+        listing = Git(address.git_dir).run("for-each-ref", "--format=%(objectname)%09%(refname)", *asked)
     else:
         try:
-            listing = Git(NO_REPOSITORY, protocol=address.protocol).run("ls-remote", "--quiet", address.url, *names)
+            listing = Git(NO_REPOSITORY, protocol=address.protocol).run("ls-remote", "--quiet", address.url, *asked)
         except CommandFailed as failure:
             raise unreachable(address, failure) from None
     found = {}
     for line in listing.decode("utf-8", "surrogateescape").split("\n")[:-1]:
         oid, _, name = line.partition("\t")
-        if not name.endswith("^{}") and (not names or name in names):
+        if not name.endswith("^{}") and (not asked or name in names or (below and name.startswith(below))):
             found[name] = oid
     if any(len(oid) != 40 for oid in found.values()):
         raise unsupported_format(address)

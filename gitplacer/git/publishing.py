@@ -5,17 +5,21 @@ A pass is computed from a tip and may only land on that tip. The push names the 
 compares and swaps; whoever comes second gets LostRace, reads again and recomputes. Nothing is rebased and nothing is
 forced. No work tree is involved: `git fast-import` writes the commits into an empty scratch repository that borrows
 the other objects, so a crash leaves nothing behind but a temporary folder. Same steps on the same tip, same ids.
+
+Beside its branch a pass keeps proposals: branches of ours, each with one commit on top of the tip, for somebody to merge.
+They go out in the same push. A server that will not have them does not keep the pass from landing.
 """
 
 from __future__ import annotations
 
 import datetime
+import hashlib
 import re
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Self
 
 from gitplacer.git.address import Address
@@ -27,7 +31,10 @@ from gitplacer.tree import Changes, Tree, differing_paths
 INPUTS = "gitplacer-inputs"
 """The branch that keeps the capacity trees passes were computed from."""
 
-__all__ = ["INPUTS", "Deployment", "Identity", "LostRace", "NewCommit", "PushRefused", "Unreachable"]
+PROPOSALS = "gitplacer/proposed/"
+"""Branches with proposed commits begin with this; the id of a group follows."""
+
+__all__ = ["INPUTS", "PROPOSALS", "Deployment", "Identity", "LostRace", "NewCommit", "PushRefused", "Unreachable"]
 
 
 class LostRace(GitError):
@@ -63,15 +70,25 @@ class NewCommit:
 class Deployment:
     """
     A branch of the deployment repository as it is now. `tip` is its commit, None when there is no such branch yet;
-    `tree` its files. Read more of it through `repository`.
+    `tree` its files; `proposals` are the commits that are proposed, by branch. Read more of it through `repository`.
     """
 
-    def __init__(self, repository: Repository, branch: str, tip: str | None, inputs_tip: str | None) -> None:
+    def __init__(
+        self,
+        repository: Repository,
+        branch: str,
+        tip: str | None,
+        inputs_tip: str | None,
+        proposals: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.repository = repository
         self.address = repository.address
         self.branch = branch
         self.tip = tip
         self.inputs_tip = inputs_tip
+        self.proposals = proposals
+        self.refused = ""
+        """Why the server did not take the proposals, if it did not."""
         self.tree = repository.tree(tip) if tip else Tree()
 
     @classmethod
@@ -82,12 +99,16 @@ class Deployment:
         names = {f"refs/heads/{branch}", f"refs/heads/{INPUTS}"}
         if address.is_local:
             repository = Repository.open(address, cache_dir)
-            refs = refs_of(address, *sorted(names))
+            refs = refs_of(address, *sorted(names), below=f"refs/heads/{PROPOSALS}")
         else:
             mirror = Mirror(address, cache_dir)
-            repository = Repository.mirrored(address, mirror, refs_of(address, *sorted(names)))
+            repository = Repository.mirrored(
+                address, mirror, refs_of(address, *sorted(names), below=f"refs/heads/{PROPOSALS}")
+            )
             refs = dict(repository.refs)
-        return cls(repository, branch, refs.get(f"refs/heads/{branch}"), refs.get(f"refs/heads/{INPUTS}"))
+        heads = {name.removeprefix("refs/heads/"): oid for name, oid in refs.items()}
+        proposals = {name: oid for name, oid in sorted(heads.items()) if name.startswith(PROPOSALS)}
+        return cls(repository, branch, heads.get(branch), heads.get(INPUTS), proposals)
 
     def __enter__(self) -> Self:
         return self
@@ -97,27 +118,91 @@ class Deployment:
     ) -> None:
         self.repository.close()
 
-    def publish(self, steps: Sequence[NewCommit], *, inputs: NewCommit | None = None) -> str:
+    def is_proposed(self, proposals: Mapping[str, NewCommit]) -> bool:
+        """Whether these commits and no others are proposed on the tip, by branch. When they were made does not matter."""
+        return proposals.keys() == self.proposals.keys() and all(
+            self._stands(branch, commit) for branch, commit in proposals.items()
+        )
+
+    def _stands(self, branch: str, commit: NewCommit) -> bool:
+        """Whether a commit is proposed already: on the tip, and with what it says of itself and the paths it touches."""
+        if branch not in self.proposals or self.tip is None:
+            return False
+        found = self.repository.commit(self.proposals[branch])
+        if found.parents != (self.tip,) or _undated(f"{found.subject}\n\n{found.body}") != _undated(commit.message):
+            return False
+        made = set(differing_paths(self.tree, self.repository.tree(found.id)))
+        return made == {*commit.changes.written, *commit.changes.removed}
+
+    def publish(
+        self,
+        steps: Sequence[NewCommit],
+        *,
+        inputs: NewCommit | None = None,
+        proposals: Mapping[str, NewCommit] | None = None,
+    ) -> str:
         """
         Make the steps one commit each, on top of the tip, push them together, and return the new tip. `inputs` becomes
         a commit of the branch `gitplacer-inputs`, in the same push, whose whole tree is what it writes; nothing is
-        added there when that tree is on top already.
+        added there when that tree is on top already. `proposals` are all commits that are proposed from now on, by
+        branch, each on top of the new tip; None leaves them as they are.
 
         Raises LostRace, PushRefused, Unreachable, or GitError (PathClash) when writing a path would displace a file
         that the changes do not name. In each case nothing has landed.
         """
-        if not steps:
+        if not steps and (proposals is None or self.tip is None):
             raise ValueError("nothing to publish: a pass without changes makes no commit")
         with tempfile.TemporaryDirectory(prefix="gitplacer-") as folder:
             scratch = self._scratch(Path(folder))
-            new, new_inputs = self._import(scratch, steps, inputs)
+            made_refs = self._import(scratch, steps, inputs if steps else None, proposals or {})
+            new, new_inputs = made_refs.get("new"), made_refs.get("inputs")
             with Repository(self.address, scratch, {}) as made:
-                self._check_tree(made.tree(new), steps)
+                if new is not None:
+                    self._check_tree(made.tree(new), steps)
                 if self.inputs_tip and new_inputs:
                     is_same = made.tree_id(new_inputs) == made.tree_id(self.inputs_tip)
                     new_inputs = None if is_same else new_inputs
-            self._push(scratch, new, new_inputs)
-        return new
+            updates = self._proposal_updates(made_refs, proposals, moved=new is not None)
+            if updates:
+                self._push_with_proposals(scratch, new, new_inputs, updates)
+            elif new is not None:
+                self._push(scratch, new, new_inputs)
+        return new or self.tip or ""
+
+    def _proposal_updates(
+        self, made: Mapping[str, str], proposals: Mapping[str, NewCommit] | None, *, moved: bool
+    ) -> dict[str, tuple[str | None, str | None]]:
+        """For each branch of a proposal that changes, what it is and what it becomes."""
+        if proposals is None:
+            return {}
+        updates: dict[str, tuple[str | None, str | None]] = {}
+        for number, (branch, commit) in enumerate(sorted(proposals.items())):
+            if moved or not self._stands(branch, commit):
+                updates[f"refs/heads/{branch}"] = self.proposals.get(branch), made[f"proposal-{number}"]
+        gone = self.proposals.keys() - proposals.keys()
+        return updates | {f"refs/heads/{branch}": (self.proposals[branch], None) for branch in sorted(gone)}
+
+    def _push_with_proposals(
+        self,
+        scratch: Git,
+        new: str | None,
+        new_inputs: str | None,
+        updates: Mapping[str, tuple[str | None, str | None]],
+    ) -> None:
+        """
+        All in one push. Where the server does not take that, the pass lands without its proposals, and these are tried by
+        themselves: they are an offer, and no part of what is deployed.
+        """
+        main = self._updates(new, new_inputs) if new is not None else {}
+        try:
+            self._send(scratch, {**main, **updates}, atomic=True)
+        except CommandFailed:
+            if new is not None:
+                self._push(scratch, new, new_inputs)
+            try:
+                self._send(scratch, updates, atomic=False)
+            except CommandFailed as failure:
+                self.refused = _reason(failure)
 
     def _scratch(self, folder: Path) -> Git:
         Git(NO_REPOSITORY).run("init", "--quiet", "--bare", "--template=", "--object-format=sha1", "--", str(folder))
@@ -126,7 +211,14 @@ class Deployment:
         (folder / "objects" / "info" / "alternates").write_bytes(objects)
         return Git(folder, protocol=self.address.protocol)
 
-    def _import(self, scratch: Git, steps: Sequence[NewCommit], inputs: NewCommit | None) -> tuple[str, str | None]:
+    def _import(
+        self,
+        scratch: Git,
+        steps: Sequence[NewCommit],
+        inputs: NewCommit | None,
+        proposals: Mapping[str, NewCommit],
+    ) -> dict[str, str]:
+        """Make the commits; what was made, as `new`, `inputs` and `proposal-<n>` in order of the branches."""
         stream: list[bytes] = []
         paths = set(self.tree.entries)
         for number, step in enumerate(steps):
@@ -138,12 +230,15 @@ class Deployment:
             paths |= step.changes.written.keys()
         if inputs:
             stream += _commit("refs/heads/inputs", inputs, self.inputs_tip, None)
+        for number, (_, proposal) in enumerate(sorted(proposals.items())):
+            parent = "refs/heads/new" if steps else self.tip
+            stream += _commit(f"refs/heads/proposal-{number}", proposal, parent, proposal.changes.removed & paths)
         stream.append(b"done\n")
         # unpackLimit=0: leave the pack as it is; it goes to the server in a moment, and then away.
         scratch.run("-c", "fastimport.unpackLimit=0", "fast-import", "--quiet", "--done", input=b"".join(stream))
         listing = scratch.run("for-each-ref", "--format=%(refname) %(objectname)").decode()
         made = dict(line.split(" ") for line in listing.splitlines())
-        return made["refs/heads/new"], made.get("refs/heads/inputs")
+        return {name.removeprefix("refs/heads/"): oid for name, oid in made.items()}
 
     def _check_tree(self, made: Tree, steps: Sequence[NewCommit]) -> None:
         """What goes out is exactly what was planned; a foreign file that is in the way of a folder stops it."""
@@ -162,19 +257,30 @@ class Deployment:
             )
 
     def _push(self, scratch: Git, new: str, new_inputs: str | None) -> None:
-        # The lease is used as a compare-and-swap only: each commit is a child of the tip that the lease names, so a
-        # push that succeeds is always a fast-forward, and one that would not be fails. An empty lease says "not there".
-        updates = {f"refs/heads/{self.branch}": (self.tip, new)}
-        if new_inputs:
-            updates[f"refs/heads/{INPUTS}"] = (self.inputs_tip, new_inputs)
-        arguments = ["--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no"]
-        arguments += ["--atomic"] if len(updates) > 1 else []
-        arguments += [f"--force-with-lease={ref}:{old or ''}" for ref, (old, _) in updates.items()]
-        specs = [f"{oid}:{ref}" for ref, (_, oid) in updates.items()]
+        updates = self._updates(new, new_inputs)
         try:
-            scratch.run("push", *arguments, "--", self.address.url, *specs)
+            self._send(scratch, updates, atomic=len(updates) > 1)
         except CommandFailed as failure:
             self._explain(failure, {ref: old for ref, (old, _) in updates.items()}, new)
+
+    def _updates(self, new: str, new_inputs: str | None) -> dict[str, tuple[str | None, str | None]]:
+        """For each ref of the pass itself, what it is and what it becomes."""
+        updates: dict[str, tuple[str | None, str | None]] = {f"refs/heads/{self.branch}": (self.tip, new)}
+        if new_inputs:
+            updates[f"refs/heads/{INPUTS}"] = (self.inputs_tip, new_inputs)
+        return updates
+
+    def _send(self, scratch: Git, updates: Mapping[str, tuple[str | None, str | None]], *, atomic: bool) -> None:
+        """
+        Push. The lease is used as a compare-and-swap only: on the branch each commit is a child of the tip that the lease names,
+        so a push that succeeds is always a fast-forward, and one that would not be fails. An empty lease says "not there".
+        Only a proposal, which is a branch of ours, is replaced.
+        """
+        arguments = ["--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no"]
+        arguments += ["--atomic"] if atomic else []
+        arguments += [f"--force-with-lease={ref}:{old or ''}" for ref, (old, _) in updates.items()]
+        specs = [f"{oid or ''}:{ref}" for ref, (_, oid) in updates.items()]
+        scratch.run("push", *arguments, "--", self.address.url, *specs)
 
     def _explain(self, failure: CommandFailed, expected: dict[str, str | None], new: str) -> None:
         """Raise what a failed push means; return if it has landed after all and only its answer was lost."""
@@ -202,6 +308,25 @@ class Deployment:
             raise PushRefused(f"{where}: no permission to push: {reason}", hint=hint) from None
         raise unreachable(self.address, failure) from None
 
+
+def proposal_branch(group_id: str) -> str:
+    """The branch of a group's proposal. What git does not allow in a name is replaced, and told apart by a digest."""
+    name = f"{PROPOSALS}{group_id}"
+    try:
+        return check_branch(name)
+    except GitError:
+        digest = hashlib.sha256(group_id.encode()).hexdigest()[:8]
+        return f"{PROPOSALS}{re.sub(r'[^A-Za-z0-9_/-]', '-', group_id)}-{digest}"
+
+
+def _undated(message: str) -> str:
+    """A message's subject and trailers, without those that differ with every pass; what is told between may differ as well."""
+    subject, *lines = message.strip().split("\n")
+    trailers = message.strip().rpartition("\n\n")[2].split("\n") if lines else []
+    return "\n".join([subject, *(line for line in trailers if not line.startswith(_DATED))])
+
+
+_DATED = ("Gitplacer-Now:", "Gitplacer-Capacity:", "Gitplacer-Base:")
 
 _RACE = re.compile(
     r"cannot lock ref|failed to update ref|incorrect old value|stale info|fetch first|non-fast-forward"

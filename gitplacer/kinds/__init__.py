@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from gitplacer.kinds.approval import Approval
 from gitplacer.kinds.capacity import CapacitySnapshot
+from gitplacer.kinds.clusterstate import ClusterState
 from gitplacer.kinds.fields import API_VERSION, Model
 from gitplacer.kinds.fleet import Cluster, Fleet
 from gitplacer.kinds.policy import OverridePolicy, PlacementPolicy
@@ -28,6 +29,7 @@ TABLE: Mapping[str, type[Model]] = MappingProxyType(
         "WorkloadKind": WorkloadKind,
         "CapacitySnapshot": CapacitySnapshot,
         "Placement": PlacementRecord,
+        "ClusterState": ClusterState,
     }
 )
 """Kind to declaration."""

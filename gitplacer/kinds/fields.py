@@ -208,6 +208,12 @@ FieldPointer = Annotated[
     ),
 ]
 
+FOLDER = r"[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*$"
+Folder = Annotated[
+    str,
+    Matching(rf"^{FOLDER}", "must be a relative directory of letters, digits, dots, dashes and underscores"),
+]
+
 Boolean = StrictBool
 Integer = Annotated[StrictInt, Field(ge=-(2**63), lt=2**63)]
 Count = Annotated[StrictInt, Field(ge=1, le=100_000)]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import ConfigDict, Field, model_validator
 
+from gitplacer.kinds import calendar
 from gitplacer.kinds.fields import (
+    FOLDER,
     DnsLabel,
+    Folder,
     Integer,
     Matching,
     Model,
@@ -19,6 +24,7 @@ from gitplacer.kinds.fields import (
 from gitplacer.kinds.machines import Autoscaler
 from gitplacer.kinds.profile import Profile
 from gitplacer.kinds.selectors import ClusterMetadata, Metadata, Override, TaintField
+from gitplacer.kinds.standby import Clone, Standby
 from gitplacer.model.labels import Taint
 
 Url = Annotated[
@@ -32,15 +38,10 @@ Branch = Annotated[
     str,
     Matching(r"^[A-Za-z0-9_]([A-Za-z0-9_/-]|\.(?!\.))*(?<![/.])(?<!\.lock)$", "must be the name of a Git branch", 200),
 ]
-_FOLDER = r"[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*$"
-Folder = Annotated[
-    str,
-    Matching(rf"^{_FOLDER}", "must be a relative directory of letters, digits, dots, dashes and underscores"),
-]
 Root = Annotated[
     str,
     Matching(
-        rf"^(?!(placements|moving|fleet)(/|$)){_FOLDER}",
+        rf"^(?!(placements|moving|fleet)(/|$)){FOLDER}",
         "must be a relative directory, and not placements, moving or fleet, which hold other things",
     ),
 ]
@@ -120,6 +121,40 @@ class EvacuationGuard(MoveGuard):
     """Throttle lets the others move later, Hold lets them wait for an Approval with `action: Exceed`, Allow lets them move."""
 
 
+MoveReason = Literal["NotEligible", "ClusterDraining", "ClusterLost", "PendingPods", "PreferredAvailable"]
+
+
+class Freeze(Model):
+    """A time that comes again and again, in which nothing begins to move."""
+
+    schedule: Annotated[
+        str,
+        Matching(
+            r"^[0-9*/,A-Za-z-]+( +[0-9*/,A-Za-z#-]+){4}$",
+            'must be a cron schedule of five fields such as "0 18 * * 5"',
+            100,
+        ),
+    ]
+    """When it begins, as cron has it."""
+    duration: Annotated[Seconds, Field(gt=0)]
+    """How long it lasts."""
+    time_zone: Annotated[
+        str,
+        Matching(r"^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+){0,2}$", "must be the name of a time zone such as Europe/Berlin"),
+    ] = "UTC"
+    """The time zone of the schedule, by its name in the IANA database."""
+    allow: tuple[MoveReason, ...] = ()
+    """Reasons for which groups move all the same."""
+
+    @model_validator(mode="after")
+    def _comes_at_some_time(self) -> Self:
+        try:
+            calendar.window(self.schedule, self.duration, self.time_zone, datetime(2026, 1, 1, tzinfo=UTC))
+        except ValueError as error:
+            raise ValueError(str(error)) from None
+        return self
+
+
 class Guards(Model):
     """Limits on what moves in a time. They stop only the moves they concern."""
 
@@ -127,6 +162,8 @@ class Guards(Model):
     """Moves for any other reason than evacuation."""
     evacuations: EvacuationGuard = EvacuationGuard()
     """Moves away from clusters that are draining or lost."""
+    freeze: tuple[Freeze, ...] = ()
+    """Times in which nothing begins to move but what somebody has consented to. What has begun goes on."""
 
 
 class FleetSpec(Model):
@@ -149,6 +186,8 @@ class FleetSpec(Model):
     while more clusters are silent than not."""
     guards: Guards = Guards()
     """How much may move."""
+    clone: Clone | None = None
+    """Clusters that are made when they are needed. Absent means none."""
 
 
 class Fleet(OwnKind):
@@ -161,6 +200,13 @@ class Fleet(OwnKind):
 
 class ClusterSpec(Model):
     """What is known and wanted of a cluster."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "if": {"properties": {"role": {"const": "Management"}}, "required": ["role"]},
+            "then": {"not": {"required": ["standby"]}},
+        }
+    )
 
     role: Literal["Workload", "Management"] = "Workload"
     """A Management cluster never takes workloads."""
@@ -182,10 +228,20 @@ class ClusterSpec(Model):
     """Cluster taints, tolerated by policies."""
     autoscaler: Autoscaler | None = None
     """What adds nodes. Absent means that the cluster is static."""
+    standby: Standby | None = None
+    """When it goes to sleep for want of work, and what it has when it is awake. Absent means that it never does."""
+    mesh: Word | None = None
+    """The Cilium Cluster Mesh that it belongs to, under any name. Clusters of one mesh can share one Ray app."""
     profile: Profile = Profile()
     """What it can do besides offering room. What its snapshot found fills the gaps."""
     overrides: tuple[Override, ...] = ()
     """Changes to every object rendered for this cluster that has the field."""
+
+    @model_validator(mode="after")
+    def _who_manages_does_not_sleep(self) -> Self:
+        if self.role == "Management" and self.standby is not None:
+            raise ValueError("a Management cluster has no standby: it takes no workloads, so it would always be idle")
+        return self
 
 
 class Cluster(OwnKind):
@@ -212,3 +268,11 @@ class Cluster(OwnKind):
 
     def taints(self) -> tuple[Taint, ...]:
         return tuple(field.taint() for field in self.spec.taints)
+
+
+def synced(clusters: Iterable[Cluster]) -> list[str]:
+    """The clusters that have a directory from the start, sorted: those for workloads, and those that others are rendered into."""
+    known = {cluster.name: cluster for cluster in clusters}
+    standby = [cluster.spec.standby for cluster in known.values()]
+    targets = {each.manifests.render_into for each in standby if each is not None and each.manifests is not None}
+    return sorted(name for name, c in known.items() if c.spec.role == "Workload" or name in targets)

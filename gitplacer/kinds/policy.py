@@ -4,11 +4,26 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
-from gitplacer.kinds.fields import Boolean, Copies, Integer, LabelKey, Model, OwnKind, Price, Seconds
+from gitplacer.kinds.fields import Boolean, Copies, DnsLabel, Integer, LabelKey, Model, OwnKind, Price, Seconds
 from gitplacer.kinds.selectors import ClusterSelector, Metadata, ObjectSelector, Override, TolerationField
 from gitplacer.model.labels import Toleration
+
+Weight = Annotated[Integer, Field(ge=0, le=1_000_000)]
+
+
+def _all_three(value: tuple[str, ...]) -> tuple[str, ...]:
+    if sorted(value) != ["Free", "ScaleUp", "Span"]:
+        raise ValueError("must name each of Free, ScaleUp and Span once")
+    return value
+
+
+Preferences = Annotated[
+    tuple[Literal["Free", "ScaleUp", "Span"], ...],
+    Field(min_length=3, max_length=3, json_schema_extra={"uniqueItems": True}),
+    AfterValidator(_all_three),
+]
 
 
 class GroupBy(Model):
@@ -46,16 +61,43 @@ class PlacementSettings(Model):
             "if": {"properties": {"type": {"const": "Ordered"}}, "required": ["type"]},
             "then": {"properties": {"order": {"minItems": 1}}, "required": ["order"]},
             "else": {"properties": {"order": {"maxItems": 0}}},
+            "allOf": [
+                {
+                    "if": {"properties": {"span": {"const": "IfNeeded"}}, "required": ["span"]},
+                    "then": {
+                        "properties": {
+                            "copies": {"const": 1},
+                            "type": {"not": {"const": "Divide"}},
+                            "admission": {"const": "Gang"},
+                            "reserve": {"const": "Desired"},
+                        }
+                    },
+                },
+                {
+                    "if": {"required": ["weights"], "properties": {"weights": {"minProperties": 1}}},
+                    "then": {
+                        "properties": {
+                            "type": {"const": "Divide"},
+                            "weights": {"not": {"additionalProperties": {"const": 0}}},
+                        },
+                        "required": ["type"],
+                    },
+                },
+            ],
         }
     )
 
-    type: Literal["Capacity", "Cheapest", "Ordered"] = "Capacity"
+    type: Literal["Capacity", "Cheapest", "Divide", "Ordered"] = "Capacity"
     """Capacity takes any cluster with room, Ordered the first with room in the order given, Cheapest the one where the machines
-    that must be added cost least."""
+    that must be added cost least. Divide puts a group on every eligible cluster and divides its replicas over them."""
     order: tuple[ClusterSelector, ...] = ()
     """Ordered: which clusters, best first."""
+    weights: dict[DnsLabel, Weight] = {}
+    """Divide: in what proportion clusters share the replicas, by name; percentages will do. A cluster that is not named gets
+    none. Without weights all eligible clusters share alike."""
     copies: Copies = 1
-    """How many clusters get a copy; All means every eligible one."""
+    """How many clusters get a copy; All means every eligible one. With Divide, how many share the replicas, the heaviest first;
+    absent means All."""
     admission: Literal["Gang", "Immediate"] = "Gang"
     """Gang places a group when all its pods fit; Immediate places it whatever the room."""
     accept: Literal["Fits", "TightFit"] = "Fits"
@@ -67,12 +109,46 @@ class PlacementSettings(Model):
     may grow to. A RayJob never takes less than Desired, because it starts with all of them."""
     scale_up: Literal["IfNeeded", "Never"] = "IfNeeded"
     """Whether nodes that an autoscaler can add may be counted on."""
+    span: Literal["Never", "IfNeeded"] = "Never"
+    """Whether a Ray app that no single cluster takes may have its head on one and workers on others of the same mesh. Needs
+    `copies: 1`, `admission: Gang` and `reserve: Desired`."""
+    prefer: Preferences = ("Free", "ScaleUp", "Span")
+    """What is tried in which order: room that is free on one cluster, machines that can be added to one, several clusters of a
+    mesh. All three, each once."""
+
+    @model_validator(mode="after")
+    def _spanning_needs_one_whole_copy(self) -> Self:
+        if self.span == "IfNeeded":
+            needed = {
+                "copies": (self.copies, 1),
+                "admission": (self.admission, "Gang"),
+                "reserve": (self.reserve, "Desired"),
+            }
+            wrong = [f"{name}: {right}" for name, (found, right) in needed.items() if found != right]
+            if self.type == "Divide":
+                wrong.append("another type than Divide")
+            if wrong:
+                raise ValueError(f"span: IfNeeded needs {' and '.join(wrong)}")
+        return self
 
     @model_validator(mode="after")
     def _order_belongs_to_ordered(self) -> Self:
         if (self.type == "Ordered") != bool(self.order):
             raise ValueError("type Ordered needs order" if self.type == "Ordered" else "order is for type Ordered")
         return self
+
+    @model_validator(mode="after")
+    def _weights_belong_to_divide(self) -> Self:
+        if self.weights and self.type != "Divide":
+            raise ValueError("weights is for type Divide")
+        if self.weights and not any(self.weights.values()):
+            raise ValueError("some cluster needs a weight above 0")
+        return self
+
+    @property
+    def shared_by(self) -> int | None:
+        """Divide: over how many clusters at most; None for all."""
+        return self.copies if "copies" in self.model_fields_set and self.copies != "All" else None
 
 
 Mode = Literal["Automatic", "Manual", "Never"]
@@ -157,6 +233,11 @@ class RelocationSettings(Model):
 class UpdateSettings(Model):
     """What happens when a running app is updated."""
 
+    if_not_fit: Literal["Relocate", "Hold", "Proceed"] = "Relocate"
+    """What to do with an edit for which there is too little room where the app runs, such as one of a RayService that needs a
+    second Ray cluster beside the first. Relocate moves the app with the edit to a cluster that has room for one copy of it, and
+    lets it go on in place where there is none; Hold leaves the old manifest there until there is room; Proceed lets the edit
+    go on, and its pods wait."""
     reserve_peak: Boolean = False
     """Whether there is room beside the app for what an update adds: the second Ray cluster of a RayService, the surge of a
     Deployment."""

@@ -63,6 +63,9 @@ class KubeRay(Model):
     """Whether workers get the init container that waits for the head (`ENABLE_INIT_CONTAINER_INJECTION`); they do by default."""
     zero_downtime: Boolean | None = None
     """Whether a RayService that does not say how is upgraded by a second Ray cluster (`ENABLE_ZERO_DOWNTIME`); it is by default."""
+    head_cluster_ip_service: Annotated[Boolean | None, Field(alias="headClusterIPService")] = None
+    """Whether the Service of a head has an address of its own (`ENABLE_RAY_HEAD_CLUSTER_IP_SERVICE`); by default it has none, and a
+    Cluster Mesh does not lead to it."""
     head_sidecars: tuple[Sidecar, ...] | None = None
     """Containers that the operator adds to head pods (`headSidecarContainers`)."""
     worker_sidecars: tuple[Sidecar, ...] | None = None

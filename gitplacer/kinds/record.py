@@ -9,10 +9,15 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, field_serializer
 
-from gitplacer.kinds.fields import Instant, Integer, Matching, Model, OwnKind
+from gitplacer.kinds.fields import Amounts, Instant, Integer, Matching, Model, OwnKind
+from gitplacer.model.counts import Count, Counts, Part
+from gitplacer.model.decision import ClusterRole
+from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import Identity
+
+Number = Annotated[Integer, Field(ge=0, lt=2**31)]
 
 SHARED = "_shared"
 """The directory, in that of a namespace, of what several groups need."""
@@ -44,6 +49,8 @@ class RecordMember(Model):
     """The file it was written to, below the unit (`workloads/` or `platform/`) of each cluster."""
     declared: Literal[True] | None = None
     """Whether a WorkloadKind told that it becomes pods: without one nobody would know, and it is kept."""
+    only: Literal["Home", "Remote"] | None = None
+    """On which clusters of a group that spans several it is: where the head is, or where further workers are. Absent: on all."""
 
     @property
     def identity(self) -> Identity:
@@ -54,16 +61,87 @@ class RecordMember(Model):
         return f"/{SHARED}/" in self.file
 
 
+class RecordPods(Model):
+    """Pods that ran when an update was merged."""
+
+    role: Annotated[str, Field(min_length=1)]
+    """`head`, `worker/<groupName>` or `pod`."""
+    count: Annotated[Integer, Field(ge=1)]
+    """How many."""
+    requests: Amounts = NOTHING
+    """What each of them asks for."""
+
+    @field_serializer("requests")
+    def _as_quantities(self, requests: Resources) -> dict[str, str]:
+        return requests.rendered()
+
+
+class RecordUpdate(Model):
+    """An update that was merged and is not seen to be done. Until then the old pods hold their room beside the new ones."""
+
+    kind: str
+    """The kind of the object that is updated."""
+    name: str
+    """Its name."""
+    how: Literal["NewCluster", "InSteps", "Rolling"]
+    """Whether a full second Ray cluster comes beside the first one, one that grows as the first shrinks, or pods are replaced
+    one after another."""
+    pods: tuple[RecordPods, ...] = ()
+    """The pods that run on beside the new ones."""
+    since: Instant
+    """The pass that merged it."""
+    epoch: Annotated[Integer, Field(ge=1)]
+    """The epoch of the workloads unit with it: snapshots of that or a later one tell how far it is."""
+    generation: Integer | None = None
+    """The generation that the operator had seen before, if a snapshot told."""
+    applied_at: Instant | None = None
+    """The time of the first snapshot that showed it applied and no more than one Ray cluster. A later one has to show that
+    too before the room is given to others."""
+
+
+class RecordCount(Model):
+    """How many replicas one role of an object has on a cluster. What is absent is as the manifest says."""
+
+    role: str
+    """The role: `pod`, or `worker/<groupName>` of a Ray cluster, whose replicas have all hosts of a slice."""
+    replicas: Number | None = None
+    """How many."""
+    minimum: Number | None = None
+    """How many it may be scaled down to."""
+    maximum: Number | None = None
+    """How many it may be scaled up to."""
+
+
+class RecordCounts(Model):
+    """The counts of one object of the group."""
+
+    api_group: str = ""
+    """Its API group."""
+    kind: str
+    """Its kind."""
+    namespace: str = ""
+    """Its namespace; empty for a cluster-scoped object."""
+    name: str
+    """Its name."""
+    roles: tuple[RecordCount, ...]
+    """Each role whose count is not as the manifest says."""
+
+    @property
+    def identity(self) -> Identity:
+        return Identity(self.api_group, self.kind, self.namespace, self.name)
+
+
 class RecordCluster(Model):
     """One cluster that has the group."""
 
     name: str
     """The cluster."""
-    role: Literal["Copy"] = "Copy"
-    """What the cluster has of it."""
-    state: Literal["Placed", "Adding", "Removing"] = "Placed"
-    """What happens to it there: Adding has its room and, unless another is Removing, its files; Removing has no files any more, and
-    the group is not known to be gone from it."""
+    role: ClusterRole = "Copy"
+    """What the cluster has of it: all of it; or, of a Ray app that spans several clusters, the head and the workers that fit
+    there (Home), or further workers (Remote)."""
+    state: Literal["Placed", "Waking", "Adding", "Removing"] = "Placed"
+    """What happens to it there: Waking has its room, and its files come when the cluster is there; Adding has its room and, unless
+    another is Removing, its files; Removing has no files any more, and the group is not known to be gone from it."""
     since: Instant
     """The pass that put it there, or that took its files away."""
     epoch: Annotated[Integer, Field(ge=1)]
@@ -71,11 +149,25 @@ class RecordCluster(Model):
     reason: str | None = None
     """The code of the finding by which the cluster was taken, unless that was `Fits`: what takes luck or machines is no certainty
     for others to respect."""
+    counts: tuple[RecordCounts, ...] | None = None
+    """What objects have other counts there than in their manifests, because the group is divided. Absent: none has."""
     unstarted_at: Instant | None = None
     """The time of a snapshot that showed that its job, which should leave, had not started. A later one has to show it too
     before the job may start elsewhere."""
+    updates: tuple[RecordUpdate, ...] | None = None
+    """Updates that were merged and are not seen to be done there."""
     ended_at: Instant | None = None
     """The time of a snapshot that showed that its job had run to its end. A later one has to show it too."""
+
+    def known_counts(self) -> Counts:
+        """The counts as a value."""
+        return Counts.of(
+            {
+                Part(item.identity, role.role): Count(role.replicas, role.minimum, role.maximum)
+                for item in self.counts or ()
+                for role in item.roles
+            }
+        )
 
 
 class RecordMove(Model):
@@ -122,6 +214,15 @@ class RecordFinished(Model):
     """How it ended."""
     at: Instant
     """The time of the snapshot that showed it first."""
+
+
+def recorded_counts(counts: Counts) -> tuple[RecordCounts, ...] | None:
+    """Counts as a record has them; None where all is as the manifests say."""
+    found: dict[Identity, list[RecordCount]] = {}
+    for (identity, role), (replicas, minimum, maximum) in counts:
+        one = RecordCount(role=role, replicas=replicas, minimum=minimum, maximum=maximum)
+        found.setdefault(identity, []).append(one)
+    return tuple(RecordCounts(**key._asdict(), roles=tuple(roles)) for key, roles in found.items()) or None
 
 
 class RecordClaim(Model):

@@ -118,6 +118,8 @@ class ObjectSelector(Model):
     """Labels of the object itself."""
     kinds: tuple[Glob, ...] | None = None
     """Kinds; globs allowed."""
+    names: tuple[Glob, ...] | None = None
+    """Names of objects; globs allowed."""
     paths: tuple[PathGlob, ...] | None = None
     """Paths of the files in the source; `**` crosses folders."""
 

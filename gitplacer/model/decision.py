@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from gitplacer.model.counts import AS_WRITTEN, Counts
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import PodShape
 
@@ -39,14 +40,24 @@ class Reason(enum.StrEnum):
     ROOM = "Room"  # all pods can be placed; whether in every order was not tried, because another cluster was taken
     TIGHT_FIT = "TightFit"  # all pods can be placed, and an order was found that leaves one out
     FITS_BY_SCALE_UP = "FitsByScaleUp"
+    SPANS = "Spans"  # no cluster takes it alone, and several of one mesh do together
     PODS_MAY_WAIT = "PodsMayWait"  # admitted whatever the room, and there is not enough
     PLATFORM = "Platform"  # platform objects go where their policy says
     # a group stays as it is
     KEPT = "Kept"
     UPDATED = "Updated"
+    DIVIDED = "Divided"  # its replicas are divided anew
     OUTGROWN = "Outgrown"  # it stays, and not all its pods find room where it is
+    CLUSTER_AWAKE = "ClusterAwake"  # its cluster has come, and its files with it
     FINISHED = "Finished"  # its jobs have run to their end
     MOVING = "Moving"  # a relocation is going on, and waits for evidence
+    # an edit of a group that runs
+    UPGRADE_FITS = "UpgradeFits"  # old and new pods fit together where it runs
+    UPGRADE_BY_SCALE_UP = "UpgradeByScaleUp"  # they do with machines that can be added
+    UPGRADE_TIGHT = "UpgradeTight"  # they do, but not in every order
+    UPGRADE_NOT_JUDGED = "UpgradeNotJudged"  # no current snapshot tells
+    UPGRADE_DOES_NOT_FIT = "UpgradeDoesNotFit"
+    UPDATE_HELD = "UpdateHeld"  # it is not written, because it would not fit
     SOURCE_REMOVED = "SourceRemoved"
     COPY_NOT_WANTED = "CopyNotWanted"  # fewer copies, or a cluster that is no longer eligible for one
     # a group has to leave where it is
@@ -61,6 +72,7 @@ class Reason(enum.StrEnum):
     MANAGEMENT_CLUSTER = "ManagementCluster"
     CLUSTER_NOT_SELECTED = "ClusterNotSelected"
     NOT_IN_ORDER = "NotInOrder"
+    NO_SHARE = "NoShare"  # in a division its weight is 0
     OTHER_CLUSTER_WISHED = "OtherClusterWished"
     UNTOLERATED_CLUSTER_TAINT = "UntoleratedClusterTaint"
     CLUSTER_CORDONED = "ClusterCordoned"
@@ -72,6 +84,7 @@ class Reason(enum.StrEnum):
     BROKEN_SNAPSHOT = "BrokenSnapshot"
     STALE_SNAPSHOT = "StaleSnapshot"
     UNKNOWN_CLUSTER = "UnknownCluster"
+    CANNOT_WAKE = "CannotWake"  # it sleeps, and is not called
     LEFTOVER_THERE = "LeftoverThere"  # it was lost, and what it had then is not known to be gone
     LEFT_BEFORE = "LeftBefore"  # the group left it within the last day, or did not become ready there
     # its nodes do not take the pods
@@ -108,8 +121,12 @@ class Reason(enum.StrEnum):
     # a group waits
     NO_ELIGIBLE_CLUSTER = "NoEligibleCluster"
     NO_CLUSTER_FITS = "NoClusterFits"
+    NO_MESH_FITS = "NoMeshFits"  # neither does one alone, nor do the clusters of a mesh together
+    CANNOT_SPAN = "CannotSpan"  # no cluster fits, and something that spanning needs is missing
     BUDGET_EXCEEDED = "BudgetExceeded"  # the machines that it needs cost more than its policy has left in an hour
     COPIES_WAIT = "CopiesWait"  # some copies are placed, others wait
+    CLUSTER_WAKING = "ClusterWaking"  # its room is kept, and its files are written when the cluster is there
+    SHARES_WAIT = "SharesWait"  # of what is divided some replicas run, others wait
     WAITS_FOR_PREEMPTED = "WaitsForPreempted"  # others have made room for it, and are not gone yet
     ROOM_RESERVED = "RoomReserved"  # it has waited long, and a cluster's room is kept for it
     # a group is held
@@ -119,10 +136,12 @@ class Reason(enum.StrEnum):
     COOLING_DOWN = "CoolingDown"  # it has moved a short while ago
     BACKING_OFF = "BackingOff"  # a relocation of it was taken back a short while ago
     GUARD_REACHED = "GuardReached"  # so many groups have moved already in so short a time
+    FROZEN = "Frozen"  # nothing begins to move now
     NOT_READY_ELSEWHERE = "NotReadyElsewhere"  # its copy goes when another is ready
     NEVER_RELOCATED = "NeverRelocated"  # its policy or an annotation says so
     REMOVAL_NEEDS_APPROVAL = "RemovalNeedsApproval"
     FOREIGN_CHANGE = "ForeignChange"
+    REVERT_REFUSED = "RevertRefused"  # its move was reverted, and it may have started where it had gone
     NO_POLICY = "NoPolicy"
     BROKEN_POLICY = "BrokenPolicy"
     UNREADABLE_SOURCE = "UnreadableSource"
@@ -130,6 +149,10 @@ class Reason(enum.StrEnum):
     BROKEN_RECORD = "BrokenRecord"
     HAS_PROBLEMS = "HasProblems"
     HELD_TOGETHER = "HeldTogether"  # it exchanges members with a group that is held
+
+
+ClusterRole = Literal["Copy", "Home", "Remote"]
+"""What a cluster has of a group: all of it, or the head's side or further workers of a Ray app that spans several."""
 
 
 class Verdict(enum.StrEnum):
@@ -200,11 +223,27 @@ class Spending:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateAsks:
+    """
+    What an edit of a group asks for on a cluster where it runs: `pods` of each role beside those that are there. `how` is one of
+    `gitplacer.placement.updating.How`; `where` is the edited line. `stays` is the code for why the group does not move, though
+    there is too little room.
+    """
+
+    cluster: str
+    how: str
+    pods: tuple[tuple[str, int], ...]
+    where: str = ""
+    stays: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """
     A reason and the numbers behind it. `subject` names what it is about: a cluster, a policy, a taint, a requirement,
     members. For a role that did not fit: `placed` of `wanted` pods, what they were `short` of, and a `tally` over
-    all nodes that adds up to `nodes`. `limits` are what kept an autoscaler from adding what is short.
+    all nodes that adds up to `nodes`. `limits` are what kept an autoscaler from adding what is short. `update` is the edit
+    that it is about.
     """
 
     code: Reason
@@ -218,6 +257,7 @@ class Finding:
     new_nodes: tuple[NewNodes, ...] = ()
     limits: tuple[ScaleUpLimit, ...] = ()
     spending: Spending | None = None
+    update: UpdateAsks | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +352,9 @@ class Decision:
 
     `candidates` is every cluster of the fleet, sorted by name, when they were asked for. `reasons` tells for each
     cluster of `after` why it is there. A hold is of the group's files too, unless it is `updated_in_place`: then only
-    its leaving is held. A group that waits may have a `claim` to room.
+    its leaving is held. A group that waits may have a `claim` to room. `counts` are those of its objects on clusters of `after`
+    where they are not as their manifests say, and `roles` what clusters of `after` have of a group that spans several; the plan
+    fills both in.
     """
 
     group: str
@@ -328,6 +370,7 @@ class Decision:
     updated_in_place: bool = False
     unstarted: Mapping[str, datetime] = field(default_factory=dict)
     claim: Claim | None = None
+    roles: Mapping[str, ClusterRole] = field(default_factory=dict)
     moving: Move | None = None
     move: Move | None = None
     phase: Phase | None = None
@@ -338,6 +381,20 @@ class Decision:
     consent: str = ""
     finished: Ending | None = None
     ended: Mapping[str, datetime] = field(default_factory=dict)
+    counts: Mapping[str, Counts] = field(default_factory=dict)
+
+    def counts_on(self, cluster: str) -> Counts:
+        """The counts of its objects on a cluster."""
+        return self.counts.get(cluster, AS_WRITTEN)
+
+    def role_on(self, cluster: str) -> ClusterRole:
+        """What a cluster has of it."""
+        return self.roles.get(cluster, "Copy")
+
+    @property
+    def home(self) -> str | None:
+        """The cluster with the head of a group that spans several."""
+        return next((name for name, role in self.roles.items() if role == "Home"), None)
 
     def state(self, cluster: str) -> MoveState:
         """What happens to the group on a cluster after the pass."""

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from typing import Literal
 
 from gitplacer.grouping import Group
 from gitplacer.kinds.policy import PlacementPolicy
@@ -51,17 +52,34 @@ class Choice:
         self.leaving: dict[str, tuple[str, ...]] = {}
 
     @property
+    def books(self) -> Books:
+        """The ledgers as far as the round has come."""
+        return self._occupancy.books
+
+    @property
     def _books(self) -> Books:
         return self._occupancy.books
 
-    def choose(self, group: Group, policy: PlacementPolicy, *, exclude: set[str], wanted: int) -> dict[str, Finding]:
-        """Up to `wanted` clusters for new copies, room reserved, each with why it was taken."""
+    def choose(
+        self,
+        group: Group,
+        policy: PlacementPolicy,
+        *,
+        exclude: set[str],
+        wanted: int,
+        only: Literal["Free", "ScaleUp"] | None = None,
+    ) -> dict[str, Finding]:
+        """
+        Up to `wanted` clusters for new copies, room reserved, each with why it was taken; `only` on room that is free, or only
+        with machines that are added.
+        """
         chosen: dict[str, Finding] = {}
         if wanted <= 0:
             return chosen
         entering = [name for name in self._pass.may_enter(group, policy) if name not in exclude]
         ranked = self.ranked(self._pass.gangs[group.id], policy, entering)
-        for scale_up in (False, True) if may_scale_up(policy) else (False,):
+        ways = (False, True) if may_scale_up(policy) else (False,)
+        for scale_up in (way for way in ways if only is None or way is (only == "ScaleUp")):
             for name, packing in self._offers(group, policy, [n for n in ranked if n not in chosen], scale_up):
                 if len(chosen) == wanted:
                     return chosen
@@ -71,10 +89,8 @@ class Choice:
                     continue
                 promise = self._promised(group, policy, name, paid, scale_up)
                 if promise is not None:
-                    chosen[name], taken = promise
-                    gang, sure = self._pass.gang_on(group.id, name), chosen[name].code is Reason.FITS
-                    lucky = self._pass.accepts_tight(policy, name)
-                    self._books.reserve(group.id, name, taken, gang, sure=sure, lucky=lucky)
+                    chosen[name] = promise[0]
+                    self.reserve(group, policy, name, *promise, self._pass.gang_on(group.id, name))
         if policy.spec.placement.admission == "Immediate":
             for name in ranked:
                 if len(chosen) < wanted and name not in chosen:
@@ -84,8 +100,82 @@ class Choice:
                     chosen[name] = replace(short, code=Reason.PODS_MAY_WAIT)
         return chosen
 
+    def promised(
+        self, group: Group, policy: PlacementPolicy, name: str, *, scale_up: bool
+    ) -> tuple[Finding, Packing] | None:
+        """
+        How a cluster would be taken for the pods that a group has there, beside those that its snapshot shows, and why; None if
+        it would not.
+        """
+        scales = scale_up and self.scales(policy, name)
+        missing = self._books[name].not_seen(group.id, self._pass.gang_on(group.id, name))
+        packing = self._books.fit(missing, name, scale_up=scales)
+        if not isinstance(packing, Packing):
+            return None
+        paid = self._affordable(group, policy, name, packing, self.leaving.get(group.id, ()), scales, missing)
+        return None if isinstance(paid, Finding) else self._promised(group, policy, name, paid, scales, missing)
+
+    def reserve(
+        self, group: Group, policy: PlacementPolicy, name: str, finding: Finding, packing: Packing, gang: Gang
+    ) -> None:
+        """Take the room by which a group was promised a cluster for some pods."""
+        sure, lucky = finding.code is Reason.FITS, self._pass.accepts_tight(policy, name)
+        self._books.reserve(group.id, name, packing, gang, sure=sure, lucky=lucky)
+
+    def has_room(self, group: Group, policy: PlacementPolicy, name: str) -> bool:
+        """
+        Whether a cluster has room for all that a group asks for there, beside what the snapshot shows of it, and the policy's budget
+        pays for the machines.
+        """
+        before = self._books[name].copy()
+        self._books.release(group.id, name)
+        missing = self._books[name].not_seen(group.id, self._pass.gang_on(group.id, name))
+        fits = any(
+            isinstance(packing, Packing)
+            and isinstance(self._affordable(group, policy, name, packing, (), scale_up, missing), Packing)
+            for scale_up in ((False, True) if self.scales(policy, name) else (False,))
+            for packing in (self._books.fit(missing, name, scale_up=scale_up),)
+        )
+        self._books.replace(name, before)
+        return fits
+
+    def more(self, group: Group, policy: PlacementPolicy, name: str) -> Finding | None:
+        """
+        Reserve room for all that a group asks for now on a cluster where it is, with why it was taken; None if there is not
+        enough, and it keeps what it has.
+        """
+        before = self._books[name].copy()
+        self._books.release(group.id, name)
+        gang = self._pass.gang_on(group.id, name)
+        missing = self._books[name].not_seen(group.id, gang)
+        lucky = self._pass.accepts_tight(policy, name)
+        for scale_up in (False, True) if self.scales(policy, name) else (False,):
+            packing = self._books.fit(missing, name, scale_up=scale_up)
+            if not isinstance(packing, Packing):
+                continue
+            paid = self._affordable(group, policy, name, packing, (), scale_up, missing)
+            promise = (
+                None if isinstance(paid, Finding) else self._promised(group, policy, name, paid, scale_up, missing)
+            )
+            if promise is not None:
+                finding, taken = promise
+                sure = finding.code is Reason.FITS
+                self._books.reserve(group.id, name, taken, missing, sure=sure, lucky=lucky)
+                return finding
+        if policy.spec.placement.admission == "Immediate":
+            self._books.admit(group.id, name, missing)
+            return Finding(code=Reason.PODS_MAY_WAIT)
+        self._books.replace(name, before)
+        return None
+
     def _promised(
-        self, group: Group, policy: PlacementPolicy, name: str, packing: Packing, scale_up: bool
+        self,
+        group: Group,
+        policy: PlacementPolicy,
+        name: str,
+        packing: Packing,
+        scale_up: bool,
+        gang: Gang | None = None,
     ) -> tuple[Finding, Packing] | None:
         """
         The reason for taking a cluster by a packing, and what is to be reserved; None if that takes more luck than the policy
@@ -93,7 +183,8 @@ class Choice:
         room of others too. Where machines may be added, those that are left out by bad luck get them.
         """
         finding = self._books.fitting(name, packing)
-        gang, accepted = self._pass.gang_on(group.id, name), self._pass.accepts_tight(policy, name)
+        gang = self._pass.gang_on(group.id, name) if gang is None else gang
+        accepted = self._pass.accepts_tight(policy, name)
         there, careless = finding.code is Reason.FITS, self._pass.is_careless(policy, name)
         if self._books.proves(gang, name, lucky=not there, opened=packing.opened) or (not there and careless):
             return finding, packing
@@ -158,19 +249,35 @@ class Choice:
         return record.policy if record is not None else ""
 
     def _affordable(
-        self, group: Group, policy: PlacementPolicy, name: str, packing: Packing, left: Sequence[str], scale_up: bool
+        self,
+        group: Group,
+        policy: PlacementPolicy,
+        name: str,
+        packing: Packing,
+        left: Sequence[str],
+        scale_up: bool,
+        gang: Gang | None = None,
     ) -> Packing | Finding:
         """A packing on a cluster that the policy's budget allows, or why not. `left` are clusters that the group gives up."""
-        without = partial(self._books[name].fit_without, self._pass.gang_on(group.id, name), scale_up=scale_up)
+        asked = self._pass.gang_on(group.id, name) if gang is None else gang
+        without = partial(self._books[name].fit_without, asked, scale_up=scale_up)
         return self._budgets.affordable(policy, name, packing, {group.id: left}, without)
 
     def ranked(self, gang: Gang, policy: PlacementPolicy, names: Iterable[str]) -> list[str]:
         """
-        The policy's order, then where little is promised already, then where a gang breaks the fewest large blocks of devices, then
-        the name.
+        The policy's order, then those that are awake, then where little is promised already, then where a gang breaks the fewest
+        large blocks of devices, then the name.
         """
-        tight, crowded = self._books.tightness(gang, names), self._books.crowded(gang)
-        return sorted(tight, key=lambda name: (self._pass.preference(policy, name), name in crowded, tight[name], name))
+        tight, crowded, is_awake = (
+            self._books.tightness(gang, names),
+            self._books.crowded(gang),
+            self._pass.snapshot.is_awake,
+        )
+
+        def rank(name: str) -> tuple[int, bool, bool, tuple[int, int], str]:
+            return self._pass.preference(policy, name), not is_awake(name), name in crowded, tight[name], name
+
+        return sorted(tight, key=rank)
 
     def _fits_now(self, gang: Gang, name: str) -> Finding:
         """What there is to say of a cluster that has room for a gang now."""

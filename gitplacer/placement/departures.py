@@ -16,7 +16,7 @@ from functools import partial
 
 from gitplacer.grouping import Group
 from gitplacer.kinds.policy import PlacementPolicy
-from gitplacer.kinds.record import RecordCluster
+from gitplacer.kinds.record import PlacementRecord, RecordCluster
 from gitplacer.machines import LimitKind
 from gitplacer.model.decision import Action, Decision, Ending, Finding, Move, Phase, Reason, Strategy
 from gitplacer.model.workload import Gang
@@ -24,6 +24,7 @@ from gitplacer.placement.choice import Choice
 from gitplacer.placement.occupancy import Occupancy, Placements
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.pack import Packing
+from gitplacer.placement.spanning import Spanning
 from gitplacer.relocation.evidence import (
     may_have_started,
     running,
@@ -50,14 +51,16 @@ class Departures:
     """What leaves, in one round. `moves` are the relocations that go on."""
 
     def __init__(
-        self, shared: Pass, placements: Placements, moves: Mapping[str, Move], occupancy: Occupancy, choice: Choice
-    ) -> None:
+        self, shared: Pass, placements: Placements, moves: Mapping[str, Move], occupancy: Occupancy, choice: Choice,
+        spanning: Spanning,
+    ) -> None:  # fmt: skip
         self._pass = shared
         self._snapshot = shared.snapshot
         self._placements = placements
         self._moves = moves
         self._occupancy = occupancy
         self._choice = choice
+        self._spanning = spanning
 
     # why
 
@@ -134,7 +137,7 @@ class Departures:
 
     # whether
 
-    def _stop(self, group: Group, policy: PlacementPolicy, cluster: str, why: Finding) -> Finding | None:
+    def stop(self, group: Group, policy: PlacementPolicy, cluster: str, why: Finding) -> Finding | None:
         """Why a group must stay on a cluster that it should leave, or None. The subject is the reason why it should."""
         record, now, relocation = self._pass.records[group.id], self._snapshot.now, policy.spec.relocation
         mode, sent = mode_of(policy, why.code), why.code is Reason.MOVE_APPROVED
@@ -145,12 +148,17 @@ class Departures:
         if sent:
             return None
         until = self._pass.backing_off.get(group.id) or (record.hold_until if record is not None else None)
-        if until is not None and now < until and why.code is not Reason.CLUSTER_LOST:
+        # A revert holds where the group may be; where it may not, nobody has agreed to leave it.
+        reverted = why.code is Reason.NOT_ELIGIBLE and group.id in self._snapshot.reverted
+        if until is not None and now < until and why.code is not Reason.CLUSTER_LOST and not reverted:
             return Finding(code=Reason.BACKING_OFF, subject=f"{why.code} {until:%Y-%m-%dT%H:%M:%SZ}")
         moved = record.moved_at if record is not None else None
         cool = moved + timedelta(seconds=relocation.cooldown) if moved is not None else None
         if why.code not in _DECLARED and cool is not None and now < cool:
             return Finding(code=Reason.COOLING_DOWN, subject=f"{why.code} {cool:%Y-%m-%dT%H:%M:%SZ}")
+        thaws = self._pass.thaws(why.code)
+        if thaws is not None and self._consent(group, "Exceed") is None:
+            return Finding(code=Reason.FROZEN, subject=f"{why.code} {thaws:%Y-%m-%dT%H:%M:%SZ}")
         if mode == "Manual" and group.id not in self._pass.agreed and self._consent(group, "Move") is None:
             return Finding(code=Reason.AWAITS_APPROVAL, subject=why.code)
         return None
@@ -189,7 +197,7 @@ class Departures:
     def leave(self, group: Group, policy: PlacementPolicy, triggers: Triggers) -> Decision:
         """A group that is somewhere it should not be: move it, or say why it stays."""
         before = self._placements[group.id]
-        stops = {name: f for name in triggers if (f := self._stop(group, policy, name, triggers[name])) is not None}
+        stops = {name: f for name in triggers if (f := self.stop(group, policy, name, triggers[name])) is not None}
         free = [name for name in triggers if name not in stops]
         kept = [name for name in before if name not in triggers]
         consent, to = self._sent_to(group) if free else (None, "")
@@ -218,6 +226,48 @@ class Departures:
             consent=agreed.identity if agreed is not None else "",
         )
 
+    def leave_some(self, group: Group, policy: PlacementPolicy, triggers: Triggers) -> Decision:
+        """
+        A group that spans clusters and should leave some of them: its workers on these go to others; where its head is among
+        them, all of it goes, in one commit. Workers elsewhere are not what must not start twice.
+        """
+        before = self._placements[group.id]
+        home = self._pass.home(group.id)
+        moves_home = home is None or home.name in triggers
+        stops = {
+            name: stop for name in triggers if (stop := self.stop(group, policy, name, triggers[name])) is not None
+        }
+        if not moves_home:
+            stops = {name: stop for name, stop in stops.items() if stop.code is not Reason.MAY_HAVE_STARTED}
+        free = [name for name in triggers if name not in stops]
+        if (moves_home and stops) or not free:
+            return self._stay(group, policy, triggers, stops, [], {})
+        why = triggers[free[0]]
+        guard = self._pass.tally.reached(group.id, why.code)
+        if guard is not None and self._consent(group, "Exceed") is None:
+            stopped = {name: Finding(code=Reason.GUARD_REACHED, subject=why.code) for name in free}
+            return self._stay(group, policy, triggers, {**stops, **stopped}, [], {})
+        spread = (
+            self._spanning.leave_all(group, policy, before, free, self._occupancy.reservations.closed_to(group.id))
+            if moves_home
+            else self._spanning.without(group, policy, before, free)
+        )
+        if spread is None:
+            held = self._decision(
+                group,
+                policy,
+                action=Action.HOLD,
+                after=before,
+                finding=Finding(code=Reason.NOWHERE_TO_GO, subject=why.code),
+            )
+            return replace(held, updated_in_place=True)
+        action = action_of(before, spread.after)
+        if action is Action.RELOCATE:
+            self._pass.tally.begin(group.id, why.code)
+        else:
+            action = Action.UPDATE
+        return self._decision(group, policy, action=action, after=spread.after, finding=why, reasons=spread.reasons)
+
     @staticmethod
     def _is_manual(policy: PlacementPolicy, triggers: Triggers, free: Iterable[str]) -> bool:
         return any(mode_of(policy, triggers[name].code) == "Manual" for name in free)
@@ -240,11 +290,14 @@ class Departures:
         chosen = self._choice.choose(group, policy, exclude=exclude | avoided, wanted=wanted)
         if avoided and len(chosen) < wanted and any(triggers[name].code in _DECLARED for name in free):
             chosen |= self._choice.choose(group, policy, exclude=exclude | chosen.keys(), wanted=wanted - len(chosen))
+        if not chosen and wanted > 0 and self._strategy(group, policy, triggers, free) is Strategy.RECREATE:
+            return self._spanning.place(group, policy, exclude | avoided, scale_up=True)
         return chosen
 
     def _give_back(self, group: Group, chosen: Iterable[str]) -> None:
         for name in chosen:
             self._occupancy.books.release(group.id, name)
+        self._spanning.forget(group, chosen)
 
     def _moved(
         self,
@@ -290,7 +343,8 @@ class Departures:
 
     def _strategy(self, group: Group, policy: PlacementPolicy, triggers: Triggers, sources: Iterable[str]) -> Strategy:
         """How a group leaves. For what is lost nothing is waited for; but what must not run twice believes no silence."""
-        if all(map(self._pass.is_gone, sources)):
+        waits = {name for name in sources if self._was_never_there(group, name)}
+        if all(name in waits or self._pass.is_gone(name) for name in sources):
             return Strategy.RECREATE
         if group.singletons:
             return Strategy.REMOVE_FIRST
@@ -300,6 +354,11 @@ class Departures:
         if policy.spec.placement.copies == "All" and wanted is Strategy.RECREATE:
             return Strategy.SURGE  # a copy goes only when another serves
         return wanted
+
+    def _was_never_there(self, group: Group, name: str) -> bool:
+        """Whether a group only waits for a cluster to wake, so that nothing of it is there to be waited for."""
+        entry = self._pass.entry(group.id, name)
+        return entry is not None and entry.state == "Waking"
 
     def _stay(
         self,
@@ -367,7 +426,9 @@ class Departures:
                 self._pass.backing_off[group.id] = self._backs_off_until(group, policy, look)
                 after = tuple(name for name in before if name not in look.came)
                 decision = self._over(group, policy, move, after, Phase.ABORT)
-                return replace(decision, hold_until=self._pass.backing_off[group.id])
+                # What was edited meanwhile is judged where the group is by the next pass, as any edit.
+                back = frozenset(move.sources) & frozenset(after)
+                return replace(decision, hold_until=self._pass.backing_off[group.id], frozen=back)
             case Phase.ARRIVE:
                 return self._look_again(group, policy, move, before, is_gone=True)
         assert progress.move is not None
@@ -419,9 +480,8 @@ class Departures:
 
     def _look(self, group: Group, policy: PlacementPolicy, move: Move) -> Look:
         record, relocation = self._pass.records[group.id], policy.spec.relocation
-        known = record is not None and (
-            record.move is not None or not move.adds
-        )  # what comes in this pass was never seen
+        # What comes in this pass was never seen; copies that were there before may have been.
+        known = record is not None and (record.move is not None or not move.adds)
         entries = {entry.name: entry for entry in record.clusters} if record is not None and known else {}
         recorded = record.id if record is not None else group.id
 
@@ -436,7 +496,7 @@ class Departures:
             cluster = self._pass.clusters.get(name)
             if cluster is None or cluster.spec.state in ("Lost", "Draining") or name in self._pass.silent:
                 return False
-            return self._pass.may_not_stay(group, policy, cluster) is None
+            return self._pass.may_not_stay(group, policy, cluster) is None and self._snapshot.cannot_wake(name) is None
 
         required = relocation.surge.approval == "Required"
         return Look(
@@ -446,11 +506,18 @@ class Departures:
             is_lost=lost,
             takes=takes,
             came=frozenset(move.targets if move.adds else ()),
-            timeout=timedelta(seconds=relocation.surge.timeout),
+            timeout=timedelta(seconds=relocation.surge.timeout) + self._spent_waking(group, move),
             soak=timedelta(seconds=relocation.surge.soak),
             consented=not required or self._consent(group, "Remove") is not None,
             is_called_off=move.reason in _DECLARED and not self._still(group, policy, move),
         )
+
+    def _spent_waking(self, group: Group, move: Move) -> timedelta:
+        """How long a relocation has waited for its clusters to wake: that is no time in which a copy could become ready."""
+        if not all(map(self._snapshot.is_there, move.targets)):
+            return self._snapshot.now - move.since
+        came = [entry.since for name in move.targets if (entry := self._pass.entry(group.id, name)) is not None]
+        return max([timedelta(0), *(at - move.since for at in came)])
 
     def _still(self, group: Group, policy: PlacementPolicy, move: Move) -> bool:
         """Whether a reason to leave that somebody has written down still stands."""
@@ -470,7 +537,7 @@ class Departures:
             return None
         here = self._placements[group.id][0]
         why = Finding(code=Reason.PREFERRED_AVAILABLE, subject=here)
-        stop = self._stop(group, policy, here, why)
+        stop = self.stop(group, policy, here, why)
         if here not in self._pass.clusters or (stop is not None and stop.code is not Reason.AWAITS_APPROVAL):
             return None
         worse = {
@@ -509,7 +576,7 @@ class Departures:
         if record is None or not _finishes(group):
             return {}
         found = {}
-        for entry in record.clusters:
+        for entry in _with_the_job(record):
             stirs = (record.id, entry.name) in self._pass.stirring
             seen = seen_ended(self._snapshot, entry, record.id, group.unit) if stirs else None
             capacity = self._snapshot.capacity.get(entry.name)
@@ -530,17 +597,18 @@ class Departures:
             return None
         if record.finished is not None:
             return Ending(record.finished.phase, record.finished.at)
-        entries = record.clusters
+        entries = _with_the_job(record)
         if not entries or record.move is not None:
             return None
         phase, ended = "", self.ended(group)
         for entry in entries:
-            if entry.name in ended and self._pass.is_gone(entry.name):
-                continue  # no second snapshot will ever come
-            capacity = testimony(self._snapshot, entry, group.unit)
-            if capacity is None or entry.ended_at is None or capacity.observed_at <= entry.ended_at:
-                return None
-            there = running(capacity, record.id)
+            if entry.name in ended and self._pass.is_gone(entry.name):  # no second snapshot will ever come
+                capacity = self._snapshot.capacity.get(entry.name)
+            else:
+                capacity = testimony(self._snapshot, entry, group.unit)
+                if capacity is None or entry.ended_at is None or capacity.observed_at <= entry.ended_at:
+                    return None
+            there = running(capacity, record.id) if capacity is not None else None
             if there is not None and there.phase not in ("Succeeded", "Failed"):
                 return None
             phase = there.phase if there is not None else phase
@@ -550,12 +618,18 @@ class Departures:
         """A group that has run to its end stays where it is or, where nobody wants it any more, leaves its files' cluster."""
         before = self._placements.get(group.id, ())
         leaves = policy.spec.relocation.finished_jobs == "Remove"
-        gone = [name for name in before if leaves or trigger(self._standing(group, policy, name)) is not None]
+        roles = self._pass.roles_of(group.id, before)
+        remote = [name for name in before if roles.get(name) == "Remote"]
+        gone = [
+            name
+            for name in before
+            if leaves or name in remote or trigger(self._standing(group, policy, name)) is not None
+        ]
         after = tuple(name for name in before if name not in gone)
         decision = self._decision(
             group,
             policy,
-            action=action_of(before, after),
+            action=Action.UPDATE if after and set(gone) & set(remote) else action_of(before, after),
             after=after,
             finding=Finding(code=Reason.FINISHED, subject=ending.phase),
         )
@@ -575,6 +649,11 @@ def action_of(before: Sequence[str], after: Sequence[str]) -> Action:
 def _finishes(group: Group) -> bool:
     """Whether a group runs to its end: all that has pods does."""
     return bool(group.sized) and all(member.facts.finishes for member in group.sized)
+
+
+def _with_the_job(record: PlacementRecord) -> list[RecordCluster]:
+    """The clusters that have the job itself, and not only workers of it."""
+    return [entry for entry in record.clusters if entry.role != "Remote"]
 
 
 def _doing(move: Move) -> str:

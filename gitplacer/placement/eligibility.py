@@ -18,7 +18,7 @@ from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.model.decision import Finding, Reason
 from gitplacer.model.labels import untolerated
-from gitplacer.policies import TYPES
+from gitplacer.policies import DIVIDING, TYPES
 from gitplacer.profiles import ClusterProfile
 from gitplacer.relocation.evidence import is_stale
 from gitplacer.source.apigroups import BUILT_IN_GROUPS
@@ -39,7 +39,7 @@ def may_not_stay(policy: PlacementPolicy, wished: str | None, cluster: Cluster) 
     if unmet is not None:
         return Finding(code=Reason.CLUSTER_NOT_SELECTED, subject=str(unmet))
     if preference(policy, cluster) is None:
-        return Finding(code=Reason.NOT_IN_ORDER)
+        return Finding(code=Reason.NO_SHARE if policy.spec.placement.type in DIVIDING else Reason.NOT_IN_ORDER)
     taint = untolerated(cluster.taints(), policy.tolerations())
     if taint is not None:
         return Finding(code=Reason.UNTOLERATED_CLUSTER_TAINT, subject=str(taint))

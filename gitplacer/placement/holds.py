@@ -26,6 +26,9 @@ def held(snapshot: Snapshot, group: Group, record: PlacementRecord | None) -> Fi
     foreign = foreign_changes(snapshot, group.id, record)
     if foreign:
         return Finding(code=Reason.FOREIGN_CHANGE, subject=", ".join(foreign))
+    revert = snapshot.reverted.get(group.id)
+    if revert is not None and group.singletons and revert.left and not _may_restart(group):
+        return Finding(code=Reason.REVERT_REFUSED, subject=", ".join(revert.left))
     files = {member.path for member in (*group.members, *group.shared)}
     unread = sorted({*unreadable_sources(snapshot, record), *(files & snapshot.source.broken_files)})
     if unread:
@@ -51,6 +54,11 @@ def held(snapshot: Snapshot, group: Group, record: PlacementRecord | None) -> Fi
             return Finding(code=Reason.NO_POLICY)
         return Finding(code=Reason.HAS_PROBLEMS, subject=", ".join(sorted(codes)))
     return None
+
+
+def _may_restart(group: Group) -> bool:
+    """Whether the policy lets what may have started start again elsewhere."""
+    return group.policy is not None and group.policy.spec.relocation.running_jobs == "Restart"
 
 
 def _selects_some(select: ObjectSelector, group: Group, snapshot: Snapshot) -> bool:

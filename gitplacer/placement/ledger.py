@@ -31,6 +31,8 @@ from gitplacer.scheduler import Pod
 _FINISHED = ("Succeeded", "Failed")
 CROWDED = 0.4
 """The share of what is free from which on it counts as much that it is promised."""
+_BESIDE = " (update)"
+"""Ends the name under which a group holds the room of pods that come beside those it has. No id of a group has a space."""
 _MOST_NEW = 64
 """Machines of one type that a search may open for a gang that minds other pods."""
 
@@ -295,13 +297,13 @@ class Ledger:
 
     def group_ids(self) -> set[str]:
         """The groups that the snapshot shows here, and those that were promised room."""
-        return {*self._seen, *self._holds}
+        return {*self._seen, *(key.removesuffix(_BESIDE) for key in self._holds)}
 
     def machines_of(self, group_id: str) -> frozenset[int]:
         """The machines that a group has pods on or was promised room on."""
-        held = self._holds.get(group_id)
+        held = [hold for key in (group_id, group_id + _BESIDE) if (hold := self._holds.get(key)) is not None]
         seen = (self.nodes.index[node] for _, _, node in self._seen.get(group_id, ()))
-        return frozenset((*seen, *(use.machine for use in held.packing.uses))) if held else frozenset(seen)
+        return frozenset((*seen, *(use.machine for hold in held for use in hold.packing.uses)))
 
     def added(self, machine: int) -> tuple[str, float | None] | None:
         """The type and price of a machine that an autoscaler added or has to add, None for any other."""
@@ -354,7 +356,7 @@ class Ledger:
         promised room in every order, which holds for as long as it finds room without machines that are to be added. `by_machines`:
         it was placed on the strength of such machines, which it keeps for as long as it takes luck to do without.
         """
-        missing = () if finished else self._not_seen(group_id, gang)
+        missing = () if finished else self.not_seen(group_id, gang)
         packing = self.fit(missing, scale_up=False) if missing else Packing(())
         sure = sure and isinstance(packing, Packing)
         if isinstance(packing, Shortfall) and scale_up:
@@ -366,6 +368,26 @@ class Ledger:
             found = (self.with_machines_for(tight.left, found) if tight else None) or found
         self.reserve(group_id, found, missing, sure=sure, lucky=lucky)
         return whole
+
+    def beside(self, group_id: str, base: Gang, more: Gang, *, shown: bool) -> Gang:
+        """
+        The pods that are to run beside those that a placed group has, its `base`, as far as they are not seen. `shown`: they may be
+        among those that the snapshot shows.
+        """
+        return self.not_seen(group_id, (*base, *more))[len(base) :] if shown else more
+
+    def reserve_beside(self, group_id: str, gang: Gang, packing: Packing, *, sure: bool, lucky: bool) -> None:
+        """Take the room of pods that come beside those that a group has: until it is released, or for as long as it takes."""
+        self.reserve(group_id + _BESIDE, packing, gang, sure=sure, lucky=lucky)
+
+    def fit_promised(self, gang: Gang, *, scale_up: bool) -> Packing | Shortfall:
+        """Whether a gang fits that was promised its room before: machines may be on their way for it."""
+        found = self.fit(gang, scale_up=False)
+        return self._placed_with_more(gang) if isinstance(found, Shortfall) and scale_up else found
+
+    def what_fits(self, gang: Gang) -> Packing:
+        """As much of a gang as finds room now."""
+        return pack_what_fits(self.room(), gang)
 
     def _placed_with_more(self, gang: Gang) -> Packing | Shortfall:
         """A packing of pods that are placed already, with machines that are promised, on their way, or can be added."""
@@ -408,6 +430,8 @@ class Ledger:
 
     def release(self, group_id: str) -> None:
         """Give back what a group was promised here. Pods that the snapshot shows keep their room: they run."""
+        if not group_id.endswith(_BESIDE):
+            self.release(group_id + _BESIDE)
         hold = self._holds.pop(group_id, None)
         if hold is None:
             return
@@ -448,7 +472,7 @@ class Ledger:
             else:
                 self._free[machine] = np.minimum(self._free[machine], 0)
 
-    def _not_seen(self, group_id: str, gang: Gang) -> Gang:
+    def not_seen(self, group_id: str, gang: Gang) -> Gang:
         """
         The pods of a gang that the snapshot does not show on a node. A pod that is shown is one of its role that asks
         the same, best one that is meant for that very node; if there is none, the smallest, so that what is missing is never
@@ -466,7 +490,7 @@ class Ledger:
 
     def held_by(self, group_id: str, gang: Gang) -> Resources:
         """What a placed group takes here: its pods that the snapshot shows on nodes, as they run, and those that are missing."""
-        total = total_requests(self._not_seen(group_id, gang))
+        total = total_requests(self.not_seen(group_id, gang))
         for role, requests, _ in self._seen.get(group_id, ()):
             shapes = [pods.shape for pods in gang if pods.role == role]
             total += requests or max(shapes, key=by_size, default=PodShape()).requests

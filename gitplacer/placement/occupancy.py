@@ -17,8 +17,10 @@ from gitplacer.model.decision import Claim, Reason
 from gitplacer.placement.books import Books
 from gitplacer.placement.ledger import Ledger, has_finished
 from gitplacer.placement.onepass import Pass, may_scale_up
+from gitplacer.placement.overlaps import Overlap
 from gitplacer.placement.pack import Packing
 from gitplacer.placement.reservations import NOBODY, Reservations
+from gitplacer.placement.sidebyside import Fit, Judged, reserve_beside
 from gitplacer.relocation.evidence import speaks_of
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
 
@@ -45,6 +47,8 @@ class Occupancy:
             for cluster in clusters:
                 self.here[cluster].add(group_id)
         self.outgrown: set[tuple[str, str]] = set()
+        self._beside: dict[str, dict[str, Judged]] = {}
+        self.judged: dict[tuple[str, str], Judged] = {}
         self._plain: dict[str, tuple[frozenset[str], Ledger]] = {}
         left = {group_id: claim for group_id, claim in claims.items() if claim.displaced}
         self.reservations = Reservations(left, self.ledger, self.take, self.ending)
@@ -61,6 +65,11 @@ class Occupancy:
         for cluster, group_ids in by_cluster.items():
             ledger, left_over = self.replayed(self._pass.books[cluster], cluster, group_ids)
             self.outgrown |= {(group_id, cluster) for group_id in left_over}
+            self.judged |= {
+                (group_id, cluster): judged
+                for group_id, judged in self._beside[cluster].items()
+                if group_id in group_ids
+            }
             books.replace(cluster, ledger)
         for cluster in self.reservations.claimed():
             self.reservations.drop_those_that_fail(cluster)
@@ -78,10 +87,40 @@ class Occupancy:
             ]
             if not left_over:
                 break
+        self._beside[cluster] = self._reserved_beside(ledger, cluster, group_ids)
         gangs = [group_id for group_id in left_over if self._is_gang(group_id)]
         if not all(self._waits_on_its_node(group_id, cluster) for group_id in gangs):
             ledger.close()
         return ledger, gangs
+
+    def _reserved_beside(self, ledger: Ledger, cluster: str, group_ids: Iterable[str]) -> dict[str, Judged]:
+        """Take the room of what comes beside those who are placed, in the order in which they came."""
+        found = {}
+        for group_id in sorted(group_ids, key=partial(self._arrival, cluster)):
+            overlap = self._pass.overlap(group_id, cluster)
+            if overlap is None or cluster not in self._pass.recorded.get(group_id, ()):
+                continue
+            alone = partial(self._alone, cluster, group_id, group_ids)
+            judged = reserve_beside(self._pass, ledger, group_id, cluster, overlap, alone)
+            if judged is not None:
+                found[group_id] = judged
+                if judged.fit is Fit.SHORT and self._pods_wait(group_id, cluster, overlap):
+                    ledger.close()
+        return found
+
+    def _pods_wait(self, group_id: str, cluster: str, overlap: Overlap) -> bool:
+        """Whether pods without room will be in the cluster, and take what gets free."""
+        if not self._is_gang(group_id):
+            return False
+        return not overlap.updates or (group_id, cluster) in self._pass.proceeding
+
+    def _alone(self, cluster: str, group_id: str, group_ids: Iterable[str]) -> Ledger:
+        """A cluster with everybody on it, but without anything of one group."""
+        shown = {group.name for group in self._snapshot.capacity[cluster].groups}
+        ledger = self._pass.settled(cluster, shown - {group_id}).copy()
+        for other in sorted(set(group_ids) - {group_id}, key=partial(self._arrival, cluster)):
+            self._reserved(ledger, other, cluster)
+        return ledger
 
     def ledger(self, cluster: str, *, without: frozenset[str] = NOBODY, settled: bool = False) -> Ledger:
         """
@@ -149,7 +188,7 @@ class Occupancy:
         group = self._pass.groups.get(group_id)
         scale_up = group is None or group.policy is None or may_scale_up(group.policy)
         finished = self.has_finished(ledger, group_id, cluster)
-        by, gang = self._pass.taken_by(group_id, cluster), self._pass.gang_on(group_id, cluster)
+        by, gang = self._pass.taken_by(group_id, cluster), self._pass.held_on(group_id, cluster)
         sure = self._is_gang(group_id) and by not in (Reason.TIGHT_FIT, Reason.ROOM)
         lucky = group is not None and group.policy is not None and self._pass.accepts_tight(group.policy, cluster)
         return ledger.reserve_placed(

@@ -17,7 +17,8 @@ from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord, RecordCluster
-from gitplacer.model.decision import Claim, Finding, Move, Reason
+from gitplacer.model.counts import AS_WRITTEN, Counts
+from gitplacer.model.decision import Action, Claim, ClusterRole, Finding, Move, Reason
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, total_requests
 from gitplacer.placement.books import Books
@@ -34,11 +35,14 @@ from gitplacer.placement.holds import held, kept
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.nodes import Columns, Nodes
 from gitplacer.placement.onlookers import Onlookers
+from gitplacer.placement.overlaps import Overlap, Overlaps
 from gitplacer.placement.pack import Packing, pack
 from gitplacer.placement.proof import has_room
 from gitplacer.placement.ties import held_with, ties, torn_singletons
+from gitplacer.placement.updating import Edits, no_edits
+from gitplacer.policies import DIVIDING
 from gitplacer.relocation.evidence import speaks_of
-from gitplacer.relocation.guards import Tally
+from gitplacer.relocation.guards import Tally, frozen_until
 from gitplacer.relocation.memory import left_over
 from gitplacer.relocation.moves import moves_of
 from gitplacer.relocation.silence import silent_clusters
@@ -50,7 +54,11 @@ class Pass:
     """What all rounds share: the groups and their records, static verdicts, and each cluster's empty ledger."""
 
     def __init__(
-        self, snapshot: Snapshot, also_held: Mapping[str, Finding], agreed: frozenset[str] = frozenset()
+        self,
+        snapshot: Snapshot,
+        also_held: Mapping[str, Finding],
+        edits: Edits = no_edits,
+        agreed: frozenset[str] = frozenset(),
     ) -> None:
         """`agreed` are groups that move as if somebody had consented to what is proposed for them."""
         self.snapshot = snapshot
@@ -61,8 +69,7 @@ class Pass:
         adopted = {record.id for record in self.records.values() if record is not None}
         self.orphans = {record_id: r for record_id, r in snapshot.records.items() if record_id not in adopted}
         self.recorded: dict[str, tuple[str, ...]] = {
-            **{g: tuple(sorted(c.name for c in r.clusters)) if r else () for g, r in self.records.items()},
-            **{g: tuple(sorted(c.name for c in r.clusters)) for g, r in self.orphans.items()},
+            **{g: self._where(record) for g, record in (*self.records.items(), *self.orphans.items())},
             **{g: snapshot.deployed_clusters(g) for g in snapshot.broken_records if g in self.groups},
         }
         self.kept = {r.id: f for r in self.orphans.values() if (f := kept(snapshot, r))}
@@ -80,12 +87,25 @@ class Pass:
             record = self.records.get(group_id) or self.orphans.get(group_id)
             if record is not None:
                 self.gangs[group_id] = self._deployed(record, group_id)
+        self.overlaps = Overlaps(snapshot, edits, self.held)
+        self.proceeding: dict[tuple[str, str], Reason] = {}
+        """Groups whose edit goes on in this pass on a cluster where it does not fit, and why they do not move."""
+        self.proposing: dict[str, tuple[str, ...]] = {}
+        """Where such a group would move with consent."""
+        self.counts: dict[tuple[str, str], Counts] = self._recorded_counts()
+        """What counts the objects of a group have on a cluster, as far as this pass has come, where not as they are written."""
+        self.roles: dict[tuple[str, str], ClusterRole] = self._recorded_roles()
+        """What a cluster has of a group that spans several, as far as this pass has come."""
+        self.reshaped: dict[str, tuple[Action, Finding]] = {}
+        """What happens in this pass to groups that span clusters, also where their clusters stay the same."""
+        self._counts_before = dict(self.counts)
         self._same: dict[Gang, Gang] = {}
         self.gangs = {group_id: self._known(group_id, gang) for group_id, gang in self.gangs.items()}
         self.moves: dict[str, Move] = moves_of({**self.records, **self.orphans})
         self.silent = silent_clusters(snapshot)
         self.leftovers = frozenset(name for record in snapshot.records.values() for name in left_over(record, snapshot))
         self.tally = Tally(snapshot)
+        self._thaws: dict[Reason, datetime | None] = {}
         self.backing_off: dict[str, datetime] = {}
         """Groups whose relocation is taken back in this pass, and until when they then stay."""
         self._stay: dict[tuple[str, str | None, str], Finding | None] = {}
@@ -100,6 +120,11 @@ class Pass:
         self._settled: dict[tuple[str, frozenset[str]], Ledger] = {}
         self._requests: dict[tuple[str, str], Resources] = {}
 
+    def _where(self, record: PlacementRecord | None) -> tuple[str, ...]:
+        """The clusters that have a group, or keep room for it; not those that it waited for in vain."""
+        entries = record.clusters if record is not None else ()
+        return tuple(sorted(entry.name for entry in entries if not self.snapshot.has_given_up(entry)))
+
     @cached_property
     def books(self) -> Books:
         """The ledgers with nothing reserved but what the snapshots show. A pass that places nothing never asks."""
@@ -111,7 +136,7 @@ class Pass:
     def _opened(self, name: str, capacity: CapacitySnapshot, columns: Columns, nodes: Nodes | None = None) -> Ledger:
         """A ledger with nothing reserved but what a snapshot shows."""
         s = self.snapshot
-        slices, gang_there = s.profiles[name].slice_topology, partial(self._gang_there, name=name)
+        slices, gang_there = s.profiles[name].slice_topology, partial(self._gang_seen, name=name)
         return Ledger(self.clusters[name], capacity, columns, gang_there, slices, s.now, nodes)
 
     @cached_property
@@ -119,8 +144,10 @@ class Pass:
         return Onlookers([*self.gangs.values(), *self._gangs_elsewhere()], self.snapshot.capacity.values())
 
     def _gangs_elsewhere(self) -> Iterator[Gang]:
-        """The pods of all groups on each cluster where they may be others than in the source."""
-        return (self._gang_as_written(group_id, name) for name in sorted(self._differing) for group_id in self.groups)
+        """The pods of all groups where they may be others than in the source: on some clusters, or while an update runs."""
+        yield from (self._gang_as_written(g, name) for name in sorted(self._differing) for g in self.groups)
+        for overlap in self.overlaps.all.values():
+            yield from (overlap.base, overlap.beside)
 
     @cached_property
     def claims(self) -> dict[str, Claim]:
@@ -167,6 +194,57 @@ class Pass:
                     total[resource] += amount
         return dict(total)
 
+    def _recorded_counts(self) -> dict[tuple[str, str], Counts]:
+        """The counts of the records, for groups whose policy still gives their objects any."""
+        found = {}
+        for group_id, record in self.records.items():
+            policy = self.groups[group_id].policy
+            gives = policy is not None and gives_counts(policy)
+            for entry in record.clusters if record is not None else ():
+                if entry.counts and (gives or entry.role != "Copy"):
+                    found[group_id, entry.name] = entry.known_counts()
+        return found
+
+    def count(self, group_id: str, name: str, counts: Counts) -> None:
+        """Give the objects of a group other counts on a cluster, from now on: what it asks for there is that many pods."""
+        self.counts[group_id, name] = counts
+        self._requests.pop((group_id, name), None)
+
+    def _recorded_roles(self) -> dict[tuple[str, str], ClusterRole]:
+        """Who spans clusters stays so until it is moved, whatever its policy says now."""
+        return {
+            (group_id, entry.name): entry.role
+            for group_id, record in self.records.items()
+            for entry in (record.clusters if record is not None else ())
+            if entry.role != "Copy"
+        }
+
+    def assume(self, group_id: str, name: str, role: ClusterRole, counts: Counts) -> None:
+        """Take a cluster for one of those that a group spans, from now on; a Copy with no counts is the group as it is written."""
+        self.count(group_id, name, counts)
+        if role == "Copy":
+            self.roles.pop((group_id, name), None)
+        else:
+            self.roles[group_id, name] = role
+
+    def roles_of(self, group_id: str, names: Iterable[str]) -> dict[str, ClusterRole]:
+        """What some clusters have of a group, where it spans several."""
+        return {name: role for name in names if (role := self.roles.get((group_id, name)))}
+
+    def home(self, group_id: str) -> Cluster | None:
+        """The cluster with the head of a group that spans several."""
+        names = (name for (other, name), role in self.roles.items() if other == group_id and role == "Home")
+        return next((self.clusters[name] for name in sorted(names) if name in self.clusters), None)
+
+    def is_recounted(self, group_id: str, names: Iterable[str]) -> bool:
+        """Whether the objects of a group have other counts on some clusters than before this pass."""
+        keys = [(group_id, name) for name in names]
+        return any(self.counts.get(key, AS_WRITTEN) != self._counts_before.get(key, AS_WRITTEN) for key in keys)
+
+    def counts_of(self, group_id: str, names: Iterable[str]) -> dict[str, Counts]:
+        """The counts of a group on some clusters, where they are not as written."""
+        return {name: found for name in names if (found := self.counts.get((group_id, name)))}
+
     def requests(self, group_id: str, name: str) -> Resources:
         """What all pods of a group on a cluster ask for together."""
         if (group_id, name) not in self._requests:
@@ -175,7 +253,29 @@ class Pass:
 
     def gang_on(self, group_id: str, name: str) -> Gang:
         """The pods of a group on a cluster, those that run on every node counted."""
-        gang = self._gang_there(group_id, name)
+        return self._on_nodes(self._gang_there(group_id, name), name)
+
+    def overlap(self, group_id: str, name: str) -> Overlap | None:
+        """The old and new pods of a group on a cluster. What comes to span clusters in this pass gets no more pods there by its edit."""
+        found = self.overlaps.on(group_id, name)
+        if found is not None and found.updates and (group_id, name) in self.roles:
+            entry = self.entry(group_id, name)
+            return found if entry is not None and entry.role != "Copy" else None
+        return found
+
+    def held_on(self, group_id: str, name: str) -> Gang:
+        """What a placed group holds on a cluster: its pods there or, while an update of it is judged or runs, the old ones."""
+        overlap = self.overlap(group_id, name)
+        if overlap is None:
+            return self.gang_on(group_id, name)
+        return self._on_nodes(self._known(group_id, overlap.base), name)
+
+    def beside(self, group_id: str, name: str) -> Gang:
+        """The pods that come beside those, until the update is done."""
+        overlap = self.overlap(group_id, name)
+        return () if overlap is None else self._known(group_id, overlap.beside)
+
+    def _on_nodes(self, gang: Gang, name: str) -> Gang:
         if name in self.books and any(pods.per_node for pods in gang):
             gang = self.books[name].on_each_node(gang)
         return self._same.setdefault(gang, gang)
@@ -184,6 +284,15 @@ class Pass:
         """The pods of a group on a cluster, with the labels that anybody looks at."""
         gang = self._gang_as_written(group_id, name)
         return gang if gang is self.gangs.get(group_id) else self._known(group_id, gang)
+
+    def _gang_seen(self, group_id: str, name: str) -> Gang:
+        """The pods that a cluster may show of a group: old ones and new ones, while an update is judged or runs."""
+        overlap = self.overlap(group_id, name)
+        return (
+            self._gang_there(group_id, name)
+            if overlap is None
+            else self._known(group_id, (*overlap.base, *overlap.beside))
+        )
 
     def _known(self, group_id: str, gang: Gang) -> Gang:
         """A gang with the labels that anybody looks at, as the one object that is equal to it."""
@@ -196,7 +305,8 @@ class Pass:
         by_gang = {id(written): (written, list[str]())}
         is_as_written = group_id in self.groups and group_id not in self.held and not any(p.per_node for p in written)
         for name in names:
-            gang = written if is_as_written and name not in self._differing else self.gang_on(group_id, name)
+            plain = is_as_written and name not in self._differing and (group_id, name) not in self.counts
+            gang = written if plain else self.gang_on(group_id, name)
             by_gang.setdefault(id(gang), (gang, []))[1].append(name)
         return by_gang.values()
 
@@ -211,9 +321,13 @@ class Pass:
         if group is None or group_id in self.held:
             record = self.record(group_id)
             return self.gangs.get(group_id, ()) if record is None else self._deployed(record, group_id, name)
-        if cluster is None or not self.snapshot.variants.any_on(cluster):
+        counts = self.counts.get((group_id, name), AS_WRITTEN)
+        if cluster is not None and self.roles.get((group_id, name)) == "Remote":
+            home = self.home(group_id)
+            return () if home is None else self.snapshot.spans.gang(group, home, cluster, counts)
+        if cluster is None or not (counts or self.snapshot.variants.any_on(cluster)):
             return self.gangs.get(group_id, ())
-        return self.snapshot.variants.gang(group, cluster)
+        return self.snapshot.variants.gang(group, cluster, counts)
 
     def _deployed(self, record: PlacementRecord, group_id: str, name: str | None = None) -> Gang:
         """The pods of what is deployed of a group that is held or gone, on a cluster or on the first that has it."""
@@ -232,8 +346,14 @@ class Pass:
             self.may_not_stay(group, policy, cluster)
             or may_not_enter(group, cluster, s.capacity, s.broken_capacity, s.now)
             or self._not_back_yet(group, cluster)
+            or self._cannot_wake(group, cluster)
             or self._feature_not_served(group, cluster)
         )
+
+    def _cannot_wake(self, group: Group, cluster: Cluster) -> Finding | None:
+        """Why a cluster that is not awake is not called for a group, or None."""
+        why = self.snapshot.cannot_wake(cluster.name) if group.unit == WORKLOADS else None
+        return None if why is None else Finding(code=Reason.CANNOT_WAKE, subject=why)
 
     def _not_back_yet(self, group: Group, cluster: Cluster) -> Finding | None:
         """Why nothing new goes to a cluster that is lost by its silence, or was lost and may still run what it had then."""
@@ -242,6 +362,12 @@ class Pass:
         if cluster.name in self.silent:
             return Finding(code=Reason.CLUSTER_LOST, subject=cluster.name)
         return Finding(code=Reason.LEFTOVER_THERE) if cluster.name in self.leftovers else None
+
+    def thaws(self, reason: Reason) -> datetime | None:
+        """Until when the fleet is frozen for moves for a reason; None if it is not."""
+        if reason not in self._thaws:
+            self._thaws[reason] = frozen_until(self.snapshot, reason)
+        return self._thaws[reason]
 
     def is_gone(self, name: str) -> bool:
         """Whether somebody has said that a cluster is lost, so that nothing it had is waited for."""
@@ -324,6 +450,11 @@ class Pass:
     def entry(self, group_id: str, cluster: str) -> RecordCluster | None:
         record = self.record(group_id)
         return next((c for c in record.clusters if c.name == cluster), None) if record else None
+
+
+def gives_counts(policy: PlacementPolicy) -> bool:
+    """Whether a policy may give objects other counts than they are written with."""
+    return policy.spec.placement.type in DIVIDING
 
 
 def may_scale_up(policy: PlacementPolicy) -> bool:

@@ -8,14 +8,18 @@ just published changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from gitplacer.model.counts import Counts
 from gitplacer.model.decision import Action, Claim, Decision, Finding, Move, Reason
 from gitplacer.placement.departures import action_of
+from gitplacer.placement.division import divides
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.rounds import Round
+from gitplacer.placement.updating import Edits, no_edits
+from gitplacer.placement.wakes import as_written
 from gitplacer.snapshot import Snapshot
 
 _ROUNDS = 8
@@ -41,20 +45,23 @@ def plan(
     *,
     with_candidates: bool = True,
     also_held: Mapping[str, Finding] = MappingProxyType({}),
+    edits: Edits = no_edits,
     agreed: frozenset[str] = frozenset(),
 ) -> Plan:
     """
     Decide. Without candidates only the verdicts that decisions rest on are computed, which is all that rendering
-    needs. `also_held` are groups that must stay as they are for reasons that planning cannot know, with those reasons; `agreed`
+    needs. `also_held` are groups that must stay as they are for reasons that planning cannot know, with those reasons.
+    `edits` tells what would change of a group where it is; nobody else can, because it takes the files that would be written. `agreed`
     are groups of which is asked where they would go if somebody consented.
     """
-    shared = Pass(snapshot, also_held, agreed)
+    shared = Pass(snapshot, also_held, edits, agreed)
     before: dict[str, tuple[str, ...]] = dict(shared.recorded)
     claims: dict[str, Claim] = shared.claims
     moves: dict[str, Move] = shared.moves
     made: dict[str, Decision] = {}
     sent_away: dict[str, Finding] = {}
     for _ in range(_ROUNDS + len({policy.spec.priority for policy in snapshot.source.own.policies})):
+        counts = dict(shared.counts)
         decisions = Round(shared, before, claims, moves, with_candidates).decide()
         after = {d.group: d.after for d in decisions}
         shared.taken.update(((d.group, name), found.code) for d in decisions for name, found in d.reasons.items())
@@ -77,10 +84,34 @@ def plan(
             else:
                 made[decision.group] = replace(earlier, waiting_since=decision.waiting_since, move=decision.move)
         same = all(after[group_id] == clusters for group_id, clusters in before.items() if group_id in after)
-        if same and claimed == claims and moving == moves:
+        recounted = any(shared.counts_of(g, a) != _of(counts, g, a) for g, a in after.items())
+        if same and claimed == claims and moving == moves and not recounted:
             break
         before, claims, moves = after, claimed, moving
-    return Plan(tuple(_since_the_start(shared, made[group_id], sent_away) for group_id in sorted(made)))
+    finished = (_since_the_start(shared, made[group_id], sent_away) for group_id in sorted(made))
+    return Plan(tuple(as_written(snapshot, _shaped(shared, decision)) for decision in finished))
+
+
+def _of(counts: Mapping[tuple[str, str], Counts], group_id: str, names: Iterable[str]) -> dict[str, Counts]:
+    return {name: found for name in names if (found := counts.get((group_id, name)))}
+
+
+def _shaped(shared: Pass, decision: Decision) -> Decision:
+    """A decision with the counts and roles that its clusters have then; one that only changes these says so."""
+    if decision.action is Action.KEEP and decision.group in shared.reshaped:
+        action, finding = shared.reshaped[decision.group]
+        decision = replace(decision, action=action, finding=finding)
+    counts, roles = shared.counts_of(decision.group, decision.after), shared.roles_of(decision.group, decision.after)
+    if roles:
+        return replace(decision, counts=counts, roles=roles)
+    if not counts:
+        return decision
+    finding, action = decision.finding, decision.action
+    if finding.code is Reason.KEPT and shared.is_recounted(decision.group, decision.after):
+        finding = replace(finding, code=Reason.DIVIDED)
+    if action is Action.RELOCATE and divides(shared.groups[decision.group]):
+        action = Action.PLACE  # a share went elsewhere, and the group with it and not
+    return replace(decision, counts=counts, finding=finding, action=action)
 
 
 def _nothing_happens(decision: Decision) -> bool:

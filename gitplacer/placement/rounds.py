@@ -22,12 +22,15 @@ from gitplacer.model.decision import Action, Claim, Decision, Finding, Move, Rea
 from gitplacer.model.resources import Resources
 from gitplacer.placement.choice import Choice
 from gitplacer.placement.departures import Departures, action_of
+from gitplacer.placement.division import Division, divides
 from gitplacer.placement.holds import consent_to_removal
 from gitplacer.placement.occupancy import Claims, Occupancy, Placements
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.order import Shares, Waiting, holder, turns
 from gitplacer.placement.preemption import SITES, Displaceable, Site, least_harm
 from gitplacer.placement.reservations import AGED, AGED_SITES, NOBODY
+from gitplacer.placement.spanning import Spanning, Spread
+from gitplacer.placement.unfit import Unfit
 from gitplacer.source.manifests import PLATFORM
 
 
@@ -48,7 +51,10 @@ class Round:
         self._moves = moves
         self._occupancy = Occupancy(shared, placements, claims)
         self._choice = Choice(shared, self._occupancy, with_candidates)
-        self._departures = Departures(shared, placements, moves, self._occupancy, self._choice)
+        self._spanning = Spanning(shared, self._occupancy, self._choice)
+        self._departures = Departures(shared, placements, moves, self._occupancy, self._choice, self._spanning)
+        self._unfit = Unfit(shared, self._occupancy, self._choice, self._departures)
+        self._division = Division(shared, placements, self._occupancy, self._choice, self._departures, self._nowhere)
         self._with_candidates = with_candidates
         self._decided: set[str] = set()
         self._shares: Shares | None = None
@@ -62,7 +68,10 @@ class Round:
         """A decision for every group and every record without a group, in no particular order."""
         done = [self._settle(self._orphan(record)) for record in self._pass.orphans.values()]
         self._occupancy.gone = {d.group for d in done if d.action is Action.REMOVE}
-        moving, staying, leaving, waiting = [], [], [], []
+        moving: list[Group] = []
+        staying: list[Group] = []
+        leaving: list[Group] = []
+        waiting: list[Group] = []
         for group in self._pass.groups.values():
             stop = self._pass.held.get(group.id)
             if stop is not None or group.policy is None:
@@ -76,25 +85,47 @@ class Round:
                 done.append(self._settle(self._departures.rest(group, group.policy, ending)))
             elif group.id in self._moves:
                 moving.append(group)
+            elif divides(group):
+                (staying if self._division.is_settled(group, group.policy) else waiting).append(group)
             elif self._departures.triggers(group, group.policy):
                 leaving.append(group)
-            elif self._is_complete(group, group.policy):
+            elif self._is_complete(group, group.policy) or self._spanning.spreads(group.id, self._here(group)):
                 staying.append(group)
             else:
                 waiting.append(group)
         for group in sorted(moving, key=self._turn):
             assert group.policy is not None
-            done.append(self._settle(self._departures.proceed(group, group.policy, self._moves[group.id])))
+            proceeding = self._departures.proceed(group, group.policy, self._moves[group.id])
+            done.append(self._settle(self._unfit.along_with(group, proceeding)))
         for group in sorted(leaving, key=self._turn):
             assert group.policy is not None
             triggers = self._departures.triggers(group, group.policy)
-            done.append(self._settle(self._departures.leave(group, group.policy, triggers)))
+            several = self._spans(group)
+            leave = self._departures.leave_some if several else self._departures.leave
+            left = leave(group, group.policy, triggers)
+            done.append(self._settle(left if several else self._unfit.along_with(group, left)))
+        for group in sorted(staying, key=self._turn):
+            decision = None if self._spans(group) else self._unfit.decide(group)
+            if decision is not None:
+                done.append(self._settle(decision))
+        held_back = [decision for group in waiting if (decision := self._unfit.incomplete(group)) is not None]
+        done += map(self._settle, held_back)
+        staying = [group for group in staying if group.id not in self._decided]
+        waiting = [group for group in waiting if group.id not in self._decided]
         for group in self._in_turn(waiting):
             done.append(
                 self._settle(self._preempted(group) if group.id in self._displaced else self._add_copies(group))
             )
-        done += [self._preempted(group) if group.id in self._displaced else self._keep(group) for group in staying]
+        done += [
+            self._preempted(group) if group.id in self._displaced else self._settle(self._keep(group))
+            for group in staying
+        ]
         return [self._with_ends(decision) for decision in done]
+
+    def _spans(self, group: Group) -> bool:
+        """Whether a group is on several clusters as one app."""
+        here = self._here(group)
+        return len(here) > 1 and self._spanning.spreads(group.id, here)
 
     def _with_ends(self, decision: Decision) -> Decision:
         """A decision with what the snapshots say of the end of a job."""
@@ -194,17 +225,37 @@ class Round:
             moving=self._moves.get(group.id), move=self._moves.get(group.id),
         )  # fmt: skip
 
+    def _here(self, group: Group) -> tuple[str, ...]:
+        return self._placements.get(group.id, ())
+
+    def _spread_over(self, group: Group, here: tuple[str, ...], spread: Spread) -> Decision:
+        """A group that spans clusters, or comes to."""
+        assert group.policy is not None
+        if spread.action is not Action.KEEP:
+            self._pass.reshaped[group.id] = spread.action, spread.finding
+        return Decision(
+            group=group.id, policy=group.policy.name, action=spread.action, before=here, after=spread.after,
+            finding=spread.finding, reasons=spread.reasons,
+            candidates=self._choice.candidates(group, group.policy, spread.after, spread.reasons),
+        )  # fmt: skip
+
     def _keep(self, group: Group) -> Decision:
         assert group.policy is not None
         better = self._departures.prefer(group, group.policy)
         if better is not None:
             return better
         here = self._placements[group.id]
+        spread = self._spanning.stay(group, group.policy, here)
+        if spread is not None:
+            return self._spread_over(group, here, spread)
         candidates = self._choice.kept_candidates(group, here)
-        outgrown = self._with_candidates and self._has_outgrown(group.id, here)
+        finding = self._unfit.finding(group, here)
+        if finding is None:
+            outgrown = self._with_candidates and self._has_outgrown(group.id, here)
+            finding = Finding(code=Reason.OUTGROWN if outgrown else Reason.KEPT)
         return Decision(
-            group=group.id, policy=group.policy.name, action=Action.KEEP, before=here, after=here,
-            finding=Finding(code=Reason.OUTGROWN if outgrown else Reason.KEPT), candidates=candidates,
+            group=group.id, policy=group.policy.name, action=Action.KEEP, before=here, after=here, finding=finding,
+            candidates=candidates, proposed=self._pass.proposing.get(group.id, ()),
         )  # fmt: skip
 
     def _has_outgrown(self, group_id: str, here: Sequence[str]) -> bool:
@@ -259,6 +310,9 @@ class Round:
         """A group with too few copies, or too many: place what fits, and let the rest wait."""
         policy = group.policy
         assert policy is not None
+        if divides(group):
+            assert self._occupancy.books is not None  # opening the ledgers is what finds out which claims still stand
+            return self._division.decide(group, policy)
         before = self._placements.get(group.id, ())
         wanted = self._wanted(group, policy)
         chosen: dict[str, Finding] = {}
@@ -292,16 +346,22 @@ class Round:
         complete: bool,
     ) -> Finding:
         if chosen:
-            return chosen[min(chosen)]
+            return Finding(code=Reason.SPANS) if self._spanning.spreads(group.id, chosen) else chosen[min(chosen)]
         if set(after) < set(before):
             return Finding(code=Reason.COPY_NOT_WANTED, subject=", ".join(sorted(set(before) - set(after))))
         if after:
             return Finding(code=Reason.KEPT if complete else Reason.COPIES_WAIT)
+        return self._nowhere(group, policy)
+
+    def _nowhere(self, group: Group, policy: PlacementPolicy) -> Finding:
+        """Why no cluster takes a group."""
         claim, kept_on = self._occupancy.reservations.claim_of(group.id), self._occupancy.reservations.aged_on(group.id)
         if claim is not None:
             return Finding(code=Reason.WAITS_FOR_PREEMPTED, subject=", ".join(claim.displaced))
         if kept_on:
             return Finding(code=Reason.ROOM_RESERVED, subject=kept_on)
+        if group.id in self._spanning.short:
+            return self._spanning.short[group.id]
         if self._choice.tight[group.id]:
             return next(iter(self._choice.tight[group.id].values()))
         if group.id in self._choice.over_budget:
@@ -335,7 +395,7 @@ class Round:
                 claim.cluster, self._occupancy.reservations.for_others(claim.cluster, but=group.id)
             )
         unseen = {claim.cluster} if claim is not None and not clear else set()
-        chosen = self._choice.choose(group, policy, exclude=closed | unseen, wanted=wanted)
+        chosen = self._chosen(group, policy, closed | unseen, wanted)
         if claim is not None:
             if chosen:
                 self._occupancy.reservations.drop(group.id)
@@ -344,6 +404,22 @@ class Round:
         if chosen or before:
             return chosen, None
         return chosen, claim or self._preempt(group, policy, closed) or self._keep_room(group, policy, closed)
+
+    def _chosen(self, group: Group, policy: PlacementPolicy, exclude: set[str], wanted: int) -> dict[str, Finding]:
+        """Single clusters or, where its policy lets a group span several, the first way that it prefers and that works."""
+        if policy.spec.placement.span != "IfNeeded":
+            return self._choice.choose(group, policy, exclude=exclude, wanted=wanted)
+        chosen: dict[str, Finding] = {}
+        scale_up = False
+        for way in policy.spec.placement.prefer if wanted > 0 else ():
+            scale_up = scale_up or way == "ScaleUp"
+            if way == "Span":
+                chosen = self._spanning.place(group, policy, exclude, scale_up=scale_up)
+            else:
+                chosen = self._choice.choose(group, policy, exclude=exclude, wanted=wanted, only=way)
+            if chosen:
+                break
+        return chosen
 
     def _entering(self, group: Group, policy: PlacementPolicy, closed: set[str]) -> list[str]:
         clusters = self._pass.clusters.items()

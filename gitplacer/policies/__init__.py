@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementSettings
-from gitplacer.policies import capacity, cheapest, ordered
+from gitplacer.policies import capacity, cheapest, divide, ordered
 
 Preference = Callable[[PlacementSettings, Cluster], int | None]
 """How early a type takes a cluster (smaller first; equal means no preference), or None if it never does."""
@@ -19,8 +19,12 @@ Preference = Callable[[PlacementSettings, Cluster], int | None]
 TYPES: Mapping[str, Preference] = {
     "Capacity": capacity.preference,
     "Cheapest": cheapest.preference,
+    "Divide": divide.preference,
     "Ordered": ordered.preference,
 }
+
+DIVIDING = frozenset({"Divide"})
+"""Types that give objects other counts on each cluster."""
 
 BY_COST = frozenset({"Cheapest"})
 """Types that rank clusters to which machines would have to be added by what these cost."""

@@ -36,6 +36,8 @@ def selects(select: ObjectSelector, item: SourceObject, namespace_labels: Namesp
     namespace = item.identity.namespace
     if select.kinds is not None and not pathglob.name_matches_any(select.kinds, item.identity.kind):
         return False
+    if select.names is not None and not pathglob.name_matches_any(select.names, item.identity.name):
+        return False
     if select.namespaces is not None and not (namespace and pathglob.name_matches_any(select.namespaces, namespace)):
         return False
     if select.paths is not None and not pathglob.matches_any(select.paths, item.path):

@@ -65,6 +65,18 @@ CODES: Mapping[str, Code] = {
         "Each copy would run the job once more.",
         "Let a policy with `copies: 1` govern it.",
     ),
+    "DividedSingleton": Code(
+        "A policy divides what there can be but one of",
+        "A divided group runs on several clusters at once. A job would run on each of them, and data in a volume that one node at "
+        "a time may mount, or in a fixed place of its own, would be in one of them.",
+        "Let a policy of another type govern it.",
+    ),
+    "WeightedClusterMissing": Code(
+        "A weight is for a cluster that the fleet does not have",
+        "The name may be misspelt. Its share goes to the others.",
+        "Correct the name, add the Cluster, or remove the weight.",
+        severity=Severity.WARNING,
+    ),
     "MissingReference": Code(
         "An object needs another that nobody brings",
         "What a manifest names (a ConfigMap, a Secret, a claim, a ServiceAccount, a RayCluster …) travels with it when it is in "
@@ -110,6 +122,54 @@ CODES: Mapping[str, Code] = {
         "With `reserve: Maximum` there must be room for all workers that the autoscaler may ask for. Without `maxReplicas` "
         "KubeRay lets it ask for two billion.",
         "Write `maxReplicas` in the worker group, or let the policy reserve `Desired`.",
+    ),
+    "SpanWithoutMesh": Code(
+        "A policy may span clusters, and has none of one mesh",
+        "With `span: IfNeeded` a Ray app may have its head on one cluster and workers on others. They reach each other only within "
+        "a Cluster Mesh, and no two of the clusters that the policy allows have the same `spec.mesh`. Its groups are held.",
+        "Write `mesh` in the Clusters that share one, or set `span: Never`.",
+    ),
+    "HeadNameUnknown": Code(
+        "Nobody knows the name of a head's Service",
+        "Workers on other clusters find the head by the name of its Service. The Ray cluster of a RayJob, and the Service that "
+        "KubeRay makes for its head, get a random name. The app is placed where one cluster takes it, and waits otherwise.",
+        "Set `headService.metadata.name`, or add a global Service to the app that selects its head pod.",
+        severity=Severity.WARNING,
+        allowable=True,
+    ),
+    "HeadNotGlobal": Code(
+        "The Service of a head is not global",
+        'Cilium joins Services of one name on the clusters of a mesh if they have the annotation `service.cilium.io/global: "true"`. '
+        "Without it workers elsewhere do not find the head. The app is placed where one cluster takes it, and waits otherwise.",
+        "Set it in `headServiceAnnotations`; for a RayService, in `headService`, or on a Service of the app that selects the head pod. "
+        "Do it from the start: in a running RayService it is a change that makes a second Ray cluster.",
+        severity=Severity.WARNING,
+        allowable=True,
+    ),
+    "HeadHeadless": Code(
+        "The Service of a head has no address of its own",
+        "KubeRay makes it headless unless it is told otherwise, and a Cluster Mesh leads to addresses of Services. The app is placed "
+        "where one cluster takes it, and waits otherwise.",
+        "Give the head a `headService` or `serviceType: NodePort`; or start KubeRay with `ENABLE_RAY_HEAD_CLUSTER_IP_SERVICE=true`, and "
+        "say so in `profile.kuberay.headClusterIPService` of the Cluster.",
+        severity=Severity.WARNING,
+        allowable=True,
+    ),
+    "HeadComesLate": Code(
+        "The Service of a head comes when the app runs already",
+        "KubeRay makes `<name>-head-svc` of a RayService when all its Serve applications run. If they need workers elsewhere to run, "
+        "both would wait for each other. So the app can be extended to other clusters, and not placed over several.",
+        "Add a global Service to the app that selects its head pod.",
+        severity=Severity.WARNING,
+        allowable=True,
+    ),
+    "WorkersStayHome": Code(
+        "Workers cannot run on another cluster than their head",
+        "What they need is only where the head is: certificates or a token that KubeRay makes there, a network that it closes, a volume, "
+        "the other hosts of a slice. The app is placed where one cluster takes it, and waits otherwise.",
+        "Do what the hint says, or set `span: Never` in its policy.",
+        severity=Severity.WARNING,
+        allowable=True,
     ),
     "CannotEdit": Code(
         "An override cannot be made",

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 
 from gitplacer.kinds.capacity import CapacitySnapshot, RunningGroup
 from gitplacer.kinds.fleet import Cluster
-from gitplacer.kinds.record import RecordClaim, RecordCluster
+from gitplacer.kinds.record import RecordClaim, RecordCluster, RecordUpdate
 from gitplacer.snapshot import Snapshot
 from gitplacer.source.manifests import PLATFORM
 
@@ -29,7 +29,7 @@ def is_stale(cluster: Cluster, snapshot: CapacitySnapshot, now: datetime) -> boo
     return max_age is not None and now - snapshot.observed_at > timedelta(seconds=max_age)
 
 
-def speaks_of(snapshot: CapacitySnapshot, entry: RecordCluster | RecordClaim, unit: str) -> bool:
+def speaks_of(snapshot: CapacitySnapshot, entry: RecordCluster | RecordClaim | RecordUpdate, unit: str) -> bool:
     """Whether a snapshot was taken after the cluster applied what the record's entry says."""
     return reaches(snapshot, entry.epoch, entry.since, unit)
 
@@ -136,5 +136,7 @@ def may_have_started(snapshot: Snapshot, entry: RecordCluster, group_id: str, un
     Whether a job may have started where the record put it. A start elsewhere cannot be taken back, so it takes two snapshots
     to prove that it has not: the one that the record remembers, and a later one.
     """
+    if entry.state == "Waking":
+        return False  # it was never written there
     seen = seen_unstarted(snapshot, entry, group_id, unit)
     return seen is None or entry.unstarted_at is None or seen <= entry.unstarted_at

@@ -1,5 +1,5 @@
 """
-How many groups may begin to move in a time.
+How many groups may begin to move in a time, and when none may.
 
 What has moved is counted from the records, which remember each relocation for a day; a group that is gone from the source takes its
 relocations with it. A guard stops only moves of its own sort: evacuations are not counted among other relocations, nor the
@@ -9,12 +9,23 @@ other way round.
 from __future__ import annotations
 
 from collections import Counter
-from datetime import timedelta
+from datetime import datetime, timedelta
 
+from gitplacer.kinds import calendar
 from gitplacer.kinds.fleet import MoveGuard
 from gitplacer.model.decision import Reason
 from gitplacer.relocation.triggers import EVACUATIONS
 from gitplacer.snapshot import Snapshot
+
+
+def frozen_until(snapshot: Snapshot, reason: Reason) -> datetime | None:
+    """Until when nothing begins to move for a reason; None if something may."""
+    ends = [
+        calendar.window(freeze.schedule, freeze.duration, freeze.time_zone, snapshot.now)
+        for freeze in snapshot.source.own.fleet.spec.guards.freeze
+        if reason not in freeze.allow
+    ]
+    return max((end for end in ends if end is not None), default=None)
 
 
 class Tally:

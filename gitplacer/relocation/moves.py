@@ -21,7 +21,7 @@ def _move(record: PlacementRecord, recorded: RecordMove) -> Move:
         targets=tuple(sorted(recorded.to)),
         reason=Reason(recorded.reason) if known else Reason.NOT_ELIGIBLE,
         since=recorded.since,
-        adds=not recorded.to or any(entry.state == "Adding" for entry in record.clusters),
+        adds=not recorded.to or any(entry.state in ("Adding", "Waking") for entry in record.clusters),
         ready_at=recorded.ready_at,
         gone_at=recorded.gone_at,
     )

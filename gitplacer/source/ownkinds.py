@@ -9,7 +9,7 @@ holds what it governs, or might govern. An Approval that cannot be read consents
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -23,6 +23,7 @@ from gitplacer.kinds.fleet import Cluster, Fleet
 from gitplacer.kinds.parse import is_own, parse_own
 from gitplacer.kinds.policy import OverridePolicy, PlacementPolicy
 from gitplacer.kinds.selectors import ObjectSelector
+from gitplacer.problemcodes import CODES
 from gitplacer.problems import Location, Problem, Rejected, nearest
 from gitplacer.source.consent import Consent
 
@@ -75,6 +76,7 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
     approvals: dict[str, Consent] = {}
     twice_approved: set[str] = set()
     broken: list[BrokenPolicy] = []
+    policies: list[tuple[PlacementPolicy, Document]] = []
     stop = False
     for document in documents:
         parsed = _parsed(document)
@@ -86,7 +88,7 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
                 broken.append(_broken(kind, document))
             continue
         key = f"{kind}/{parsed.metadata.name}"  # type: ignore[attr-defined]
-        if kind in ("CapacitySnapshot", "Placement"):
+        if kind in ("CapacitySnapshot", "Placement", "ClusterState"):
             where = "the capacity directory" if kind == "CapacitySnapshot" else "the deployment repo"
             problems.append(document.problem("MisplacedKind", f"a {kind} belongs in {where}", "move it there"))
         elif key in places:
@@ -100,12 +102,15 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
             twice_approved.add(key)
         else:
             objects[key], places[key] = parsed, document.locate()
+            if isinstance(parsed, PlacementPolicy):
+                policies.append((parsed, document))
             if isinstance(parsed, Approval):
                 approvals[key] = Consent(parsed, document)
     for data in torn.values():
         kinds = torn_kinds(data)
         stop = stop or bool(kinds & {*_STOPS, ""})
         broken.extend(BrokenPolicy(kind) for kind in sorted(kinds) if kind in _POLICIES)
+    problems.extend(_weights_of_nobody(policies, {item.name for item in _of(Cluster, objects)}))
     fleets = [item for item in objects.values() if isinstance(item, Fleet)]
     if len(fleets) != 1 and not stop:
         problems.append(_not_one_fleet(places))
@@ -121,6 +126,20 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
         approvals=tuple(item for key, item in sorted(approvals.items()) if key not in twice_approved),
         places=places,
     )
+
+
+def _weights_of_nobody(
+    policies: Iterable[tuple[PlacementPolicy, Document]], clusters: Collection[str]
+) -> Iterator[Problem]:
+    """Weights for clusters that there are not."""
+    for policy, document in policies:
+        for name in sorted(policy.spec.placement.weights.keys() - set(clusters)):
+            message = f"policy {policy.name} has a weight for cluster {name}, and there is none of that name"
+            path = ("spec", "placement", "weights", name)
+            severity = CODES["WeightedClusterMissing"].severity
+            yield document.problem(
+                "WeightedClusterMissing", message, nearest(name, clusters), path=path, severity=severity
+            )
 
 
 def torn_kinds(data: bytes) -> set[str]:

@@ -27,6 +27,7 @@ from gitplacer.source.customs import held_against_definitions
 from gitplacer.source.files import MAX_FILE, MAX_SNAPSHOT, READ_ENDINGS, Memo, Reading, SourceDocument, read_documents
 from gitplacer.source.manifests import WORKLOADS, SourceObject, read_manifest, unit_of
 from gitplacer.source.ownkinds import OwnKinds, looks_own, read_own_kinds, torn_kinds
+from gitplacer.source.standby import SleepingClusters, read_standby, set_aside
 from gitplacer.source.workloadkinds import Declarations, read_declarations
 from gitplacer.tree import Tree
 
@@ -38,7 +39,7 @@ class Source:
     """
     All of the source repo that decisions look at. `broken_files` could not be read, or not wholly;
     `document_counts` says how many documents each file holds; `torn` are broken files that may have held own kinds;
-    `claim_templates` are by namespace; `declarations` are the kinds that users declare.
+    `claim_templates` are by namespace; `declarations` are the kinds that users declare; `sleeping` are the manifests of clusters.
     """
 
     own: OwnKinds
@@ -50,6 +51,7 @@ class Source:
     torn: frozenset[str]
     claim_templates: Templates
     declarations: Declarations
+    sleeping: SleepingClusters
 
     def namespace_labels(self, name: str) -> Mapping[str, str]:
         """The labels of a namespace: those of its manifest, if there is one, and its name."""
@@ -130,16 +132,19 @@ def read_source(tree: Tree, memo: Memo) -> Source:
     outside = sorted(outside, key=lambda d: (d.file, d.index))
     declarations = read_declarations(outside, torn, rendered, found)
     irrelevant = _irrelevant(spec, reading)
-    objects, broken = _objects(declarations.applied(rendered), spec, set(map(id, outside)), capacity, irrelevant, found)
+    elsewhere = (capacity, *set_aside(outside))
+    objects, broken = _objects(
+        declarations.applied(rendered), spec, set(map(id, outside)), elsewhere, irrelevant, found
+    )
     templates = claim_templates(objects)
     objects = held_against_definitions(tuple(with_devices(objects, templates, declarations.kinds)), tree, memo)
     found += [problem for item in objects for problem in item.problems]
     own = read_own_kinds(outside, torn, found)
     unread = frozenset({*reading.broken, *broken, *twins, *large, *links, *(p for p in tree if p.startswith(folders))})
     counts = {path: len(items) for path, items in reading.documents.items()}
-    return Source(
-        own, objects, unread, counts, tuple(sorted(set(found))), tree, frozenset(torn), templates, declarations
-    )
+    sleeping = read_standby(own, outside, rendered, unread, tree, found)
+    told = tuple(sorted(set(found)))
+    return Source(own, objects, unread, counts, told, tree, frozenset(torn), templates, declarations, sleeping)
 
 
 def fleet_spec(tree: Tree, memo: Memo) -> FleetSpec:
@@ -174,7 +179,7 @@ def _objects(
     documents: Mapping[str, tuple[SourceDocument, ...]],
     spec: FleetSpec,
     own: set[int],
-    capacity: str,
+    elsewhere: tuple[str, ...],
     irrelevant: Collection[str],
     found: list[Problem],
 ) -> tuple[tuple[SourceObject, ...], set[str]]:
@@ -182,7 +187,7 @@ def _objects(
     objects: list[SourceObject] = []
     broken: set[str] = set()
     for path, items in sorted(documents.items()):
-        unit = None if path.startswith(capacity) else unit_of(spec, path)
+        unit = None if path.startswith(elsewhere) else unit_of(spec, path)
         for item in items if unit else ():
             if unit is None or id(item.document) in own:
                 continue

@@ -10,8 +10,10 @@ controller does, write a module with a `KIND` row and put it in the table.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
-from gitplacer.documents import Cursor, Document
+from gitplacer.documents import Cursor, Document, Edit
+from gitplacer.model.counts import Count
 from gitplacer.problems import Problem
 from gitplacer.workloads import (
     cronjob,
@@ -26,10 +28,11 @@ from gitplacer.workloads import (
     rayjob,
     rayservice,
     replicaset,
+    scaling,
     shipped,
     statefulset,
 )
-from gitplacer.workloads.facts import Kind, LabelSelector, ObjectFacts, PodLabels, Reference, distinct
+from gitplacer.workloads.facts import Demand, Kind, LabelSelector, ObjectFacts, PodLabels, Reference, Scale, distinct
 from gitplacer.workloads.podtemplate import named
 from gitplacer.workloads.surroundings import USUAL, Surroundings
 
@@ -38,14 +41,18 @@ __all__ = [
     "NONE_DECLARED",
     "QUEUE",
     "Declared",
+    "Demand",
     "Kind",
     "LabelSelector",
     "ObjectFacts",
     "PodLabels",
     "Reference",
+    "Scale",
+    "counted",
     "is_read_by_code",
     "kind_of",
     "read",
+    "scales",
 ]
 
 KINDS: Mapping[tuple[str, str], Kind] = {
@@ -84,6 +91,20 @@ def kind_of(key: tuple[str, str], declared: Declared = NONE_DECLARED) -> Kind | 
 def is_read_by_code(key: tuple[str, str]) -> bool:
     """Whether a kind cannot be declared, because what its objects are is known here."""
     return key in KINDS or key in pointers.READERS
+
+
+def scales(value: Mapping[str, Any], declared: Declared = NONE_DECLARED) -> tuple[Scale, ...]:
+    """The counts of an object that may be others on each cluster."""
+    key = (str(value.get("apiVersion")).rpartition("/")[0], str(value.get("kind")))
+    kind = kind_of(key, declared)
+    if kind is None:
+        return pointers.autoscaler_scales(value) if key in pointers.READERS else ()
+    return kind.scales(value)
+
+
+def counted(value: Mapping[str, Any], counts: Mapping[str, Count], declared: Declared = NONE_DECLARED) -> list[Edit]:
+    """The edits that give an object other counts, by role; what is not among them stays as it is written."""
+    return list(scaling.edits(value, scales(value, declared), counts)) if counts else []
 
 
 def read(

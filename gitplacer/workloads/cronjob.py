@@ -13,7 +13,7 @@ from typing import Any
 
 from gitplacer.documents import Cursor, Path
 from gitplacer.workloads import jobspec
-from gitplacer.workloads.facts import Kind, ObjectFacts, existing
+from gitplacer.workloads.facts import SUSPEND, Kind, ObjectFacts, existing
 from gitplacer.workloads.fields import required
 from gitplacer.workloads.surroundings import Surroundings
 
@@ -33,4 +33,4 @@ def pod_templates(value: Mapping[str, Any]) -> tuple[Path, ...]:
     return existing(value, ("spec", "jobTemplate", "spec", "template"))
 
 
-KIND = Kind("batch", "CronJob", ("v1",), read, pod_templates)
+KIND = Kind("batch", "CronJob", ("v1",), read, pod_templates, switch=SUSPEND)

@@ -31,10 +31,11 @@ from gitplacer.workloads.declaration import (
     Rule,
     Surge,
 )
-from gitplacer.workloads.facts import Kind, ObjectFacts, PodLabels, Reference, Role, at, distinct
+from gitplacer.workloads.facts import Kind, ObjectFacts, PodLabels, Reference, Role, Scale, Switch, at, distinct
 from gitplacer.workloads.fields import INT32_MAX, share, share_of
 from gitplacer.workloads.gathered import Gathered, homes
 from gitplacer.workloads.podtemplate import Injected, PodTemplate
+from gitplacer.workloads.scaling import whole
 from gitplacer.workloads.surroundings import Surroundings
 
 _POD_FIELDS = (
@@ -65,7 +66,24 @@ def kind(declaration: Declaration) -> Kind:
         declaration.versions,
         partial(_read, declaration),
         partial(_pod_templates, declaration),
+        partial(_scales, declaration),
+        next(filter(None, map(_switch, declaration.stopped)), None),
     )
+
+
+def _switch(rule: Rule) -> Switch | None:
+    """The field that a rule about stopped objects goes by, if it is one field with one value."""
+    if len(rule.when) != 1 or len(rule.when[0].places) != 1:
+        return None
+    condition = rule.when[0]
+    if (
+        condition.operator != "In"
+        or len(condition.values) != 1
+        or isinstance(condition.values[0], int) is not isinstance(condition.values[0], bool)
+    ):
+        return None
+    [value], [place] = condition.values, condition.places
+    return Switch(place, on=value, off=False if value is True else None)
 
 
 def unreadable(api_group: str, name: str, why: str, hint: str) -> Kind:
@@ -135,6 +153,41 @@ def _pod_templates(declaration: Declaration, value: Mapping[str, Any]) -> tuple[
             if path is not None and isinstance(at(value, path), Mapping):
                 found[path] = None
     return tuple(found)
+
+
+def _scales(declaration: Declaration, value: Mapping[str, Any]) -> tuple[Scale, ...]:
+    """
+    The one number that all pods of an object come from, if there is one: it then is a number of like replicas, each with all
+    that belongs to it. Where parts have numbers of their own nobody here knows which of them go together.
+    """
+    entries = [p for p in declaration.pods if all(_holds(c, value, None) for c in p.when if not c.about_item)]
+    firsts = {p.count[0] if p.count else None for p in entries}
+    if len(firsts) != 1 or (number := next(iter(firsts))) is None:
+        return ()
+    if number.plus or number.at_most or any(EACH in place for place in number.places):
+        return ()
+    path = next((p for place in number.places if (p := _resolved(value, place, None)) is not None), None)
+    count = number.default if path is None else whole(at(value, path))
+    if count is None:
+        return ()
+    path = path or number.places[0]
+    high, high_path = _scale_bound(value, entries[0].maximum)
+    low, low_path = _scale_bound(value, entries[0].minimum)
+    if low_path == path:
+        low, low_path = None, ()
+    count = max(count, number.at_least)
+    scales_itself = bool(high_path or low_path)
+    return (Scale("pod", path, count, low or 0, high, low_path, high_path, scales_itself, least=number.at_least),)
+
+
+def _scale_bound(value: Mapping[str, Any], bounds: Iterable[Number]) -> tuple[int | None, Path]:
+    """A bound where it is written, with its path."""
+    bound = next((b for b in bounds if all(_holds(c, value, None) for c in b.when)), None)
+    for place in bound.places if bound is not None and not bound.plus else ():
+        path = _resolved(value, place, None)
+        if path is not None and (found := whole(at(value, path))) is not None:
+            return found, path
+    return None, ()
 
 
 # -- places -------------------------------------------------------------------------------------------------------
@@ -220,24 +273,7 @@ class _View:
         return [found for place in places if (found := self.mapping(place)) is not None]
 
     def all_hold(self, conditions: Conditions) -> bool:
-        return all(self._holds(condition) for condition in conditions)
-
-    def _holds(self, condition: Condition) -> bool:
-        paths = (_resolved(self.root.value, place, self.item) for place in condition.places)
-        path = next((p for p in paths if p is not None), None)
-        value = None if path is None else at(self.root.value, path)
-        match condition.operator:
-            case "Exists":
-                return value is not None
-            case "DoesNotExist":
-                return value is None
-            case "In":
-                return _is_among(value, condition.values)
-            case "NotIn":
-                return not _is_among(value, condition.values)
-            case "Matches":
-                return _matches(value, condition.values)
-        return not _matches(value, condition.values)
+        return all(_holds(condition, self.root.value, self.item) for condition in conditions)
 
     def report(self, place: Place, code: str, message: str, hint: str = "") -> None:
         path = _resolved(self.root.value, place, self.item) or self.path(place)
@@ -248,6 +284,25 @@ class _View:
         named = [dotted(self.path(place)) for place in places]
         said = f"{named[0]} is missing" if len(named) == 1 else f"there is neither {' nor '.join(named)}"
         self.report(places[0], "MissingField", f"cannot be sized: {said}", f"write {' or '.join(named)}")
+
+
+def _holds(condition: Condition, object_: Any, item: _Step) -> bool:
+    """Whether a condition holds for an object, and an item of it."""
+    paths = (_resolved(object_, place, item) for place in condition.places)
+    path = next((p for p in paths if p is not None), None)
+    value = None if path is None else at(object_, path)
+    match condition.operator:
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case "In":
+            return _is_among(value, condition.values)
+        case "NotIn":
+            return not _is_among(value, condition.values)
+        case "Matches":
+            return _matches(value, condition.values)
+    return not _matches(value, condition.values)
 
 
 def _is_among(value: Any, values: tuple[Any, ...]) -> bool:

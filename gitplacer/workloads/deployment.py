@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gitplacer.documents import Cursor
-from gitplacer.workloads import podtemplate
+from gitplacer.workloads import podtemplate, scaling
 from gitplacer.workloads.facts import Kind, ObjectFacts
 from gitplacer.workloads.fields import count, replicas_said, required, share
 from gitplacer.workloads.surroundings import Surroundings
@@ -33,4 +33,4 @@ def _surge(spec: Cursor, number: int) -> int:
     return share(strategy.mapping("rollingUpdate"), "maxSurge", "25%", number)
 
 
-KIND = Kind("apps", "Deployment", ("v1",), read, podtemplate.in_spec)
+KIND = Kind("apps", "Deployment", ("v1",), read, podtemplate.in_spec, scaling.replicas)

@@ -184,12 +184,55 @@ class ObjectFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class Switch:
+    """The field by which objects of a kind are suspended: its value then, and when they run (None: the field is removed)."""
+
+    path: Path
+    on: str | bool
+    off: str | bool | None
+
+
+SUSPEND = Switch(("spec", "suspend"), on=True, off=False)
+"""How Kubernetes and KubeRay suspend."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """
+    A count of an object that may be another on each cluster. `replicas` is what its controller takes it for, at `path`, from
+    `minimum` to `maximum` (None: unbounded) where there are bounds, at `minimum_path` and `maximum_path` (() where there are
+    none). An object that has bounds only, like an autoscaler, has no `path`.
+
+    `scales_itself`: something in the cluster moves the count between the bounds. `written`: the manifest says the count, and it
+    is no default. An object cannot be given less than `least`.
+    """
+
+    role: str
+    path: Path = ()
+    replicas: int = 0
+    minimum: int = 0
+    maximum: int | None = None
+    minimum_path: Path = ()
+    maximum_path: Path = ()
+    scales_itself: bool = False
+    written: bool = True
+    least: int = 0
+
+
+def not_scaled(value: Mapping[str, Any]) -> tuple[Scale, ...]:
+    """The scales of a kind whose objects are always as they are written."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
 class Kind:
     """
     One row of the table of sized kinds.
 
     `versions` are those we can read (none: any); `read` takes the object's root and what a cluster adds; `pod_templates` gives the paths of the pod templates written in an object
-    (what holds `metadata` and `spec` of the pods; for a Pod the object itself, `()`).
+    (what holds `metadata` and `spec` of the pods; for a Pod the object itself, `()`); `scales` tells which counts of an
+    object may be others on each cluster; `switch` is how its objects
+    are suspended, None where they cannot be.
     """
 
     api_group: str
@@ -197,6 +240,8 @@ class Kind:
     versions: tuple[str, ...]
     read: Callable[[Cursor, Surroundings], ObjectFacts]
     pod_templates: Callable[[Mapping[str, Any]], tuple[Path, ...]]
+    scales: Callable[[Mapping[str, Any]], tuple[Scale, ...]] = not_scaled
+    switch: Switch | None = None
 
 
 def reserved(facts: Iterable[ObjectFacts], reserve: Reserve = "Desired", *, with_peak: bool = False) -> Gang:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gitplacer.documents import Cursor
 from gitplacer.workloads import jobspec, podtemplate
-from gitplacer.workloads.facts import Kind, ObjectFacts
+from gitplacer.workloads.facts import SUSPEND, Kind, ObjectFacts
 from gitplacer.workloads.fields import required
 from gitplacer.workloads.surroundings import Surroundings
 
@@ -19,4 +19,4 @@ def read(root: Cursor, around: Surroundings) -> ObjectFacts:
     return replace(facts, singleton="Job", finishes=True, releases_when_finished=True)
 
 
-KIND = Kind("batch", "Job", ("v1",), read, podtemplate.in_spec)
+KIND = Kind("batch", "Job", ("v1",), read, podtemplate.in_spec, switch=SUSPEND)

@@ -8,14 +8,16 @@ table points at nothing; it can still be named by others.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from gitplacer.documents import Cursor
 from gitplacer.model.labels import Requirement
 from gitplacer.workloads import devices
 from gitplacer.workloads.claims import claim_spec, single_node_claim, storage_class
 from gitplacer.workloads.constraints import requirement
-from gitplacer.workloads.facts import Demand, LabelSelector, ObjectFacts, Reference, distinct
+from gitplacer.workloads.facts import Demand, LabelSelector, ObjectFacts, Reference, Scale, distinct
 from gitplacer.workloads.podtemplate import named
+from gitplacer.workloads.scaling import whole
 
 GATEWAY = "gateway.networking.k8s.io"
 SEALING_KEY = "gitplacer.dev/sealing-key"
@@ -173,6 +175,35 @@ def _external_secret(root: Cursor) -> ObjectFacts:
 def _certificate(root: Cursor) -> ObjectFacts:
     return ObjectFacts(provides=distinct(named(root.mapping("spec"), "Secret", "secretName")))
 
+
+def autoscaler_scales(value: Mapping[str, Any]) -> tuple[Scale, ...]:
+    """
+    The bounds of an object that scales another. One that may have none at all (KEDA's at rest) says so by its minimum;
+    Kubernetes' own needs one pod at least, and has one where it does not say.
+    """
+    spec = value.get("spec")
+    names = _BOUNDS.get(str(value.get("kind")))
+    if names is None or not isinstance(spec, Mapping):
+        return ()
+    low, high, default_low, default_high, least = names
+    return (
+        Scale(
+            "pod",
+            minimum=default_low if (found := whole(spec.get(low))) is None else found,
+            maximum=default_high if (found := whole(spec.get(high))) is None else found,
+            minimum_path=("spec", low),
+            maximum_path=("spec", high),
+            scales_itself=True,
+            least=least,
+        ),
+    )
+
+
+_BOUNDS: Mapping[str, tuple[str, str, int, int | None, int]] = {
+    "HorizontalPodAutoscaler": ("minReplicas", "maxReplicas", 1, None, 1),
+    "ScaledObject": ("minReplicaCount", "maxReplicaCount", 0, 100, 0),
+}
+"""The fields of a kind that scales others: minimum and maximum, what they are by default, and the least there may be."""
 
 READERS: Mapping[tuple[str, str], Callable[[Cursor], ObjectFacts]] = {
     ("", "PersistentVolumeClaim"): _claim,

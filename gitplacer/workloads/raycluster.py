@@ -7,7 +7,7 @@ from typing import Any
 
 from gitplacer.documents import Cursor, Path
 from gitplacer.workloads import rayspec
-from gitplacer.workloads.facts import Kind, ObjectFacts
+from gitplacer.workloads.facts import SUSPEND, Kind, ObjectFacts, Scale
 from gitplacer.workloads.fields import required
 from gitplacer.workloads.rayspec import RayPods
 from gitplacer.workloads.surroundings import Surroundings
@@ -25,4 +25,8 @@ def pod_templates(value: Mapping[str, Any]) -> tuple[Path, ...]:
     return rayspec.cluster_templates(value, ("spec",))
 
 
-KIND = Kind(rayspec.API_GROUP, "RayCluster", rayspec.VERSIONS, read, pod_templates)
+def scales(value: Mapping[str, Any]) -> tuple[Scale, ...]:
+    return rayspec.cluster_scales(value, ("spec",))
+
+
+KIND = Kind(rayspec.API_GROUP, "RayCluster", rayspec.VERSIONS, read, pod_templates, scales, SUSPEND)

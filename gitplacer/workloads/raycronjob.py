@@ -12,7 +12,7 @@ from typing import Any
 
 from gitplacer.documents import Cursor, Path
 from gitplacer.workloads import rayjobspec, rayspec
-from gitplacer.workloads.facts import Kind, ObjectFacts
+from gitplacer.workloads.facts import SUSPEND, Kind, ObjectFacts
 from gitplacer.workloads.fields import required
 from gitplacer.workloads.surroundings import Surroundings
 
@@ -31,4 +31,4 @@ def pod_templates(value: Mapping[str, Any]) -> tuple[Path, ...]:
     return rayjobspec.job_templates(value, ("spec", "jobTemplate"))
 
 
-KIND = Kind(rayspec.API_GROUP, "RayCronJob", ("v1",), read, pod_templates)
+KIND = Kind(rayspec.API_GROUP, "RayCronJob", ("v1",), read, pod_templates, switch=SUSPEND)

@@ -7,7 +7,7 @@ from typing import Any
 
 from gitplacer.documents import Cursor, Path
 from gitplacer.workloads import rayjobspec, rayspec
-from gitplacer.workloads.facts import Kind, ObjectFacts
+from gitplacer.workloads.facts import SUSPEND, Kind, ObjectFacts, Scale
 from gitplacer.workloads.fields import required
 from gitplacer.workloads.surroundings import Surroundings
 
@@ -24,4 +24,8 @@ def pod_templates(value: Mapping[str, Any]) -> tuple[Path, ...]:
     return rayjobspec.job_templates(value, ("spec",))
 
 
-KIND = Kind(rayspec.API_GROUP, "RayJob", rayspec.VERSIONS, read, pod_templates)
+def scales(value: Mapping[str, Any]) -> tuple[Scale, ...]:
+    return rayspec.cluster_scales(value, ("spec", "rayClusterSpec"))
+
+
+KIND = Kind(rayspec.API_GROUP, "RayJob", rayspec.VERSIONS, read, pod_templates, scales, SUSPEND)

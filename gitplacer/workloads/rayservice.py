@@ -12,7 +12,7 @@ from typing import Any
 
 from gitplacer.documents import Cursor, Path
 from gitplacer.workloads import rayspec
-from gitplacer.workloads.facts import Kind, ObjectFacts
+from gitplacer.workloads.facts import SUSPEND, Kind, ObjectFacts, Scale
 from gitplacer.workloads.fields import required
 from gitplacer.workloads.rayspec import RayPods, is_ours, is_v1
 from gitplacer.workloads.surroundings import Surroundings
@@ -39,6 +39,10 @@ def pod_templates(value: Mapping[str, Any]) -> tuple[Path, ...]:
     return rayspec.cluster_templates(value, ("spec", "rayClusterConfig"))
 
 
+def scales(value: Mapping[str, Any]) -> tuple[Scale, ...]:
+    return rayspec.cluster_scales(value, ("spec", "rayClusterConfig"))
+
+
 def _default_percent(around: Surroundings) -> int | None:
     return 100 if around.zero_downtime else None
 
@@ -62,4 +66,4 @@ def _surge_percent(spec: Cursor, around: Surroundings) -> int | None:
     return _default_percent(around)
 
 
-KIND = Kind(rayspec.API_GROUP, "RayService", rayspec.VERSIONS, read, pod_templates)
+KIND = Kind(rayspec.API_GROUP, "RayService", rayspec.VERSIONS, read, pod_templates, scales, SUSPEND)

@@ -22,10 +22,11 @@ from gitplacer.problems import Severity
 from gitplacer.workloads import podtemplate
 from gitplacer.workloads.addresses import own_service
 from gitplacer.workloads.devices import TPU
-from gitplacer.workloads.facts import ObjectFacts, PodLabels, Reference, Role, at, distinct, existing
+from gitplacer.workloads.facts import ObjectFacts, PodLabels, Reference, Role, Scale, at, distinct, existing
 from gitplacer.workloads.fields import INT32_MAX, count, required
 from gitplacer.workloads.podtemplate import Injected, PodTemplate
 from gitplacer.workloads.requests import Part, amounts, container_part
+from gitplacer.workloads.scaling import whole
 from gitplacer.workloads.surroundings import Surroundings
 
 API_GROUP = "ray.io"
@@ -58,6 +59,32 @@ def cluster_templates(value: Mapping[str, Any], spec: Path) -> tuple[Path, ...]:
     number = len(groups) if isinstance(groups, list) else 0
     workers = [(*spec, "workerGroupSpecs", i, "template") for i in range(number)]
     return existing(value, (*spec, "headGroupSpec", "template"), *workers)
+
+
+def cluster_scales(value: Mapping[str, Any], spec: Path) -> tuple[Scale, ...]:
+    """The worker groups of the Ray cluster spec at a path, each with its count and bounds in replicas (slices)."""
+    groups = at(value, (*spec, "workerGroupSpecs"))
+    autoscaling = at(value, (*spec, "enableInTreeAutoscaling")) is True
+    found = []
+    for index, group in enumerate(groups if isinstance(groups, list) else []):
+        if not isinstance(group, Mapping) or not isinstance(group.get("groupName"), str):
+            continue
+        low, high = whole(group.get("minReplicas")) or 0, whole(group.get("maxReplicas"))
+        number = max(whole(group.get("replicas")) or 0, low)
+        path: Path = (*spec, "workerGroupSpecs", index)
+        found.append(
+            Scale(
+                f"worker/{group['groupName']}",
+                (*path, "replicas"),
+                number if high is None else min(number, high),
+                low,
+                None if high == INT32_MAX else high,
+                (*path, "minReplicas"),
+                (*path, "maxReplicas"),
+                scales_itself=autoscaling,
+            )
+        )
+    return tuple(found)
 
 
 def is_v1(root: Cursor) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitplacer.documents import Cursor
-from gitplacer.workloads import podtemplate
+from gitplacer.workloads import podtemplate, scaling
 from gitplacer.workloads.facts import Kind, ObjectFacts
 from gitplacer.workloads.fields import count, replicas_said, required
 from gitplacer.workloads.surroundings import Surroundings
@@ -18,4 +18,4 @@ def read(root: Cursor, around: Surroundings) -> ObjectFacts:
     )
 
 
-KIND = Kind("apps", "ReplicaSet", ("v1",), read, podtemplate.in_spec)
+KIND = Kind("apps", "ReplicaSet", ("v1",), read, podtemplate.in_spec, scaling.replicas)

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from gitplacer.documents import Cursor
 from gitplacer.model.workload import Claim, Named
-from gitplacer.workloads import podtemplate
+from gitplacer.workloads import podtemplate, scaling
 from gitplacer.workloads.claims import claim_spec, single_node_claim, storage_class
 from gitplacer.workloads.facts import Kind, ObjectFacts, distinct
 from gitplacer.workloads.fields import count, replicas_said, required
@@ -41,4 +41,4 @@ def _with_claims(root: Cursor, templates: list[Cursor], named: Named) -> Named:
     return replace(named, claims=(*kept, *(Claim(f"{name}-{owner}", "set", spec) for name, spec in made.items())))
 
 
-KIND = Kind("apps", "StatefulSet", ("v1",), read, podtemplate.in_spec)
+KIND = Kind("apps", "StatefulSet", ("v1",), read, podtemplate.in_spec, scaling.replicas)

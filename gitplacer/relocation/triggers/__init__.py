@@ -44,6 +44,8 @@ def mode_of(policy: PlacementPolicy, reason: Reason) -> Mode:
         Reason.CLUSTER_DRAINING: when.cluster_draining,
         Reason.CLUSTER_LOST: when.cluster_lost,
         Reason.PENDING_PODS: when.pending_pods,
+        Reason.UPGRADE_DOES_NOT_FIT: when.pending_pods,
+        Reason.OUTGROWN: when.pending_pods,
         Reason.PREFERRED_AVAILABLE: when.preferred_available,
     }
     return modes.get(reason, "Automatic")

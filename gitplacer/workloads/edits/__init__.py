@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from gitplacer.problems import Severity
@@ -31,9 +32,19 @@ from gitplacer.workloads.edits import (
 )
 from gitplacer.workloads.edits.clusterspec import LATEST, Version
 from gitplacer.workloads.edits.effect import Effect
-from gitplacer.workloads.edits.rayservice import upgrade_kind
+from gitplacer.workloads.edits.rayservice import AS_USUAL, Operator, is_incremental, upgrade_kind, upgrade_path
 
-__all__ = ["FINISHING", "KINDS", "Effect", "effects", "finished_edit", "upgrade_kind"]
+__all__ = [
+    "FINISHING",
+    "KINDS",
+    "Effect",
+    "Operator",
+    "effects",
+    "finished_edit",
+    "is_incremental",
+    "upgrade_kind",
+    "upgrade_path",
+]
 
 Judge = Callable[[Mapping[str, Any], Mapping[str, Any], Version], Iterable[Effect]]
 
@@ -63,14 +74,19 @@ _OLDER: tuple[Version, ...] = ((1, 6, 0), (1, 5, 1))
 """One version for each set of rules before the latest."""
 
 
-def effects(before: Mapping[str, Any], after: Mapping[str, Any], kuberay: Version | None = None) -> tuple[Effect, ...]:
+def effects(
+    before: Mapping[str, Any], after: Mapping[str, Any], kuberay: Version | None = None, operator: Operator = AS_USUAL
+) -> tuple[Effect, ...]:
     """
     What the edit from `before` to `after` does, sorted; () when it does what it says.
 
     Both are values of one object, as deployed and as it would be deployed. `kuberay` is the version of the operator where
-    it runs; one that is not known is taken for 1.7, and a message says so where an older one would act otherwise.
+    it runs; one that is not known is taken for 1.7, and a message says so where an older one would act otherwise. `operator` is
+    how it was started.
     """
     judge = KINDS.get(_kind(after))
+    if judge is rayservice.effects:
+        judge = partial(rayservice.effects, operator=operator)
     if judge is None or before == after:
         return ()
     found = sorted(judge(before, after, kuberay or LATEST))

@@ -7,7 +7,7 @@ Serve applications are is another matter: `serveConfigV2` is sent to the running
 
 Sources: ray-operator's rayservice_controller.go (shouldPrepareNewCluster, shouldUpdateCluster, isClusterSpecHashEqual,
 isZeroDowntimeUpgradeEnabled). An operator that was started with ENABLE_ZERO_DOWNTIME=false upgrades only services that
-name a strategy; manifests do not tell.
+name a strategy; manifests do not tell, so whoever knows says how it was started.
 """
 
 from __future__ import annotations
@@ -16,19 +16,35 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from gitplacer.documents import Path
 from gitplacer.workloads.edits import clusterspec
 from gitplacer.workloads.edits.clusterspec import LATEST, Version
-from gitplacer.workloads.edits.effect import Change, Effect, effect, refused
+from gitplacer.workloads.edits.effect import Change, Effect, effect, refused, standing
 from gitplacer.workloads.edits.typed import RAY, RAY_HASH, differences, mapping, settled
 
 Kind = Literal["None", "InPlace", "NewCluster", "Ignored"]
 
 NEW_CLUSTER = "NewCluster"
 INCREMENTAL = "NewClusterWithIncrementalUpgrade"
+_INCREMENTAL_SINCE: Version = (1, 5)
 _INCREMENTAL_ON_SINCE: Version = (1, 7)
 _SUSPEND_SINCE: Version = (1, 7)
 _CONFIG = ("spec", "rayClusterConfig")
 _FIXED = ((("spec", "managedBy"), (1, 6)), *clusterspec.rules(_CONFIG))
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """
+    How KubeRay was started. `zero_downtime`: whether it upgrades a service that names no strategy. `incremental`: whether its
+    feature gate RayServiceIncrementalUpgrade is on; None is as the version has it by itself.
+    """
+
+    zero_downtime: bool = True
+    incremental: bool | None = None
+
+
+AS_USUAL = Operator()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,21 +57,38 @@ class _Edit:
     strategy: str
 
 
-def upgrade_kind(before: Mapping[str, Any], after: Mapping[str, Any], kuberay: Version | None = None) -> Kind:
+def upgrade_kind(
+    before: Mapping[str, Any], after: Mapping[str, Any], kuberay: Version | None = None, operator: Operator = AS_USUAL
+) -> Kind:
     """
     What KubeRay does with the running Ray cluster of a service that is edited from `before` to `after`: "None" when there
     is nothing to do, "InPlace" when its spec is written over, "NewCluster" when a second one is made (with either
     strategy), "Ignored" when the edit is not applied. A version that is not known is taken for 1.7.
     """
-    return _edit(before, after, kuberay or LATEST).kind
+    return _edit(before, after, kuberay or LATEST, operator).kind
 
 
-def effects(before: Mapping[str, Any], after: Mapping[str, Any], kuberay: Version) -> Iterator[Effect]:
+def is_incremental(root: Mapping[str, Any]) -> bool:
+    """Whether a service asks to be upgraded in steps."""
+    return _strategy(root) == INCREMENTAL
+
+
+def upgrade_path(before: Mapping[str, Any], after: Mapping[str, Any], kuberay: Version | None = None) -> Path:
+    """The first place in `after` that makes KubeRay upgrade: where it stands, or where what was taken out stood."""
+    version = kuberay or LATEST
+    old, new = (clusterspec.hashed(_config(root, version), version) for root in (before, after))
+    changes = clusterspec.changes(old, new, _CONFIG)
+    return standing(after, changes[0].path if changes else _CONFIG)
+
+
+def effects(
+    before: Mapping[str, Any], after: Mapping[str, Any], kuberay: Version, operator: Operator = AS_USUAL
+) -> Iterator[Effect]:
     """The effects of an edit under one version of KubeRay."""
     yield from refused(after, clusterspec.fixed(before, after, _FIXED, kuberay))
     if not _both_run(before, after, kuberay):
         return
-    edit = _edit(before, after, kuberay)
+    edit = _edit(before, after, kuberay, operator)
     if edit.kind == "NewCluster":
         yield _new_cluster(after, edit, kuberay)
     elif edit.kind == "InPlace":
@@ -66,31 +99,33 @@ def effects(before: Mapping[str, Any], after: Mapping[str, Any], kuberay: Versio
         yield from _service(before, after)
 
 
-def _edit(before: Mapping[str, Any], after: Mapping[str, Any], kuberay: Version) -> _Edit:
+def _edit(before: Mapping[str, Any], after: Mapping[str, Any], kuberay: Version, operator: Operator) -> _Edit:
     old, new = _config(before, kuberay), _config(after, kuberay)
-    strategy = _strategy(after)
-    kind: Kind = _kind(old, new, strategy, kuberay) if _both_run(before, after, kuberay) else "None"
+    strategy = _strategy(after) or ("" if not operator.zero_downtime else NEW_CLUSTER)
+    kind: Kind = _kind(old, new, strategy, kuberay, operator) if _both_run(before, after, kuberay) else "None"
     return _Edit(kind, old, new, strategy)
 
 
-def _kind(old: Mapping[str, Any], new: Mapping[str, Any], strategy: str, kuberay: Version) -> Kind:
+def _kind(old: Mapping[str, Any], new: Mapping[str, Any], strategy: str, kuberay: Version, operator: Operator) -> Kind:
     had, has = clusterspec.hashed(old, kuberay), clusterspec.hashed(new, kuberay)
     if had == has:
         return "None" if old == new else "Ignored"
     running = len(had["workerGroupSpecs"])
     if had == has | {"workerGroupSpecs": has["workerGroupSpecs"][:running]}:
         return "InPlace"
-    return "NewCluster" if _upgrades(strategy, kuberay) else "Ignored"
+    return "NewCluster" if _upgrades(strategy, kuberay, operator) else "Ignored"
 
 
-def _upgrades(strategy: str, kuberay: Version) -> bool:
-    """Whether the operator makes a second cluster; the gate of the incremental upgrade is taken to be at its default."""
-    return strategy == NEW_CLUSTER or (strategy == INCREMENTAL and kuberay >= _INCREMENTAL_ON_SINCE)
+def _upgrades(strategy: str, kuberay: Version, operator: Operator) -> bool:
+    """Whether the operator makes a second cluster."""
+    by_itself = kuberay >= _INCREMENTAL_ON_SINCE
+    in_steps = kuberay >= _INCREMENTAL_SINCE and (by_itself if operator.incremental is None else operator.incremental)
+    return strategy == NEW_CLUSTER or (strategy == INCREMENTAL and in_steps)
 
 
 def _strategy(root: Mapping[str, Any]) -> str:
-    written = clusterspec.strategy(mapping(root, "spec")) if clusterspec.is_v1(root) else ""
-    return written or NEW_CLUSTER
+    """What the service names, '' for nothing."""
+    return clusterspec.strategy(mapping(root, "spec")) if clusterspec.is_v1(root) else ""
 
 
 def _config(root: Mapping[str, Any], kuberay: Version) -> dict[str, Any]:
@@ -166,6 +201,12 @@ def _ignored(after: Mapping[str, Any], edit: _Edit, kuberay: Version) -> Effect:
             "unless its feature gate RayServiceIncrementalUpgrade is on"
         )
         hint = f"set upgradeStrategy.type: {NEW_CLUSTER}, or turn the feature gate on"
+    elif not edit.strategy:
+        sentence = (
+            "KubeRay was started with ENABLE_ZERO_DOWNTIME=false there, and applies no change of rayClusterConfig to a "
+            "service that names no upgradeStrategy"
+        )
+        hint = f"set upgradeStrategy.type: {NEW_CLUSTER}, or delete the RayService and let it be made again"
     else:
         sentence = f"with upgradeStrategy.type {edit.strategy} KubeRay applies no change of rayClusterConfig"
         hint = f"set upgradeStrategy.type: {NEW_CLUSTER}, or delete the RayService and let it be made again"

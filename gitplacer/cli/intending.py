@@ -1,0 +1,122 @@
+"""
+What `move`, `return`, `suspend` and `resume` have in common: they change the source, as a commit or as a patch.
+
+Before anything is written the fleet is planned with the change. A commit goes to a local repository and is pushed by whoever
+wants it; a patch goes to stdout and is applied by `git apply`.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from gitplacer.hydrate import Hydration
+    from gitplacer.reconcile import Rehearsal
+    from gitplacer.settings import Settings
+    from gitplacer.tree import Changes
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_OPTIONS = (
+    click.option("--branch", metavar="NAME", help="Commit to this branch of SOURCE instead of the one checked out."),
+    click.option("--diff", "as_patch", is_flag=True, help="Print a patch for `git apply` instead of committing."),
+    click.option("--reason", metavar="TEXT", default="", help="Why, for whoever reads the history."),
+)
+
+
+def written(command: Command) -> Command:
+    """The options that say where a change goes."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def _lasting(ctx: click.Context, param: click.Parameter, value: str) -> timedelta:
+    found = re.fullmatch(r"(?:(\d{1,4})d)?(?:(\d{1,5})h)?(?:(\d{1,6})m)?", value)
+    if not value or found is None or not any(found.groups()):
+        raise click.BadParameter(f'"{value}" is not a time such as 90m, 24h or 7d', ctx, param)
+    days, hours, minutes = (int(part or 0) for part in found.groups())
+    if not days + hours + minutes:
+        raise click.BadParameter("consent that has ended already allows nothing", ctx, param)
+    return timedelta(days=days, hours=hours, minutes=minutes)
+
+
+def expiring(command: Command) -> Command:
+    """`--expires-in`, for Approvals."""
+    return click.option(
+        "--expires-in", "lasting", metavar="TIME", default="24h", show_default=True, callback=_lasting,
+        help="How long the consent lasts, such as 90m, 24h or 7d.",
+    )(command)  # fmt: skip
+
+
+class Intent:
+    """A change of the source that is planned and then written."""
+
+    def __init__(self, where: dict[str, Any], *, branch: str | None, as_patch: bool) -> None:
+        from gitplacer.git.committing import SourceBranch
+        from gitplacer.settings import UsageError, settings
+
+        chosen = settings(**where)
+        self._as_patch = as_patch
+        self._branch: SourceBranch | None = None
+        if as_patch and branch is not None:
+            raise UsageError("--diff prints a patch, which goes to no branch", "leave out --branch or --diff")
+        if not as_patch:
+            if chosen.rev is not None:
+                raise UsageError("--rev is for --diff; a commit follows the tip of its branch", "use --branch")
+            self._branch = SourceBranch(chosen.source, branch)
+            chosen = replace(chosen, rev=self._branch.base)
+        self.settings: Settings = chosen
+
+    def rehearse(self, change: Callable[[Hydration], Changes]) -> Rehearsal:
+        """Plan without the change and with it."""
+        from gitplacer.cli.progress import note, progress
+        from gitplacer.reconcile import rehearse
+
+        if self.settings.deployment is None:
+            note("no --deployment given, so nothing is placed yet")
+        with progress() as say:
+            return rehearse(self.settings, change, work_tree=self._as_patch, progress=say)
+
+    def write(self, done: Rehearsal, subject: str, body: str, *, told: list[str]) -> None:
+        """Print the patch, or commit; tell what it does, and what comes next."""
+        from gitplacer.cli.progress import note
+        from gitplacer.intents.patch import patch
+        from gitplacer.plaintext import printable
+        from gitplacer.tree import Changes
+
+        folder = self.settings.folder
+        if self._branch is None:
+            for line in told:
+                note(line)
+            _print(patch(done.source, done.changes, folder))
+            note("Next: git apply, commit and push it; gitplacer reconcile carries it out")
+            return
+        prefix = f"{folder}/" if folder else ""
+        changes = Changes({f"{prefix}{path}": data for path, data in done.changes.written.items()})
+        message = "\n\n".join(part for part in (subject, body) if part)
+        commit = self._branch.commit(changes, message, author=self._branch.author(), when=self.settings.now)
+        for line in told:
+            click.echo(line)
+        click.echo(f"Committed  {commit} on branch {printable(self._branch.name)}: {printable(subject)}")
+        for path in sorted(changes.written):
+            click.echo(f"  {printable(path)}")
+        note(f"Next: git push origin {shlex.quote(self._branch.name)}; gitplacer reconcile carries it out")
+
+
+def _print(text: bytes) -> None:
+    """Bytes as they are, whatever the terminal's encoding."""
+    sys.stdout.flush()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.buffer.write(text)
+    else:
+        sys.stdout.write(text.decode("utf-8", "replace"))

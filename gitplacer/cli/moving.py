@@ -1,0 +1,107 @@
+"""What `move` and `return` do: an Approval for one group, once a plan has shown that it leads somewhere."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gitplacer.explain import PlanView
+    from gitplacer.hydrate import Hydration
+    from gitplacer.kinds.approval import ApprovedAction
+    from gitplacer.model.decision import Decision
+    from gitplacer.tree import Changes
+
+
+def approve(
+    group: str, action: ApprovedAction, to: str | None, *, lasting: timedelta, reason: str, branch: str | None,
+    as_patch: bool, where: dict[str, Any],
+) -> None:  # fmt: skip
+    """Write the Approval, or raise UsageError with the reason why the group would not go there."""
+    from gitplacer.cli.intending import Intent
+    from gitplacer.explain import sentence
+    from gitplacer.intents.approval import approval_file
+    from gitplacer.plaintext import printable
+
+    intent = Intent(where, branch=branch, as_patch=as_patch)
+    now = intent.settings.now
+
+    def change(before: Hydration) -> Changes:
+        from gitplacer.tree import Changes
+
+        _refuse_early(before, group, to)
+        path, text = approval_file(
+            group, action, to=to, now=now, expires=now + lasting, reason=reason, taken=before.snapshot.source.tree
+        )
+        return Changes({path: text})
+
+    done = intent.rehearse(change)
+    assert done.after is not None
+    [path] = done.changes.written
+    _refuse_bad_file(done.after, path)
+    before, after = (_decision(view, group) for view in (done.before.view, done.after.view))
+    _refuse_standing(done.after.view, before, after, to)
+    body = printable(f"{group} {sentence(after, done.after.view)}", 2000)
+    verb = f"move of {group} to {to}" if to else f"return of {group}"
+    intent.write(done, f"Approve the {verb}", "\n\n".join(part for part in (reason, body) if part), told=[body])
+
+
+def _decision(view: PlanView, group: str) -> Decision:
+    from gitplacer.explain import NoSuchGroup
+    from gitplacer.settings import UsageError
+
+    try:
+        return view.decision(group)
+    except NoSuchGroup as error:
+        raise UsageError(str(error), error.hint) from None
+
+
+def _refuse_early(before: Hydration, group: str, to: str | None) -> None:
+    """What no Approval could change."""
+    from gitplacer.problems import nearest
+    from gitplacer.settings import UsageError
+
+    decision = _decision(before.view, group)
+    clusters = before.snapshot.source.own.clusters
+    if to is not None and to not in clusters:
+        raise UsageError(f"there is no cluster {to}", nearest(to, clusters))
+    if to is not None and to in decision.before:
+        raise UsageError(f"{group} is on {to} already", "nothing to do")
+    if not decision.before:
+        raise UsageError(f"{group} is not placed anywhere", f"gitplacer explain {group} says what it waits for")
+
+
+def _refuse_bad_file(after: Hydration, path: str) -> None:
+    """An Approval that would not be read as one: its reason is too long, or the Fleet takes its path for a workload's."""
+    from gitplacer.settings import UsageError
+
+    if any(consent.document.file == path for consent in after.snapshot.source.own.approvals):
+        return
+    found = next((problem for problem in after.problems if problem.location.file == path), None)
+    if found is None:
+        raise UsageError(
+            f"an Approval at {path} would not be read", "gitplacer reads files of every directory that is not hidden"
+        )
+    raise UsageError(f"the Approval would be refused: {found.message}", found.hint)
+
+
+def _refuse_standing(view: PlanView, before: Decision, after: Decision, to: str | None) -> None:
+    """Raise unless the Approval makes the group go where it is to go."""
+    from gitplacer.explain import sentence, verdict_text
+    from gitplacer.model.decision import Verdict
+    from gitplacer.settings import UsageError
+
+    goes = set(after.after) - set(after.before)
+    if (to is None and goes) or to in goes:
+        return
+    candidate = next((c for c in after.candidates if c.cluster == to), None)
+    if candidate is not None and candidate.verdict is Verdict.REJECTED:
+        raise UsageError(
+            f"{after.group} cannot go to {to}: {verdict_text(candidate, after, view)}",
+            f"gitplacer explain {after.group} shows every cluster",
+        )
+    if to is None and not goes and after.before == before.before and after.finding == before.finding:
+        raise UsageError(
+            f"{after.group} has nowhere to return to: its record knows of no relocation", "use gitplacer move --to"
+        )
+    raise UsageError(f"{after.group} would not move: {sentence(after, view)}", f"gitplacer explain {after.group}")

@@ -1,0 +1,39 @@
+"""`gitplacer resume GROUPS`: resume apps, as a commit on the source."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from gitplacer.cli.intending import written
+from gitplacer.cli.options import fleet
+from gitplacer.cli.switching import selecting
+
+
+@click.command("resume")
+@selecting
+@written
+@fleet()
+def command(
+    groups: str,
+    namespaces: tuple[str, ...],
+    labels: str | None,
+    policies: tuple[str, ...],
+    reason: str,
+    branch: str | None,
+    as_patch: bool,
+    **where: Any,
+) -> None:
+    """
+    Resume the apps of GROUPS that are suspended.
+
+    GROUPS are ids or patterns with commas between, such as research/*; every condition given must hold. Otherwise like
+    `gitplacer suspend`. The room that an app gave up may be taken; `gitplacer plan` shows what becomes of it.
+    """
+    from gitplacer.cli.switching import switch
+
+    switch(
+        groups, suspend=False, namespaces=namespaces, labels=labels, policies=policies,
+        reason=reason, branch=branch, as_patch=as_patch, where=where,
+    )  # fmt: skip

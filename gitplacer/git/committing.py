@@ -1,0 +1,175 @@
+"""
+Writing to the source: one commit on a branch of a local repository, made from objects.
+
+The source belongs to whoever works in it. So a commit is made as they would make it, in their name, and only where it cannot
+surprise them: on a branch that nobody has checked out, the work tree is not touched; on the branch that is checked out, the files
+of the commit appear in the work tree as well, and if one of them has changes that are not committed, nothing happens at all. No
+hook is run and nothing is pushed.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+
+from gitplacer.git.address import Address
+from gitplacer.git.program import CommandFailed, Git, GitError, not_started
+from gitplacer.git.publishing import Identity
+from gitplacer.git.reading import NoSuchRevision, Repository, check_branch
+from gitplacer.git.worktree import read_work_tree
+from gitplacer.tree import Changes, Entry, Tree, blob_id
+
+_IDENT = re.compile(r"(?P<name>.*) <(?P<email>[^<>]*)> \d+ [+-]\d{4}")
+
+
+class NotWritten(GitError):
+    """A commit that is not made, because it would be in somebody's way."""
+
+    kind = "NotWritten"
+
+
+class SourceBranch:
+    """
+    A branch of a local repository, to commit to. `base` is the commit that the next one follows, `name` the branch, and
+    `is_checked_out` tells whether its files lie in the work tree of the address.
+    """
+
+    def __init__(self, address: Address, branch: str | None) -> None:
+        if address.git_dir is None or not address.is_local:
+            raise NotWritten(
+                f"{address.redacted} is not a local repository, so nothing can be committed to it",
+                hint="clone it and give the clone, or use --diff",
+            )
+        self._address = address
+        self._git = Git(address.git_dir)
+        head = self._line("symbolic-ref", "--quiet", "HEAD", check=False)
+        if branch is None and not head:
+            raise NotWritten("no branch is checked out", hint="check one out, or name one with --branch")
+        self.name = check_branch(branch) if branch is not None else head.removeprefix("refs/heads/")
+        self._ref = f"refs/heads/{self.name}"
+        self.is_checked_out = address.work_tree is not None and head == self._ref
+        self._old = self._line("rev-parse", "--verify", "--quiet", f"{self._ref}^{{commit}}", check=False)
+        self.base = self._old or self._line("rev-parse", "--verify", "--quiet", "HEAD^{commit}", check=False)
+        if not self.base:
+            raise NoSuchRevision(f"{address.redacted} has no commit yet", hint="commit something first")
+        elsewhere = self._line("for-each-ref", "--format=%(worktreepath)", self._ref, check=False)
+        if elsewhere and address.work_tree is not None and not self.is_checked_out:
+            raise NotWritten(f"branch {self.name} is checked out in {elsewhere}", hint="run this there")
+
+    def commit(self, changes: Changes, message: str, *, author: Identity, when: datetime) -> str:
+        """
+        Commit files that are written, by paths from the root of the repository, and return the commit. Raises NotWritten, and then
+        nothing has changed.
+        """
+        with Repository(self._address, self._git, {}) as repository:
+            tree = repository.tree(self.base)
+        if self.is_checked_out:
+            self._refuse_dirty(tree, changes)
+        new = self._commit(tree, changes, message, author, when)
+        try:
+            self._git.run(
+                "update-ref", f"-m=commit: {message.partition(chr(10))[0]}", self._ref, new, self._old or "0" * 40
+            )
+        except CommandFailed:
+            raise NotWritten(f"branch {self.name} has moved in the meantime", hint="run it again") from None
+        if self.is_checked_out:
+            self._lay_out(tree, changes)
+        return new
+
+    def _refuse_dirty(self, tree: Tree, changes: Changes) -> None:
+        """Raise if a file of the commit is not in index and work tree as it was committed."""
+        assert self._address.work_tree is not None
+        lying = read_work_tree(self._address.work_tree).entries
+        for path in sorted(changes.written):
+            place = self._address.work_tree / path
+            there = lying[path].oid if path in lying else "something" if place.exists() or place.is_symlink() else ""
+            committed = tree.entries[path].oid if path in tree else ""
+            if committed != self._staged(path) or committed != there:
+                hint = "commit or stash that, commit to another branch (--branch), or use --diff"
+                raise NotWritten(f"{path} has changes that are not committed", hint=hint)
+            for above in place.relative_to(self._address.work_tree).parents:
+                if (self._address.work_tree / above).is_symlink():
+                    raise NotWritten(f"{above} is a symbolic link in the work tree", hint="use --branch or --diff")
+
+    def _staged(self, path: str) -> str:
+        line = self._git.run("ls-files", "--stage", "-z", "--", f":(top,literal){path}", cwd=self._cwd).decode()
+        return line.split(" ")[1] if line else ""
+
+    @property
+    def _cwd(self) -> Path:
+        assert self._address.work_tree is not None
+        return self._address.work_tree
+
+    def _commit(self, tree: Tree, changes: Changes, message: str, author: Identity, when: datetime) -> str:
+        """Write the objects; nothing refers to them yet."""
+        with tempfile.TemporaryDirectory(prefix="gitplacer-") as folder:
+            own = _WithIndex(self._git.git_dir, Path(folder) / "index", author, when)
+            own.run("read-tree", self.base)
+            own.run("update-index", "-z", "--index-info", input=self._index_lines(own, tree, changes))
+            made = own.run("write-tree").decode().strip()
+            text = message.rstrip("\n").encode() + b"\n"
+            return own.run("commit-tree", made, "-p", self.base, input=text).decode().strip()
+
+    def _index_lines(self, git: Git, tree: Tree, changes: Changes) -> bytes:
+        lines = []
+        for path, data in sorted(changes.written.items()):
+            oid = git.run("hash-object", "-w", "--no-filters", "--stdin", input=data).decode().strip()
+            entry = tree.entries.get(path, Entry("100644", oid))
+            lines.append(f"{entry.mode} {oid}\t{path}\0".encode())
+        return b"".join(lines)
+
+    def _lay_out(self, tree: Tree, changes: Changes) -> None:
+        """Make index and work tree those of the commit, for its files."""
+        lines = [
+            f"{tree.entries[path].mode if path in tree else '100644'} {blob_id(data)}\t{path}\0".encode()
+            for path, data in sorted(changes.written.items())
+        ]
+        self._git.run("update-index", "-z", "--index-info", input=b"".join(lines))
+        for path, data in sorted(changes.written.items()):
+            place = self._cwd / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(data)
+
+    def _line(self, *args: str, check: bool = True) -> str:
+        return self._git.run(*args, check=check).decode("utf-8", "replace").strip()
+
+    def author(self) -> Identity:
+        """Who works here, as git knows them. Raises NotWritten if it does not."""
+        found = _IDENT.fullmatch(self._user_git("-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT").strip())
+        if found is None:
+            hint = "git config user.name and user.email say so"
+            raise NotWritten("git does not know in whose name to commit", hint=hint)
+        return Identity(found["name"], found["email"])
+
+    def _user_git(self, *args: str) -> str:
+        """What git prints with the user's own settings; '' if it fails. Only for what reads those and starts nothing."""
+        where = self._address.work_tree or self._address.git_dir
+        try:
+            done = subprocess.run(
+                ["git", "-C", str(where), *args], capture_output=True, check=False, env={**os.environ}
+            )
+        except OSError as error:
+            raise not_started(error) from None
+        return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else ""
+
+
+class _WithIndex(Git):
+    """Git with an index file of its own, which makes commits in somebody's name."""
+
+    def __init__(self, git_dir: Path, index: Path, author: Identity, when: datetime) -> None:
+        super().__init__(git_dir)
+        self._index, self._author, self._when = index, author, when
+
+    @functools.cached_property
+    def environment(self) -> Mapping[str, str]:
+        who: dict[str, str] = {"GIT_INDEX_FILE": str(self._index)}
+        for role in ("AUTHOR", "COMMITTER"):
+            who |= {f"GIT_{role}_NAME": self._author.name, f"GIT_{role}_EMAIL": self._author.email}
+            who[f"GIT_{role}_DATE"] = f"{int(self._when.timestamp())} +0000"
+        return {**super().environment, **who}

@@ -1,0 +1,35 @@
+"""
+What people did in the deployment repo with relocations of ours, and had a right to do: took one back, or let one in that
+was proposed. Both were verified file by file before they got here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevertedMove:
+    """
+    A group is where it was before a relocation, because somebody reverted that. `commit` brought it to the branch, at `at`;
+    `left` are the clusters that the group was taken back from. `epochs` are, by cluster and unit, those that were reached before
+    the sentinels were turned back with the rest.
+    """
+
+    commit: str
+    at: datetime
+    left: tuple[str, ...] = ()
+    epochs: tuple[tuple[str, str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergedMove:
+    """
+    A group has moved because somebody merged the proposal to move it, which was made at `proposed_at`. `commit` brought it to the
+    branch, at `at`.
+    """
+
+    commit: str
+    at: datetime
+    proposed_at: datetime

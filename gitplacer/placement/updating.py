@@ -1,0 +1,262 @@
+"""
+What an edit asks of the cluster on which its app runs, before anybody merges it.
+
+We are given a member of a group as it is deployed and as it would be, and say which pods run on as they are (`stays`) and which
+come beside them (`beside`). An upgraded RayService has two Ray clusters until the second one serves; one that is upgraded in
+steps has a share of a second; a Deployment has its surge; whatever else grows has so many pods more. Room is asked for the pods
+beside, with those that run where they are: that the new manifest would fit an empty cluster is no answer.
+
+What KubeRay does with an edit is for `workloads/edits` to say. Nothing here looks at a ledger.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gitplacer.grouping import Group
+from gitplacer.kinds.capacity import RunningGroup
+from gitplacer.model.workload import Gang, Identity, PodShape
+from gitplacer.profiles import ClusterProfile
+from gitplacer.source.manifests import SourceObject
+from gitplacer.workloads import Declared, kind_of
+from gitplacer.workloads.edits import is_incremental, upgrade_kind, upgrade_path
+from gitplacer.workloads.facts import ObjectFacts, Reserve, at
+
+
+class How(enum.StrEnum):
+    """What becomes of the pods that run when an edit is merged."""
+
+    NEW_CLUSTER = "NewCluster"  # a full second Ray cluster beside the running one
+    IN_STEPS = "InSteps"  # a second Ray cluster that grows as the first one shrinks
+    ROLLING = "Rolling"  # some pods more, until all are replaced
+    IN_PLACE = "InPlace"  # there are more or other pods, and none twice
+    NOTHING = "Nothing"  # the same pods go on: nothing of them was edited, or nobody applies it
+
+
+OVERLAPPING = (How.NEW_CLUSTER, How.IN_STEPS, How.ROLLING)
+"""The old pods run on for a while after the merge, when the source knows nothing of them any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """One object of a group as it is deployed on a cluster, and as it would be deployed there."""
+
+    member: SourceObject
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+
+
+Edits = Callable[[Group, str], Sequence[Edited]]
+"""What would change of a group on a cluster where it is; () for nothing."""
+
+
+def no_edits(_group: Group, _cluster: str) -> tuple[Edited, ...]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class MemberUpdate:
+    """
+    What an edit of one object comes to. `waits`: it cannot end before all pods beside have room. `replaces`: pods that run are
+    replaced by others of another shape, for which there must be room when they are gone. `where` is the edited line.
+    """
+
+    identity: Identity
+    how: How
+    stays: Gang
+    beside: Gang
+    waits: bool = True
+    replaces: bool = False
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is known of an object on a cluster: its facts as deployed and as it would be, and how many pods count there."""
+
+    old: ObjectFacts
+    new: ObjectFacts
+    profile: ClusterProfile
+    reserve: Reserve
+    declared: Declared
+    running: RunningGroup | None
+
+
+def member_update(edited: Edited, asked: Asked) -> MemberUpdate:
+    """What an edit of one object comes to on a cluster."""
+    how = kind_of_update(edited, asked)
+    if how is How.NOTHING:
+        return MemberUpdate(edited.member.identity, how, (), ())
+    stays = as_it_runs(asked.old.gang_for(asked.reserve, with_peak=False), asked.running)
+    if how is How.IN_PLACE:
+        return _in_place(edited, asked, stays)
+    beside = pods_beside(how, stays, asked.new, asked.reserve)
+    waits = how is not How.ROLLING or _needs_its_surge(edited.after, asked.new)
+    replaces = how is How.ROLLING and _asks_for_more(asked)
+    return MemberUpdate(edited.member.identity, how, stays, beside, waits, replaces, _where(edited, how, asked))
+
+
+def kind_of_update(edited: Edited, asked: Asked) -> How:
+    """How an edit is carried out, by the rule of the controller that does it."""
+    before, after, profile = edited.before, edited.after, asked.profile
+    group, kind = edited.member.identity.api_group, edited.member.identity.kind
+    if not edited.member.facts.sized or any(role.per_node for role in asked.new.roles):
+        return How.NOTHING
+    if (group, kind) == ("ray.io", "RayService"):
+        match upgrade_kind(before, after, profile.version or None, profile.operator):
+            case "NewCluster":
+                return How.IN_STEPS if is_incremental(after) else How.NEW_CLUSTER
+            case "Ignored":
+                return How.NOTHING
+        return How.IN_PLACE
+    known = kind_of((group, kind), asked.declared)
+    templates = known.pod_templates if known else lambda _: ()
+    others = [at(before, path) for path in templates(before)] != [at(after, path) for path in templates(after)]
+    return How.ROLLING if others and any(role.surge for role in asked.new.roles) else How.IN_PLACE
+
+
+def pods_beside(how: How, stays: Gang, new: ObjectFacts, reserve: Reserve) -> Gang:
+    """
+    The pods that run beside those that stay, at the worst moment of an update that has both.
+
+    In steps, old and new together are at most the larger of the two and the surge more. That counts on old pods making room for
+    new ones, which only pods of the same shape surely do; for others a full second cluster is asked for.
+    """
+    whole = new.gang_for(reserve, with_peak=False)
+    if how is How.NEW_CLUSTER:
+        return whole
+    ran = Counter[str]()
+    for pods in stays:
+        ran[pods.role] += pods.count
+    shapes = {(pods.role, pods.shape) for pods in stays}
+    surges = {role.name: role.surge for role in new.roles}
+    found = []
+    for pods in whole:
+        there = ran[pods.role]
+        count = min(pods.count, surges[pods.role] + max(0, pods.count - there))
+        if how is How.IN_STEPS and (pods.role, pods.shape) not in shapes:
+            count = pods.count
+        if how is How.ROLLING:
+            count = surges[pods.role] + max(0, pods.count - there)
+        found.append(replace(pods, count=count))
+    return tuple(pods for pods in found if pods.count)
+
+
+def as_it_runs(gang: Gang, running: RunningGroup | None) -> Gang:
+    """Pods as a snapshot shows them, where an autoscaler made more of them than the manifest says."""
+    if running is None:
+        return gang
+    seen = Counter(pod.role for pod in running.pods)
+    sets = Counter(pods.role for pods in gang)
+    return tuple(
+        replace(pods, count=max(pods.count, seen[pods.role])) if sets[pods.role] == 1 and pods.role != "pod" else pods
+        for pods in gang
+    )
+
+
+def _in_place(edited: Edited, asked: Asked, stays: Gang) -> MemberUpdate:
+    """
+    The pods that come on top, role by role. A pod of another shape takes the place of one that runs, if its controller
+    replaces pods at all; of what no snapshot has shown nothing may run yet, so that all of the new ones may come.
+    """
+    replaces = _replaces(edited) and _asks_for_more(asked)
+    unseen = asked.running is None or not asked.running.pods
+    left = Counter[str]()
+    kept = []
+    for pods in stays:
+        if unseen and replaces:
+            continue
+        kept.append(pods)
+        left[pods.role] += pods.count
+    beside = []
+    for pods in asked.new.gang_for(asked.reserve, with_peak=False):
+        more = max(0, pods.count - left[pods.role])
+        left[pods.role] = max(0, left[pods.role] - pods.count)
+        if more:
+            beside.append(replace(pods, count=more))
+    return MemberUpdate(
+        edited.member.identity, How.IN_PLACE, tuple(kept), tuple(beside), replaces=replaces and not unseen,
+        where=_where(edited, How.IN_PLACE, asked),
+    )  # fmt: skip
+
+
+def _asks_for_more(asked: Asked) -> bool:
+    """Whether pods of some role are to be larger than those that they replace."""
+    shapes = {role.name: role.shape for role in asked.old.roles}
+    return any(_grows(shapes.get(role.name), role.shape) for role in asked.new.roles if role.count)
+
+
+def _grows(old: PodShape | None, new: PodShape) -> bool:
+    """Whether a pod asks for more of anything than the one it replaces, or is to be on other nodes."""
+    if old is None or old == new:
+        return False
+    more = any(amount > old.requests.get(name, 0) for name, amount in new.requests.items())
+    return more or replace(old, requests=new.requests, scored_cpu=0, scored_memory=0) != replace(
+        new, scored_cpu=0, scored_memory=0
+    )
+
+
+def _replaces(edited: Edited) -> bool:
+    """
+    Whether pods that run are replaced when their template changes. KubeRay leaves those of a RayCluster alone, unless its
+    strategy is to make it anew, and those of a RayJob always.
+    """
+    identity, spec = edited.member.identity, edited.after.get("spec")
+    if identity.api_group != "ray.io":
+        return not edited.member.facts.finishes
+    strategy = spec.get("upgradeStrategy") if isinstance(spec, dict) else None
+    return identity.kind == "RayCluster" and isinstance(strategy, dict) and strategy.get("type") == "Recreate"
+
+
+def _needs_its_surge(after: Mapping[str, Any], new: ObjectFacts) -> bool:
+    """
+    Whether a rolling update stands still until a pod more has room: it may not take one away first. Kubernetes rounds
+    `maxUnavailable` down; of other kinds than a Deployment nobody says.
+    """
+    if after.get("kind") != "Deployment":
+        return False
+    strategy = at(after, ("spec", "strategy", "rollingUpdate"))
+    written = strategy.get("maxUnavailable", "25%") if isinstance(strategy, Mapping) else "25%"
+    number = sum(role.count for role in new.roles)
+    if isinstance(written, str) and written.removesuffix("%").isdecimal():
+        return number * int(written.removesuffix("%")) // 100 == 0
+    return written == 0
+
+
+def _where(edited: Edited, how: How, asked: Asked) -> str:
+    """The line of the source that makes it happen, `file:line`; where an override does, that of the object."""
+    document = edited.member.document
+    if how in (How.NEW_CLUSTER, How.IN_STEPS):
+        path = upgrade_path(edited.before, edited.after, asked.profile.version or None)
+    else:
+        path = _first_difference(edited.before.get("spec"), edited.after.get("spec"))
+        path = ("spec", *path)
+    location = document.locate(path)
+    return f"{location.file}:{location.line}"
+
+
+def _first_difference(old: Any, new: Any) -> tuple[str | int, ...]:
+    """The path to the first place in `new` that differs from `old`."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in new:
+            if old.get(key) != new[key]:
+                return (str(key), *_first_difference(old.get(key), new[key]))
+    if isinstance(old, list) and isinstance(new, list):
+        for index, item in enumerate(new):
+            if index >= len(old):
+                return (index,)
+            if old[index] != item:
+                return (index, *_first_difference(old[index], item))
+    return ()
+
+
+def named_roles(gang: Gang) -> tuple[tuple[str, int], ...]:
+    """How many pods of each role there are, in order."""
+    counts = Counter[str]()
+    for pods in gang:
+        counts[pods.role] += pods.count
+    return tuple((role, count) for role, count in counts.items() if count)

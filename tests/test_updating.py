@@ -1,0 +1,70 @@
+"""What an edit of one object asks for beside what runs: the arithmetic, as tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gitplacer.kinds.capacity import RunningGroup
+from gitplacer.model.resources import Resources
+from gitplacer.model.workload import Gang, PodSet, PodShape
+from gitplacer.placement.updating import How, as_it_runs, named_roles, pods_beside
+from gitplacer.workloads.facts import ObjectFacts, Role
+
+SMALL, LARGE = PodShape(Resources({"cpu": 1000})), PodShape(Resources({"cpu": 2000}))
+
+
+def service(workers: int, surge: int, shape: PodShape = SMALL) -> ObjectFacts:
+    """A head, and workers of one group of which so many more come at the peak of an upgrade."""
+    return ObjectFacts(
+        roles=(Role("head", SMALL, 1, 1, 1, 1), Role("worker/a", shape, workers, 0, 10, surge)), sized=True
+    )
+
+
+def running(workers: int) -> Gang:
+    return PodSet("head", 1, SMALL), PodSet("worker/a", workers, SMALL)
+
+
+@pytest.mark.parametrize(
+    ("how", "ran", "new", "beside"),
+    [
+        # a full second Ray cluster, whatever runs
+        (How.NEW_CLUSTER, 4, service(4, 4), {"head": 1, "worker/a": 4}),
+        (How.NEW_CLUSTER, 9, service(2, 2), {"head": 1, "worker/a": 2}),
+        (How.NEW_CLUSTER, 0, service(0, 0), {"head": 1}),
+        # in steps: the surge, and what the new one has more
+        (How.IN_STEPS, 4, service(4, 1), {"head": 1, "worker/a": 1}),
+        (How.IN_STEPS, 4, service(4, 4), {"head": 1, "worker/a": 4}),
+        (How.IN_STEPS, 4, service(6, 2), {"head": 1, "worker/a": 4}),
+        (How.IN_STEPS, 6, service(4, 1), {"head": 1, "worker/a": 1}),
+        (How.IN_STEPS, 0, service(4, 1), {"head": 1, "worker/a": 4}),
+        # in steps with workers of another size: the room that one leaves may be of no use to the other
+        (How.IN_STEPS, 4, service(4, 1, LARGE), {"head": 1, "worker/a": 4}),
+        # one after another: the surge alone
+        (How.ROLLING, 4, service(4, 1, LARGE), {"head": 1, "worker/a": 1}),
+    ],
+)
+def test_what_runs_beside_the_old_pods_at_the_worst_moment(
+    how: How, ran: int, new: ObjectFacts, beside: dict[str, int]
+) -> None:
+    found = pods_beside(how, running(ran), new, "Desired")
+    assert dict(named_roles(found)) == beside
+
+
+@pytest.mark.parametrize(
+    ("shown", "workers"),
+    [([], 2), (["head", "worker/a"], 2), (["worker/a"] * 5, 5), (["worker/b"] * 5, 2)],
+)
+def test_what_runs_is_what_a_snapshot_shows_where_that_is_more(shown: list[str], workers: int) -> None:
+    pods: list[dict[str, Any]] = [{"role": role, "node": "n"} for role in shown]
+    there = RunningGroup.model_validate({"name": "x/app", "pods": pods})
+    assert dict(named_roles(as_it_runs(running(2), there))) == {"head": 1, "worker/a": workers}
+    assert as_it_runs(running(2), None) == running(2)
+
+
+def test_a_policy_that_wants_room_for_fewer_asks_for_fewer_beside() -> None:
+    new = service(4, 4)
+    autoscaling = new.but(roles=tuple(replace(role, shrinks=role.name != "head") for role in new.roles))
+    assert dict(named_roles(pods_beside(How.NEW_CLUSTER, running(4), autoscaling, "Minimum"))) == {"head": 1}

@@ -1,0 +1,601 @@
+"""An edit of what runs: judged where it runs, before it is merged, and remembered until it is seen to be done."""
+
+from __future__ import annotations
+
+import textwrap
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gitplacer.explain import sentence
+from gitplacer.hydrate import Hydration
+from tests.stories import FLEET, Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot
+
+SERVICE = "workloads/x/app.yaml"
+ONCE = "n1 5 16Gi 1"
+"""Room for one copy of the service: a head with 2 cpu, a worker with 2 cpu and a GPU."""
+TWICE = "n1 9 32Gi 2"
+RUNS = "{role: head, node: n1, requests: {cpu: '2', memory: 2Gi}}, {role: worker/gpu, node: n1, requests: {cpu: '2', memory: 4Gi, nvidia.com/gpu: '1'}}"
+PENDS = "{role: head, pendingSince: '2026-01-02T03:20:00Z'}, {role: worker/gpu, pendingSince: '2026-01-02T03:20:00Z'}"
+
+
+def governed(update: str = "{}", **more: str) -> dict[str, str]:
+    text = "".join(f"{key}: {value}\n" for key, value in more.items())
+    return policy("p", f"select: {{}}\nupdate: {update}\n{text}")
+
+
+def served(on_prem: str = ONCE, cloud: str | None = ONCE, update: str = "{}", profile: str = "", **more: str) -> Story:
+    """A service that runs on on-prem, and a cluster beside it to which it may go."""
+    fields = {"profile": profile} if profile else {}
+    story = Story.of(
+        cluster("on-prem", **fields), cluster("cloud", state="Cordoned", **fields), governed(update, **more),
+        rayservice("x", "app"), capacity=snapshot("on-prem", on_prem),
+    )  # fmt: skip
+    assert outcome(story.run()) == {"x/app": "Place on-prem Fits"}
+    story.source |= cluster("cloud", **fields)
+    if cloud is not None:
+        story.capacity |= snapshot("cloud", cloud)
+    return story
+
+
+def shows(story: Story, node: str, *pods: str, name: str = "on-prem", applied: int | None = None, **group: Any) -> None:
+    """The next snapshot of a cluster, with these pods of the service."""
+    fields = "".join(f", {key}: {value}" for key, value in group.items())
+    text = f"groups: [{{name: x/app, phase: Running{fields}, pods: [{', '.join(pods)}]}}]\n"
+    text += f"applied: {{workloads: {applied}}}\n" if applied is not None else ""
+    story.capacity |= snapshot(name, node, at=story.now, more=text)
+
+
+def edit(story: Story, old: str = "name: worker, image: ray,", new: str = "name: worker, image: ray:2,") -> None:
+    assert old in story.source[SERVICE]
+    story.source[SERVICE] = story.source[SERVICE].replace(old, new)
+
+
+def said(done: Hydration, group: str = "x/app") -> str:
+    return sentence(decisions(done)[group], done.view)
+
+
+def record(story: Story) -> str:
+    return story.deployment.read("placements/x/app.yaml").decode()
+
+
+# where it does not fit (the scenario of SuperSkyRay's third post, with its variants)
+
+
+def test_an_update_that_does_not_fit_twice_moves_with_its_new_manifest_in_the_same_pass() -> None:
+    story = served()
+    edit(story)
+    done = story.run()
+    assert outcome(done) == {"x/app": "Relocate cloud UpgradeDoesNotFit"}
+    assert story.files() == ["clusters/cloud/workloads/x/app/app.yaml"]
+    assert b"ray:2" in story.deployment.read("clusters/cloud/workloads/x/app/app.yaml")
+    assert said(done) == (
+        "moves from on-prem to cloud: this edit makes KubeRay start a second Ray cluster (head + 1 worker) beside the "
+        "running one on on-prem (workloads/x/app.yaml:16); there is no room for both: 0 of 1 head fit; short 2 cpu; "
+        "cloud: fits"
+    )
+    assert story.run().steps == ()
+
+
+@pytest.mark.parametrize("where", ["annotation", "policy"])
+def test_an_app_that_does_not_relocate_is_updated_where_it_is_and_said_to_wait(where: str) -> None:
+    story = served(update="{ifNotFit: Proceed}" if where == "policy" else "{}")
+    if where == "annotation":
+        edit(story, "metadata: {name: app,", "metadata: {name: app, annotations: {gitplacer.dev/relocation: Never},")
+        story.run()
+    edit(story)
+    done = story.run()
+    assert outcome(done) == {"x/app": "Update on-prem UpgradeDoesNotFit"}
+    assert "will not be complete until there is" in said(done)
+    assert b"ray:2" in story.deployment.read("clusters/on-prem/workloads/x/app/app.yaml")
+    assert story.run().steps == ()
+
+
+def test_with_no_room_for_one_copy_elsewhere_the_update_goes_on_and_waits() -> None:
+    story = served(cloud="n1 3 16Gi 1")
+    edit(story)
+    done = story.run()
+    assert outcome(done) == {"x/app": "Update on-prem UpgradeDoesNotFit"}
+    assert "no other cluster has room for the new one alone" in said(done)
+    assert story.run().steps == ()
+
+
+def test_an_update_that_is_held_leaves_every_file_alone_until_it_fits() -> None:
+    story = served(update="{ifNotFit: Hold}")
+    before = story.deployment
+    edit(story)
+    done = story.run()
+    assert outcome(done) == {"x/app": "Hold on-prem UpdateHeld"}
+    assert story.deployment == before and done.steps == ()
+    assert said(done).endswith("its policy holds the edit back until there is")
+    story.capacity |= snapshot("on-prem", TWICE)
+    assert outcome(story.run()) == {"x/app": "Update on-prem UpgradeFits"}
+    assert b"ray:2" in story.deployment.read("clusters/on-prem/workloads/x/app/app.yaml")
+
+
+def test_what_is_held_back_keeps_no_room() -> None:
+    story = served(on_prem="n1 7 32Gi 2", update="{ifNotFit: Hold}")
+    edit(story)
+    story.source |= {"workloads/x/small.yaml": DEPLOYMENT.format(name="small", more="", image="i", cpu=1)}
+    story.source |= cluster("cloud", state="Cordoned")
+    assert outcome(story.run()) == {"x/app": "Hold on-prem UpdateHeld", "x/small": "Place on-prem Fits"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "profile", "code"),
+    [
+        ("", "", "Relocate cloud UpgradeDoesNotFit"),
+        ("upgradeStrategy: {type: NewCluster}", "", "Relocate cloud UpgradeDoesNotFit"),
+        ("upgradeStrategy: {type: None}", "", "Update on-prem Updated"),
+        ("", "{kuberay: {version: 1.4.2, zeroDowntime: false}}", "Update on-prem Updated"),
+        ("upgradeStrategy: {type: NewCluster}", "{kuberay: {zeroDowntime: false}}", "Relocate cloud UpgradeDoesNotFit"),
+        ("", "{kuberay: {version: 1.3.2}}", "Relocate cloud UpgradeDoesNotFit"),
+        ("", "{kuberay: {version: 1.4.2}}", "Relocate cloud UpgradeDoesNotFit"),
+        ("", "{kuberay: {version: 1.5.1}}", "Relocate cloud UpgradeDoesNotFit"),
+        ("", "{kuberay: {version: 1.6.2}}", "Relocate cloud UpgradeDoesNotFit"),
+        ("", "{kuberay: {version: 1.7.0}}", "Relocate cloud UpgradeDoesNotFit"),
+    ],
+)
+def test_whether_there_is_a_second_ray_cluster_is_for_the_strategy_and_the_operator(
+    spec: str, profile: str, code: str
+) -> None:
+    story = served(profile=profile)
+    edit(story, "spec:\n  rayCl", f"spec:\n  {spec}\n  rayCl" if spec else "spec:\n  rayCl")
+    assert outcome(story.run()) == {"x/app": "Update on-prem Updated" if spec else "Keep on-prem Kept"}
+    edit(story)
+    assert outcome(story.run()) == {"x/app": code}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("replicas: 1", "replicas: 2"),
+        ("spec:\n  rayCl", "spec:\n  serveConfigV2: 'applications: []'\n  rayCl"),
+        ("{spec: {containers: [{name: worker", "{spec: {tolerations: [{operator: Exists}], containers: [{name: worker"),
+        ("metadata: {name: app, labels: {}}", "metadata: {name: app, labels: {a: b}}"),
+    ],
+)
+def test_an_edit_for_which_kuberay_makes_no_second_ray_cluster_moves_nothing(old: str, new: str) -> None:
+    story = served()
+    edit(story, old, new)
+    assert outcome(story.run())["x/app"].startswith("Update on-prem")
+    assert story.files() == ["clusters/on-prem/workloads/x/app/app.yaml"]
+
+
+def test_tolerations_cost_a_second_ray_cluster_up_to_kuberay_1_5_1() -> None:
+    for version, code in (("1.5.1", "Relocate cloud UpgradeDoesNotFit"), ("1.5.2", "Update on-prem Updated")):
+        story = served(profile=f"{{kuberay: {{version: {version}}}}}")
+        edit(story, "{containers: [{name: worker", "{tolerations: [{operator: Exists}], containers: [{name: worker")
+        assert outcome(story.run()) == {"x/app": code}
+
+
+GROUP = """\
+    - groupName: more
+      replicas: {replicas}
+      minReplicas: 0
+      maxReplicas: 10
+      rayStartParams: {{}}
+      template: {{spec: {{containers: [{{name: worker, image: ray, resources: {{requests: {{cpu: "1", memory: 1Gi}}}}}}]}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("replicas", "code"),
+    [(1, "Update on-prem Updated"), (2, "Relocate cloud Outgrown"), (7, "Update on-prem Outgrown")],
+)
+def test_an_appended_worker_group_asks_for_its_own_pods_alone(replicas: int, code: str) -> None:
+    story = served(cloud="n1 9 32Gi 1")
+    story.source[SERVICE] += GROUP.format(replicas=replicas)
+    done = story.run()
+    assert outcome(done) == {"x/app": code}
+    if "Outgrown" in code:
+        assert f"this edit asks for {replicas} workers more on on-prem (workloads/x/app.yaml:17)" in said(done)
+
+
+APPROVAL = """\
+apiVersion: gitplacer.dev/v1alpha1
+kind: Approval
+metadata: {name: back}
+spec: {groups: [x/app], action: Return, expires: "2026-02-01T00:00:00Z"}
+"""
+
+
+@pytest.mark.parametrize("how", ["approval", "annotation"])
+def test_a_moved_app_goes_back_only_when_somebody_asks_for_it(how: str) -> None:
+    story = served()
+    edit(story)
+    story.run()
+    story.now += timedelta(hours=5)
+    assert story.run().steps == ()
+    if how == "approval":
+        story.source["approvals/back.yaml"] = APPROVAL
+    else:
+        edit(story, "metadata: {name: app,", "metadata: {name: app, annotations: {gitplacer.dev/cluster: on-prem},")
+    code = "MoveApproved" if how == "approval" else "NotEligible"
+    assert outcome(story.run()) == {"x/app": f"Relocate on-prem {code}"}
+    assert story.files() == ["clusters/on-prem/workloads/x/app/app.yaml"]
+    assert b"ray:2" in story.deployment.read("clusters/on-prem/workloads/x/app/app.yaml")
+    assert story.run().steps == ()
+
+
+# a move for an update is a move
+
+
+def test_with_a_surge_the_old_manifest_serves_until_the_new_one_is_ready_elsewhere() -> None:
+    story = served(relocation="{strategy: Surge}")
+    old = story.deployment.read("clusters/on-prem/workloads/x/app/app.yaml")
+    edit(story)
+    assert outcome(story.run()) == {"x/app": "Relocate cloud,on-prem UpgradeDoesNotFit"}
+    assert story.deployment.read("clusters/on-prem/workloads/x/app/app.yaml") == old
+    assert b"ray:2" in story.deployment.read("clusters/cloud/workloads/x/app/app.yaml")
+    story.now += timedelta(minutes=10)
+    shows(story, ONCE, RUNS)
+    assert story.run().steps == (), "nobody has seen it ready"
+    shows(story, ONCE, RUNS, name="cloud", ready="true")
+    assert outcome(story.run()) == {"x/app": "Relocate cloud UpgradeDoesNotFit"}
+    assert story.files() == ["clusters/cloud/workloads/x/app/app.yaml"]
+    assert story.run().steps == ()
+
+
+def test_a_copy_that_is_not_ready_in_time_is_taken_back_and_the_edit_waits_where_it_was() -> None:
+    story = served(relocation="{strategy: Surge, surge: {timeout: 20m}}")
+    edit(story)
+    story.run()
+    story.now += timedelta(minutes=30)
+    shows(story, ONCE, RUNS)
+    shows(story, ONCE, PENDS, name="cloud")
+    assert outcome(story.run()) == {"x/app": "Relocate on-prem UpgradeDoesNotFit"}
+    done = story.run()
+    assert outcome(done) == {"x/app": "Update on-prem UpgradeDoesNotFit"}
+    assert "its last relocation was taken back" in said(done)
+
+
+def test_a_move_by_removing_first_carries_the_new_manifest() -> None:
+    story = served(relocation="{strategy: RemoveFirst}")
+    edit(story)
+    story.run()
+    assert story.files() == []
+    assert b"ray:2" not in story.deployment.read("moving/x/app/app.yaml")
+    for _ in range(2):
+        story.now += timedelta(minutes=10)
+        story.capacity |= snapshot("on-prem", ONCE, at=story.now) | snapshot("cloud", ONCE, at=story.now)
+        story.run()
+    assert story.files() == ["clusters/cloud/workloads/x/app/app.yaml"]
+    assert b"ray:2" in story.deployment.read("clusters/cloud/workloads/x/app/app.yaml")
+
+
+def test_whether_it_moves_for_an_update_is_asked_of_the_policy() -> None:
+    for mode, code in (
+        ("Automatic", "Relocate cloud UpgradeDoesNotFit"),
+        ("Manual", "Update on-prem UpgradeDoesNotFit"),
+        ("Never", "Update on-prem UpgradeDoesNotFit"),
+    ):
+        story = served(relocation=f"{{when: {{PendingPods: {mode}}}}}")
+        edit(story)
+        done = story.run()
+        assert outcome(done) == {"x/app": code}
+        assert [step.changes.removed for step in done.proposals] == (
+            [frozenset({"clusters/on-prem/workloads/x/app/app.yaml"})] if mode == "Manual" else []
+        )
+        if mode == "Manual":
+            assert "only with an Approval" in said(done)
+
+
+def test_an_app_that_has_moved_lately_stays_for_its_next_edit() -> None:
+    story = served()
+    edit(story)
+    story.run()
+    edit(story, "ray:2", "ray:3")
+    done = story.run()
+    assert outcome(done) == {"x/app": "Update cloud UpgradeDoesNotFit"}
+    assert "it has moved lately" in said(done)
+
+
+@pytest.mark.parametrize(
+    ("guards", "words"),
+    [
+        ("{relocations: {max: 0}}", "guards allow"),
+        ('{freeze: [{schedule: "0 0 * * *", duration: 24h}]}', "the Fleet is frozen"),
+    ],
+)
+def test_the_guards_of_the_fleet_are_asked_as_for_any_move(guards: str, words: str) -> None:
+    story = served()
+    story.source["fleet.yaml"] = FLEET.replace("spec: {}", f"spec: {{guards: {guards}}}")
+    edit(story)
+    done = story.run()
+    assert outcome(done) == {"x/app": "Update on-prem UpgradeDoesNotFit"}
+    assert words in said(done)
+
+
+def test_pods_of_a_second_ray_cluster_that_wait_after_the_merge_move_one_copy() -> None:
+    story = served(cloud="n1 3 16Gi 1")
+    edit(story)
+    assert outcome(story.run()) == {"x/app": "Update on-prem UpgradeDoesNotFit"}
+    story.now += timedelta(minutes=40)
+    shows(story, ONCE, RUNS, PENDS)
+    story.capacity |= snapshot("cloud", ONCE, at=story.now)
+    assert outcome(story.run()) == {"x/app": "Relocate cloud PendingPods"}
+    assert "updates" not in record(story)
+    assert story.run().steps == ()
+
+
+def test_a_cluster_that_drains_wins_over_an_edit() -> None:
+    story = served(cloud="n1 3 16Gi 1", update="{ifNotFit: Hold}")
+    before = story.deployment
+    story.source |= cluster("on-prem", state="Draining")
+    edit(story)
+    assert outcome(story.run()) == {"x/app": "Hold on-prem NowhereToGo"}
+    assert story.deployment == before, "its files are held back with its edit"
+    story.capacity |= snapshot("cloud", ONCE)
+    assert outcome(story.run()) == {"x/app": "Relocate cloud ClusterDraining"}
+
+
+# where it fits
+
+
+def test_an_update_that_fits_twice_stays_and_says_so() -> None:
+    story = served(on_prem=TWICE)
+    edit(story)
+    done = story.run()
+    assert outcome(done) == {"x/app": "Update on-prem UpgradeFits"}
+    assert said(done) == (
+        "changes on on-prem: this edit makes KubeRay start a second Ray cluster (head + 1 worker) beside the running "
+        "one on on-prem (workloads/x/app.yaml:16); both fit"
+    )
+
+
+def test_machines_that_can_be_added_count_for_a_second_ray_cluster_too() -> None:
+    scaler = "{type: Luna, nodeTypes: [{name: g4, max: 2, allocatable: {cpu: '8', memory: 32Gi, nvidia.com/gpu: '1'}, pricePerHour: 0.5}]}"
+    story = served()
+    story.source |= cluster("on-prem", autoscaler=scaler)
+    edit(story)
+    done = story.run()
+    assert outcome(done) == {"x/app": "Update on-prem UpgradeByScaleUp"}
+    assert said(done).endswith("; the second one fits with 1 × g4 added (0.50 an hour)")
+    story.source |= governed(placement="{scaleUp: Never}")
+    edit(story, "ray:2", "ray:3")
+    assert outcome(story.run())["x/app"] == "Relocate cloud UpgradeDoesNotFit"
+
+
+STEPS = """\
+  upgradeStrategy:
+    type: NewClusterWithIncrementalUpgrade
+    clusterUpgradeOptions: {{maxSurgePercent: {percent}, stepSizePercent: 5, intervalSeconds: 10, gatewayClassName: g}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("percent", "gpus", "kuberay", "code"),
+    [
+        (25, 4, "{version: 1.7.0}", "Update on-prem UpgradeDoesNotFit"),
+        (25, 5, "{version: 1.7.0}", "Update on-prem UpgradeFits"),
+        (50, 5, "{version: 1.7.0}", "Update on-prem UpgradeDoesNotFit"),
+        (50, 6, "{version: 1.7.0}", "Update on-prem UpgradeFits"),
+        (100, 7, "{version: 1.7.0}", "Update on-prem UpgradeDoesNotFit"),
+        (100, 8, "{version: 1.7.0}", "Update on-prem UpgradeFits"),
+        (25, 5, "{version: 1.6.2, featureGates: {RayServiceIncrementalUpgrade: true}}", "Update on-prem UpgradeFits"),
+        (25, 4, "{version: 1.6.2}", "Update on-prem Updated"),  # its gate is off, and the edit is not applied
+        (25, 4, "{version: 1.7.0, featureGates: {RayServiceIncrementalUpgrade: false}}", "Update on-prem Updated"),
+    ],
+)
+def test_an_upgrade_in_steps_asks_for_a_second_head_and_its_surge(
+    percent: int, gpus: int, kuberay: str, code: str
+) -> None:
+    story = Story.of(
+        cluster("on-prem", profile=f"{{kuberay: {kuberay}, gatewayAPI: true}}"), governed(),
+        rayservice("x", "app", workers=4), capacity=snapshot("on-prem", f"n1 64 256Gi {gpus}"),
+    )  # fmt: skip
+    edit(
+        story,
+        "  rayClusterConfig:\n",
+        f"{STEPS.format(percent=percent)}  rayClusterConfig:\n    enableInTreeAutoscaling: true\n",
+    )
+    # It is a KubeRay without the gate that would not take it, so it is put there before.
+    story.source |= cluster("on-prem", profile="{kuberay: {version: 1.7.0}, gatewayAPI: true}")
+    assert outcome(story.run()) == {"x/app": "Place on-prem Fits"}
+    story.source |= cluster("on-prem", profile=f"{{kuberay: {kuberay}, gatewayAPI: true}}")
+    edit(story)
+    assert outcome(story.run()) == {"x/app": code}
+
+
+# what is held, and for how long
+
+
+def test_the_room_of_both_is_held_until_a_snapshot_shows_one_again() -> None:
+    other = {"workloads/x/other.yaml": DEPLOYMENT.format(name="other", more="", image="i", cpu=3)}
+    story = served(on_prem="n1 10 32Gi 2", cloud=None)
+    edit(story)
+    story.source |= other
+    assert outcome(story.run()) == {"x/app": "Update on-prem UpgradeFits", "x/other": "Wait  NoClusterFits"}
+    assert "how: NewCluster" in record(story)
+    node = "n1 10 32Gi 2"
+
+    def waits() -> bool:
+        story.now += timedelta(minutes=5)
+        return outcome(story.run())["x/other"] == "Wait  NoClusterFits"
+
+    shows(story, node, RUNS, applied=1)
+    assert waits(), "it is from before the sync"
+    shows(story, node, RUNS, applied=3)
+    assert waits(), "the second Ray cluster may be about to come"
+    assert "appliedAt" in record(story)
+    shows(story, node, RUNS, RUNS, applied=3)
+    assert waits(), "both run"
+    assert "appliedAt" not in record(story)
+    shows(story, node, RUNS, PENDS, applied=3)
+    assert waits(), "the second one has no room yet"
+    shows(story, node, RUNS, applied=3)
+    assert waits(), "one snapshot is no proof"
+    shows(story, node, RUNS, applied=3)
+    assert outcome(story.run())["x/other"] == "Place on-prem Fits"
+    assert "updates" not in record(story)
+
+
+def test_an_operator_that_has_not_looked_yet_keeps_the_room_held() -> None:
+    story = served(on_prem=TWICE, cloud=None)
+    shows(story, TWICE, RUNS, observedGeneration=4)
+    edit(story)
+    story.run()
+    assert "generation: 4" in record(story)
+    for generation, over in ((4, False), (4, False), (5, False), (5, True)):
+        story.now += timedelta(minutes=10)
+        shows(story, TWICE, RUNS, observedGeneration=generation)
+        story.run()
+        assert ("updates" not in record(story)) is over
+
+
+def test_pods_that_only_the_new_manifest_asks_for_are_proof_enough() -> None:
+    story = served(on_prem="n1 12 32Gi 2", cloud=None)
+    edit(
+        story,
+        'name: worker, image: ray, resources: {limits: {nvidia.com/gpu: "1"}, requests: {cpu: "2"',
+        'name: worker, image: ray, resources: {limits: {nvidia.com/gpu: "1"}, requests: {cpu: "3"',
+    )
+    edit(story, 'requests: {cpu: "2", memory: 2Gi}', 'requests: {cpu: "3", memory: 2Gi}')
+    story.run()
+    assert "updates" in record(story)
+    story.now += timedelta(minutes=10)
+    shows(story, "n1 12 32Gi 2", RUNS.replace("cpu: '2'", "cpu: '3'"))
+    story.run()
+    assert "updates" not in record(story)
+
+
+def test_workers_that_an_autoscaler_added_to_the_old_ray_cluster_stand_in_for_no_new_ones() -> None:
+    more = "{role: worker/gpu, node: n1, requests: {cpu: '2', memory: 4Gi, nvidia.com/gpu: '1'}}"
+    story = served(on_prem="n1 10 32Gi 2", cloud=None)
+    shows(story, "n1 10 32Gi 2", RUNS, more)
+    edit(story)
+    assert outcome(story.run()) == {"x/app": "Update on-prem UpgradeDoesNotFit"}
+
+
+def test_a_second_edit_while_an_upgrade_runs_makes_a_third_ray_cluster() -> None:
+    story = served(on_prem="n1 13 64Gi 3", cloud=None)
+    edit(story)
+    assert outcome(story.run()) == {"x/app": "Update on-prem UpgradeFits"}
+    edit(story, "ray:2", "ray:3")
+    assert outcome(story.run()) == {"x/app": "Update on-prem UpgradeFits"}
+    assert "count: 2" in record(story)
+    edit(story, "ray:3", "ray:4")
+    assert outcome(story.run()) == {"x/app": "Update on-prem UpgradeDoesNotFit"}
+
+
+def test_of_two_upgrades_for_which_there_is_room_for_one_the_second_is_told_so() -> None:
+    story = served(on_prem="n1 13 64Gi 3", cloud=None)
+    story.source |= rayservice("x", "zap")
+    assert outcome(story.run())["x/zap"] == "Place on-prem Fits"
+    edit(story)
+    story.source["workloads/x/zap.yaml"] = story.source["workloads/x/zap.yaml"].replace("image: ray,", "image: ray:2,")
+    done = story.run()
+    assert outcome(done) == {"x/app": "Update on-prem UpgradeFits", "x/zap": "Update on-prem UpgradeDoesNotFit"}
+
+
+def test_where_pods_of_an_update_wait_nothing_new_is_promised() -> None:
+    story = served(update="{ifNotFit: Proceed}", on_prem="n1 7 32Gi 1", cloud=None)
+    edit(story)
+    story.source |= {"workloads/x/small.yaml": DEPLOYMENT.format(name="small", more="", image="i", cpu=1)}
+    assert outcome(story.run())["x/small"] == "Wait  NoClusterFits"
+    assert outcome(story.run())["x/small"] == "Wait  NoClusterFits"
+
+
+def test_whether_both_fit_is_not_known_without_a_current_snapshot() -> None:
+    for update, code in (("{}", "Update on-prem UpgradeNotJudged"), ("{ifNotFit: Hold}", "Hold on-prem UpdateHeld")):
+        story = served(update=update)
+        story.source |= cluster("on-prem", maxAge="10m")
+        story.now += timedelta(hours=1)
+        edit(story)
+        assert outcome(story.run()) == {"x/app": code}
+
+
+# other kinds
+
+DEPLOYMENT = textwrap.dedent("""\
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {{name: {name}}}
+    spec:
+      replicas: 2
+      {more}
+      selector: {{matchLabels: {{app: {name}}}}}
+      template: {{metadata: {{labels: {{app: {name}}}}}, spec: {{containers: [{{name: c, image: {image}, resources: {{requests: {{cpu: "{cpu}"}}}}}}]}}}}
+    """)
+
+
+def deployed(room: str, more: str = "", elsewhere: str = "n1 1 1Gi") -> Story:
+    story = Story.of(
+        cluster("a"), cluster("b", state="Cordoned"), governed(),
+        {SERVICE: DEPLOYMENT.format(name="web", more=more, image="i", cpu=2)},
+        capacity={**snapshot("a", room), **snapshot("b", elsewhere)},
+    )  # fmt: skip
+    assert outcome(story.run()) == {"x/web": "Place a Fits"}
+    story.source |= cluster("b")
+    return story
+
+
+def test_a_rolling_update_that_may_take_no_pod_away_needs_its_surge() -> None:
+    for room, elsewhere, code in (
+        ("n1 6 8Gi", "n1 1 1Gi", "Update a Updated"),
+        ("n1 5 8Gi", "n1 1 1Gi", "Update a UpgradeDoesNotFit"),
+        ("n1 5 8Gi", "n1 9 8Gi", "Relocate b UpgradeDoesNotFit"),
+    ):
+        story = deployed(room, elsewhere=elsewhere)
+        story.source[SERVICE] = DEPLOYMENT.format(name="web", more="", image="i2", cpu=2)
+        assert outcome(story.run()) == {"x/web": code}
+
+
+@pytest.mark.parametrize(
+    "more", ["strategy: {type: Recreate}", "strategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 1}}"]
+)
+def test_an_update_that_takes_pods_away_first_goes_on_without_more_room(more: str) -> None:
+    story = deployed("n1 5 8Gi", more, "n1 9 8Gi")
+    story.source[SERVICE] = DEPLOYMENT.format(name="web", more=more, image="i2", cpu=2)
+    assert outcome(story.run()) == {"x/web": "Update a Updated"}
+
+
+def test_larger_pods_need_room_when_the_old_ones_are_gone() -> None:
+    more = "strategy: {type: Recreate}"
+    for cpu, elsewhere, code in (
+        (3, "n1 9 8Gi", "Update a Updated"),
+        (4, "n1 9 8Gi", "Relocate b Outgrown"),
+        (4, "n1 7 8Gi", "Update a Outgrown"),
+    ):
+        story = deployed("n1 7 8Gi", more, elsewhere)
+        pods = "{role: pod, node: n1, requests: {cpu: '2'}}, " * 2
+        story.capacity |= snapshot("a", "n1 7 8Gi", more=f"groups: [{{name: x/web, pods: [{pods}]}}]\n")
+        story.source[SERVICE] = DEPLOYMENT.format(name="web", more=more, image="i", cpu=cpu)
+        done = story.run()
+        assert outcome(done) == {"x/web": code}
+        if "Outgrown" in code:
+            assert "this edit asks for larger pods on a" in said(done, "x/web")
+
+
+def test_more_replicas_than_have_room_move_the_app_or_are_said_to_wait() -> None:
+    for elsewhere, code in (("n1 9 8Gi", "Relocate b Outgrown"), ("n1 7 8Gi", "Update a Outgrown")):
+        story = deployed("n1 5 8Gi", elsewhere=elsewhere)
+        story.source[SERVICE] = story.source[SERVICE].replace("replicas: 2", "replicas: 4")
+        done = story.run()
+        assert outcome(done) == {"x/web": code}
+        assert "this edit asks for 2 pods more on a" in said(done, "x/web")
+
+
+def test_a_job_that_may_have_started_moves_for_no_edit() -> None:
+    story = Story.of(
+        cluster("a"), cluster("b", state="Cordoned"), governed(), rayjob("x", "train", workers=1),
+        capacity={**snapshot("a", "n1 5 16Gi 1"), **snapshot("b", "n1 16 64Gi 4")},
+    )  # fmt: skip
+    story.run()
+    story.source |= cluster("b") | rayjob("x", "train", workers=3)
+    done = story.run()
+    assert outcome(done) == {"x/train": "Update a Outgrown"}
+    assert "may have started" in said(done, "x/train")
+
+
+def test_an_app_that_is_admitted_whatever_the_room_is_updated_whatever_the_room() -> None:
+    story = Story.of(
+        cluster("on-prem"), cluster("cloud", state="Cordoned"), governed(placement="{admission: Immediate}"),
+        rayservice("x", "app"), capacity={**snapshot("on-prem", ONCE), **snapshot("cloud", ONCE)},
+    )  # fmt: skip
+    story.run()
+    story.source |= cluster("cloud")
+    edit(story)
+    assert outcome(story.run())["x/app"].startswith("Update on-prem")
