@@ -731,8 +731,10 @@ class Layout:
     ) -> tuple[RecordMoved, ...] | None:
         """The relocations that are worth remembering, with one that begins, or that is taken back."""
         known = record.moves or () if record is not None else ()
-        if decision.phase is Phase.ABORT and known:
-            return (*known[:-1], known[-1].model_copy(update={"aborted": True}))
+        kept = remembered(record, self._snapshot)
+        if decision.hold_until is not None and known:  # it was taken back, whatever else became of the group
+            aborted = known[-1].model_copy(update={"aborted": True})
+            known, kept = (*known[:-1], aborted), (*kept[:-1], aborted)
         if not begins:
             return known or None
         move = decision.move
@@ -743,7 +745,7 @@ class Layout:
             to=move.targets if move is not None else tuple(sorted(set(decision.after) - set(decision.before))),
             epochs={name: self._epoch_of_commit(name, WORKLOADS) for name in gone} if lost else None,
         )  # fmt: skip
-        return (*remembered(record, self._snapshot), began)
+        return (*kept, began)
 
     def _approvals(self, decision: Decision, record: PlacementRecord | None) -> tuple[str, ...] | None:
         """The Approvals that were carried out, as long as the source has them."""

@@ -59,6 +59,8 @@ EVACUATIONS = ("ClusterDraining", "ClusterLost")
 CONSENTED = ("Move", "Return", "Exceed")
 _EXCUSES = ("ClusterLost", "NeverSeenReady")
 """Why the last ready copy may go: its cluster is held for lost, or nobody had told that it was ready."""
+PLACED = ("Fits", "FitsByScaleUp", "TightFit")
+"""Reasons of commits that bring a missing copy where another was taken back."""
 SEVERAL = "n3"
 """The namespace of what may have several copies, which a job may not."""
 
@@ -804,7 +806,9 @@ class History:
         for name in self._new_copies(before):
             if name in snapshots:
                 self._all_have_room(name, snapshots[name])
-        if done.steps and self.lot.random() < 0.3:
+        took_back = any("Gitplacer-Phase: Abort" in step.message for step in done.steps)
+        self.counts["taken back"] += took_back
+        if done.steps and not took_back and self.lot.random() < 0.3:  # edits of what came back are for the next pass
             again = self._hydrate(capacity, now)
             self.counts["planned again"] += 1
             if again.steps:
@@ -830,7 +834,7 @@ class History:
         if said.get("Phase") == "Abort":
             last = max(i for i, begun in enumerate(self.begun) if begun.group == said["Group"])
             self.begun[last] = replace(self.begun[last], is_taken_back=True)
-        if "Group" not in said or said.get("Phase", "Add") not in ("Add", "Leave"):
+        if "Group" not in said or said.get("Phase", "Add") not in ("Add", "Leave") or said["Reason"] in PLACED:
             return
         self.counts[f"move {said['Reason']} {said.get('Phase', 'Recreate')}"] += 1
         at = time_of(said["Now"])

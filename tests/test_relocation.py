@@ -775,6 +775,23 @@ def test_a_job_that_arrives_and_is_sent_on_in_one_pass_has_moved_twice() -> None
     assert story.run().steps == ()  # what was so at the time of the pass does not tell of the time after
 
 
+def test_a_copy_that_is_taken_back_in_the_pass_that_places_another_is_remembered() -> None:
+    story = two("{strategy: Surge}", placement="{copies: All}")
+    story.source |= cluster("a", state="Draining") | cluster("c")
+    seen(story, "c")
+    assert subjects(story.run())[0] == "Relocate prod/api from a to c: add to c"
+    story.source |= cluster("c", state="Draining") | cluster("d")
+    seen(story, "d")
+    story.run()
+    assert states(story) == {"a": "Placed", "b": "Placed", "d": "Placed"}
+    assert record(story)["holdUntil"] == "2026-01-02T03:37:00Z"
+    moves = record(story)["moves"]
+    assert isinstance(moves, list)
+    assert [moved.get("aborted") for moved in moves] == [True]
+    story.now -= timedelta(minutes=1)
+    assert story.run().steps == ()
+
+
 # jobs that have ended, by one snapshot
 
 

@@ -71,7 +71,8 @@ def plan(
         for decision in decisions:
             earlier = made.get(decision.group)
             if earlier is None or decision.before != decision.after or _nothing_happens(earlier):
-                made[decision.group] = decision
+                back = earlier.hold_until if earlier is not None else None  # what was taken back has been taken back
+                made[decision.group] = replace(decision, hold_until=decision.hold_until or back)
             elif earlier.action is Action.PREEMPT:
                 # Now that it is away: why it finds no other place, and what it does about that.
                 made[decision.group] = replace(
