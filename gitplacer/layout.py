@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import Literal
 
+from gitplacer.deployed import BETWEEN
 from gitplacer.documents import Document, parse
 from gitplacer.grouping import Group
 from gitplacer.kinds.clusterstate import CLUSTER_STATES, RenderedManifests
@@ -63,9 +64,6 @@ METADATA = "hydrator.metadata"
 """Argo CD hydrator's file at the repo's root; promoters read `drySha` in it."""
 
 UNITS = (PLATFORM, WORKLOADS)
-
-BETWEEN = "moving"
-"""The directory of the deployment repo that holds what is between two clusters. Nothing syncs it."""
 
 
 def refuse_foreign_root(snapshot: Snapshot, deployment: Tree) -> None:

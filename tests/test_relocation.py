@@ -239,6 +239,14 @@ def test_the_room_of_a_job_between_two_clusters_is_sold_to_nobody() -> None:
     assert outcome(story.run())["jobs/other"] == "Wait  NoClusterFits"
 
 
+def test_what_is_between_two_clusters_keeps_its_room_also_while_it_cannot_be_read() -> None:
+    story = two("{runningJobs: Restart}", rayjob("jobs", "train", workers=4))
+    story.source |= cluster("a", state="Draining")
+    story.run()
+    story.source |= rayjob("jobs", "other", workers=4) | {"workloads/jobs/train.yaml": "kind: ["}
+    assert outcome(story.run())["jobs/other"] == "Wait  NoClusterFits"
+
+
 def test_a_job_between_two_clusters_whose_new_one_drains_looks_for_another() -> None:
     story = two("{runningJobs: Restart}", rayjob("jobs", "train"))
     story.source |= cluster("a", state="Draining")
