@@ -579,6 +579,14 @@ def test_evacuations_are_not_counted_among_other_moves_and_are_not_stopped_unles
     assert moved(story.plan()) == 1
 
 
+def test_the_moves_of_a_group_that_is_removed_do_not_count_from_the_pass_that_removes_it() -> None:
+    story = crowd("{relocations: {max: 1}}", count=2)
+    assert moved(story.run()) == 1
+    del story.source["workloads/prod/s0.yaml"]
+    done = story.run()
+    assert outcome(done) == {"prod/s0": "Remove  SourceRemoved", "prod/s1": "Relocate b NotEligible"}
+
+
 def test_evacuation_goes_by_priority_as_far_as_there_is_room() -> None:
     high = policy("high", "select: {namespaces: [high]}\npriority: 10")
     low = policy("low", "select: {namespaces: [low]}")
