@@ -862,7 +862,13 @@ class History:
                     snapshots.get(name), group, before[group], name
                 )
                 excuse = "NeverSeenReady" if unseen else str(decision.finding.code)
+                if name in snapshots and self._is_silent(snapshots[name]):
+                    excuse = "ClusterLost"  # nobody has heard of it for so long that it counts as lost
                 self.removed_for[decision.group, name] = f"{decision.action} {excuse}"
+
+    def _is_silent(self, seen: Seen) -> bool:
+        hours = int(self.lost_after[:-1]) if self.lost_after else 10**6
+        return self.now - time_of(json.loads(seen.text)["observedAt"]) > timedelta(hours=hours)
 
     def _note_ends(self, snapshots: Mapping[str, Seen]) -> None:
         """Jobs whose end this pass reads of, on the cluster that has them and since they are there."""
@@ -1022,9 +1028,13 @@ class History:
             if self.wrong:
                 return
         self.counts["law 5"] += 1
-        for _ in range(2):
-            if self._look(timedelta(hours=25)) and not self.wrong:
-                self._is_wrong(5, "it does not come to rest")
+        calm = 0
+        for _ in range(8):
+            calm = 0 if self._look(timedelta(hours=25)) else calm + 1
+            if calm == 2 or self.wrong:
+                break
+        if calm < 2 and not self.wrong:
+            self._is_wrong(5, "it does not come to rest")
         for group, record in records_in(self.tree).items():
             if record.get("move"):
                 self._is_wrong(5, f"{group} is still moving: {record['move']}")
