@@ -20,11 +20,12 @@ from functools import cached_property
 from typing import Any
 
 from gitplacer.commits import FOREIGN, MERGED, PROPOSED, REVERTED
+from gitplacer.deployed import BETWEEN
 from gitplacer.documents import parse
 from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import Commit, NoSuchRevision
 from gitplacer.kinds.clusterstate import CLUSTER_STATES
-from gitplacer.layout import BETWEEN, METADATA, UNITS, epoch_in
+from gitplacer.layout import METADATA, UNITS, epoch_in
 from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.render import SENTINEL
 from gitplacer.snapshot import RECORDS

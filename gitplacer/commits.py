@@ -95,6 +95,8 @@ def relocation_message(decision: Decision, view: PlanView) -> tuple[str, str, li
     move = decision.move or decision.moving
     if decision.phase is not None and move is not None:
         gone, come = list(move.sources), sorted(set(move.targets) | set(come))
+    elif decision.phase is not None:  # it began in this pass, and the copies that stay were seen ready already
+        come = sorted(decision.after)
     subject = _SUBJECTS[decision.phase].format(group=decision.group, gone=", ".join(gone), come=", ".join(come))
     trailers = [
         f"Gitplacer-Group: {decision.group}",

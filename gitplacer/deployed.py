@@ -24,6 +24,9 @@ from gitplacer.source.reading import Source
 from gitplacer.tree import Tree
 from gitplacer.workloads.facts import ObjectFacts, reserved
 
+BETWEEN = "moving"
+"""The directory of the deployment repo that holds what is between two clusters. Nothing syncs it."""
+
 
 class Deployed:
     """The deployment tree as gangs. Files are read when somebody asks, and answers are remembered."""
@@ -60,6 +63,8 @@ class Deployed:
             unit = PLATFORM if record.is_platform else WORKLOADS
             root = self._source.own.fleet.spec.deployment.root
             paths = {f"{root}/{cluster}/{unit}/{member.file}" for member in record.members}
+            if record.move is not None and record.move.strategy == "RemoveFirst":
+                paths |= {f"{BETWEEN}/{member.file}" for member in record.members}  # it holds room that has no files
             reading = read_documents(self._tree, sorted(path for path in paths if path in self._tree), NoMemo())
             self._facts[key] = self._sized([item for items in reading.documents.values() for item in items], cluster)
         return self._facts[key]

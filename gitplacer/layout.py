@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import Literal
 
+from gitplacer.deployed import BETWEEN
 from gitplacer.documents import Document, parse
 from gitplacer.grouping import Group
 from gitplacer.kinds.clusterstate import CLUSTER_STATES, RenderedManifests
@@ -63,9 +64,6 @@ METADATA = "hydrator.metadata"
 """Argo CD hydrator's file at the repo's root; promoters read `drySha` in it."""
 
 UNITS = (PLATFORM, WORKLOADS)
-
-BETWEEN = "moving"
-"""The directory of the deployment repo that holds what is between two clusters. Nothing syncs it."""
 
 
 def refuse_foreign_root(snapshot: Snapshot, deployment: Tree) -> None:
@@ -675,7 +673,10 @@ class Layout:
             before = {}
         now = self._snapshot.now
         decided = record is None or decision.before != decision.after or decision.phase is not None
-        begins = decision.action is Action.RELOCATE and decision.moving is None
+        goes_on = decision.moving is not None and (
+            decision.move is None or decision.move.since == decision.moving.since
+        )
+        begins = decision.action is Action.RELOCATE and not goes_on
         ends = decision.phase in (Phase.REMOVE, Phase.ARRIVE)
         known = self._snapshot.records.get(decision.group) or record
         return PlacementRecord(
@@ -728,8 +729,10 @@ class Layout:
     ) -> tuple[RecordMoved, ...] | None:
         """The relocations that are worth remembering, with one that begins, or that is taken back."""
         known = record.moves or () if record is not None else ()
-        if decision.phase is Phase.ABORT and known:
-            return (*known[:-1], known[-1].model_copy(update={"aborted": True}))
+        kept = remembered(record, self._snapshot)
+        if decision.hold_until is not None and known:  # it was taken back, whatever else became of the group
+            aborted = known[-1].model_copy(update={"aborted": True})
+            known, kept = (*known[:-1], aborted), (*kept[:-1], aborted)
         if not begins:
             return known or None
         move = decision.move
@@ -740,7 +743,7 @@ class Layout:
             to=move.targets if move is not None else tuple(sorted(set(decision.after) - set(decision.before))),
             epochs={name: self._epoch_of_commit(name, WORKLOADS) for name in gone} if lost else None,
         )  # fmt: skip
-        return (*remembered(record, self._snapshot), began)
+        return (*kept, began)
 
     def _approvals(self, decision: Decision, record: PlacementRecord | None) -> tuple[str, ...] | None:
         """The Approvals that were carried out, as long as the source has them."""

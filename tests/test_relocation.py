@@ -239,6 +239,14 @@ def test_the_room_of_a_job_between_two_clusters_is_sold_to_nobody() -> None:
     assert outcome(story.run())["jobs/other"] == "Wait  NoClusterFits"
 
 
+def test_what_is_between_two_clusters_keeps_its_room_also_while_it_cannot_be_read() -> None:
+    story = two("{runningJobs: Restart}", rayjob("jobs", "train", workers=4))
+    story.source |= cluster("a", state="Draining")
+    story.run()
+    story.source |= rayjob("jobs", "other", workers=4) | {"workloads/jobs/train.yaml": "kind: ["}
+    assert outcome(story.run())["jobs/other"] == "Wait  NoClusterFits"
+
+
 def test_a_job_between_two_clusters_whose_new_one_drains_looks_for_another() -> None:
     story = two("{runningJobs: Restart}", rayjob("jobs", "train"))
     story.source |= cluster("a", state="Draining")
@@ -571,6 +579,14 @@ def test_evacuations_are_not_counted_among_other_moves_and_are_not_stopped_unles
     assert moved(story.plan()) == 1
 
 
+def test_the_moves_of_a_group_that_is_removed_do_not_count_from_the_pass_that_removes_it() -> None:
+    story = crowd("{relocations: {max: 1}}", count=2)
+    assert moved(story.run()) == 1
+    del story.source["workloads/prod/s0.yaml"]
+    done = story.run()
+    assert outcome(done) == {"prod/s0": "Remove  SourceRemoved", "prod/s1": "Relocate b NotEligible"}
+
+
 def test_evacuation_goes_by_priority_as_far_as_there_is_room() -> None:
     high = policy("high", "select: {namespaces: [high]}\npriority: 10")
     low = policy("low", "select: {namespaces: [low]}")
@@ -722,3 +738,92 @@ def test_platform_objects_are_removed_only_with_consent_and_then_once(drop: dict
         story.source |= cluster("b")
         story.run()
         assert len(story.files()) == 4  # it has counted
+
+
+# one pass goes as far as what is known takes it
+
+
+def drained_of_two_copies(surge: str = "{}") -> Story:
+    """A service on both clusters, seen ready there, when one begins to drain."""
+    story = two(f"{{strategy: Surge, surge: {surge}}}", placement="{copies: All}")
+    for name in "ab":
+        seen(story, name, ready(SERVICE))
+    story.source |= cluster("a", state="Draining")
+    return story
+
+
+def test_a_copy_goes_at_once_where_the_others_were_seen_ready_before() -> None:
+    story = drained_of_two_copies()
+    done = story.run()
+    assert subjects(done) == ["Relocate prod/api from a to b: remove from a"]
+    story.now -= timedelta(minutes=1)
+    assert story.run().steps == ()
+
+
+def test_what_is_known_already_of_other_copies_is_remembered_in_the_pass_that_begins() -> None:
+    story = drained_of_two_copies("{soak: 10m}")
+    story.run()
+    move = record(story)["move"]
+    assert isinstance(move, dict)
+    assert move["readyAt"] == "2026-01-02T03:06:00Z"
+    story.now -= timedelta(minutes=1)
+    assert story.run().steps == ()
+
+
+def test_a_job_that_arrives_and_is_sent_on_in_one_pass_has_moved_twice() -> None:
+    story = two("{runningJobs: Restart}", rayjob("jobs", "train"), cluster("c"))
+    story.source |= cluster("a", state="Draining") | cluster("c", state="Cordoned")
+    story.run()
+    for _ in range(2):
+        later(story, minutes=1)
+        seen(story, "a")
+        if _ == 0:
+            story.run()
+    seen(story, "b")
+    seen(story, "c")
+    story.source |= cluster("c") | approval(JOB, "Move", "c")
+    story.run()
+    assert states(story, JOB) == {"b": "Removing", "c": "Adding"}
+    moves = record(story, JOB)["moves"]
+    assert isinstance(moves, list)
+    assert [(moved["from"], moved["to"]) for moved in moves] == [(["a"], ["b"]), (["b"], ["c"])]
+    story.now -= timedelta(minutes=1)
+    assert story.run().steps == ()  # what was so at the time of the pass does not tell of the time after
+
+
+def test_a_copy_that_is_taken_back_in_the_pass_that_places_another_is_remembered() -> None:
+    story = two("{strategy: Surge}", placement="{copies: All}")
+    story.source |= cluster("a", state="Draining") | cluster("c")
+    seen(story, "c")
+    assert subjects(story.run())[0] == "Relocate prod/api from a to c: add to c"
+    story.source |= cluster("c", state="Draining") | cluster("d")
+    seen(story, "d")
+    story.run()
+    assert states(story) == {"a": "Placed", "b": "Placed", "d": "Placed"}
+    assert record(story)["holdUntil"] == "2026-01-02T03:37:00Z"
+    moves = record(story)["moves"]
+    assert isinstance(moves, list)
+    assert [moved.get("aborted") for moved in moves] == [True]
+    story.now -= timedelta(minutes=1)
+    assert story.run().steps == ()
+
+
+# jobs that have ended, by one snapshot
+
+
+def test_a_job_that_one_snapshot_shows_ended_is_not_started_elsewhere() -> None:
+    story = two("{runningJobs: Restart}", rayjob("jobs", "train"))
+    seen(story, "a", f"name: {JOB}, phase: Succeeded")
+    story.source |= cluster("a", state="Draining")
+    assert outcome(story.run()) == {JOB: "Hold a MayHaveStarted"}
+    later(story, minutes=1)
+    seen(story, "a", f"name: {JOB}, phase: Succeeded")
+    assert outcome(story.run()) == {JOB: "Remove  Finished"}
+
+
+def test_a_job_that_one_snapshot_shows_ended_on_a_cluster_that_is_gone_has_ended() -> None:
+    story = two("{runningJobs: Restart}", rayjob("jobs", "train"))
+    seen(story, "a", f"name: {JOB}, phase: Failed")
+    story.source |= cluster("a", state="Lost")
+    assert outcome(story.run()) == {JOB: "Remove  Finished"}
+    assert record(story, JOB)["finished"] == {"phase": "Failed", "at": "2026-01-02T03:06:00Z"}

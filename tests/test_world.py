@@ -111,7 +111,7 @@ class Wish:
         }  # fmt: skip
         ray = {"rayVersion": "2.52.0", "headGroupSpec": head, "workerGroupSpecs": [workers]}
         spec = {"entrypoint": "python x.py", "shutdownAfterJobFinishes": True, "rayClusterSpec": ray}
-        spec = spec if self.kind == "RayJob" else ray
+        spec = {"RayJob": spec, "RayService": {"rayClusterConfig": ray}}.get(self.kind, ray)
         return {"apiVersion": "ray.io/v1", "kind": self.kind, "metadata": metadata, "spec": spec}
 
     def _template(self, cpu: int, gpus: int, *, worker: bool) -> Json:

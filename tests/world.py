@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from random import Random
 from typing import Any
 
@@ -122,9 +123,11 @@ class Planned:
     last: bool = False
 
 
-def pods_of(group: str, text: bytes) -> list[Planned]:
+@lru_cache(maxsize=4096)
+def pods_of(group: str, text: bytes) -> tuple[Planned, ...]:
     """The pods of the objects in a file, in the order in which they are created."""
-    return [planned for document in yaml.safe_load_all(text) for planned in _pods_of_object(group, document)]
+    documents = yaml.load_all(text, Loader=yaml.CSafeLoader)
+    return tuple(planned for document in documents for planned in _pods_of_object(group, document))
 
 
 def _pods_of_object(group: str, value: Json) -> Iterator[Planned]:
@@ -133,7 +136,7 @@ def _pods_of_object(group: str, value: Json) -> Iterator[Planned]:
         for number in range(spec["replicas"]):
             yield _planned(group, name, "pod", number, spec["template"])
         return
-    ray = spec["rayClusterSpec"] if value["kind"] == "RayJob" else spec
+    ray = spec.get("rayClusterSpec") or spec.get("rayClusterConfig") or spec
     yield _planned(group, name, "head", 0, ray["headGroupSpec"]["template"])
     for workers in ray["workerGroupSpecs"]:
         for number in range(workers["replicas"]):
@@ -162,7 +165,12 @@ def groups_in(tree: Mapping[str, bytes], cluster: str) -> dict[str, bytes]:
 
 def epoch_in(tree: Mapping[str, bytes], cluster: str) -> int:
     data = tree.get(f"clusters/{cluster}/workloads/{SENTINEL}")
-    return int(yaml.safe_load(data)["data"]["epoch"]) if data else 0
+    return _epoch(data) if data else 0
+
+
+@lru_cache(maxsize=4096)
+def _epoch(sentinel: bytes) -> int:
+    return int(yaml.load(sentinel, Loader=yaml.CSafeLoader)["data"]["epoch"])
 
 
 # clusters
@@ -313,12 +321,16 @@ class Cluster:
     def pending(self) -> list[Planned]:
         return [live.planned for live in self.pods.values() if live.node is None]
 
+    def bound(self) -> dict[str, str]:
+        """The pods that hold room on a node now."""
+        return {name: live.node for name, live in self.pods.items() if live.node}
+
     def case(self, pods: Iterable[Planned], bound: Mapping[str, str] | None = None, more: int = 0) -> Json:
         """
         As the scheduler sees it: these pods to come, beside those that are bound (by name; now, if not given), with `more` machines
         of the autoscaler. Of a pod that nobody asks for any more only the size is known.
         """
-        there = {n: live.node for n, live in self.pods.items() if live.node} if bound is None else bound
+        there = self.bound() if bound is None else bound
         machines = [*self.machines, *(self._new(len(self.machines) + i) for i in range(more))]
         existing = [pod for machine in machines for pod in machine.existing()]
         kept = self.objects.keys() if bound is None else {p.group for p in self.asked()}

@@ -143,7 +143,7 @@ class Departures:
         mode, sent = mode_of(policy, why.code), why.code is Reason.MOVE_APPROVED
         if group.never_relocates or mode == "Never":
             return Finding(code=Reason.NEVER_RELOCATED, subject=why.code)
-        if self._may_not_restart(group, policy, cluster):
+        if self._may_not_restart(group, policy, cluster) or cluster in self.ended(group):
             return Finding(code=Reason.MAY_HAVE_STARTED, subject=why.code)
         if sent:
             return None
@@ -480,7 +480,9 @@ class Departures:
 
     def _look(self, group: Group, policy: PlacementPolicy, move: Move) -> Look:
         record, relocation = self._pass.records[group.id], policy.spec.relocation
-        entries = {entry.name: entry for entry in record.clusters} if record is not None and record.move else {}
+        # What comes in this pass was never seen; copies that were there before may have been.
+        known = record is not None and (record.move is not None or not move.adds)
+        entries = {entry.name: entry for entry in record.clusters} if record is not None and known else {}
         recorded = record.id if record is not None else group.id
 
         def asked(question, name):  # type: ignore[no-untyped-def]
@@ -586,25 +588,31 @@ class Departures:
         return found
 
     def finished(self, group: Group) -> Ending | None:
-        """How a group has ended for good: as the record says, or as two snapshots of each of its clusters show."""
+        """
+        How a group has ended for good: as the record says, or as two snapshots of each of its clusters show; one, of a cluster that
+        is gone.
+        """
         record = self._pass.records[group.id]
         if record is None or not _finishes(group):
             return None
         if record.finished is not None:
             return Ending(record.finished.phase, record.finished.at)
         entries = _with_the_job(record)
-        if not entries or record.move is not None or any(entry.ended_at is None for entry in entries):
+        if not entries or record.move is not None:
             return None
-        phase = ""
+        phase, ended = "", self.ended(group)
         for entry in entries:
-            capacity = testimony(self._snapshot, entry, group.unit)
-            if capacity is None or entry.ended_at is None or capacity.observed_at <= entry.ended_at:
-                return None
-            there = running(capacity, record.id)
+            if entry.name in ended and self._pass.is_gone(entry.name):  # no second snapshot will ever come
+                capacity = self._snapshot.capacity.get(entry.name)
+            else:
+                capacity = testimony(self._snapshot, entry, group.unit)
+                if capacity is None or entry.ended_at is None or capacity.observed_at <= entry.ended_at:
+                    return None
+            there = running(capacity, record.id) if capacity is not None else None
             if there is not None and there.phase not in ("Succeeded", "Failed"):
                 return None
             phase = there.phase if there is not None else phase
-        return Ending(phase or "Succeeded", min(entry.ended_at for entry in entries if entry.ended_at is not None))
+        return Ending(phase or "Succeeded", min(ended[entry.name] for entry in entries))
 
     def rest(self, group: Group, policy: PlacementPolicy, ending: Ending) -> Decision:
         """A group that has run to its end stays where it is or, where nobody wants it any more, leaves its files' cluster."""

@@ -104,7 +104,7 @@ class Pass:
         self.moves: dict[str, Move] = moves_of({**self.records, **self.orphans})
         self.silent = silent_clusters(snapshot)
         self.leftovers = frozenset(name for record in snapshot.records.values() for name in left_over(record, snapshot))
-        self.tally = Tally(snapshot)
+        self.tally = Tally(snapshot, gone=self.orphans.keys() - self.kept.keys())
         self._thaws: dict[Reason, datetime | None] = {}
         self.backing_off: dict[str, datetime] = {}
         """Groups whose relocation is taken back in this pass, and until when they then stay."""

@@ -71,7 +71,8 @@ def plan(
         for decision in decisions:
             earlier = made.get(decision.group)
             if earlier is None or decision.before != decision.after or _nothing_happens(earlier):
-                made[decision.group] = decision
+                back = earlier.hold_until if earlier is not None else None  # what was taken back has been taken back
+                made[decision.group] = replace(decision, hold_until=decision.hold_until or back)
             elif earlier.action is Action.PREEMPT:
                 # Now that it is away: why it finds no other place, and what it does about that.
                 made[decision.group] = replace(
@@ -81,8 +82,8 @@ def plan(
                     claim=decision.claim,
                     blocked_by=decision.blocked_by,
                 )
-            elif earlier.waiting_since != decision.waiting_since:
-                made[decision.group] = replace(earlier, waiting_since=decision.waiting_since)
+            else:
+                made[decision.group] = replace(earlier, waiting_since=decision.waiting_since, move=decision.move)
         same = all(after[group_id] == clusters for group_id, clusters in before.items() if group_id in after)
         recounted = any(shared.counts_of(g, a) != _of(counts, g, a) for g, a in after.items())
         if same and claimed == claims and moving == moves and not recounted:

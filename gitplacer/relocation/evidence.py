@@ -38,7 +38,7 @@ def reaches(snapshot: CapacitySnapshot, epoch: int, since: datetime, unit: str) 
     """Whether a snapshot was taken after the cluster applied a change that was made at a time and gave its unit an epoch."""
     if snapshot.applied is not None:
         applied = snapshot.applied.platform if unit == PLATFORM else snapshot.applied.workloads
-        return applied >= epoch and snapshot.observed_at >= since
+        return applied >= epoch and snapshot.observed_at > since
     return snapshot.observed_at > since + SYNC_GRACE
 
 

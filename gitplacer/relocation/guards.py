@@ -9,6 +9,7 @@ other way round.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from gitplacer.kinds import calendar
@@ -31,13 +32,14 @@ def frozen_until(snapshot: Snapshot, reason: Reason) -> datetime | None:
 class Tally:
     """The moves that have begun, those of this pass included: `begin` counts one more."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, gone: Collection[str] = ()) -> None:
+        """`gone` are the groups whose records go in this pass."""
         guards = snapshot.source.own.fleet.spec.guards
         self._guards = {True: guards.evacuations, False: guards.relocations}
         self._begun: set[str] = set()
         self._count: Counter[bool] = Counter()
         for record in snapshot.records.values():
-            for moved in record.moves or ():
+            for moved in record.moves or () if record.id not in gone else ():
                 evacuates = moved.reason in EVACUATIONS
                 if snapshot.now - moved.at < timedelta(seconds=self._guards[evacuates].per):
                     self._count[evacuates] += 1
