@@ -43,6 +43,7 @@ from gitplacer.plaintext import LONGEST_PATH, few, printable
 from gitplacer.problems import Problem, Severity
 from gitplacer.relocation.evidence import is_stale
 from gitplacer.snapshot import Snapshot
+from gitplacer.source.consent import consent_to
 
 ALL_CANDIDATES = 50
 """Up to so many clusters, every one is listed for a group."""
@@ -718,12 +719,15 @@ def refused_approvals(decisions: Iterable[Decision], snapshot: Snapshot) -> Iter
     """The Approvals that send a group to a cluster which does not take it, with why not."""
     for decision in decisions:
         for name, finding in decision.refused.items():
-            consents = [
-                item for item in snapshot.source.own.approvals
-                if item.approval.names(decision.group) and item.approval.spec.to in (None, name) and item.holds(snapshot.now)
-            ]  # fmt: skip
             text = finding_text(finding, snapshot.source.own.clusters.get(name))
-            for item in consents[:1]:
+            record = snapshot.records.get(decision.group)
+            used = record.approvals or () if record is not None else ()
+            asked = (
+                consent_to(snapshot.source.own.approvals, decision.group, action, snapshot.now, carried_out=used)
+                for action in ("Move", "Return")
+            )
+            sends = [item for item in asked if item is not None and item.approval.spec.to in (None, name)]
+            for item in [i for i in sends if i.approval.spec.to or i.approval.spec.action == "Return"][:1]:
                 message = f"{decision.group} cannot go to {name}: {text}"
                 hint = "it stays where it is; name another cluster, or take the Approval back"
                 path = ("spec", "to") if item.approval.spec.to else ("spec", "groups")

@@ -226,6 +226,44 @@ spec:
   expires: "2026-01-02T18:00:00+01:00"
   reason: failover drill
 """,
+    "Scenario": """
+metadata: {name: drained, labels: {team: platform}}
+spec:
+  title: A cluster is emptied
+  story: "It is *emptied*."
+  given:
+    now: "2026-01-02T03:05:00Z"
+    directory: fleets/one
+    write: {fleet.yaml: "kind: Fleet"}
+    copy: {workloads/a/b.yaml: files/b.yaml}
+  steps:
+  - title: All is well
+  - title: It is emptied
+    story: ""
+    wait: 1h30m
+    push:
+      message: Empty it
+      write: {a.yaml: ""}
+      copy: {b.yaml: a.yaml}
+      edit: {a.yaml: [{replace: Active, with: Draining}]}
+      remove: [c.yaml]
+    observe:
+    - clusters: [gpu-1]
+      age: 5m
+      applied: Before
+      settled: true
+      groups: {prod/api: Ready, prod/b: Gone}
+      pending: {prod/c: {worker/gpu: 2}}
+      edit: [{replace: a, with: b}]
+    deployment: {message: Undo it, write: {a: b}, copy: {c: d}, edit: {e: []}, remove: [f], revert: Relocate prod/api}
+    expect:
+      commits:
+      - {subject: Relocate prod/api}
+      - {subject: Update records, files: [A a/**, M b, D c, "R d => e/*"]}
+      decisions: {prod/api: {action: Relocate, to: [gpu-1], reason: ClusterDraining}}
+      problems: [{code: InvalidYAML, at: "a.yaml:3:1"}, {code: InvalidYAML}]
+    show: [placements/prod/api.yaml]
+""",
     "WorkloadKind": """
 metadata: {name: mpirun}
 spec:
@@ -427,7 +465,7 @@ def test_what_is_right_is_accepted_by_parser_and_schema(name: str) -> None:
 
 def test_every_kind_is_among_the_files_we_ship_except_what_only_machines_and_few_users_write() -> None:
     kinds = {value["kind"] for _, value in shipped()}
-    assert kinds == TABLE.keys() - {"Approval", "OverridePolicy", "Placement", "ClusterState"}
+    assert kinds == TABLE.keys() - {"Approval", "OverridePolicy", "Placement", "ClusterState", "Scenario"}
 
 
 def test_the_documents_with_every_field_have_every_field() -> None:
@@ -448,6 +486,9 @@ def _see(definitions: Mapping[str, Any], schema: Mapping[str, Any], value: Any, 
         for key, field in schema.get("properties", {}).items():
             if key in value:
                 _see(definitions, field, value[key], seen)
+        of_all = schema.get("additionalProperties")
+        for item in value.values() if isinstance(of_all, dict) else ():
+            _see(definitions, of_all, item, seen)
     elif isinstance(value, list):
         for item in value:
             _see(definitions, schema.get("items", {}), item, seen)
@@ -1082,7 +1123,7 @@ SAID: list[tuple[str, list[str]]] = [
         "apiVersion: gitplacer.dev/v1alpha1\nmetadata: {}\n",
         [
             "1:1: an object of gitplacer.dev needs a kind",
-            "  known here: Approval, CapacitySnapshot, Cluster, ClusterState, Fleet, OverridePolicy, Placement, PlacementPolicy, WorkloadKind",
+            "  known here: Approval, CapacitySnapshot, Cluster, ClusterState, Fleet, OverridePolicy, Placement, PlacementPolicy, Scenario, WorkloadKind",
         ],
     ),
     (

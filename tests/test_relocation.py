@@ -683,6 +683,16 @@ def test_an_approval_that_cannot_be_carried_out_is_named_and_nothing_moves() -> 
     assert problem.message == "prod/api cannot go to b: is cordoned and takes nothing new"
 
 
+def test_it_is_the_approval_that_cannot_be_carried_out_that_is_named_and_not_another_about_the_group() -> None:
+    story = two("{when: {ClusterDraining: Manual}}")
+    agreed = APPROVAL.format(SERVICE, "Move", "").replace("name: yes", "name: agreed")
+    story.source |= cluster("a", state="Draining") | {"approvals/agreed.yaml": agreed}
+    assert outcome(story.run()) == {SERVICE: "Relocate b ClusterDraining"}
+    story.source |= cluster("a", state="Cordoned") | approval(SERVICE, "Move", "a")
+    done = story.run()
+    assert [str(p.location) for p in done.problems if p.code == "ApprovalImpossible"] == ["approvals/yes.yaml:4:48"]
+
+
 def test_what_is_proposed_moves_when_somebody_agrees() -> None:
     story = two("{when: {ClusterDraining: Manual}}")
     story.source |= cluster("a", state="Draining")

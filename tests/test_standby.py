@@ -240,6 +240,25 @@ def test_a_cluster_is_not_put_to_sleep_under_what_still_runs() -> None:
     assert state(story, "gke") == "Active idle"
 
 
+def test_a_cluster_that_a_group_leaves_is_not_idle_while_a_snapshot_shows_the_group() -> None:
+    story = two_clouds(**llm("vllm1"))
+    nodes = [
+        "e2-medium-1 2 4G",
+        "e2-medium-2 2 4G",
+        "e2-standard-4 4 16G",
+        "g2-standard-16 16 64G 1|, taints: [{key: nvidia.com/gpu}]",
+    ]
+    story.run()
+    story.now += timedelta(hours=2)
+    shown = "groups: [{name: vllm1/rayservice, phase: Running, ready: true}]\n"
+    story.capacity |= snapshot("gke", *nodes, at=story.now, more=shown)
+    story.source |= sleeper("gke", GKE, provider="gce", state="Draining")
+    done = story.run()
+    assert outcome(done)["vllm1/rayservice"] == "Relocate eks ClusterDraining"
+    assert "idleSince" not in yaml.safe_load(story.deployment.read("fleet/gke.yaml"))
+    assert story.run().steps == ()
+
+
 def test_an_operator_keeps_no_cluster_awake_and_wakes_none() -> None:
     story = asleep()
     operators = policy("operators", "select: {namespaces: [kuberayns]}\nplacement: {copies: All}\nprecedence: 5")

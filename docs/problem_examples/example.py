@@ -6,7 +6,7 @@ Each is put into the small fleet that `gitplacer init` makes, over its files of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -15,6 +15,7 @@ from gitplacer.explain import problem_lines
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.packaged import STARTER, packaged
 from gitplacer.problems import Problem, Rejected
+from gitplacer.scenarios import OnTrees, read_script, tell
 from gitplacer.source.files import NoMemo
 from gitplacer.tree import Entry, Tree
 
@@ -44,8 +45,9 @@ def printed(example: Example, code: str) -> str:
     return "".join(f"{line}\n" for problem in found for line in problem_lines(problem))
 
 
-def problems(example: Example) -> Iterable[Problem]:
-    """Every problem of the pass on an example."""
+def problems(example: Example) -> Iterator[Problem]:
+    """Every problem of the pass on an example, and of telling the scenarios that it shows."""
+    yield from _told(example)
     deployment = Tree()
     if example.first is not None:
         deployment = _pass({**_starter(), **example.first}, (), Tree()).tree
@@ -53,9 +55,19 @@ def problems(example: Example) -> Iterable[Problem]:
         written = {path: text.encode() for path, text in example.deployment.items()}
         deployment = Tree.of({**{path: deployment.read(path) for path in deployment}, **written})
     try:
-        return _pass({**_starter(), **example.beside, **dict(example.shown)}, example.tree, deployment).problems
+        yield from _pass({**_starter(), **example.beside, **dict(example.shown)}, example.tree, deployment).problems
     except Rejected as error:
-        return error.problems
+        yield from error.problems
+
+
+def _told(example: Example) -> Iterator[Problem]:
+    for path, text in example.shown:
+        if "\nkind: Scenario\n" in text:
+            try:
+                for step in tell(read_script(path, text.encode()), OnTrees("0.1.0")):
+                    yield from step.differences
+            except Rejected as error:
+                yield from error.problems
 
 
 @cache

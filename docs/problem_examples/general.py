@@ -17,6 +17,7 @@ from docs.problem_examples.pieces import (
     RANKS_KIND,
     RAYCLUSTER,
     ROLE,
+    SCENARIO,
     SELECT,
     SERVICE,
     SETTINGS,
@@ -249,6 +250,38 @@ spec:
     ),
     "NotInAGroup": (settings("data: {level: info}\n"),),
     "NotJSON": (settings("data:\n  level: .inf\n"),),
+    "ScenarioStep": (
+        Example(
+            (
+                (
+                    "scenarios/drain.yaml",
+                    SCENARIO
+                    + """\
+  - title: It is to be emptied
+    push:
+      edit:
+        clusters/on-prem.yaml: [{replace: "state: Active", with: "state: Draining"}]
+""",
+                ),
+            ),
+        ),
+    ),
+    "ScenarioDiffers": (
+        Example(
+            (
+                (
+                    "scenarios/hello.yaml",
+                    SCENARIO
+                    + """\
+  - title: There is one cluster and nothing to place
+    expect:
+      commits:
+      - subject: Place hello/world
+""",
+                ),
+            ),
+        ),
+    ),
     "NotOneDocument": (
         Example((("capacity/my-cluster.yaml", SNAPSHOT.format("my-cluster") + "---\n" + SNAPSHOT.format("other")),)),
     ),

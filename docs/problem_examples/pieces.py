@@ -19,6 +19,27 @@ spec:
   to: {}
   expires: "{}"
 """
+SCENARIO = """\
+apiVersion: gitplacer.dev/v1alpha1
+kind: Scenario
+metadata: {name: story}
+spec:
+  title: A cluster is emptied
+  given:
+    now: "2026-01-02T03:05:00Z"
+    write:
+      fleet.yaml: |
+        apiVersion: gitplacer.dev/v1alpha1
+        kind: Fleet
+        metadata: {name: fleet}
+        spec: {}
+      clusters/on-prem.yaml: |
+        apiVersion: gitplacer.dev/v1alpha1
+        kind: Cluster
+        metadata: {name: on-prem}
+        spec: {}
+  steps:
+"""
 POD = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {}\n{}spec:\n  containers:\n  - name: main\n    image: busybox\n{}"
 JOB = """\
 apiVersion: ray.io/v1

@@ -17,6 +17,7 @@ from gitplacer.kinds.fields import API_VERSION, Model
 from gitplacer.kinds.fleet import Cluster, Fleet
 from gitplacer.kinds.policy import OverridePolicy, PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord
+from gitplacer.kinds.scenario import Scenario
 from gitplacer.kinds.workloadkind import WorkloadKind
 
 TABLE: Mapping[str, type[Model]] = MappingProxyType(
@@ -27,6 +28,7 @@ TABLE: Mapping[str, type[Model]] = MappingProxyType(
         "OverridePolicy": OverridePolicy,
         "Approval": Approval,
         "WorkloadKind": WorkloadKind,
+        "Scenario": Scenario,
         "CapacitySnapshot": CapacitySnapshot,
         "Placement": PlacementRecord,
         "ClusterState": ClusterState,

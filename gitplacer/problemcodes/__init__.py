@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from gitplacer.problemcodes import crds, edits, files, gitops, groups, objects, ray, rayjobs, repos, standby
+from gitplacer.problemcodes import crds, edits, files, gitops, groups, objects, ray, rayjobs, repos, scenarios, standby
 from gitplacer.problemcodes.code import Code
 
 __all__ = ["CODES", "Code"]
@@ -26,6 +26,7 @@ _TABLES = (
     gitops.CODES,
     groups.CODES,
     repos.CODES,
+    scenarios.CODES,
     standby.CODES,
 )
 

@@ -1,0 +1,12 @@
+"""
+Scenarios told: what each step does to the source and the snapshots, what the pass does then, and whether it is as expected.
+
+The story goes on in `telling`, on a stage. One stage is made of trees in memory and is pure; another, with real repositories, can be
+made by whoever has git. What is wrong with a scenario, or does not come out, is a Problem at its place in the scenario's file.
+"""
+
+from gitplacer.scenarios.scene import changes_of
+from gitplacer.scenarios.script import Script, read_script
+from gitplacer.scenarios.telling import OnTrees, Stage, Told, tell
+
+__all__ = ["OnTrees", "Script", "Stage", "Told", "changes_of", "read_script", "tell"]
