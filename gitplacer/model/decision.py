@@ -1,7 +1,7 @@
 """
 What was decided, and why, as data.
 
-Sentences come late: here a reason is a code and the numbers behind it, which somebody else can check. `explain.py`
+Sentences come late: here a reason is a code and the numbers behind it, which somebody else can check. `explain/`
 alone turns them into words.
 """
 

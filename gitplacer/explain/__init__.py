@@ -1,0 +1,58 @@
+"""
+Decisions as words: the only place where reasons become sentences.
+
+Everything said here was counted elsewhere. A sentence is made from a decision's finding and from nothing that differs
+between two runs on the same inputs, so it can stand in a commit. What manifests contribute (taints, selectors, paths)
+is data to us: whoever prints it makes it `printable` first, as `sentence` does.
+"""
+
+from __future__ import annotations
+
+from gitplacer.explain.decisions import (
+    ALL_CANDIDATES,
+    NEAREST_CANDIDATES,
+    cluster_count,
+    place,
+    refused_approvals,
+    sentence,
+    shares,
+    shortlist,
+    verdict_counts,
+    verdict_text,
+    why,
+)
+from gitplacer.explain.findings import ROOM, finding_text, tally_text
+from gitplacer.explain.plan import changes_nothing, cluster_change, computed_from, file_count, is_worth_telling, summary
+from gitplacer.explain.view import NoSuchGroup, PlanView
+from gitplacer.explain.words import LONGEST_SENTENCE, amount_text, amounts_text, problem_lines, rfc3339, with_place
+
+__all__ = [
+    "ALL_CANDIDATES",
+    "LONGEST_SENTENCE",
+    "NEAREST_CANDIDATES",
+    "ROOM",
+    "NoSuchGroup",
+    "PlanView",
+    "amount_text",
+    "amounts_text",
+    "changes_nothing",
+    "cluster_change",
+    "cluster_count",
+    "computed_from",
+    "file_count",
+    "finding_text",
+    "is_worth_telling",
+    "place",
+    "problem_lines",
+    "refused_approvals",
+    "rfc3339",
+    "sentence",
+    "shares",
+    "shortlist",
+    "summary",
+    "tally_text",
+    "verdict_counts",
+    "verdict_text",
+    "why",
+    "with_place",
+]

@@ -1,0 +1,143 @@
+"""A plan with everything that is told about it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gitplacer.grouping import Group
+from gitplacer.kinds.fleet import Cluster
+from gitplacer.kinds.policy import PlacementPolicy
+from gitplacer.kinds.record import PlacementRecord
+from gitplacer.model.counts import AS_WRITTEN, Part
+from gitplacer.model.decision import (
+    Action,
+    Decision,
+)
+from gitplacer.model.workload import Gang, PodSet, unlabelled
+from gitplacer.placement.pack import merged
+from gitplacer.placement.plan import Plan
+from gitplacer.placement.wakes import ClusterOutcome
+from gitplacer.plaintext import few, printable
+from gitplacer.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanView:
+    """
+    A plan with everything that is told about it. `source_commit` is None for a work tree as it lies, and
+    `deployment_commit` where nothing is placed yet; `changed_files` has for each cluster the paths that would change; `sleepers`
+    are the clusters that may sleep.
+    """
+
+    snapshot: Snapshot
+    plan: Plan
+    source_commit: str | None
+    capacity_tree: str | None
+    deployment_commit: str | None
+    version: str
+    changed_files: Mapping[str, tuple[str, ...]]
+    sleepers: tuple[ClusterOutcome, ...] = ()
+
+    @property
+    def clusters(self) -> Mapping[str, Cluster]:
+        return self.snapshot.source.own.clusters
+
+    def decision(self, group_id: str) -> Decision:
+        """Raises NoSuchGroup."""
+        found = next((d for d in self.plan.decisions if d.group == group_id), None)
+        if found is None:
+            raise NoSuchGroup(group_id, [d.group for d in self.plan.decisions])
+        return found
+
+    def group(self, decision: Decision) -> Group | None:
+        """The group as the source has it; None where only a record of it is left."""
+        return self.snapshot.groups.get(decision.group)
+
+    def record(self, decision: Decision) -> PlacementRecord | None:
+        """The record that stands in the deployment repo, also under the id that the group had before."""
+        group = self.group(decision)
+        return self.snapshot.predecessor(group) if group else self.snapshot.records.get(decision.group)
+
+    def policy(self, decision: Decision) -> PlacementPolicy | None:
+        """The policy that governs a group, if it can be read."""
+        return next((p for p in self.snapshot.source.own.policies if p.name == decision.policy), None)
+
+    def gang(self, decision: Decision, cluster: Cluster | None = None) -> Gang:
+        """
+        The pods of one copy, on a cluster or as they are written, equal ones counted together; those deployed, where the
+        source does not count.
+        """
+        group = self.group(decision)
+        record = self.record(decision) if group is None or decision.action is Action.HOLD else None
+        if record is not None and record.clusters:
+            policy = group.policy if group else None
+            return merged(unlabelled(self.snapshot.deployed.gang(record, policy, cluster.name if cluster else None)))
+        if group is not None and decision.roles:
+            return self._spanning_gang(group, decision, cluster)
+        counts = decision.counts_on(cluster.name) if cluster is not None else AS_WRITTEN
+        if group is not None and cluster is not None and (counts or self.snapshot.variants.any_on(cluster)):
+            return merged(unlabelled(self.snapshot.variants.gang(group, cluster, counts)))
+        return merged(unlabelled(group.gang if group else ()))
+
+    def _spanning_gang(self, group: Group, decision: Decision, cluster: Cluster | None) -> Gang:
+        """The pods of a group that spans clusters: those on one of them, or all."""
+        home = self.clusters.get(decision.home or "")
+        clusters = [self.clusters[name] for name in decision.roles if name in self.clusters]
+        found: list[PodSet] = []
+        for each in clusters if cluster is None else [cluster]:
+            counts = decision.counts_on(each.name)
+            if decision.role_on(each.name) == "Remote":
+                found += () if home is None else self.snapshot.spans.gang(group, home, each, counts)
+            else:
+                found += self.snapshot.variants.gang(group, each, counts)
+        return merged(unlabelled(tuple(found)))
+
+    def overridden(self, decision: Decision, part: Part) -> dict[str, int]:
+        """The clusters on which an override gives a count of a group another number than its share, with that number."""
+        group = self.group(decision)
+        member = next((m for m in group.members if m.identity == part.object), None) if group is not None else None
+        found = {}
+        for name, counts in decision.counts.items() if member is not None else ():
+            share, cluster = counts.get(part).replicas, self.clusters.get(name)
+            if cluster is not None and share is not None and member is not None:
+                there = self.snapshot.variants.replicas(member, cluster, counts).get(part.role, share)
+                if there != share:
+                    found[name] = there
+        return found
+
+    def main_cluster(self, decision: Decision) -> Cluster | None:
+        """
+        The cluster whose pods are told of a group: the first that will have it, or has it; none for a group that spans clusters,
+        of which all are told.
+        """
+        if decision.roles:
+            return None
+        names = (*decision.after, *decision.before)
+        return next((self.clusters[name] for name in names if name in self.clusters), None)
+
+    def members(self, decision: Decision) -> list[tuple[str, str, str, str, str]]:
+        """(apiVersion, kind, namespace, name, path in the source) of a group's objects, those it shares last."""
+        group, record = self.group(decision), self.record(decision)
+        if group is not None:
+            return [(m.api_version, *m.identity[1:], m.path) for m in (*group.members, *group.shared)]
+        return [(m.api_version, m.kind, m.namespace, m.name, m.source) for m in record.members] if record else []
+
+
+class NoSuchGroup(LookupError):
+    """There is no group of this id in the plan; `hint` names those whose ids are nearest."""
+
+    def __init__(self, group_id: str, known: Sequence[str]) -> None:
+        self.hint = _nearest_groups(group_id, known)
+        super().__init__(f'there is no group "{printable(group_id)}"')
+
+
+def _nearest_groups(group_id: str, known: Sequence[str]) -> str:
+    name = group_id.rpartition("/")[2].casefold()
+    same_name = [other for other in known if name and other.rpartition("/")[2].casefold() == name]
+    near = same_name or difflib.get_close_matches(group_id, known, n=3, cutoff=0.5)
+    near = near or [other for other in known if name and name in other.casefold()]
+    if near:
+        return f"did you mean {few([printable(other) for other in near])}?"
+    return "`gitplacer status` lists all groups" if known else "this fleet has no groups"

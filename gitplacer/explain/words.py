@@ -1,0 +1,47 @@
+"""Small words: amounts, times, places, problems."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from gitplacer.model import quantity
+from gitplacer.model.resources import Resources
+from gitplacer.plaintext import LONGEST_PATH, few, printable
+from gitplacer.problems import Problem, Severity
+
+LONGEST_SENTENCE = 1000
+"""Characters; what is longer is cut."""
+
+
+def amount_text(resource: str, value: int) -> str:
+    """A quantity for people: cores with decimals, long numbers of bytes in Gi with one decimal, rounded down."""
+    if resource == "cpu":
+        return f"{value // 1000}.{value % 1000:03d}".rstrip("0").rstrip(".")
+    exact = quantity.render(resource, value)
+    if len(exact) <= 6 or value < 2**30:
+        return exact
+    tenths = value * 10 // 2**30
+    return f"{tenths // 10}.{tenths % 10}Gi"
+
+
+def amounts_text(resources: Resources) -> str:
+    """`1 nvidia.com/gpu, 4 cpu and 12Gi memory`: devices first."""
+    names = sorted(resources, key=lambda name: ("/" not in name, name))
+    return few([f"{amount_text(name, resources[name])} {name}" for name in names], most=10)
+
+
+def with_place(text: str, where: str) -> str:
+    return f"{text} ({where})" if where else text
+
+
+def rfc3339(time: datetime) -> str:
+    """A time in UTC, to the second."""
+    return f"{time.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def problem_lines(problem: Problem) -> list[str]:
+    """`file:line:col: message`, and the hint below it."""
+    where = printable(str(problem.location), LONGEST_PATH)
+    warning = "warning: " if problem.severity is Severity.WARNING else ""
+    hint = [f"  hint: {printable(problem.hint, LONGEST_SENTENCE)}"] if problem.hint else []
+    return [f"{where}: {warning}{printable(problem.message, LONGEST_SENTENCE)}", *hint]
