@@ -25,13 +25,14 @@ from gitplacer.documents import parse
 from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import Commit, NoSuchRevision
 from gitplacer.kinds.clusterstate import CLUSTER_STATES
-from gitplacer.layout import METADATA, UNITS, epoch_in
+from gitplacer.layout import METADATA
 from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.render import SENTINEL
 from gitplacer.snapshot import RECORDS
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
 from gitplacer.source.standby import STANDBY_FOLDER
 from gitplacer.tree import Tree, differing_paths
+from gitplacer.units import UNITS, epoch_in
 
 _HISTORY = 1000
 """Commits to look back for our own last one; behind so many foreign ones it is taken for lost."""

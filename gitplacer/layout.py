@@ -11,7 +11,7 @@ import copy
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Literal
 
 from gitplacer.deployed import BETWEEN
@@ -21,13 +21,7 @@ from gitplacer.kinds.clusterstate import CLUSTER_STATES, RenderedManifests
 from gitplacer.kinds.fleet import synced
 from gitplacer.kinds.record import (
     PlacementRecord,
-    RecordClaim,
-    RecordCluster,
-    RecordFinished,
     RecordMember,
-    RecordMetadata,
-    RecordMoved,
-    recorded_counts,
 )
 from gitplacer.model.counts import AS_WRITTEN, Counts
 from gitplacer.model.decision import Action, ClusterRole, Decision, Finding, Phase, Reason
@@ -37,8 +31,7 @@ from gitplacer.placement.ties import held_with, ties
 from gitplacer.placement.updating import Edited
 from gitplacer.placement.wakes import ClusterOutcome
 from gitplacer.problems import Location, Problem, Rejected, Severity
-from gitplacer.relocation.memory import remembered
-from gitplacer.relocation.moves import recorded
+from gitplacer.records import Records, written_on
 from gitplacer.render import (
     SENTINEL,
     FileNames,
@@ -58,12 +51,11 @@ from gitplacer.source.files import Memo
 from gitplacer.source.manifests import PLATFORM, WORKLOADS, SourceObject, identity_of
 from gitplacer.source.workloadkinds import is_declared
 from gitplacer.tree import Changes, Content, Tree
+from gitplacer.units import UNITS, Units
 from gitplacer.updates import Updates
 
 METADATA = "hydrator.metadata"
 """Argo CD hydrator's file at the repo's root; promoters read `drySha` in it."""
-
-UNITS = (PLATFORM, WORKLOADS)
 
 
 def refuse_foreign_root(snapshot: Snapshot, deployment: Tree) -> None:
@@ -72,7 +64,7 @@ def refuse_foreign_root(snapshot: Snapshot, deployment: Tree) -> None:
     root = fleet.spec.deployment.root + "/"
     place = snapshot.source.own.places[f"Fleet/{fleet.metadata.name}"]
     messages = set()
-    units = _Units(deployment, fleet.spec.deployment.root)
+    units = Units(deployment, fleet.spec.deployment.root)
     for path in deployment:
         if path.startswith(root) and "/flux-system/" in path:
             messages.add(f"{root} of the deployment repo holds {path}: Flux was bootstrapped into it")
@@ -86,48 +78,6 @@ def refuse_foreign_root(snapshot: Snapshot, deployment: Tree) -> None:
     hint = "give gitplacer a root or a branch of its own (spec.deployment of the Fleet)"
     if messages:
         raise Rejected({*snapshot.problems, *(Problem(place, "NotOurs", message, hint) for message in messages)})
-
-
-class _Units:
-    """The sync units of a deployment tree, (cluster, unit), and the epochs in their sentinels."""
-
-    def __init__(self, tree: Tree, root: str) -> None:
-        self._prefix = root + "/"
-        self._tree = tree
-        self.sentinels = {unit: path for path in tree if (unit := self.of(path)) and path == self.sentinel_path(*unit)}
-        """The units that are marked as ours, and the file that does."""
-
-    @cached_property
-    def epochs(self) -> dict[tuple[str, str], int]:
-        """The epoch in each sentinel; the files are read when somebody asks."""
-        contents = self._tree.read_all(self.sentinels.values()) if self.sentinels else {}
-        return {unit: epoch_in(contents[path]) for unit, path in self.sentinels.items()}
-
-    def of(self, path: str) -> tuple[str, str] | None:
-        """The unit a path is in, or None."""
-        if not path.startswith(self._prefix):
-            return None
-        cluster, _, rest = path[len(self._prefix) :].partition("/")
-        unit, slash, _ = rest.partition("/")
-        return (cluster, unit) if slash and unit in UNITS else None
-
-    def path(self, cluster: str, unit: str, file: str) -> str:
-        return f"{self._prefix}{cluster}/{unit}/{file}"
-
-    def sentinel_path(self, cluster: str, unit: str) -> str:
-        return self.path(cluster, unit, SENTINEL)
-
-    def is_namespace_file(self, path: str) -> bool:
-        unit = self.of(path)
-        return unit is not None and path.startswith(self.path(*unit, "namespaces/")) and unit[1] == PLATFORM
-
-
-def epoch_in(sentinel_file: bytes) -> int:
-    """The epoch in a sentinel; 0 for one that somebody made unreadable, which is then written anew."""
-    documents = parse(sentinel_file).documents
-    data = documents[0].value.get("data") if documents else None
-    text = data.get("epoch") if isinstance(data, dict) else None
-    return int(text) if isinstance(text, str) and text.isdecimal() and len(text) < 16 else 0
 
 
 def _hold(decision: Decision, finding: Finding) -> Decision:
@@ -152,7 +102,7 @@ class Layout:
         self._clusters = own.clusters
         self._spec = own.fleet.spec
         self._before = deployment
-        self._units = _Units(deployment, own.fleet.spec.deployment.root)
+        self._units = Units(deployment, own.fleet.spec.deployment.root)
         self._epochs = dict(self._units.epochs)
         self._never_go_back(snapshot)
         self._ids = {path: entry.oid for path, entry in deployment.entries.items()}
@@ -381,16 +331,11 @@ class Layout:
             if consent is not None and {m.file for m in record.members} - {m.file for m in members}:
                 decision = replace(decision, consent=consent.identity)
         if group is not None:
-            new = self._record(group, decision, record, members)
+            new = self._records().after(group, decision, record, members)
             if new != record or group.id in self._told:
                 self._write(f"{RECORDS}/{group.id}.yaml", record_file(new))
         if any(self._units.of(path) for path in self._pending.keys() - earlier):
             self.updated.add(decision.group)
-
-    @staticmethod
-    def _written(decision: Decision) -> tuple[str, ...]:
-        """The clusters on which its files are made what the source says."""
-        return tuple(name for name in decision.files_after if name not in decision.frozen)
 
     def _put_between(self, decision: Decision, members: Sequence[RecordMember]) -> set[str]:
         """
@@ -536,7 +481,7 @@ class Layout:
         )
         if decision.roles:
             members = (*members, self._remote_file(group))
-        for name in self._written(decision):
+        for name in written_on(decision):
             if name not in self._clusters:
                 continue  # a group that could not leave a cluster that is gone keeps the files it has there
             if self._snapshot.defers(group, name):
@@ -661,110 +606,12 @@ class Layout:
                     found = True
         return member.model_copy(update={"file": file, "source": source}) if found else None
 
-    def _record(
-        self,
-        group: Group,
-        decision: Decision,
-        record: PlacementRecord | None,
-        members: Sequence[RecordMember],
-    ) -> PlacementRecord:
-        before = {entry.name: entry for entry in record.clusters} if record else {}
-        if record is not None and not self._snapshot.tells_of(record, group):
-            before = {}
-        now = self._snapshot.now
-        decided = record is None or decision.before != decision.after or decision.phase is not None
-        goes_on = decision.moving is not None and (
-            decision.move is None or decision.move.since == decision.moving.since
-        )
-        begins = decision.action is Action.RELOCATE and not goes_on
-        ends = decision.phase in (Phase.REMOVE, Phase.ARRIVE)
-        known = self._snapshot.records.get(decision.group) or record
-        return PlacementRecord(
-            api_version="gitplacer.dev/v1alpha1",
-            kind="Placement",
-            metadata=RecordMetadata(name=group.name, namespace=group.namespace),
-            policy=decision.policy,
-            members=tuple(members),
-            clusters=tuple(self._entry(name, before.get(name), group, decision) for name in decision.after),
-            waiting_since=decision.waiting_since,
-            claim=self._claimed_room(decision, record),
-            moved_at=now if begins or ends else known.moved_at if known else None,
-            move=recorded(decision.move),
-            moves=self._moves(decision, known, begins),
-            hold_until=decision.hold_until or (known.hold_until if known else None),
-            approvals=self._approvals(decision, known),
-            finished=_finished(decision, known),
-            reason=decision.finding.code if decided or record is None else record.reason,
-        )
+    def _records(self) -> Records:
+        return Records(self._snapshot, self._overlaps, self._epoch_of_commit, self._last_epoch)
 
-    def _with_updates(self, entry: RecordCluster, group: Group) -> RecordCluster:
-        """An entry with the updates that are merged with this pass, without those that are done."""
-        if entry.name not in self._clusters:
-            return entry
-        epoch = self._epoch_of_commit(entry.name, group.unit)
-        updates = self._overlaps.merged(group, entry.name, entry, epoch)
-        return entry if updates == entry.updates else entry.model_copy(update={"updates": updates})
-
-    def _entry(self, name: str, before: RecordCluster | None, group: Group, decision: Decision) -> RecordCluster:
-        """What the record says of a cluster after a decision. It begins anew with the commit that writes the first files there."""
-        waits = self._snapshot.defers(group, name)
-        state = "Waking" if waits else decision.state(name)
-        between = decision.moving.without_files if decision.moving is not None else frozenset()
-        arrives = (name in between and state == "Placed") or (
-            before is not None and before.state == "Waking" and not waits
-        )
-        if before is not None and not arrives and (state == before.state or state == "Placed"):
-            known = _with_evidence(before, decision, counted=name in self._clusters and name not in decision.frozen)
-            kept = known.model_copy(update={"state": state})
-            return self._with_updates(kept, group) if name in self._written(decision) and not waits else kept
-        epoch = max(1, self._epochs.get((name, group.unit), 0)) if waits else self._epoch_of_commit(name, group.unit)
-        return RecordCluster(
-            name=name, state=state, since=self._snapshot.now, epoch=epoch,
-            reason=_taken_by(name, decision) or (before.reason if before is not None else None),
-            role=decision.role_on(name), counts=recorded_counts(decision.counts_on(name)),
-        )  # fmt: skip
-
-    def _moves(
-        self, decision: Decision, record: PlacementRecord | None, begins: bool
-    ) -> tuple[RecordMoved, ...] | None:
-        """The relocations that are worth remembering, with one that begins, or that is taken back."""
-        known = record.moves or () if record is not None else ()
-        kept = remembered(record, self._snapshot)
-        if decision.hold_until is not None and known:  # it was taken back, whatever else became of the group
-            aborted = known[-1].model_copy(update={"aborted": True})
-            known, kept = (*known[:-1], aborted), (*kept[:-1], aborted)
-        if not begins:
-            return known or None
-        move = decision.move
-        gone = move.sources if move is not None else tuple(sorted(set(decision.before) - set(decision.after)))
-        lost = decision.finding.code is Reason.CLUSTER_LOST
-        began = RecordMoved(
-            at=self._snapshot.now, source=gone, reason=decision.finding.code,
-            to=move.targets if move is not None else tuple(sorted(set(decision.after) - set(decision.before))),
-            epochs={name: self._epoch_of_commit(name, WORKLOADS) for name in gone} if lost else None,
-        )  # fmt: skip
-        return (*kept, began)
-
-    def _approvals(self, decision: Decision, record: PlacementRecord | None) -> tuple[str, ...] | None:
-        """The Approvals that were carried out, as long as the source has them."""
-        known = record.approvals or () if record is not None else ()
-        if not decision.consent:
-            return known or None
-        there = {item.identity for item in self._snapshot.source.own.approvals}
-        return (*(item for item in known if item in there), decision.consent)
-
-    def _claimed_room(self, decision: Decision, record: PlacementRecord | None) -> RecordClaim | None:
-        """The claim as it stands, or a new one, which dates from the commit that removes those who leave."""
-        claim, known = decision.claim, record.claim if record else None
-        if claim is None:
-            return None
-        if known is not None and (known.cluster, known.displaced) == (claim.cluster, claim.displaced):
-            return known
-        unit = claim.cluster, WORKLOADS
-        epoch = self._epochs.get(unit, 0) + (unit in self._touched)
-        return RecordClaim(
-            cluster=claim.cluster, displaced=claim.displaced, since=self._snapshot.now, epoch=max(1, epoch)
-        )
+    def _last_epoch(self, cluster: str, unit: str) -> int:
+        """The epoch that a unit has without the commit now being made."""
+        return max(1, self._epochs.get((cluster, unit), 0))
 
     def _epoch_of_commit(self, cluster: str, unit: str) -> int:
         """The epoch that the commit now being made will give a unit."""
@@ -775,39 +622,6 @@ def _left_over(cluster: str, path: str) -> Problem:
     message = f"it belongs to cluster {cluster}, which is not kept by it any more, and stays"
     hint = "remove it by hand when nothing of the cluster is needed any more"
     return Problem(Location(path), "StandbyLeftOver", message, hint, severity=Severity.WARNING)
-
-
-def _taken_by(cluster: str, decision: Decision) -> str | None:
-    """Why a cluster was taken, where that is worth remembering."""
-    finding = decision.reasons.get(cluster)
-    return None if finding is None or finding.code in (Reason.FITS, Reason.PLATFORM) else finding.code.value
-
-
-def _with_evidence(entry: RecordCluster, decision: Decision, *, counted: bool) -> RecordCluster:
-    """
-    An entry with the first snapshot that showed that its job, which should leave, has not started, none if it may stay; and with the
-    first that showed that it has ended. If it is `counted`, its files are those that the decision says; on a cluster that is gone
-    they stay what they were.
-    """
-    if counted:
-        now = {"counts": recorded_counts(decision.counts_on(entry.name)), "role": decision.role_on(entry.name)}
-        entry = entry.model_copy(update=now)
-        if entry.name in decision.reasons:  # it takes more of the group, on the strength of that
-            entry = entry.model_copy(update={"reason": _taken_by(entry.name, decision)})
-    seen = decision.unstarted.get(entry.name)
-    first = entry.unstarted_at or seen if seen is not None else None
-    ended = decision.ended.get(entry.name)
-    if (first, ended) == (entry.unstarted_at, entry.ended_at):
-        return entry
-    return entry.model_copy(update={"unstarted_at": first, "ended_at": ended})
-
-
-def _finished(decision: Decision, record: PlacementRecord | None) -> RecordFinished | None:
-    if decision.finished is None:
-        return record.finished if record is not None else None
-    return RecordFinished(
-        phase="Failed" if decision.finished.phase == "Failed" else "Succeeded", at=decision.finished.at
-    )
 
 
 def _between(record: PlacementRecord) -> set[str]:

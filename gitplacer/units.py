@@ -1,0 +1,59 @@
+"""
+The sync units of a deployment tree: for each cluster one for the platform and one for workloads, each with its sentinel.
+
+A sentinel is a ConfigMap that keeps a unit from being empty, marks it as ours, and carries its epoch, which counts the changes of
+the unit.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from gitplacer.documents import parse
+from gitplacer.render import SENTINEL
+from gitplacer.source.manifests import PLATFORM, WORKLOADS
+from gitplacer.tree import Tree
+
+UNITS = (PLATFORM, WORKLOADS)
+
+
+class Units:
+    """The sync units of a deployment tree, (cluster, unit), and the epochs in their sentinels."""
+
+    def __init__(self, tree: Tree, root: str) -> None:
+        self._prefix = root + "/"
+        self._tree = tree
+        self.sentinels = {unit: path for path in tree if (unit := self.of(path)) and path == self.sentinel_path(*unit)}
+        """The units that are marked as ours, and the file that does."""
+
+    @cached_property
+    def epochs(self) -> dict[tuple[str, str], int]:
+        """The epoch in each sentinel; the files are read when somebody asks."""
+        contents = self._tree.read_all(self.sentinels.values()) if self.sentinels else {}
+        return {unit: epoch_in(contents[path]) for unit, path in self.sentinels.items()}
+
+    def of(self, path: str) -> tuple[str, str] | None:
+        """The unit a path is in, or None."""
+        if not path.startswith(self._prefix):
+            return None
+        cluster, _, rest = path[len(self._prefix) :].partition("/")
+        unit, slash, _ = rest.partition("/")
+        return (cluster, unit) if slash and unit in UNITS else None
+
+    def path(self, cluster: str, unit: str, file: str) -> str:
+        return f"{self._prefix}{cluster}/{unit}/{file}"
+
+    def sentinel_path(self, cluster: str, unit: str) -> str:
+        return self.path(cluster, unit, SENTINEL)
+
+    def is_namespace_file(self, path: str) -> bool:
+        unit = self.of(path)
+        return unit is not None and path.startswith(self.path(*unit, "namespaces/")) and unit[1] == PLATFORM
+
+
+def epoch_in(sentinel_file: bytes) -> int:
+    """The epoch in a sentinel; 0 for one that somebody made unreadable, which is then written anew."""
+    documents = parse(sentinel_file).documents
+    data = documents[0].value.get("data") if documents else None
+    text = data.get("epoch") if isinstance(data, dict) else None
+    return int(text) if isinstance(text, str) and text.isdecimal() and len(text) < 16 else 0
