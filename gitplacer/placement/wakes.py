@@ -8,7 +8,7 @@ it was, because a copy that is not there yet is no reason to remove one that run
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from gitplacer import standby
@@ -91,7 +91,9 @@ class ClusterOutcome:
 def outcomes(snapshot: Snapshot, decisions: Iterable[Decision]) -> tuple[ClusterOutcome, ...]:
     """The clusters that may sleep and whose state may change, sorted, each with its state after these decisions."""
     keeping: dict[str, set[str]] = {name: set() for name in snapshot.states}
+    staying: set[tuple[str, str]] = set()
     for decision in decisions:
+        staying.update((decision.group, name) for name in decision.after)
         for name in {*decision.after, *((decision.claim.cluster,) if decision.claim is not None else ())}:
             if name in keeping and _keeps_awake(snapshot, decision, name):
                 keeping[name].add(decision.group)
@@ -100,7 +102,7 @@ def outcomes(snapshot: Snapshot, decisions: Iterable[Decision]) -> tuple[Cluster
         sleeps = snapshot.may_sleep(name)
         if sleeps is None or name in snapshot.held_states:
             continue
-        groups = tuple(sorted(keeping[name] | set(_leaving(snapshot, name, state))))
+        groups = tuple(sorted(keeping[name] | set(_leaving(snapshot, name, state, staying))))
         after = standby.advanced(sleeps, state, busy=bool(groups), now=snapshot.now)
         found.append(ClusterOutcome(name, snapshot.left_states.get(name), after, groups))
     return tuple(found)
@@ -147,22 +149,20 @@ def _is_done(group: Group | None, decision: Decision, record: PlacementRecord | 
     return ended and group is not None and all(member.facts.releases_when_finished for member in group.sized)
 
 
-def _leaving(snapshot: Snapshot, name: str, state: ClusterState) -> Iterator[str]:
-    """Groups that have left a cluster and that its snapshot still shows: nothing is put to sleep under what runs."""
+def _leaving(snapshot: Snapshot, name: str, state: ClusterState, staying: Collection[tuple[str, str]]) -> Iterator[str]:
+    """
+    Groups that have left a cluster, by this pass or an earlier one, and that its snapshot still shows: nothing is put to sleep
+    under what runs.
+    """
     seen, sleeps = snapshot.reported.get(name), snapshot.may_sleep(name)
     if state.state != "Active" or seen is None or sleeps is None:
         return
     for running in seen.groups:
         group, namespace = snapshot.groups.get(running.name), running.name.partition("/")[0]
-        if group is not None and (group.unit == PLATFORM or _is_recorded(snapshot, running.name, name)):
+        if group is not None and (group.unit == PLATFORM or (running.name, name) in staying):
             continue  # asked about as one that is there
         if namespace != NO_NAMESPACE and not standby.ignores(sleeps, namespace) and not has_finished(running):
             yield running.name
-
-
-def _is_recorded(snapshot: Snapshot, group_id: str, name: str) -> bool:
-    record = _record(snapshot, group_id)
-    return record is not None and any(entry.name == name for entry in record.clusters)
 
 
 def cleared(snapshot: Snapshot, decisions: Iterable[Decision], found: Iterable[ClusterOutcome]) -> list[Decision]:
