@@ -722,3 +722,14 @@ def test_platform_objects_are_removed_only_with_consent_and_then_once(drop: dict
         story.source |= cluster("b")
         story.run()
         assert len(story.files()) == 4  # it has counted
+
+
+def test_a_copy_that_is_wanted_everywhere_is_not_moved_for_its_pending_pods() -> None:
+    story = two(placement="{copies: All}")
+    since = f"{story.now:%Y-%m-%dT%H:%M:%SZ}"
+    later(story, hours=2)
+    seen(story, "a", waiting(SERVICE, since))
+    seen(story, "b", ready(SERVICE))
+    for _ in range(3):
+        done = story.run()
+        assert (outcome(done), done.steps) == ({SERVICE: "Keep a,b Kept"}, ())
