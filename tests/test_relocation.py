@@ -724,6 +724,21 @@ def test_platform_objects_are_removed_only_with_consent_and_then_once(drop: dict
         assert len(story.files()) == 4  # it has counted
 
 
+def test_what_is_known_of_a_job_that_has_nowhere_to_go_is_not_forgotten_and_learnt_again() -> None:
+    story = two("{}", rayjob("jobs", "train"))
+    story.source |= cluster("a", state="Draining") | cluster("b", state="Cordoned")
+    said = []
+    for _ in range(5):
+        later(story, minutes=1)
+        seen(story, "a", f"name: {JOB}, phase: Pending")
+        done = story.run()
+        said.append((outcome(done)[JOB], len(done.steps)))
+    assert said == [
+        ("Hold a MayHaveStarted", 1),
+        *[("Hold a NowhereToGo", 0)] * 4,
+    ]
+
+
 def test_a_copy_that_is_wanted_everywhere_is_not_moved_for_its_pending_pods() -> None:
     story = two(placement="{copies: All}")
     since = f"{story.now:%Y-%m-%dT%H:%M:%SZ}"

@@ -222,7 +222,7 @@ class Departures:
         decision = self._moved(group, policy, triggers, dropped, chosen, kept)
         return replace(
             decision,
-            unstarted=self._unstarted(group, stops),
+            unstarted=self._unstarted(group, triggers),
             consent=agreed.identity if agreed is not None else "",
         )
 
@@ -394,7 +394,7 @@ class Departures:
             group, policy, action=Action.HOLD if held else action, after=after, finding=finding, reasons=chosen
         )
         return replace(
-            decision, blocked_by=blocked, updated_in_place=held, unstarted=self._unstarted(group, stops),
+            decision, blocked_by=blocked, updated_in_place=held, unstarted=self._unstarted(group, triggers),
             proposed=proposed, refused=refused,
         )  # fmt: skip
 
