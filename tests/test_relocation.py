@@ -739,6 +739,17 @@ def test_what_is_known_of_a_job_that_has_nowhere_to_go_is_not_forgotten_and_lear
     ]
 
 
+def test_of_too_many_copies_the_one_stays_that_somebody_wants_there() -> None:
+    """Otherwise it would go and be brought back: by RemoveFirst, nothing would be left in between."""
+    story = two("{strategy: RemoveFirst}", placement="{copies: 2}")
+    assert states(story) == {"a": "Placed", "b": "Placed"}
+    story.source["policies/p.yaml"] = story.source["policies/p.yaml"].replace("copies: 2", "copies: 1")
+    story.source |= approval(SERVICE, "Move", "b")
+    assert outcome(story.run()) == {SERVICE: "Remove b CopyNotWanted"}
+    assert states(story) == {"b": "Placed"}
+    assert story.run().steps == ()
+
+
 def test_a_copy_that_is_wanted_everywhere_is_not_moved_for_its_pending_pods() -> None:
     story = two(placement="{copies: All}")
     since = f"{story.now:%Y-%m-%dT%H:%M:%SZ}"
