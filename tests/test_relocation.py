@@ -837,3 +837,40 @@ def test_a_job_that_one_snapshot_shows_ended_on_a_cluster_that_is_gone_has_ended
     story.source |= cluster("a", state="Lost")
     assert outcome(story.run()) == {JOB: "Remove  Finished"}
     assert record(story, JOB)["finished"] == {"phase": "Failed", "at": "2026-01-02T03:06:00Z"}
+
+
+def test_what_is_known_of_a_job_that_has_nowhere_to_go_is_not_forgotten_and_learnt_again() -> None:
+    story = two("{}", rayjob("jobs", "train"))
+    story.source |= cluster("a", state="Draining") | cluster("b", state="Cordoned")
+    said = []
+    for _ in range(5):
+        later(story, minutes=1)
+        seen(story, "a", f"name: {JOB}, phase: Pending")
+        done = story.run()
+        said.append((outcome(done)[JOB], len(done.steps)))
+    assert said == [
+        ("Hold a MayHaveStarted", 1),
+        *[("Hold a NowhereToGo", 0)] * 4,
+    ]
+
+
+def test_of_too_many_copies_the_one_stays_that_somebody_wants_there() -> None:
+    """Otherwise it would go and be brought back: by RemoveFirst, nothing would be left in between."""
+    story = two("{strategy: RemoveFirst}", placement="{copies: 2}")
+    assert states(story) == {"a": "Placed", "b": "Placed"}
+    story.source["policies/p.yaml"] = story.source["policies/p.yaml"].replace("copies: 2", "copies: 1")
+    story.source |= approval(SERVICE, "Move", "b")
+    assert outcome(story.run()) == {SERVICE: "Remove b CopyNotWanted"}
+    assert states(story) == {"b": "Placed"}
+    assert story.run().steps == ()
+
+
+def test_a_copy_that_is_wanted_everywhere_is_not_moved_for_its_pending_pods() -> None:
+    story = two(placement="{copies: All}")
+    since = f"{story.now:%Y-%m-%dT%H:%M:%SZ}"
+    later(story, hours=2)
+    seen(story, "a", waiting(SERVICE, since))
+    seen(story, "b", ready(SERVICE))
+    for _ in range(3):
+        done = story.run()
+        assert (outcome(done), done.steps) == ({SERVICE: "Keep a,b Kept"}, ())

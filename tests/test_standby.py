@@ -818,3 +818,21 @@ def test_a_job_that_moves_to_a_cluster_which_is_not_there_is_never_in_two_direct
         assert len(directories()) <= 1
     assert directories() == ["clusters/new"]
     assert record(story, "ns/job") == ["new Placed"]
+
+
+def test_a_cluster_is_not_idle_while_it_shows_what_left_it_by_this_very_pass() -> None:
+    """Otherwise the next pass, which reads the same snapshot, would take back what this one wrote."""
+    story = Story.of(
+        {"fleet.yaml": FLEET}, hub(), sleeper("one", EKS), cluster("two"), ANYWHERE, rayservice("x", "app")
+    )
+    running = "groups: [{name: x/app, phase: Running}]\n"
+    story.capacity |= snapshot("one", "n1 8 32Gi 1", "n2 8 32Gi 1") | snapshot("two", "n1 4 8Gi")
+    assert outcome(story.run()) == {"x/app": "Place one Fits"}
+    story.now += timedelta(minutes=10)
+    story.capacity |= snapshot("one", "n1 8 32Gi 1", "n2 8 32Gi 1", at=story.now, more=running)
+    story.capacity |= snapshot("two", "n1 8 32Gi 1", at=story.now)
+    story.source |= sleeper("one", EKS, state="Draining")
+    now = story.now
+    assert outcome(story.run()) == {"x/app": "Relocate two ClusterDraining"}
+    story.now = now
+    assert story.run().steps == ()

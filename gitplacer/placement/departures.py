@@ -117,6 +117,10 @@ class Departures:
         worst = max(returns or here, key=lambda name: (self._pass.preference(policy, name), name))
         return {worst: Finding(code=Reason.MOVE_APPROVED, subject=consent.approval.name)}
 
+    def sent_to(self, group: Group) -> str:
+        """The cluster that an Approval sends a group to; empty where there is none."""
+        return self._sent_to(group)[1]
+
     def _sent_to(self, group: Group) -> tuple[Consent | None, str]:
         """The Approval that sends a group somewhere, and where; None where there is none."""
         move = self._consent(group, "Move")
@@ -222,7 +226,7 @@ class Departures:
         decision = self._moved(group, policy, triggers, dropped, chosen, kept)
         return replace(
             decision,
-            unstarted=self._unstarted(group, stops),
+            unstarted=self._unstarted(group, triggers),
             consent=agreed.identity if agreed is not None else "",
         )
 
@@ -281,7 +285,9 @@ class Departures:
         to go and there is no other, or if somebody says so.
         """
         self._choice.leaving[group.id] = tuple(free)
-        exclude = {*before, *self._occupancy.reservations.closed_to(group.id)}
+        # What was there when the pass began and is not any more went in this pass: it does not come back in the same one.
+        was = self._pass.recorded.get(group.id, ())
+        exclude = {*before, *was, *self._occupancy.reservations.closed_to(group.id)}
         if to:
             return self._choice.choose(
                 group, policy, exclude=exclude | (set(self._pass.clusters) - {to}), wanted=wanted
@@ -394,7 +400,7 @@ class Departures:
             group, policy, action=Action.HOLD if held else action, after=after, finding=finding, reasons=chosen
         )
         return replace(
-            decision, blocked_by=blocked, updated_in_place=held, unstarted=self._unstarted(group, stops),
+            decision, blocked_by=blocked, updated_in_place=held, unstarted=self._unstarted(group, triggers),
             proposed=proposed, refused=refused,
         )  # fmt: skip
 

@@ -372,11 +372,16 @@ class Round:
         return Finding(code=Reason.NO_ELIGIBLE_CLUSTER)
 
     def _best(self, group: Group, policy: PlacementPolicy, here: Sequence[str], wanted: int) -> tuple[str, ...]:
-        """The clusters that keep their copy when there are too many: the policy's favourites, then the oldest."""
+        """
+        The clusters that keep their copy when there are too many: the one that somebody wants it on, the policy's favourites, then
+        the oldest. A copy that went now would have to come back for whoever wants it there.
+        """
+        wished = self._departures.sent_to(group)
 
-        def rank(name: str) -> tuple[int, datetime, str]:
+        def rank(name: str) -> tuple[bool, int, datetime, str]:
             entry = self._pass.entry(group.id, name)
-            return self._pass.preference(policy, name), entry.since if entry else self._snapshot.now, name
+            since = entry.since if entry else self._snapshot.now
+            return name != wished, self._pass.preference(policy, name), since, name
 
         return tuple(sorted(sorted(here, key=rank)[:wanted]))
 

@@ -21,8 +21,11 @@ _FOR_MACHINES = 4
 def trigger(standing: Standing) -> Finding | None:
     """The subject is the cluster; `wanted` and `role` tell how many pods wait, and of which role most."""
     relocation, entry = standing.policy.spec.relocation, standing.entry
-    if relocation.when.pending_pods == "Never" or standing.policy.spec.placement.admission == "Immediate":
+    placement = standing.policy.spec.placement
+    if relocation.when.pending_pods == "Never" or placement.admission == "Immediate":
         return None
+    if placement.copies == "All":
+        return None  # there is no other cluster for it: a copy that went would be wanted back where it was
     pending = seen_pending(standing.snapshot, entry, standing.recorded, standing.group.unit) if entry else None
     patience = timedelta(seconds=relocation.pending_for)
     if pending is None or pending.waited < patience:
