@@ -99,10 +99,13 @@ class Departures:
         return any(limit.coming and limit.subject not in exhausted for limit in limits)
 
     def _fits_now(self, group: Group, name: str, roles: Counter[str]) -> bool:
-        """Whether so many pods of each role of a group would find a node, beside all others that are promised one."""
+        """Whether so many pods of each role of a group would find a node, beside its others and all that are promised one."""
+        gang, overlap = self._pass.gang_on(group.id, name), self._pass.overlap(group.id, name)
         ledger = self._occupancy.books[name].copy()
         ledger.release(group.id)
-        return isinstance(ledger.fit(_some(self._pass.gang_on(group.id, name), roles), scale_up=False), Packing)
+        others = self._pass.held_on(group.id, name) if overlap is not None else _without(gang, roles)
+        ledger.reserve_placed(group.id, others, finished=False, scale_up=False)
+        return isinstance(ledger.fit(_some(gang, roles), scale_up=False), Packing)
 
     def _sent(self, group: Group, policy: PlacementPolicy) -> dict[str, Finding]:
         """The cluster that a group should leave because somebody says so, and has said where to."""
@@ -676,4 +679,16 @@ def _some(gang: Gang, roles: Collection[str] | Counter[str]) -> Gang:
         if count:
             left[pods.role] -= count
             found.append(replace(pods, count=count))
+    return tuple(found)
+
+
+def _without(gang: Gang, roles: Counter[str]) -> Gang:
+    """A gang without so many pods of each role."""
+    left = Counter(roles)
+    found = []
+    for pods in gang:
+        fewer = min(pods.count, left[pods.role])
+        left[pods.role] -= fewer
+        if pods.count > fewer:
+            found.append(replace(pods, count=pods.count - fewer))
     return tuple(found)
