@@ -119,9 +119,12 @@ def rest_message(decisions: Sequence[Decision], view: PlanView, started: Collect
     parts = []
     outcomes = {outcome.cluster: outcome for outcome in view.sleepers}
     for action, verb in _VERBS:
-        groups = [d.group for d in decisions if d.action is action]
+        groups = [d.group for d in decisions if d.action is action and not _loses_a_copy(d)]
         if groups:
-            parts.append(f"{verb} {groups[0] if len(groups) == 1 else f'{len(groups)} groups'}")
+            parts.append(f"{verb} {_counted(groups, 'groups')}")
+    lessened = [d.group for d in decisions if _loses_a_copy(d)]
+    if lessened:
+        parts.append(f"remove a copy of {_counted(lessened, 'groups')}")
     woken = {name for d in decisions if d.action is Action.RELOCATE for name in woken_for(outcomes, d)}
     changed = [outcome for name, outcome in outcomes.items() if name not in woken and cluster_change(outcome)]
     for said, some in (
@@ -139,6 +142,15 @@ def rest_message(decisions: Sequence[Decision], view: PlanView, started: Collect
         lines.append(f"- and {len(told) - _LISTED} more")
     lines += [f"- cluster {outcome.cluster} {cluster_change(outcome)}" for outcome in changed]
     return subject[0].upper() + subject[1:], "\n".join(lines), []
+
+
+def _loses_a_copy(decision: Decision) -> bool:
+    """Whether a group leaves clusters and stays on others."""
+    return decision.action is Action.REMOVE and bool(decision.after)
+
+
+def _counted(names: Sequence[str], many: str) -> str:
+    return names[0] if len(names) == 1 else f"{len(names)} {many}"
 
 
 def whole_message(subject: str, body: str, trailers: Sequence[str]) -> str:
