@@ -168,6 +168,7 @@ class Site(Cluster):
     def rebuild(self) -> None:
         """It is there again, and empty."""
         self.is_dead = self.is_cut = False
+        self.target = len(self.commits) - 1  # what it reads first is what is there now
 
     # other people's pods
 

@@ -664,6 +664,15 @@ def test_an_approval_sends_a_group_once() -> None:
     assert story.run().steps == ()
 
 
+@pytest.mark.parametrize("strategy", ["Recreate", "Surge", "RemoveFirst"])
+def test_a_new_group_goes_first_where_an_approval_sends_it(strategy: str) -> None:
+    story = two(f"{{strategy: {strategy}}}")
+    story.source |= rayservice("prod", "web") | approval("prod/web", "Move", "b")
+    assert outcome(story.run())["prod/web"] == "Place b Fits"
+    assert story.files("clusters/b") == ["clusters/b/workloads/prod/web/web.yaml"]
+    assert story.run().steps == ()
+
+
 def test_an_approval_to_return_sends_a_group_back() -> None:
     story = two()
     story.source |= cluster("a", state="Draining")

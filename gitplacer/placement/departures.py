@@ -111,8 +111,8 @@ class Departures:
         """The cluster that a group should leave because somebody says so, and has said where to."""
         here = self._placements.get(group.id, ())
         consent, to = self._sent_to(group)
-        if consent is None or not to or to in here or not here:
-            return {}
+        if consent is None or not to or to in here or not here or not self._pass.recorded.get(group.id):
+            return {}  # what is placed in this pass has no files yet that could move
         record = self._pass.records[group.id]
         last = record.moves[-1] if record is not None and record.moves else None
         came = [name for name in here if last is not None and name in last.to]

@@ -400,7 +400,12 @@ class Round:
                 claim.cluster, self._occupancy.reservations.for_others(claim.cluster, but=group.id)
             )
         unseen = {claim.cluster} if claim is not None and not clear else set()
-        chosen = self._chosen(group, policy, closed | unseen, wanted)
+        to, chosen = "" if before else self._departures.sent_to(group), dict[str, Finding]()
+        if to:  # or it would be sent there as soon as it is placed
+            others = set(self._pass.clusters) - {to}
+            chosen = self._choice.choose(group, policy, exclude=closed | unseen | others, wanted=1)
+        if not chosen:
+            chosen = self._chosen(group, policy, closed | unseen, wanted)
         if claim is not None:
             if chosen:
                 self._occupancy.reservations.drop(group.id)
