@@ -74,9 +74,10 @@ class FileNames:
     def place(self, group: Group, record: PlacementRecord | None) -> tuple[Placed, ...]:
         """Every member of a group, and what it shares with others, with its file."""
         # A name is kept with the group's directory: under a new id the group starts anew there. What was shared once
-        # stays where it is while anybody needs it: a group that is held may still have it there.
+        # stays where it is while anybody needs it: a group that is held may still have it there. Of two names of one file the first
+        # is the one that holds: what a cluster that is left still has under an older id comes last.
         same = record.members if record is not None and record.id == group.id else ()
-        names = {m.source: m.file for m in same if not m.is_shared}
+        names = {m.source: m.file for m in reversed(same) if not m.is_shared}
         placed = []
         for member in group.members:
             was_shared = self.shared.get(member.identity) if group.unit == WORKLOADS else None

@@ -883,3 +883,16 @@ def test_a_copy_that_is_wanted_everywhere_is_not_moved_for_its_pending_pods() ->
     for _ in range(3):
         done = story.run()
         assert (outcome(done), done.steps) == ({SERVICE: "Keep a,b Kept"}, ())
+
+
+def test_a_group_that_gets_another_id_while_it_moves_keeps_one_name_where_it_goes() -> None:
+    story = two("{strategy: Surge}")
+    story.source["policies/p.yaml"] += "  groupBy: {directory: true}\n"
+    story.source |= cluster("a", state="Draining")
+    assert outcome(story.run()) == {"prod/prod": "Relocate a,b ClusterDraining"}
+    files = ["clusters/a/workloads/prod/api/api.yaml", "clusters/b/workloads/prod/prod/api.yaml"]
+    assert story.files() == files
+    assert (story.run().steps, story.files()) == ((), files)
+    seen(story, "b", ready("prod/prod"))
+    story.run()
+    assert story.files() == files[1:]
