@@ -772,3 +772,11 @@ def test_a_group_that_gets_another_id_while_it_moves_keeps_one_name_where_it_goe
     seen(story, "b", ready("prod/prod"))
     story.run()
     assert story.files() == files[1:]
+
+
+def test_who_is_sent_to_where_it_is_already_still_leaves_when_that_drains() -> None:
+    story = two()
+    story.source |= approval(SERVICE, "Move", "a")
+    assert story.run().steps == ()
+    story.source |= cluster("a", state="Draining")
+    assert outcome(story.run()) == {SERVICE: "Relocate b ClusterDraining"}

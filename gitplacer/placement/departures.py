@@ -133,6 +133,11 @@ class Departures:
             return (back, there[0]) if len(there) == 1 else (None, "")
         return None, ""
 
+    def _sent_on(self, group: Group, here: Sequence[str]) -> tuple[Consent | None, str]:
+        """The same, where that is not done already: who is there may leave for elsewhere."""
+        consent, to = self._sent_to(group)
+        return (None, "") if to in here else (consent, to)
+
     def _consent(self, group: Group, action: str) -> Consent | None:
         record = self._pass.records[group.id]
         used = record.approvals or () if record is not None else ()
@@ -204,7 +209,7 @@ class Departures:
         stops = {name: f for name in triggers if (f := self.stop(group, policy, name, triggers[name])) is not None}
         free = [name for name in triggers if name not in stops]
         kept = [name for name in before if name not in triggers]
-        consent, to = self._sent_to(group) if free else (None, "")
+        consent, to = self._sent_on(group, before) if free else (None, "")
         agreed = consent or (self._consent(group, "Move") if free and self._is_manual(policy, triggers, free) else None)
         copies = policy.spec.placement.copies
         wanted = len(self._pass.clusters) if copies == "All" else max(1, copies) - len(stops)
@@ -385,7 +390,7 @@ class Departures:
         refused: dict[str, Finding] = {}
         if free and not chosen:
             finding = Finding(code=Reason.NOWHERE_TO_GO, subject=triggers[free[0]].code)
-            _, to = self._sent_to(group)
+            _, to = self._sent_on(group, before)
             if to:
                 refused = {to: self._choice.verdict(group, policy, to)}
         awaiting = [name for name, stop in stops.items() if stop.code is Reason.AWAITS_APPROVAL]
