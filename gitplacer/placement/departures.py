@@ -252,16 +252,22 @@ class Departures:
         if (moves_home and stops) or not free:
             return self._stay(group, policy, triggers, stops, [], {})
         why = triggers[free[0]]
-        guard = self._pass.tally.reached(group.id, why.code)
+        consent, to = self._sent_on(group, before)
+        agreed = consent or (self._consent(group, "Move") if self._is_manual(policy, triggers, free) else None)
+        guard = self._pass.tally.reached(group.id, why.code) if agreed is None else None
         if guard is not None and self._consent(group, "Exceed") is None:
             stopped = {name: Finding(code=Reason.GUARD_REACHED, subject=why.code) for name in free}
             return self._stay(group, policy, triggers, {**stops, **stopped}, [], {})
+        elsewhere = set(self._pass.clusters) - {to, *before} if to else set[str]()
         spread = (
-            self._spanning.leave_all(group, policy, before, free, self._occupancy.reservations.closed_to(group.id))
+            self._spanning.leave_all(
+                group, policy, before, free, {*elsewhere, *self._occupancy.reservations.closed_to(group.id)}
+            )
             if moves_home
-            else self._spanning.without(group, policy, before, free)
+            else self._spanning.without(group, policy, before, free, elsewhere)
         )
         if spread is None:
+            refused = {to: self._choice.verdict(group, policy, to)} if to else {}
             held = self._decision(
                 group,
                 policy,
@@ -269,13 +275,14 @@ class Departures:
                 after=before,
                 finding=Finding(code=Reason.NOWHERE_TO_GO, subject=why.code),
             )
-            return replace(held, updated_in_place=True)
+            return replace(held, updated_in_place=True, refused=refused)
         action = action_of(before, spread.after)
         if action is Action.RELOCATE:
             self._pass.tally.begin(group.id, why.code)
         else:
             action = Action.UPDATE
-        return self._decision(group, policy, action=action, after=spread.after, finding=why, reasons=spread.reasons)
+        decision = self._decision(group, policy, action=action, after=spread.after, finding=why, reasons=spread.reasons)
+        return replace(decision, consent=agreed.identity if agreed is not None else "")
 
     @staticmethod
     def _is_manual(policy: PlacementPolicy, triggers: Triggers, free: Iterable[str]) -> bool:
