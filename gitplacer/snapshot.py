@@ -134,14 +134,14 @@ class Snapshot:
             return self.records[group.id]
         deciding = group.sized or group.members
         found = {record.id: record for m in deciding for record, _ in self.standing.get(m.identity, ())}
-        return min(found.values(), key=lambda record: (record.id in self.groups, record.id), default=None)
+        return min(found.values(), key=lambda r: (r.id in self.groups, r.finished is not None, r.id), default=None)
 
     @cached_property
     def standing(self) -> Mapping[Identity, tuple[tuple[PlacementRecord, RecordMember], ...]]:
-        """Each object that is deployed somewhere, with the records that say so."""
+        """Each object that is deployed somewhere, or has run to its end, with the records that say so."""
         found: dict[Identity, list[tuple[PlacementRecord, RecordMember]]] = defaultdict(list)
         for record in self.records.values():
-            for member in record.members if record.clusters else ():
+            for member in record.members if record.clusters or record.finished is not None else ():
                 found[member.identity].append((record, member))
         return {identity: tuple(places) for identity, places in found.items()}
 

@@ -896,3 +896,57 @@ def test_a_group_that_gets_another_id_while_it_moves_keeps_one_name_where_it_goe
     seen(story, "b", ready("prod/prod"))
     story.run()
     assert story.files() == files[1:]
+
+
+def test_who_is_sent_to_where_it_is_already_still_leaves_when_that_drains() -> None:
+    story = two()
+    story.source |= approval(SERVICE, "Move", "a")
+    assert story.run().steps == ()
+    story.source |= cluster("a", state="Draining")
+    assert outcome(story.run()) == {SERVICE: "Relocate b ClusterDraining"}
+
+
+def ended(*files: dict[str, str], relocation: str = "{finishedJobs: Remove}") -> Story:
+    """A job on a that has run to its end, so that its files are gone."""
+    story = two(relocation, rayjob("jobs", "train"), *files)
+    for _ in range(2):
+        later(story, minutes=1)
+        others = [] if len(story.files()) < 2 else ["name: jobs/tune, phase: Running"]
+        seen(story, "a", f"name: {JOB}, phase: Succeeded", *others)
+        story.run()
+    assert "finished" in record(story, JOB)
+    return story
+
+
+def test_a_finished_job_is_not_started_again_under_another_id() -> None:
+    story = ended()
+    story.source["policies/p.yaml"] += "  groupBy: {directory: true}\n"
+    for _ in range(2):
+        assert outcome(story.run()) == {"jobs/jobs": "Keep  Finished"}
+    assert story.files() == []
+
+
+def test_a_finished_job_is_not_started_again_by_joining_a_group_that_runs() -> None:
+    story = ended(rayjob("jobs", "tune", workers=1))
+    assert story.files() == ["clusters/a/workloads/jobs/tune/tune.yaml"]
+    story.source["policies/p.yaml"] += "  groupBy: {directory: true}\n"
+    for _ in range(2):
+        assert outcome(story.run())["jobs/jobs"] == "Hold a MayHaveStarted"
+    assert story.files() == ["clusters/a/workloads/jobs/tune/tune.yaml"]
+
+
+def test_of_finished_jobs_that_were_one_group_none_is_started_again() -> None:
+    story = two("{finishedJobs: Remove}", rayjob("jobs", "train"), rayjob("jobs", "tune", workers=1))
+    rule = story.source["policies/p.yaml"]
+    story = Story.of(cluster("a"), cluster("b"), rayjob("jobs", "train"), rayjob("jobs", "tune", workers=1))
+    story.source["policies/p.yaml"] = rule + "  groupBy: {directory: true}\n"
+    seen(story, "a")
+    story.run()
+    for _ in range(2):
+        later(story, minutes=1)
+        seen(story, "a", "name: jobs/jobs, phase: Succeeded")
+        story.run()
+    story.source["policies/p.yaml"] = rule
+    for _ in range(2):
+        assert outcome(story.run()) == {"jobs/train": "Keep  Finished", "jobs/tune": "Keep  Finished"}
+    assert story.files() == []

@@ -479,3 +479,43 @@ def test_a_job_that_may_have_started_hands_on_workers_but_does_not_move() -> Non
     assert outcome(story.run()) == {"ml/llm": "Relocate far,on-prem ClusterDraining"}
     story.source |= cluster("on-prem", mesh="us", state="Draining")
     assert outcome(story.run()) == {"ml/llm": "Hold far,on-prem MayHaveStarted"}
+
+
+def approved(name: str, to: str = "") -> dict[str, str]:
+    spec = f'{{groups: [ml/llm], action: Move, {f"to: {to}, " if to else ""}expires: "2026-02-01T00:00:00Z"}}'
+    text = f"apiVersion: gitplacer.dev/v1alpha1\nkind: Approval\nmetadata: {{name: {name}}}\nspec: {spec}\n"
+    return {f"approvals/{name}.yaml": text}
+
+
+def over_two_of_four(relocation: str = "{}") -> Story:
+    order = ON_PREM_FIRST.replace("{names: [far]}", "{names: [far]}, {names: [alt]}")
+    rule = policy("p", f"{order}relocation: {relocation}\n")
+    more = (cluster("far", mesh="us"), cluster("alt", mesh="us"))
+    rooms = {**TWO, **snapshot("far", *EIGHTS), **snapshot("alt", *EIGHTS)}
+    story = Story.of(*MESHED, *more, rule, app(), capacity=rooms)
+    assert outcome(story.run()) == {"ml/llm": "Place cloud,on-prem Spans"}
+    return story
+
+
+def test_the_workers_of_an_app_that_spans_clusters_go_where_an_approval_sends_them_and_once() -> None:
+    story = over_two_of_four()
+    story.source |= approved("ok", "alt")
+    assert outcome(story.run()) == {"ml/llm": "Relocate alt,on-prem MoveApproved"}
+    assert story.run().steps == ()
+
+
+def test_an_app_that_spans_clusters_stays_where_the_cluster_that_it_is_sent_to_does_not_take_it() -> None:
+    story = over_two_of_four()
+    story.source |= approved("ok", "alt") | cluster("alt", mesh="other")
+    done = story.run()
+    assert (outcome(done), done.steps) == ({"ml/llm": "Hold cloud,on-prem NowhereToGo"}, ())
+
+
+def test_consent_counts_once_for_an_app_that_spans_clusters() -> None:
+    story = over_two_of_four("{when: {ClusterDraining: Manual}}")
+    story.source |= cluster("cloud", mesh="us", state="Draining")
+    assert outcome(story.run()) == {"ml/llm": "Hold cloud,on-prem AwaitsApproval"}
+    story.source |= approved("ok")
+    assert outcome(story.run()) == {"ml/llm": "Relocate far,on-prem ClusterDraining"}
+    story.source |= cluster("far", mesh="us", state="Draining")
+    assert outcome(story.run()) == {"ml/llm": "Hold far,on-prem AwaitsApproval"}

@@ -136,6 +136,11 @@ class Departures:
             return (back, there[0]) if len(there) == 1 else (None, "")
         return None, ""
 
+    def _sent_on(self, group: Group, here: Sequence[str]) -> tuple[Consent | None, str]:
+        """The same, where that is not done already: who is there may leave for elsewhere."""
+        consent, to = self._sent_to(group)
+        return (None, "") if to in here else (consent, to)
+
     def _consent(self, group: Group, action: str) -> Consent | None:
         record = self._pass.records[group.id]
         used = record.approvals or () if record is not None else ()
@@ -207,7 +212,7 @@ class Departures:
         stops = {name: f for name in triggers if (f := self.stop(group, policy, name, triggers[name])) is not None}
         free = [name for name in triggers if name not in stops]
         kept = [name for name in before if name not in triggers]
-        consent, to = self._sent_to(group) if free else (None, "")
+        consent, to = self._sent_on(group, before) if free else (None, "")
         agreed = consent or (self._consent(group, "Move") if free and self._is_manual(policy, triggers, free) else None)
         copies = policy.spec.placement.copies
         wanted = len(self._pass.clusters) if copies == "All" else max(1, copies) - len(stops)
@@ -250,16 +255,22 @@ class Departures:
         if (moves_home and stops) or not free:
             return self._stay(group, policy, triggers, stops, [], {})
         why = triggers[free[0]]
-        guard = self._pass.tally.reached(group.id, why.code)
+        consent, to = self._sent_on(group, before)
+        agreed = consent or (self._consent(group, "Move") if self._is_manual(policy, triggers, free) else None)
+        guard = self._pass.tally.reached(group.id, why.code) if agreed is None else None
         if guard is not None and self._consent(group, "Exceed") is None:
             stopped = {name: Finding(code=Reason.GUARD_REACHED, subject=why.code) for name in free}
             return self._stay(group, policy, triggers, {**stops, **stopped}, [], {})
+        elsewhere = set(self._pass.clusters) - {to, *before} if to else set[str]()
         spread = (
-            self._spanning.leave_all(group, policy, before, free, self._occupancy.reservations.closed_to(group.id))
+            self._spanning.leave_all(
+                group, policy, before, free, {*elsewhere, *self._occupancy.reservations.closed_to(group.id)}
+            )
             if moves_home
-            else self._spanning.without(group, policy, before, free)
+            else self._spanning.without(group, policy, before, free, elsewhere)
         )
         if spread is None:
+            refused = {to: self._choice.verdict(group, policy, to)} if to else {}
             held = self._decision(
                 group,
                 policy,
@@ -267,13 +278,14 @@ class Departures:
                 after=before,
                 finding=Finding(code=Reason.NOWHERE_TO_GO, subject=why.code),
             )
-            return replace(held, updated_in_place=True)
+            return replace(held, updated_in_place=True, refused=refused)
         action = action_of(before, spread.after)
         if action is Action.RELOCATE:
             self._pass.tally.begin(group.id, why.code)
         else:
             action = Action.UPDATE
-        return self._decision(group, policy, action=action, after=spread.after, finding=why, reasons=spread.reasons)
+        decision = self._decision(group, policy, action=action, after=spread.after, finding=why, reasons=spread.reasons)
+        return replace(decision, consent=agreed.identity if agreed is not None else "")
 
     @staticmethod
     def _is_manual(policy: PlacementPolicy, triggers: Triggers, free: Iterable[str]) -> bool:
@@ -388,7 +400,7 @@ class Departures:
         refused: dict[str, Finding] = {}
         if free and not chosen:
             finding = Finding(code=Reason.NOWHERE_TO_GO, subject=triggers[free[0]].code)
-            _, to = self._sent_to(group)
+            _, to = self._sent_on(group, before)
             if to:
                 refused = {to: self._choice.verdict(group, policy, to)}
         awaiting = [name for name, stop in stops.items() if stop.code is Reason.AWAITS_APPROVAL]

@@ -143,14 +143,17 @@ class Spanning:
         return extended or self._settled(group, home, has, here, outgrown=True)
 
     def without(
-        self, group: Group, policy: PlacementPolicy, here: Sequence[str], leaving: Sequence[str]
+        self, group: Group, policy: PlacementPolicy, here: Sequence[str], leaving: Sequence[str], closed: Iterable[str]
     ) -> Spread | None:
-        """A group that spans clusters without some of them, which only have workers of it: these go to others. None if none do."""
+        """
+        A group that spans clusters without some of them, which only have workers of it: these go to others that are not
+        closed to it. None if none do.
+        """
         home = self._home(group, here)
         if home is None or home.name in leaving:
             return None
         has = {name: self._share(group, home, name) for name in here if name not in leaving}
-        return self._extend(group, policy, home, has, self._spans.workers(group, home), closed=leaving)
+        return self._extend(group, policy, home, has, self._spans.workers(group, home), closed={*leaving, *closed})
 
     def leave_all(
         self, group: Group, policy: PlacementPolicy, here: Sequence[str], leaving: Sequence[str], closed: Iterable[str]
@@ -276,7 +279,7 @@ class Spanning:
         home: Cluster,
         has: Mapping[str, Shares],
         wanted: Shares,
-        closed: Sequence[str] = (),
+        closed: Iterable[str] = (),
     ) -> Spread | None:
         """The group with the workers that it lacks, room reserved; None if not all of them find some."""
         left = self._missing(has, wanted)

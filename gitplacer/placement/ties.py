@@ -45,7 +45,7 @@ def ties(snapshot: Snapshot) -> Ties:
 def torn_singletons(snapshot: Snapshot) -> dict[str, Finding]:
     """
     Groups that would take a job from a cluster where it may have started, because the job is a member of theirs now
-    and they are elsewhere; each with why it is held.
+    and they are elsewhere, or that would start one again which has ended in another group; each with why it is held.
     """
     found = {}
     for group in snapshot.groups.values():
@@ -60,6 +60,14 @@ def torn_singletons(snapshot: Snapshot) -> dict[str, Finding]:
             and not place.is_shared
             and entry.name not in here
             and seen_unstarted(snapshot, entry, record.id, group.unit) is None
+        ]
+        known = predecessor.members if predecessor is not None and predecessor.finished is not None else ()
+        over = {member.identity for member in known}
+        torn += [
+            member
+            for member in group.members
+            for record, _ in snapshot.standing.get(member.identity, ())
+            if member.facts.finishes and record.finished is not None and member.identity not in over
         ]
         if torn:
             names = ", ".join(sorted({str(member.identity) for member in torn}))
