@@ -856,6 +856,7 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.NOWHERE_TO_GO: Finding(code=Reason.NOWHERE_TO_GO, subject=Reason.CLUSTER_DRAINING),
             Reason.MAY_HAVE_STARTED: Finding(code=Reason.MAY_HAVE_STARTED, subject=Reason.CLUSTER_DRAINING),
             Reason.NEVER_RELOCATED: Finding(code=Reason.NEVER_RELOCATED, subject=Reason.CLUSTER_DRAINING),
+            Reason.JOINS_FINISHED: Finding(code=Reason.JOINS_FINISHED, subject="RayJob ns/next"),
             Reason.AWAITS_APPROVAL: Finding(code=Reason.AWAITS_APPROVAL, subject=Reason.CLUSTER_DRAINING),
             Reason.COOLING_DOWN: Finding(code=Reason.COOLING_DOWN, subject="PendingPods 2026-01-02T04:00:00Z"),
             Reason.BACKING_OFF: Finding(code=Reason.BACKING_OFF, subject="ClusterDraining 2026-01-02T04:00:00Z"),

@@ -357,6 +357,23 @@ def test_a_job_that_one_snapshot_shows_ended_and_the_next_one_running_goes_on() 
         assert "finished" not in record(story, JOB)
 
 
+def test_a_job_that_joins_one_that_has_ended_is_held_and_named() -> None:
+    together = policy("p", "select: {}\ngroupBy: {directory: true}\nrelocation: {finishedJobs: Remove}")
+    story = Story.of(cluster("a"), together, rayjob("jobs", "train"))
+    seen(story, "a")
+    story.run()
+    for _ in range(2):
+        later(story, minutes=1)
+        seen(story, "a", "name: jobs/jobs, phase: Succeeded")
+        story.run()
+    story.source |= rayjob("jobs", "next")
+    done = story.run()
+    assert outcome(done) == {"jobs/jobs": "Hold  JoinsFinished"}
+    assert decisions(done)["jobs/jobs"].blocked_by == ("RayJob jobs/next",)
+    del story.source["workloads/jobs/next.yaml"]
+    assert outcome(story.run()) == {"jobs/jobs": "Keep  Finished"}
+
+
 # pending pods
 
 

@@ -67,8 +67,6 @@ print(json.dumps({{"where": ray.get(where.remote(), timeout=120), "offers": ray.
 SCRIPT = """
 set -euo pipefail
 mount --bind "$DIR/hosts" /etc/hosts
-mount --bind "$DIR" /mnt
-DIR=/mnt
 unshare --net --mount sleep 600 &
 AWAY=$!
 trap 'kill $AWAY; kill $HEAD $WORKER 2>/dev/null || true' EXIT
@@ -82,11 +80,12 @@ nsenter -t $AWAY --net ip link set faraway up
 nsenter -t $AWAY --net ip link set lo up
 nsenter -t $AWAY --net ip route add default dev faraway
 mount --make-rprivate / 2>/dev/null || true
+mkdir -p /tmp/ray  # where each of the two keeps what it knows of itself; nothing else of /tmp is hidden, the tests may lie there
 export DIR
-unshare --mount bash -c 'mount -t tmpfs tmpfs /tmp; mount -t tmpfs tmpfs /dev/shm; exec ray start --head --block --port=6379 \\
+unshare --mount bash -c 'mount -t tmpfs tmpfs /tmp/ray; mount -t tmpfs tmpfs /dev/shm; exec ray start --head --block --port=6379 \\
   --node-ip-address={home} --num-cpus=0 --include-dashboard=false --object-store-memory=100000000' > "$DIR/head.log" 2>&1 &
 HEAD=$!
-nsenter -t $AWAY --net --mount bash -c 'mount -t tmpfs tmpfs /tmp; mount -t tmpfs tmpfs /dev/shm; . "$DIR/init.sh"; . "$DIR/worker.sh"' \\
+nsenter -t $AWAY --net --mount bash -c 'mount -t tmpfs tmpfs /tmp/ray; mount -t tmpfs tmpfs /dev/shm; . "$DIR/init.sh"; . "$DIR/worker.sh"' \\
   > "$DIR/worker.log" 2>&1 &
 WORKER=$!
 apart $HEAD mnt

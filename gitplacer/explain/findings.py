@@ -123,6 +123,10 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
         "somebody reverted its move, and it may run twice",
         "somebody reverted its move to {}, where it may have started and may run beside this",
     ),
+    Reason.JOINS_FINISHED: (
+        "its jobs have run to their end, and something joined it since then",
+        "its jobs have run to their end, and {} would never run with them; it needs a group of its own",
+    ),
     Reason.NO_POLICY: ("no policy governs it",) * 2,
     Reason.BROKEN_POLICY: (
         "the policy that governs it, or might, cannot be read",

@@ -164,7 +164,8 @@ class RelocationTriggers(Model):
     cluster_lost: Annotated[Mode, Field(alias="ClusterLost")] = "Automatic"
     """The cluster's state is Lost, or it was silent for longer than the Fleet's `lostAfter`, or it is gone from the source."""
     pending_pods: Annotated[Mode, Field(alias="PendingPods")] = "Automatic"
-    """Pods of the group have been pending for `pendingFor`. Never applies to `admission: Immediate`."""
+    """Pods of the group have been pending for `pendingFor`. Never applies to `admission: Immediate`, nor to
+    copies that are wanted on every cluster (`copies: All`)."""
     preferred_available: Annotated[Mode, Field(alias="PreferredAvailable")] = "Never"
     """A cluster that the policy's order names earlier has room. Needs `type: Ordered`."""
 

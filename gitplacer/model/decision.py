@@ -132,6 +132,7 @@ class Reason(enum.StrEnum):
     # a group is held
     NOWHERE_TO_GO = "NowhereToGo"  # it should leave, and no other cluster takes it
     MAY_HAVE_STARTED = "MayHaveStarted"  # moving it might run it twice
+    JOINS_FINISHED = "JoinsFinished"  # its jobs have run to their end, and something joined it that has not
     AWAITS_APPROVAL = "AwaitsApproval"  # its policy lets it move only with consent
     COOLING_DOWN = "CoolingDown"  # it has moved a short while ago
     BACKING_OFF = "BackingOff"  # a relocation of it was taken back a short while ago

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from gitplacer.model.decision import Finding, Reason
 from gitplacer.relocation.evidence import seen_unstarted
 from gitplacer.snapshot import Snapshot
+from gitplacer.source.manifests import SourceObject
 
 Ties = Mapping[str, frozenset[str]]
 """Id of a group or record to the ids of all that it is tied to, itself included; those tied to nothing are left out."""
@@ -45,7 +46,8 @@ def ties(snapshot: Snapshot) -> Ties:
 def torn_singletons(snapshot: Snapshot) -> dict[str, Finding]:
     """
     Groups that would take a job from a cluster where it may have started, because the job is a member of theirs now
-    and they are elsewhere, or that would start one again which has ended in another group; each with why it is held.
+    and they are elsewhere, or that would start one again which has ended in another group; and those that have ended and got a
+    member since then, which would never run. Each with why it is held.
     """
     found = {}
     for group in snapshot.groups.values():
@@ -69,10 +71,17 @@ def torn_singletons(snapshot: Snapshot) -> dict[str, Finding]:
             for record, _ in snapshot.standing.get(member.identity, ())
             if member.facts.finishes and record.finished is not None and member.identity not in over
         ]
+        ended = predecessor is not None and predecessor.finished is not None
+        joined = [member for member in group.sized if ended and member.identity not in over]
         if torn:
-            names = ", ".join(sorted({str(member.identity) for member in torn}))
-            found[group.id] = Finding(code=Reason.MAY_HAVE_STARTED, subject=names)
+            found[group.id] = Finding(code=Reason.MAY_HAVE_STARTED, subject=_named(torn))
+        elif joined:
+            found[group.id] = Finding(code=Reason.JOINS_FINISHED, subject=_named(joined))
     return found
+
+
+def _named(members: Iterable[SourceObject]) -> str:
+    return ", ".join(sorted({str(member.identity) for member in members}))
 
 
 def held_with(ties_: Ties, held: Iterable[str]) -> dict[str, Finding]:
