@@ -106,7 +106,11 @@ def _hint(before: Hydration, selection: Selection) -> str:
 
     known = [g.id for g in before.snapshot.groups.values()]
     [*named] = [group for group in selection.groups if not set(group) & set("*?[")]
-    return nearest(named[0], known) if named else "gitplacer status lists all groups"
+    if named:
+        return nearest(named[0], known)
+    if any("/" not in group for group in selection.groups):
+        return 'a group is called <namespace>/<name>, and a wildcard stays within either: "*/*" is all of them'
+    return "gitplacer status lists all groups"
 
 
 def _line(item: Told, suspend: bool) -> str:

@@ -3,7 +3,8 @@ Clusters that sleep, seen from the plan: who keeps one awake, who wakes one, and
 
 A group that goes to a cluster which only sleeps is written there at once, and both are one commit. Where all of a cluster is gone,
 the plan keeps the group's room and nothing else: its files come when the cluster has shown itself, and until then it stays where
-it was, because a copy that is not there yet is no reason to remove one that runs.
+it was, because a copy that is not there yet is no reason to remove one that runs. Only what moves by RemoveFirst, and is nowhere
+for a while anyway, leaves at once.
 """
 
 from __future__ import annotations
