@@ -570,6 +570,18 @@ def test_nothing_new_goes_to_a_cluster_that_comes_back_until_its_leftover_is_gon
     assert outcome(story.run())["prod/web"] == "Place a Fits"
 
 
+def test_what_a_cluster_may_run_still_is_forgotten_with_its_group_in_the_same_pass() -> None:
+    story = two()
+    story.source |= cluster("a", state="Lost")
+    story.run()
+    story.source |= cluster("a") | cluster("b", state="Cordoned") | rayservice("prod", "web")
+    seen(story, "a", ready(SERVICE), epoch=0)
+    for path in rayservice("prod", "api"):
+        del story.source[path]
+    assert outcome(story.run()) == {SERVICE: "Remove  SourceRemoved", "prod/web": "Place a Fits"}
+    assert story.run().steps == ()
+
+
 # guards
 
 
