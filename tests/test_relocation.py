@@ -498,6 +498,14 @@ def test_a_cluster_that_is_liked_better_takes_a_group_back(mode: str, node: str,
     assert decisions(done)[SERVICE].proposed == (("b",) if "Await" in expected else ())
 
 
+def test_a_group_that_would_be_sent_back_at_once_is_not_taken_by_a_cluster_that_is_liked_better() -> None:
+    story = spilled("Automatic")
+    story.source |= approval(SERVICE, "Return")
+    assert outcome(story.run()) == {SERVICE: "Keep a Kept"}
+    del story.source["approvals/yes.yaml"]
+    assert outcome(story.run()) == {SERVICE: "Relocate b PreferredAvailable"}
+
+
 def test_over_a_day_of_noise_a_group_moves_at_most_once_to_each_cluster() -> None:
     story = spilled("Automatic")
     moved = 0
