@@ -955,10 +955,21 @@ class History:
             if group in files:
                 yield from pods_of(group, files[group])
             elif name in (record.get("move") or {}).get("to", ()):
-                for member in record["members"]:
-                    for planned in pods_of(group, self.tree[f"moving/{member['file']}"]):
-                        self.sites[name].know(planned)
-                        yield planned
+                for planned in self._arriving(group, record):
+                    self.sites[name].know(planned)
+                    yield planned
+
+    def _arriving(self, group: str, record: Json) -> Iterator[Planned]:
+        """
+        The pods that come to a cluster when a group between two arrives there: what the source says then, and room is found for
+        that. The files between are as it left; they count only while the source cannot be read, which holds it there.
+        """
+        order = self.wishes.get(group)
+        if order is not None and self.source.get(order.file) == order.text():
+            yield from pods_of(group, order.text().encode())
+            return
+        for member in record["members"]:
+            yield from pods_of(group, self.tree[f"moving/{member['file']}"])
 
     # days without events
 
