@@ -989,8 +989,21 @@ class History:
                 if self.now - self._told_at(site.name) > timedelta(minutes=50):  # longer silence is no noise
                     site.observe(self.now, self.lot)
                     self._tell(site.name)
+            self._forget_silence()
             self._any_pass()
         self._one_visit_each(first)
+
+    def _forget_silence(self) -> None:
+        """
+        No late pass looks at a cluster that was silent for long: that one may count as lost, and evacuations go wherever there is
+        room, as often as they have to.
+        """
+
+        def is_fresh(snapshots: Mapping[str, Seen]) -> bool:
+            told = (time_of(json.loads(snapshots[site.name].text)["observedAt"]) for site in self.heard)
+            return all(self.now - at <= timedelta(minutes=50) for at in told)
+
+        self.earlier = [then for then in self.earlier if is_fresh(then[1])]
 
     def _one_visit_each(self, first: int) -> None:
         """Of the relocations since one, no two that were carried through brought a group to the same cluster."""
