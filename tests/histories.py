@@ -956,10 +956,21 @@ class History:
             if group in files:
                 yield from pods_of(group, files[group])
             elif name in (record.get("move") or {}).get("to", ()):
-                for member in record["members"]:
-                    for planned in pods_of(group, self.tree[f"moving/{member['file']}"]):
-                        self.sites[name].know(planned)
-                        yield planned
+                for planned in self._arriving(group, record):
+                    self.sites[name].know(planned)
+                    yield planned
+
+    def _arriving(self, group: str, record: Json) -> Iterator[Planned]:
+        """
+        The pods that come to a cluster when a group between two arrives there: what the source says then, and room is found for
+        that. The files between are as it left; they count only while the source cannot be read, which holds it there.
+        """
+        order = self.wishes.get(group)
+        if order is not None and self.source.get(order.file) == order.text():
+            yield from pods_of(group, order.text().encode())
+            return
+        for member in record["members"]:
+            yield from pods_of(group, self.tree[f"moving/{member['file']}"])
 
     # days without events
 
@@ -979,8 +990,21 @@ class History:
                 if self.now - self._told_at(site.name) > timedelta(minutes=50):  # longer silence is no noise
                     site.observe(self.now, self.lot)
                     self._tell(site.name)
+            self._forget_silence()
             self._any_pass()
         self._one_visit_each(first)
+
+    def _forget_silence(self) -> None:
+        """
+        No late pass looks at a cluster that was silent for long: that one may count as lost, and evacuations go wherever there is
+        room, as often as they have to.
+        """
+
+        def is_fresh(snapshots: Mapping[str, Seen]) -> bool:
+            told = (time_of(json.loads(snapshots[site.name].text)["observedAt"]) for site in self.heard)
+            return all(self.now - at <= timedelta(minutes=50) for at in told)
+
+        self.earlier = [then for then in self.earlier if is_fresh(then[1])]
 
     def _one_visit_each(self, first: int) -> None:
         """Of the relocations since one, no two that were carried through brought a group to the same cluster."""

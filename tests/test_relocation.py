@@ -190,6 +190,40 @@ def test_a_surge_whose_old_cluster_is_lost_waits_for_nothing() -> None:
     assert outcome(story.run()) == {SERVICE: "Relocate b ClusterDraining"}
 
 
+@pytest.mark.parametrize(
+    ("old", "expected"),
+    [
+        ("", "Update records"),  # nobody has told of it since
+        (f"name: {SERVICE}, phase: Running", "Update records"),
+        (ready(SERVICE), "Relocate prod/api from a to b: take back from b"),
+    ],
+)
+def test_a_copy_that_may_be_the_only_one_that_serves_is_not_taken_back(old: str, expected: str) -> None:
+    story = two("{strategy: Surge, surge: {timeout: 30m, soak: 5m}}")
+    seen(story, "a", ready(SERVICE))
+    story.source |= cluster("a", state="Draining")
+    story.run()
+    later(story, minutes=10)
+    seen(story, "b", ready(SERVICE))
+    if old:
+        seen(story, "a", old)
+    story.source |= cluster("b", state="Draining")
+    assert subjects(story.run()) == [expected]
+
+
+def test_a_copy_that_was_not_taken_back_moves_on_from_where_it_may_not_stay() -> None:
+    story = drained_by_surge("{timeout: 30m, soak: 5m}")
+    story.run()
+    story.source |= cluster("b", state="Draining") | cluster("c")
+    for minutes in (10, 6):
+        later(story, minutes=minutes)
+        seen(story, "b", ready(SERVICE))
+        removed = story.run()
+    assert subjects(removed) == ["Relocate prod/api from a to b: remove from a"]
+    seen(story, "c")
+    assert subjects(story.run()) == ["Relocate prod/api from b to c: add to c"]
+
+
 def test_while_a_surge_goes_on_the_old_copy_stays_as_it_is() -> None:
     story = drained_by_surge()
     story.run()
@@ -481,6 +515,14 @@ def test_a_cluster_that_is_liked_better_takes_a_group_back(mode: str, node: str,
     assert decisions(done)[SERVICE].proposed == (("b",) if "Await" in expected else ())
 
 
+def test_a_group_that_would_be_sent_back_at_once_is_not_taken_by_a_cluster_that_is_liked_better() -> None:
+    story = spilled("Automatic")
+    story.source |= approval(SERVICE, "Return")
+    assert outcome(story.run()) == {SERVICE: "Keep a Kept"}
+    del story.source["approvals/yes.yaml"]
+    assert outcome(story.run()) == {SERVICE: "Relocate b PreferredAvailable"}
+
+
 def test_over_a_day_of_noise_a_group_moves_at_most_once_to_each_cluster() -> None:
     story = spilled("Automatic")
     moved = 0
@@ -551,6 +593,18 @@ def test_nothing_new_goes_to_a_cluster_that_comes_back_until_its_leftover_is_gon
     later(story, minutes=1)
     seen(story, "a")
     assert outcome(story.run())["prod/web"] == "Place a Fits"
+
+
+def test_what_a_cluster_may_run_still_is_forgotten_with_its_group_in_the_same_pass() -> None:
+    story = two()
+    story.source |= cluster("a", state="Lost")
+    story.run()
+    story.source |= cluster("a") | cluster("b", state="Cordoned") | rayservice("prod", "web")
+    seen(story, "a", ready(SERVICE), epoch=0)
+    for path in rayservice("prod", "api"):
+        del story.source[path]
+    assert outcome(story.run()) == {SERVICE: "Remove  SourceRemoved", "prod/web": "Place a Fits"}
+    assert story.run().steps == ()
 
 
 # guards

@@ -556,6 +556,8 @@ class Departures:
         """A group that a cluster has room for which its policy likes better than the one it is on; None if it stays."""
         if policy.spec.relocation.when.preferred_available == "Never" or len(self._placements[group.id]) != 1:
             return None
+        if self._consent(group, "Return") is not None:
+            return None  # it would be sent back at once
         here = self._placements[group.id][0]
         why = Finding(code=Reason.PREFERRED_AVAILABLE, subject=here)
         stop = self.stop(group, policy, here, why)

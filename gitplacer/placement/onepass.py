@@ -103,8 +103,10 @@ class Pass:
         self.gangs = {group_id: self._known(group_id, gang) for group_id, gang in self.gangs.items()}
         self.moves: dict[str, Move] = moves_of({**self.records, **self.orphans})
         self.silent = silent_clusters(snapshot)
-        self.leftovers = frozenset(name for record in snapshot.records.values() for name in left_over(record, snapshot))
-        self.tally = Tally(snapshot, gone=self.orphans.keys() - self.kept.keys())
+        gone = self.orphans.keys() - self.kept.keys()  # their records go in this pass, and what they remember
+        staying = (record for record in snapshot.records.values() if record.id not in gone)
+        self.leftovers = frozenset(name for record in staying for name in left_over(record, snapshot))
+        self.tally = Tally(snapshot, gone)
         self._thaws: dict[Reason, datetime | None] = {}
         self.backing_off: dict[str, datetime] = {}
         """Groups whose relocation is taken back in this pass, and until when they then stay."""

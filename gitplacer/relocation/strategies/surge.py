@@ -5,6 +5,9 @@ The old copy goes when every new one has been seen ready and, if the policy asks
 consented. A new copy that is not ready in time is taken back, and so is one whose cluster stops taking it or that is not needed any
 more before it is ready. Copies that were there before are waited for and never taken back. If the old copy's cluster is lost there
 is nothing to protect, and its files go at once.
+
+Nor is a new copy taken back that is ready while no old one has been seen ready since it was asked for: it may be the only one that
+serves. Then the relocation goes on, and what is wrong with the new cluster is a reason to leave it once the old copy is gone.
 """
 
 from __future__ import annotations
@@ -19,7 +22,8 @@ def proceed(move: Move, look: Look) -> Progress:
     """Remove, Abort, or wait."""
     if all(map(look.is_lost, move.sources)):
         return Progress(None, Phase.REMOVE)
-    if not all(map(look.takes, move.targets)):
+    alone = _serves_alone(move, look)
+    if not alone and not all(map(look.takes, move.targets)):
         return Progress(None, Phase.ABORT)
     seen = [look.ready(target) for target in move.targets]
     if any(one is not None and not one.yes for one in seen):
@@ -30,6 +34,20 @@ def proceed(move: Move, look: Look) -> Progress:
         assert move.ready_at is not None
         if min(times) - move.ready_at >= look.soak and look.consented:
             return Progress(None, Phase.REMOVE)
-    if move.ready_at is None and look.came and (look.is_called_off or look.now - move.since >= look.timeout):
+    if (
+        move.ready_at is None
+        and look.came
+        and not alone
+        and (look.is_called_off or look.now - move.since >= look.timeout)
+    ):
         return Progress(None, Phase.ABORT)
     return Progress(move)
+
+
+def _serves_alone(move: Move, look: Look) -> bool:
+    """Whether a copy that came is ready, and no old one is known to be. What was seen before it was asked for may be over."""
+    seen = [look.ready(name) for name in sorted(look.came) if not look.is_lost(name)]
+    if not any(one is not None and one.yes for one in seen):
+        return False
+    old = [look.ready(name) for name in move.sources if not look.is_lost(name)]
+    return not any(one is not None and one.yes and one.at > move.since for one in old)
