@@ -928,3 +928,26 @@ def test_a_copy_that_is_wanted_everywhere_is_not_moved_for_its_pending_pods() ->
     for _ in range(3):
         done = story.run()
         assert (outcome(done), done.steps) == ({SERVICE: "Keep a,b Kept"}, ())
+
+
+def web(name: str, count: int, cpu: int) -> dict[str, str]:
+    pod = f"{{containers: [{{name: c, image: x, resources: {{requests: {{cpu: {cpu}, memory: 1Gi}}}}}}]}}"
+    text = (
+        f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}}}\nspec:\n  replicas: {count}\n"
+        f"  selector: {{matchLabels: {{app: {name}}}}}\n"
+        f"  template: {{metadata: {{labels: {{app: {name}}}}}, spec: {pod}}}\n"
+    )
+    return {f"workloads/prod/{name}.yaml": text}
+
+
+def test_an_edit_that_takes_luck_and_goes_on_leaves_others_the_room_that_the_next_pass_sees() -> None:
+    story = Story.of(cluster("a"), policy("p", "select: {}"), web("large", 1, 4), web("small", 1, 2))
+    story.capacity |= snapshot("a", "n1 4 64Gi 0", "n2 4 64Gi 0", "n3 1 64Gi 0", at=story.now)
+    story.run()
+    story.source |= web("small", 2, 2) | web(
+        "new", 1, 1
+    )  # each of the two may take a node that the large one could have
+    for said in ("Update a Outgrown", "Keep a Kept"):
+        done = story.run()
+        assert outcome(done) == {"prod/large": "Keep a Kept", "prod/small": said, "prod/new": "Wait  TightFit"}
+    assert story.run().steps == ()
