@@ -1021,3 +1021,26 @@ def test_of_finished_jobs_that_were_one_group_none_is_started_again() -> None:
     for _ in range(2):
         assert outcome(story.run()) == {"jobs/train": "Keep  Finished", "jobs/tune": "Keep  Finished"}
     assert story.files() == []
+
+
+def web(name: str, count: int, cpu: int) -> dict[str, str]:
+    pod = f"{{containers: [{{name: c, image: x, resources: {{requests: {{cpu: {cpu}, memory: 1Gi}}}}}}]}}"
+    text = (
+        f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}}}\nspec:\n  replicas: {count}\n"
+        f"  selector: {{matchLabels: {{app: {name}}}}}\n"
+        f"  template: {{metadata: {{labels: {{app: {name}}}}}, spec: {pod}}}\n"
+    )
+    return {f"workloads/prod/{name}.yaml": text}
+
+
+def test_an_edit_that_takes_luck_and_goes_on_leaves_others_the_room_that_the_next_pass_sees() -> None:
+    story = Story.of(cluster("a"), policy("p", "select: {}"), web("large", 1, 4), web("small", 1, 2))
+    story.capacity |= snapshot("a", "n1 4 64Gi 0", "n2 4 64Gi 0", "n3 1 64Gi 0", at=story.now)
+    story.run()
+    story.source |= web("small", 2, 2) | web(
+        "new", 1, 1
+    )  # each of the two may take a node that the large one could have
+    for said in ("Update a Outgrown", "Keep a Kept"):
+        done = story.run()
+        assert outcome(done) == {"prod/large": "Keep a Kept", "prod/small": said, "prod/new": "Wait  TightFit"}
+    assert story.run().steps == ()

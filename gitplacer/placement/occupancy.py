@@ -104,7 +104,9 @@ class Occupancy:
             judged = reserve_beside(self._pass, ledger, group_id, cluster, overlap, alone)
             if judged is not None:
                 found[group_id] = judged
-                if judged.fit is Fit.SHORT and self._pods_wait(group_id, cluster, overlap):
+                # What takes luck has room, and whoever comes is judged by every order in which it may take another.
+                short = judged.fit is Fit.SHORT and judged.finding.code is not Reason.TIGHT_FIT
+                if short and self._pods_wait(group_id, cluster, overlap):
                     ledger.close()
         return found
 
