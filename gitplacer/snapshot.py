@@ -9,7 +9,7 @@ leaves alone what depends on them.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -268,11 +268,12 @@ def _read_capacity(
     problems.extend(reading.problems)
     found: dict[str, CapacitySnapshot] = {}
     broken = {_stem(path) for path in reading.broken}
-    for path, document in _single_documents(reading, folder, problems, broken):
-        parsed = _parse_as(CapacitySnapshot, document, problems)
-        if parsed is None:
+    for path, item in _single_objects(CapacitySnapshot, reading, folder, problems):
+        if item is None:
             broken.add(_stem(path))
-        elif parsed.name != _stem(path):
+            continue
+        document, parsed = item
+        if parsed.name != _stem(path):
             message = f"the snapshot of {parsed.name} is in a file called {_stem(path)}"
             hint = "a cluster testifies only about itself: name the file after it"
             problems.append(document.problem("SnapshotName", message, hint, path=("metadata", "name")))
@@ -296,46 +297,48 @@ def _read_capacity(
 
 def read_records(tree: Tree, memo: Memo, problems: list[Problem]) -> tuple[dict[str, PlacementRecord], frozenset[str]]:
     """The records of a deployment tree, and the ids of those that cannot be read. What is wrong is added to `problems`."""
-    folder = RECORDS + "/"
-    below = tree.under(RECORDS)
-    reading = read_documents(below, [p for p in below if p.endswith(".yaml")], memo, folder=folder)
-    problems.extend(reading.problems)
-    broken_files = {path.removesuffix(".yaml") for path in reading.broken}
-    found: dict[str, PlacementRecord] = {}
-    for path, document in _single_documents(reading, folder, problems, broken_files):
-        group_id = path.removesuffix(".yaml")
-        parsed = _parse_as(PlacementRecord, document, problems)
-        if parsed is None or parsed.id != group_id:
-            broken_files.add(group_id)
-            if parsed is not None:
-                message = f"the record of {parsed.id} is in a file called {group_id}"
-                problems.append(
-                    document.problem("RecordName", message, "restore it from the history", path=("metadata",))
-                )
-        else:
-            found[group_id] = parsed
-    return dict(sorted(found.items())), frozenset(broken_files)
+    misnamed = "RecordName", "the record of {} is in a file called {}"
+    return _read_named(PlacementRecord, tree, RECORDS, lambda record: record.id, misnamed, memo, problems)
 
 
 def _read_states(tree: Tree, memo: Memo, problems: list[Problem]) -> tuple[dict[str, ClusterState], frozenset[str]]:
     """The states of clusters in the deployment repo, and the clusters whose state cannot be read."""
-    folder = CLUSTER_STATES + "/"
-    below = tree.under(CLUSTER_STATES)
-    reading = read_documents(below, [p for p in below if p.endswith(".yaml")], memo, folder=folder)
+    misnamed = "StateName", "the state of cluster {} is in a file called {}"
+    return _read_named(ClusterState, tree, CLUSTER_STATES, lambda state: state.name, misnamed, memo, problems)
+
+
+def _read_named(
+    kind: type[_Kind],
+    tree: Tree,
+    directory: str,
+    name_of: Callable[[_Kind], str],
+    misnamed: tuple[str, str],
+    memo: Memo,
+    problems: list[Problem],
+) -> tuple[dict[str, _Kind], frozenset[str]]:
+    """
+    What we keep in a directory of the deployment repo, sorted by the names of its files, and the names of those that cannot be
+    read. `misnamed` is the code and message about an object in a file that is called otherwise.
+    """
+    folder, below = directory + "/", tree.under(directory)
+    reading = read_documents(below, [path for path in below if path.endswith(".yaml")], memo, folder=folder)
     problems.extend(reading.problems)
     broken = {path.removesuffix(".yaml") for path in reading.broken}
-    found: dict[str, ClusterState] = {}
-    for path, document in _single_documents(reading, folder, problems, broken):
+    found: dict[str, _Kind] = {}
+    for path, item in _single_objects(kind, reading, folder, problems):
         name = path.removesuffix(".yaml")
-        parsed = _parse_as(ClusterState, document, problems)
-        if parsed is not None and parsed.name == name:
-            found[name] = parsed
+        if item is None:
+            broken.add(name)
             continue
-        broken.add(name)
-        if parsed is not None:
-            message = f"the state of cluster {parsed.name} is in a file called {name}"
-            problems.append(document.problem("StateName", message, "restore it from the history", path=("metadata",)))
-    return found, frozenset(broken)
+        document, parsed = item
+        if name_of(parsed) == name:
+            found[name] = parsed
+        else:
+            broken.add(name)
+            code, message = misnamed
+            said = message.format(name_of(parsed), name)
+            problems.append(document.problem(code, said, "restore it from the history", path=("metadata",)))
+    return dict(sorted(found.items())), frozenset(broken)
 
 
 def _states(
@@ -415,18 +418,20 @@ def _as_counted(
     return dict(sorted(counted.items())), frozenset(unusable)
 
 
-def _single_documents(
-    reading: Reading, folder: str, problems: list[Problem], broken: set[str]
-) -> Iterable[tuple[str, Document]]:
-    """The one document of each file that has exactly one."""
+def _single_objects(
+    kind: type[_Kind], reading: Reading, folder: str, problems: list[Problem]
+) -> Iterable[tuple[str, tuple[Document, _Kind] | None]]:
+    """The one object of each file, with its document; None for a file without one of the kind, or with several."""
     for path, items in sorted(reading.documents.items()):
         if path in reading.broken:
             continue
         if len(items) != 1:
             problems.append(Problem(Location(folder + path), "NotOneDocument", "must hold exactly one document"))
-            broken.add(_stem(path))
-        else:
-            yield path, items[0].document
+            yield path, None
+            continue
+        document = items[0].document
+        parsed = _parse_as(kind, document, problems)
+        yield path, None if parsed is None else (document, parsed)
 
 
 def _parse_as(kind: type[_Kind], document: Document, problems: list[Problem]) -> _Kind | None:

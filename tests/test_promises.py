@@ -189,13 +189,16 @@ def test_a_drain_drops_the_copy_that_is_one_too_many() -> None:
     assert outcome(story.run()) == {"ns/svc": "Remove b ClusterDraining"}
 
 
-def test_a_group_whose_record_is_broken_keeps_its_room_under_any_name() -> None:
+@pytest.mark.parametrize("damage", [b"<<<<<<< ours\n", b"", b"---\nkind: Placement\n"])
+def test_a_group_whose_record_is_broken_keeps_its_room_under_any_name(damage: bytes) -> None:
     labelled = policy("p", "select: {}\ngroupBy: {label: app}")
     story = Story.of(cluster("a"), labelled, capacity=snapshot("a", "n1 64 256Gi 2"))
     story.source |= {k: v.replace("name: job", "name: job\n  labels: {app: one}") for k, v in job("job").items()}
     assert outcome(story.run()) == {"ns/one": "Place a Fits"}
     files = {path: story.deployment.read(path) for path in story.deployment}
-    story.deployment = Tree.of(files | {"placements/ns/one.yaml": b"<<<<<<< ours\n"})
+    record = files["placements/ns/one.yaml"]
+    broken = record + damage if damage.startswith(b"---") else damage
+    story.deployment = Tree.of(files | {"placements/ns/one.yaml": broken})
     assert outcome(story.plan()) == {"ns/one": "Hold a BrokenRecord"}
     story.source["workloads/ns/job.yaml"] = story.source["workloads/ns/job.yaml"].replace("app: one", "app: two")
     assert outcome(story.plan()) == {"ns/two": "Hold  BrokenRecord"}
