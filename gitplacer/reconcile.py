@@ -147,10 +147,11 @@ def deployment_address(settings: Settings, spec: FleetSpec, *, trusted: bool) ->
     return None
 
 
-def hydrate_once(
-    settings: Settings, *, work_tree: bool, progress: Progress, with_candidates: bool = True
-) -> tuple[Hydration, FleetSpec]:
-    """Plan without publishing, for commands that only look."""
+@contextlib.contextmanager
+def _looked_at(
+    settings: Settings, *, work_tree: bool, progress: Progress
+) -> Iterator[tuple[Opened, Inputs, ParseCache]]:
+    """The source as it is asked for, and all that a pass on it depends on, for those who only look; what is parsed is kept."""
     memo = ParseCache(settings.cache_dir)
     progress("reading the source")
     with opened_source(settings, memo, work_tree=work_tree) as source, contextlib.ExitStack() as stack:
@@ -161,10 +162,16 @@ def hydrate_once(
             branch = source.spec.deployment.branch
             deployment = stack.enter_context(Deployment.open(address, branch, settings.cache_dir))
         progress("planning")
-        inputs = _inputs(settings, source, deployment)
-        hydration = hydrate(inputs, memo=memo, with_candidates=with_candidates)
+        yield source, _inputs(settings, source, deployment), memo
         memo.save()
-        return hydration, source.spec
+
+
+def hydrate_once(
+    settings: Settings, *, work_tree: bool, progress: Progress, with_candidates: bool = True
+) -> tuple[Hydration, FleetSpec]:
+    """Plan without publishing, for commands that only look."""
+    with _looked_at(settings, work_tree=work_tree, progress=progress) as (source, inputs, memo):
+        return hydrate(inputs, memo=memo, with_candidates=with_candidates), source.spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,21 +188,10 @@ def rehearse(
     settings: Settings, change: Callable[[Hydration], Changes], *, work_tree: bool, progress: Progress
 ) -> Rehearsal:
     """Plan, let somebody change the source by what that shows, and plan again. Nothing is published or written."""
-    memo = ParseCache(settings.cache_dir)
-    progress("reading the source")
-    with opened_source(settings, memo, work_tree=work_tree) as source, contextlib.ExitStack() as stack:
-        address = deployment_address(settings, source.spec, trusted=False)
-        deployment = None
-        if address is not None:
-            progress(f"reading the deployment repo {address.redacted}")
-            branch = source.spec.deployment.branch
-            deployment = stack.enter_context(Deployment.open(address, branch, settings.cache_dir))
-        progress("planning")
-        inputs = _inputs(settings, source, deployment)
+    with _looked_at(settings, work_tree=work_tree, progress=progress) as (source, inputs, memo):
         before = hydrate(inputs, memo=memo)
         changes = change(before)
         after = hydrate(replace(inputs, source=source.tree.apply(changes)), memo=memo) if changes else None
-        memo.save()
         touched = source.tree.read_all(path for path in changes.written if path in source.tree)
         return Rehearsal(Tree.of(touched), before, changes, after)
 

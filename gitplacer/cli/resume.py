@@ -15,16 +15,7 @@ from gitplacer.cli.switching import selecting
 @selecting
 @written
 @fleet()
-def command(
-    groups: str,
-    namespaces: tuple[str, ...],
-    labels: str | None,
-    policies: tuple[str, ...],
-    reason: str,
-    branch: str | None,
-    as_patch: bool,
-    **where: Any,
-) -> None:
+def command(**asked: Any) -> None:
     """
     Resume the apps of GROUPS that are suspended.
 
@@ -33,7 +24,4 @@ def command(
     """
     from gitplacer.cli.switching import switch
 
-    switch(
-        groups, suspend=False, namespaces=namespaces, labels=labels, policies=policies,
-        reason=reason, branch=branch, as_patch=as_patch, where=where,
-    )  # fmt: skip
+    switch(suspend=False, **asked)

@@ -15,16 +15,7 @@ from gitplacer.cli.switching import selecting
 @selecting
 @written
 @fleet()
-def command(
-    groups: str,
-    namespaces: tuple[str, ...],
-    labels: str | None,
-    policies: tuple[str, ...],
-    reason: str,
-    branch: str | None,
-    as_patch: bool,
-    **where: Any,
-) -> None:
+def command(**asked: Any) -> None:
     """
     Suspend the apps of GROUPS: their pods go, their place stays.
 
@@ -34,7 +25,4 @@ def command(
     """
     from gitplacer.cli.switching import switch
 
-    switch(
-        groups, suspend=True, namespaces=namespaces, labels=labels, policies=policies,
-        reason=reason, branch=branch, as_patch=as_patch, where=where,
-    )  # fmt: skip
+    switch(suspend=True, **asked)

@@ -33,7 +33,7 @@ def selecting(command: Command) -> Command:
 
 def switch(
     groups: str, *, suspend: bool, namespaces: tuple[str, ...], labels: str | None, policies: tuple[str, ...],
-    reason: str, branch: str | None, as_patch: bool, where: dict[str, Any],
+    reason: str, branch: str | None, as_patch: bool, **where: Any,
 ) -> None:  # fmt: skip
     """Write the manifests, or raise UsageError if there is nothing to write or it would do harm."""
     from gitplacer.cli.intending import Intent
