@@ -1044,3 +1044,19 @@ def test_an_edit_that_takes_luck_and_goes_on_leaves_others_the_room_that_the_nex
         done = story.run()
         assert outcome(done) == {"prod/large": "Keep a Kept", "prod/small": said, "prod/new": "Wait  TightFit"}
     assert story.run().steps == ()
+
+
+def test_a_group_whose_waiting_pods_find_room_because_another_leaves_is_still_told_of() -> None:
+    story = Story.of(cluster("a"), policy("p", "select: {}"), rayservice("prod", "one"), rayservice("prod", "two"))
+    seen(story, "a")
+    story.run()
+    story.source |= cluster("b")
+    later(story, minutes=60)
+    one, two_ = (f"{story.now - timedelta(minutes=minutes):%Y-%m-%dT%H:%M:%SZ}" for minutes in (40, 20))
+    shown = [
+        f'name: prod/{name}, phase: Pending, pods: [{{role: head, node: n1}}, {{role: worker/gpu, pendingSince: "{since}"}}]'
+        for name, since in (("one", one), ("two", two_))
+    ]
+    seen(story, "a", *shown, node='n1 16 64Gi 4|, used: {nvidia.com/gpu: "3"}')
+    seen(story, "b")
+    assert outcome(story.run()) == {"prod/one": "Relocate b PendingPods", "prod/two": "Relocate b PendingPods"}

@@ -324,9 +324,8 @@ def _lost(finding: Finding) -> str:
 def _pending(finding: Finding) -> str:
     if not finding.wanted:
         return "pods of it have been waiting for a node for too long"
-    others = " and others" if finding.placed else ""
     pods = f"{finding.wanted} pod{'s' if finding.wanted != 1 else ''}"
-    return f"{pods} of it ({finding.role}{others}) have been waiting for a node on {finding.subject} for too long"
+    return f"{pods} of it ({finding.role}) have been waiting for a node on {finding.subject} for too long"
 
 
 def _moving(finding: Finding) -> str:

@@ -9,7 +9,7 @@ commit or, by a strategy that needs evidence between two steps, over several pas
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -26,6 +26,7 @@ from gitplacer.placement.onepass import Pass
 from gitplacer.placement.pack import Packing
 from gitplacer.placement.spanning import Spanning
 from gitplacer.relocation.evidence import (
+    Seen,
     may_have_started,
     running,
     seen_ended,
@@ -36,14 +37,15 @@ from gitplacer.relocation.evidence import (
 )
 from gitplacer.relocation.memory import left_before, recent
 from gitplacer.relocation.strategies import Look, proceed
-from gitplacer.relocation.triggers import EVACUATIONS, Standing, mode_of, trigger
+from gitplacer.relocation.triggers import DECLARED, Standing, mode_of, trigger
+from gitplacer.snapshot import Snapshot
 from gitplacer.source.consent import Consent, consent_to
 
+Question = Callable[[Snapshot, RecordCluster, str, str], Seen | None]
+"""What is asked of the snapshot of a record's entry, about a group and its unit."""
 Triggers = Mapping[str, Finding]
 """For each cluster that a group should leave, why."""
 
-_DECLARED = EVACUATIONS | {Reason.NOT_ELIGIBLE}
-"""Reasons that somebody has written down; they end when that is taken back."""
 _LONGEST_BACKOFF = timedelta(days=1)
 
 
@@ -100,12 +102,13 @@ class Departures:
 
     def _fits_now(self, group: Group, name: str, roles: Counter[str]) -> bool:
         """Whether so many pods of each role of a group would find a node, beside its others and all that are promised one."""
-        gang, overlap = self._pass.gang_on(group.id, name), self._pass.overlap(group.id, name)
+        waiting, others = _parted(self._pass.gang_on(group.id, name), roles)
+        if self._pass.overlap(group.id, name) is not None:
+            others = self._pass.held_on(group.id, name)
         ledger = self._occupancy.books[name].copy()
         ledger.release(group.id)
-        others = self._pass.held_on(group.id, name) if overlap is not None else _without(gang, roles)
         ledger.reserve_placed(group.id, others, finished=False, scale_up=False)
-        return isinstance(ledger.fit(_some(gang, roles), scale_up=False), Packing)
+        return isinstance(ledger.fit(waiting, scale_up=False), Packing)
 
     def _sent(self, group: Group, policy: PlacementPolicy) -> dict[str, Finding]:
         """The cluster that a group should leave because somebody says so, and has said where to."""
@@ -166,7 +169,7 @@ class Departures:
             return Finding(code=Reason.BACKING_OFF, subject=f"{why.code} {until:%Y-%m-%dT%H:%M:%SZ}")
         moved = record.moved_at if record is not None else None
         cool = moved + timedelta(seconds=relocation.cooldown) if moved is not None else None
-        if why.code not in _DECLARED and cool is not None and now < cool:
+        if why.code not in DECLARED and cool is not None and now < cool:
             return Finding(code=Reason.COOLING_DOWN, subject=f"{why.code} {cool:%Y-%m-%dT%H:%M:%SZ}")
         thaws = self._pass.thaws(why.code)
         if thaws is not None and self._consent(group, "Exceed") is None:
@@ -309,7 +312,7 @@ class Departures:
             )
         avoided = left_before(self._pass.records[group.id], self._snapshot)
         chosen = self._choice.choose(group, policy, exclude=exclude | avoided, wanted=wanted)
-        if avoided and len(chosen) < wanted and any(triggers[name].code in _DECLARED for name in free):
+        if avoided and len(chosen) < wanted and any(triggers[name].code in DECLARED for name in free):
             chosen |= self._choice.choose(group, policy, exclude=exclude | chosen.keys(), wanted=wanted - len(chosen))
         if not chosen and wanted > 0 and self._strategy(group, policy, triggers, free) is Strategy.RECREATE:
             return self._spanning.place(group, policy, exclude | avoided, scale_up=True)
@@ -506,7 +509,7 @@ class Departures:
         entries = {entry.name: entry for entry in record.clusters} if record is not None and known else {}
         recorded = record.id if record is not None else group.id
 
-        def asked(question, name):  # type: ignore[no-untyped-def]
+        def asked(question: Question, name: str) -> Seen | None:
             return question(self._snapshot, entries[name], recorded, group.unit) if name in entries else None
 
         def lost(name: str) -> bool:
@@ -530,7 +533,7 @@ class Departures:
             timeout=timedelta(seconds=relocation.surge.timeout) + self._spent_waking(group, move),
             soak=timedelta(seconds=relocation.surge.soak),
             consented=not required or self._consent(group, "Remove") is not None,
-            is_called_off=move.reason in _DECLARED and not self._still(group, policy, move),
+            is_called_off=move.reason in DECLARED and not self._still(group, policy, move),
         )
 
     def _spent_waking(self, group: Group, move: Move) -> timedelta:
@@ -684,25 +687,15 @@ def _doing(move: Move) -> str:
     return f"{move.strategy}; {','.join(move.sources)}; {','.join(move.targets)}"
 
 
-def _some(gang: Gang, roles: Collection[str] | Counter[str]) -> Gang:
-    """So many pods of each role of a gang."""
+def _parted(gang: Gang, roles: Counter[str]) -> tuple[Gang, Gang]:
+    """So many pods of each role of a gang, and the others."""
     left = Counter(roles)
-    found = []
+    some, others = [], []
     for pods in gang:
         count = min(pods.count, left[pods.role])
+        left[pods.role] -= count
         if count:
-            left[pods.role] -= count
-            found.append(replace(pods, count=count))
-    return tuple(found)
-
-
-def _without(gang: Gang, roles: Counter[str]) -> Gang:
-    """A gang without so many pods of each role."""
-    left = Counter(roles)
-    found = []
-    for pods in gang:
-        fewer = min(pods.count, left[pods.role])
-        left[pods.role] -= fewer
-        if pods.count > fewer:
-            found.append(replace(pods, count=pods.count - fewer))
-    return tuple(found)
+            some.append(replace(pods, count=count))
+        if pods.count > count:
+            others.append(replace(pods, count=pods.count - count))
+    return tuple(some), tuple(others)

@@ -28,7 +28,7 @@ from gitplacer.placement.departures import Departures
 from gitplacer.placement.occupancy import Occupancy, Placements
 from gitplacer.placement.onepass import Pass
 from gitplacer.policies.divide import divided, weight
-from gitplacer.relocation.triggers import EVACUATIONS
+from gitplacer.relocation.triggers import DECLARED
 from gitplacer.source.manifests import SourceObject
 from gitplacer.workloads import Scale
 
@@ -36,8 +36,6 @@ COPY = Part(Identity("", "", "", ""), "copy")
 """What is counted of a group that has no replicas to divide: itself, once for each cluster."""
 
 Replicas = Mapping[Part, int]
-
-_LEAVES = EVACUATIONS | {Reason.NOT_ELIGIBLE}
 
 _WHOLE = frozenset({("ray.io", "RayService")})
 """Kinds that have counts and are not divided."""
@@ -196,7 +194,7 @@ class Division:
         return {
             name: found
             for name, found in triggers.items()
-            if found.code in _LEAVES and not found.subject.startswith(f"{name}: {Reason.NO_SHARE}")
+            if found.code in DECLARED and not found.subject.startswith(f"{name}: {Reason.NO_SHARE}")
         }
 
     # what there is

@@ -21,7 +21,7 @@ from gitplacer.kinds.record import PlacementRecord
 from gitplacer.model.decision import Action, Claim, Decision, Finding, Move, Reason
 from gitplacer.model.resources import Resources
 from gitplacer.placement.choice import Choice
-from gitplacer.placement.departures import Departures, action_of
+from gitplacer.placement.departures import Departures, Triggers, action_of
 from gitplacer.placement.division import Division, divides
 from gitplacer.placement.holds import consent_to_removal
 from gitplacer.placement.occupancy import Claims, Occupancy, Placements
@@ -70,7 +70,7 @@ class Round:
         self._occupancy.gone = {d.group for d in done if d.action is Action.REMOVE}
         moving: list[Group] = []
         staying: list[Group] = []
-        leaving: list[Group] = []
+        leaving: list[tuple[Group, Triggers]] = []
         waiting: list[Group] = []
         for group in self._pass.groups.values():
             stop = self._pass.held.get(group.id)
@@ -87,8 +87,8 @@ class Round:
                 moving.append(group)
             elif divides(group):
                 (staying if self._division.is_settled(group, group.policy) else waiting).append(group)
-            elif self._departures.triggers(group, group.policy):
-                leaving.append(group)
+            elif why := self._departures.triggers(group, group.policy):
+                leaving.append((group, why))
             elif self._is_complete(group, group.policy) or self._spanning.spreads(group.id, self._here(group)):
                 staying.append(group)
             else:
@@ -97,9 +97,8 @@ class Round:
             assert group.policy is not None
             proceeding = self._departures.proceed(group, group.policy, self._moves[group.id])
             done.append(self._settle(self._unfit.along_with(group, proceeding)))
-        for group in sorted(leaving, key=self._turn):
+        for group, triggers in sorted(leaving, key=lambda one: self._turn(one[0])):
             assert group.policy is not None
-            triggers = self._departures.triggers(group, group.policy)
             several = self._spans(group)
             leave = self._departures.leave_some if several else self._departures.leave
             left = leave(group, group.policy, triggers)

@@ -14,7 +14,7 @@ from gitplacer.model.decision import Finding, Reason
 from gitplacer.relocation.triggers import draining, gone, lost, noteligible, pendingpods
 from gitplacer.relocation.triggers.standing import Standing
 
-__all__ = ["EVACUATIONS", "TRIGGERS", "Standing", "Trigger", "mode_of", "trigger"]
+__all__ = ["DECLARED", "EVACUATIONS", "TRIGGERS", "Standing", "Trigger", "mode_of", "trigger"]
 
 Trigger = Callable[[Standing], Finding | None]
 
@@ -29,6 +29,9 @@ TRIGGERS: tuple[Trigger, ...] = (
 
 EVACUATIONS = frozenset({Reason.CLUSTER_DRAINING, Reason.CLUSTER_LOST})
 """Reasons for which a cluster is emptied."""
+
+DECLARED = EVACUATIONS | {Reason.NOT_ELIGIBLE}
+"""Reasons that somebody has written down; they end when that is taken back."""
 
 
 def trigger(standing: Standing) -> Finding | None:

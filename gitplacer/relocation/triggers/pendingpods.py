@@ -35,4 +35,4 @@ def trigger(standing: Standing) -> Finding | None:
     if pending.waited < 2 * patience and standing.fits_now(pending.roles):
         return None
     role, _ = min(pending.roles.items(), key=lambda item: (-item[1], item[0]))
-    return Finding(code=Reason.PENDING_PODS, subject=standing.name, role=role, wanted=pending.roles.total(), placed=0)
+    return Finding(code=Reason.PENDING_PODS, subject=standing.name, role=role, wanted=pending.roles.total())
