@@ -10,15 +10,14 @@ And because a judge that never condemns is none, for each law a life is bent unt
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
 
 from tests.histories import Begun, Guard, History, Order, misplaced
+from tests.seeds import live_all
 from tests.world import Cluster, Luck
 
 SHORT, CHUNK = 24, 2  # seeds in the suite, seeds in a test
@@ -148,22 +147,7 @@ def test_a_group_that_goes_to_and_fro_in_a_day_of_noise_is_found_out() -> None:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Live any range of seeds from the command line; exit 1 where a law was broken."""
-    parser = argparse.ArgumentParser(description="The lives of small fleets.")
-    parser.add_argument("--seeds", default="0:200", metavar="FROM:TO")
-    parser.add_argument("--story", action="store_true", help="print the story of each seed that breaks a law")
-    options = parser.parse_args(args)
-    start, end = map(int, options.seeds.split(":"))
-    counts, wrong = Counter[str](), 0
-    for seed in range(start, end):
-        life = History(seed).live()
-        counts += life.counts
-        wrong += bool(life.wrong)
-        for line in (*(life.told if life.wrong and options.story else ()), *life.wrong):
-            print(line, flush=True)
-    for name, count in sorted(counts.items()):
-        print(f"{count:7} {name}")
-    print(f"{end - start} lives, {wrong} wrong")
-    return 1 if wrong else 0
+    return live_all("The lives of small fleets.", "lives", lambda seed: History(seed).live(), args)
 
 
 if __name__ == "__main__":

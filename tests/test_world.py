@@ -23,7 +23,6 @@ A short form runs with the suite. For more:
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -39,6 +38,7 @@ from gitplacer.hydrate import Hydration
 from gitplacer.model.decision import Action, Reason
 from gitplacer.problems import Severity
 from tests import exactfit
+from tests.seeds import live_all
 from tests.stories import Story, cluster, outcome, policy
 from tests.test_rendered_directories import contents
 from tests.world import (
@@ -580,23 +580,7 @@ def test_a_promise_that_is_broken_is_found_out() -> None:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Live any range of seeds from the command line; exit 1 where a law was broken."""
-    parser = argparse.ArgumentParser(description="Passes and clusters side by side.")
-    parser.add_argument("--seeds", default="0:200", metavar="FROM:TO")
-    parser.add_argument("--story", action="store_true", help="print the story of each seed that breaks a law")
-    options = parser.parse_args(args)
-    start, end = map(int, options.seeds.split(":"))
-    counts, wrong = Counter[str](), 0
-    for seed in range(start, end):
-        life = Life(seed).live()
-        counts += life.counts
-        wrong += bool(life.wrong)
-        print(
-            *(life.told if life.wrong and options.story else ()), *life.wrong, sep="\n", end="\n" if life.wrong else ""
-        )
-    for name, count in sorted(counts.items()):
-        print(f"{count:6} {name}")
-    print(f"{end - start} stories, {wrong} wrong")
-    return 1 if wrong else 0
+    return live_all("Passes and clusters side by side.", "stories", lambda seed: Life(seed).live(), args)
 
 
 if __name__ == "__main__":
