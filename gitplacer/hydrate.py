@@ -124,6 +124,8 @@ def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool =
         deployment_commit=inputs.deployment_commit,
         version=inputs.version,
         changed_files=_changed_files(snapshot, inputs.deployment, tree),
+        tree=tree,
+        edits=layout.edits,
         sleepers=tuple(sleepers.values()),
     )
     steps = _steps(inputs, view, moves, rest, layout.started)

@@ -147,11 +147,18 @@ def deployment_address(settings: Settings, spec: FleetSpec, *, trusted: bool) ->
     return None
 
 
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """The source as it was asked for, and all that a pass on it depends on. `memo` knows what was parsed."""
+
+    source: Opened
+    inputs: Inputs
+    memo: ParseCache
+
+
 @contextlib.contextmanager
-def _looked_at(
-    settings: Settings, *, work_tree: bool, progress: Progress
-) -> Iterator[tuple[Opened, Inputs, ParseCache]]:
-    """The source as it is asked for, and all that a pass on it depends on, for those who only look; what is parsed is kept."""
+def looked_at(settings: Settings, *, work_tree: bool, progress: Progress) -> Iterator[Looked]:
+    """For those who only look, readable while the context lasts; what is parsed meanwhile is kept."""
     memo = ParseCache(settings.cache_dir)
     progress("reading the source")
     with opened_source(settings, memo, work_tree=work_tree) as source, contextlib.ExitStack() as stack:
@@ -162,7 +169,7 @@ def _looked_at(
             branch = source.spec.deployment.branch
             deployment = stack.enter_context(Deployment.open(address, branch, settings.cache_dir))
         progress("planning")
-        yield source, _inputs(settings, source, deployment), memo
+        yield Looked(source, _inputs(settings, source, deployment), memo)
         memo.save()
 
 
@@ -170,8 +177,8 @@ def hydrate_once(
     settings: Settings, *, work_tree: bool, progress: Progress, with_candidates: bool = True
 ) -> tuple[Hydration, FleetSpec]:
     """Plan without publishing, for commands that only look."""
-    with _looked_at(settings, work_tree=work_tree, progress=progress) as (source, inputs, memo):
-        return hydrate(inputs, memo=memo, with_candidates=with_candidates), source.spec
+    with looked_at(settings, work_tree=work_tree, progress=progress) as looked:
+        return hydrate(looked.inputs, memo=looked.memo, with_candidates=with_candidates), looked.source.spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,11 +195,12 @@ def rehearse(
     settings: Settings, change: Callable[[Hydration], Changes], *, work_tree: bool, progress: Progress
 ) -> Rehearsal:
     """Plan, let somebody change the source by what that shows, and plan again. Nothing is published or written."""
-    with _looked_at(settings, work_tree=work_tree, progress=progress) as (source, inputs, memo):
-        before = hydrate(inputs, memo=memo)
+    with looked_at(settings, work_tree=work_tree, progress=progress) as looked:
+        inputs, tree = looked.inputs, looked.source.tree
+        before = hydrate(inputs, memo=looked.memo)
         changes = change(before)
-        after = hydrate(replace(inputs, source=source.tree.apply(changes)), memo=memo) if changes else None
-        touched = source.tree.read_all(path for path in changes.written if path in source.tree)
+        after = hydrate(replace(inputs, source=tree.apply(changes)), memo=looked.memo) if changes else None
+        touched = tree.read_all(path for path in changes.written if path in tree)
         return Rehearsal(Tree.of(touched), before, changes, after)
 
 

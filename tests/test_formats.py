@@ -232,6 +232,7 @@ def test_the_document_has_the_documented_keys_in_order() -> None:
         "inputs",
         "summary",
         "groups",
+        "fleet",
         "clusters",
         "problems",
     ]
@@ -324,7 +325,7 @@ def test_beyond_fifty_clusters_the_nearest_are_listed_and_all_are_counted() -> N
     group = plan_document(plan)["groups"][0]
     assert len(group["candidates"]) == 10 and group["verdicts"] == {"Rejected/InsufficientCapacity": 80}
     head, *lines = [json.loads(line) for line in json_lines(plan)]
-    assert list(head) == ["apiVersion", "kind", "formatVersion", "inputs", "summary", "clusters", "problems"]
+    assert list(head) == ["apiVersion", "kind", "formatVersion", "inputs", "summary", "fleet", "clusters", "problems"]
     assert [len(line["candidates"]) for line in lines] == [80]
 
 

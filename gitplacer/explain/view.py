@@ -18,9 +18,11 @@ from gitplacer.model.decision import (
 from gitplacer.model.workload import Gang, PodSet, unlabelled
 from gitplacer.placement.pack import merged
 from gitplacer.placement.plan import Plan
+from gitplacer.placement.updating import Edits, no_edits
 from gitplacer.placement.wakes import ClusterOutcome
 from gitplacer.plaintext import few, printable
 from gitplacer.snapshot import Snapshot
+from gitplacer.tree import Tree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +30,8 @@ class PlanView:
     """
     A plan with everything that is told about it. `source_commit` is None for a work tree as it lies, and
     `deployment_commit` where nothing is placed yet; `changed_files` has for each cluster the paths that would change; `sleepers`
-    are the clusters that may sleep.
+    are the clusters that may sleep. `tree` is the deployment tree after the pass, and `edits` tells what it would change of groups
+    where they are.
     """
 
     snapshot: Snapshot
@@ -38,6 +41,8 @@ class PlanView:
     deployment_commit: str | None
     version: str
     changed_files: Mapping[str, tuple[str, ...]]
+    tree: Tree
+    edits: Edits = no_edits
     sleepers: tuple[ClusterOutcome, ...] = ()
 
     @property

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from gitplacer.accounts import Account, Accounts
 from gitplacer.explain import PlanView, rfc3339, shortlist, verdict_counts, verdict_text, why
 from gitplacer.formats.options import Options
 from gitplacer.kinds.fields import API_VERSION
@@ -22,7 +23,7 @@ from gitplacer.placement.wakes import ClusterOutcome
 from gitplacer.plaintext import UNSEEN
 from gitplacer.problems import Problem
 
-FORMAT_VERSION = "1.0"
+FORMAT_VERSION = "1.1"
 
 
 def plan_json(view: PlanView, options: Options) -> str:
@@ -40,8 +41,8 @@ def plan_document(view: PlanView) -> dict[str, Any]:
     """The plan as values that JSON can hold."""
     groups = [_group(decision, shortlist(decision.candidates), view) for decision in view.plan.decisions]
     head = _head(view)
-    clusters, problems = head.pop("clusters"), head.pop("problems")
-    return {**head, "groups": groups, "clusters": clusters, "problems": problems}
+    last = {key: head.pop(key) for key in ("fleet", "clusters", "problems")}
+    return {**head, "groups": groups, **last}
 
 
 def json_lines(view: PlanView) -> Iterator[str]:
@@ -82,8 +83,26 @@ def _head(view: PlanView) -> dict[str, Any]:
         "formatVersion": FORMAT_VERSION,
         "inputs": inputs_value(view),
         "summary": {str(action): count for action, count in view.plan.counts().items()},
+        "fleet": [_account(account) for account in Accounts(view)],
         "clusters": [_sleeper(outcome) for outcome in view.sleepers],
         "problems": [problem_value(problem) for problem in view.snapshot.problems],
+    }
+
+
+def _account(account: Account) -> dict[str, Any]:
+    """A cluster: what it is, what it offers, and what is free before and after the pass."""
+    cluster, snapshot = account.cluster, account.snapshot
+    return {
+        "cluster": cluster.name,
+        "role": cluster.spec.role,
+        "state": cluster.spec.state,
+        "labels": dict(sorted(cluster.labels().items())),
+        "snapshot": str(account.freshness),
+        "observedAt": rfc3339(snapshot.observed_at) if snapshot is not None else None,
+        "nodes": sum(node.count for node in snapshot.nodes) if snapshot is not None else 0,
+        "allocatable": account.offered.rendered(),
+        "free": {"before": account.free_before.rendered(), "after": account.free_after.rendered()},
+        "groups": {"before": list(account.before), "after": list(account.after)},
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gitplacer.accounts import Freshness
 from gitplacer.kinds.fields import API_VERSION
 from gitplacer.kinds.schema import DRAFT
 from gitplacer.model import quantity
@@ -36,6 +37,7 @@ def plan_schema() -> dict[str, Any]:
                 "Groups by action; adds up to the number of groups.", **{str(action): _count() for action in Action}
             ),
             groups=_array(_group(), "Sorted by group."),
+            fleet=_array(_account(), "All clusters, sorted."),
             clusters=_array(_sleeper(), "The clusters that may sleep, sorted."),
             problems=_array(_problem(), "Everything that is wrong with the inputs."),
         ),
@@ -103,6 +105,34 @@ def _group() -> dict[str, Any]:
         },
     )
     return _object(**properties)
+
+
+def _account() -> dict[str, Any]:
+    requests = {"$ref": "#/$defs/requests"}
+    groups = _array({"type": "string"}, "Sorted.")
+    return _object(
+        cluster=_text("The cluster."),
+        role={"enum": ["Workload", "Management"]},
+        state={"enum": ["Active", "Cordoned", "Draining", "Lost"]},
+        labels={
+            "type": "object",
+            "description": "Its labels, those that are derived among them.",
+            "additionalProperties": {"type": "string"},
+        },
+        snapshot={
+            "enum": [str(one) for one in Freshness],
+            "description": "How good its snapshot is; Asleep for a cluster that sleeps or wakes.",
+        },
+        observedAt=_or_null(_text("When its snapshot was taken.", _TIME)),
+        nodes=_count(),
+        allocatable={**requests, "description": "What its nodes offer to pods, added up."},
+        free=_object(
+            "What nobody has of that, added up over the nodes, on which it may lie in pieces.",
+            before={**requests, "description": "Before the pass."},
+            after={**requests, "description": "After it."},
+        ),
+        groups=_object("Groups that hold room there.", before=groups, after=groups),
+    )
 
 
 def _sleeper() -> dict[str, Any]:

@@ -8,43 +8,23 @@ what a snapshot leaves on the cluster's nodes, less what groups hold there that 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
+from gitplacer.accounts import Account, Accounts
 from gitplacer.explain import LONGEST_SENTENCE, PlanView, amount_text, cluster_count, computed_from, rfc3339, why
 from gitplacer.formats.planjson import FORMAT_VERSION, inputs_value
-from gitplacer.kinds.capacity import CapacitySnapshot, RunningGroup
+from gitplacer.kinds.capacity import RunningGroup
 from gitplacer.kinds.clusterstate import ClusterState
 from gitplacer.kinds.fields import API_VERSION
-from gitplacer.kinds.fleet import Cluster
 from gitplacer.model.decision import Action, Decision
-from gitplacer.model.resources import NOTHING, Resources
-from gitplacer.model.workload import Gang
-from gitplacer.placement.ledger import Ledger, has_finished
-from gitplacer.placement.nodes import Columns
 from gitplacer.plaintext import aligned, few, printable
-from gitplacer.relocation.evidence import is_stale
 
 
-@dataclass(frozen=True, slots=True)
-class _Standing:
-    """One cluster: how good its snapshot is, what its nodes offer and what of it is free, and the groups it has."""
-
-    cluster: Cluster
-    snapshot: CapacitySnapshot | None
-    freshness: str
-    free: Resources
-    offered: Resources
-    groups: int
-
-    @property
-    def nodes(self) -> int:
-        return sum(node.count for node in self.snapshot.nodes) if self.snapshot else 0
-
-    @property
-    def not_ready(self) -> int:
-        return sum(node.count for node in self.snapshot.nodes if not node.ready) if self.snapshot else 0
+def _nodes(account: Account, *, ready: bool = True) -> int:
+    """How many nodes a cluster has, or of those how many are not ready."""
+    found = account.snapshot.nodes if account.snapshot else ()
+    return sum(node.count for node in found if ready or not node.ready)
 
 
 def status_json(view: PlanView) -> dict[str, Any]:
@@ -56,21 +36,21 @@ def status_json(view: PlanView) -> dict[str, Any]:
         "inputs": inputs_value(view),
         "clusters": [
             {
-                "cluster": s.cluster.name,
-                "role": s.cluster.spec.role,
-                "state": s.cluster.spec.state,
-                "standby": _standby_value(view.snapshot.states.get(s.cluster.name)),
-                "snapshot": s.freshness,
+                "cluster": a.cluster.name,
+                "role": a.cluster.spec.role,
+                "state": a.cluster.spec.state,
+                "standby": _standby_value(view.snapshot.states.get(a.cluster.name)),
+                "snapshot": a.freshness,
                 "observedAt": rfc3339(told.observed_at)
-                if (told := view.snapshot.reported.get(s.cluster.name))
+                if (told := view.snapshot.reported.get(a.cluster.name))
                 else None,
-                "nodes": s.nodes,
-                "notReady": s.not_ready,
-                "free": s.free.rendered(),
-                "allocatable": s.offered.rendered(),
-                "groups": s.groups,
+                "nodes": _nodes(a),
+                "notReady": _nodes(a, ready=False),
+                "free": a.free_before.rendered(),
+                "allocatable": a.offered.rendered(),
+                "groups": len(a.before),
             }
-            for s in _standings(view)
+            for a in Accounts(view)
         ],
         "groups": [
             {
@@ -116,11 +96,11 @@ def _copy(cluster: str, decision: Decision, view: PlanView) -> dict[str, Any]:
 
 def status_text(view: PlanView) -> str:
     """Clusters, groups where they are, and groups that are nowhere, as lines."""
-    standings = _standings(view)
+    accounts = list(Accounts(view))
     lines = []
-    if standings:
+    if accounts:
         head = ("Cluster", "State", "Snapshot", "Nodes", "Free cpu", "Free memory", "Free devices", "Groups")
-        lines += aligned([head, *(_cluster_row(s, view.snapshot.states.get(s.cluster.name)) for s in standings)], "")
+        lines += aligned([head, *(_cluster_row(a, view.snapshot.states.get(a.cluster.name)) for a in accounts)], "")
     placed = [d for d in view.plan.decisions if d.before]
     if placed:
         lines += ["", "Placed", *_placed_lines(placed, view)]
@@ -130,24 +110,25 @@ def status_text(view: PlanView) -> str:
     return "\n".join([*lines, *([""] if lines else []), *computed_from(view)]) + "\n"
 
 
-def _cluster_row(standing: _Standing, sleeping: ClusterState | None) -> tuple[str, ...]:
-    cluster, snapshot = standing.cluster, standing.snapshot
+def _cluster_row(account: Account, sleeping: ClusterState | None) -> tuple[str, ...]:
+    cluster, snapshot = account.cluster, account.snapshot
     state: str = cluster.spec.state if cluster.spec.role == "Workload" else cluster.spec.role
     if sleeping is not None and sleeping.state != "Active":
         state = sleeping.state if state == "Active" else f"{state}, {sleeping.state}"
         seen = "when awake"
     else:
         seen = rfc3339(snapshot.observed_at) if snapshot else "–"
-    if standing.freshness != "Current" and cluster.spec.role == "Workload":
-        seen += f" ({standing.freshness.lower()})"
-    nodes = f"{standing.nodes}{f' ({standing.not_ready} not ready)' if standing.not_ready else ''}"
-    devices = [_part(name, standing) + f" {name}" for name in standing.offered if "/" in name]
-    numbers = (nodes, _part("cpu", standing), _part("memory", standing), ", ".join(devices) or "–")
-    return cluster.name, state, seen, *(numbers if snapshot else ("–",) * 4), str(standing.groups)
+    if account.freshness not in ("Current", "Asleep") and cluster.spec.role == "Workload":
+        seen += f" ({account.freshness.lower()})"
+    not_ready = _nodes(account, ready=False)
+    nodes = f"{_nodes(account)}{f' ({not_ready} not ready)' if not_ready else ''}"
+    devices = [_part(name, account) + f" {name}" for name in account.offered if "/" in name]
+    numbers = (nodes, _part("cpu", account), _part("memory", account), ", ".join(devices) or "–")
+    return cluster.name, state, seen, *(numbers if snapshot else ("–",) * 4), str(len(account.before))
 
 
-def _part(name: str, standing: _Standing) -> str:
-    free, offered = standing.free.get(name, 0), standing.offered.get(name, 0)
+def _part(name: str, account: Account) -> str:
+    free, offered = account.free_before.get(name, 0), account.offered.get(name, 0)
     return f"{amount_text(name, free)} of {amount_text(name, offered)}"
 
 
@@ -204,44 +185,3 @@ def _pending(running: RunningGroup | None) -> Counter[tuple[str, str, str]]:
         for pod in (running.pods if running else ())
         if pod.node is None
     )
-
-
-def _standings(view: PlanView) -> list[_Standing]:
-    """Every cluster of the fleet, sorted by name."""
-    snapshot = view.snapshot
-    gangs = {
-        (d.group, name): view.gang(d, view.clusters[name])
-        for d in view.plan.decisions
-        for name in d.before
-        if name in view.clusters
-    }
-    columns = Columns.of(snapshot.capacity.values(), view.clusters.values(), gangs.values())
-    standings = []
-    for name, cluster in sorted(view.clusters.items()):
-        seen = snapshot.capacity.get(name)
-        free, offered, freshness = NOTHING, NOTHING, "Unusable" if name in snapshot.broken_capacity else "Missing"
-        if seen is not None:
-            ledger = _ledger(cluster, seen, columns, gangs, view)
-            free, offered = columns.resources(ledger.totals()), columns.resources(ledger.nodes.allocatable.sum(axis=0))
-            freshness = "Stale" if is_stale(cluster, seen, snapshot.now) else "Current"
-        groups = sum(name in d.before for d in view.plan.decisions)
-        standings.append(_Standing(cluster, seen, freshness, free, offered, groups))
-    return standings
-
-
-def _ledger(
-    cluster: Cluster, seen: CapacitySnapshot, columns: Columns, gangs: Mapping[tuple[str, str], Gang], view: PlanView
-) -> Ledger:
-    """A cluster's ledger with everything reserved that is placed there."""
-    ledger = Ledger(cluster, seen, columns, lambda group_id: gangs.get((group_id, cluster.name), ()))
-    for decision in view.plan.decisions:
-        if cluster.name not in decision.before:
-            continue
-        group = view.group(decision)
-        releases = group is not None and all(m.facts.releases_when_finished for m in group.sized)
-        finished = releases and has_finished(ledger.running(decision.group))
-        policy = view.policy(decision)
-        scale_up = policy is None or policy.spec.placement.scale_up == "IfNeeded"
-        gang = ledger.on_each_node(gangs[decision.group, cluster.name])
-        ledger.reserve_placed(decision.group, gang, finished=finished, scale_up=scale_up)
-    return ledger

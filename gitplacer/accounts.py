@@ -1,0 +1,113 @@
+"""
+What every cluster offers, who has it, and what is left, before a pass and after it.
+
+The planner's own ledgers answer, opened once more: with everything that was placed before the pass, and with everything
+that is placed after it. So what a table, a page or an expression says of free room is what the planner went by, and a gang may
+be tried on either. Opening them takes about as long as planning; whoever does not ask does not pay.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from gitplacer.explain import PlanView
+from gitplacer.kinds.capacity import CapacitySnapshot
+from gitplacer.kinds.fleet import Cluster
+from gitplacer.model.resources import NOTHING, Resources
+from gitplacer.placement.books import Books
+from gitplacer.placement.reopened import books_after, books_before
+from gitplacer.relocation.evidence import is_stale
+
+
+class Freshness(enum.StrEnum):
+    """How good the snapshot of a cluster is."""
+
+    CURRENT = "Current"
+    STALE = "Stale"  # older than its maxAge
+    MISSING = "Missing"
+    UNUSABLE = "Unusable"  # there is one, and it cannot be read or believed
+    ASLEEP = "Asleep"  # it sleeps or wakes, and counts as it will be
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """
+    One cluster. `offered` is what its nodes have for pods, `foreign` what pods of others use of it; `free_before` and `free_after`
+    what neither they nor groups have. What several nodes have is added up: free room may lie in pieces. `before` and `after` are
+    the groups that hold room there, sorted. Without a usable snapshot all amounts are nothing.
+    """
+
+    cluster: Cluster
+    snapshot: CapacitySnapshot | None
+    freshness: Freshness
+    offered: Resources
+    foreign: Resources
+    free_before: Resources
+    free_after: Resources
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+class Accounts:
+    """The accounts of a fleet's clusters, as a plan finds and leaves them."""
+
+    def __init__(self, view: PlanView) -> None:
+        self._view = view
+
+    @cached_property
+    def before(self) -> Books:
+        """The ledgers with the room of everything taken that is placed before the pass."""
+        return books_before(self._view.snapshot, self._view.plan.decisions, self._view.edits)
+
+    @cached_property
+    def after(self) -> Books:
+        """The ledgers with the room of everything taken that is placed after the pass."""
+        return books_after(self._view.snapshot, self._view.plan.decisions, self._view.edits)
+
+    def __iter__(self) -> Iterator[Account]:
+        """Of every cluster, by name."""
+        return (self[name] for name in sorted(self._view.clusters))
+
+    def __getitem__(self, name: str) -> Account:
+        """Raises KeyError where there is no such cluster."""
+        cluster, snapshot = self._view.clusters[name], self._view.snapshot.capacity.get(name)
+        offered, foreign, free = NOTHING, NOTHING, (NOTHING, NOTHING)
+        if snapshot is not None:
+            nodes, columns = self.before[name].nodes, self.before[name].columns
+            offered, foreign = (
+                columns.resources(nodes.allocatable.sum(axis=0)),
+                columns.resources(nodes.used.sum(axis=0)),
+            )
+            free = columns.resources(self.before[name].totals()), columns.resources(self.after[name].totals())
+        return Account(
+            cluster=cluster, snapshot=snapshot, freshness=freshness(self._view, cluster), offered=offered,
+            foreign=foreign, free_before=free[0], free_after=free[1],
+            before=self._groups[0].get(name, ()), after=self._groups[1].get(name, ()),
+        )  # fmt: skip
+
+    @cached_property
+    def _groups(self) -> tuple[Mapping[str, tuple[str, ...]], Mapping[str, tuple[str, ...]]]:
+        """The groups on each cluster before the pass, and after it."""
+        before: dict[str, list[str]] = defaultdict(list)
+        after: dict[str, list[str]] = defaultdict(list)
+        for decision in self._view.plan.decisions:
+            for found, names in ((before, decision.before), (after, decision.after)):
+                for name in names:
+                    found[name].append(decision.group)
+        return tuple({name: tuple(sorted(ids)) for name, ids in found.items()} for found in (before, after))  # type: ignore[return-value]
+
+
+def freshness(view: PlanView, cluster: Cluster) -> Freshness:
+    """How good the snapshot of a cluster is at the time of the plan."""
+    snapshot = view.snapshot.capacity.get(cluster.name)
+    if not view.snapshot.is_awake(cluster.name):
+        return Freshness.ASLEEP
+    if cluster.name in view.snapshot.broken_capacity:
+        return Freshness.UNUSABLE
+    if snapshot is None:
+        return Freshness.MISSING
+    return Freshness.STALE if is_stale(cluster, snapshot, view.snapshot.now) else Freshness.CURRENT
