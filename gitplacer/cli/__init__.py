@@ -34,6 +34,8 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "return": "Approve that a group goes back to where it was.",
         "suspend": "Suspend apps: their pods go, their place stays.",
         "resume": "Resume apps that are suspended.",
+        "comment": "Put a plan on a pull request as a comment.",
+        "tell": "After a merge, tell what became of the plan.",
         "status": "Show the fleet at a glance.",
         "schema": "Print the JSON Schema of a kind, for editors.",
     }
