@@ -23,16 +23,16 @@ _CI = {"github": ("GITHUB_ACTIONS", "GITHUB_REPOSITORY"), "gitlab": ("GITLAB_CI"
 """For each host the variable that its CI sets to `true`, and the one with the repository."""
 
 
-def host(what: str) -> Callable[[Command], Command]:
-    """`--host` and `--repo`. Their parameters are `host_name` and `repo`."""
+def host(what: str, *, in_job: bool = True) -> Callable[[Command], Command]:
+    """
+    `--host` and `--repo`. Their parameters are `host_name` and `repo`. `in_job`: it is the repository that a CI job is about.
+    """
+    repo_help = f"{what} In a CI job of the host: the job's repository." if in_job else what
+    host_help = "Where it is. In a CI job of the host: that one." if in_job else "Where that is."
 
     def with_options(command: Command) -> Command:
-        named = click.option(
-            "--repo", metavar="OWNER/NAME", help=f"{what} In a CI job of the host: the job's repository."
-        )
-        which = click.option(
-            "--host", "host_name", type=click.Choice(_HOSTS), help="Where it is. In a CI job of the host: that one."
-        )
+        named = click.option("--repo", metavar="OWNER/NAME", help=repo_help)
+        which = click.option("--host", "host_name", type=click.Choice(_HOSTS), help=host_help)
         return which(named(command))
 
     return with_options
@@ -46,18 +46,19 @@ def comment_id(command: Command) -> Command:
 
 
 @contextlib.contextmanager
-def reached(host_name: str | None, repo: str | None) -> Iterator[Host]:
+def reached(host_name: str | None, repo: str | None, *, in_job: bool = True) -> Iterator[Host]:
     """The repository on its host, while the context lasts. Raises UsageError."""
     from gitplacer.hosts import opened
     from gitplacer.hosts.access import access
     from gitplacer.settings import UsageError
 
     if host_name is None:
-        host_name = next((name for name in _HOSTS if os.environ.get(_CI[name][0]) == "true"), None)
+        known = _HOSTS if in_job else ()
+        host_name = next((name for name in known if os.environ.get(_CI[name][0]) == "true"), None)
         if host_name is None:
             raise UsageError("nobody said which host it is", "give --host github or --host gitlab")
     if repo is None:
-        is_its_ci = os.environ.get(_CI[host_name][0]) == "true"
+        is_its_ci = in_job and os.environ.get(_CI[host_name][0]) == "true"
         repo = os.environ.get(_CI[host_name][1]) if is_its_ci else None
         if not repo:
             raise UsageError("nobody said which repository it is", "give --repo OWNER/NAME")

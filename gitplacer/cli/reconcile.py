@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gitplacer.cli.hosting import host
 from gitplacer.cli.options import fleet
 
 if TYPE_CHECKING:
@@ -14,23 +15,38 @@ if TYPE_CHECKING:
 
 
 @click.command("reconcile")
+@click.option(
+    "--pull-request", is_flag=True, help="Propose it as a pull request on the deployment repo, instead of pushing."
+)
+@click.option("--check", is_flag=True, help="With --pull-request: only tell whether what is proposed is up to date.")
+@host("With --pull-request: the deployment repo. Without it, only a branch is pushed.", in_job=False)
 @fleet()
-def command(**where: Any) -> None:
+def command(pull_request: bool, check: bool, host_name: str | None, repo: str | None, **where: Any) -> int:
     """
     Plan, render, commit and push, once.
 
     SOURCE is a repository or an address; only its commits are read. The push lands only on what it was computed from:
     if somebody else was first, everything is read and computed again.
+
+    With --pull-request the commits go to the branch gitplacer/next/BRANCH of the deployment repo, and one pull request from
+    there is opened, kept up to date, and closed when there is nothing to do. The check gitplacer/up-to-date on its head tells whether
+    it stands; --check sets only that, and exits with 2 if it does not.
     """
     from gitplacer.cli.progress import note, progress
     from gitplacer.explain import problem_lines
     from gitplacer.model.decision import Action
     from gitplacer.plaintext import printable
     from gitplacer.reconcile import deployment_address, reconcile
-    from gitplacer.settings import settings
+    from gitplacer.settings import UsageError, settings
 
+    if not pull_request and (check or host_name or repo):
+        raise UsageError("--check, --host and --repo are for --pull-request", "give that as well, or leave them out")
     chosen = settings(**where)
     _note_uncommitted(chosen)
+    if pull_request:
+        from gitplacer.cli.proposal import proposal
+
+        return proposal(chosen, host_name, repo, check=check)
     with progress() as say:
         outcome = reconcile(chosen, progress=say)
     if outcome.attempts > 1:
@@ -56,6 +72,7 @@ def command(**where: Any) -> None:
     standing = [f"{counts[a]} {word}" for a, word in ((Action.HOLD, "held"), (Action.WAIT, "waiting")) if counts[a]]
     if standing:
         note(f"{' and '.join(standing)}: `gitplacer plan` names them, `gitplacer explain GROUP` says why")
+    return 0
 
 
 def _note_uncommitted(chosen: Settings) -> None:
