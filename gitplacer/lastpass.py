@@ -7,12 +7,13 @@ name the tip that it was computed from, and this is what counts: what we wrote i
 everything else that has come since that tip is somebody else's, whether it came before the merge or after.
 
 A squash keeps the trailers where the host puts the messages of the commits, or the description of the pull request, into its
-own message. Where it does not, it is known by its content, as long as our branch with the pass is there. If that is gone as
-well, nothing tells it from an edit by hand, and it is taken for one.
+own message. Where it does not, it is known by its content, as long as our branch with the pass is there, which is kept for that
+until another pass has landed. If the branch is gone, nothing tells it from an edit by hand, and it is taken for one.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -35,7 +36,7 @@ class LastPass:
     """
     `landed` is the commit of the branch that brought it, `wrote` the tree as we left it, and `trailers` are what its commits say. `since`
     are the commits of others that came after the tip that it was computed from, oldest first. `proposed` are, if it landed later
-    than it was made, the paths that it changed.
+    than it was made, the paths that it changed. `squashed` is set if it is known by nothing but its content: the tip of its branch.
     """
 
     landed: Commit
@@ -43,6 +44,7 @@ class LastPass:
     trailers: tuple[tuple[str, str], ...]
     since: tuple[Commit, ...]
     proposed: frozenset[str] = frozenset()
+    squashed: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,40 +98,31 @@ class _Looking:
         return self._squashed(log[0])
 
     def _squashed(self, commit: Commit) -> _Row | None:
-        """The pass that is proposed, if a commit does what it would do."""
-        if self._deployment.proposed_pass is None or not commit.parents:
-            return None
-        log = self._repository.first_parent_log(self._deployment.proposed_pass, _BROUGHT)
-        ours: list[Commit] = []
-        for each in log:
-            if not is_of_a_pass(each):
-                break
-            ours.append(each)
-        row = _last_row(ours[::-1])
-        same = row is not None and self._delta(commit.parents[0], commit.id) == self._delta(row.below, row.last.id)
-        return row if same else None
+        """The pass that is proposed, or was, if a commit does what it would do."""
+        tips = (self._deployment.proposed_pass, self._deployment.squashed_pass)
+        rows = (self._proposed(tip) for tip in dict.fromkeys(filter(None, tips)) if commit.parents)
+        return next((row for row in rows if row is not None and self._does_the_same(commit, row)), None)
+
+    def _proposed(self, tip: str) -> _Row | None:
+        ours = itertools.takewhile(is_of_a_pass, self._repository.first_parent_log(tip, _BROUGHT))
+        return _last_row(list(ours)[::-1])
+
+    def _does_the_same(self, commit: Commit, row: _Row) -> bool:
+        return self._delta(commit.parents[0], commit.id) == self._delta(row.below, row.last.id)
 
     def _told(self, row: _Row, landed: Commit, log: list[Commit], index: int) -> LastPass:
         last = row.last
         since = list(log[:index]) if last.id == landed.id else list(log[: index + 1])
         wrote = self._repository.tree(last.id)
-        trailers = list(last.trailers)
-        base = self._base(row)
         proposed = frozenset(self._delta(row.below, last.id)) if _is_later(landed, last) else frozenset()
-        if base == row.below and last.id == landed.id:
-            return LastPass(landed, wrote, tuple(trailers), tuple(since[::-1]), proposed)
-        between = [commit for commit in _until(log[index + 1 :], base) if not _of_one_pass(commit, last)]
-        if base not in {commit.id for commit in log}:
-            return LastPass(landed, wrote, tuple(trailers), tuple(since[::-1]), proposed)
-        if base != row.below:
-            wrote = _over(self._repository.tree(base), self._delta(row.below, last.id), wrote)
-        for commit in reversed(between):
-            ours = _as_ours(commit)
-            if ours is not None:  # a pass that was pushed while this one was proposed
-                wrote = _over(wrote, self._delta(commit.parents[0], commit.id), self._repository.tree(commit.id))
-                trailers += ours.trailers
-        since += [commit for commit in between if _as_ours(commit) is None]
-        return LastPass(landed, wrote, tuple(trailers), tuple(since[::-1]), proposed)
+        base = self._base(row)
+        if (base != row.below or last.id != landed.id) and base in {commit.id for commit in log}:
+            since += [commit for commit in _until(log[index + 1 :], base) if not _of_one_pass(commit, last)]
+            if base != row.below:
+                wrote = _over(self._repository.tree(base), self._delta(row.below, last.id), wrote)
+        is_squash = last.id != landed.id and len(landed.parents) == 1
+        squashed = last.id if is_squash else None
+        return LastPass(landed, wrote, last.trailers, tuple(since[::-1]), proposed, squashed)
 
     def _base(self, row: _Row) -> str:
         """The tip that a pass was computed from, as it says, or else what it is on top of."""

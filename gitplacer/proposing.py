@@ -34,6 +34,8 @@ from gitplacer.git.reading import Commit
 from gitplacer.hosts.host import LONGEST_DESCRIPTION, Host, Pull, State, Status
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.kinds.clusterstate import CLUSTER_STATES
+from gitplacer.lastpass import last_pass
+from gitplacer.layout import METADATA
 from gitplacer.parsecache import ParseCache
 from gitplacer.plaintext import printable
 from gitplacer.problems import Rejected
@@ -168,14 +170,15 @@ def _proposed(
             return _outcome(look, Fate.NOTHING, attempt)
         progress("withdrawing what is proposed")
         pull = _close(host, deployment)
-        deployment.withdraw_pass()
+        deployment.withdraw_pass(squashed=_squashed(deployment))
         return _outcome(look, Fate.WITHDRAWN, attempt, tip=before, moved=Moved.DONE, pull=pull)
     if before is not None and moved is None:
         tip, fate = before, Fate.STANDS
     else:
         progress(f"proposing {len(hydration.steps)} commit(s)")
         inputs = capacity_commit(look.source, settings, author)
-        tip = deployment.propose_pass(commits_of(hydration, settings, author), inputs=inputs)
+        commits = commits_of(hydration, settings, author)
+        tip = deployment.propose_pass(commits, inputs=inputs, squashed=_squashed(deployment))
         fate = Fate.MADE
     if host is None:
         return _outcome(look, fate, attempt, tip=tip, moved=moved)
@@ -183,6 +186,12 @@ def _proposed(
     pull, is_declined = _requested(look, host, tip, is_new=fate is Fate.MADE)
     _tell(host, tip, State.SUCCESS, _standing(look))
     return _outcome(look, fate, attempt, tip=tip, moved=moved, pull=pull, is_declined=is_declined)
+
+
+def _squashed(deployment: Deployment) -> str | None:
+    """The tip of the last pass, if it has landed in a shape in which only its branch tells."""
+    last = last_pass(deployment)
+    return last.squashed if last is not None else None
 
 
 def _outcome(
@@ -261,8 +270,11 @@ def _is_the_same(look: _Look, chain: Sequence[Commit]) -> bool:
 
 
 def _same_but_dates(one: Tree, other: Tree) -> bool:
-    """Whether two trees differ in nothing but dates in our records. A date that is there in one of them only is a difference."""
-    paths = differing_paths(one, other)
+    """
+    Whether two trees differ in nothing but dates in our records, and in which source commit was last, which never changes alone. A
+    date that is there in one of them only is a difference.
+    """
+    paths = [path for path in differing_paths(one, other) if path != METADATA]
     if not all(p in one and p in other and p.startswith((f"{RECORDS}/", f"{CLUSTER_STATES}/")) for p in paths):
         return False
     if any(one.entries[path].mode != other.entries[path].mode for path in paths):

@@ -355,7 +355,10 @@ class GitHubDialect(Dialect):
                     "errors": [{"resource": "PullRequest", "field": "head", "code": "invalid"}],
                 },
             )
-        if any((p.head, p.base, p.state) == (body["head"], body["base"], "open") for p in self.state.current()):
+        if any(
+            (p.head, p.base, p.state, p.head_repo) == (body["head"], body["base"], "open", self.state.repo)
+            for p in self.state.current()
+        ):
             raise Answer(
                 422, {"message": "Validation Failed", "errors": [{"message": "A pull request already exists"}]}
             )
@@ -516,7 +519,8 @@ class GitLabDialect(Dialect):
         if not self.state.has_branch(body["source_branch"]):
             raise Answer(400, {"message": {"source_branch": ["does not exist"]}})
         if any(
-            (p.head, p.base, p.state) == (body["source_branch"], body["target_branch"], "open")
+            (p.head, p.base, p.state, p.head_repo)
+            == (body["source_branch"], body["target_branch"], "open", self.state.repo)
             for p in self.state.current()
         ):
             raise Answer(409, {"message": ["Another open merge request already exists for this source branch"]})

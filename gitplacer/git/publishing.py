@@ -53,6 +53,9 @@ __all__ = [
 ]
 
 
+SQUASHED = "gitplacer/squashed/"
+"""The branch that keeps the commits of a proposed pass which somebody squashed begins with this; the deployment branch follows."""
+
 _STEPS = 10_000
 """Commits that one pass may have."""
 
@@ -91,7 +94,7 @@ class Deployment:
     """
     A branch of the deployment repository as it is now. `tip` is its commit, None when there is no such branch yet;
     `tree` its files; `proposals` are the commits that are proposed, by branch, and `proposed_pass` is the tip of the branch with a pass
-    that is proposed as a whole. Read more of it through `repository`.
+    that is proposed as a whole, and `squashed_pass` that of one that was squashed. Read more of it through `repository`.
     """
 
     def __init__(
@@ -102,6 +105,7 @@ class Deployment:
         inputs_tip: str | None,
         proposals: Mapping[str, str] = MappingProxyType({}),
         proposed_pass: str | None = None,
+        squashed_pass: str | None = None,
     ) -> None:
         self.repository = repository
         self.address = repository.address
@@ -110,6 +114,7 @@ class Deployment:
         self.inputs_tip = inputs_tip
         self.proposals = proposals
         self.proposed_pass = proposed_pass
+        self.squashed_pass = squashed_pass
         self.refused = ""
         """Why the server did not take the proposals, if it did not."""
         self.tree = repository.tree(tip) if tip else Tree()
@@ -119,7 +124,7 @@ class Deployment:
         """The branch as it is now. Raises GitError (Unreachable, NotARepository, NoSuchRevision for an odd name)."""
         if check_branch(branch) == INPUTS:
             raise GitError(f"{INPUTS} is kept for capacity trees", "BadAddress", "choose another deployment branch")
-        names = {f"refs/heads/{name}" for name in (branch, INPUTS, f"{NEXT}{branch}")}
+        names = {f"refs/heads/{name}" for name in (branch, INPUTS, f"{NEXT}{branch}", f"{SQUASHED}{branch}")}
         if address.is_local:
             repository = Repository.open(address, cache_dir)
             refs = refs_of(address, *sorted(names), below=f"refs/heads/{PROPOSALS}")
@@ -131,7 +136,15 @@ class Deployment:
             refs = dict(repository.refs)
         heads = {name.removeprefix("refs/heads/"): oid for name, oid in refs.items()}
         proposals = {name: oid for name, oid in sorted(heads.items()) if name.startswith(PROPOSALS)}
-        return cls(repository, branch, heads.get(branch), heads.get(INPUTS), proposals, heads.get(f"{NEXT}{branch}"))
+        return cls(
+            repository,
+            branch,
+            heads.get(branch),
+            heads.get(INPUTS),
+            proposals,
+            heads.get(f"{NEXT}{branch}"),
+            heads.get(f"{SQUASHED}{branch}"),
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -186,10 +199,13 @@ class Deployment:
                 self._push(scratch, self._updates(new, new_inputs))
         return new or self.tip or ""
 
-    def propose_pass(self, steps: Sequence[NewCommit], *, inputs: NewCommit | None = None) -> str:
+    def propose_pass(
+        self, steps: Sequence[NewCommit], *, inputs: NewCommit | None = None, squashed: str | None = None
+    ) -> str:
         """
         Make the steps as `publish` does, but on the branch of the proposed pass, in place of what was there, and return its
-        tip. The deployment branch stays as it is. Raises as `publish` does, and GitError (ForeignCommit) where somebody else
+        tip. The deployment branch stays as it is. `squashed` is the tip of a pass that somebody has squashed, which is kept on
+        another branch, because only by it the squash can be known. Raises as `publish` does, and GitError (ForeignCommit) where somebody else
         has committed to that branch.
         """
         self._refuse_foreign_commits()
@@ -198,16 +214,22 @@ class Deployment:
             made = self._made(scratch, steps, inputs, {})
             if made["new"] != self.proposed_pass:
                 ref = f"refs/heads/{self.next_branch}"
-                self._push(scratch, {ref: (self.proposed_pass, made["new"]), **self._inputs_update(made.get("inputs"))})
+                updates = {ref: (self.proposed_pass, made["new"]), **self._inputs_update(made.get("inputs"))}
+                self._push(scratch, {**updates, **self._kept(squashed)})
         return made["new"]
 
-    def withdraw_pass(self) -> None:
+    def withdraw_pass(self, *, squashed: str | None = None) -> None:
         """Delete the branch of the proposed pass. Raises as `propose_pass` does."""
         self._refuse_foreign_commits()
         if self.proposed_pass is not None:
             with tempfile.TemporaryDirectory(prefix="gitplacer-") as folder:
                 updates = {f"refs/heads/{self.next_branch}": (self.proposed_pass, None)}
-                self._push(self._scratch(Path(folder)), updates)
+                self._push(self._scratch(Path(folder)), {**updates, **self._kept(squashed)})
+
+    def _kept(self, squashed: str | None) -> dict[str, tuple[str | None, str | None]]:
+        if squashed == self.squashed_pass:
+            return {}
+        return {f"refs/heads/{SQUASHED}{self.branch}": (self.squashed_pass, squashed)}
 
     @property
     def next_branch(self) -> str:
