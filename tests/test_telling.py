@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import pytest
@@ -28,12 +29,16 @@ class Ci:
 
     name: str
     state: StandIn
-    fleet: Fleet
+    home: Path
     folder: Path
     capfd: pytest.CaptureFixture[str]
 
     def run(self, *args: str | Path) -> Ran:
         return run(self.capfd, *args)
+
+    @cached_property
+    def fleet(self) -> Fleet:
+        return made(self.home)
 
     def plan(self) -> None:
         """Write the plan of the source as it is, as pages and as JSON."""
@@ -73,7 +78,7 @@ def ci(
         monkeypatch.setenv("GITPLACER_HOST_TOKEN", TOKEN)
         monkeypatch.setenv("GITPLACER_HOST_URL", api_of(host, state))
         monkeypatch.setattr("time.sleep", lambda seconds: None)
-        yield Ci(host, state, made(tmp_path), tmp_path / "pages", capfd)
+        yield Ci(host, state, tmp_path, tmp_path / "pages", capfd)
 
 
 @BOTH
