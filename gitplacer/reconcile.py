@@ -221,9 +221,18 @@ def _inputs(settings: Settings, source: Opened, deployment: Deployment | None) -
     )
 
 
-def reconcile(settings: Settings, *, progress: Progress, author: Identity = AUTHOR) -> Outcome:
+class Consent(Protocol):
+    """Asked before anything is published, on every attempt; raises where it is against it."""
+
+    def __call__(self, hydration: Hydration, inputs: Inputs, deployment: Deployment) -> None: ...
+
+
+def reconcile(
+    settings: Settings, *, progress: Progress, author: Identity = AUTHOR, consent: Consent | None = None
+) -> Outcome:
     """
-    One pass: plan, render, commit, push. Raises Rejected, GitError or UsageError; then nothing has landed.
+    One pass: plan, render, commit, push. Raises Rejected, GitError or UsageError, and what `consent` raises; then nothing has
+    landed.
     """
     memo = ParseCache(settings.cache_dir)
     for attempt in range(1, ATTEMPTS + 1):
@@ -238,8 +247,11 @@ def reconcile(settings: Settings, *, progress: Progress, author: Identity = AUTH
             progress(f"reading the deployment repo {address.redacted}")
             with Deployment.open(address, source.spec.deployment.branch, settings.cache_dir) as deployment:
                 progress("planning")
-                hydration = hydrate(_inputs(settings, source, deployment), memo=memo, with_candidates=False)
+                inputs = _inputs(settings, source, deployment)
+                hydration = hydrate(inputs, memo=memo, with_candidates=False)
                 memo.save()
+                if consent is not None:
+                    consent(hydration, inputs, deployment)
                 proposals = _proposals(hydration, settings, author)
                 if not hydration.steps and (deployment.tip is None or deployment.is_proposed(proposals)):
                     return Outcome(hydration, None, attempt, tuple(proposals))

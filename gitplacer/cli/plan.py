@@ -37,8 +37,9 @@ def _words(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
 @click.option(
     "--fail-on", metavar="WORDS", callback=_words, help=f"Exit with 3 if the plan has any of: {','.join(CONCERNS)}."
 )
+@click.option("--out", metavar="FILE", help="Save the plan as JSON, for `gitplacer reconcile --plan FILE`.")
 @fleet()
-def command(output: str, everything: bool, exit_code: bool, fail_on: list[str], **where: Any) -> int:
+def command(output: str, everything: bool, exit_code: bool, fail_on: list[str], out: str | None, **where: Any) -> int:
     """
     Show what would change and why, without changing it.
 
@@ -57,6 +58,10 @@ def command(output: str, everything: bool, exit_code: bool, fail_on: list[str], 
             click.echo(line, nl=False)
     else:
         click.echo(FORMATS[output](hydration.view, Options(verbose=everything, style=style())), nl=False)
+    if out is not None:
+        from gitplacer.cli.planfile import save_plan
+
+        save_plan(out, hydration)
     concerns = _concerns()
     found = [word for word in fail_on if concerns[word](hydration)]
     if found:
