@@ -7,7 +7,7 @@ from typing import Any
 
 from gitplacer.cli.progress import note, note_work_tree, progress
 from gitplacer.hydrate import Hydration
-from gitplacer.reconcile import hydrate_once
+from gitplacer.reconcile import deployment_address, hydrate_once
 from gitplacer.settings import settings
 
 
@@ -17,9 +17,10 @@ def look(where: Mapping[str, Any]) -> Hydration:
     note_work_tree(chosen)
     with progress() as say:
         hydration, spec = hydrate_once(chosen, work_tree=True, progress=say)
-    if chosen.deployment is None:
+    address = deployment_address(chosen, spec, trusted=chosen.trust_base is not None)
+    if address is None:
         named = f"; the Fleet names {spec.deployment.url}" if spec.deployment.url else ""
         note(f"no --deployment given, so nothing is placed yet{named}")
     elif hydration.view.deployment_commit is None:
-        note(f"{chosen.deployment.redacted} has no branch {spec.deployment.branch} yet, so nothing is placed yet")
+        note(f"{address.redacted} has no branch {spec.deployment.branch} yet, so nothing is placed yet")
     return hydration

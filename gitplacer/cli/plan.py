@@ -38,6 +38,11 @@ def _words(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
     "--fail-on", metavar="WORDS", callback=_words, help=f"Exit with 3 if the plan has any of: {','.join(CONCERNS)}."
 )
 @click.option("--out", metavar="FILE", help="Save the plan as JSON, for `gitplacer reconcile --plan FILE`.")
+@click.option(
+    "--trust-base",
+    metavar="REV",
+    help="Take the Fleet and the capacity from this revision: where repos are, what may move.",
+)
 @fleet()
 def command(output: str, everything: bool, exit_code: bool, fail_on: list[str], out: str | None, **where: Any) -> int:
     """
