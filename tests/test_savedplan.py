@@ -346,3 +346,10 @@ def test_a_file_that_cannot_be_read_is_told_like_any_other(capfd: Capture, sourc
     assert (ran.code, ran.out) == (1, "") and ran.err.startswith("error: p.json is no saved plan")
     assert run(capfd, "reconcile", source, "--plan", "none.json").err == "error: none.json: No such file or directory\n"
     assert "is a directory" in run(capfd, "plan", source, "--out", source).err
+
+
+def test_a_plan_is_not_saved_where_it_would_be_read_as_a_manifest(capfd: Capture, source: Path) -> None:
+    ran = run(capfd, "plan", source, "--out", source / "plan.json")
+    assert (ran.code, ran.out) == (1, "") and "hint: write it beside the source, or give it another ending" in ran.err
+    assert run(capfd, "plan", source, "--out", source / "plan.saved").code == 0
+    assert run(capfd, "validate", source).code == 0

@@ -57,6 +57,10 @@ def command(output: str, everything: bool, exit_code: bool, fail_on: list[str], 
     from gitplacer.formats.options import Options
     from gitplacer.formats.planjson import json_lines
 
+    if out is not None:
+        from gitplacer.cli.planfile import refuse_place, save_plan
+
+        refuse_place(out, where["source"])
     hydration = look(where)
     if output == "json" and everything:
         for line in json_lines(hydration.view):
@@ -64,8 +68,6 @@ def command(output: str, everything: bool, exit_code: bool, fail_on: list[str], 
     else:
         click.echo(FORMATS[output](hydration.view, Options(verbose=everything, style=style())), nl=False)
     if out is not None:
-        from gitplacer.cli.planfile import save_plan
-
         save_plan(out, hydration)
     concerns = _concerns()
     found = [word for word in fail_on if concerns[word](hydration)]

@@ -16,17 +16,26 @@ import click
 from gitplacer.cli.progress import note
 from gitplacer.formats.savedplan import MAX_SAVED, BadPlan, SavedPlan, load, refusal, saved_text
 from gitplacer.settings import UsageError
+from gitplacer.source.files import READ_ENDINGS
 
 if TYPE_CHECKING:
     from gitplacer.aswasplanned import PlanDiffers
     from gitplacer.hydrate import Hydration
 
 
+def refuse_place(path: str, source: str) -> None:
+    """Raises UsageError for a place where a plan would do harm: in the source it would be read as a part of it."""
+    place = Path(path)
+    if place.is_dir():
+        raise UsageError(f"--out {path} is a directory", "name a file, such as ../plan.json")
+    if path.endswith(READ_ENDINGS) and place.resolve().is_relative_to(Path(source).resolve()):
+        hint = "write it beside the source, or give it another ending, such as plan.saved"
+        raise UsageError(f"--out {path} lies in the source, where it would be read as one of its files", hint)
+
+
 def save_plan(path: str, hydration: Hydration) -> None:
     """Write a plan to a file, and say how it is carried out."""
     place = Path(path)
-    if place.is_dir():
-        raise UsageError(f"--out {path} is a directory", "name a file, such as plan.json")
     text = saved_text(hydration.view, changes=bool(hydration.steps))
     if place.exists() and not place.is_file():  # a pipe or /dev/stdout
         place.write_text(text, "utf-8")
