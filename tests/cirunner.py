@@ -259,10 +259,10 @@ option = lambda name: next((a.partition("=")[2] for a in argv if a.startswith(na
 _CANNED = """\
 if argv[0] == "plan":
     os.makedirs(option("--pages"))
-    print({said!r}, end="")
     print({said!r}, end="", file=sys.stderr)
-    with open(option("--pages") + "/1.md", "w") as file:
-        file.write({said!r})
+    for number, part in enumerate(({said!r}, *{more!r}), 1):
+        with open(option("--pages") + f"/plan-{{number}}.md", "w") as file:
+            file.write(part)
     with open(option("--out"), "w") as file:
         json.dump({{"saved": {{"changes": True}}}}, file)
 elif argv[0] != "comment":
@@ -278,10 +278,11 @@ if argv[0] == "comment" or argv[0] not in COMMANDS:  # asks a host, or is not th
     sys.exit(0)
 known = {{o for p in root.get_command(click.Context(root), argv[0]).params for o in p.opts}}
 pages = option("--pages") if "--pages" not in known else ""
-code = main([a for a in argv if not a.startswith("--") or a == "--" or a.partition("=")[0] in known])
 if pages:
     os.makedirs(pages, exist_ok=True)
-    open(pages + "/1.md", "w").write("a page")
+    said = open(pages + "/plan-1.md", "w")
+    os.dup2(said.fileno(), 1)
+code = main([a for a in argv if not a.startswith("--") or a == "--" or a.partition("=")[0] in known])
 sys.exit(code)
 """
 
@@ -303,12 +304,14 @@ class StandIn:
         return [json.loads(line) for line in self.record.read_text().splitlines()] if self.record.exists() else []
 
 
-def stand_in(folder: Path, *, said: str = "fine\n", code: int = 0, real: bool = False) -> StandIn:
+def stand_in(
+    folder: Path, *, said: str = "fine\n", more: tuple[str, ...] = (), code: int = 0, real: bool = False
+) -> StandIn:
     """One that says something and exits with a code, or the real one, with a record of its calls."""
     folder.mkdir(exist_ok=True)
     record = folder / "calls.jsonl"
     text = _RECORDING.format(python=sys.executable, record=str(record))
-    text += _REAL.format(root=str(ROOT)) if real else _CANNED.format(said=said, code=code)
+    text += _REAL.format(root=str(ROOT)) if real else _CANNED.format(said=said, more=more, code=code)
     program = folder / "gitplacer"
     program.write_text(text)
     program.chmod(program.stat().st_mode | stat.S_IXUSR)

@@ -32,7 +32,7 @@ EXAMPLES = sorted((ROOT / "docs/examples/github").glob("*.yaml"))
 FILES = sorted(ACTIONS.glob("*/action.yml"))
 TEMPLATE = ROOT / "ci/gitlab/gitplacer.yml"
 SCHEMAS = Path(check_jsonschema.__file__).parent / "builtin_schemas" / "vendor"
-SHA = "1" * 40
+SHA, HEAD = "1" * 40, "2" * 40
 HOSTILE = {
     "run": "$(touch pwned)`touch pwned`'; touch pwned; '\"; touch pwned; \"",
     "lines": "a\ntouch pwned\nEOF\nchanged=forged\nsummary<<x\nforged\nx",
@@ -93,7 +93,7 @@ def test_every_input_is_used_and_every_output_is_given(path: Path) -> None:
     assert [name for name, about in file["outputs"].items() if about["value"].split(".")[-1][:-3] not in given] == []
 
 
-PENDING: set[str] = {"--pages", "--base", "--redact", "--comment-id"}
+PENDING: set[str] = {"--pages", "--base", "--redact", "--comment-id", "--plan"}
 """Options that are made elsewhere."""
 
 
@@ -121,7 +121,13 @@ def options(name: str) -> set[str]:
 def runner(tmp_path: Path) -> Runner:
     for name in ("checkout", "temp"):
         (tmp_path / name).mkdir()
-    github = {"token": "t0ken", "repository": "org/fleet", "event": {"pull_request": {"number": 7}}}
+    github = {
+        "token": "t0ken",
+        "repository": "org/fleet",
+        "server_url": "https://github.example",
+        "sha": SHA,
+        "event": {"pull_request": {"number": 7, "head": {"sha": HEAD, "repo": {"full_name": "org/fleet"}}}},
+    }
     return Runner(tmp_path / "checkout", tmp_path / "temp", tmp_path / "bin", {"github": github})
 
 
@@ -146,13 +152,27 @@ def test_a_plan_is_given_as_outputs_a_summary_and_a_comment(runner: Runner) -> N
         "plan", "--format", "markdown", "--exit-code", f"--out={work}/plan.json", f"--pages={work}/pages",
         f"--base={SHA}", "--fail-on=problems", "--redact", "--", ".",
     ]  # fmt: skip
-    assert comment == ["comment", "--host", "github", "--repo=org/fleet", f"--pages={work}/pages", "--pull=7"]
+    assert comment == [
+        "comment", "--host", "github", "--repo=org/fleet", f"--pages={work}/pages", "--pull=7", f"--head-sha={HEAD}", "--head-repo=org/fleet",
+    ]  # fmt: skip
     assert program.tokens() == {"", "t0ken"}
     assert Path(ran.outputs["plan-json"]).is_file()
 
 
+def test_a_comment_remembers_the_plan_unless_strangers_read_it(runner: Runner) -> None:
+    program = canned(runner)
+    for redact in ("false", "true"):
+        ran = runner.action("plan", {"comment": "true", "redact": redact})
+        assert (f"--plan={ran.outputs['plan-json']}" in program.calls()[-1]) == (redact == "false")
+
+
+def test_pages_are_one_summary_in_their_order(runner: Runner) -> None:
+    canned(runner, said="page 1\n", more=tuple(f"page {n}\n" for n in range(2, 12)))
+    assert runner.action("plan").summary == "".join(f"page {n}\n" for n in range(1, 12))
+
+
 @pytest.mark.parametrize(
-    ("code", "ends", "check", "changed"), [(0, 0, "Pass", "true"), (2, 0, "Pass", "true"), (3, 3, "Fail", "true"), (1, 1, "Fail", "false")]
+    ("code", "ends", "check", "changed"), [(0, 0, "Pass", "false"), (2, 0, "Pass", "true"), (3, 3, "Fail", "true"), (1, 1, "Fail", "false")]
 )  # fmt: skip
 def test_the_step_ends_as_the_plan_does_after_everybody_was_told(
     runner: Runner, code: int, ends: int, check: str, changed: str
@@ -162,7 +182,7 @@ def test_the_step_ends_as_the_plan_does_after_everybody_was_told(
     assert (ran.code, ran.outputs["check"], ran.outputs["changed"]) == (ends, check, changed)
     assert program.calls()[-1][0] == "comment" and ran.summary
     if code == 1:
-        assert (Path(ran.outputs["pages"]) / "1.md").read_text().startswith("### gitplacer: no plan could be made")
+        assert (Path(ran.outputs["pages"]) / "plan-1.md").read_text().startswith("### gitplacer: no plan could be made")
 
 
 def test_a_review_says_the_state_of_the_check(tmp_path: Path) -> None:
@@ -170,7 +190,7 @@ def test_a_review_says_the_state_of_the_check(tmp_path: Path) -> None:
     told = [sys.executable, "-I", str(ACTIONS / "plan/verdict.py"), str(plan)]
     for review, code, said in (
         ({"review": {"check": "NeedsALook"}}, "2", "true NeedsALook"),
-        ({"check": "Fail"}, "0", "true Fail"),
+        ({"review": {"check": "Fail"}}, "0", "false Fail"),
         ({"review": {"check": "$(touch pwned)"}}, "2", "true Pass"),
         ({"review": {"check": "NeedsALook"}}, "3", "true Fail"),
     ):
@@ -202,7 +222,9 @@ def test_no_input_is_anything_but_an_argument(runner: Runner, value: str) -> Non
         for name in ("base", "trust-base", "deployment", "fail-on", "comment-id", "path", "rev", "capacity")
     ]
     assert plan[-2:] == ["--", value]
-    assert comment[-3:] == [f"--head-sha={value}", f"--head-repo={value}", f"--comment-id={value}"]
+    assert [arg for arg in comment if arg.endswith(value)] == [
+        f"--{name}={value}" for name in ("head-sha", "head-repo", "comment-id")
+    ]
     assert ran.outputs["changed"] == "true"
 
 
@@ -334,7 +356,7 @@ def origin(tmp_path: Path) -> Path:
 
 def fork_event(origin: Path) -> dict[str, Any]:
     return {
-        "token": "t0ken", "server_url": str(origin.parent.parent), "repository": "org/fleet",
+        "token": "t0ken", "server_url": "https://host.example", "repository": "org/fleet",
         "event": {
             "repository": {"default_branch": "main"},
             "workflow_run": {
@@ -351,6 +373,7 @@ def test_a_pull_request_from_a_fork_is_planned_from_objects_and_told_where_it_be
 ) -> None:
     program = stand_in(runner.bin, real=True)
     runner.context = {"github": fork_event(origin), "secrets": {"DEPLOYMENT_READ_TOKEN": "s3cret"}}
+    (runner.temp / ".gitconfig").write_text(f'[url "{origin.parent.parent}/"]\n  insteadOf = https://host.example/\n')
     (job,) = load(ROOT / "docs/examples/github/gitplacer-fork-plan.yaml")["jobs"].values()
     ran = runner.job(job)
     assert ran.code == 0, ran.log
@@ -495,9 +518,10 @@ def test_gitlab_gets_a_plan_and_a_comment_where_there_is_a_token(checkout: Path,
     plan, comment = program.calls()
     assert {"--trust-base=origin/main", f"--rev={variables['CI_COMMIT_SHA']}", "--comment-id=a"} <= set(plan)
     assert comment == [
-        "comment", "--host", "gitlab", "--repo=org/fleet", "--pull=7", "--pages=gitplacer-plan/pages", "--comment-id=a",
+        "comment", "--host", "gitlab", "--repo=org/fleet", "--pull=7", "--pages=gitplacer-plan/pages",
+        f"--head-sha={variables['CI_COMMIT_SHA']}", "--plan=gitplacer-plan/plan.saved", "--comment-id=a",
     ]  # fmt: skip
-    assert "evil.example" in (checkout / "gitplacer-plan/plan.md").read_text()
+    assert "evil.example" in (checkout / "gitplacer-plan/pages/plan-1.md").read_text()
     assert not list(tmp_path.rglob("pwned"))
 
 

@@ -55,7 +55,7 @@ def command(output: str, everything: bool, exit_code: bool, fail_on: list[str], 
     from gitplacer.cli.progress import note, style
     from gitplacer.formats import FORMATS
     from gitplacer.formats.options import Options
-    from gitplacer.formats.planjson import json_lines
+    from gitplacer.formats.planjson import json_lines, plan_document
 
     if out is not None:
         from gitplacer.cli.planfile import refuse_place, save_plan
@@ -68,7 +68,7 @@ def command(output: str, everything: bool, exit_code: bool, fail_on: list[str], 
     else:
         click.echo(FORMATS[output](hydration.view, Options(verbose=everything, style=style())), nl=False)
     if out is not None:
-        save_plan(out, hydration)
+        save_plan(out, plan_document(hydration.view), changes=bool(hydration.steps))
     concerns = _concerns()
     found = [word for word in fail_on if concerns[word](hydration)]
     if found:

@@ -8,8 +8,9 @@ sees it sees all of it.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,7 +21,6 @@ from gitplacer.source.files import READ_ENDINGS
 
 if TYPE_CHECKING:
     from gitplacer.aswasplanned import PlanDiffers
-    from gitplacer.hydrate import Hydration
 
 
 def refuse_place(path: str, source: str) -> None:
@@ -33,10 +33,10 @@ def refuse_place(path: str, source: str) -> None:
         raise UsageError(f"--out {path} lies in the source, where it would be read as one of its files", hint)
 
 
-def save_plan(path: str, hydration: Hydration) -> None:
-    """Write a plan to a file, and say how it is carried out."""
+def save_plan(path: str, document: Mapping[str, Any], *, changes: bool) -> None:
+    """Write a plan's document to a file, and say how it is carried out."""
     place = Path(path)
-    text = saved_text(hydration.view, changes=bool(hydration.steps))
+    text = saved_text(document, changes=changes)
     if place.exists() and not place.is_file():  # a pipe or /dev/stdout
         place.write_text(text, "utf-8")
     else:

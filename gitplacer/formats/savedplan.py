@@ -104,9 +104,8 @@ def plan_of(view: PlanView) -> SavedPlan:
     return _read(plan_document(view))
 
 
-def saved_text(view: PlanView, *, changes: bool) -> str:
-    """The file: the plan's JSON, with the digest, and whether the pass `changes` anything."""
-    document = plan_document(view)
+def saved_text(document: Mapping[str, Any], *, changes: bool) -> str:
+    """The file: the plan's JSON, with the digest, and whether the pass `changes` anything. Nothing of it may be redacted."""
     return to_json({**document, "saved": {"digest": _read(document).digest, "changes": changes}}, indent=1)
 
 
