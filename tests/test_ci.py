@@ -228,7 +228,7 @@ def test_no_input_is_anything_but_an_argument(runner: Runner, value: str) -> Non
     assert ran.outputs["changed"] == "true"
 
 
-@pytest.mark.parametrize("action", ["plan", "validate", "verify"])
+@pytest.mark.parametrize("action", ["plan", "validate", "verify", "reconcile"])
 def test_what_is_printed_is_neither_an_output_nor_a_command(runner: Runner, action: str) -> None:
     """But for annotations: that no text makes a command of its own among them is for test_problem_formats.py."""
     said = "\n".join(
@@ -303,6 +303,18 @@ def test_verify_passes_on_what_was_asked(runner: Runner) -> None:
             ".",
         ]
     ]
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_a_pass_is_told_of_only_where_it_landed(runner: Runner, code: int) -> None:
+    program = canned(runner, code=code, said="Published\n")
+    ran = runner.action("reconcile", {"rev": SHA, "plan": "p.json", "tell": "true", "git-token": "s3cret"})
+    reconcile, *tell = program.calls()
+    assert reconcile == ["reconcile", "--plan=p.json", f"--rev={SHA}", "--", "."]
+    told = ["tell", "--host", "github", "--repo=org/fleet", f"--rev={SHA}", "--", "."]
+    assert tell == ([] if code else [told]) and program.tokens() == ({""} if code else {"", "t0ken"})
+    assert (ran.code, ran.outputs["check"]) == (code, "Fail" if code else "Pass")
+    assert ran.outputs["summary"].startswith("Published") and "    Published\n" in ran.summary
 
 
 # with the real program
@@ -418,7 +430,8 @@ def test_no_job_has_more_rights_than_it_needs_or_keeps_credentials(path: Path) -
     assert "pull_request_target" not in file["on"]
     for job in file["jobs"].values():
         rights = job.get("permissions", file["permissions"])
-        assert rights in ({"contents": "read"}, {"contents": "read", "pull-requests": "write"})
+        told = {"pull-requests": "write"} | ({"statuses": "write"} if "push" in file["on"] else {})
+        assert rights in ({"contents": "read"}, {"contents": "read", **told})
         assert job["timeout-minutes"] <= 10
     for step in steps(path):
         if step.get("uses", "").startswith("actions/checkout@"):

@@ -14,6 +14,7 @@ from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.reconcile import looked_at
 from gitplacer.settings import settings
 from tests.commands import git, make_bare, make_repo, run
+from tests.gitservers import https_server
 from tests.stories import ANYWHERE, FLEET, cluster, rayservice, snapshot
 
 NOW = "2026-01-02T03:05:00Z"
@@ -167,3 +168,20 @@ def test_the_trusted_fleet_is_an_input_of_the_core(repo: Path) -> None:
         trusted = hydrate(replace(looked.inputs, trusted=FleetSpec()), with_candidates=False)
     assert all(path.startswith(("elsewhere/", "placements/", "hydrator")) for path in own.tree)
     assert all(path.startswith(("clusters/", "placements/", "hydrator")) for path in trusted.tree)
+
+
+@pytest.mark.server
+def test_a_remote_source_is_planned_with_both_revisions_fetched(
+    capfd: Capture, repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = head(repo, {"fleet.yaml": fleet(HOSTILE["guards without limit"])})
+    git(repo, "branch", "-q", "pull", commit)
+    git(repo, "branch", "-q", "base", "main")
+    git(repo, "symbolic-ref", "HEAD", "refs/heads/pull")
+    with https_server(tmp_path, tmp_path) as (url, environment):
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        where = ("--trust-base", "base", "--now", NOW, "--format", "json")
+        ran = run(capfd, "plan", f"{url}/clone.git", "--rev", "pull", *where)
+    assert ran.code == 0, ran.err
+    assert [p["code"] for p in json.loads(ran.out)["problems"]] == ["UntrustedFleet"] * 2
