@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -76,7 +76,7 @@ class Repository:
         self._mirror = mirror
 
     @classmethod
-    def open(cls, address: Address, cache_dir: Path, *, fetch: str | Sequence[str] | None = None) -> Repository:
+    def open(cls, address: Address, cache_dir: Path, *, fetch: str | Iterable[str] | None = None) -> Repository:
         """
         The repository at an address. From a remote, its default branch and the revisions of `fetch` are brought up to date;
         all branches and tags when one of them is no name of one. Raises GitError (NotARepository, Unreachable, …).
