@@ -399,7 +399,7 @@ def test_a_pull_request_from_a_fork_is_planned_from_objects_and_told_where_it_be
     ]
     assert {"--repo=org/fleet", f"--head-sha={head}", "--head-repo=stranger/fleet"} <= set(comment)
     assert git(Path(clone), "rev-parse", "--is-bare-repository").strip() == "true"
-    assert "UntrustedFleet" not in ran.log and "evil.example" in ran.summary  # told, not asked
+    assert "fleet.yaml:4:26" in ran.summary and "evil.example" not in ran.log  # told, not asked
     assert "t0ken" not in ran.log + ran.summary and "s3cret" not in ran.log + ran.summary
     assert {kind for kind, _ in ran.annotations} <= {"error", "warning"}
 
@@ -497,7 +497,7 @@ def test_what_cannot_be_installed_is_an_annotation(
 def pipeline(repo: Path, builds: Path, **more: str) -> dict[str, str]:
     commit = git(repo, "rev-parse", "HEAD").strip()
     return {
-        "CI_BUILDS_DIR": str(builds), "CI_COMMIT_SHA": commit, "CI_MERGE_REQUEST_DIFF_BASE_SHA": git(repo, "rev-parse", "HEAD~1").strip(),
+        "CI_BUILDS_DIR": str(builds), "CI_PROJECT_URL": "https://gitlab.example/org/fleet", "CI_COMMIT_SHA": commit, "CI_MERGE_REQUEST_DIFF_BASE_SHA": git(repo, "rev-parse", "HEAD~1").strip(),
         "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main", "CI_MERGE_REQUEST_IID": "7", "CI_MERGE_REQUEST_PROJECT_PATH": "org/fleet",
         "CI_MERGE_REQUEST_TITLE": "$(touch pwned)", "CI_COMMIT_REF_NAME": "`touch pwned`", **more,
     }  # fmt: skip
