@@ -7,6 +7,7 @@ the log are obeyed as the runner obeys them, so a test sees what a log would hav
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -19,7 +20,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import click
 import yaml
+
+from gitplacer.cli import COMMANDS, root
 
 ROOT = Path(__file__).parent.parent
 ACTIONS = ROOT / ".github" / "actions"
@@ -295,13 +299,32 @@ class StandIn:
     record: Path
 
     def calls(self) -> list[list[str]]:
-        return [call["argv"] for call in self._all()]
+        """The arguments of each call, all of which have options that the command has."""
+        found = [call["argv"] for call in self._all()]
+        for argv in found:
+            assert_understood(argv)
+        return found
 
     def tokens(self) -> set[str]:
         return {call["token"] for call in self._all()}
 
     def _all(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.record.read_text().splitlines()] if self.record.exists() else []
+
+
+PENDING = {"--pages", "--base", "--redact", "--comment-id"}
+"""Options of `plan` that are made elsewhere."""
+
+
+def assert_understood(argv: Sequence[str]) -> None:
+    """A command knows its options, whatever it thinks of their values. One that is not there yet knows all."""
+    if argv[0] not in COMMANDS:
+        return
+    command = root.get_command(click.Context(root), argv[0])
+    assert command is not None
+    known = {option for param in command.params for option in param.opts}
+    ours = itertools.takewhile(lambda arg: arg != "--", argv[1:])
+    assert {arg.partition("=")[0] for arg in ours if arg.startswith("--")} - known <= PENDING, argv
 
 
 def stand_in(

@@ -16,13 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import check_jsonschema
-import click
 import jsonschema
 import pytest
 import yaml
 
 from gitplacer import __version__
-from gitplacer.cli import COMMANDS, root
 from tests import cirunner
 from tests.cirunner import ACTIONS, ROOT, Runner, StandIn, gitlab_job, load, stand_in
 from tests.commands import git, make_bare, make_repo, starter, write
@@ -91,27 +89,6 @@ def test_every_input_is_used_and_every_output_is_given(path: Path) -> None:
     assert all(about["description"].endswith(".") for about in (*file["inputs"].values(), *file["outputs"].values()))
     given = set(re.findall(r"\bgive ([a-z-]+) ", text))
     assert [name for name, about in file["outputs"].items() if about["value"].split(".")[-1][:-3] not in given] == []
-
-
-PENDING: set[str] = {"--pages", "--base", "--redact", "--comment-id", "--plan"}
-"""Options that are made elsewhere."""
-
-
-@pytest.mark.parametrize("path", [ACTIONS / "plan/action.yml", ACTIONS / "validate/action.yml", TEMPLATE], ids=name_of)
-def test_scripts_call_gitplacer_with_options_that_it_has(path: Path) -> None:
-    known = {option for name in ("plan", "validate") for option in options(name)} | options("comment")
-    used = set(re.findall(r'[(" ](--[a-z-]+)=?["$ )]', "".join(line for line in path.read_text().splitlines(True) if "git " not in line and "pip" not in line)))  # fmt: skip
-    assert used - known - PENDING <= (
-        {"--host", "--repo", "--pull", "--head-sha", "--head-repo"} if not options("comment") else set()
-    )
-
-
-def options(name: str) -> set[str]:
-    if name not in COMMANDS:
-        return set()
-    found = root.get_command(click.Context(root), name)
-    assert found is not None
-    return {option for param in found.params for option in param.opts}
 
 
 # composite actions
