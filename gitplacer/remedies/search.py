@@ -137,6 +137,7 @@ class _Search:
         self._trials = trials
         self._every_kind = every_kind
         self._best: dict[tuple[RemedyKind, ...], Way] = {}
+        self._alone: dict[tuple[RemedyKind, ...], Way] = {}
 
     def run(self) -> _Found:
         families = {kind: sorted(known(self._case), key=lambda f: f.rank) for kind, known in FAMILIES.items()}
@@ -173,13 +174,13 @@ class _Search:
 
     def _pairs(self) -> None:
         """Two changes that are enough together. Raises OutOfTrials."""
-        alone, self._best = self._best, {}
+        self._alone, self._best = self._best, {}
         try:
             self._beside_opening()
             self._two_limits()
         finally:
             pairs = sorted(self._best.items(), key=lambda entry: entry[1].cost)[:1]
-            self._best = {**alone, **dict(pairs)}
+            self._best = {**self._alone, **dict(pairs)}
 
     def _two_limits(self) -> None:
         for one, other in raised_together(self._case):
@@ -200,7 +201,7 @@ class _Search:
         """Two changes, the first of which opens a cluster to the group."""
         for first, amended, case in list(self._opened()):
             changed = _changed(self._case, case)
-            beside = [f for known in FAMILIES.values() for f in known(case)]
+            beside = [f for kind, known in FAMILIES.items() if (kind,) not in self._alone for f in known(case)]
             for family in sorted(beside, key=lambda f: (f.rank[0], list(FAMILIES).index(f.kind), f.rank)):
                 if family.kind is first.kind and family.subject == first.subject and family.item == first.item:
                     continue
