@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 @choice(["text", "json"], "For people, or for programs.")
 @click.option("--nodes", is_flag=True, help="Show for each cluster that has too little room which nodes lack what.")
 @click.option(
-    "--trials", metavar="N", type=click.IntRange(0, 10_000), default=60, show_default=True,
-    help="Plans that may be made to find what would place a group that waits; 0 makes none.",
+    "--trials", metavar="N", type=click.IntRange(0, 100_000), default=None,
+    help="How many plans may be made to find what would place a group that waits; 0 makes none. Default: 20 to 400, by the size of the fleet.",
 )  # fmt: skip
 @fleet()
-def command(group: str, output: str, nodes: bool, trials: int, **where: Any) -> None:
+def command(group: str, output: str, nodes: bool, trials: int | None, **where: Any) -> None:
     """
     Tell why GROUP is where it is, or why it waits and what would place it.
 
@@ -46,7 +46,7 @@ def command(group: str, output: str, nodes: bool, trials: int, **where: Any) -> 
         except NoSuchGroup as error:
             raise UsageError(str(error), error.hint) from None
         found = None
-        if trials:
+        if trials != 0:
             say("looking for what would place it")
             found = remedy(
                 looked.inputs, hydration, group, looked.memo, trials, every_kind=True, accounts=accounts

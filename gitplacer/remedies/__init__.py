@@ -9,6 +9,6 @@ that something smaller may have been missed.
 from __future__ import annotations
 
 from gitplacer.remedies.case import waits
-from gitplacer.remedies.search import MOST_TRIALS, remedy
+from gitplacer.remedies.search import remedy, usual_trials
 
-__all__ = ["MOST_TRIALS", "remedy", "waits"]
+__all__ = ["remedy", "usual_trials", "waits"]

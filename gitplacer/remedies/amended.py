@@ -14,7 +14,9 @@ from typing import Any
 
 from gitplacer.documents import Document, Edit, ParsedDocument, Path, parse, splice
 from gitplacer.hydrate import Inputs
-from gitplacer.problems import Location
+from gitplacer.kinds.fleet import Cluster
+from gitplacer.machines import Limit, LimitKind
+from gitplacer.model import quantity
 from gitplacer.source.files import MAX_SNAPSHOT, READ_ENDINGS
 from gitplacer.tree import Changes
 
@@ -39,11 +41,6 @@ def with_edits(inputs: Inputs, document: Document, edits: Sequence[Edit]) -> Inp
     return replace(inputs, source=inputs.source.apply(Changes({document.file: text})))
 
 
-def place_of(document: Document, path: Path) -> Location:
-    """Where a field stands, or the nearest one around it that is there."""
-    return document.locate(path)
-
-
 def with_snapshot(inputs: Inputs, cluster: str, change: Callable[[dict[str, Any]], Mapping[str, Any]]) -> Inputs | None:
     """The inputs with the snapshot of a cluster changed; None where it has no file of its own."""
     path = next((p for p in inputs.capacity if p.endswith(READ_ENDINGS) and _stem(p) == cluster), None)
@@ -63,6 +60,46 @@ def with_nodes(inputs: Inputs, cluster: str, nodes: Sequence[Mapping[str, Any]])
         return {**value, "nodes": [*(value.get("nodes") or []), *nodes]}
 
     return with_snapshot(inputs, cluster, grown)
+
+
+def limit_field(cluster: Cluster, limit: Limit, most: int) -> tuple[Path, object] | None:
+    """
+    The field of a Cluster that says a limit, and the value by which it would be as much as this; None where it is the cluster's
+    autoscaler that reports it.
+    """
+    autoscaler = cluster.spec.autoscaler
+    assert autoscaler is not None
+    above: Path = ("spec", "autoscaler")
+    match limit.kind:
+        case LimitKind.MAX:
+            index = [t.name for t in autoscaler.node_types].index(limit.subject)
+            return (*above, "nodeTypes", index, "max"), most
+        case LimitKind.MAX_NODES:
+            return (*above, "maxNodes"), most
+        case LimitKind.NODE_POOL:
+            index = [p.name for p in autoscaler.node_pools].index(limit.subject)
+            value = quantity.render(limit.resource, most)
+            return (*above, "nodePools", index, "limits", limit.resource), value
+    return None
+
+
+def with_group_max(inputs: Inputs, cluster: str, group: str, most: int) -> Inputs | None:
+    """The inputs with a node group that may be larger, as the autoscaler of a cluster would report it."""
+
+    def larger(value: dict[str, Any]) -> dict[str, Any]:
+        groups = [{**g, "max": most} if g.get("name") == group else g for g in value.get("nodeGroups") or []]
+        return {**value, "nodeGroups": groups}
+
+    return with_snapshot(inputs, cluster, larger)
+
+
+def with_limit(inputs: Inputs, file: str, cluster: Cluster, limit: Limit, most: int) -> Inputs | None:
+    """The inputs with a limit raised, where it stands: in the Cluster, or in what its autoscaler reports."""
+    found = limit_field(cluster, limit, most)
+    if found is None:
+        return with_group_max(inputs, cluster.name, limit.subject, most)
+    document = own_document(inputs, file, "Cluster", cluster.name)
+    return None if document is None else with_edits(inputs, document, [Edit(found[0], "add", found[1])])
 
 
 def _stem(path: str) -> str:

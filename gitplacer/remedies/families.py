@@ -32,7 +32,7 @@ from gitplacer.model.resources import Resources
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.pack import Packing
 from gitplacer.policies import DIVIDING
-from gitplacer.remedies.amended import own_document, with_edits, with_nodes, with_snapshot
+from gitplacer.remedies.amended import limit_field, own_document, with_edits, with_group_max, with_nodes
 from gitplacer.remedies.case import Case, fewer, more_like, plain, without_limits
 from gitplacer.scheduler.objects import HOSTNAME
 from gitplacer.source.manifests import SourceObject
@@ -343,45 +343,29 @@ def _raising(case: Case, cluster: Cluster, ledger: Ledger, limit: Limit, plenty:
         most = max(gone, limit.most - left) + (left // step + steps) * step
         return _with_limit(inputs, case, cluster, limit, most, steps, None if price is None else price * steps)
 
-    item = limit.subject or "nodes"
-    item = f"{item} {limit.resource}" if limit.kind is LimitKind.NODE_POOL else item
-    return Family(RemedyKind.RAISE_LIMIT, cluster.name, f"{limit.kind}/{item}", make, likely, MOST, cluster.name, price)
+    return Family(RemedyKind.RAISE_LIMIT, cluster.name, _limit_item(limit), make, likely, MOST, cluster.name, price)
 
 
 def _with_limit(
     inputs: Inputs, case: Case, cluster: Cluster, limit: Limit, most: int, steps: int, price: float | None
 ) -> Made | None:
     """The inputs with a limit raised: in the Cluster, or in what its autoscaler reports."""
-    autoscaler = cluster.spec.autoscaler
-    assert autoscaler is not None
-    resource = limit.resource
-    shown = quantity.render(resource, limit.most), quantity.render(resource, most)
-    path: tuple[str | int, ...]
-    value: object = most
-    match limit.kind:
-        case LimitKind.MAX:
-            index = [t.name for t in autoscaler.node_types].index(limit.subject)
-            path, item = ("spec", "autoscaler", "nodeTypes", index, "max"), limit.subject
-        case LimitKind.MAX_NODES:
-            path, item = ("spec", "autoscaler", "maxNodes"), "nodes"
-        case LimitKind.NODE_POOL:
-            index = [p.name for p in autoscaler.node_pools].index(limit.subject)
-            path, item = ("spec", "autoscaler", "nodePools", index, "limits", resource), f"{limit.subject} {resource}"
-            value = shown[1]
-        case _:
-            after = with_snapshot(inputs, cluster.name, lambda snapshot: _with_group_max(snapshot, limit.subject, most))
-            amendment = Amendment(
-                kind=RemedyKind.RAISE_LIMIT, subject=cluster.name, item=f"{limit.kind}/{limit.subject}", amount=steps,
-                before=shown[0], after=shown[1], price=price,
-            )  # fmt: skip
-            return None if after is None else (amendment, after)
-    field = _field(case, RemedyKind.RAISE_LIMIT, ("Cluster", cluster.name), path, f"{limit.kind}/{item}")
-    return field(inputs, steps, value, shown[0], price)
+    shown = quantity.render(limit.resource, limit.most), quantity.render(limit.resource, most)
+    found, item = limit_field(cluster, limit, most), _limit_item(limit)
+    if found is not None:
+        field = _field(case, RemedyKind.RAISE_LIMIT, ("Cluster", cluster.name), found[0], item)
+        return field(inputs, steps, found[1], shown[0], price)
+    after = with_group_max(inputs, cluster.name, limit.subject, most)
+    amendment = Amendment(
+        kind=RemedyKind.RAISE_LIMIT, subject=cluster.name, item=item, amount=steps, before=shown[0], after=shown[1], price=price,
+    )  # fmt: skip
+    return None if after is None else (amendment, after)
 
 
-def _with_group_max(snapshot: dict[str, Any], group: str, most: int) -> dict[str, Any]:
-    groups = [{**g, "max": most} if g.get("name") == group else g for g in snapshot.get("nodeGroups") or []]
-    return {**snapshot, "nodeGroups": groups}
+def _limit_item(limit: Limit) -> str:
+    """What a limit is about: its kind, and its subject with the resource where there may be several."""
+    more = f" {limit.resource}" if limit.kind is LimitKind.NODE_POOL else ""
+    return f"{limit.kind}/{limit.subject or 'nodes'}{more}"
 
 
 def grown(case: Case) -> Iterator[Family]:

@@ -2,9 +2,10 @@
 Which of the changes that could be enough are, and which is the smallest.
 
 Kinds are looked at in their order, and in each kind that change first which seems to need least. More of a change that is enough
-is enough as well (tests hold that on small fleets), so the least amount of it is found by doubling and halving. A change that does
-not seem enough is tried too, as long as trials are left: with it others may go elsewhere and leave their room. Where no single
-change is enough, the few that open a cluster to the group are made, and another is looked for beside them.
+is not always enough: with one node more another group that waits may be the first to have it. So small amounts are tried one by
+one; large ones, and budgets, are found by doubling and halving. A change that does not seem enough is tried too, as long as trials
+are left: with it others may go elsewhere and leave their room. Where no single change is enough, the few that open a cluster to
+the group are made, and another is looked for beside them.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ from gitplacer.remedies.case import Case, is_placed
 from gitplacer.remedies.families import FAMILIES, Family, raised_together
 from gitplacer.source.files import Memo, NoMemo, ReadFile
 
-MOST_TRIALS = 60
-"""Plans that are made for one group, where nobody says otherwise."""
+ONE_BY_ONE = 8
+"""Amounts up to this are all tried."""
+_WORK = 20_000
+_FEWEST, _MOST = 20, 400
 
 _OPENING = (
     RemedyKind.UNCORDON,
@@ -33,6 +36,12 @@ _OPENING = (
     RemedyKind.COUNT_ON_SCALE_UP,
 )
 """What may be the first of two changes: nothing of it has to be counted."""
+
+
+def usual_trials(hydration: Hydration) -> int:
+    """How many plans may be made for one group where nobody says otherwise: the larger the fleet, the fewer."""
+    snapshot = hydration.snapshot
+    return max(_FEWEST, min(_MOST, _WORK // max(1, len(snapshot.groups) * len(snapshot.source.own.clusters))))
 
 
 class OutOfTrials(Exception):
@@ -103,7 +112,7 @@ def remedy(
     hydration: Hydration,
     group: str,
     memo: Memo | None = None,
-    most_trials: int = MOST_TRIALS,
+    most_trials: int | None = None,
     *,
     every_kind: bool = False,
     accounts: Accounts | None = None,
@@ -111,14 +120,15 @@ def remedy(
     """
     The smallest change that places a group which waits in a plan of these inputs; None for a group that does not wait for room.
 
-    It costs a plan for each trial, and one more time as much to open the ledgers, unless somebody has opened `accounts` of this plan.
+    It costs a plan for each trial, of which there are `usual_trials` at most unless somebody says otherwise, and once more as much
+    to open the ledgers, if nobody has opened `accounts` of this plan.
     The first change that is found ends the search, unless the smallest of `every_kind` is wanted; then a remedy is `complete` if
     trials lasted. Raises NoSuchGroup.
     """
     case = Case.of(inputs, hydration, group, accounts)
     if case is None:
         return None
-    trials = Trials(group, memo or NoMemo(), most_trials)
+    trials = Trials(group, memo or NoMemo(), usual_trials(hydration) if most_trials is None else most_trials)
     found = _Search(case, trials, every_kind).run()
     return Remedy(group=group, ways=found.ways, trials=trials.made, complete=found.complete)
 
@@ -251,7 +261,13 @@ def least(family: Family, inputs: Inputs, trials: Trials, most: int) -> Way | No
             made[amount] = _tried(family.make(inputs, amount), trials)
         return made[amount] is not None
 
-    found = _least(works, min(family.likely or most, most), most)
+    exact = min(0 if family.kind is RemedyKind.RAISE_BUDGET else ONE_BY_ONE, most)
+    likely = family.likely
+    if likely is not None and likely <= exact and works(likely):
+        return made[next(amount for amount in range(1, likely + 1) if works(amount))]
+    found = next((amount for amount in range(1, exact + 1) if works(amount)), None)
+    if found is None and most > exact:
+        found = _least(works, min(max(likely or most, exact + 1), most), exact, most)
     return None if found is None else made[found]
 
 
@@ -269,9 +285,12 @@ def _why(decision: Decision) -> Finding:
     return next((decision.reasons[name] for name in decision.after if name in decision.reasons), Finding(code=Reason.FITS))  # fmt: skip
 
 
-def _least(works: Callable[[int], bool], start: int, most: int) -> int | None:
-    """The least number from 1 to `most` that works, where larger ones work too; asked from `start` on, further and further away."""
-    low, high, step = 0, start, 1
+def _least(works: Callable[[int], bool], start: int, below: int, most: int) -> int | None:
+    """
+    The least number above one that does not work and up to `most`, where larger ones work too; asked from `start` on, further and
+    further away.
+    """
+    low, high, step = below, start, 1
     while not works(high):
         if high == most:
             return None
