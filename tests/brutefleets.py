@@ -91,7 +91,9 @@ class Fleet:
                 most = f", maxNodes: {place.max_nodes}" if place.max_nodes is not None else ""
                 spec["autoscaler"] = f"{{type: ClusterAutoscaler, nodeTypes: [{types}]{most}}}"
             files |= cluster(place.name, **spec)
-            capacity |= snapshot(place.name, *(f"{n.name} {n.cpu} 512Gi {n.gpus} | , count: {n.count}" for n in place.nodes))
+            capacity |= snapshot(
+                place.name, *(f"{n.name} {n.cpu} 512Gi {n.gpus} | , count: {n.count}" for n in place.nodes)
+            )
         for name, workers in self.jobs:
             files |= rayjob("jobs", name, workers=workers)
         return Story.of(policy("p", "\n".join(rules)), files, capacity=capacity)
@@ -107,14 +109,20 @@ def drawn(seed: int) -> Fleet:
             for i in range(chance.choice((1, 2)))
         )
         scales = chance.random() < 0.5
-        types = (Type("gpu", chance.choice((4, 8)), chance.choice((1, 2)), chance.choice((0, 1, 2)), 75),) if scales else ()
+        types = (
+            (Type("gpu", chance.choice((4, 8)), chance.choice((1, 2)), chance.choice((0, 1, 2)), 75),) if scales else ()
+        )
         types += (Type("cpu", 8, 0, chance.choice((0, 2)), 15),) if scales and chance.random() < 0.5 else ()
         there = sum(node.count for node in nodes)
         places.append(
             Place(
-                name, nodes, types, there + chance.choice((1, 2)) if scales and chance.random() < 0.3 else None,
-                chance.choice(("Active", "Active", "Active", "Cordoned")), chance.choice(("", "", "", "lab")),
-            )  # fmt: skip
+                name,
+                nodes,
+                types,
+                there + chance.choice((1, 2)) if scales and chance.random() < 0.3 else None,
+                chance.choice(("Active", "Active", "Active", "Cordoned")),
+                chance.choice(("", "", "", "lab")),
+            )
         )
     names = tuple(place.name for place in places)
     jobs = (("first", chance.choice((1, 2))), ("other", chance.choice((1, 2, 3))), ("waits", chance.choice((2, 3, 4))))
@@ -151,7 +159,12 @@ def changes(fleet: Fleet) -> Iterator[tuple[str, str, int, Fleet]]:
                 yield "RaiseLimit", f"{place.name}/{kind.name}", more, _with(fleet, replace(place, types=grown))
         if place.max_nodes is not None:
             for more in range(1, MOST + 1):
-                yield "RaiseLimit", f"{place.name}/", more, _with(fleet, replace(place, max_nodes=place.max_nodes + more))
+                yield (
+                    "RaiseLimit",
+                    f"{place.name}/",
+                    more,
+                    _with(fleet, replace(place, max_nodes=place.max_nodes + more)),
+                )
         shapes = {(node.cpu, node.gpus): node for node in reversed(place.nodes)}
         for node in shapes.values():
             for more in range(1, MOST + 1):
