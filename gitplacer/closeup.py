@@ -58,7 +58,7 @@ def closeup(books: Books, gang: Gang, name: str, *, scale_up: bool) -> Closeup |
     if name not in books:
         return None
     found = books.fit(gang, name, scale_up=False)
-    if isinstance(found, Shortfall) and scale_up:
+    if isinstance(found, Shortfall) and scale_up and books[name].nodes.types:
         found = books.fit(gang, name, scale_up=True)
     if isinstance(found, Packing):
         return None
