@@ -180,20 +180,19 @@ def _with(fleet: Fleet, place: Place) -> Fleet:
 
 
 def smallest(fleet: Fleet) -> dict[str, int]:
-    """Of each kind of which a change is enough the least amount that is."""
+    """Of each kind of which a change is enough the least amount that is. None takes another group's place."""
     found: dict[str, int] = {}
     enough: set[tuple[str, str]] = set()
+    keep = placed(fleet)
     for kind, what, amount, changed in changes(fleet):
         if (kind, what) in enough or amount >= found.get(kind, 10**9):
             continue
-        if waits(changed):
-            continue
-        enough.add((kind, what))
-        found[kind] = amount
+        if placed(changed) >= keep | {fleet.group}:
+            enough.add((kind, what))
+            found[kind] = amount
     return found
 
 
-def waits(fleet: Fleet) -> bool:
-    """Whether the plan lets the last group wait."""
-    done = fleet.story().plan()
-    return not next(d for d in done.view.plan.decisions if d.group == fleet.group).after
+def placed(fleet: Fleet) -> set[str]:
+    """The groups that the plan places."""
+    return {d.group for d in fleet.story().plan().view.plan.decisions if d.after}

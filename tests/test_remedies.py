@@ -207,6 +207,39 @@ def test_a_group_that_does_not_wait_needs_no_remedy() -> None:
     assert remedied(story) is None
 
 
+def test_nobody_loses_his_place_for_another() -> None:
+    """With one node more the job would be first to have all of it, and the service that fits now would wait."""
+    story = Story.of(
+        cluster("a"),
+        ANYWHERE,
+        rayjob("jobs", "train", workers=4),
+        rayservice("web", "shop"),
+        capacity=snapshot("a", "n1 16 64Gi 2"),
+    )
+    inputs, done = planned(story)
+    assert {d.group for d in done.view.plan.decisions if d.after} == {"web/shop"}
+    found = remedy(inputs, done, TRAIN, every_kind=True)
+    assert found is not None
+    nodes = [way.amendments[0].amount for way in found.ways if way.amendments[0].kind is RemedyKind.ADD_NODES]
+    assert nodes == [2]
+
+
+def test_a_group_that_has_nowhere_to_go_gets_a_place_to_go() -> None:
+    story = Story.of(
+        cluster("a"),
+        cluster("b", state="Cordoned"),
+        ANYWHERE,
+        rayservice("ml", "app"),
+        capacity=snapshot("a", "n1 16 64Gi 2"),
+    )
+    story.run()
+    story.source |= cluster("a", state="Draining")
+    story.capacity |= snapshot("b", "n1 16 64Gi 2")
+    found = remedied(story, "ml/app")
+    assert found is not None
+    assert found.ways[0].amendments[0].kind is RemedyKind.UNCORDON and found.ways[0].clusters == ("b",)
+
+
 def test_other_groups_that_wait_are_reckoned_with() -> None:
     """The room that is added goes to whoever is first, so there has to be enough for both."""
     story = Story.of(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ from ortools.sat.python import cp_model
 from gitplacer.accounts import Accounts
 from gitplacer.explain import NoSuchGroup
 from gitplacer.formats.room import room_json, room_text
+from gitplacer.formats.roomschema import room_schema
 from gitplacer.hydrate import Hydration
 from gitplacer.model.room import ClusterRoom, Room, Shopping
 from gitplacer.placement.ledger import Ledger
@@ -444,6 +446,9 @@ def test_what_is_left_is_told_to_people_and_programs() -> None:
         "Capacity snapshots: 2 current, taken 2026-01-02T03:05:00Z",
     ]
     value = json.loads(room_json(room, done.view))
+    jsonschema.Draft202012Validator.check_schema(room_schema())
+    jsonschema.Draft202012Validator(room_schema()).validate(value)
+    assert not jsonschema.Draft202012Validator(room_schema()).is_valid({**value, "asked": None})
     assert value["kind"] == "Room" and value["clusters"][1]["devices"][0]["stranded"] == "3"
     assert value["shopping"]["bought"] == [{"cluster": "a", "type": "gpu", "count": 2, "pricePerHour": "2"}]
 

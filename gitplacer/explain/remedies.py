@@ -31,9 +31,10 @@ def found_how(remedy: Remedy) -> str:
     if not remedy.ways:
         return ""
     plans = f"{remedy.trials} plan{'s' if remedy.trials != 1 else ''}"
-    proved = "a plan with it places the group" if len(remedy.ways) == 1 else "a plan with each of them places the group"
+    which = "it" if len(remedy.ways) == 1 else "any one of them"
+    proved = f"a plan with {which} places the group and takes nobody else's place"
     if remedy.complete:
-        return f"{proved}, and with less of it none does ({plans} tried)"
+        return f"{proved}; less is not enough ({plans} tried)"
     return f"{proved}; something smaller may have been missed ({plans} tried, then it stopped)"
 
 

@@ -104,8 +104,10 @@ class Case:
 
 
 def waits(decision: Decision) -> bool:
-    """Whether a group, or some copy of it, waits for room that nobody is making for it."""
-    if decision.action is Action.HOLD or decision.finding.code is Reason.WAITS_FOR_PREEMPTED:
+    """Whether a group, or some copy of it, waits for room that nobody is making for it, or should leave and has nowhere to go."""
+    if decision.action is Action.HOLD:
+        return decision.finding.code is Reason.NOWHERE_TO_GO
+    if decision.finding.code is Reason.WAITS_FOR_PREEMPTED:
         return False
     return decision.action is Action.WAIT or decision.waiting_since is not None
 

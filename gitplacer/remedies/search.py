@@ -6,6 +6,8 @@ is not always enough: with one node more another group that waits may be the fir
 one; large ones, and budgets, are found by doubling and halving. A change that does not seem enough is tried too, as long as trials
 are left: with it others may go elsewhere and leave their room. Where no single change is enough, the few that open a cluster to
 the group are made, and another is looked for beside them.
+
+A change is enough if a plan with it places the group and takes nobody else's place: what was placed without it still is.
 """
 
 from __future__ import annotations
@@ -14,7 +16,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from gitplacer.accounts import Accounts
-from gitplacer.explain import NoSuchGroup
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.model.decision import Decision, Finding, Reason
 from gitplacer.model.remedy import Amendment, Remedy, RemedyKind, Way
@@ -49,10 +50,14 @@ class OutOfTrials(Exception):
 
 
 class Trials:
-    """Plans of inputs that somebody changed. What is parsed for them is not kept for others."""
+    """
+    Plans of inputs that somebody changed. What is parsed for them is not kept for others. `keep` are groups that must not lose
+    their place.
+    """
 
-    def __init__(self, group: str, memo: Memo, most: int) -> None:
+    def __init__(self, group: str, memo: Memo, most: int, keep: frozenset[str] = frozenset()) -> None:
         self._group = group
+        self._keep = keep
         self._memo = Aside(memo)
         self._most = most
         self.made = 0
@@ -68,12 +73,14 @@ class Trials:
             return None
 
     def decision(self, inputs: Inputs) -> Decision | None:
-        """What becomes of the group. Raises OutOfTrials."""
+        """What becomes of the group; None where others lose their place for it. Raises OutOfTrials."""
         done = self(inputs)
-        try:
-            return done.view.decision(self._group) if done is not None else None
-        except NoSuchGroup:  # an edit of a policy may give the group another id
+        if done is None:
             return None
+        decisions = {decision.group: decision for decision in done.view.plan.decisions}
+        if any(other in decisions and not is_placed(decisions[other]) for other in self._keep):
+            return None
+        return decisions.get(self._group)  # an edit of a policy may give the group another id
 
 
 class Aside:
@@ -128,7 +135,9 @@ def remedy(
     case = Case.of(inputs, hydration, group, accounts)
     if case is None:
         return None
-    trials = Trials(group, memo or NoMemo(), usual_trials(hydration) if most_trials is None else most_trials)
+    keep = frozenset(d.group for d in hydration.view.plan.decisions if is_placed(d) and d.group != group)
+    most = usual_trials(hydration) if most_trials is None else most_trials
+    trials = Trials(group, memo or NoMemo(), most, keep)
     found = _Search(case, trials, every_kind).run()
     return Remedy(group=group, ways=found.ways, trials=trials.made, complete=found.complete)
 
