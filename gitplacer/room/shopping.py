@@ -228,11 +228,12 @@ def _proved(
 ) -> tuple[tuple[str, ...], dict[tuple[str, str], int]]:
     """Which of the groups a plan with the machines places, and the machines with which it does."""
     trials = Trials("", memo or NoMemo(), _NODES + REPAIRS)
+    keep = frozenset(d.group for d in hydration.view.plan.decisions if is_placed(d))
     best: tuple[str, ...] = ()
     tried, then = dict(bought), dict(bought)
     for repair in range(REPAIRS + 1):
         for there in (False, True) if not repair else (True,):
-            placed = _placed(_with_machines(inputs, market, tried, there=there), trials, wanted)
+            placed = _placed(_with_machines(inputs, market, tried, there=there), trials, wanted, keep)
             if len(placed) > len(best) or placed == wanted:
                 best, then = placed, dict(tried)
             if placed == wanted:
@@ -253,7 +254,8 @@ def _one_more(market: _Market, bought: dict[tuple[str, str], int], name: str, gr
     return {**bought, (name, key): bought.get((name, key), 0) + 1}
 
 
-def _placed(inputs: Inputs | None, trials: Trials, wanted: tuple[str, ...]) -> tuple[str, ...]:
+def _placed(inputs: Inputs | None, trials: Trials, wanted: tuple[str, ...], keep: frozenset[str]) -> tuple[str, ...]:
+    """Which groups a plan places; none, if others lose their place for them."""
     if inputs is None:
         return ()
     try:
@@ -261,7 +263,8 @@ def _placed(inputs: Inputs | None, trials: Trials, wanted: tuple[str, ...]) -> t
     except OutOfTrials:
         return ()
     decisions = {d.group: d for d in done.view.plan.decisions} if done is not None else {}
-    return tuple(group for group in wanted if group in decisions and is_placed(decisions[group]))
+    placed = {group for group, decision in decisions.items() if is_placed(decision)}
+    return tuple(group for group in wanted if group in placed) if placed >= keep else ()
 
 
 def _with_machines(
