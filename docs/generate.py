@@ -27,7 +27,7 @@ import click  # noqa: E402
 from docs import problem_examples, scenario_pages, sessions  # noqa: E402
 from gitplacer.cli import COMMANDS, root  # noqa: E402
 from gitplacer.explain import finding_text  # noqa: E402
-from gitplacer.formats.planschema import plan_schema  # noqa: E402
+from gitplacer.formats.documents import DOCUMENTS  # noqa: E402
 from gitplacer.kinds import TABLE, fields, fleet, selectors  # noqa: E402
 from gitplacer.kinds.fields import Matching  # noqa: E402
 from gitplacer.kinds.schema import combined_schema, kind_schema  # noqa: E402
@@ -71,7 +71,7 @@ def _as_it_stands(path: str) -> str:
 def schemas() -> Iterator[tuple[str, object]]:
     """Name and schema of each file in `schemas/`."""
     yield "gitplacer", combined_schema()
-    yield "Plan", plan_schema()
+    yield from ((kind, schema()) for kind, schema in DOCUMENTS.items())
     yield from ((kind, kind_schema(kind)) for kind in TABLE)
 
 
@@ -429,6 +429,16 @@ EXAMPLES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
         (
             "Why a job stays on a cluster that is being drained:",
             ("gitplacer explain rayjob1/rayjob-train gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",),
+        ),
+    ),
+    "room": (
+        (
+            "What the demo's fleet has left, for gangs like one of its jobs:",
+            ("gitplacer room gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git --like rayjob1/rayjob-train",),
+        ),
+        (
+            "For a gang that is only an idea:",
+            ('gitplacer room gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git --gang "4 x nvidia.com/gpu=1,cpu=2,memory=8Gi"',),
         ),
     ),
     "size": (

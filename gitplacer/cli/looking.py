@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gitplacer.cli.progress import note, note_work_tree, progress
-from gitplacer.hydrate import Hydration
-from gitplacer.reconcile import deployment_address, hydrate_once
-from gitplacer.settings import settings
+from gitplacer.hydrate import Hydration, hydrate
+from gitplacer.kinds.fleet import FleetSpec
+from gitplacer.reconcile import Looked, Progress, deployment_address, hydrate_once, looked_at
+from gitplacer.settings import Settings, settings
 
 
 def look(where: Mapping[str, Any]) -> Hydration:
@@ -17,10 +19,25 @@ def look(where: Mapping[str, Any]) -> Hydration:
     note_work_tree(chosen)
     with progress() as say:
         hydration, spec = hydrate_once(chosen, work_tree=True, progress=say)
+    _note_what_is_missing(chosen, spec, hydration)
+    return hydration
+
+
+@contextlib.contextmanager
+def looking(where: Mapping[str, Any]) -> Iterator[tuple[Looked, Hydration, Progress]]:
+    """The same for commands that go on to plan with other inputs: what was read stays readable while the context lasts."""
+    chosen = settings(**where)
+    note_work_tree(chosen)
+    with progress() as say, looked_at(chosen, work_tree=True, progress=say) as looked:
+        hydration = hydrate(looked.inputs, memo=looked.memo)
+        yield looked, hydration, say
+    _note_what_is_missing(chosen, looked.source.spec, hydration)
+
+
+def _note_what_is_missing(chosen: Settings, spec: FleetSpec, hydration: Hydration) -> None:
     address = deployment_address(chosen, spec, trusted=chosen.trust_base is not None)
     if address is None:
         named = f"; the Fleet names {spec.deployment.url}" if spec.deployment.url else ""
         note(f"no --deployment given, so nothing is placed yet{named}")
     elif hydration.view.deployment_commit is None:
         note(f"{address.redacted} has no branch {spec.deployment.branch} yet, so nothing is placed yet")
-    return hydration
