@@ -18,6 +18,7 @@ from gitplacer.explain import PlanView, refused_approvals
 from gitplacer.layout import Layout, refuse_foreign_root
 from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.model.decision import Action, Decision, Reason
+from gitplacer.placement.books import Books
 from gitplacer.placement.cloning import wish
 from gitplacer.placement.plan import Plan, plan
 from gitplacer.placement.wakes import cleared, outcomes, woken_for
@@ -164,18 +165,22 @@ def _planned_with(
     )
     refuse_foreign_root(snapshot, inputs.deployment)
     layout = Layout(snapshot, inputs.source, memo)
-    return layout, _decisions(snapshot, layout, with_candidates)
+    return layout, decided(snapshot, layout, with_candidates=with_candidates)
 
 
-def _decisions(snapshot: Snapshot, layout: Layout, with_candidates: bool) -> list[Decision]:
+def decided(
+    snapshot: Snapshot, layout: Layout, *, with_candidates: bool = False, opened: Books | None = None
+) -> list[Decision]:
     """
     The plan, made again for as long as rendering stops something in it: a group that cannot go where it was to go
-    keeps its room, and others must not have been given it.
+    keeps its room, and others must not have been given it. `opened` are as for `plan`.
     """
     stopped: dict[str, Decision] = {}
     while True:
         also_held = {group_id: decision.finding for group_id, decision in stopped.items()}
-        planned = plan(snapshot, with_candidates=with_candidates, also_held=also_held, edits=layout.edits).decisions
+        planned = plan(
+            snapshot, with_candidates=with_candidates, also_held=also_held, edits=layout.edits, opened=opened
+        ).decisions
         tested = layout.feasible(planned)
         more = {new.group: new for new, old in zip(tested, planned, strict=True) if new is not old}
         if not more.keys() - stopped.keys():
