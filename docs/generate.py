@@ -116,6 +116,17 @@ KIND_FILES: Mapping[str, str] = {
 """An example of each kind from the example fleet, which is itself tested."""
 
 KIND_TEXTS: Mapping[str, str] = {
+    "WhatIf": """\
+apiVersion: gitplacer.dev/v1alpha1
+kind: WhatIf
+metadata:
+  name: next-quarter
+spec:
+  title: Twice the production, without static-cluster
+  suppose:
+  - replicas: {group: production/text-summarizer, times: 2}
+  - lose: static-cluster
+""",
     "Scenario": """\
 apiVersion: gitplacer.dev/v1alpha1
 kind: Scenario
@@ -225,6 +236,8 @@ KIND_PLACES: Mapping[str, str] = {
     "the same kind takes its place.",
     "Scenario": "Anywhere in the source outside the workload paths; usually `scenarios/<name>.yaml`. A pass does not look at it. "
     "[The scenarios of these docs](../scenarios/README.md) are more examples, and each is told by a test.",
+    "WhatIf": "Anywhere; in the source outside the workload paths, usually `whatif/<name>.yaml`. A pass does not look at it. "
+    "[`gitplacer simulate --scenario FILE`](../commands/simulate.md) tells what comes of it.",
     "CapacitySnapshot": "`<capacity>/<cluster>.yaml`, where the Fleet's `spec.capacity` says; written by a machine.",
     "ClusterState": "`fleet/<cluster>.yaml` in the deployment repo; written by gitplacer for clusters with `standby` and for clones.",
     "Placement": "`placements/<namespace>/<group>.yaml` in the deployment repo; written by gitplacer, never by hand.",

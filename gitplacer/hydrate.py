@@ -61,6 +61,11 @@ class Inputs:
     now: datetime
     version: str
 
+    def in_memory(self) -> Inputs:
+        """The same with their files read: what may be sent to other processes, or shared with them."""
+        source, capacity, deployment = (tree.in_memory() for tree in (self.source, self.capacity, self.deployment))
+        return replace(self, source=source, capacity=capacity, deployment=deployment)
+
 
 @dataclass(frozen=True, slots=True)
 class Step:

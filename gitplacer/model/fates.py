@@ -10,6 +10,8 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gitplacer.model.resources import Resources
+
 
 class Fate(enum.StrEnum):
     """What becomes of one group. Worst first."""
@@ -45,16 +47,18 @@ class GroupFate:
     code: str
     why: str
     later: bool = False
+    refused: tuple[tuple[str, str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Left:
     """
-    What is free in a fleet, as quantities by resource: over all clusters that take something, and the most that one cluster has.
+    What is free in a fleet: over all clusters that take something, and for each resource that any of them offers the cluster that
+    has most of it free, and how much.
     """
 
-    total: Mapping[str, str]
-    most: Mapping[str, tuple[str, str]]  # resource to cluster and quantity
+    total: Resources
+    most: Mapping[str, tuple[str, int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

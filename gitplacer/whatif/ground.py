@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from gitplacer.accounts import Accounts
-from gitplacer.explain import PlanView, why
+from gitplacer.explain import NEAREST_CANDIDATES, PlanView, shortlist, verdict_text, why
 from gitplacer.explain.words import LONGEST_SENTENCE
 from gitplacer.grouping import Group
 from gitplacer.hydrate import Hydration, Inputs, decided, hydrate
 from gitplacer.kinds.fleet import EvacuationGuard, Guards, MoveGuard
 from gitplacer.kinds.record import PlacementRecord
 from gitplacer.layout import Layout
-from gitplacer.model.decision import Action, Decision, Reason
+from gitplacer.model.decision import Action, Decision, Reason, Verdict
 from gitplacer.model.fates import Fate, GroupFate, Left, Supposed
 from gitplacer.model.resources import NOTHING
 from gitplacer.placement.plan import Plan
@@ -34,15 +34,25 @@ OUT_OF_SERVICE = ("Lost", "Draining")
 """States of clusters that their groups leave."""
 _HELD_BACK = frozenset({Reason.GUARD_REACHED, Reason.FROZEN})
 """Why a group does not leave yet, though it will."""
+_LOSERS = frozenset({Fate.STRANDED, Fate.LESS, Fate.WAITS})
+"""Of whom is told which clusters do not take them."""
+_AS_CHANGED = {
+    Reason.OUTGROWN: Fate.LESS,
+    Reason.UPGRADE_DOES_NOT_FIT: Fate.LESS,
+    Reason.UPDATE_HELD: Fate.HELD,
+}
+"""What becomes of a group that stays, where not all its pods find room."""
 _ENDED = frozenset({Reason.FINISHED, Reason.JOINS_FINISHED})
 
 
 @dataclass(frozen=True)
 class Ground:
     """
-    The pass that is due (`due`), the inputs after it, and what is read of these. `memo` only saves work.
+    What was asked about (`asked`), the pass that is due (`due`), the inputs after it, and what is read of these. `memo` only
+    saves work.
     """
 
+    asked: Inputs
     due: Hydration
     inputs: Inputs
     snapshot: Snapshot
@@ -53,7 +63,7 @@ class Ground:
         """Make the pass that is due. Raises Rejected as `hydrate` does."""
         due = hydrate(inputs, memo=memo, with_candidates=False)
         after = replace(inputs, deployment=due.tree) if due.steps else inputs
-        return Ground(due, after, due.snapshot if not due.steps else read_again(after, memo), memo)
+        return Ground(inputs, due, after, due.snapshot if not due.steps else read_again(after, memo), memo)
 
     @cached_property
     def decisions(self) -> Mapping[str, Decision]:
@@ -74,14 +84,17 @@ def read_again(inputs: Inputs, memo: Memo) -> Snapshot:
     )  # fmt: skip
 
 
-def suppose(ground: Ground, supposition: Supposition) -> tuple[Supposed, Hydration]:
+def suppose(ground: Ground, supposition: Supposition, *, with_candidates: bool = False) -> tuple[Supposed, Hydration]:
     """
-    What a supposition comes to, by the whole of `hydrate`, and the plan itself. Raises Unsupposable, and Rejected where the fleet
+    What a supposition comes to, by the whole of `hydrate`, and the plan itself; with candidates also which clusters do not take
+    those who lose their place, and why. Raises Unsupposable, and Rejected where the fleet
     could not be planned then.
     """
-    made = hydrate(supposition.applied(ground.inputs, ground.snapshot), memo=ground.memo)
+    made = hydrate(
+        supposition.applied(ground.inputs, ground.snapshot), memo=ground.memo, with_candidates=with_candidates
+    )
     gone = out_of_service(ground.snapshot, made.snapshot)
-    view, later = unguarded(ground, made.view)
+    view, later = unguarded(ground, made.view, with_candidates=with_candidates)
     found = tuple(fates(ground, view, gone, later))
     supposed = Supposed(
         title=supposition.title, clusters=gone, fates=found, waiting=ground.waiting, left=left(view, gone)
@@ -89,7 +102,7 @@ def suppose(ground: Ground, supposition: Supposition) -> tuple[Supposed, Hydrati
     return supposed, made
 
 
-def unguarded(ground: Ground, view: PlanView) -> tuple[PlanView, frozenset[str]]:
+def unguarded(ground: Ground, view: PlanView, *, with_candidates: bool = False) -> tuple[PlanView, frozenset[str]]:
     """
     A plan as it would be if guards and freezes let everything go at once, and the groups that they hold back. Whether a group has
     room elsewhere is no question of when it may leave.
@@ -98,7 +111,8 @@ def unguarded(ground: Ground, view: PlanView) -> tuple[PlanView, frozenset[str]]
     if not later:
         return view, later
     snapshot = with_guards_lifted(view.snapshot)
-    made = decided(snapshot, Layout(snapshot, snapshot.source.tree, ground.memo))
+    layout = Layout(snapshot, snapshot.source.tree, ground.memo)
+    made = decided(snapshot, layout, with_candidates=with_candidates)
     return replace(view, snapshot=snapshot, plan=Plan(tuple(sorted(made, key=lambda d: d.group)))), later
 
 
@@ -135,7 +149,15 @@ def fates(ground: Ground, view: PlanView, gone: Iterable[str], later: frozenset[
             before=before.after if before is not None else (), after=_elsewhere(decision, lost),
             code=str(decision.finding.code), why=printable(why(decision, view), LONGEST_SENTENCE),
             later=decision.group in later,
+            refused=tuple(_refused(decision, view)) if fate in _LOSERS else (),
         )  # fmt: skip
+
+
+def _refused(decision: Decision, view: PlanView) -> Iterator[tuple[str, str, str]]:
+    """The clusters that do not take a group, the nearest to it first, if they were asked for."""
+    refused = [candidate for candidate in decision.candidates if candidate.verdict is Verdict.REJECTED]
+    for found in shortlist(refused, NEAREST_CANDIDATES):
+        yield found.cluster, str(found.finding.code), printable(verdict_text(found, decision, view), LONGEST_SENTENCE)
 
 
 def _fate(before: Decision | None, now: Decision, lost: frozenset[str]) -> Fate | None:
@@ -160,7 +182,9 @@ def _fate(before: Decision | None, now: Decision, lost: frozenset[str]) -> Fate 
     if _is_short(before, now, elsewhere, hit):
         held = now.action is Action.HOLD and now.finding.code is not Reason.NOWHERE_TO_GO and len(had) == len(hit)
         return Fate.HELD if held else Fate.LESS
-    return Fate.MOVES if set(elsewhere) - set(had) or hit else Fate.CHANGED
+    if set(elsewhere) - set(had) or hit:
+        return Fate.MOVES
+    return _AS_CHANGED.get(now.finding.code, Fate.CHANGED)
 
 
 def _shape(decision: Decision | None) -> object:
@@ -191,16 +215,16 @@ def _serves(group: Group | None, record: PlacementRecord | None) -> bool:
 def left(view: PlanView, gone: Iterable[str]) -> Left:
     """What is free after a plan on the clusters that take something."""
     closed = frozenset(gone)
-    free = {
-        account.cluster.name: account.free_after
+    taking = [
+        account
         for account in Accounts(view)
         if account.cluster.spec.role == "Workload" and account.cluster.spec.state == "Active"
         if account.cluster.name not in closed
-    }
-    total = sum(free.values(), NOTHING)
-    names = sorted({name for amounts in free.values() for name in amounts})
+    ]
+    free = {account.cluster.name: account.free_after for account in taking}
+    names = sorted({name for account in taking for name in account.offered})
     best = {name: max(sorted(free), key=lambda cluster: free[cluster].get(name, 0)) for name in names}
     return Left(
-        total=total.rendered(),
-        most={name: (cluster, free[cluster].rendered().get(name, "0")) for name, cluster in best.items()},
+        total=sum(free.values(), NOTHING),
+        most={name: (cluster, free[cluster].get(name, 0)) for name, cluster in best.items()},
     )
