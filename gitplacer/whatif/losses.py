@@ -58,7 +58,7 @@ class Losses:
     def view(self, loss: Loss) -> PlanView:
         """The plan of a loss, without the groups that wait anyway."""
         snapshot = _with_lost(self._without_waiting, loss)
-        layout = Layout(snapshot, self.ground.inputs.source, self.ground.memo)
+        layout = self._layout.fork()
         made = decided(snapshot, layout, opened=self._books)
         return replace(
             self.ground.due.view,
@@ -80,6 +80,11 @@ class Losses:
             and not any(policy.spec.placement.span != "Never" for policy in own.policies)
             and not any(decision.claim for decision in self.ground.decisions.values())
         )
+
+    @cached_property
+    def _layout(self) -> Layout:
+        """Files know nothing of the states of clusters, so what was rendered once is good for all losses."""
+        return Layout(self._without_waiting, self.ground.inputs.source, self.ground.memo)
 
     @cached_property
     def _books(self) -> Books:
