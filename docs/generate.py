@@ -444,6 +444,34 @@ EXAMPLES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
             ("gitplacer explain rayjob1/rayjob-train gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",),
         ),
     ),
+    "simulate": (
+        (
+            "Who would not survive the loss of a cluster:",
+            ("gitplacer simulate --lose dynamic-cluster gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",),
+        ),
+        (
+            "What twice the replicas of a service would do, for programs:",
+            (
+                "gitplacer simulate --replicas production/text-summarizer=2x --format json gitplacer-demo/fleet "
+                "--deployment gitplacer-demo/deployment.git 2>/dev/null | head -30",
+            ),
+        ),
+    ),
+    "drain": (
+        (
+            "As a patch, with what follows from it:",
+            ("gitplacer drain workload-cluster-1 --diff gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",),
+        ),
+    ),
+    "blast": (
+        (
+            "A policy that gets another priority:",
+            (
+                "sed -i 's/^  priority: 100 /  priority: 90 /' gitplacer-demo/fleet/policies/production.yaml",
+                "gitplacer blast --base HEAD gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",
+            ),
+        ),
+    ),
     "size": (
         (
             "A RayJob, with the pod that submits it:",

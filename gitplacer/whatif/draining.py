@@ -13,7 +13,7 @@ from datetime import datetime
 from gitplacer.explain import NEAREST_CANDIDATES, PlanView, rfc3339, shortlist, verdict_text, why
 from gitplacer.explain.decisions import sentence
 from gitplacer.explain.words import LONGEST_SENTENCE
-from gitplacer.hydrate import Hydration
+from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.model.decision import Action, Decision, Reason, Strategy, Verdict
 from gitplacer.model.drains import Drain, DrainPass, DrainStep, Return, Stuck
 from gitplacer.plaintext import few, printable
@@ -28,18 +28,20 @@ def drain(ground: Ground, cluster: str) -> Drain:
     inputs = DrainCluster(cluster).applied(ground.inputs, ground.snapshot)
     passes: list[DrainPass] = []
     ever = {g for g, d in ground.decisions.items() if cluster in d.after and not _is_platform(ground.due.view, d)}
-    before: tuple[datetime, Hydration] | None = None
+    before: tuple[Inputs, Hydration] | None = None
     count = 0
-    for now, made in follow(inputs, ground.memo):
+    for made_of, made in follow(inputs, ground.memo):
         count += 1
         steps = tuple(_steps(made.view, ever))
         if steps:
-            needs = tuple(_needs(before, now, cluster)) if before is not None else ()
+            needs = tuple(_needs(before[1], made_of.now)) if before is not None else ()
             passes.append(DrainPass(needs=needs, steps=steps, left=len(_there(made.view, cluster))))
-        before = (now, made)
+        before = (made_of, made)
     assert before is not None
     view = before[1].view
     there = _there(view, cluster)
+    if any(view.decision(group).finding.code is Reason.NOWHERE_TO_GO for group in there):
+        view = hydrate(before[0], memo=ground.memo).view  # the same plan, with what there is to say of every cluster
     return Drain(
         cluster=cluster,
         passes=tuple(passes),
@@ -77,9 +79,8 @@ def _steps(view: PlanView, ever: Iterable[str]) -> Iterator[DrainStep]:
             )  # fmt: skip
 
 
-def _needs(before: tuple[datetime, Hydration], now: datetime, cluster: str) -> Iterator[str]:
-    """What has to be seen, or to pass, between two passes."""
-    _, made = before
+def _needs(made: Hydration, now: datetime) -> Iterator[str]:
+    """What has to be seen, or to pass, between a pass and the next, which is made at a time."""
     ready: dict[tuple[str, ...], list[str]] = {}
     gone: dict[tuple[str, ...], list[str]] = {}
     for decision in sorted(made.view.plan.decisions, key=lambda d: d.group):

@@ -33,15 +33,15 @@ _IDLE = 6
 """Passes that do nothing, each later than the one before by twice as much, after which nothing more is expected."""
 
 
-def follow(inputs: Inputs, memo: Memo) -> Iterator[tuple[datetime, Hydration]]:
+def follow(inputs: Inputs, memo: Memo) -> Iterator[tuple[Inputs, Hydration]]:
     """
-    The passes from these inputs on, each with its time, until nothing more happens; `MOST` at the most. A pass that does nothing
+    The passes from these inputs on, each with what it was made of, until nothing more happens; `MOST` at the most. A pass that does nothing
     because of a guard or a freeze is followed by one after that ends.
     """
     idle = 0
     for _ in range(MOST):
-        made = hydrate(inputs, memo=memo)
-        yield inputs.now, made
+        made = hydrate(inputs, memo=memo, with_candidates=False)
+        yield inputs, made
         idle = 0 if made.steps else idle + 1
         codes = {decision.finding.code for decision in made.view.plan.decisions}
         moving = any(decision.move is not None for decision in made.view.plan.decisions)
