@@ -35,6 +35,9 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "return": "Approve that a group goes back to where it was.",
         "suspend": "Suspend apps: their pods go, their place stays.",
         "resume": "Resume apps that are suspended.",
+        "simulate": "Tell what would happen if something were otherwise.",
+        "drain": "Empty a cluster, and tell what follows pass by pass.",
+        "blast": "Tell which groups an edit of policies or clusters touches.",
         "status": "Show the fleet at a glance.",
         "schema": "Print the JSON Schema of a kind, for editors.",
     }
