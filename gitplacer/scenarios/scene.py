@@ -76,16 +76,18 @@ def first_time(script: Script, files: Files) -> datetime:
     if script.spec.given.now is not None:
         return script.spec.given.now
     source = Tree.of(files)
-    below = source.under(fleet_spec(source, NoMemo()).capacity.path)
-    paths = [path for path in below if path.endswith(READ_ENDINGS)]
-    read = read_documents(below, paths, NoMemo(), max_bytes=MAX_SNAPSHOT)
-    snapshots = [
-        parse_own(item.document) for items in read.documents.values() for item in items if is_own(item.document)
-    ]
-    times = [one.observed_at for one in snapshots if isinstance(one, CapacitySnapshot)]
-    if not times:
+    newest = newest_snapshot(source.under(fleet_spec(source, NoMemo()).capacity.path))
+    if newest is None:
         raise script.fault(("spec", "given"), "says no time, and there is no snapshot to take it from", "give it `now`")
-    return max(times)
+    return newest
+
+
+def newest_snapshot(capacity: Tree) -> datetime | None:
+    """When the last snapshot was taken of those that can be read."""
+    paths = [path for path in capacity if path.endswith(READ_ENDINGS)]
+    read = read_documents(capacity, paths, NoMemo(), max_bytes=MAX_SNAPSHOT)
+    parsed = [parse_own(item.document) for items in read.documents.values() for item in items if is_own(item.document)]
+    return max((one.observed_at for one in parsed if isinstance(one, CapacitySnapshot)), default=None)
 
 
 def _folders(tree: Tree) -> list[str]:

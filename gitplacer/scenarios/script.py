@@ -8,7 +8,8 @@ that holds a Scenario which cannot be read is told about, like any other, and th
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from gitplacer.documents import Document, Path
 from gitplacer.kinds.fields import Model
@@ -43,6 +44,14 @@ class Script:
     def is_about_its_source(self) -> bool:
         """Whether it brings no files of its own."""
         return not self.spec.given.brings_a_source
+
+    def dated(self, now: datetime) -> Script:
+        """The same, at a time if it says none."""
+        given = self.spec.given
+        if given.now is not None or not self.is_about_its_source:
+            return self
+        spec = self.spec.model_copy(update={"given": given.model_copy(update={"now": now})})
+        return replace(self, scenario=self.scenario.model_copy(update={"spec": spec}))
 
     def fault(self, path: Path, message: str, hint: str = "") -> Rejected:
         """What is wrong with a step, at its place."""
