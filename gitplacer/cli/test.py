@@ -11,7 +11,6 @@ from gitplacer.cli.options import choice, fleet
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gitplacer.formats.options import Options
     from gitplacer.model.trial import Trial
     from gitplacer.problems import Problem
     from gitplacer.reconcile import Looked
