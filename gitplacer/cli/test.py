@@ -55,8 +55,9 @@ def command(output: str, words: str, first: bool, strict: bool, **where: Any) ->
                 break
     report = Report(tuple(trials), tuple(unreadable), tuple(idle))
     click.echo(conclusion(report, options) if output == "text" else TEST_FORMATS[output](report, options), nl=False)
-    if known:
-        count = f"{len(known)} error{'s' if len(known) != 1 else ''}"
+    more = set(known) - set(unreadable)
+    if more:
+        count = f"{len(more)} error{'s' if len(more) != 1 else ''}"
         note(f"the source itself has {count}, which tests of it pass over; `gitplacer validate` shows them")
     if len(trials) < len(scripts):
         note(f"stopped; {len(scripts) - len(trials)} not run")
