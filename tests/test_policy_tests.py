@@ -334,6 +334,20 @@ def test_words_choose_and_x_stops(fleet: Path, capfd: pytest.CaptureFixture[str]
     assert (none.code, none.out) == (1, "") and 'no Scenario has "thre region" in its name or title' in none.err
 
 
+@pytest.mark.slow
+def test_several_processes_report_what_one_does(fleet: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    write(
+        fleet,
+        {
+            f"tests/{name}.yaml": scenario(claim(text), name=name)
+            for name, text in (("a", APART), ("b", "1 == 2"), ("c", "1 =="))
+        },
+    )
+    alone, apart = (run(capfd, "test", fleet, "--format", "json", "-j", jobs) for jobs in ("1", "2"))
+    assert (alone.out, alone.code) == (apart.out, apart.code)
+    assert json.loads(apart.out)["summary"] == {"passed": 1, "failed": 1, "errors": 1, "warnings": 0}
+
+
 def test_a_source_without_scenarios_is_told_how_to_get_one(fleet: Path, capfd: pytest.CaptureFixture[str]) -> None:
     ran = run(capfd, "test", fleet)
     assert (ran.code, ran.out) == (1, "")

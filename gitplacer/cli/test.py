@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,11 +11,15 @@ from gitplacer.cli.options import choice, fleet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from datetime import datetime
+    from pathlib import Path
 
     from gitplacer.model.trial import Trial
+    from gitplacer.parsecache import ParseCache
     from gitplacer.problems import Problem
-    from gitplacer.reconcile import Looked
+    from gitplacer.reconcile import Looked, Progress
     from gitplacer.scenarios import Script
+    from gitplacer.source.files import Memo
     from gitplacer.tree import Tree
 
 
@@ -22,9 +27,18 @@ if TYPE_CHECKING:
 @choice(["text", "json", "junit"], "For people, for programs, or as JUnit XML for CI.")
 @click.option("-k", "words", metavar="WORDS", default="", help="Run those whose name or title has all of these words.")
 @click.option("-x", "--exitfirst", "first", is_flag=True, help="Stop after the first that does not pass.")
+@click.option(
+    "-j",
+    "jobs",
+    metavar="N",
+    type=click.IntRange(1, 256),
+    default=1,
+    help="Run them in N processes.",
+    show_default=True,
+)
 @click.option("--strict", is_flag=True, help="Exit with 1 for policies that govern nothing, too.")
 @fleet()
-def command(output: str, words: str, first: bool, strict: bool, **where: Any) -> int:
+def command(output: str, words: str, first: bool, jobs: int, strict: bool, **where: Any) -> int:
     """
     Run the Scenarios in the source, and find policies that govern nothing.
 
@@ -47,7 +61,8 @@ def command(output: str, words: str, first: bool, strict: bool, **where: Any) ->
         source, known, idle = _read(looked)
         scripts, unreadable = _scripts(looked, source, known, words)
         deployment = looked.inputs.deployment if chosen.deployment is not None else None
-        for trial in _tried(scripts, looked, deployment, where["now"] is not None, say):
+        now = looked.inputs.now if where["now"] is not None else None
+        for trial in _tried(scripts, _Fleet(source, tuple(known), deployment, now), looked.memo, jobs, say):
             trials.append(trial)
             if output == "text":
                 click.echo(trial_line(trial, options), nl=False)
@@ -66,8 +81,6 @@ def command(output: str, words: str, first: bool, strict: bool, **where: Any) ->
 
 def _read(looked: Looked) -> tuple[Tree, list[Problem], list[Problem]]:
     """The source with its snapshots in it, the errors that it has, and what is idle among its policies."""
-    from dataclasses import replace
-
     from gitplacer.hydrate import hydrate
     from gitplacer.policies.idle import idle_policies
     from gitplacer.problems import Rejected, Severity
@@ -108,22 +121,88 @@ def _scripts(looked: Looked, source: Tree, known: Sequence[Problem], words: str)
     return chosen, unreadable if not wanted else []
 
 
-def _tried(
-    scripts: Sequence[Script], looked: Looked, deployment: Tree | None, at_now: bool, say: Any
-) -> Iterator[Trial]:
-    """The outcome of each, those first that could not be compiled, before any pass is made."""
-    from gitplacer import __version__
+@dataclass(frozen=True, slots=True)
+class _Fleet:
+    """What scenarios of a source are about, as another process can be given it. `now` is for those that say no time."""
+
+    source: Tree
+    known: tuple[Problem, ...]
+    deployment: Tree | None
+    now: datetime | None
+
+    def tried(self, script: Script, memo: Memo) -> Trial:
+        """The outcome of one of its scenarios."""
+        from gitplacer import __version__
+        from gitplacer.scenarios.trials import tried
+
+        dated = script.dated(self.now) if self.now is not None else script
+        return tried(dated, __version__, memo, self.deployment)
+
+    def in_memory(self) -> _Fleet:
+        """The same without the repositories that its files come from."""
+        return replace(
+            self,
+            source=_in_memory(self.source),
+            deployment=_in_memory(self.deployment) if self.deployment is not None else None,
+        )
+
+
+def _in_memory(tree: Tree) -> Tree:
+    from gitplacer.tree import MemoryBlobs, Tree
+
+    oids = sorted({entry.oid for entry in tree.entries.values() if entry.is_text})
+    return Tree(dict(tree.entries), MemoryBlobs(tree.blobs.read(oids)))
+
+
+def _tried(scripts: Sequence[Script], fleet: _Fleet, memo: ParseCache, jobs: int, say: Progress) -> Iterator[Trial]:
+    """The outcome of each, in order: those first that could not be compiled, before any pass is made."""
     from gitplacer.scenarios import LibraryMissing
-    from gitplacer.scenarios.trials import mistaken, tried
+    from gitplacer.scenarios.trials import mistaken
     from gitplacer.settings import UsageError
 
     try:
-        broken = {id(script): trial for script in scripts if (trial := mistaken(script)) is not None}
+        broken = {script.scenario.name: trial for script in scripts if (trial := mistaken(script)) is not None}
     except LibraryMissing as error:
         raise UsageError(str(error), error.hint) from None
     yield from broken.values()
-    for script in scripts:
-        if id(script) not in broken:
-            say(f"running {script.scenario.name}")
-            dated = script.dated(looked.inputs.now) if at_now else script
-            yield tried(dated, __version__, looked.memo, deployment)
+    sound = [script for script in scripts if script.scenario.name not in broken]
+    if jobs > 1 and len(sound) > 1:
+        say(f"running {len(sound)} scenarios in {min(jobs, len(sound))} processes")
+        yield from _tried_apart([script.scenario.name for script in sound], fleet, memo, jobs)
+        return
+    for script in sound:
+        say(f"running {script.scenario.name}")
+        yield fleet.tried(script, memo)
+
+
+def _tried_apart(names: Sequence[str], fleet: _Fleet, memo: ParseCache, jobs: int) -> Iterator[Trial]:
+    """The same in other processes. Each reads the scenarios again, because what was parsed here cannot be sent."""
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    memo.save()  # what is parsed already is not parsed in each of them
+    given = (fleet.in_memory(), memo.cache_dir)
+    workers = min(jobs, len(names))
+    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin, initargs=given) as pool:
+        try:
+            yield from pool.map(_one, names)
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+_HERE: dict[str, Any] = {}
+"""In a process that runs scenarios: what it was given."""
+
+
+def _begin(fleet: _Fleet, cache_dir: Path) -> None:
+    from gitplacer.parsecache import ParseCache
+    from gitplacer.scenarios import scripts_in
+
+    memo = ParseCache(cache_dir)
+    scripts, _ = scripts_in(fleet.source, memo, fleet.known)
+    _HERE.update(fleet=fleet, memo=memo, scripts={script.scenario.name: script for script in scripts})
+
+
+def _one(name: str) -> Trial:
+    found: Trial = _HERE["fleet"].tried(_HERE["scripts"][name], _HERE["memo"])
+    return found
