@@ -558,6 +558,9 @@ EXAMPLES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "status": (
         ("", ("gitplacer status gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",)),
     ),
+    "test": (
+        ("", ("gitplacer test gitplacer-demo/fleet -k training --rev HEAD",)),
+    ),
     "schema": (("", ("gitplacer schema Fleet | head -20",)),),
 }  # fmt: skip
 
@@ -566,6 +569,8 @@ EXITS: Mapping[str, str] = {
     "plan": "0 done; 1 an error; 2 something would change and `--exit-code` was given; 3 the plan has something that "
     "`--fail-on` names: `waiting` (a group, or some of its copies, waits), `relocated`, `removed`, `stale` (a snapshot is "
     "older than its cluster's `maxAge`), `problems` (an error in the source or the snapshots).",
+    "test": "0 all scenarios that were run have passed; 1 one failed, could not be read or could not be carried out, there is none, or, "
+    "with `--strict`, there is a warning about policies.",
     "size": "0 done, also where nothing makes pods; 1 a file could not be read, or an object could not be sized, and the "
     "others are printed.",
     "fit": "0 done, whatever the answer; 1 an error, and nothing was judged (with `--cases`: a line was not, the others were); "

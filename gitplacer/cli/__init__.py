@@ -28,6 +28,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "plan": "Show what would change, and why.",
         "explain": "Tell why a group is where it is, or why it waits.",
         "room": "Show what is left: stranded devices, the largest gang that fits, what to buy.",
+        "test": "Run the Scenarios kept beside the policies.",
         "size": "Print what pods manifests become, and what each asks for.",
         "fit": "Tell whether manifests would fit a cluster now.",
         "reconcile": "Plan, render, commit and push, once.",
