@@ -35,6 +35,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "suspend": "Suspend apps: their pods go, their place stays.",
         "resume": "Resume apps that are suspended.",
         "status": "Show the fleet at a glance.",
+        "report": "Write the fleet as one HTML page.",
         "schema": "Print the JSON Schema of a kind, for editors.",
     }
 )
