@@ -30,6 +30,9 @@ function chunks(list, size) {
   return found;
 }
 
+/** What a table has of its own: names and addresses may say `constructor`. */
+const of = (table, key) => (Object.hasOwn(table, key) ? table[key] : undefined);
+
 const once = (make) => {
   let made;
   return () => (made === undefined ? (made = make()) : made);
@@ -228,14 +231,29 @@ const oneDigit = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 const threeDigits = new Intl.NumberFormat("en", { maximumFractionDigits: 3 });
 const isBytes = (name) => name === "memory" || name === "ephemeral-storage" || name.startsWith("hugepages-");
 
+const STEPS_OF_BYTES = ["", "Ki", "Mi", "Gi", "Ti", "Pi"];
+
+function stepOf(value) {
+  let step = 0;
+  for (; Math.abs(value) >= 1024 && step < STEPS_OF_BYTES.length - 1; step++) value /= 1024;
+  return step;
+}
+
 function amountText(resource, value) {
   const name = resources[resource];
   if (name === "cpu") return threeDigits.format(value / 1000);
-  if (!isBytes(name) || Math.abs(value) < 1024) return plain.format(value);
-  const steps = ["Ki", "Mi", "Gi", "Ti", "Pi"];
-  let step = 0;
-  for (value /= 1024; Math.abs(value) >= 1024 && step < steps.length - 1; step++) value /= 1024;
-  return `${oneDigit.format(value)} ${steps[step]}`;
+  if (!isBytes(name)) return plain.format(value);
+  const step = stepOf(value);
+  return `${oneDigit.format(value / 1024 ** step)} ${STEPS_OF_BYTES[step]}`.trim();
+}
+
+/** `12.5 of 24 Gi free`: both in the unit of the larger. */
+function freeText(resource, free, offered) {
+  const name = resources[resource];
+  if (name === "cpu") return `${oneDigit.format(free / 1000)} of ${oneDigit.format(offered / 1000)} free`;
+  if (!isBytes(name)) return `${plain.format(free)} of ${plain.format(offered)} free`;
+  const step = stepOf(offered), size = 1024 ** step;
+  return `${oneDigit.format(free / size)} of ${oneDigit.format(offered / size)} ${STEPS_OF_BYTES[step]} free`;
 }
 
 function amountsText(some) {
@@ -245,6 +263,7 @@ function amountsText(some) {
 
 /** `nvidia.com/gpu` is `gpu` where nothing else is called so. */
 function shortName(name) {
+  if (name === "ephemeral-storage") return "disk";
   const last = name.split("/").pop();
   return resources.filter((other) => other.split("/").pop() === last).length === 1 ? last : name;
 }

@@ -54,13 +54,13 @@ const MARKS = {
   Active: ["●", "calm"], Cordoned: ["◐", "warn"], Draining: ["↓", "warn"], Lost: ["×", "bad"], Waking: ["↑", "good"],
   Standby: ["○", "calm"], Management: ["■", "calm"],
   Current: ["●", "calm"], Stale: ["◐", "warn"], Missing: ["×", "bad"], Unusable: ["×", "bad"], Asleep: ["○", "calm"],
-  Chosen: ["✓", "good"], Feasible: ["●", "calm"], Rejected: ["×", "bad"],
+  Chosen: ["✓", "good"], Feasible: ["●", "calm"], Rejected: ["×", "calm"],
   error: ["×", "bad"], warning: ["!", "warn"],
   Running: ["●", "calm"], Expected: ["◌", "calm"], Coming: ["+", "good"], Leaving: ["−", "warn"], Kept: ["□", "warn"],
 };
 
 function badge(word) {
-  const [mark, tone] = MARKS[word] ?? ["•", "calm"];
+  const [mark, tone] = of(MARKS, word) ?? ["•", "calm"];
   return h("span", { class: `badge ${tone}` }, h("span", { "aria-hidden": "true" }, mark), ` ${word}`);
 }
 
@@ -71,8 +71,7 @@ function facts(rows) {
 }
 
 function section(title, ...children) {
-  const id = `s-${title.toLowerCase().replace(/[^a-z]+/g, "-")}`;
-  return h("section", { "aria-labelledby": id }, h("h3", { id }, title), children);
+  return h("section", {}, h("h3", {}, title), children);
 }
 
 /** A small table that is there whole. Cells are text or elements; the first of a row is its heading. */

@@ -40,7 +40,7 @@ function smallMap(cluster) {
   const cells = [];
   for (const node of cluster.nodes) for (let i = 0; i < node.count && cells.length < MOST_CELLS; i++) cells.push(node);
   if (!cells.length) return h("p", { class: "note small" }, raw.redacted ? "" : "no nodes are known");
-  const size = cells.length > 150 ? 9 : cells.length > 60 ? 12 : 16, gap = 2;
+  const size = cells.length > 150 ? 9 : cells.length > 60 ? 12 : cells.length > 24 ? 16 : 22, gap = 3;
   const canvas = h("canvas", { class: "map", role: "img", "aria-label": mapText(cluster) });
   canvas.paint = () => {
     const width = canvas.parentElement.clientWidth;
@@ -111,7 +111,7 @@ function resourceLine(i, offered, foreign, held) {
   return h("div", { class: "line" },
     h("span", { class: "what" }, shortName(resources[i])),
     bar([{ share: foreign[i] / offered[i], kind: "foreign" }, { share: held[i] / offered[i], kind: "held" }]),
-    h("span", { class: "said" }, `${amountText(i, free)} of ${amountText(i, offered[i])} free`));
+    h("span", { class: "said" }, freeText(i, free, offered[i])));
 }
 
 const MAP_KEY = [
@@ -134,10 +134,12 @@ function nodeCard(node) {
   const kind = (seat) => `hue${hues.get(seat.name)} ${seat.presence.toLowerCase()}`;
   const lines = resources.map((name, i) => {
     if (!offered[i] || name === "pods") return null;
+    const isMain = name === "cpu" || name === "memory" || name.includes("/");
     const taking = seats.filter((seat) => seat.requests[i] > 0);
     const held = taking.reduce((sum, seat) => sum + seat.requests[i] * seat.count, 0);
+    if (!isMain && !used[i] && !held) return null;
     const free = Math.max(0, offered[i] - used[i] - held);
-    const said = h("span", { class: "said" }, `${amountText(i, free)} of ${amountText(i, offered[i])} free`);
+    const said = h("span", { class: "said" }, freeText(i, free, offered[i]));
     const parts = taking.map((seat) => ({ share: seat.requests[i] * seat.count / offered[i], kind: kind(seat), title: `${seat.name} ${seat.role}` }));
     const isSlots = name.includes("/") && offered[i] <= MOST_SLOTS;
     const picture = isSlots ? slots(i, offered, used, taking, kind) : bar([{ share: used[i] / offered[i], kind: "foreign", title: "pods of others" }, ...parts]);
@@ -153,7 +155,7 @@ function nodeCard(node) {
     seats.length ? h("ul", { class: "seats" }, seats.map((seat) => h("li", {},
       h("span", { class: `swatch ${kind(seat)}`, "aria-hidden": "true" }),
       groupNamed(seat.name), h("span", { class: "role" }, ` ${seat.role}${seat.count > 1 ? ` × ${seat.count}` : ""}`),
-      seat.presence === "Running" ? null : h("span", { class: "role" }, `, ${PRESENCE[seat.presence]}`)))) : null);
+      seat.presence === "Running" ? null : h("span", { class: "role" }, `, ${of(PRESENCE, seat.presence)}`)))) : null);
 }
 
 const PRESENCE = {
@@ -216,9 +218,9 @@ function timeline(moves) {
         svg("line", { class: "lane", x1: gutter, x2: right, y1: y(lane), y2: y(lane) }),
         svg("text", { class: "lane-name", x: gutter - 10, y: y(lane) + 4, "text-anchor": "end" }, name.length > most ? `${name.slice(0, most - 1)}…` : name, svg("title", {}, name)),
       ]),
-      ticks(first, last, Math.max(2, Math.floor((right - gutter) / 130))).map((at) => [
+      ticks(first, last, Math.max(2, Math.floor((right - gutter) / 130))).map(([at, label]) => [
         svg("line", { class: "tick", x1: x(at), x2: x(at), y1: top, y2: height - 26 }),
-        svg("text", { class: "tick-name", x: x(at), y: height - 8, "text-anchor": "middle" }, tickText(at, last - first)),
+        svg("text", { class: "tick-name", x: x(at), y: height - 8, "text-anchor": "middle" }, label),
       ]),
       [...moves].reverse().flatMap((move) => move.gone.flatMap((gone) => move.come.map((come) => arrow(move, x(move.at), y(laneOf(gone)), y(laneOf(come)))))));
     box.replaceChildren(picture);
@@ -238,15 +240,15 @@ function arrow(move, x, from, to) {
 
 const STEPS = [60, 300, 900, 1800, 3600, 10800, 21600, 43200, 86400, 172800, 604800, 1209600, 2592000, 7776000, 31536000];
 
+/** Round times between two, each with what is written below it: days, or hours where they lie closer. */
 function ticks(first, last, most) {
-  if (first === last) return [first];
   const step = STEPS.find((each) => (last - first) / each <= most) ?? Math.ceil((last - first) / most);
   const found = [];
   for (let at = Math.ceil(first / step) * step; at <= last; at += step) found.push(at);
-  return found.length ? found : [first];
-}
-
-function tickText(at, span) {
-  const iso = new Date(at * 1000).toISOString();
-  return span > 2 * 86400 ? iso.slice(0, 10) : iso.slice(5, 16).replace("T", " ");
+  if (!found.length) found.push(first);
+  const inDays = step % 86400 === 0 && first !== last;
+  return found.map((at) => {
+    const iso = new Date(at * 1000).toISOString();
+    return [at, inDays ? iso.slice(0, 10) : iso.slice(5, 16).replace("T", " ")];
+  });
 }

@@ -30,16 +30,18 @@ function overview() {
   const waiting = groups.filter((group) => group.action === "Wait").length;
   const errors = problems.filter((problem) => problem.severity === "error").length;
   const workload = clusters.filter((each) => each.isWorkload);
-  const tiles = [
-    tile("groups have a place", plain.format(placed), `of ${plain.format(groups.length)}`, place("groups")),
-    tile(waiting === 1 ? "group waits" : "groups wait", plain.format(waiting), longestWait(), place("waiting"), waiting > 0),
-    tile(workload.length === 1 ? "cluster" : "clusters", plain.format(workload.length), unwell.length ? `${unwell.length} need a look` : "all are well", place("clusters"), unwell.length > 0),
-    tile(errors === 1 ? "error" : "errors", plain.format(errors), errors ? "they hold what they are about" : "in the source", place("problems"), errors > 0),
-  ];
   const [offered, foreign, held] = [(each) => each.offered, (each) => each.foreign, (each) => each.held].map((of) =>
     workload.reduce((sum, cluster) => addTo(sum, of(cluster)), new Float64Array(resources.length)));
+  const device = deviceNumbers.find((i) => offered[i] > 0);
+  const tiles = [
+    tile("groups have a place", plain.format(placed), `of ${plain.format(groups.length)}`, place("groups")),
+    tile(waiting === 1 ? "group waits" : "groups wait", plain.format(waiting), longestWait() || (stalled().length > waiting ? `${plain.format(stalled().length - waiting)} held or in part` : "all have their room"), place("waiting"), stalled().length > 0),
+    device === undefined ? null : tile(`${shortName(resources[device])} free`, plain.format(Math.max(0, offered[device] - foreign[device] - held[device])), `of ${plain.format(offered[device])}`, `${place("clusters")}?by=Fullest`),
+    tile(workload.length === 1 ? "cluster" : "clusters", plain.format(workload.length), unwell.length ? `${unwell.length} ${unwell.length === 1 ? "needs" : "need"} a look` : "all are well", place("clusters"), unwell.length > 0),
+    errors ? tile(errors === 1 ? "error" : "errors", plain.format(errors), "what they are about stays as it is", place("problems"), true) : null,
+  ].filter(Boolean);
   const list = h("ul", { class: "actions" }, [...counts].filter(([, count]) => count).map(([action, count]) =>
-    h("li", {}, h("a", { href: `${place("groups")}?action=${action}` }, badge(action), h("span", {}, ` ${plain.format(count)} ${count === 1 ? DONE[action].replace("are ", "is ").replace("stay as they are", "stays as it is").replace("wait ", "waits ") : DONE[action]}`)))));
+    h("li", {}, h("a", { href: `${place("groups")}?action=${action}` }, badge(action), h("span", {}, ` ${plain.format(count)} ${done(action, count)}`)))));
   return {
     title: "Overview",
     body: [
@@ -47,7 +49,7 @@ function overview() {
       h("div", { class: "columns" },
         section("The next pass", groups.length ? list : h("p", { class: "note" }, "There are no groups yet."), raw.deployment ? null : h("p", { class: "note" }, "Nothing is placed yet: this shows what a first pass would do.")),
         raw.redacted ? null : section("Capacity", h("div", { class: "meters" }, resources.map((_, i) => resourceLine(i, offered, foreign, held))), mapKey([["foreign", "pods of others"], ["held", "groups"]]))),
-      stalled().length ? section("Waits longest", shortWaits(), stalled().length > 5 ? h("p", {}, h("a", { href: place("waiting") }, `All ${plain.format(stalled().length)}`)) : null) : null,
+      stalled().length ? section("Waits or is held", shortWaits(), stalled().length > 5 ? h("p", {}, h("a", { href: place("waiting") }, `All ${plain.format(stalled().length)}`)) : null) : null,
       unwell.length ? section("Clusters that need a look", h("ul", { class: "rows" }, unwell.slice(0, 10).map((cluster) => h("li", {},
         clusterLink(cluster), " ", badge(cluster.state), " ", badge(cluster.freshness), h("span", { class: "muted" }, cluster.observed >= 0 ? ` seen ${timeText(cluster.observed)}` : " never seen"))))) : null,
       section("Clusters", h("ul", { class: "cards small" }, workload.slice(0, 60).map((cluster) => clusterCard(cluster))),
@@ -55,6 +57,11 @@ function overview() {
       moves.length ? section("Latest relocations", h("ol", { class: "rows" }, moves.slice(0, 5).map(moveLine))) : null,
     ],
   };
+}
+
+function done(action, count) {
+  const many = of(DONE, action) ?? "";
+  return count === 1 ? many.replace("are ", "is ").replace("stay as they are", "stays as it is").replace("wait ", "waits ") : many;
 }
 
 function tile(what, number, more, href, alert = false) {
@@ -118,7 +125,7 @@ function clustersView(words, state) {
       const text = [cluster.name, cluster.state, cluster.freshness, ...cluster.labels].join("\n").toLowerCase();
       return terms.every((term) => text.includes(term)) && (!chosen.state || cluster.state === chosen.state);
     });
-    const by = SORTS[labels[chosen.by] ?? "name"][1];
+    const by = SORTS[of(labels, chosen.by ?? "") ?? "name"][1];
     found.sort((a, b) => compare(by(a), by(b)) || compare(a.name, b.name));
     count.textContent = found.length === clusters.length ? counted(clusters.length, "cluster") : `${found.length} of ${counted(clusters.length, "cluster")}`;
     list.replaceChildren(...found.map((cluster) => clusterCard(cluster)));
@@ -157,7 +164,8 @@ function clusterView(name, state) {
   const apply = (values, spoken) => {
     Object.assign(chosen, values);
     const terms = (chosen.q ?? "").toLowerCase().split(/\s+/).filter(Boolean);
-    const found = all.filter((node, i) => terms.every((term) => haystack()[i].includes(term)) && (!kinds[chosen.show] || kinds[chosen.show](node)));
+    const kind = of(kinds, chosen.show ?? "");
+    const found = all.filter((node, i) => terms.every((term) => haystack()[i].includes(term)) && (!kind || kind(node)));
     const machines = found.reduce((sum, node) => sum + node.count, 0);
     count.textContent = found.length === all.length ? counted(machines, "node") : `${plain.format(machines)} of ${counted(all.reduce((sum, node) => sum + node.count, 0), "node")}`;
     nodes.replaceChildren(largeMap(found));
@@ -187,7 +195,7 @@ function clusterView(name, state) {
 
 function stallText(group) {
   const pending = group.seen.filter((each) => each.pending).map((each) => `${each.cluster.name}: ${each.pending}`);
-  return group.stall === "Pods pending" ? pending.join("; ") : group.sentence;
+  return group.stall === "Pods pending" ? pending.join("; ") : group.sentence.replace(/^is (not placed|held( on [^:]*)?): /, "");
 }
 
 const GROUP_COLUMNS = [
@@ -236,13 +244,16 @@ function groupsView(words, state) {
   return { title: "Groups", body: [list.element], drawn: list.drawn };
 }
 
+const VERDICTS = ["Chosen", "Feasible", "Rejected"];
+
 function groupView(name) {
   const group = groupByName().get(name);
   if (!group) return unknown("group", name, place("groups"));
   const past = events.filter((event) => event.group === name);
   const pods = group.pods;
   const total = pods.reduce((sum, each) => sum + each.count, 0);
-  const rest = group.counts.reduce((sum, each) => sum + each.count, 0) - group.verdicts.length;
+  const verdicts = group.verdicts.sort((a, b) => VERDICTS.indexOf(a.verdict) - VERDICTS.indexOf(b.verdict));
+  const rest = group.counts.reduce((sum, each) => sum + each.count, 0) - verdicts.length;
   return {
     title: name, crumb: ["Groups", place("groups")],
     body: [
@@ -267,8 +278,8 @@ function groupView(name) {
       group.seats.length ? section("Where its pods sit", table("Where its pods sit", ["Node", "Cluster", "Pods", "State"], group.seats.map((seat) => [
         h("a", { href: `${place("clusters", seat.node.cluster.name)}?q=${encodeURIComponent(seat.node.name)}` }, named(seat.node.name, "mono")),
         clusterLink(seat.node.cluster), `${seat.role}${seat.count > 1 ? ` × ${seat.count}` : ""}`, badge(seat.presence)]))) : null,
-      section("Clusters that were considered", table("Verdicts", ["Cluster", "Verdict", "Reason", "In words"], group.verdicts.map((each) => [
-        clusterLink(each.cluster), badge(each.verdict), h("code", {}, each.code), [each.text, each.nodes ? h("p", { class: "muted small" }, each.nodes) : null]]), "None was considered."),
+      section("Clusters that were considered", table("Verdicts", ["Cluster", "Verdict", "Reason", "In words"], verdicts.map((each) => [
+        clusterLink(each.cluster), badge(each.verdict), h("code", { class: "tight" }, each.code), [each.text, each.nodes ? h("p", { class: "muted small" }, each.nodes) : null]]), "None was considered."),
         rest > 0 ? h("p", { class: "note" }, `These are the nearest. All: ${group.counts.map((each) => `${each.code} ${plain.format(each.count)}`).join(", ")}.`) : null),
       section("Objects", table("Objects", ["Name", "Kind", "File"], group.members.map((each) => [named(each.name), each.kind, h("code", {}, each.path)]), "It has no objects in the source.")),
       past.length ? section("Relocations", h("ol", { class: "rows" }, past.map((event) => h("li", {}, moment(event.at), " ", fromTo(event),
@@ -327,7 +338,7 @@ function timelineView(_, state) {
   const picture = h("div", {});
   const chosen = { ...state };
   const latest = events.length ? events[0].at : 0;
-  const within = (event) => !SPANS[chosen.span] || event.at > latest - SPANS[chosen.span];
+  const within = (event) => event.at > latest - (of(SPANS, chosen.span ?? "") ?? Infinity);
   const list = browser({
     caption: "Commits of the deployment branch", what: ["commit"], rows: events, state, order: { id: "at", down: true },
     empty: events.length ? "Nothing matches." : "Nothing has happened yet.",
