@@ -21,10 +21,16 @@ from gitplacer.report import FleetFacts, History, document, gathered, page, reda
 from tests import fleetfacts, planviews
 
 CHROMIUM = shutil.which("chromium")
-ARGUMENTS = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
+ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 VIEWS = ("", "clusters", "groups", "waiting", "timeline", "problems", "inputs")
 PHONE = {"width": 360, "height": 740}
 DESK = {"width": 1280, "height": 800}

@@ -3,7 +3,7 @@ The document inside the page: columns of small numbers over tables of what repea
 
 Ten thousand groups on two hundred clusters say the same few sentences about the same few amounts. So every text stands once
 in `texts`, every set of amounts once in `amounts`, every list of verdicts once in `verdicts`, and a table is one array for each
-column with positions in these. A time is in seconds since 1970, -1 for none; amounts are whole multiples of `unit` of their
+column with positions in these; a column that says the same in every row says it once. A time is in seconds since 1970, -1 for none; amounts are whole multiples of `unit` of their
 resource, which is the largest that leaves nothing over.
 
 Every text goes through one door here, and leaves it as one harmless line. The script in the page is the only reader of this
@@ -13,6 +13,7 @@ document; its shape may change with any version.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
@@ -66,6 +67,7 @@ class _Packing:
         self._amounts = _Table(self._row)
         self._cluster_numbers = {cluster.name: number for number, cluster in enumerate(facts.clusters)}
         self._group_numbers = {group.name: number for number, group in enumerate(facts.groups)}
+        self._findings = _Table(self._finding)
         self._verdicts = _Table(lambda verdicts: [part for verdict in verdicts for part in self._verdict(verdict)])
         self._pods = _Table(
             lambda pods: [x for each in pods for x in (self._name(each.role), each.count, self._amount(each.requests))]
@@ -74,8 +76,10 @@ class _Packing:
 
     def document(self) -> dict[str, Any]:
         facts = self._facts
-        clusters, nodes = self._clusters(facts.clusters), self._nodes(facts.clusters)
-        groups, events = self._groups(facts.groups), self._events(facts.history.events)
+        for word in _common(facts):
+            self._name(word)
+        clusters, groups = self._clusters(facts.clusters), self._groups(facts.groups)
+        nodes, events = self._nodes(facts.clusters), self._events(facts.history.events)
         return {
             "fleet": printable(facts.fleet),
             "now": _seconds(facts.now),
@@ -94,6 +98,7 @@ class _Packing:
             "events": events,
             "problems": self._problems(),
             "amounts": self._amounts.rows,
+            "findings": self._findings.rows,
             "verdicts": self._verdicts.rows,
             "pods": self._pods.rows,
             "counts": self._counts.rows,
@@ -102,30 +107,30 @@ class _Packing:
 
     # tables
 
-    def _clusters(self, clusters: Iterable[ClusterFacts]) -> dict[str, list[Any]]:
+    def _clusters(self, clusters: Iterable[ClusterFacts]) -> dict[str, Any]:
         return _columns(
-            ("name", "state", "freshness", "observed", "where", "labels", "offered", "foreign", "free", "nodes"),
+            ("name", "state", "freshness", "observed", "where", "labels", "offered", "foreign", "free", "claimants", "closed", "nodes"),
             [
                 (
                     self._name(c.name), self._name(c.state), self._name(c.freshness), _seconds(c.observed_at),
                     self._path(c.where), [self._name(f"{key}={value}") for key, value in c.labels.items()],
-                    self._amount(c.offered), self._amount(c.foreign), self._amount(c.free), len(c.nodes),
+                    self._amount(c.offered), self._amount(c.foreign), self._amount(c.free), [self._name(name) for name in c.claimants], int(c.closed), len(c.nodes),
                 )
                 for c in clusters
             ],
         )  # fmt: skip
 
-    def _nodes(self, clusters: Iterable[ClusterFacts]) -> dict[str, list[Any]]:
+    def _nodes(self, clusters: Iterable[ClusterFacts]) -> dict[str, Any]:
         """Those of the first cluster, then those of the next. `flags` adds up: 1 not ready, 2 cordoned."""
         return _columns(
-            ("name", "count", "type", "allocatable", "used", "flags", "seats"),
+            ("name", "count", "type", "allocatable", "used", "kept", "flags", "seats"),
             [self._node(node) for cluster in clusters for node in cluster.nodes],
         )
 
     def _node(self, node: NodeFacts) -> tuple[Any, ...]:
         return (
             self._name(node.name), node.count, self._name(node.type), self._amount(node.allocatable),
-            self._amount(node.used), (not node.ready) + 2 * node.cordoned,
+            self._amount(node.used), self._amount(node.kept), (not node.ready) + 2 * node.cordoned,
             [part for seat in node.seats for part in self._seat(seat)],
         )  # fmt: skip
 
@@ -136,7 +141,7 @@ class _Packing:
         presence = PRESENCES.index(seat.presence)
         return who, self._name(seat.role), seat.count, self._amount(seat.requests), presence
 
-    def _groups(self, groups: Iterable[GroupFacts]) -> dict[str, list[Any]]:
+    def _groups(self, groups: Iterable[GroupFacts]) -> dict[str, Any]:
         names = (
             "name", "action", "code", "sentence", "policy", "policyAt", "priority", "before", "after", "since", "moved",
             "waiting", "cost", "blockedBy", "pods", "members", "verdicts", "counts", "seen",
@@ -159,7 +164,7 @@ class _Packing:
             ],
         )  # fmt: skip
 
-    def _events(self, events: Iterable[Event]) -> dict[str, list[Any]]:
+    def _events(self, events: Iterable[Event]) -> dict[str, Any]:
         """A cluster or group of the past may be gone, so events have them by name."""
         return _columns(
             ("commit", "at", "kind", "subject", "why", "group", "gone", "come", "code", "phase"),
@@ -173,7 +178,7 @@ class _Packing:
             ],
         )  # fmt: skip
 
-    def _problems(self) -> dict[str, list[Any]]:
+    def _problems(self) -> dict[str, Any]:
         return _columns(
             ("severity", "code", "where", "message", "hint"),
             [
@@ -187,11 +192,14 @@ class _Packing:
 
     # cells
 
-    def _verdict(self, verdict: Verdict) -> tuple[int, ...]:
-        return (
-            self._cluster(verdict.cluster), self._name(verdict.verdict), self._name(verdict.code),
-            self._sentence(verdict.text), self._sentence(verdict.nodes),
-        )  # fmt: skip
+    def _verdict(self, verdict: Verdict) -> tuple[int, int]:
+        return self._cluster(verdict.cluster), self._findings.place(
+            (verdict.verdict, verdict.code, verdict.text, verdict.nodes)
+        )
+
+    def _finding(self, finding: tuple[str, str, str, str]) -> list[int]:
+        verdict, code, text, nodes = finding
+        return [self._name(verdict), self._name(code), self._sentence(text), self._sentence(nodes)]
 
     def _cluster(self, name: str) -> int:
         """A cluster that is not declared is told by its name, at -1 - place."""
@@ -219,10 +227,27 @@ class _Packing:
         return row
 
 
-def _columns(names: tuple[str, ...], rows: list[tuple[Any, ...]]) -> dict[str, list[Any]]:
-    if not rows:
-        return {name: [] for name in names}
-    return {name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
+def _columns(names: tuple[str, ...], rows: list[tuple[Any, ...]]) -> dict[str, Any]:
+    """One array for each column; a column in which every row has the same is that alone, as `all`."""
+    columns: dict[str, Any] = {"rows": len(rows)}
+    for number, name in enumerate(names):
+        column = [row[number] for row in rows]
+        same = len(column) > 1 and all(value == column[0] for value in column)
+        columns[name] = {"all": column[0]} if same else column
+    return columns
+
+
+def _common(facts: FleetFacts) -> Iterable[str]:
+    """Words that come up again and again, the most frequent first: they get the shortest numbers."""
+    counted: Counter[str] = Counter([""])
+    for group in facts.groups:
+        counted.update((group.action, group.code, group.policy, group.policy_at, group.cost, group.sentence))
+        counted.update(pods.role for pods in group.pods)
+        counted.update(kind for kind, _, _ in group.members)
+        counted.update(text for seen in group.seen for text in (seen.phase, seen.pending))
+    return (
+        word for word, count in sorted(counted.items(), key=lambda item: (-item[1], item[0])) if count > 1 or not word
+    )
 
 
 def _seconds(time: datetime | None) -> int:
@@ -247,7 +272,7 @@ def _all_amounts(facts: FleetFacts) -> Iterable[Resources]:
     for cluster in facts.clusters:
         yield from (cluster.offered, cluster.foreign, cluster.free)
         for node in cluster.nodes:
-            yield from (node.allocatable, node.used)
+            yield from (node.allocatable, node.used, node.kept)
             yield from (seat.requests for seat in node.seats)
     for group in facts.groups:
         yield from (pods.requests for pods in group.pods)

@@ -23,7 +23,6 @@ class Presence(enum.StrEnum):
     EXPECTED = "Expected"  # it is placed there and not seen yet
     COMING = "Coming"  # the next pass places it there
     LEAVING = "Leaving"  # the snapshot shows it, and its group is not placed there any more
-    KEPT = "Kept"  # room that is kept for a group that waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +39,9 @@ class Seat:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeFacts:
     """
-    One node, or `count` that are the same and empty of groups. `used` is what pods of others use. `type` is what an autoscaler
-    has to add; then there is no such node yet.
+    One node, or `count` that are the same and empty of groups. `used` is what pods of others use; `kept` is taken by nobody and
+    given to nobody: it is kept for a group that waits, or pods that have no room yet will take it. `type` is what an
+    autoscaler has to add; then there is no such node yet.
     """
 
     name: str
@@ -49,6 +49,7 @@ class NodeFacts:
     type: str = ""
     allocatable: Resources
     used: Resources = NOTHING
+    kept: Resources = NOTHING
     ready: bool = True
     cordoned: bool = False
     seats: tuple[Seat, ...] = ()
@@ -56,7 +57,10 @@ class NodeFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterFacts:
-    """One cluster. `free` is what is left after the pass; `state` is Active, Cordoned, Draining, Lost, Waking, Standby or Management."""
+    """
+    One cluster. `free` is what is left after the pass; `state` is Active, Cordoned, Draining, Lost, Waking, Standby or Management.
+    Some of its room is kept for the groups of `claimants`; where it is `closed`, none is given to anybody.
+    """
 
     name: str
     state: str
@@ -67,6 +71,8 @@ class ClusterFacts:
     offered: Resources = NOTHING
     foreign: Resources = NOTHING
     free: Resources = NOTHING
+    claimants: tuple[str, ...] = ()
+    closed: bool = False
     nodes: tuple[NodeFacts, ...] = ()
 
 

@@ -2,7 +2,7 @@
 From a plan to what a page tells of it.
 
 The map of a cluster is the planner's ledger as the pass leaves it: what the snapshot shows, and what was promised. Both take room,
-so both are drawn, and a node is never shown with more room than the planner saw.
+so both are drawn. What is neither taken nor free is drawn too, so that a node never has more room than the planner saw.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gitplacer.explain import PlanView, place, rfc3339, sentence, shortlist, tal
 from gitplacer.kinds.capacity import CapacitySnapshot, Node, RunningGroup
 from gitplacer.model.decision import Candidate, Decision
 from gitplacer.model.decision import Seat as Promised
-from gitplacer.model.resources import Resources
+from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import Gang
 from gitplacer.placement.asseen import like
 from gitplacer.placement.ledger import Ledger
@@ -67,6 +67,11 @@ class _Fleet:
             for name, snapshot in view.snapshot.capacity.items()
             for group in snapshot.groups
         }
+        claims: dict[str, list[str]] = defaultdict(list)
+        for decision in view.plan.decisions:
+            if decision.claim is not None:
+                claims[decision.claim.cluster].append(decision.group)
+        self._claimants = {name: tuple(claiming) for name, claiming in claims.items()}
         self._policies = {policy.name: policy for policy in view.snapshot.source.own.policies}
         self._verdicts: dict[tuple[str, str, Candidate], Verdict] = {}
 
@@ -85,6 +90,8 @@ class _Fleet:
                 offered=account.offered,
                 foreign=account.foreign,
                 free=account.free_after,
+                claimants=self._claimants.get(cluster.name, ()),
+                closed=cluster.name in self._accounts.after and self._accounts.after[cluster.name].closed,
                 nodes=tuple(self._nodes(account)),
             )
 
@@ -101,20 +108,26 @@ class _Fleet:
             return
         ledger = self._accounts.after[name]
         here, new = self._seats(name, snapshot, ledger)
-        names = iter(machine.name for machine in ledger.nodes.machines)
+        columns, free = ledger.columns, ledger.free_on_nodes()
+        number = 0
         for node in snapshot.nodes:
-            inhabited = {}
-            for machine in (next(names) for _ in range(node.count)):
-                if here.get(machine):
-                    inhabited[machine] = here[machine]
-            for machine, seats in inhabited.items():
-                yield _node(node, machine, 1, seats)
-            if node.count > len(inhabited):
-                yield _node(node, node.name, node.count - len(inhabited), [])
-        for number, (type_key, seats) in new.items():
-            allocatable = ledger.columns.resources(ledger.nodes.type_row[type_key])
+            alike = []
+            for machine in ledger.nodes.machines[number : number + node.count]:
+                seats = here.get(machine.name, [])
+                taken = sum((columns.row(seat.requests) * seat.count for seat in seats), columns.row(node.used))
+                left = columns.row(node.allocatable) - taken - free[number]
+                kept = columns.resources([max(0, int(value)) if column else 0 for column, value in enumerate(left)])
+                if seats or kept:
+                    yield _node(node, machine.name, 1, kept, seats)
+                else:
+                    alike.append(machine.name)
+                number += 1
+            if alike:
+                yield _node(node, alike[0] if len(alike) == 1 else node.name, len(alike), NOTHING, [])
+        for added, (type_key, seats) in new.items():
+            allocatable = columns.resources(ledger.nodes.type_row[type_key])
             named = ledger.sort(type_key)[0]
-            yield NodeFacts(name=f"{named} {number}", type=named, allocatable=allocatable, seats=tuple(seats))
+            yield NodeFacts(name=f"{named} {added}", type=named, allocatable=allocatable, seats=tuple(seats))
 
     def _seats(
         self, cluster: str, snapshot: CapacitySnapshot, ledger: Ledger
@@ -150,8 +163,6 @@ class _Fleet:
         presence = Presence.COMING
         if decision is not None and cluster in decision.before:
             presence = Presence.EXPECTED
-        elif decision is not None and cluster not in decision.after:
-            presence = Presence.KEPT
         return Seat(group_id, role, seat.count, seat.pod.requests, presence)
 
     def _gang(self, group_id: str, cluster: str) -> Gang:
@@ -206,9 +217,9 @@ class _Fleet:
                 yield Sighting(name, group.phase, group.ready, _pending(group))
 
 
-def _node(node: Node, name: str, count: int, seats: list[Seat]) -> NodeFacts:
+def _node(node: Node, name: str, count: int, kept: Resources, seats: list[Seat]) -> NodeFacts:
     return NodeFacts(
-        name=name, count=count, allocatable=node.allocatable, used=node.used,
+        name=name, count=count, allocatable=node.allocatable, used=node.used, kept=kept,
         ready=node.ready, cordoned=node.unschedulable, seats=tuple(seats),
     )  # fmt: skip
 

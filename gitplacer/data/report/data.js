@@ -1,6 +1,11 @@
 // The document of the page, unpacked: columns of numbers become clusters, nodes, groups and events that are read when asked for.
 
 const raw = JSON.parse(document.getElementById("data").textContent);
+for (const columns of [raw.clusters, raw.nodes, raw.groups, raw.events, raw.problems]) {
+  for (const [name, column] of Object.entries(columns)) {
+    if (name !== "rows" && !Array.isArray(column)) columns[name] = new Array(columns.rows).fill(column.all);
+  }
+}
 const texts = raw.texts;
 const resources = raw.resources.map((each) => each.name);
 const units = raw.resources.map((each) => each.unit);
@@ -49,6 +54,7 @@ class Node_ {
   get isNew() { return this.type !== ""; }
   get allocatable() { return amounts(raw.nodes.allocatable[this.number]); }
   get used() { return amounts(raw.nodes.used[this.number]); }
+  get kept() { return amounts(raw.nodes.kept[this.number]); }
   get isReady() { return !(raw.nodes.flags[this.number] & 1); }
   get isCordoned() { return Boolean(raw.nodes.flags[this.number] & 2); }
   get seats() {
@@ -58,12 +64,12 @@ class Node_ {
       role: texts[role], count, requests: amounts(asked), presence: raw.presences[presence], node: this,
     }));
   }
-  /** What groups have of it, by resource. */
+  /** What groups have of it or is kept for them, by resource. */
   get taken() {
     const total = new Float64Array(resources.length);
     const flat = raw.nodes.seats[this.number];
     for (let i = 0; i < flat.length; i += 5) addTo(total, amounts(flat[i + 3]), flat[i + 2]);
-    return total;
+    return addTo(total, this.kept);
   }
 }
 
@@ -81,6 +87,8 @@ class Cluster {
   get offered() { return amounts(raw.clusters.offered[this.number]); }
   get foreign() { return amounts(raw.clusters.foreign[this.number]); }
   get free() { return amounts(raw.clusters.free[this.number]); }
+  get claimants() { return raw.clusters.claimants[this.number].map((place) => texts[place]); }
+  get isClosed() { return Boolean(raw.clusters.closed[this.number]); }
   get nodeRows() { return raw.clusters.nodes[this.number]; }
   get nodes() { return Array.from({ length: this.nodeRows }, (_, i) => new Node_(this.first + i, this)); }
   get nodeCount() {
@@ -126,9 +134,10 @@ class Group {
     }));
   }
   get verdicts() {
-    return chunks(raw.verdicts[raw.groups.verdicts[this.number]], 5).map(([cluster, verdict, code, text, nodes]) => ({
-      cluster: clusterRef(cluster), verdict: texts[verdict], code: texts[code], text: texts[text], nodes: texts[nodes],
-    }));
+    return chunks(raw.verdicts[raw.groups.verdicts[this.number]], 2).map(([cluster, finding]) => {
+      const [verdict, code, text, nodes] = raw.findings[finding].map((place) => texts[place]);
+      return { cluster: clusterRef(cluster), verdict, code, text, nodes };
+    });
   }
   get counts() {
     return chunks(raw.counts[raw.groups.counts[this.number]], 2).map(([code, count]) => ({ code: texts[code], count }));

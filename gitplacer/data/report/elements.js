@@ -56,7 +56,7 @@ const MARKS = {
   Current: ["●", "calm"], Stale: ["◐", "warn"], Missing: ["×", "bad"], Unusable: ["×", "bad"], Asleep: ["○", "calm"],
   Chosen: ["✓", "good"], Feasible: ["●", "calm"], Rejected: ["×", "calm"],
   error: ["×", "bad"], warning: ["!", "warn"],
-  Running: ["●", "calm"], Expected: ["◌", "calm"], Coming: ["+", "good"], Leaving: ["−", "warn"], Kept: ["□", "warn"],
+  Running: ["●", "calm"], Expected: ["◌", "calm"], Coming: ["+", "good"], Leaving: ["−", "warn"],
 };
 
 function badge(word) {

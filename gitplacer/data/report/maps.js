@@ -116,7 +116,7 @@ function resourceLine(i, offered, foreign, held) {
 
 const MAP_KEY = [
   ["foreign", "pods of others"], ["held", "groups, running"], ["held expected", "placed, not seen yet"],
-  ["held coming", "comes with the next pass"], ["held leaving", "is leaving"], ["held kept", "kept for a group that waits"],
+  ["held coming", "comes with the next pass"], ["held leaving", "is leaving"], ["kept", "kept, and given to nobody"],
 ];
 
 function mapKey(some = MAP_KEY) {
@@ -137,12 +137,14 @@ function nodeCard(node) {
     const isMain = name === "cpu" || name === "memory" || name.includes("/");
     const taking = seats.filter((seat) => seat.requests[i] > 0);
     const held = taking.reduce((sum, seat) => sum + seat.requests[i] * seat.count, 0);
-    if (!isMain && !used[i] && !held) return null;
-    const free = Math.max(0, offered[i] - used[i] - held);
+    if (!isMain && !used[i] && !held && !node.kept[i]) return null;
+    const kept = node.kept[i];
+    const free = Math.max(0, offered[i] - used[i] - held - kept);
     const said = h("span", { class: "said" }, freeText(i, free, offered[i]));
     const parts = taking.map((seat) => ({ share: seat.requests[i] * seat.count / offered[i], kind: kind(seat), title: `${seat.name} ${seat.role}` }));
+    if (kept) parts.push({ share: kept / offered[i], kind: "kept", title: "kept, and given to nobody" });
     const isSlots = name.includes("/") && offered[i] <= MOST_SLOTS;
-    const picture = isSlots ? slots(i, offered, used, taking, kind) : bar([{ share: used[i] / offered[i], kind: "foreign", title: "pods of others" }, ...parts]);
+    const picture = isSlots ? slots(i, offered, used, taking, kept, kind) : bar([{ share: used[i] / offered[i], kind: "foreign", title: "pods of others" }, ...parts]);
     return h("div", { class: "line" }, h("span", { class: "what" }, shortName(name)), picture, said);
   });
   const marks = [
@@ -159,14 +161,15 @@ function nodeCard(node) {
 }
 
 const PRESENCE = {
-  Running: "running", Expected: "not seen yet", Coming: "comes with the next pass", Leaving: "is leaving", Kept: "room is kept",
+  Running: "running", Expected: "not seen yet", Coming: "comes with the next pass", Leaving: "is leaving",
 };
 
 /** Whole devices as little squares. */
-function slots(i, offered, used, taking, kind) {
+function slots(i, offered, used, taking, kept, kind) {
   const kinds = [];
   for (let n = 0; n < used[i]; n++) kinds.push("foreign");
   for (const seat of taking) for (let n = 0; n < seat.requests[i] * seat.count; n++) kinds.push(kind(seat));
+  for (let n = 0; n < kept; n++) kinds.push("kept");
   while (kinds.length < offered[i]) kinds.push("free");
   return h("div", { class: "slots", "aria-hidden": "true" }, kinds.slice(0, offered[i]).map((each) => h("span", { class: `slot ${each}` })));
 }

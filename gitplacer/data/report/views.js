@@ -177,6 +177,8 @@ function clusterView(name, state) {
       h("p", { class: "lead" }, badge(cluster.state), " ", badge(cluster.freshness)),
       facts([
         ["Snapshot taken", moment(cluster.observed)], ["Nodes", raw.redacted ? "" : plain.format(cluster.nodeCount)], ["Groups", plain.format(here.length)],
+        ["Room is kept for", cluster.claimants.length ? joined(cluster.claimants.map(groupNamed)) : ""],
+        ["Takes", cluster.isClosed ? "nothing new: pods that have no room yet will take what gets free" : ""],
         ["Declared in", cluster.where ? h("code", {}, cluster.where) : ""],
         ["Labels", cluster.labels.length ? h("ul", { class: "chips" }, cluster.labels.map((label) => h("li", {}, named(label)))) : ""],
       ]),
