@@ -384,7 +384,7 @@ def test_a_report_is_written_and_says_what_to_open(
     target.write_text("old")
     done = run(capfd, "report", "-o", target, "--now", NOW, "--deployment", deployment, fleet)
     assert (done.code, done.out) == (0, "")
-    assert done.err.splitlines()[-1].startswith(f"wrote {target} (")
+    assert done.err.splitlines()[-1].startswith(f"wrote {target}; open file://")
     assert target.resolve().as_uri() in done.err.splitlines()[-1]
     data = data_in(target.read_text())
     assert len(data["events"]["at"]) == 1

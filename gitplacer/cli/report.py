@@ -48,7 +48,8 @@ def command(target: str, redact: bool, **where: Any) -> None:
         return
     data = text.encode()
     written = _write(Path(target), data)
-    note(f"wrote {target} ({_size(len(data))}); open {written.resolve().as_uri()}")
+    size = f" ({len(data) / 1e6:.1f} MB)" if len(data) >= 1e6 else ""
+    note(f"wrote {target}{size}; open {written.resolve().as_uri()}")
 
 
 def _write(target: Path, data: bytes) -> Path:
@@ -79,7 +80,3 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-
-def _size(count: int) -> str:
-    return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{max(1, round(count / 1e3))} kB"
