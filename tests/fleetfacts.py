@@ -38,7 +38,7 @@ def fleet(*, clusters: int, groups: int, nodes: int = 100) -> FleetFacts:
         waits = number % 7 == 0
         if not waits:
             for pods in (head, Pods("worker/gpu-group", count, each)):
-                where = seats.setdefault((at, (number * 13 + pods.count) % nodes), [])
+                where = seats.setdefault((at, (number // clusters * 13 + pods.count) % nodes), [])
                 where.append(Seat(group, pods.role, pods.count, pods.requests, Presence.RUNNING))
         made.append(
             GroupFacts(
@@ -76,7 +76,7 @@ def fleet(*, clusters: int, groups: int, nodes: int = 100) -> FleetFacts:
             ClusterFacts(
                 name=name, state="Active", freshness="Current", observed_at=NOW - timedelta(minutes=at),
                 where=f"clusters/{name}.yaml:1", labels={"tier": f"t{at % 4}", "region": f"r{at % 7}"},
-                offered=row * nodes, foreign=Resources({"cpu": 500 * nodes}), free=row,
+                offered=row * nodes, foreign=Resources({"cpu": 5750 * nodes}), free=row * (nodes // 3),
                 nodes=tuple(
                     NodeFacts(
                         name=f"{name}-node-{node:04}", allocatable=row,

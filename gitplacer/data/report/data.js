@@ -149,7 +149,7 @@ class Group {
   }
   /** Whether somebody waits for something: the group for room, or pods of it for nodes. */
   get stall() {
-    if (this.action === "Wait") return "Waiting";
+    if (this.action === "Wait" || (this.waiting >= 0 && !this.after.length)) return "Waiting";
     if (this.action === "Hold") return "Held";
     if (this.waiting >= 0) return "Partly placed";
     return this.seen.some((each) => each.pending) ? "Pods pending" : "";
@@ -287,6 +287,7 @@ function timeText(seconds) {
 
 function spanText(seconds) {
   const minutes = Math.max(0, Math.round(seconds / 60));
+  if (!minutes) return "less than a minute";
   if (minutes < 60) return `${minutes} min`;
   const hours = Math.floor(minutes / 60);
   if (hours < 48) return minutes % 60 ? `${hours} h ${minutes % 60} min` : `${hours} h`;

@@ -223,9 +223,9 @@ function timeline(moves) {
       ]),
       ticks(first, last, Math.max(2, Math.floor((right - gutter) / 130))).map(([at, label]) => [
         svg("line", { class: "tick", x1: x(at), x2: x(at), y1: top, y2: height - 26 }),
-        svg("text", { class: "tick-name", x: x(at), y: height - 8, "text-anchor": "middle" }, label),
+        svg("text", { class: "tick-name", x: Math.min(x(at), width - 40), y: height - 8, "text-anchor": "middle" }, label),
       ]),
-      [...moves].reverse().flatMap((move) => move.gone.flatMap((gone) => move.come.map((come) => arrow(move, x(move.at), y(laneOf(gone)), y(laneOf(come)))))));
+      [...moves].reverse().flatMap((move) => move.gone.flatMap((gone) => move.come.filter((come) => laneOf(come) !== laneOf(gone)).map((come) => arrow(move, x(move.at), y(laneOf(gone)), y(laneOf(come)))))));
     box.replaceChildren(picture);
   };
   box.paint = paint;

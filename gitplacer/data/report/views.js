@@ -27,7 +27,7 @@ function overview() {
   const counts = new Map(ACTIONS.map((action) => [action, 0]));
   for (const group of groups) counts.set(group.action, (counts.get(group.action) ?? 0) + 1);
   const placed = groups.filter((group) => group.after.length).length;
-  const waiting = groups.filter((group) => group.action === "Wait").length;
+  const waiting = stalled().filter((group) => group.stall === "Waiting").length;
   const errors = problems.filter((problem) => problem.severity === "error").length;
   const workload = clusters.filter((each) => each.isWorkload);
   const [offered, foreign, held] = [(each) => each.offered, (each) => each.foreign, (each) => each.held].map((of) =>
@@ -310,7 +310,7 @@ const WAIT_COLUMNS = [
 
 function waitingView(_, state) {
   const rows = stalled();
-  const waiting = rows.filter((group) => group.action === "Wait");
+  const waiting = rows.filter((group) => group.stall === "Waiting");
   const total = waiting.reduce((sum, group) => addTo(sum, group.requests), new Float64Array(resources.length));
   const reasons = [...new Set(rows.map((group) => group.code))].sort(compare);
   const list = browser({
