@@ -555,6 +555,10 @@ EXAMPLES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
             ),
         ),
     ),
+    "report": (
+        ("A page of the whole fleet:", ("gitplacer report -o fleet.html gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",)),
+        ("The same for strangers:", ("gitplacer report -o public.html --redact gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",)),
+    ),
     "status": (
         ("", ("gitplacer status gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",)),
     ),

@@ -43,6 +43,7 @@ _DATED = (
     "room",
     "reconcile",
     "status",
+    "report",
     "simulate",
     "drain",
     "blast",

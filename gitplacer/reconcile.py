@@ -165,11 +165,15 @@ def deployment_address(settings: Settings, spec: FleetSpec, *, trusted: bool) ->
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """The source as it was asked for, and all that a pass on it depends on. `memo` knows what was parsed."""
+    """
+    The source as it was asked for, and all that a pass on it depends on. `memo` knows what was parsed; `deployment` is None where
+    no deployment repo was named.
+    """
 
     source: Opened
     inputs: Inputs
     memo: ParseCache
+    deployment: Deployment | None = None
 
 
 @contextlib.contextmanager
@@ -185,7 +189,7 @@ def looked_at(settings: Settings, *, work_tree: bool, progress: Progress) -> Ite
             branch = source.spec.deployment.branch
             deployment = stack.enter_context(Deployment.open(address, branch, settings.cache_dir))
         progress("planning")
-        yield Looked(source, _inputs(settings, source, deployment), memo)
+        yield Looked(source, _inputs(settings, source, deployment), memo, deployment)
         memo.save()
 
 

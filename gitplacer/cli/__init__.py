@@ -40,6 +40,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "drain": "Empty a cluster, and tell what follows pass by pass.",
         "blast": "Tell which groups an edit of policies or clusters touches.",
         "status": "Show the fleet at a glance.",
+        "report": "Write the fleet as one HTML page.",
         "schema": "Print the JSON Schema of a kind, for editors.",
     }
 )
