@@ -15,11 +15,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from gitplacer.commits import FOREIGN, MERGED, PROPOSED, REVERTED
+from gitplacer.commits import FOREIGN, PROPOSED
 from gitplacer.deployed import BETWEEN
 from gitplacer.documents import parse
 from gitplacer.git.publishing import Deployment
@@ -31,6 +30,7 @@ from gitplacer.render import SENTINEL
 from gitplacer.snapshot import RECORDS
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
 from gitplacer.source.standby import STANDBY_FOLDER
+from gitplacer.trailers import foreign_in, heard_in, instant
 from gitplacer.tree import Tree, differing_paths
 from gitplacer.units import UNITS, epoch_in
 
@@ -60,13 +60,13 @@ def by_hand(deployment: Deployment, root: str) -> ByHand:
     log = deployment.repository.first_parent_log(deployment.tip, _HISTORY)
     since: list[Commit] = []
     for commit in log:
-        if _is_ours(commit):
+        if is_ours(commit):
             return _Reading(deployment, _Paths(root), commit, log, since[::-1]).all()
         since.append(commit)
     return ByHand()
 
 
-def _is_ours(commit: Commit) -> bool:
+def is_ours(commit: Commit) -> bool:
     """Whether a pass made it. A proposal counts only for what it proposes."""
     return commit.trailer("Gitplacer-Version") is not None and commit.trailer(PROPOSED) is None
 
@@ -161,8 +161,8 @@ class _Reading:
         wrote: dict[str, str] = {}
         for key, value in self._ours.trailers:
             if key == FOREIGN:
-                oid, _, path = value.partition(" ")
-                wrote[path] = "" if oid == "none" else oid
+                path, oid = foreign_in(value)
+                wrote[path] = oid
         if self._since:
             for path in differing_paths(self._before, self._now):
                 wrote.setdefault(path, _blob(self._before, path))
@@ -250,8 +250,8 @@ class _Reading:
                 continue
             same = {p for p in touched if _blob(self._now, p) == _blob(proposed, p) or self._paths.is_counted(p)}
             brought = next(c for c in self._since if _blob(self._tree(c.id), record) == is_now)
-            proposed_at = _instant(proposal.trailer("Gitplacer-Now") or "")
-            yield group, MergedMove(commit=brought.id, at=_instant(brought.date), proposed_at=proposed_at), same
+            proposed_at = instant(proposal.trailer("Gitplacer-Now") or "")
+            yield group, MergedMove(commit=brought.id, at=instant(brought.date), proposed_at=proposed_at), same
 
     # reverted relocations
 
@@ -275,7 +275,7 @@ class _Reading:
                 continue
             left, epochs, paths = found
             again = group in carried and not any(map(_moves, commits.values()))
-            at = _instant(brought[group].date)
+            at = instant(brought[group].date)
             move = RevertedMove(commit=brought[group].id, at=at, left=left, epochs=epochs)
             yield group, None if again else move, paths
 
@@ -363,25 +363,6 @@ class _Reading:
                 yield unit[0], unit[1], epoch_in(self._before.read(path))
 
 
-def heard_in(key: str, value: str) -> tuple[str, RevertedMove | MergedMove | None]:
-    """What a trailer of a pass says that it was told, with the group; None for one about something else."""
-    group, _, rest = value.partition(" ")
-    said = dict(word.partition("=")[::2] for word in rest.split(" "))
-    commit, at = said.get("commit", ""), _instant(said.get("at", ""))
-    if key == MERGED:
-        return group, MergedMove(commit=commit, at=at, proposed_at=_instant(said.get("proposed", "")))
-    if key != REVERTED:
-        return group, None
-    left = tuple(name for name in said.get("left", "").split(",") if name)
-    epochs = []
-    for word in said.get("epochs", "").split(","):
-        where, _, epoch = word.partition(":")
-        cluster, _, unit = where.partition("/")
-        if epoch.isdecimal():
-            epochs.append((cluster, unit, int(epoch)))
-    return group, RevertedMove(commit=commit, at=at, left=left, epochs=tuple(epochs))
-
-
 def _moves(commit: Commit) -> bool:
     """Whether it is a relocation of ours, or a step of one."""
     return commit.trailer("Gitplacer-Version") is not None and commit.trailer("Gitplacer-From") is not None
@@ -399,9 +380,3 @@ def _fields(tree: Tree, path: str) -> Mapping[str, Any]:
     documents = parse(tree.read(path)).documents
     return documents[0].value if len(documents) == 1 else {}
 
-
-def _instant(text: str) -> datetime:
-    try:
-        return datetime.fromisoformat(text).astimezone(UTC)
-    except (ValueError, OverflowError):
-        return datetime.fromtimestamp(0, UTC)
