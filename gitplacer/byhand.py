@@ -22,7 +22,7 @@ from gitplacer.commits import FOREIGN, PROPOSED
 from gitplacer.deployed import BETWEEN
 from gitplacer.documents import parse
 from gitplacer.git.publishing import Deployment
-from gitplacer.git.reading import Commit, NoSuchRevision
+from gitplacer.git.reading import Commit, NoSuchRevision, Repository
 from gitplacer.kinds.clusterstate import CLUSTER_STATES
 from gitplacer.layout import METADATA
 from gitplacer.model.byhand import MergedMove, RevertedMove
@@ -210,24 +210,13 @@ class _Reading:
         found: list[tuple[Commit, Commit]] = []
         for brought in self._since:
             if len(brought.parents) > 1:
-                found += [(self._repository.commit(oid), brought) for oid in self._only_in(brought)]
+                found += [
+                    (self._repository.commit(oid), brought) for oid in brought_by(self._repository, brought, _LANDED)
+                ]
             found.append((brought, brought))
             if len(found) > _LANDED:
                 return []
         return found
-
-    def _only_in(self, merge: Commit) -> list[str]:
-        """The commits that a merge brought with it, oldest first."""
-        listing = self._repository.git.run(
-            "rev-list",
-            "--topo-order",
-            "--reverse",
-            f"--max-count={_LANDED + 1}",
-            merge.id,
-            f"^{merge.parents[0]}",
-            "--",
-        )
-        return [oid for oid in listing.decode().split() if oid != merge.id]
 
     # merged proposals
 
@@ -264,7 +253,7 @@ class _Reading:
         undone: dict[str, dict[int, Commit]] = {}
         brought: dict[str, Commit] = {}
         for commit, landing in self._landed:
-            for oid in self._named(commit):
+            for oid in reverted_by(self._repository, commit):
                 group = self._moved_by(self._log[ours[oid]], carried) if oid in ours else None
                 if group is not None:
                     undone.setdefault(group, {})[ours[oid]] = self._log[ours[oid]]
@@ -279,24 +268,16 @@ class _Reading:
             move = RevertedMove(commit=brought[group].id, at=at, left=left, epochs=epochs)
             yield group, None if again else move, paths
 
-    def _named(self, commit: Commit) -> Iterator[str]:
-        """The commits that a commit says it reverts."""
-        for short in _REVERTS.findall(f"{commit.subject}\n\n{commit.body}")[:_LANDED]:
-            try:
-                yield self._repository.resolve(short)
-            except NoSuchRevision:
-                continue
-
     def _moved_by(self, commit: Commit, carried: Mapping[str, RevertedMove]) -> str | None:
         """The group that a commit of our history moved: by itself, as a merged proposal, or as a revert of one of these."""
         if _moves(commit):
             return commit.trailer("Gitplacer-Group")
-        said = set(self._named(commit)) if carried else set()
+        said = set(reverted_by(self._repository, commit)) if carried else set()
         named = {other.trailer("Gitplacer-Group") for other in self._log if other.id in said and _moves(other)}
         reverted = next((g for g, move in carried.items() if move.commit == commit.id or named == {g}), None)
         if reverted is not None or len(commit.parents) < 2:
             return reverted
-        proposals = [self._repository.commit(oid) for oid in self._only_in(commit)]
+        proposals = [self._repository.commit(oid) for oid in brought_by(self._repository, commit, _LANDED)]
         groups = {proposal.trailer(PROPOSED) for proposal in proposals}
         return groups.pop() if len(groups) == 1 else None
 
@@ -363,6 +344,29 @@ class _Reading:
                 yield unit[0], unit[1], epoch_in(self._before.read(path))
 
 
+def brought_by(repository: Repository, merge: Commit, most: int) -> list[str]:
+    """The commits that a merge brought with it, oldest first; if there are more than `most`, one more than that."""
+    listing = repository.git.run(
+        "rev-list",
+        "--topo-order",
+        "--reverse",
+        f"--max-count={most + 1}",
+        merge.id,
+        f"^{merge.parents[0]}",
+        "--",
+    )
+    return [oid for oid in listing.decode().split() if oid != merge.id]
+
+
+def reverted_by(repository: Repository, commit: Commit) -> Iterator[str]:
+    """The commits that a commit says it reverts."""
+    for short in _REVERTS.findall(f"{commit.subject}\n\n{commit.body}")[:_LANDED]:
+        try:
+            yield repository.resolve(short)
+        except NoSuchRevision:
+            continue
+
+
 def _moves(commit: Commit) -> bool:
     """Whether it is a relocation of ours, or a step of one."""
     return commit.trailer("Gitplacer-Version") is not None and commit.trailer("Gitplacer-From") is not None
@@ -379,4 +383,3 @@ def _fields(tree: Tree, path: str) -> Mapping[str, Any]:
         return {}
     documents = parse(tree.read(path)).documents
     return documents[0].value if len(documents) == 1 else {}
-

@@ -70,7 +70,9 @@ def is_of_a_pass(trailers: Trailers) -> bool:
 
 def read_claim(trailers: Trailers) -> Claim | Malformed:
     """What the trailers of a commit say, or the first of them that says nothing a pass would say."""
-    said = {key: value_of(trailers, f"{PREFIX}{key}") for key in ("Source", "Capacity", "Base", "Step", "Now", "Version")}
+    said = {
+        key: value_of(trailers, f"{PREFIX}{key}") for key in ("Source", "Capacity", "Base", "Step", "Now", "Version")
+    }
     for key in ("Source", "Step", "Now", "Version"):
         if said[key] is None:
             return Malformed(f"{PREFIX}{key}", None)
@@ -108,6 +110,8 @@ def _with_heard(
                 return Malformed(key, value)
             foreign[path] = oid
         group, told = heard_in(key, value)
+        if told is not None and not _ID.fullmatch(told.commit):
+            return Malformed(key, value)
         if isinstance(told, MergedMove):
             merged[group] = told
         elif told is not None:
