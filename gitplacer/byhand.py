@@ -61,7 +61,7 @@ def by_hand(deployment: Deployment, root: str) -> ByHand:
     since: list[Commit] = []
     for commit in log:
         if is_ours(commit):
-            return _Reading(deployment, _Paths(root), commit, log, since[::-1]).all()
+            return _Reading(deployment, OurPaths(root), commit, log, since[::-1]).all()
         since.append(commit)
     return ByHand()
 
@@ -72,7 +72,7 @@ def is_ours(commit: Commit) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Paths:
+class OurPaths:
     """Which paths of the deployment repo are ours, and whose."""
 
     root: str
@@ -123,7 +123,7 @@ class _Reading:
     """
 
     def __init__(
-        self, deployment: Deployment, paths: _Paths, ours: Commit, older: Iterator[Commit], since: Sequence[Commit]
+        self, deployment: Deployment, paths: OurPaths, ours: Commit, older: Iterator[Commit], since: Sequence[Commit]
     ) -> None:
         self._repository = deployment.repository
         self._proposals = deployment.proposals

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from gitplacer.audit.repos import Past
-from gitplacer.byhand import ByHand, by_hand
+from gitplacer.byhand import ByHand, OurPaths, by_hand
 from gitplacer.git.objects import MissingObject
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import INPUTS, Deployment
@@ -26,9 +26,7 @@ from gitplacer.model.audit import Discrepancy, Mismatch
 from gitplacer.model.byhand import MergedMove
 from gitplacer.problems import Rejected
 from gitplacer.reconcile import source_commit
-from gitplacer.snapshot import RECORDS
 from gitplacer.source.files import Memo
-from gitplacer.source.manifests import WORKLOADS
 from gitplacer.trailers import Claim, instant
 from gitplacer.tree import Tree
 
@@ -159,7 +157,7 @@ class Recomputation:
         before = Deployment(self.deployment, self.past.branch, named.base, None)
         found = by_hand(before, self.past.root)
         return (
-            _first_of_foreign(named.foreign, found, named.merged)
+            _first_of_foreign(named.foreign, found, named.merged, OurPaths(self.past.root))
             or _first_of_moves(named.reverted, found.reverted, named.merged)
             or self._first_of_merges(named.merged, found, before)
         )
@@ -189,12 +187,15 @@ class Recomputation:
         return not listing.strip()
 
 
-def _first_of_foreign(named: Mapping[str, str], found: ByHand, merged: Mapping[str, MergedMove]) -> Discrepancy | None:
+def _first_of_foreign(
+    named: Mapping[str, str], found: ByHand, merged: Mapping[str, MergedMove], paths: OurPaths
+) -> Discrepancy | None:
+    """A proposal that was squashed cannot be found again, but only paths that it could have touched are explained by it."""
     for path, oid in sorted(named.items()):
         if found.foreign.get(path) != oid:
             return _untold(path, "nobody else has changed it")
     for path in sorted(found.foreign.keys() - named.keys()):
-        if not any(_may_touch(path, group) for group in merged):
+        if not any(paths.belongs(path, group) for group in merged):
             return _untold(path, "somebody else has changed it, and that is not said")
     return None
 
@@ -207,13 +208,6 @@ def _first_of_moves(
             what = "the history has another revert" if group in found else "the history has no such revert"
             return _untold(group, what)
     return None
-
-
-def _may_touch(path: str, group: str) -> bool:
-    """Whether a path may be one that a merged proposal of a group has brought."""
-    own = path == f"{RECORDS}/{group}.yaml" or f"/{WORKLOADS}/{group}/" in path or path.startswith(f"moving/{group}/")
-    namespace = group.partition("/")[0]
-    return own or f"/{WORKLOADS}/{namespace}/_shared/" in path or path.endswith("/gitplacer.yaml")
 
 
 def _untold(where: str, found: str) -> Discrepancy:
