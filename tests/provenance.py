@@ -24,8 +24,9 @@ from gitplacer.git.reading import Repository, parse_commit
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.model.audit import Answer
 from gitplacer.reconcile import Opened
+from gitplacer.scenarios import telling
 from gitplacer.settings import Settings
-from gitplacer.source.files import ReadFile
+from gitplacer.source.files import Memo, ReadFile
 from gitplacer.trailers import Claim, read_claim
 from gitplacer.tree import Tree, tree_id
 
@@ -63,7 +64,7 @@ ALL = os.environ.get("GITPLACER_PROVE") == "all"
 """Whether every pass of a story in memory is computed again, not one in sixteen."""
 
 
-def again(inputs: Inputs, done: Hydration) -> None:
+def again(inputs: Inputs, done: Hydration, memo: Memo | None = None) -> None:
     """
     Hold that a pass in memory comes out the same from what its commits say: trees are looked up by the ids in the trailers, and
     everything else is read from them. Which passes are looked at depends on nothing but what they say.
@@ -88,7 +89,7 @@ def again(inputs: Inputs, done: Hydration) -> None:
                 deployment_commit=named.base or None, foreign=named.foreign, reverted=named.reverted, merged=named.merged,
                 now=named.now, version=named.version,
             )  # fmt: skip
-            repeated = hydrate(read, memo=MEMO, with_candidates=False)
+            repeated = hydrate(read, memo=memo or MEMO, with_candidates=False)
     assert [(step.message, step.changes) for step in repeated.steps] == [(s.message, s.changes) for s in done.steps]
     COUNT["passes"] += 1
 
@@ -109,7 +110,13 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> None:
         prove(deployment, source, settings, tip, len(hydration.steps), list(proposals))
         return tip
 
+    def told(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool = True) -> Hydration:
+        done = hydrate(inputs, memo=memo, with_candidates=with_candidates)
+        again(inputs, done)
+        return done
+
     monkeypatch.setattr(reconcile, "_publish", proving)
+    monkeypatch.setattr(telling, "hydrate", told)
 
 
 def prove(before: Deployment, source: Opened, settings: Settings, tip: str, steps: int, proposals: list[str]) -> None:

@@ -35,6 +35,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "suspend": "Suspend apps: their pods go, their place stays.",
         "resume": "Resume apps that are suspended.",
         "status": "Show the fleet at a glance.",
+        "history": "Tell where a group has been, when and why.",
         "verify": "Compute deployment commits again, and prove them.",
         "schema": "Print the JSON Schema of a kind, for editors.",
     }
