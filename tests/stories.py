@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 
 from gitplacer.hydrate import Hydration, Inputs, SourceCommit, hydrate
 from gitplacer.model.decision import Decision
-from gitplacer.tree import Tree, tree_id
+from gitplacer.tree import Tree
 from tests.provenance import again
 
 START = datetime(2026, 1, 2, 3, 5, tzinfo=UTC)
@@ -128,14 +128,12 @@ class Story:
 
     def inputs(self) -> Inputs:
         """What the next pass depends on."""
-        capacity = Tree.of({path: text.encode() for path, text in self.capacity.items()})
         return Inputs(
             source=Tree.of({path: text.encode() for path, text in self.source.items()}),
             commit=SourceCommit(
                 id=f"{self.passes:040x}", author="A <a@b>", date="2026-01-02T03:04:05+00:00", subject="s"
             ),
-            capacity=capacity,
-            capacity_id=tree_id(capacity) if len(capacity) else None,
+            capacity=Tree.of({path: text.encode() for path, text in self.capacity.items()}),
             deployment=self.deployment,
             deployment_commit=f"{self.passes:040x}",
             foreign=self.foreign,
@@ -150,7 +148,7 @@ class Story:
     def run(self) -> Hydration:
         """A pass; what it made is what the next one starts from. It comes out the same from what its commits say."""
         done = self.plan()
-        again(self.inputs(), done)
+        again(self.inputs(), done, with_candidates=True)
         self.deployment = done.tree
         self.passes += 1
         self.now += timedelta(minutes=1)
