@@ -9,7 +9,7 @@ many commits it made.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from gitplacer.audit.recompute import Recomputation, Recomputed
@@ -21,7 +21,7 @@ from gitplacer.hydrate import Step
 from gitplacer.model.audit import COMPUTED, MISSING, Answer, Checked, Discrepancy, Mismatch
 from gitplacer.source.files import Memo
 from gitplacer.trailers import Claim, Malformed, instant, is_of_a_pass, read_claim
-from gitplacer.tree import Tree, differing_paths
+from gitplacer.tree import Changes, Tree, differing_paths, tree_id
 
 _EXCERPT = 12
 """Lines of a diff that are shown."""
@@ -69,13 +69,15 @@ class Checking:
             return [self._proposal(commit, memo) for commit in commits]
         found = []
         made: Recomputed | Discrepancy | None = None
+        before: Commit | None = None
         for commit in commits:
             claim = read_claim(commit.trailers)
             wrong: Discrepancy | None
             if isinstance(claim, Malformed):
                 wrong = Discrepancy(mismatch=Mismatch.TRAILER, where=claim.key, found=claim.value or "")
             else:
-                wrong = self._misplaced(commit, claim)
+                wrong = self._misplaced(commit, claim, before)
+                before = commit if wrong is None else None
                 if wrong is None:
                     made = made or self._recomputation.of(claim, commit, memo)
                     wrong = made if isinstance(made, Discrepancy) else self._differs(commit, claim, made)
@@ -106,8 +108,8 @@ class Checking:
 
     # a step of a pass
 
-    def _misplaced(self, commit: Commit, claim: Claim) -> Discrepancy | None:
-        """Whether a commit is not where and when it says."""
+    def _misplaced(self, commit: Commit, claim: Claim, before: Commit | None) -> Discrepancy | None:
+        """Whether a commit is not where and when it says. `before` is the step before it, if that is where it says."""
         if len(commit.parents) > 1:
             return Discrepancy(mismatch=Mismatch.PARENT, expected="one parent", found=f"{len(commit.parents)} parents")
         if instant(commit.date) != claim.inputs.now:
@@ -115,34 +117,32 @@ class Checking:
                 mismatch=Mismatch.DATE, where="Gitplacer-Now", expected=f"{claim.inputs.now:%Y-%m-%dT%H:%M:%SZ}",
                 found=f"{instant(commit.date):%Y-%m-%dT%H:%M:%SZ}",
             )  # fmt: skip
-        base = self._behind(commit, claim.step)
-        if base != claim.inputs.base:
-            return Discrepancy(
-                mismatch=Mismatch.PARENT,
-                where="Gitplacer-Base",
-                expected=claim.inputs.base or "none",
-                found=base or "none",
-            )
-        return None
+        if before is not None and commit.parents == (before.id,):
+            return None
+        return self._elsewhere(commit, claim)
 
-    def _behind(self, commit: Commit, steps: int) -> str:
-        """The commit that lies some steps before another; '' where the history begins."""
-        parent = commit.parents[0] if commit.parents else ""
-        if steps == 1 or not parent:
-            return parent if steps == 1 else "too few commits"
-        try:
-            first = self.repository.commit(f"{parent}~{steps - 2}")
-        except NoSuchRevision:
-            return "too few commits"
-        return first.parents[0] if first.parents else ""
+    def _elsewhere(self, commit: Commit, claim: Claim) -> Discrepancy | None:
+        """Whether as many commits behind a commit as it says there are steps is something else than its base."""
+        behind = commit.parents[0] if commit.parents else ""
+        for _ in range(claim.step - 1):
+            try:
+                parents = self.repository.commit(behind).parents if behind else ()
+            except NoSuchRevision:
+                return self._recomputation.base_gone(behind)
+            if not parents:
+                behind = "a history of fewer commits"
+                break
+            behind = parents[0]
+        if behind == claim.inputs.base:
+            return None
+        expected = claim.inputs.base or "none"
+        return Discrepancy(mismatch=Mismatch.PARENT, where="Gitplacer-Base", expected=expected, found=behind or "none")
 
     def _differs(self, commit: Commit, claim: Claim, made: Recomputed) -> Discrepancy | None:
         steps = made.hydration.steps
         if len(steps) != claim.steps:
             return Discrepancy(mismatch=Mismatch.STEPS, expected=str(len(steps)), found=str(claim.steps))
-        tree = made.base
-        for step in steps[: claim.step]:
-            tree = tree.apply(step.changes)
+        tree = made.base.apply(_together(step.changes for step in steps[: claim.step]))
         return self._other_message(commit, steps[claim.step - 1]) or self._other_file(commit, tree)
 
     def _other_message(self, commit: Commit, step: Step) -> Discrepancy | None:
@@ -152,6 +152,8 @@ class Checking:
         return Discrepancy(mismatch=Mismatch.MESSAGE, excerpt=_excerpt(wanted, found))
 
     def _other_file(self, commit: Commit, tree: Tree) -> Discrepancy | None:
+        if commit.tree == tree_id(tree):
+            return None
         found = self.repository.tree(commit.id)
         paths = _unlike(tree, found)
         if not paths:
@@ -230,6 +232,18 @@ def _told(commit: Commit, answer: Answer) -> Checked:
         commit=commit.id, subject=commit.subject, author=commit.author_name, date=f"{instant(commit.date):%Y-%m-%dT%H:%M:%SZ}",
         answer=answer,
     )  # fmt: skip
+
+
+def _together(some: Iterable[Changes]) -> Changes:
+    """Changes one after another as one."""
+    written: dict[str, bytes] = {}
+    removed: set[str] = set()
+    for changes in some:
+        for path in changes.removed:
+            written.pop(path, None)
+        removed |= changes.removed
+        written.update(changes.written)
+    return Changes(written, frozenset(removed))
 
 
 def _as_written(message: str) -> bytes:

@@ -122,7 +122,11 @@ class Recomputation:
         try:
             return self.deployment.tree(self.deployment.resolve(oid))
         except NoSuchRevision:
-            return self._gone(self.deployment, Mismatch.BASE_GONE, oid, oid)
+            return self.base_gone(oid)
+
+    def base_gone(self, oid: str) -> Discrepancy:
+        """A deployment commit that is not to be had."""
+        return self._gone(self.deployment, Mismatch.BASE_GONE, oid, oid)
 
     @staticmethod
     def _gone(repository: Repository, what: Mismatch, oid: str, wanted: str) -> Discrepancy:
