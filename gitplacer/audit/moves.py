@@ -121,10 +121,10 @@ class _Walk:
         """The record, under another id, of what a new record consists of."""
         if record is None or not commit.parents:
             return None
-        own = _own(record)
+        own = consists_of(record)
         tree = self._deployment.tree(commit.parents[0])
         records, _ = read_records(tree, self._memo, [])
-        found = [other for other in records.values() if other.id != group and _own(other) & own]
+        found = [other for other in records.values() if other.id != group and consists_of(other) & own]
         return min(found, key=lambda r: (self._record(commit.id, r.id) is not None, r.id), default=None)
 
     # one commit
@@ -150,7 +150,9 @@ class _Walk:
             said=commit.subject,
         )
         if commit.trailer(PROPOSED) is not None:
-            return replace(event, what=Happening.MERGED, by=(), said=_first_paragraph(commit))
+            return replace(
+                event, what=Happening.MERGED, by=(), said=_first_paragraph(commit)
+            )  # who let it in is not said
         if not is_ours(commit):
             return self._foreign(commit, event)
         what = self._done(commit, group, previous, after)
@@ -200,13 +202,14 @@ class _Walk:
     def _successor(self, commit: Commit, record: PlacementRecord) -> str:
         """The id under which what a group consisted of goes on."""
         records, _ = read_records(self._deployment.tree(commit.id), self._memo, [])
-        return min((other.id for other in records.values() if _own(other) & _own(record)), default="")
+        return min((other.id for other in records.values() if consists_of(other) & consists_of(record)), default="")
 
     def _foreign(self, commit: Commit, event: Event) -> Event:
         if len(commit.parents) > 1:
             for oid in brought_by(self._deployment, commit, _BROUGHT):
-                if self._deployment.commit(oid).trailer(PROPOSED) == event.group:
-                    return replace(event, what=Happening.MERGED)
+                proposal = self._deployment.commit(oid)
+                if proposal.trailer(PROPOSED) == event.group:
+                    return replace(event, what=Happening.MERGED, said=f"{commit.subject}: {_first_paragraph(proposal)}")
         for oid in reverted_by(self._deployment, commit):
             return replace(event, what=Happening.REVERTED, also=oid)
         return event
@@ -244,7 +247,7 @@ def _clusters(record: PlacementRecord | None) -> tuple[str, ...]:
     return tuple(sorted(e.name for e in record.clusters if e.state != "Removing")) if record is not None else ()
 
 
-def _own(record: PlacementRecord) -> set[Identity]:
+def consists_of(record: PlacementRecord) -> set[Identity]:
     """What a group consists of, without what it shares with others."""
     return {member.identity for member in record.members if not member.is_shared}
 

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from gitplacer.audit.moves import consists_of
 from gitplacer.audit.repos import read_past
 from gitplacer.byhand import is_ours
 from gitplacer.git.reading import Repository
@@ -48,7 +49,8 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """A promise as it was given. `epoch` is that of the commit in its unit; `ended` is when the group left, with the code of why."""
+    """A promise as it was given. `epoch` is that of the commit in its unit; `names` are ids that the group had before; `ended` is when it
+    left, with the code of why."""
 
     group: str
     cluster: str
@@ -58,6 +60,7 @@ class Given:
     epoch: int
     unit: str
     commit: str
+    names: tuple[str, ...] = ()
     ended: datetime | None = None
     ended_code: str = ""
 
@@ -117,7 +120,8 @@ def _why_not(given: Given, snapshot: CapacitySnapshot) -> tuple[Why, str] | None
     """Why a snapshot does not show a group ready, with a detail; None if it does."""
     if not reaches(snapshot, given.epoch, given.at, given.unit):
         return (Why.NOT_APPLIED if snapshot.applied is not None else Why.NOT_OBSERVED), ""
-    there = running(snapshot, given.group)
+    names = (given.group, *given.names)
+    there = next((found for name in names if (found := running(snapshot, name)) is not None), None)
     if there is None:
         return Why.NOT_SHOWN, ""
     if there.ready or there.phase == "Succeeded":
@@ -142,27 +146,49 @@ def _of_pods(there: RunningGroup) -> str:
 def _given(repository: Repository, tip: str, memo: Memo) -> Iterator[Given]:
     """Every promise of the history, the oldest first, as it ended."""
     standing: dict[str, dict[tuple[str, int], Given]] = {}
+    known: dict[str, PlacementRecord] = {}
     done: list[Given] = []
     for oid, changes in _changes(repository, tip, f"{RECORDS}/"):
         commit = repository.commit(oid)
         at = instant(commit.trailer("Gitplacer-Now") or commit.date) if is_ours(commit) else instant(commit.date)
         records = _records(repository, changes, memo)
-        left: dict[tuple[str, int], Given] = {}
+        gone = {group: known.pop(group) for group, record in records.items() if record is None and group in known}
         for group, record in records.items():
-            entries = _entries(group, record, oid) if record is not None else {}
-            for key, given in standing.get(group, {}).items():
-                if key not in entries:
-                    left[key] = replace(given, ended=at, ended_code=record.reason if record is not None else "Removed")
-            standing[group] = {key: standing.get(group, {}).get(key, given) for key, given in entries.items()}
-        for group in records:
-            for key, given in standing[group].items():
-                former = left.get(key)
-                if former is not None and former.at == given.at:  # the same objects under another id
-                    standing[group][key] = replace(given, commit=former.commit)
-                    del left[key]
-        done += left.values()
+            if record is None:
+                continue
+            entries = _entries(group, record, oid)
+            if group not in known:
+                for former in (name for name, old in gone.items() if consists_of(old) & consists_of(record)):
+                    entries = _taken_over(entries, standing.get(former, {}))
+            before = standing.get(group, {})
+            done += [_ended(given, at, record.reason) for key, given in before.items() if key not in entries]
+            standing[group] = {key: before.get(key, given) for key, given in entries.items()}
+            known[group] = record
+        for group in gone:
+            done += [_ended(given, at, "Removed") for given in standing.pop(group, {}).values()]
     done += [given for some in standing.values() for given in some.values()]
     yield from sorted(done, key=lambda g: (g.at, g.group, g.cluster))
+
+
+def _ended(given: Given, at: datetime, code: str) -> Given:
+    return replace(given, ended=at, ended_code=code)
+
+
+def _taken_over(
+    entries: dict[tuple[str, int], Given], former: dict[tuple[str, int], Given]
+) -> dict[tuple[str, int], Given]:
+    """
+    The entries of a group that was called otherwise: on a cluster where it was, what was promised then goes on. It is taken from
+    those of its former id.
+    """
+    found = {}
+    for key, given in entries.items():
+        old = next((k for k in former if k[0] == key[0]), None)
+        if old is not None:
+            was = former.pop(old)
+            given = replace(was, group=given.group, policy=given.policy, names=(*was.names, was.group))
+        found[key] = given
+    return found
 
 
 def _entries(group: str, record: PlacementRecord, commit: str) -> dict[tuple[str, int], Given]:
