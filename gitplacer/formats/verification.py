@@ -26,10 +26,7 @@ _SAID: Mapping[Mismatch, str] = {
     Mismatch.BASE_GONE: "deployment commit {where}, which it was computed from, is not in {found}",
     Mismatch.OBJECT_GONE: "an object is missing: {where}",
 }
-_ADVICE: Mapping[Answer, str] = {
-    Answer.DIFFERS: "find out who made it; `git revert` or a new `gitplacer reconcile` brings back what was computed",
-    Answer.OTHER_VERSION: "",
-}
+_ADVICE = "find out who made it; `gitplacer plan` shows what the next pass makes of it"
 _COLOURS = {Answer.VERIFIED: "green", Answer.FOREIGN: "yellow", Answer.OTHER_VERSION: "yellow"}
 _SHORT = 12
 
@@ -102,7 +99,7 @@ def _details(checked: Checked) -> Iterator[str]:
         version = printable(checked.version)
         yield f"  hint: version {version} made it: pipx run gitplacer=={version} verify --commit {checked.commit[:_SHORT]} …"
     elif checked.answer is Answer.DIFFERS:
-        yield f"  hint: {_ADVICE[Answer.DIFFERS]}"
+        yield f"  hint: {_ADVICE}"
 
 
 def _counted(checked: Sequence[Checked]) -> str:
