@@ -41,6 +41,8 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "blast": "Tell which groups an edit of policies or clusters touches.",
         "status": "Show the fleet at a glance.",
         "report": "Write the fleet as one HTML page.",
+        "history": "Tell where a group has been, when and why.",
+        "verify": "Compute deployment commits again, and prove them.",
         "schema": "Print the JSON Schema of a kind, for editors.",
     }
 )
