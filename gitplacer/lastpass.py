@@ -62,10 +62,17 @@ def last_pass(deployment: Deployment) -> LastPass | None:
     return _Looking(deployment).found(deployment.tip)
 
 
-def only_in(repository: Repository, merge: Commit, limit: int) -> list[str]:
-    """The commits that a merge brought with it, oldest first."""
-    which = (merge.id, f"^{merge.parents[0]}", "--")
-    listing = repository.git.run("rev-list", "--topo-order", "--reverse", f"--max-count={limit}", *which)
+def brought_by(repository: Repository, merge: Commit, most: int) -> list[str]:
+    """The commits that a merge brought with it, oldest first; if there are more than `most`, one more than that."""
+    listing = repository.git.run(
+        "rev-list",
+        "--topo-order",
+        "--reverse",
+        f"--max-count={most + 1}",
+        merge.id,
+        f"^{merge.parents[0]}",
+        "--",
+    )
     return [oid for oid in listing.decode().split() if oid != merge.id]
 
 
@@ -93,7 +100,7 @@ class _Looking:
                 below = older
             return _Row(commit, below.parents[0] if below.parents else "")
         if len(log[0].parents) > 1:
-            brought = (self._repository.commit(oid) for oid in only_in(self._repository, log[0], _BROUGHT))
+            brought = (self._repository.commit(oid) for oid in brought_by(self._repository, log[0], _BROUGHT))
             return _last_row([found for found in map(_as_ours, brought) if found is not None])
         return self._squashed(log[0])
 

@@ -126,6 +126,7 @@ def test_the_core_is_not_let_near_the_outside() -> None:
         "parsecache",
         "packaged",
         "proposing",
+        "runners",
         "telling",
         "__main__",
     }

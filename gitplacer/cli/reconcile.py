@@ -16,22 +16,32 @@ if TYPE_CHECKING:
 
 @click.command("reconcile")
 @click.option(
+    "--plan", "plan_file", metavar="FILE", help="Publish only if nothing comes out otherwise than in this saved plan."
+)
+@click.option(
     "--pull-request", is_flag=True, help="Propose it as a pull request on the deployment repo, instead of pushing."
 )
 @click.option("--check", is_flag=True, help="With --pull-request: only tell whether what is proposed is up to date.")
 @host("With --pull-request: the deployment repo. Without it, only a branch is pushed.", in_job=False)
 @fleet()
-def command(pull_request: bool, check: bool, host_name: str | None, repo: str | None, **where: Any) -> int:
+def command(
+    plan_file: str | None, pull_request: bool, check: bool, host_name: str | None, repo: str | None, **where: Any
+) -> int:
     """
     Plan, render, commit and push, once.
 
     SOURCE is a repository or an address; only its commits are read. The push lands only on what it was computed from:
     if somebody else was first, everything is read and computed again.
 
+    With --plan, what `gitplacer plan --out FILE` saved is held against what comes out now. If a group would be treated
+    otherwise, both are shown, with the input that has moved, and nothing is published.
+
     With --pull-request the commits go to the branch gitplacer/next/BRANCH of the deployment repo, and one pull request from
     there is opened, kept up to date, and closed when there is nothing to do. The check gitplacer/up-to-date on its head tells whether
     it stands; --check sets only that, and exits with 2 if it does not.
     """
+    from gitplacer.aswasplanned import AsWasPlanned, PlanDiffers
+    from gitplacer.cli.planfile import read_plan, show_refusal
     from gitplacer.cli.progress import note, progress
     from gitplacer.explain import problem_lines
     from gitplacer.model.decision import Action
@@ -41,14 +51,22 @@ def command(pull_request: bool, check: bool, host_name: str | None, repo: str | 
 
     if not pull_request and (check or host_name or repo):
         raise UsageError("--check, --host and --repo are for --pull-request", "give that as well, or leave them out")
+    if pull_request and plan_file is not None:
+        raise UsageError("--plan is for a pass that is pushed", "a pull request is agreed to by merging it")
     chosen = settings(**where)
+    planned = read_plan(plan_file) if plan_file is not None else None
     _note_uncommitted(chosen)
     if pull_request:
         from gitplacer.cli.proposal import proposal
 
         return proposal(chosen, host_name, repo, check=check)
-    with progress() as say:
-        outcome = reconcile(chosen, progress=say)
+    try:
+        with progress() as say:
+            consent = AsWasPlanned(planned, chosen, say) if planned is not None else None
+            outcome = reconcile(chosen, progress=say, consent=consent)
+    except PlanDiffers as differs:
+        assert plan_file is not None and planned is not None
+        return show_refusal(plan_file, planned, differs)
     if outcome.attempts > 1:
         note(f"somebody else pushed first, so it was computed anew ({outcome.attempts} attempts)")
     hydration = outcome.hydration
