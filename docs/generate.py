@@ -556,6 +556,10 @@ EXITS: Mapping[str, str] = {
     "plan": "0 done; 1 an error; 2 something would change and `--exit-code` was given; 3 the plan has something that "
     "`--fail-on` names: `waiting` (a group, or some of its copies, waits), `relocated`, `removed`, `stale` (a snapshot is "
     "older than its cluster's `maxAge`), `problems` (an error in the source or the snapshots).",
+    "simulate": "0 done; 1 an error; 3 somebody is what `--fail-on` names: `stranded` (a group has no room any more), `held` (it may "
+    "not go elsewhere by itself), `part` (some of its copies, shares or pods find no room), `waiting` (a new group finds no room), "
+    "`services` (a group that serves is stranded).",
+    "blast": "0 done; 1 an error; 3 more groups are touched than `--limit` allows.",
     "size": "0 done, also where nothing makes pods; 1 a file could not be read, or an object could not be sized, and the "
     "others are printed.",
     "fit": "0 done, whatever the answer; 1 an error, and nothing was judged (with `--cases`: a line was not, the others were); "

@@ -263,4 +263,5 @@ def test_the_benchmark_of_losses_prints_its_rows() -> None:
         "one pass that changes nothing",
         "as many passes as clusters, on these processes",
         "the loss of every cluster",
+        "the same, in seconds of a processor",
     ]
