@@ -19,6 +19,7 @@ from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.layout import Layout, refuse_foreign_root
 from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.model.decision import Action, Decision, Reason
+from gitplacer.placement.books import Books
 from gitplacer.placement.cloning import wish
 from gitplacer.placement.plan import Plan, plan
 from gitplacer.placement.wakes import cleared, outcomes, woken_for
@@ -62,6 +63,11 @@ class Inputs:
     now: datetime
     version: str
     trusted: FleetSpec | None = None
+
+    def in_memory(self) -> Inputs:
+        """The same with their files read: what may be sent to other processes, or shared with them."""
+        source, capacity, deployment = (tree.in_memory() for tree in (self.source, self.capacity, self.deployment))
+        return replace(self, source=source, capacity=capacity, deployment=deployment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,18 +174,22 @@ def _planned_with(
     )
     refuse_foreign_root(snapshot, inputs.deployment)
     layout = Layout(snapshot, inputs.source, memo)
-    return layout, _decisions(snapshot, layout, with_candidates)
+    return layout, decided(snapshot, layout, with_candidates=with_candidates)
 
 
-def _decisions(snapshot: Snapshot, layout: Layout, with_candidates: bool) -> list[Decision]:
+def decided(
+    snapshot: Snapshot, layout: Layout, *, with_candidates: bool = False, opened: Books | None = None
+) -> list[Decision]:
     """
     The plan, made again for as long as rendering stops something in it: a group that cannot go where it was to go
-    keeps its room, and others must not have been given it.
+    keeps its room, and others must not have been given it. `opened` are as for `plan`.
     """
     stopped: dict[str, Decision] = {}
     while True:
         also_held = {group_id: decision.finding for group_id, decision in stopped.items()}
-        planned = plan(snapshot, with_candidates=with_candidates, also_held=also_held, edits=layout.edits).decisions
+        planned = plan(
+            snapshot, with_candidates=with_candidates, also_held=also_held, edits=layout.edits, opened=opened
+        ).decisions
         tested = layout.feasible(planned)
         more = {new.group: new for new, old in zip(tested, planned, strict=True) if new is not old}
         if not more.keys() - stopped.keys():

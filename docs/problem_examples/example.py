@@ -14,6 +14,7 @@ from functools import cache
 from gitplacer.explain import problem_lines
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.packaged import STARTER, packaged
+from gitplacer.policies.idle import idle_policies
 from gitplacer.problems import Problem, Rejected
 from gitplacer.scenarios import OnTrees, read_script, tell
 from gitplacer.source.files import NoMemo
@@ -41,7 +42,7 @@ class Example:
 
 
 def printed(example: Example, code: str) -> str:
-    """What `gitplacer validate`, `plan` and `reconcile` print about an example's problems of one code."""
+    """What `gitplacer validate`, `plan`, `reconcile` and `test` print about an example's problems of one code."""
     found = sorted({p for p in problems(example) if p.code == code})
     if not found:
         raise AssertionError(f"the example of {code} does not have that problem")
@@ -58,9 +59,10 @@ def problems(example: Example) -> Iterator[Problem]:
         written = {path: text.encode() for path, text in example.deployment.items()}
         deployment = Tree.of({**{path: deployment.read(path) for path in deployment}, **written})
     try:
-        yield from _pass(
-            {**_starter(), **example.beside, **dict(example.shown)}, example.tree, deployment, example.trusted
-        ).problems
+        files = {**_starter(), **example.beside, **dict(example.shown)}
+        done = _pass(files, example.tree, deployment, example.trusted)
+        yield from done.problems
+        yield from idle_policies(done.snapshot.source, NoMemo())
     except Rejected as error:
         yield from error.problems
 
