@@ -319,6 +319,26 @@ def test_hostile_files_are_annotated_and_do_nothing_else(runner: Runner) -> None
     assert len(json.loads(Path(ran.outputs["problems-json"]).read_text())["problems"]) == len(ran.annotations)
 
 
+@pytest.mark.slow
+def test_a_pass_is_made_and_proved_and_a_commit_of_others_fails_where_that_was_asked(
+    runner: Runner, tmp_path: Path
+) -> None:
+    program = stand_in(runner.bin, real=True)
+    make_repo(runner.cwd, starter())
+    deployment = make_bare(tmp_path / "deployment.git")
+    ran = runner.action("reconcile", {"deployment": str(deployment)})
+    assert (ran.code, ran.outputs["check"]) == (0, "Pass") and ran.outputs["summary"].startswith("Published  "), ran.log
+    assert runner.action("verify", {"deployment": str(deployment), "strict": "true"}).outputs["check"] == "Pass"
+    git(tmp_path, "clone", "-q", str(deployment), "by-hand")
+    write(tmp_path / "by-hand", {"clusters/x.yaml": "a: 1\n"})
+    git(tmp_path / "by-hand", "add", "--all")
+    git(tmp_path / "by-hand", "commit", "-q", "-m", "$(touch pwned)")
+    git(tmp_path / "by-hand", "push", "-q")
+    ran = runner.action("verify", {"deployment": str(deployment), "all": "true", "strict": "true"})
+    assert (ran.code, ran.outputs["check"]) == (1, "Fail") and "Foreign" in ran.outputs["summary"]
+    assert nothing_was_touched(runner) and len(program.calls()) == 3
+
+
 @pytest.fixture
 def origin(tmp_path: Path) -> Path:
     """A repository on a host, with a pull request from a fork whose branch, title and files are hostile."""
