@@ -27,7 +27,7 @@ import click  # noqa: E402
 from docs import problem_examples, scenario_pages, sessions  # noqa: E402
 from gitplacer.cli import COMMANDS, root  # noqa: E402
 from gitplacer.explain import finding_text  # noqa: E402
-from gitplacer.formats.planschema import plan_schema  # noqa: E402
+from gitplacer.formats.documents import DOCUMENTS  # noqa: E402
 from gitplacer.kinds import TABLE, fields, fleet, selectors  # noqa: E402
 from gitplacer.kinds.fields import Matching  # noqa: E402
 from gitplacer.kinds.schema import combined_schema, kind_schema  # noqa: E402
@@ -71,7 +71,7 @@ def _as_it_stands(path: str) -> str:
 def schemas() -> Iterator[tuple[str, object]]:
     """Name and schema of each file in `schemas/`."""
     yield "gitplacer", combined_schema()
-    yield "Plan", plan_schema()
+    yield from ((kind, schema()) for kind, schema in DOCUMENTS.items())
     yield from ((kind, kind_schema(kind)) for kind in TABLE)
 
 
@@ -398,6 +398,24 @@ RULES = _rules()
 
 EXAMPLES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "demo": (("In an empty directory:", ("gitplacer demo",)),),
+    "verify": (
+        (
+            "The last commit of the deployment repo:",
+            ("gitplacer verify gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",),
+        ),
+        (
+            "All of them; [Verify](../verify.md) tells what the answers mean:",
+            ("gitplacer verify --all gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",),
+        ),
+    ),
+    "history": (
+        (
+            "",
+            (
+                "gitplacer history production/text-summarizer gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",
+            ),
+        ),
+    ),
     "init": (
         ("For Argo CD, which is the default:", ("gitplacer init my-fleet",)),
         ("For Flux, in an empty clone:", ("git init --quiet my-flux-fleet", "gitplacer init my-flux-fleet --engine flux")),
@@ -442,6 +460,16 @@ EXAMPLES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
         (
             "Why a job stays on a cluster that is being drained:",
             ("gitplacer explain rayjob1/rayjob-train gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",),
+        ),
+    ),
+    "room": (
+        (
+            "What the demo's fleet has left, for gangs like one of its jobs:",
+            ("gitplacer room gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git --like rayjob1/rayjob-train",),
+        ),
+        (
+            "For a gang that is only an idea:",
+            ('gitplacer room gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git --gang "4 x nvidia.com/gpu=1,cpu=2,memory=8Gi"',),
         ),
     ),
     "simulate": (
@@ -545,8 +573,15 @@ EXAMPLES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
             ),
         ),
     ),
+    "report": (
+        ("A page of the whole fleet:", ("gitplacer report -o fleet.html gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",)),
+        ("The same for strangers:", ("gitplacer report -o public.html --redact gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",)),
+    ),
     "status": (
         ("", ("gitplacer status gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",)),
+    ),
+    "test": (
+        ("", ("gitplacer test gitplacer-demo/fleet -k training --rev HEAD",)),
     ),
     "schema": (("", ("gitplacer schema Fleet | head -20",)),),
 }  # fmt: skip
@@ -560,6 +595,8 @@ EXITS: Mapping[str, str] = {
     "not go elsewhere by itself), `part` (some of its copies, shares or pods find no room), `waiting` (a new group finds no room), "
     "`services` (a group that serves is stranded).",
     "blast": "0 done; 1 an error; 3 more groups are touched than `--limit` allows.",
+    "test": "0 all scenarios that were run have passed; 1 one failed, could not be read or could not be carried out, there is none, or, "
+    "with `--strict`, there is a warning about policies.",
     "size": "0 done, also where nothing makes pods; 1 a file could not be read, or an object could not be sized, and the "
     "others are printed.",
     "fit": "0 done, whatever the answer; 1 an error, and nothing was judged (with `--cases`: a line was not, the others were); "

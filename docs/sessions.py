@@ -40,8 +40,10 @@ _DATED = (
     "validate",
     "plan",
     "explain",
+    "room",
     "reconcile",
     "status",
+    "report",
     "simulate",
     "drain",
     "blast",
@@ -49,6 +51,7 @@ _DATED = (
     "return",
     "suspend",
     "resume",
+    "verify",
 )
 _SHELL = re.compile(r"[|<>;&]")
 

@@ -15,6 +15,7 @@ from datetime import datetime
 
 from gitplacer.commits import PROPOSED, PassTrailers, relocation_message, rest_message, whole_message
 from gitplacer.explain import PlanView, refused_approvals
+from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.layout import Layout, refuse_foreign_root
 from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.model.decision import Action, Decision, Reason
@@ -46,7 +47,8 @@ class Inputs:
     All that a pass depends on. `commit` is None for a work tree as it lies, which can be planned but not published;
     the ids name the capacity tree and the deployment commit, None where there is none. `foreign` are paths of the
     deployment repo that somebody else changed, with the blob id that we had written ('' for none); `reverted` and `merged`
-    are, by group, what somebody did with relocations of ours.
+    are, by group, what somebody did with relocations of ours. `trusted` counts instead of what the source's Fleet says, where the
+    source is not trusted with that; such a pass is not published.
     """
 
     source: Tree
@@ -60,6 +62,7 @@ class Inputs:
     merged: Mapping[str, MergedMove] = field(default_factory=dict)
     now: datetime
     version: str
+    trusted: FleetSpec | None = None
 
     def in_memory(self) -> Inputs:
         """The same with their files read: what may be sent to other processes, or shared with them."""
@@ -167,6 +170,7 @@ def _planned_with(
         now=inputs.now,
         memo=memo,
         new_clones=clones,
+        trusted=inputs.trusted,
     )
     refuse_foreign_root(snapshot, inputs.deployment)
     layout = Layout(snapshot, inputs.source, memo)

@@ -423,6 +423,16 @@ class Ledger:
         """Who was promised room here, and where. Pods that the snapshot shows are not among them."""
         return {group_id: self.seated(hold.packing.uses) for group_id, hold in self._holds.items()}
 
+    def promised(self) -> dict[str, tuple[tuple[str, Seat], ...]]:
+        """The same, each with the role of its pods; what a group has beside its pods while it is updated is among it."""
+        found: dict[str, tuple[tuple[str, Seat], ...]] = {}
+        for key, hold in self._holds.items():
+            roles = (use.pods.role for use in hold.packing.uses)
+            seats = tuple(zip(roles, self.seated(hold.packing.uses), strict=True))
+            group_id = key.removesuffix(_BESIDE)
+            found[group_id] = (*found.get(group_id, ()), *seats)
+        return found
+
     def seated(self, uses: Iterable[Use], opened: Sequence[str] = ()) -> tuple[Seat, ...]:
         """Uses of the machines that there are now, and of those that would be opened, as data without machine numbers."""
         real, types = len(self.nodes.machines), (*self._promised, *opened)
