@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 from gitplacer.hydrate import Hydration, Inputs, SourceCommit, hydrate
 from gitplacer.model.decision import Decision
 from gitplacer.tree import Tree
+from tests.provenance import again
 
 START = datetime(2026, 1, 2, 3, 5, tzinfo=UTC)
 FLEET = "apiVersion: gitplacer.dev/v1alpha1\nkind: Fleet\nmetadata: {name: fleet}\nspec: {}\n"
@@ -125,26 +126,29 @@ class Story:
         story.capacity.update(capacity or {})
         return story
 
-    def plan(self) -> Hydration:
-        """A pass that is not published."""
-        return hydrate(
-            Inputs(
-                source=Tree.of({path: text.encode() for path, text in self.source.items()}),
-                commit=SourceCommit(
-                    id=f"{self.passes:040x}", author="A <a@b>", date="2026-01-02T03:04:05+00:00", subject="s"
-                ),
-                capacity=Tree.of({path: text.encode() for path, text in self.capacity.items()}),
-                deployment=self.deployment,
-                deployment_commit=f"{self.passes:040x}",
-                foreign=self.foreign,
-                now=self.now,
-                version="test",
-            )
+    def inputs(self) -> Inputs:
+        """All that the next pass depends on."""
+        return Inputs(
+            source=Tree.of({path: text.encode() for path, text in self.source.items()}),
+            commit=SourceCommit(
+                id=f"{self.passes:040x}", author="A <a@b>", date="2026-01-02T03:04:05+00:00", subject="s"
+            ),
+            capacity=Tree.of({path: text.encode() for path, text in self.capacity.items()}),
+            deployment=self.deployment,
+            deployment_commit=f"{self.passes:040x}",
+            foreign=self.foreign,
+            now=self.now,
+            version="test",
         )
 
+    def plan(self) -> Hydration:
+        """A pass that is not published."""
+        return hydrate(self.inputs())
+
     def run(self) -> Hydration:
-        """A pass; what it made is what the next one starts from."""
+        """A pass; what it made is what the next one starts from. It comes out the same from what its commits say."""
         done = self.plan()
+        again(self.inputs(), done, with_candidates=True)
         self.deployment = done.tree
         self.passes += 1
         self.now += timedelta(minutes=1)
