@@ -31,7 +31,8 @@ class UsageError(Exception):
 class Settings:
     """
     One invocation. `deployment` and `capacity` are None where nothing was said; `rev` None means the work tree where
-    there is one and the command reads work trees, and the default branch otherwise.
+    there is one and the command reads work trees, and the default branch otherwise. `trust_base` is the revision that says
+    what `rev` may not, None where that is the default branch's to say.
     """
 
     source: Address
@@ -41,11 +42,12 @@ class Settings:
     capacity: Address | None
     now: datetime
     cache_dir: Path
+    trust_base: str | None = None
 
 
 def settings(
     source: str, *, path: str | None = None, rev: str | None = None, deployment: str | None = None,
-    capacity: str | None = None, now: str | None = None,
+    capacity: str | None = None, now: str | None = None, trust_base: str | None = None,
 ) -> Settings:  # fmt: skip
     """Settings from flags and environment. Raises UsageError or GitError."""
     here = Path.cwd()
@@ -60,6 +62,7 @@ def settings(
         capacity=Address.parse(capacity, base_dir=here) if capacity else None,
         now=_now(now),
         cache_dir=default_cache_dir(),
+        trust_base=trust_base,
     )
 
 
@@ -71,12 +74,15 @@ def _folder(path: str | None) -> str:
 
 
 def _now(text: str | None) -> datetime:
-    if text is None:
-        return datetime.now(UTC).replace(microsecond=0)
+    return datetime.now(UTC).replace(microsecond=0) if text is None else moment("--now", text)
+
+
+def moment(option: str, text: str) -> datetime:
+    """The time that an option gives. Raises UsageError."""
     try:
-        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+        found = datetime.fromisoformat(text.replace("Z", "+00:00"))
     except ValueError:
-        moment = None
-    if moment is None or moment.tzinfo is None:
-        raise UsageError(f"--now {text} is not a time", "write it like 2026-01-02T03:04:05Z")
-    return moment.astimezone(UTC).replace(microsecond=0)
+        found = None
+    if found is None or found.tzinfo is None:
+        raise UsageError(f"{option} {text} is not a time", "write it like 2026-01-02T03:04:05Z")
+    return found.astimezone(UTC).replace(microsecond=0)

@@ -12,9 +12,11 @@ from types import MappingProxyType
 
 from gitplacer.explain import PlanView
 from gitplacer.formats import problems, size, trials
+from gitplacer.formats.codequality import as_gitlab
 from gitplacer.formats.markdown import plan_markdown
 from gitplacer.formats.options import Options
 from gitplacer.formats.planjson import plan_json
+from gitplacer.formats.sarif import as_sarif
 from gitplacer.formats.text import plan_text
 from gitplacer.model.trial import Report
 from gitplacer.problems import Problem
@@ -26,7 +28,13 @@ FORMATS: Mapping[str, Callable[[PlanView, Options], str]] = MappingProxyType(
 """Of a plan."""
 
 PROBLEM_FORMATS: Mapping[str, Callable[[Sequence[Problem], Options], str]] = MappingProxyType(
-    {"text": problems.as_text, "json": problems.as_json, "github": problems.as_github}
+    {
+        "text": problems.as_text,
+        "json": problems.as_json,
+        "github": problems.as_github,
+        "gitlab": as_gitlab,
+        "sarif": as_sarif,
+    }
 )
 """Of the problems that `validate` finds."""
 

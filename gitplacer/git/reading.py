@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -76,10 +76,10 @@ class Repository:
         self._mirror = mirror
 
     @classmethod
-    def open(cls, address: Address, cache_dir: Path, *, fetch: str | None = None) -> Repository:
+    def open(cls, address: Address, cache_dir: Path, *, fetch: str | Iterable[str] | None = None) -> Repository:
         """
-        The repository at an address. From a remote, its default branch and the revision `fetch` are brought up to date;
-        all branches and tags when `fetch` is no name of one. Raises GitError (NotARepository, Unreachable, …).
+        The repository at an address. From a remote, its default branch and the revisions of `fetch` are brought up to date;
+        all branches and tags when one of them is no name of one. Raises GitError (NotARepository, Unreachable, …).
         """
         if address.git_dir:
             return cls(address, Git(address.git_dir), {})
@@ -87,8 +87,8 @@ class Repository:
             raise GitError(f"{address.redacted} is not in a git repository", "NotARepository", "run git init there")
         offered = refs_of(address)
         wanted = {name: oid for name, oid in offered.items() if name == "HEAD"}
-        if fetch is not None:
-            name = _split(fetch)[0]
+        for rev in (fetch,) if isinstance(fetch, str) else fetch or ():
+            name = _split(rev)[0]
             named = [full for full in _full_names(name) if full in offered]
             if not named:
                 named = [full for full in offered if full.startswith(("refs/heads/", "refs/tags/"))]
@@ -150,6 +150,18 @@ class Repository:
         """
         oid = self.tree_id(commit, folder)
         return self._renewing(lambda: self._listed(oid))
+
+    def tree_of(self, oid: str) -> Tree | None:
+        """The files of a tree by its own id; None if the repository does not have it."""
+        found = self.objects.look_up(f"{oid}^{{tree}}") if _HEX.fullmatch(oid) else None
+        return self._listed(found.oid) if found is not None and found.oid == oid else None
+
+    def message(self, commit: str) -> bytes:
+        """The bytes of a commit's message."""
+        found = self.objects.look_up(f"{commit}^{{commit}}") if _HEX.fullmatch(commit) else None
+        if found is None:
+            raise MissingObject(f"{self.git.git_dir} lacks the commit {commit}")
+        return found.data.partition(b"\n\n")[2]
 
     def _commit(self, rev: str | None) -> Object:
         name, back = _split("HEAD" if rev is None else rev)
