@@ -91,7 +91,7 @@ class _Mapping(celtypes.MapType):
 
     def __iter__(self) -> Iterator[Any]:
         for key in dict.__iter__(self):
-            yield celtypes.StringType(key)
+            yield celtypes.StringType(str(key))
 
     def get(self, key: Any, default: Any = None) -> Value:
         try:
