@@ -1,0 +1,85 @@
+"""
+What a plan leaves: the headroom of a group's clusters, and how full every cluster is.
+
+Of all that a group asks for, one resource runs out first, and that is the one a reviewer wants to see. Devices come before
+cores and memory, because nothing else can be done with a node whose devices are gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from gitplacer.accounts import Account, Accounts
+from gitplacer.explain import PlanView
+from gitplacer.model.decision import Decision
+from gitplacer.model.resources import Resources
+from gitplacer.model.workload import total_requests
+
+_BASICS = ("cpu", "memory")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Headroom:
+    """What is left of one resource on a cluster after the pass: in all, of how much, and the most on a single node."""
+
+    cluster: str
+    resource: str
+    free: int
+    offered: int
+    largest: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """How much of a resource of a cluster is taken, before the pass and after it, and by pods of others at any time."""
+
+    cluster: str
+    resource: str
+    offered: int
+    foreign: int
+    before: int
+    after: int
+
+
+def is_device(resource: str) -> bool:
+    """Whether it is an extended resource, such as nvidia.com/gpu."""
+    return "/" in resource
+
+
+def headroom(decision: Decision, view: PlanView, accounts: Accounts) -> Headroom | None:
+    """The scarcest of what a group asks for, on the clusters that have it after the pass; None where nobody knows."""
+    asked = total_requests(view.gang(decision, view.main_cluster(decision)))
+    found = [room for name in decision.after if name in accounts.after for room in _rooms(name, asked, accounts)]
+    return min(found, key=lambda room: (room.free / room.offered, room.resource, room.cluster), default=None)
+
+
+def _rooms(name: str, asked: Resources, accounts: Accounts) -> Iterator[Headroom]:
+    account, ledger = accounts[name], accounts.after[name]
+    devices = [resource for resource in asked if is_device(resource)]
+    nodes = ledger.free_on_nodes()
+    largest = ledger.columns.resources(nodes.clip(0).max(axis=0)) if len(nodes) else Resources({})
+    for resource in devices or [resource for resource in _BASICS if resource in asked]:
+        offered = account.offered.get(resource, 0)
+        if offered > 0:
+            yield Headroom(
+                cluster=name, resource=resource, free=account.free_after.get(resource, 0), offered=offered,
+                largest=largest.get(resource, 0),
+            )  # fmt: skip
+
+
+def levels(accounts: Accounts, names: Collection[str]) -> tuple[Level, ...]:
+    """How full clusters are, by name: their devices, or cores and memory where they have none."""
+    return tuple(level for account in accounts if account.cluster.name in names for level in _levels(account))
+
+
+def _levels(account: Account) -> Iterator[Level]:
+    devices = sorted(name for name, amount in account.offered.items() if is_device(name) and amount > 0)
+    for resource in devices or _BASICS:
+        offered = account.offered.get(resource, 0)
+        if offered > 0:
+            yield Level(
+                cluster=account.cluster.name, resource=resource, offered=offered,
+                foreign=min(offered, account.foreign.get(resource, 0)),
+                before=offered - account.free_before.get(resource, 0), after=offered - account.free_after.get(resource, 0),
+            )  # fmt: skip
