@@ -146,7 +146,8 @@ def example() -> PlanView:
 
 def with_decisions(*decisions: Decision) -> PlanView:
     """The fleet of `view`, and these decisions about it."""
-    return replace(view(), plan=Plan(tuple(sorted(decisions, key=lambda d: d.group))), changed_files={})
+    plan = Plan(tuple(sorted(decisions, key=lambda d: d.group)))
+    return replace(view(), plan=plan, changed_files={}, tree=view().snapshot.deployment)
 
 
 def decision(action: Action = Action.WAIT, finding: Finding | None = None, **fields: object) -> Decision:

@@ -31,6 +31,7 @@ from gitplacer.formats.reviewwords import (
     DOWNTIME,
     LONGEST_LINE,
     bar,
+    cluster_text,
     cost_text,
     diff_title,
     displacement_text,
@@ -221,6 +222,7 @@ def _blocks(review: Review, options: Options) -> Iterator[_Block]:
     yield _Block(f"**Because of this change**\n\n{table}" if review.base is not None else table, ours)
     gone = [f"- {escaped(d.group, 253)} {escaped(movement(d))}\n" for d in review.withdrawn]
     yield _Block("**Not any more, because of this change**\n\n", gone)
+    yield _Block("", [f"- {escaped(cluster_text(each))}\n" for each in review.cluster_changes])
     yield _Block(
         "| Cluster | |\n|---|---|\n",
         [f"| {escaped(o.cluster)} | {escaped(cluster_change(o))} |\n" for o in review.outcomes],

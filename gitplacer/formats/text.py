@@ -36,6 +36,7 @@ from gitplacer.formats.reviewwords import (
     LONGEST_LINE,
     bar,
     budget_text,
+    cluster_text,
     cost_text,
     diff_title,
     displacement_text,
@@ -78,7 +79,10 @@ def plan_text(view: PlanView, options: Options, review: Review | None = None) ->
     blocks = [lines, *_changes(review, options), *_around(review, options)]
     if options.diffs:
         blocks.append(list(_diffs(review, options.style)))
-    blocks.append([*_footer(view, options), printable(verdict_line(review), LONGEST_SENTENCE), summary(view.plan)])
+    withheld = ["Nodes, numbers and what belongs to others are not shown here"] if review.is_redacted else []
+    blocks.append(
+        [*withheld, *_footer(view, options), printable(verdict_line(review), LONGEST_SENTENCE), summary(view.plan)]
+    )
     return "\n".join("\n".join([*block, ""]) for block in blocks if block)
 
 
@@ -115,8 +119,9 @@ def _around(review: Review, options: Options) -> Iterator[list[str]]:
         for o in review.view.sleepers
         if (symbol := turn(o)) and (said := cluster_change(o))
     ]
-    if outcomes:
-        yield [options.style("Clusters", "yellow"), *aligned(outcomes)]
+    states = [f"  {printable(cluster_text(change), LONGEST_SENTENCE)}" for change in review.cluster_changes]
+    if outcomes or states:
+        yield [options.style("Clusters", "yellow"), *states, *aligned(outcomes)]
     if review.displacements:
         yield [
             options.style("Room is made", "yellow"),

@@ -23,6 +23,8 @@ MOST_FILES = 300
 """Files whose diffs are made; the others are only named."""
 MOST_LINES = 400
 """Lines of one diff; a longer one is cut."""
+MOST_WHOLE = 40
+"""Lines of the diff of a file that comes or goes whole: its text is in the change itself, or was in one before."""
 _LARGEST = 256 * 1024
 """Bytes of a file that is compared."""
 
@@ -137,7 +139,8 @@ def _with_lines(diff: FileDiff, texts: _Texts) -> FileDiff:
     old_name = "/dev/null" if diff.change is Change.ADDED else f"a/{diff.old or diff.path}"
     new_name = "/dev/null" if diff.change is Change.REMOVED else f"b/{diff.path}"
     lines = list(difflib.unified_diff(sides[0], sides[1], old_name, new_name, lineterm=""))
-    return _replaced(diff, lines=tuple(lines[:MOST_LINES]), left_out=max(0, len(lines) - MOST_LINES))
+    most = MOST_WHOLE if diff.change in (Change.ADDED, Change.REMOVED) else MOST_LINES
+    return _replaced(diff, lines=tuple(lines[:most]), left_out=max(0, len(lines) - most))
 
 
 def _lines(data: bytes) -> list[str] | None:

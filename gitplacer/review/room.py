@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from gitplacer.accounts import Account, Accounts
 from gitplacer.explain import PlanView
 from gitplacer.model.decision import Decision
-from gitplacer.model.resources import Resources
+from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import total_requests
 
 _BASICS = ("cpu", "memory")
@@ -47,25 +47,40 @@ def is_device(resource: str) -> bool:
     return "/" in resource
 
 
-def headroom(decision: Decision, view: PlanView, accounts: Accounts) -> Headroom | None:
-    """The scarcest of what a group asks for, on the clusters that have it after the pass; None where nobody knows."""
-    asked = total_requests(view.gang(decision, view.main_cluster(decision)))
-    found = [room for name in decision.after if name in accounts.after for room in _rooms(name, asked, accounts)]
-    return min(found, key=lambda room: (room.free / room.offered, room.resource, room.cluster), default=None)
+class Rooms:
+    """What is left on each cluster after the pass, added up once."""
 
+    def __init__(self, accounts: Accounts) -> None:
+        self._accounts = accounts
+        self._known: dict[str, tuple[Account, Resources]] = {}
 
-def _rooms(name: str, asked: Resources, accounts: Accounts) -> Iterator[Headroom]:
-    account, ledger = accounts[name], accounts.after[name]
-    devices = [resource for resource in asked if is_device(resource)]
-    nodes = ledger.free_on_nodes()
-    largest = ledger.columns.resources(nodes.clip(0).max(axis=0)) if len(nodes) else Resources({})
-    for resource in devices or [resource for resource in _BASICS if resource in asked]:
-        offered = account.offered.get(resource, 0)
-        if offered > 0:
-            yield Headroom(
-                cluster=name, resource=resource, free=account.free_after.get(resource, 0), offered=offered,
-                largest=largest.get(resource, 0),
-            )  # fmt: skip
+    def headroom(self, decision: Decision, view: PlanView) -> Headroom | None:
+        """The scarcest of what a group asks for, on the clusters that have it after the pass; None where nobody knows."""
+        if not decision.after:
+            return None
+        asked = total_requests(view.gang(decision, view.main_cluster(decision)))
+        found = [room for name in decision.after if name in self._accounts.after for room in self._of(name, asked)]
+        return min(found, key=lambda room: (room.free / room.offered, room.resource, room.cluster), default=None)
+
+    def _of(self, name: str, asked: Resources) -> Iterator[Headroom]:
+        account, largest = self._left(name)
+        devices = [resource for resource in asked if is_device(resource)]
+        for resource in devices or [resource for resource in _BASICS if resource in asked]:
+            offered = account.offered.get(resource, 0)
+            if offered > 0:
+                yield Headroom(
+                    cluster=name, resource=resource, free=account.free_after.get(resource, 0), offered=offered,
+                    largest=largest.get(resource, 0),
+                )  # fmt: skip
+
+    def _left(self, name: str) -> tuple[Account, Resources]:
+        """The account of a cluster, and the most that is free on one of its nodes."""
+        if name not in self._known:
+            ledger = self._accounts.after[name]
+            nodes = ledger.free_on_nodes()
+            largest = ledger.columns.resources(nodes.clip(0).max(axis=0)) if len(nodes) else NOTHING
+            self._known[name] = self._accounts[name], largest
+        return self._known[name]
 
 
 def levels(accounts: Accounts, names: Collection[str]) -> tuple[Level, ...]:

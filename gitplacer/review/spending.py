@@ -8,7 +8,8 @@ are there anyway make no difference, and where one price is not known nobody kno
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from gitplacer.accounts import Accounts
@@ -34,29 +35,44 @@ class BudgetUse:
         return self.budget - self.after
 
 
-def cost_difference(decision: Decision, view: PlanView, accounts: Accounts) -> float | None:
-    """What a decision adds to the costs in an hour, less what it saves; None if a price is not known."""
-    new = any(finding.new_nodes for finding in decision.reasons.values())
-    added = decision.cost_per_hour if new else 0.0
-    left = sorted(set(decision.before) - set(decision.after))
-    saved = [_saved(decision.group, accounts, name) for name in left if name in accounts.before]
-    if added is None or None in saved:
-        return None
-    return added - sum(amount for amount in saved if amount is not None)
+class Costs:
+    """What decisions add to the costs in an hour. Who is on which machine is looked up once for each cluster."""
 
+    def __init__(self, accounts: Accounts) -> None:
+        self._accounts = accounts
+        self._users: dict[str, Mapping[int, Collection[str]]] = {}
 
-def _saved(group_id: str, accounts: Accounts, name: str) -> float | None:
-    """What the machines cost that a group leaves on a cluster, and that nobody else uses."""
-    before, after = accounts.before[name], accounts.after[name]
-    left = {machine for machine in before.machines_of(group_id) if machine < len(before.nodes.machines)}
-    sorts = {machine: sort for machine in sorted(left) if (sort := before.added(machine)) is not None}
-    if not sorts:
-        return 0.0
-    used = set().union(
-        *(ledger.machines_of(g) for ledger in (before, after) for g in ledger.group_ids() if g != group_id)
-    )
-    gone = Counter(sort for machine, sort in sorts.items() if machine not in used)
-    return total((price, _may_go(before, type_, count)) for (type_, price), count in gone.items())
+    def difference(self, decision: Decision) -> float | None:
+        """What a decision adds to the costs in an hour, less what it saves; None if a price is not known."""
+        new = any(finding.new_nodes for finding in decision.reasons.values())
+        added = decision.cost_per_hour if new else 0.0
+        left = sorted(set(decision.before) - set(decision.after))
+        saved = [self._saved(decision.group, name) for name in left if name in self._accounts.before]
+        if added is None or None in saved:
+            return None
+        return added - sum(amount for amount in saved if amount is not None)
+
+    def _saved(self, group_id: str, name: str) -> float | None:
+        """What the machines cost that a group leaves on a cluster, and that nobody else uses."""
+        before = self._accounts.before[name]
+        real = [machine for machine in sorted(before.machines_of(group_id)) if machine < len(before.nodes.machines)]
+        sorts = {machine: sort for machine in real if (sort := before.added(machine)) is not None}
+        if not sorts:
+            return 0.0
+        users = self._used_by(name)
+        gone = Counter(sort for machine, sort in sorts.items() if not set(users[machine]) - {group_id})
+        return total((price, _may_go(before, type_, count)) for (type_, price), count in gone.items())
+
+    def _used_by(self, name: str) -> Mapping[int, Collection[str]]:
+        """The groups that have each machine of a cluster before the pass or after it."""
+        if name not in self._users:
+            users: dict[int, set[str]] = defaultdict(set)
+            for ledger in (self._accounts.before[name], self._accounts.after[name]):
+                for group_id in ledger.group_ids():
+                    for machine in ledger.machines_of(group_id):
+                        users[machine].add(group_id)
+            self._users[name] = users
+        return self._users[name]
 
 
 def _may_go(ledger: Ledger, type_name: str, count: int) -> int:

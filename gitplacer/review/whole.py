@@ -25,9 +25,9 @@ from gitplacer.review.diffs import FileDiff, file_diffs
 from gitplacer.review.downtime import downtime
 from gitplacer.review.prospects import Outlook, Prospect, outlooks
 from gitplacer.review.redaction import redacted_decision, redacted_view
-from gitplacer.review.room import Level, headroom, levels
+from gitplacer.review.room import Level, Rooms, levels
 from gitplacer.review.rows import Row, is_told, manifest_of
-from gitplacer.review.spending import BudgetUse, budget_uses, cost_difference
+from gitplacer.review.spending import BudgetUse, Costs, budget_uses
 from gitplacer.tree import differing_paths
 
 _PUBLIC_OUTLOOKS = (Prospect.BEHIND, Prospect.SNAPSHOT_EXPIRES, Prospect.SNAPSHOT_OLD)
@@ -134,8 +134,8 @@ class Review:
             decision=decision,
             because=self.because(decision.group),
             downtime=downtime(decision, view),
-            headroom=headroom(decision, view, self._accounts),
-            cost=cost_difference(decision, view, self._accounts),
+            headroom=self._rooms.headroom(decision, view),
+            cost=self._costs.difference(decision),
             manifest=manifest_of(decision, view),
             policy=self._policy(decision),
             without=without if differs else None,
@@ -234,6 +234,14 @@ class Review:
     @cached_property
     def _accounts(self) -> Accounts:
         return Accounts(self._whole)
+
+    @cached_property
+    def _rooms(self) -> Rooms:
+        return Rooms(self._accounts)
+
+    @cached_property
+    def _costs(self) -> Costs:
+        return Costs(self._accounts)
 
     @cached_property
     def levels(self) -> tuple[Level, ...]:
