@@ -326,7 +326,17 @@ def test_beyond_fifty_clusters_the_nearest_are_listed_and_all_are_counted() -> N
     group = plan_document(plan)["groups"][0]
     assert len(group["candidates"]) == 10 and group["verdicts"] == {"Rejected/InsufficientCapacity": 80}
     head, *lines = [json.loads(line) for line in json_lines(plan)]
-    assert list(head) == ["apiVersion", "kind", "formatVersion", "inputs", "summary", "review", "fleet", "clusters", "problems"]
+    assert list(head) == [
+        "apiVersion",
+        "kind",
+        "formatVersion",
+        "inputs",
+        "summary",
+        "review",
+        "fleet",
+        "clusters",
+        "problems",
+    ]
     assert [len(line["candidates"]) for line in lines] == [80]
 
 

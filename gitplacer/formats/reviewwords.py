@@ -151,26 +151,26 @@ def machines_to_come(review: Review) -> dict[str, int]:
 
 
 def budget_text(use: BudgetUse) -> str:
-    """`training uses 3.00 of its budget of 4.00 an hour, 0.75 of it before; 1.00 is left`."""
+    """`policy training uses 3.00 of its budget of 4.00 an hour, 0.75 of it before; 1.00 is left`."""
     left = f"{use.left:.2f} is left" if use.left >= 0 else f"{-use.left:.2f} is beyond it"
     before = "as before" if round(use.before, 2) == round(use.after, 2) else f"{use.before:.2f} before"
-    return f"{use.policy} uses {use.after:.2f} of its budget of {use.budget:.2f} an hour ({before}); {left}"
+    return f"policy {use.policy} uses {use.after:.2f} of its budget of {use.budget:.2f} an hour ({before}); {left}"
 
 
 def cluster_text(change: ClusterChange) -> str:
     """What a change does with a cluster."""
     if change.before is None:
         return f"{change.cluster} is new ({change.after})"
-    groups = f"{change.groups} group{'s' if change.groups != 1 else ''}"
+    has = "" if change.groups is None else f"; it has {change.groups} group{'s' if change.groups != 1 else ''}"
     if change.after is None:
-        return f"{change.cluster} is taken out of the fleet; it has {groups}"
+        return f"{change.cluster} is taken out of the fleet{has}"
     does = {
         "Active": "it takes new groups again",
         "Cordoned": "it takes nothing new",
         "Draining": "everything moves away from it",
         "Lost": "it counts as lost, and everything moves away from it",
     }[change.after]
-    return f"{change.cluster}: {change.before} → {change.after}: {does}; it has {groups}"
+    return f"{change.cluster}: {change.before} → {change.after}: {does}{has}"
 
 
 def displacement_text(displaced: Displacement) -> str:
@@ -199,8 +199,12 @@ def _names(outlook: Outlook) -> str:
 def _little(outlook: Outlook) -> str:
     assert outlook.room is not None
     room = outlook.room
-    left = amount_text(room.resource, room.free)
-    return f"another branch that is merged first may take what is left on {room.cluster}: {left} {room.resource}"
+    if room.free <= 0:
+        return (
+            f"nothing of {room.resource} is left on {room.cluster}: a branch that is merged first may take this place"
+        )
+    left = f"{amount_text(room.resource, room.free)} {room.resource}"
+    return f"{left} is left on {room.cluster}: a branch that is merged first and takes more takes this place"
 
 
 _OUTLOOKS: Mapping[Prospect, Callable[[Outlook], str]] = {

@@ -12,12 +12,12 @@ TAKES = "Active"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterChange:
-    """One cluster: its state without the change and with it, None where there is no such cluster; and how many groups it has."""
+    """One cluster: its state without the change and with it, None where there is no such cluster; and how many groups it has, None for whoever may not know."""
 
     cluster: str
     before: str | None
     after: str | None
-    groups: int
+    groups: int | None
 
     @property
     def takes_less(self) -> bool:

@@ -18,7 +18,7 @@ from gitplacer.review.room import Headroom
 class Row:
     """
     One group. `because` is None where there is no base to compare with. `without` is what would become of it without the change,
-    where that is something else; `cost` the difference in an hour, None if nobody knows.
+    where it would neither stay as it is nor end in the same place; `cost` the difference in an hour, None if nobody knows.
     """
 
     decision: Decision

@@ -129,7 +129,7 @@ class Review:
     def _row(self, decision: Decision) -> Row:
         view, difference = self._whole, self.comparison.differences.get(decision.group) if self.comparison else None
         without = difference.without if difference is not None else None
-        differs = without is not None and (without.action, without.after) != (decision.action, decision.after)
+        differs = without is not None and without.after not in (decision.after, decision.before)
         return Row(
             decision=decision,
             because=self.because(decision.group),
@@ -181,7 +181,8 @@ class Review:
         """The clusters that the change adds, takes away or gives another state."""
         if self.base is None or self.base.view is None:
             return ()
-        return cluster_changes(self.base.view, self._whole)
+        found = cluster_changes(self.base.view, self._whole)
+        return tuple(replace(change, groups=None) for change in found) if self.is_redacted else found
 
     # whether it may be merged
 
