@@ -39,6 +39,7 @@ from gitplacer.formats.reviewwords import (
     level_text,
     link,
     machines_to_come,
+    older_problems_text,
     outlook_text,
     place_text,
     short_why,
@@ -146,9 +147,11 @@ def plan_pages(review: Review, options: Options) -> list[str]:
     mark = marker(options.comment_id)
     lines = [line for line in (file_count(review.view), *computed_from(review.view)) if line]
     foot = "".join(f"{escaped(line)}{'<br>' if line is not lines[-1] else ''}\n" for line in lines)
-    problems = _Block("**Problems**\n\n", [_problem_item(p, options) for p in review.view.snapshot.problems])
+    older = older_problems_text(review.older_problems)
+    items = [*(_problem_item(p, options) for p in review.told_problems), *([f"- {older}\n"] if older else [])]
+    problems = _Block("**Problems**\n\n", items)
     if review.changes_nothing:
-        return [f"{mark}\n### gitplacer: {escaped(_short(verdict_line(review)))}\n{problems_of(problems)}"]
+        return [f"{mark}\n### gitplacer: {escaped(_short(verdict_line(review)))}\n{_problems_alone(problems)}"]
     head = f"{mark}\n### {_SIGNS[review.check]} gitplacer: {escaped(verdict_line(review))}\n\n"
     head += f"{escaped(summary(review.view.plan, zeros=False))}\n\n"
     if review.is_redacted:
@@ -198,7 +201,7 @@ def _too_much(count: int) -> str:
     )
 
 
-def problems_of(block: _Block) -> str:
+def _problems_alone(block: _Block) -> str:
     """Problems of a plan that changes nothing; a page of them at most."""
     kept, rest = block.split(LIMIT - 1000)
     return f"\n{kept.written(len(rest.rows), '`gitplacer validate` shows all')}" if block.rows else ""

@@ -157,6 +157,14 @@ def budget_text(use: BudgetUse) -> str:
     return f"policy {use.policy} uses {use.after:.2f} of its budget of {use.budget:.2f} an hour ({before}); {left}"
 
 
+def older_problems_text(count: int) -> str:
+    """Problems that are not the work of the change; '' for none."""
+    if not count:
+        return ""
+    said = "1 problem was" if count == 1 else f"{count} problems were"
+    return f"{said} there before; gitplacer validate shows {'it' if count == 1 else 'them'}"
+
+
 def cluster_text(change: ClusterChange) -> str:
     """What a change does with a cluster."""
     if change.before is None:

@@ -44,6 +44,7 @@ from gitplacer.formats.reviewwords import (
     headroom_text,
     level_text,
     machines_to_come,
+    older_problems_text,
     outlook_text,
     verdict_line,
     without_text,
@@ -72,7 +73,8 @@ def plan_text(view: PlanView, options: Options, review: Review | None = None) ->
     """The plan as lines, each ending in a newline. Without a review there is nothing to compare with."""
     review = review or Review(view)
     view = review.view
-    lines = list(problems_text(view.snapshot.problems, options.style))
+    older = older_problems_text(review.older_problems)
+    lines = [*problems_text(review.told_problems, options.style), *([older] if older else [])]
     quiet = changes_nothing(view) and not any(map(is_worth_telling, view.plan.decisions)) and review.changes_nothing
     if quiet and not options.verbose:
         return "\n".join([*lines, f"No change: {summary(view.plan, zeros=False)}"]) + "\n"

@@ -202,6 +202,16 @@ class Review:
         return tuple(new)
 
     @cached_property
+    def told_problems(self) -> tuple[Problem, ...]:
+        """The same as a reader may see them."""
+        return self.view.snapshot.problems if self.is_redacted else self.problems
+
+    @cached_property
+    def older_problems(self) -> int:
+        """How many more there are, which were there before. Of those a stranger learns nothing."""
+        return 0 if self.is_redacted else len(self._whole.snapshot.problems) - len(self.problems)
+
+    @cached_property
     def concerns(self) -> tuple[Concern, ...]:
         """What of the change needs a look."""
         return concerns(self.rows, self.problems, self.cluster_changes)
