@@ -313,7 +313,7 @@ def _row(row: Row, review: Review, options: Options) -> str:
     symbol = next(symbol for action, symbol, _ in SECTIONS if action is decision.action)
     because = "; ".join(part for part in (short_why(decision, view), without_text(row)) if part)
     numbers = [] if review.is_redacted else [
-        escaped(headroom_text(row.headroom)) if row.headroom is not None else "–",
+        escaped(headroom_text(row.headroom)) if row.headroom is not None and decision.action is not Action.HOLD else "–",
         cost_text(row) or "–",
     ]  # fmt: skip
     cells = (

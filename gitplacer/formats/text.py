@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from gitplacer.comparison import Because
 from gitplacer.explain import (
     ALL_CANDIDATES,
     LONGEST_SENTENCE,
@@ -78,9 +79,10 @@ def plan_text(view: PlanView, options: Options, review: Review | None = None) ->
     quiet = changes_nothing(view) and not any(map(is_worth_telling, view.plan.decisions)) and review.changes_nothing
     if quiet and not options.verbose:
         return "\n".join([*lines, f"No change: {summary(view.plan, zeros=False)}"]) + "\n"
-    blocks = [lines, *_changes(review, options), *_around(review, options)]
+    blocks = [lines, *_ours(review, options), *_around(review, options)]
     if options.diffs:
         blocks.append(list(_diffs(review, options.style)))
+    blocks += _anyway(review, options)
     withheld = ["Nodes, numbers and what belongs to others are not shown here"] if review.is_redacted else []
     blocks.append(
         [*withheld, *_footer(view, options), printable(verdict_line(review), LONGEST_SENTENCE), summary(view.plan)]
@@ -88,23 +90,29 @@ def plan_text(view: PlanView, options: Options, review: Review | None = None) ->
     return "\n".join("\n".join([*block, ""]) for block in blocks if block)
 
 
-def _changes(review: Review, options: Options) -> Iterator[list[str]]:
-    """What becomes of groups, a block for each action; with a base under two headings."""
-    view = review.view
-    told = {row.group for row in review.rows}
-    decisions = [d for d in view.plan.decisions if d.group in told or options.verbose]
-    if review.base is None:
-        yield from _sections(decisions, review, options)
-        return
-    ours = list(_sections([d for d in decisions if review.row(d).is_ours], review, options))
+def _ours(review: Review, options: Options) -> Iterator[list[str]]:
+    """What becomes of groups, a block for each action; with a base only because of the change, under a heading."""
+    blocks = list(_sections([d for d in _told(review, options) if review.row(d).is_ours], review, options))
     if review.withdrawn:
         rows = [(f"  {printable(d.group)}", printable(movement(d), LONGEST_SENTENCE)) for d in review.withdrawn]
-        ours.append([options.style("Not any more", "yellow"), *aligned(rows)])
-    anyway = list(_sections([d for d in decisions if not review.row(d).is_ours], review, options))
-    for title, blocks in (("BECAUSE OF THIS CHANGE", ours), ("WOULD HAPPEN ANYWAY", anyway)):
-        if blocks:
-            yield [title, *blocks[0]]
-            yield from blocks[1:]
+        blocks.append([options.style("Not any more", "yellow"), *aligned(rows)])
+    return _under("BECAUSE OF THIS CHANGE" if review.base is not None else "", blocks)
+
+
+def _anyway(review: Review, options: Options) -> Iterator[list[str]]:
+    """What would happen without the change as well."""
+    some = [d for d in _told(review, options) if not review.row(d).is_ours]
+    return _under("WOULD HAPPEN ANYWAY", list(_sections(some, review, options)))
+
+
+def _told(review: Review, options: Options) -> list[Decision]:
+    told = {row.group for row in review.rows}
+    return [d for d in review.view.plan.decisions if d.group in told or options.verbose]
+
+
+def _under(title: str, blocks: Sequence[list[str]]) -> Iterator[list[str]]:
+    for index, block in enumerate(blocks):
+        yield [title, *block] if title and not index else block
 
 
 def _sections(decisions: Sequence[Decision], review: Review, options: Options) -> Iterator[list[str]]:
@@ -205,7 +213,7 @@ def _section(
 
 def _details(row: Row, review: Review, options: Options) -> Iterator[str]:
     """What a reviewer asks of a group beside why: always what hurts, and the rest when it is compared or all is wanted."""
-    decision, whole = row.decision, review.base is not None or options.verbose
+    decision, whole = row.decision, options.verbose or row.because is Because.CHANGE
     if decision.action is Action.KEEP and row.without is None:
         return
     notices = downtime_text(row.downtime)
