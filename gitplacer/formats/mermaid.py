@@ -27,6 +27,8 @@ def picture(rows: Sequence[Row], steady: Sequence[tuple[str, str]] = ()) -> str:
     while there is room for them.
     """
     drawn = [row for row in rows if row.decision.before or row.decision.after or row.waits]
+    if all(row.decision.files_before == row.decision.files_after for row in drawn):
+        return ""  # nothing comes, goes or moves
     if len(drawn) > MOST:
         drawn = [row for row in drawn if row.decision.action is Action.RELOCATE][:MOST]
     if not drawn:

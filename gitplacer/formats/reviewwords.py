@@ -220,7 +220,9 @@ _OUTLOOKS: Mapping[Prospect, Callable[[Outlook], str]] = {
         f"{_names(o)} has commits that this branch lacks: what they did looks here as if the branch took it back; merge it in"
     ),
     Prospect.SNAPSHOT_EXPIRES: lambda o: f"the snapshot of {_names(o)} is too old from {_at(o)} on",
-    Prospect.SNAPSHOT_OLD: lambda o: f"the snapshot of {_names(o)} is of {_at(o)}",
+    Prospect.SNAPSHOT_OLD: lambda o: (
+        f"the snapshot of {_names(o)} is from {_at(o)}: what has changed there since then is not known"
+    ),
     Prospect.FREEZE_ENDS: lambda o: f"a freeze ends at {_at(o)}, and {_names(o)} may move",
     Prospect.FREEZE_BEGINS: lambda o: f"a freeze begins at {_at(o)}, and {_names(o)} stays from then on",
     Prospect.APPROVAL_EXPIRES: lambda o: f"Approval {_names(o)} expires at {_at(o)}",

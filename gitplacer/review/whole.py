@@ -16,7 +16,7 @@ from functools import cached_property
 from gitplacer.accounts import Accounts
 from gitplacer.comparison import Because, Comparison, Difference, compare
 from gitplacer.explain import PlanView, changes_nothing, cluster_change
-from gitplacer.model.decision import Decision, Reason
+from gitplacer.model.decision import Action, Decision, Reason
 from gitplacer.placement.wakes import ClusterOutcome
 from gitplacer.problems import Location, Problem
 from gitplacer.review.check import Check, Concern, concerns, state
@@ -294,7 +294,9 @@ class Review:
 
 
 def _touched(decision: Decision) -> Iterable[str]:
-    return set(decision.before) ^ set(decision.after) or decision.after
+    """The clusters on which more or less of something is taken after the pass."""
+    grows = decision.action in (Action.UPDATE, Action.EXTEND)
+    return set(decision.before) ^ set(decision.after) or (decision.after if grows else ())
 
 
 def _gist(problem: Problem) -> tuple[str, str, str, str]:
