@@ -125,22 +125,24 @@ class Story:
         story.capacity.update(capacity or {})
         return story
 
+    def inputs(self) -> Inputs:
+        """All that the next pass depends on."""
+        return Inputs(
+            source=Tree.of({path: text.encode() for path, text in self.source.items()}),
+            commit=SourceCommit(
+                id=f"{self.passes:040x}", author="A <a@b>", date="2026-01-02T03:04:05+00:00", subject="s"
+            ),
+            capacity=Tree.of({path: text.encode() for path, text in self.capacity.items()}),
+            deployment=self.deployment,
+            deployment_commit=f"{self.passes:040x}",
+            foreign=self.foreign,
+            now=self.now,
+            version="test",
+        )
+
     def plan(self) -> Hydration:
         """A pass that is not published."""
-        return hydrate(
-            Inputs(
-                source=Tree.of({path: text.encode() for path, text in self.source.items()}),
-                commit=SourceCommit(
-                    id=f"{self.passes:040x}", author="A <a@b>", date="2026-01-02T03:04:05+00:00", subject="s"
-                ),
-                capacity=Tree.of({path: text.encode() for path, text in self.capacity.items()}),
-                deployment=self.deployment,
-                deployment_commit=f"{self.passes:040x}",
-                foreign=self.foreign,
-                now=self.now,
-                version="test",
-            )
-        )
+        return hydrate(self.inputs())
 
     def run(self) -> Hydration:
         """A pass; what it made is what the next one starts from."""

@@ -27,6 +27,8 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "validate": "Print every problem in the source.",
         "plan": "Show what would change, and why.",
         "explain": "Tell why a group is where it is, or why it waits.",
+        "room": "Show what is left: stranded devices, the largest gang that fits, what to buy.",
+        "test": "Run the Scenarios kept beside the policies.",
         "size": "Print what pods manifests become, and what each asks for.",
         "fit": "Tell whether manifests would fit a cluster now.",
         "reconcile": "Plan, render, commit and push, once.",
@@ -34,7 +36,11 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "return": "Approve that a group goes back to where it was.",
         "suspend": "Suspend apps: their pods go, their place stays.",
         "resume": "Resume apps that are suspended.",
+        "simulate": "Tell what would happen if something were otherwise.",
+        "drain": "Empty a cluster, and tell what follows pass by pass.",
+        "blast": "Tell which groups an edit of policies or clusters touches.",
         "status": "Show the fleet at a glance.",
+        "report": "Write the fleet as one HTML page.",
         "schema": "Print the JSON Schema of a kind, for editors.",
     }
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,13 +12,14 @@ import click
 from gitplacer.cli.options import choice, fleet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from gitplacer.explain import PlanView
     from gitplacer.formats.options import Options
     from gitplacer.hydrate import Hydration
     from gitplacer.model.decision import Decision
-    from gitplacer.review import Review
+    from gitplacer.reconcile import Looked, Progress
+    from gitplacer.review import Base, Review
 
 WOULD_CHANGE = 2
 FAILED_ON = 3
@@ -100,10 +102,16 @@ def _comment_id(ctx: click.Context, param: click.Parameter, value: str | None) -
     callback=_words,
     help=f"Exit with 3 if the plan has any of: {','.join(CONCERNS)}. With --base only what the change brings counts.",
 )
+@click.option("--out", metavar="FILE", help="Save the plan as JSON, for `gitplacer reconcile --plan FILE`.")
+@click.option(
+    "--trust-base",
+    metavar="REV",
+    help="Take the Fleet and the capacity from this revision: where repos are, what may move.",
+)
 @fleet()
 def command(
     output: str, base: str | None, everything: bool, diffs: bool, pages: Path | None, comment_id: str, link_base: str,
-    redact: bool, exit_code: bool, fail_on: list[str], **where: Any,
+    redact: bool, exit_code: bool, fail_on: list[str], out: str | None, **where: Any,
 ) -> int:  # fmt: skip
     """
     Show what would change and why, without changing it.
@@ -114,24 +122,52 @@ def command(
     from gitplacer.cli.looking import looking
     from gitplacer.cli.progress import note, style
     from gitplacer.formats.options import Options
+    from gitplacer.formats.planjson import plan_document
     from gitplacer.review import Review
 
+    if out is not None:
+        from gitplacer.cli.planfile import refuse_place, save_plan
     _refuse_what_does_not_go_together(output, base, pages, redact)
-    with looking(where, base) as (hydration, against):
-        review = Review(hydration.view, against, redact=redact)
+    if out is not None:
+        refuse_place(out, where["source"])
+    with contextlib.ExitStack() as stack:
+        looked, hydration, say = stack.enter_context(looking(where))
+        against = stack.enter_context(_base(where, looked, base, say)) if base is not None else None
+        whole = Review(hydration.view, against)
+        review = Review(hydration.view, against, redact=True) if redact else whole
         options = Options(
             verbose=everything, style=style(), diffs=diffs, link_base=link_base, comment_id=comment_id,
             paged=pages is not None,
         )  # fmt: skip
-        for part in _written(review, output, options, pages):
-            click.echo(part, nl=False)
+        shown = list(_written(review, output, options, pages))
+        document = plan_document(hydration.view, whole, link_base=link_base) if out is not None else None
         concerns = _concerns()
         found = [word for word in fail_on if concerns[word](hydration, review)]
         changes = bool(hydration.steps) if against is None else not review.brings_nothing
+    for part in shown:
+        click.echo(part, nl=False)
+    if out is not None and document is not None:
+        save_plan(out, document, changes=bool(hydration.steps))
     if found:
         note(f"failed on: {', '.join(found)}{' because of the change' if base is not None else ''}")
         return FAILED_ON
     return WOULD_CHANGE if exit_code and changes else 0
+
+
+@contextlib.contextmanager
+def _base(where: Mapping[str, Any], looked: Looked, rev: str, say: Progress) -> Iterator[Base]:
+    """What the plan is held against. Its files can be read while the context lasts."""
+    from gitplacer.cli.progress import note
+    from gitplacer.reconcile import base_of
+    from gitplacer.settings import settings
+
+    say(f"planning {rev}")
+    with base_of(settings(**where), looked, rev) as found:
+        if found.view is None:
+            note(
+                f"there is no plan of {rev}, because it has no readable fleet; everything counts as part of the change"
+            )
+        yield found
 
 
 def _refuse_what_does_not_go_together(output: str, base: str | None, pages: Path | None, redact: bool) -> None:

@@ -58,6 +58,11 @@ def json_lines(view: PlanView, review: Review | None = None, *, link_base: str =
         yield to_json(_group(decision, decision.candidates, told, link_base))
 
 
+def group_value(decision: Decision, view: PlanView) -> dict[str, Any]:
+    """One group of the plan, with every candidate."""
+    return _group(decision, decision.candidates, Review(view), "")
+
+
 def inputs_value(view: PlanView) -> dict[str, Any]:
     """What was read, and when."""
     return {

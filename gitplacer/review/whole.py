@@ -68,6 +68,7 @@ class Review:
         self._whole = view
         self.base = base
         self.is_redacted = redact
+        self._made: dict[str, Row] = {}
 
     # what happens
 
@@ -112,8 +113,10 @@ class Review:
 
     def row(self, decision: Decision) -> Row:
         """What is told of any group, also of one that stays as it is."""
-        if decision.group in self._by_group:
+        if self.is_redacted and decision.group in self._by_group:
             return self._by_group[decision.group]
+        if is_told(decision, self.because(decision.group)) and not self.is_redacted:
+            return self._row(decision)
         return Row(
             decision=decision, because=self.because(decision.group), downtime=downtime(decision, self._whole),
             cost=None if self.is_redacted else 0.0, manifest=manifest_of(decision, self._whole), policy=self._policy(decision),
@@ -127,6 +130,11 @@ class Review:
         return {row.group: row for row in self.rows}
 
     def _row(self, decision: Decision) -> Row:
+        if decision.group not in self._made:
+            self._made[decision.group] = self._row_of(decision)
+        return self._made[decision.group]
+
+    def _row_of(self, decision: Decision) -> Row:
         view, difference = self._whole, self.comparison.differences.get(decision.group) if self.comparison else None
         without = difference.without if difference is not None else None
         differs = without is not None and without.after not in (decision.after, decision.before)
