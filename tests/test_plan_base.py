@@ -46,19 +46,15 @@ def test_a_branch_that_adds_a_job_and_cordons_a_cluster_can_be_approved_from_its
     shutil.copytree(ROOT / "fleet-repo-example", repo)
     git(repo, "init", "-q")
     git(repo, "add", "--all")
-    who = {"GIT_AUTHOR_DATE": "2026-01-02T00:00:00Z", "GIT_COMMITTER_DATE": "2026-01-02T00:00:00Z"}
-    with pytest.MonkeyPatch.context() as patch:
-        for key, value in who.items():
-            patch.setenv(key, value)
-        git(repo, "commit", "-q", "-m", "Start")
-        bare = make_bare(tmp_path / "deployment.git")
-        assert run(capfd, "reconcile", repo, "--deployment", bare, "--now", NOW).code == 0
-        git(repo, "checkout", "-q", "-b", "more-training")
-        job = (repo / "workloads/rayjob1/rayjob-train.yaml").read_text()
-        write(repo, {"workloads/rayjob4/rayjob-train.yaml": job})
-        place = repo / "clusters/static-cluster.yaml"
-        place.write_text(place.read_text().replace("state: Active", "state: Cordoned"))
-        commit(repo, "Train more, and cordon static-cluster")
+    git(repo, "commit", "-q", "-m", "Start")
+    bare = make_bare(tmp_path / "deployment.git")
+    assert run(capfd, "reconcile", repo, "--deployment", bare, "--now", NOW).code == 0
+    git(repo, "checkout", "-q", "-b", "more-training")
+    job = (repo / "workloads/rayjob1/rayjob-train.yaml").read_text()
+    write(repo, {"workloads/rayjob4/rayjob-train.yaml": job})
+    place = repo / "clusters/static-cluster.yaml"
+    place.write_text(place.read_text().replace("state: Active", "state: Cordoned"))
+    commit(repo, "Train more, and cordon static-cluster")
     where = [
         "--rev",
         "more-training",
@@ -181,3 +177,14 @@ def test_the_link_base_may_come_from_the_environment(
     write(fleet, another("more"))
     out = run(capfd, "plan", "--format", "json", *options(fleet)).out
     assert '"manifest": "https://git.example/r/blob/abc/workloads/hello/more.yaml#L' in out
+
+
+def test_what_is_saved_is_whole_and_says_whether_it_may_be_merged(
+    fleet: Path, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    write(fleet, another("huge", cpu="900"))
+    saved = tmp_path / "plan.json"
+    assert run(capfd, "plan", "--redact", "--out", saved, *options(fleet)).code == 0
+    document = json.loads(saved.read_text())
+    assert document["review"]["check"] == "NeedsALook" and document["review"]["redacted"] is False
+    assert {g["group"] for g in document["groups"]} == {"hello/hello", "hello/huge"} and document["fleet"]
