@@ -400,6 +400,24 @@ RULES = _rules()
 
 EXAMPLES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "demo": (("In an empty directory:", ("gitplacer demo",)),),
+    "verify": (
+        (
+            "The last commit of the deployment repo:",
+            ("gitplacer verify gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",),
+        ),
+        (
+            "All of them; [Verify](../verify.md) tells what the answers mean:",
+            ("gitplacer verify --all gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",),
+        ),
+    ),
+    "history": (
+        (
+            "",
+            (
+                "gitplacer history production/text-summarizer gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",
+            ),
+        ),
+    ),
     "init": (
         ("For Argo CD, which is the default:", ("gitplacer init my-fleet",)),
         ("For Flux, in an empty clone:", ("git init --quiet my-flux-fleet", "gitplacer init my-flux-fleet --engine flux")),

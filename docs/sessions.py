@@ -51,6 +51,7 @@ _DATED = (
     "return",
     "suspend",
     "resume",
+    "verify",
 )
 _SHELL = re.compile(r"[|<>;&]")
 

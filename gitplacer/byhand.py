@@ -15,21 +15,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from gitplacer.commits import FOREIGN, MERGED, PROPOSED, REVERTED
+from gitplacer.commits import FOREIGN, PROPOSED
 from gitplacer.deployed import BETWEEN
 from gitplacer.documents import parse
 from gitplacer.git.publishing import Deployment
-from gitplacer.git.reading import Commit, NoSuchRevision
+from gitplacer.git.reading import Commit, NoSuchRevision, Repository
 from gitplacer.kinds.clusterstate import CLUSTER_STATES
 from gitplacer.layout import METADATA
 from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.snapshot import RECORDS
 from gitplacer.source.manifests import PLATFORM, SENTINEL, WORKLOADS
 from gitplacer.source.standby import STANDBY_FOLDER
+from gitplacer.trailers import foreign_in, heard_in, instant
 from gitplacer.tree import Tree, differing_paths
 from gitplacer.units import UNITS, epoch_in
 
@@ -59,19 +59,19 @@ def by_hand(deployment: Deployment, root: str) -> ByHand:
     log = deployment.repository.first_parent_log(deployment.tip, _HISTORY)
     since: list[Commit] = []
     for commit in log:
-        if _is_ours(commit):
-            return _Reading(deployment, _Paths(root), commit, log, since[::-1]).all()
+        if is_ours(commit):
+            return _Reading(deployment, OurPaths(root), commit, log, since[::-1]).all()
         since.append(commit)
     return ByHand()
 
 
-def _is_ours(commit: Commit) -> bool:
+def is_ours(commit: Commit) -> bool:
     """Whether a pass made it. A proposal counts only for what it proposes."""
     return commit.trailer("Gitplacer-Version") is not None and commit.trailer(PROPOSED) is None
 
 
 @dataclass(frozen=True, slots=True)
-class _Paths:
+class OurPaths:
     """Which paths of the deployment repo are ours, and whose."""
 
     root: str
@@ -122,7 +122,7 @@ class _Reading:
     """
 
     def __init__(
-        self, deployment: Deployment, paths: _Paths, ours: Commit, older: Iterator[Commit], since: Sequence[Commit]
+        self, deployment: Deployment, paths: OurPaths, ours: Commit, older: Iterator[Commit], since: Sequence[Commit]
     ) -> None:
         self._repository = deployment.repository
         self._proposals = deployment.proposals
@@ -160,8 +160,8 @@ class _Reading:
         wrote: dict[str, str] = {}
         for key, value in self._ours.trailers:
             if key == FOREIGN:
-                oid, _, path = value.partition(" ")
-                wrote[path] = "" if oid == "none" else oid
+                path, oid = foreign_in(value)
+                wrote[path] = oid
         if self._since:
             for path in differing_paths(self._before, self._now):
                 wrote.setdefault(path, _blob(self._before, path))
@@ -209,24 +209,13 @@ class _Reading:
         found: list[tuple[Commit, Commit]] = []
         for brought in self._since:
             if len(brought.parents) > 1:
-                found += [(self._repository.commit(oid), brought) for oid in self._only_in(brought)]
+                found += [
+                    (self._repository.commit(oid), brought) for oid in brought_by(self._repository, brought, _LANDED)
+                ]
             found.append((brought, brought))
             if len(found) > _LANDED:
                 return []
         return found
-
-    def _only_in(self, merge: Commit) -> list[str]:
-        """The commits that a merge brought with it, oldest first."""
-        listing = self._repository.git.run(
-            "rev-list",
-            "--topo-order",
-            "--reverse",
-            f"--max-count={_LANDED + 1}",
-            merge.id,
-            f"^{merge.parents[0]}",
-            "--",
-        )
-        return [oid for oid in listing.decode().split() if oid != merge.id]
 
     # merged proposals
 
@@ -249,8 +238,8 @@ class _Reading:
                 continue
             same = {p for p in touched if _blob(self._now, p) == _blob(proposed, p) or self._paths.is_counted(p)}
             brought = next(c for c in self._since if _blob(self._tree(c.id), record) == is_now)
-            proposed_at = _instant(proposal.trailer("Gitplacer-Now") or "")
-            yield group, MergedMove(commit=brought.id, at=_instant(brought.date), proposed_at=proposed_at), same
+            proposed_at = instant(proposal.trailer("Gitplacer-Now") or "")
+            yield group, MergedMove(commit=brought.id, at=instant(brought.date), proposed_at=proposed_at), same
 
     # reverted relocations
 
@@ -263,7 +252,7 @@ class _Reading:
         undone: dict[str, dict[int, Commit]] = {}
         brought: dict[str, Commit] = {}
         for commit, landing in self._landed:
-            for oid in self._named(commit):
+            for oid in reverted_by(self._repository, commit):
                 group = self._moved_by(self._log[ours[oid]], carried) if oid in ours else None
                 if group is not None:
                     undone.setdefault(group, {})[ours[oid]] = self._log[ours[oid]]
@@ -274,28 +263,20 @@ class _Reading:
                 continue
             left, epochs, paths = found
             again = group in carried and not any(map(_moves, commits.values()))
-            at = _instant(brought[group].date)
+            at = instant(brought[group].date)
             move = RevertedMove(commit=brought[group].id, at=at, left=left, epochs=epochs)
             yield group, None if again else move, paths
-
-    def _named(self, commit: Commit) -> Iterator[str]:
-        """The commits that a commit says it reverts."""
-        for short in _REVERTS.findall(f"{commit.subject}\n\n{commit.body}")[:_LANDED]:
-            try:
-                yield self._repository.resolve(short)
-            except NoSuchRevision:
-                continue
 
     def _moved_by(self, commit: Commit, carried: Mapping[str, RevertedMove]) -> str | None:
         """The group that a commit of our history moved: by itself, as a merged proposal, or as a revert of one of these."""
         if _moves(commit):
             return commit.trailer("Gitplacer-Group")
-        said = set(self._named(commit)) if carried else set()
+        said = set(reverted_by(self._repository, commit)) if carried else set()
         named = {other.trailer("Gitplacer-Group") for other in self._log if other.id in said and _moves(other)}
         reverted = next((g for g, move in carried.items() if move.commit == commit.id or named == {g}), None)
         if reverted is not None or len(commit.parents) < 2:
             return reverted
-        proposals = [self._repository.commit(oid) for oid in self._only_in(commit)]
+        proposals = [self._repository.commit(oid) for oid in brought_by(self._repository, commit, _LANDED)]
         groups = {proposal.trailer(PROPOSED) for proposal in proposals}
         return groups.pop() if len(groups) == 1 else None
 
@@ -362,23 +343,27 @@ class _Reading:
                 yield unit[0], unit[1], epoch_in(self._before.read(path))
 
 
-def heard_in(key: str, value: str) -> tuple[str, RevertedMove | MergedMove | None]:
-    """What a trailer of a pass says that it was told, with the group; None for one about something else."""
-    group, _, rest = value.partition(" ")
-    said = dict(word.partition("=")[::2] for word in rest.split(" "))
-    commit, at = said.get("commit", ""), _instant(said.get("at", ""))
-    if key == MERGED:
-        return group, MergedMove(commit=commit, at=at, proposed_at=_instant(said.get("proposed", "")))
-    if key != REVERTED:
-        return group, None
-    left = tuple(name for name in said.get("left", "").split(",") if name)
-    epochs = []
-    for word in said.get("epochs", "").split(","):
-        where, _, epoch = word.partition(":")
-        cluster, _, unit = where.partition("/")
-        if epoch.isdecimal():
-            epochs.append((cluster, unit, int(epoch)))
-    return group, RevertedMove(commit=commit, at=at, left=left, epochs=tuple(epochs))
+def brought_by(repository: Repository, merge: Commit, most: int) -> list[str]:
+    """The commits that a merge brought with it, oldest first; if there are more than `most`, one more than that."""
+    listing = repository.git.run(
+        "rev-list",
+        "--topo-order",
+        "--reverse",
+        f"--max-count={most + 1}",
+        merge.id,
+        f"^{merge.parents[0]}",
+        "--",
+    )
+    return [oid for oid in listing.decode().split() if oid != merge.id]
+
+
+def reverted_by(repository: Repository, commit: Commit) -> Iterator[str]:
+    """The commits that a commit says it reverts."""
+    for short in _REVERTS.findall(f"{commit.subject}\n\n{commit.body}")[:_LANDED]:
+        try:
+            yield repository.resolve(short)
+        except NoSuchRevision:
+            continue
 
 
 def _moves(commit: Commit) -> bool:
@@ -397,10 +382,3 @@ def _fields(tree: Tree, path: str) -> Mapping[str, Any]:
         return {}
     documents = parse(tree.read(path)).documents
     return documents[0].value if len(documents) == 1 else {}
-
-
-def _instant(text: str) -> datetime:
-    try:
-        return datetime.fromisoformat(text).astimezone(UTC)
-    except (ValueError, OverflowError):
-        return datetime.fromtimestamp(0, UTC)

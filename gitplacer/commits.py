@@ -7,6 +7,7 @@ each line, and nothing in it that came from a manifest without having been check
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,7 +16,7 @@ from gitplacer.explain import PlanView, cluster_change, sentence
 from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.model.decision import Action, Decision, Phase
 from gitplacer.placement.wakes import woken_for
-from gitplacer.plaintext import few
+from gitplacer.plaintext import UNSEEN, few
 
 PREFIX = "Gitplacer-"
 FOREIGN = "Gitplacer-Foreign"
@@ -70,9 +71,26 @@ class PassTrailers:
             "Version": self.version,
         }
         lines = [f"{PREFIX}{key}: {value}" for key, value in fields.items() if value]
-        lines += [f"{FOREIGN}: {oid or 'none'} {path}" for path, oid in sorted(self.foreign.items())]
+        lines += [f"{FOREIGN}: {oid or 'none'} {_on_a_line(path)}" for path, oid in sorted(self.foreign.items())]
         lines += [f"{REVERTED}: {group} {_reverted(move)}" for group, move in sorted(self.reverted.items())]
         return lines + [f"{MERGED}: {group} {_merged(move)}" for group, move in sorted(self.merged.items())]
+
+
+def _on_a_line(path: str) -> str:
+    """A path so that it is one line and comes back as it was: quoted where it could be taken for something else."""
+    odd = path != path.strip() or path.startswith('"') or UNSEEN.search(path)
+    return json.dumps(path) if odd else path
+
+
+def foreign_path(text: str) -> str:
+    """The path that `PassTrailers` wrote on a line; '' for what it never would have written."""
+    if not text.startswith('"'):
+        return text
+    try:
+        path = json.loads(text)
+    except ValueError:
+        return ""
+    return path if isinstance(path, str) else ""
 
 
 def _reverted(move: RevertedMove) -> str:

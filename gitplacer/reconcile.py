@@ -28,7 +28,7 @@ from gitplacer.review import Base
 from gitplacer.settings import Settings, UsageError
 from gitplacer.source.files import Memo
 from gitplacer.source.reading import fleet_spec, readable_fleet
-from gitplacer.tree import Changes, Tree, tree_id
+from gitplacer.tree import SUBMODULE, Changes, Tree, tree_id
 
 AUTHOR = Identity("gitplacer", "gitplacer@users.noreply.gitplacer.dev")
 ATTEMPTS = 5
@@ -98,7 +98,7 @@ def opened_source(settings: Settings, memo: Memo, *, work_tree: bool) -> Iterato
             # What decides where to connect and what capacity there is comes from the default branch or the base that was
             # named, never from the revision that may be under review.
             spec = fleet_spec(at_tip, memo) if base is None else _trusted_spec(at_tip, base, memo)
-            commit = _source_commit(found, address)
+            commit = source_commit(found, None if address.is_local else address.redacted)
         capacity = _capacity(settings, spec, at_tip, not lies or base is not None, stack)
         yield Opened(tree, commit, spec, capacity, spec if base is not None else None)
 
@@ -119,14 +119,15 @@ def _is_bare(address: Address) -> bool:
     return address.git_dir is not None and address.work_tree is None
 
 
-def _source_commit(commit: Commit, address: Address) -> SourceCommit:
+def source_commit(commit: Commit, repo_url: str | None) -> SourceCommit:
+    """What a pass knows of the commit that it is computed from. `repo_url` is where others find it."""
     return SourceCommit(
         id=commit.id,
         author=f"{commit.author_name} <{commit.author_email}>",
         date=commit.date,
         subject=commit.subject,
         body=commit.body,
-        repo_url=None if address.is_local else address.redacted,
+        repo_url=repo_url,
     )
 
 
@@ -334,9 +335,12 @@ def _publish(
     ]
     inputs = None
     if len(source.capacity):
-        files = source.capacity.read_all(p for p, entry in source.capacity.entries.items() if entry.is_text)
+        # As it is, modes and symlinks included: its id stands in the trailers. A submodule is nothing that could be kept.
+        kept = {path: entry for path, entry in source.capacity.entries.items() if entry.mode != SUBMODULE}
+        modes = {path: entry.mode for path, entry in kept.items()}
         message = f"Capacity used by {source.commit.id[:12] if source.commit else 'a pass'}\n"
-        inputs = NewCommit(changes=Changes(files), message=message, author=author, when=settings.now)
+        changes = Changes(source.capacity.read_all(kept))
+        inputs = NewCommit(changes=changes, message=message, author=author, when=settings.now, modes=modes)
     return deployment.publish(commits, inputs=inputs, proposals=proposals)
 
 

@@ -74,12 +74,15 @@ def _folder(path: str | None) -> str:
 
 
 def _now(text: str | None) -> datetime:
-    if text is None:
-        return datetime.now(UTC).replace(microsecond=0)
+    return datetime.now(UTC).replace(microsecond=0) if text is None else moment("--now", text)
+
+
+def moment(option: str, text: str) -> datetime:
+    """The time that an option gives. Raises UsageError."""
     try:
-        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+        found = datetime.fromisoformat(text.replace("Z", "+00:00"))
     except ValueError:
-        moment = None
-    if moment is None or moment.tzinfo is None:
-        raise UsageError(f"--now {text} is not a time", "write it like 2026-01-02T03:04:05Z")
-    return moment.astimezone(UTC).replace(microsecond=0)
+        found = None
+    if found is None or found.tzinfo is None:
+        raise UsageError(f"{option} {text} is not a time", "write it like 2026-01-02T03:04:05Z")
+    return found.astimezone(UTC).replace(microsecond=0)

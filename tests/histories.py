@@ -35,8 +35,8 @@ import yaml
 from gitplacer.hydrate import Hydration, Inputs, SourceCommit, Step, hydrate
 from gitplacer.problems import Severity
 from gitplacer.source.files import ReadFile
-from gitplacer.tree import Tree
-from tests import exactfit
+from gitplacer.tree import Tree, tree_id
+from tests import exactfit, provenance
 from tests import schedulerjudge as judge
 from tests.stories import FLEET, START, cluster, policy
 from tests.test_world import Wish
@@ -770,20 +770,21 @@ class History:
         else:
             self._pass()
 
-    def _hydrate(self, capacity: Mapping[str, str], now: datetime) -> Hydration:
-        return hydrate(
-            Inputs(
-                source=Tree.of({path: text.encode() for path, text in self.source.items()}),
-                commit=SourceCommit(id=f"{self.passes:040x}", author="A <a@b>", date="2026-01-02T03:04:05+00:00", subject="s"),
-                capacity=Tree.of({path: text.encode() for path, text in capacity.items()}),
-                deployment=self.deployment,
-                deployment_commit=f"{self.passes:040x}",
-                now=now,
-                version="test",
-            ),
-            memo=self.memory,
-            with_candidates=False,
+    def _inputs(self, capacity: Mapping[str, str], now: datetime) -> Inputs:
+        capacity_tree = Tree.of({path: text.encode() for path, text in capacity.items()})
+        return Inputs(
+            source=Tree.of({path: text.encode() for path, text in self.source.items()}),
+            commit=SourceCommit(id=f"{self.passes:040x}", author="A <a@b>", date="2026-01-02T03:04:05+00:00", subject="s"),
+            capacity=capacity_tree,
+            capacity_id=tree_id(capacity_tree),
+            deployment=self.deployment,
+            deployment_commit=f"{self.passes:040x}",
+            now=now,
+            version="test",
         )  # fmt: skip
+
+    def _hydrate(self, capacity: Mapping[str, str], now: datetime) -> Hydration:
+        return hydrate(self._inputs(capacity, now), memo=self.memory, with_candidates=False)
 
     def _pass(
         self,
@@ -794,6 +795,7 @@ class History:
         capacity, snapshots, now = capacity or self.capacity, snapshots or self.snapshots, now or self.now
         self._note_ends(snapshots)
         done = self._hydrate(capacity, now)
+        provenance.again(self._inputs(capacity, now), done, self.memory)
         self.passes += 1
         self._tell_of(f"pass {written(now)}" + ("" if now == self.now else " late"))
         for problem in done.problems:

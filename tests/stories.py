@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 from gitplacer.hydrate import Hydration, Inputs, SourceCommit, hydrate
 from gitplacer.model.decision import Decision
 from gitplacer.tree import Tree
+from tests.provenance import again
 
 START = datetime(2026, 1, 2, 3, 5, tzinfo=UTC)
 FLEET = "apiVersion: gitplacer.dev/v1alpha1\nkind: Fleet\nmetadata: {name: fleet}\nspec: {}\n"
@@ -145,8 +146,9 @@ class Story:
         return hydrate(self.inputs())
 
     def run(self) -> Hydration:
-        """A pass; what it made is what the next one starts from."""
+        """A pass; what it made is what the next one starts from. It comes out the same from what its commits say."""
         done = self.plan()
+        again(self.inputs(), done, with_candidates=True)
         self.deployment = done.tree
         self.passes += 1
         self.now += timedelta(minutes=1)

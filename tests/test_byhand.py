@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitplacer.byhand import heard_in
 from gitplacer.commits import PassTrailers
 from gitplacer.hydrate import Hydration
 from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.model.decision import Action
 from gitplacer.reconcile import Outcome
+from gitplacer.trailers import heard_in
 from tests.gitservers import git
 from tests.stories import START, cluster, decisions, policy, rayjob, rayservice
 from tests.test_reconcile import Fleet, made

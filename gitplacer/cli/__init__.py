@@ -27,7 +27,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "validate": "Print every problem in the source.",
         "plan": "Show what would change, and why.",
         "explain": "Tell why a group is where it is, or why it waits.",
-        "room": "Show what is left: stranded devices, the largest gang that fits, what to buy.",
+        "room": "Show what room is left in a fleet, and what is missing.",
         "test": "Run the Scenarios kept beside the policies.",
         "size": "Print what pods manifests become, and what each asks for.",
         "fit": "Tell whether manifests would fit a cluster now.",
@@ -41,6 +41,8 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "blast": "Tell which groups an edit of policies or clusters touches.",
         "status": "Show the fleet at a glance.",
         "report": "Write the fleet as one HTML page.",
+        "history": "Tell where a group has been, when and why.",
+        "verify": "Compute deployment commits again, and prove them.",
         "schema": "Print the JSON Schema of a kind, for editors.",
     }
 )

@@ -7,7 +7,7 @@ Their names are those of the parameters of `settings.settings`, so a command tak
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, TypeVar
 
 import click
@@ -30,9 +30,9 @@ _OPTIONS = {
 }
 
 
-def fleet(*, deployment: bool = True) -> Callable[[Command], Command]:
+def fleet(*, deployment: bool = True, leave_out: Collection[str] = ()) -> Callable[[Command], Command]:
     """SOURCE and the options that say where the rest is."""
-    names = [name for name in _OPTIONS if deployment or name != "deployment"]
+    names = [name for name in _OPTIONS if name not in leave_out and (deployment or name != "deployment")]
     return lambda command: functools.reduce(lambda f, name: _OPTIONS[name](f), reversed(names), _SOURCE(command))
 
 

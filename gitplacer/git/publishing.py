@@ -17,7 +17,7 @@ import hashlib
 import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Self
@@ -26,7 +26,7 @@ from gitplacer.git.address import Address
 from gitplacer.git.mirror import Mirror, Unreachable, refs_of, unreachable
 from gitplacer.git.program import NO_REPOSITORY, CommandFailed, Git, GitError, cause, one_line
 from gitplacer.git.reading import Repository, check_branch
-from gitplacer.tree import Changes, Tree, differing_paths
+from gitplacer.tree import FILE, Changes, Tree, differing_paths
 
 INPUTS = "gitplacer-inputs"
 """The branch that keeps the capacity trees passes were computed from."""
@@ -59,12 +59,16 @@ class Identity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewCommit:
-    """A commit to make: what it changes, and what it says. `when` must know its time zone; git gets it in UTC."""
+    """
+    A commit to make: what it changes, and what it says. `when` must know its time zone; git gets it in UTC. `modes` are git's modes of
+    written files that are not plain ones.
+    """
 
     changes: Changes
     message: str
     author: Identity
     when: datetime.datetime
+    modes: Mapping[str, str] = field(default_factory=dict)
 
 
 class Deployment:
@@ -358,7 +362,8 @@ def _commit(ref: str, commit: NewCommit, parent: str | None, gone: Iterable[str]
     lines += [b"deleteall\n"] if gone is None else [b"D %s\n" % _quoted(path) for path in sorted(gone)]
     for path in sorted(commit.changes.written):
         data = commit.changes.written[path]
-        lines += [b"M 100644 inline %s\ndata %d\n" % (_quoted(path), len(data)), data, b"\n"]
+        mode = commit.modes.get(path, FILE).encode()
+        lines += [b"M %s inline %s\ndata %d\n" % (mode, _quoted(path), len(data)), data, b"\n"]
     return lines
 
 

@@ -165,6 +165,18 @@ class Repository:
         oid = self.tree_id(commit, folder)
         return self._renewing(lambda: self._listed(oid))
 
+    def tree_of(self, oid: str) -> Tree | None:
+        """The files of a tree by its own id; None if the repository does not have it."""
+        found = self.objects.look_up(f"{oid}^{{tree}}") if _HEX.fullmatch(oid) else None
+        return self._listed(found.oid) if found is not None and found.oid == oid else None
+
+    def message(self, commit: str) -> bytes:
+        """The bytes of a commit's message."""
+        found = self.objects.look_up(f"{commit}^{{commit}}") if _HEX.fullmatch(commit) else None
+        if found is None:
+            raise MissingObject(f"{self.git.git_dir} lacks the commit {commit}")
+        return found.data.partition(b"\n\n")[2]
+
     def _commit(self, rev: str | None) -> Object:
         name, back = _split("HEAD" if rev is None else rev)
         found = self._renewing(lambda: self._named(name, back))

@@ -63,7 +63,7 @@ class _Files:
             place = self.places[oid]
             if oid == _UNKNOWN:
                 raise BlobTooLarge(f"{os.fsdecode(place)} is no file, or has more than {MAX_BLOB} bytes")
-            data = _bytes(place)
+            data = os.readlink(place) if os.path.islink(place) else _bytes(place)
             if data is None or blob_id(data) != oid:
                 raise GitError(f"{os.fsdecode(place)} changed while it was read", "ChangedWhileReading", "try again")
             found[oid] = data

@@ -85,7 +85,8 @@ class Matching:
         return value
 
 
-def _duration(value: object) -> int:
+def duration_seconds(value: object) -> int:
+    """The seconds of `1h30m`. Raises ValueError."""
     match = re.fullmatch(_DURATION, value) if isinstance(value, str) else None
     if not value or match is None:
         raise ValueError('must be a duration such as "30s", "15m" or "1h30m"')
@@ -228,7 +229,7 @@ if TYPE_CHECKING:
 else:
     Seconds = Annotated[
         int,
-        BeforeValidator(_duration),
+        BeforeValidator(duration_seconds),
         WithJsonSchema({"type": "string", "pattern": _DURATION, "minLength": 2, "examples": ["15m", "1h30m"]}),
     ]
     Instant = Annotated[

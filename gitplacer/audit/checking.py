@@ -1,0 +1,279 @@
+"""
+A pass proved: every commit of it is, byte for byte, what its inputs come to.
+
+A commit is proved if it stands where it says (the step that it names on top of the base that it names), says word for word what
+the pass would have said, and holds the files that the pass would have left after that step. One pass is computed once, however
+many commits it made.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from gitplacer.audit.recompute import Recomputation, Recomputed
+from gitplacer.byhand import brought_by, is_ours, reverted_by
+from gitplacer.commits import PROPOSED
+from gitplacer.git.objects import MissingObject
+from gitplacer.git.reading import Commit, NoSuchRevision
+from gitplacer.hydrate import Step
+from gitplacer.model.audit import COMPUTED, MISSING, Answer, Checked, Discrepancy, Mismatch
+from gitplacer.source.files import Memo
+from gitplacer.trailers import Claim, Malformed, instant, is_of_a_pass, read_claim
+from gitplacer.tree import Changes, Tree, differing_paths, tree_id
+
+_EXCERPT = 12
+"""Lines of a diff that are shown."""
+_COMPARED = 5000
+"""Lines of a file that are compared to find them."""
+_BROUGHT = 20
+"""Commits of a merge that are looked at for a proposal."""
+
+
+def passes(commits: Sequence[Commit]) -> Iterator[list[Commit]]:
+    """Commits of a branch, the oldest first, with those together that say they are of one pass."""
+    together: list[Commit] = []
+    last: Claim | Malformed | None = None
+    for commit in commits:
+        claim = read_claim(commit.trailers) if is_ours(commit) else None
+        goes_on = (
+            isinstance(claim, Claim)
+            and isinstance(last, Claim)
+            and claim.inputs == last.inputs
+            and (claim.step, claim.steps) == (last.step + 1, last.steps)
+        )
+        if together and not goes_on:
+            yield together
+            together = []
+        together.append(commit)
+        last = claim
+    if together:
+        yield together
+
+
+class Checking:
+    """Commits held against a recomputation. What cannot be computed with this version is put down to another, if one is named."""
+
+    def __init__(self, recomputation: Recomputation, version: str) -> None:
+        self._recomputation = recomputation
+        self.repository = recomputation.deployment
+        """The deployment repo."""
+        self._version = version
+
+    def check(self, commits: Sequence[Commit], memo: Memo) -> list[Checked]:
+        """The commits of one pass, or one that is of none; in their order."""
+        if not is_of_a_pass(commits[0].trailers):
+            return [self._foreign(commit, memo) for commit in commits]
+        if commits[0].trailer(PROPOSED) is not None:
+            return [self._proposal(commit, memo) for commit in commits]
+        found = []
+        made: Recomputed | Discrepancy | None = None
+        before: Commit | None = None
+        for commit in commits:
+            claim = read_claim(commit.trailers)
+            wrong: Discrepancy | None
+            if isinstance(claim, Malformed):
+                wrong = Discrepancy(mismatch=Mismatch.TRAILER, where=claim.key, found=claim.value or "")
+            else:
+                wrong = self._misplaced(commit, claim, before)
+                before = commit if wrong is None else None
+                if wrong is None:
+                    made = made or self._recomputation.of(claim, commit, memo)
+                    wrong = made if isinstance(made, Discrepancy) else self._differs(commit, claim, made)
+            found.append(self._judged(commit, claim, wrong))
+        return found
+
+    def _judged(self, commit: Commit, claim: Claim | Malformed, wrong: Discrepancy | None) -> Checked:
+        checked = _told(commit, Answer.VERIFIED)
+        if isinstance(claim, Claim):
+            inputs, step = claim.inputs, f"{claim.step}/{claim.steps}"
+            checked = replace(
+                checked,
+                version=inputs.version,
+                step=step,
+                source=inputs.source,
+                capacity=inputs.capacity,
+                base=inputs.base,
+            )
+        if wrong is None:
+            answer = Answer.VERIFIED
+        elif wrong.mismatch in MISSING:
+            answer = Answer.INPUT_MISSING
+        elif wrong.mismatch in COMPUTED and checked.version != self._version:
+            answer = Answer.OTHER_VERSION
+        else:
+            answer = Answer.DIFFERS
+        return replace(checked, answer=answer, discrepancy=wrong)
+
+    # a step of a pass
+
+    def _misplaced(self, commit: Commit, claim: Claim, before: Commit | None) -> Discrepancy | None:
+        """Whether a commit is not where and when it says. `before` is the step before it, if that is where it says."""
+        if len(commit.parents) > 1:
+            return Discrepancy(mismatch=Mismatch.PARENT, expected="one parent", found=f"{len(commit.parents)} parents")
+        if instant(commit.date) != claim.inputs.now:
+            return Discrepancy(
+                mismatch=Mismatch.DATE, where="Gitplacer-Now", expected=f"{claim.inputs.now:%Y-%m-%dT%H:%M:%SZ}",
+                found=f"{instant(commit.date):%Y-%m-%dT%H:%M:%SZ}",
+            )  # fmt: skip
+        if before is not None and commit.parents == (before.id,):
+            return None
+        return self._elsewhere(commit, claim)
+
+    def _elsewhere(self, commit: Commit, claim: Claim) -> Discrepancy | None:
+        """Whether as many commits behind a commit as it says there are steps is something else than its base."""
+        behind = commit.parents[0] if commit.parents else ""
+        for _ in range(claim.step - 1):
+            try:
+                parents = self.repository.commit(behind).parents if behind else ()
+            except NoSuchRevision:
+                return self._recomputation.base_gone(behind)
+            if not parents:
+                behind = "a history of fewer commits"
+                break
+            behind = parents[0]
+        if behind == claim.inputs.base:
+            return None
+        expected = claim.inputs.base or "none"
+        return Discrepancy(mismatch=Mismatch.PARENT, where="Gitplacer-Base", expected=expected, found=behind or "none")
+
+    def _differs(self, commit: Commit, claim: Claim, made: Recomputed) -> Discrepancy | None:
+        steps = made.hydration.steps
+        if len(steps) != claim.steps:
+            return Discrepancy(mismatch=Mismatch.STEPS, expected=str(len(steps)), found=str(claim.steps))
+        tree = made.base.apply(_together(step.changes for step in steps[: claim.step]))
+        return self._other_message(commit, steps[claim.step - 1]) or self._other_file(commit, tree)
+
+    def _other_message(self, commit: Commit, step: Step) -> Discrepancy | None:
+        wanted, found = _as_written(step.message), self.repository.message(commit.id)
+        if wanted == found:
+            return None
+        return Discrepancy(mismatch=Mismatch.MESSAGE, excerpt=_excerpt(wanted, found))
+
+    def _other_file(self, commit: Commit, tree: Tree) -> Discrepancy | None:
+        if commit.tree == tree_id(tree):
+            return None
+        found = self.repository.tree(commit.id)
+        paths = _unlike(tree, found)
+        if not paths:
+            return None
+        right, there = ("" if one is None else one for one in (_mode(tree, paths[0]), _mode(found, paths[0])))
+        excerpt = _excerpt(_bytes(tree, paths[0]), _bytes(found, paths[0]))
+        return Discrepancy(mismatch=Mismatch.FILE, where=paths[0], expected=right, found=there, excerpt=excerpt)
+
+    # commits of others
+
+    def _proposal(self, commit: Commit, memo: Memo) -> Checked:
+        """A proposal that stands on the branch itself: it was merged by moving the branch to it, rebased or squashed."""
+        claim = read_claim(commit.trailers)
+        if isinstance(claim, Malformed):
+            wrong = Discrepancy(mismatch=Mismatch.TRAILER, where=claim.key, found=claim.value or "")
+            return self._judged(commit, claim, wrong)
+        found = self._offered(commit, claim, memo)
+        checked = self._judged(commit, claim, found if isinstance(found, Discrepancy) else self._brings(commit, found))
+        return replace(checked, consent=claim.proposed or "") if checked.discrepancy is None else checked
+
+    def _offered(self, commit: Commit, claim: Claim, memo: Memo) -> Step | Discrepancy:
+        """The proposal that a claim is about, as it should be."""
+        made = self._recomputation.of(claim, commit, memo)
+        if isinstance(made, Discrepancy):
+            return made
+        step = next(
+            (s for s in made.hydration.proposals if s.relocation is not None and s.relocation.group == claim.proposed),
+            None,
+        )
+        if step is None:
+            return Discrepancy(mismatch=Mismatch.NOT_PROPOSED, where=claim.proposed or "")
+        wanted = _as_written(step.message).rpartition(b"\n\n")[2]
+        found = self.repository.message(commit.id).rpartition(b"\n\n")[2]
+        if wanted != found:
+            return Discrepancy(mismatch=Mismatch.MESSAGE, excerpt=_excerpt(wanted, found))
+        return step
+
+    def _brings(self, commit: Commit, step: Step) -> Discrepancy | None:
+        """What a commit changes that its proposal does not, on top of whatever it was merged into."""
+        before = self.repository.tree(commit.parents[0]) if commit.parents else Tree()
+        wanted, found = before.apply(step.changes), self.repository.tree(commit.id)
+        for path in differing_paths(before, found):
+            if wanted.entries.get(path) is None and path not in found:
+                continue
+            if _mode(wanted, path) != _mode(found, path) or _oid(wanted, path) != _oid(found, path):
+                excerpt = _excerpt(_bytes(wanted, path), _bytes(found, path))
+                return Discrepancy(mismatch=Mismatch.FILE, where=path, excerpt=excerpt)
+        return None
+
+    def _foreign(self, commit: Commit, memo: Memo) -> Checked:
+        """One that says nothing of a pass. A merge that brings a proposal and nothing else is as good as its proposal."""
+        checked = _told(commit, Answer.FOREIGN)
+        for oid in self._brought(commit):
+            proposal = self.repository.commit(oid)
+            claim = read_claim(proposal.trailers) if proposal.trailer(PROPOSED) is not None else None
+            if not isinstance(claim, Claim):
+                continue
+            step = self._offered(proposal, claim, memo)
+            is_it = not isinstance(step, Discrepancy) and self._brings(commit, step) is None
+            answer = Answer.VERIFIED if is_it else Answer.FOREIGN
+            return replace(checked, answer=answer, consent=claim.proposed or "")
+        named = next(iter(reverted_by(self.repository, commit)), "")
+        return replace(checked, reverts=named)
+
+    def _brought(self, merge: Commit) -> list[str]:
+        if len(merge.parents) < 2:
+            return []
+        try:
+            return brought_by(self.repository, merge, _BROUGHT)
+        except MissingObject:
+            return []
+
+
+def _told(commit: Commit, answer: Answer) -> Checked:
+    return Checked(
+        commit=commit.id, subject=commit.subject, author=commit.author_name, date=f"{instant(commit.date):%Y-%m-%dT%H:%M:%SZ}",
+        answer=answer,
+    )  # fmt: skip
+
+
+def _together(some: Iterable[Changes]) -> Changes:
+    """Changes one after another as one."""
+    written: dict[str, bytes] = {}
+    removed: set[str] = set()
+    for changes in some:
+        for path in changes.removed:
+            written.pop(path, None)
+        removed |= changes.removed
+        written.update(changes.written)
+    return Changes(written, frozenset(removed))
+
+
+def _as_written(message: str) -> bytes:
+    """A message as it is in a commit that was published."""
+    return message.rstrip("\n").replace("\0", "").encode("utf-8", "replace") + b"\n"
+
+
+def _unlike(one: Tree, other: Tree) -> list[str]:
+    return [
+        p for p in differing_paths(one, other) if (_mode(one, p), _oid(one, p)) != (_mode(other, p), _oid(other, p))
+    ]
+
+
+def _mode(tree: Tree, path: str) -> str:
+    entry = tree.entries.get(path)
+    return entry.mode if entry else ""
+
+
+def _oid(tree: Tree, path: str) -> str:
+    entry = tree.entries.get(path)
+    return entry.oid if entry else ""
+
+
+def _bytes(tree: Tree, path: str) -> bytes:
+    entry = tree.entries.get(path)
+    return tree.read(path) if entry is not None and entry.is_text else b""
+
+
+def _excerpt(wanted: bytes, found: bytes) -> tuple[str, ...]:
+    """The first lines of a diff from what is right to what is there."""
+    old, new = (data.decode("utf-8", "replace").splitlines()[:_COMPARED] for data in (wanted, found))
+    lines = list(difflib.unified_diff(old, new, lineterm="", n=1))[2:]
+    return tuple(lines[:_EXCERPT]) + (("…",) if len(lines) > _EXCERPT else ())

@@ -1,0 +1,99 @@
+"""
+The two repos with their whole past: the source with every commit that a pass was computed from, and the deployment branch.
+
+Where to connect is what the command line and the environment say. What to read of it, branch and root, is what the Fleet on the
+source's default branch says.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitplacer.git.address import Address
+from gitplacer.git.mirror import refs_of
+from gitplacer.git.program import Git, GitError
+from gitplacer.git.publishing import INPUTS, Deployment
+from gitplacer.git.reading import Commit, NoSuchRevision, Repository
+from gitplacer.kinds.fleet import FleetSpec
+from gitplacer.problems import nearest
+from gitplacer.reconcile import Progress
+from gitplacer.settings import Settings, UsageError
+from gitplacer.source.files import Memo
+from gitplacer.source.reading import fleet_spec
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a repository can be read again without asking anybody: by another process, or once more."""
+
+    address: Address
+    git_dir: Path
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[Repository]:
+        with Repository(self.address, Git(self.git_dir), {}) as repository:
+            yield repository
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """
+    The deployment branch and the source, by their places. `tip` is None where nothing was deployed yet; `inputs` is the tip of the
+    branch that keeps capacity trees.
+    """
+
+    source: Place
+    folder: str
+    deployment: Place
+    branch: str
+    root: str
+    tip: str | None
+    inputs: str | None
+    spec: FleetSpec
+
+
+def read_past(settings: Settings, memo: Memo, progress: Progress) -> Past:
+    """Fetch what is remote, and say where all of it is. Raises UsageError or GitError."""
+    if settings.deployment is None:
+        raise UsageError("nobody said where the deployment repo is", "give --deployment, or set GITPLACER_DEPLOYMENT")
+    progress("reading the source")
+    # A name that is none brings all branches and tags: a pass may have been computed from any of them.
+    everything = None if settings.source.is_local else "refs/gitplacer/everything"
+    with Repository.open(settings.source, settings.cache_dir, fetch=everything) as source:
+        tip = source.default_branch_tip()
+        spec = fleet_spec(source.tree(tip, settings.folder), memo)
+        source_place = Place(settings.source, source.git.git_dir)
+    progress(f"reading the deployment repo {settings.deployment.redacted}")
+    with Deployment.open(settings.deployment, spec.deployment.branch, settings.cache_dir) as deployment:
+        place = Place(settings.deployment, deployment.repository.git.git_dir)
+        return Past(
+            source_place, settings.folder, place, spec.deployment.branch, spec.deployment.root, deployment.tip,
+            deployment.inputs_tip, spec,
+        )  # fmt: skip
+
+
+def chosen_commit(past: Past, repository: Repository, rev: str | None) -> Commit:
+    """A commit of the deployment repo; the tip of the branch without a name. Raises GitError, with near names in its hint."""
+    if rev is None:
+        if past.tip is None:
+            hint = "nothing was deployed yet; `gitplacer reconcile` makes the first commit"
+            raise NoSuchRevision(f"{past.deployment.address.redacted} has no branch {past.branch}", hint=hint)
+        return repository.commit(past.tip)
+    try:
+        return repository.commit(past.tip if rev == past.branch and past.tip else rev)
+    except NoSuchRevision as error:
+        near = nearest(rev, _names(past))
+        raise NoSuchRevision(str(error), hint="; ".join(part for part in (near, error.hint) if part)) from None
+
+
+def _names(past: Past) -> list[str]:
+    """The branches and tags of the deployment repo that somebody may have meant."""
+    try:
+        offered = refs_of(past.deployment.address)
+    except GitError:
+        return []
+    names = [name.removeprefix("refs/heads/").removeprefix("refs/tags/") for name in offered]
+    return [name for name in names if name not in ("HEAD", INPUTS)]
