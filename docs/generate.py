@@ -544,6 +544,18 @@ EXAMPLES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
             ),
         ),
     ),
+    "comment": (
+        (
+            "In a workflow all that it needs is in the environment; see [Comments and statuses](../comments-and-statuses.md). Elsewhere:",
+            ("gitplacer comment --host github --repo acme/fleet --pages pages",),
+        ),
+    ),
+    "tell": (
+        (
+            "[Comments and statuses](../comments-and-statuses.md) shows where it belongs.",
+            ("gitplacer tell --host gitlab --repo fleet",),
+        ),
+    ),
     "move": (
         (
             "To a cluster that its policy does not allow:",
@@ -603,7 +615,10 @@ EXITS: Mapping[str, str] = {
     "others are printed.",
     "fit": "0 done, whatever the answer; 1 an error, and nothing was judged (with `--cases`: a line was not, the others were); "
     "with `--exit-code` 2 for TightFit and 3 for No, of many cases the worst.",
-    "reconcile": "0 done, also where groups are held or nothing had to change; 1 an error, and nothing has landed.",
+    "reconcile": "0 done, also where groups are held or nothing had to change; 1 an error, and nothing has landed; 2 with `--check`: what "
+    "is proposed is out of date.",
+    "comment": "0 done, or the pull request has a newer commit; 1 an error.",
+    "tell": "0 told, whatever became of the plan; 1 an error.",
 }
 
 
@@ -724,6 +739,10 @@ GIT_KINDS: Mapping[str, tuple[str, str]] = {
     "LostRace": (
         "Others pushed to the deployment branch again and again while this pass was computed. Nothing was changed.",
         "Run it again. Let one job at a time write a deployment branch.",
+    ),
+    "ForeignCommit": (
+        "Somebody has committed to the branch `gitplacer/next/…`, on which a pass is proposed. It is not overwritten.",
+        "Move the commit to another branch and delete this one; what is proposed there is computed anew.",
     ),
     "NotWritten": (
         "A command that writes to the fleet repo (`move`, `return`, `suspend`, `resume`) would be in somebody's way: a file has "

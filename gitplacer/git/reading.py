@@ -136,8 +136,14 @@ class Repository:
 
     def first_parent_log(self, tip: str, limit: int) -> Iterator[Commit]:
         """Up to `limit` commits from `tip` back along first parents, newest first."""
-        start = self.resolve(tip)
-        listing = self.git.run("rev-list", "--first-parent", f"--max-count={limit}", start, "--").decode()
+        yield from self._log(tip, f"--max-count={limit}", "--first-parent")
+
+    def log(self, tip: str, limit: int) -> Iterator[Commit]:
+        """Up to `limit` commits from `tip` back along all parents, each before its parents."""
+        yield from self._log(tip, f"--max-count={limit}", "--topo-order")
+
+    def _log(self, tip: str, *how: str) -> Iterator[Commit]:
+        listing = self.git.run("rev-list", *how, self.resolve(tip), "--").decode()
         for found in self.objects.look_up_all(listing.split()):
             if found is None:
                 raise MissingObject(f"{self.git.git_dir} lacks a commit that its history names")
