@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
 import statistics
 import sys
 import tempfile
@@ -44,10 +45,12 @@ def main() -> None:
             "--processes",
             str(chosen.processes),
         ]
-        sweeps, passes = [], []
+        sweeps, passes, processor = [], [], []
         for _ in range(chosen.runs):
             passes.append(fleet.reconcile())
+            before = used()
             sweeps.append(timed(lambda: run([*simulate, *told], fleet.environment)))
+            processor.append(used() - before)
         said = run([*simulate, *told], fleet.environment).decode().splitlines()[-1]
     one, all_of_them = statistics.median(passes), statistics.median(sweeps)
     floor = one * chosen.clusters / chosen.processes
@@ -59,6 +62,13 @@ def main() -> None:
     print(f"| one pass that changes nothing | {one:.2f} |")
     print(f"| as many passes as clusters, on these processes | {floor:.2f} |")
     print(f"| the loss of every cluster | {all_of_them:.2f} |")
+    print(f"| the same, in seconds of a processor | {statistics.median(processor):.2f} |")
+
+
+def used() -> float:
+    """Seconds of a processor that commands have taken so far, on all cores together."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return children.ru_utime + children.ru_stime
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ from docs import problem_examples, scenario_pages, sessions  # noqa: E402
 from gitplacer.cli import COMMANDS, root  # noqa: E402
 from gitplacer.explain import finding_text  # noqa: E402
 from gitplacer.formats.documents import DOCUMENTS  # noqa: E402
+from gitplacer.formats.reviewwords import DOWNTIME  # noqa: E402
 from gitplacer.kinds import TABLE, fields, fleet, selectors  # noqa: E402
 from gitplacer.kinds.fields import Matching  # noqa: E402
 from gitplacer.kinds.schema import combined_schema, kind_schema  # noqa: E402
@@ -35,6 +36,7 @@ from gitplacer.model.decision import Finding, NewNodes, Reason, ScaleUpLimit, Sp
 from gitplacer.model.resources import Resources  # noqa: E402
 from gitplacer.problemcodes import CODES  # noqa: E402
 from gitplacer.problems import Severity  # noqa: E402
+from gitplacer.review.downtime import RULES as DOWNTIME_RULES  # noqa: E402
 from gitplacer.scheduler.dump import WANTED  # noqa: E402
 from gitplacer.source.allowances import PREFIX  # noqa: E402
 from gitplacer.workloads import shipped  # noqa: E402
@@ -603,6 +605,10 @@ EXITS: Mapping[str, str] = {
     "plan": "0 done; 1 an error; 2 something would change and `--exit-code` was given; 3 the plan has something that "
     "`--fail-on` names: `waiting` (a group, or some of its copies, waits), `relocated`, `removed`, `stale` (a snapshot is "
     "older than its cluster's `maxAge`), `problems` (an error in the source or the snapshots).",
+    "simulate": "0 done; 1 an error; 3 somebody is what `--fail-on` names: `stranded` (a group has no room any more), `held` (it may "
+    "not go elsewhere by itself), `part` (some of its copies, shares or pods find no room), `waiting` (a new group finds no room), "
+    "`services` (a group that serves is stranded).",
+    "blast": "0 done; 1 an error; 3 more groups are touched than `--limit` allows.",
     "test": "0 all scenarios that were run have passed; 1 one failed, could not be read or could not be carried out, there is none, or, "
     "with `--strict`, there is a warning about policies.",
     "size": "0 done, also where nothing makes pods; 1 a file could not be read, or an object could not be sized, and the "
@@ -984,7 +990,13 @@ def reasons_part() -> str:
     return "\n\n".join(blocks)
 
 
-PARTS = {"reasons": reasons_part}
+def downtime_part() -> str:
+    """What users notice, case by case, in the order in which cases are tried."""
+    rows = [f"| {_cell(said)} | {DOWNTIME[noticed]} | `{noticed}` |" for said, _, noticed in DOWNTIME_RULES]
+    return "\n".join(["| case | shown as | in JSON |", "|---|---|---|", *rows])
+
+
+PARTS = {"reasons": reasons_part, "downtime": downtime_part}
 _PART = re.compile(r"^( *)(<!-- generated: ([\w-]+) -->\n).*?^ *(<!-- end -->)", re.DOTALL | re.MULTILINE)
 
 

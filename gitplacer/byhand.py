@@ -27,9 +27,8 @@ from gitplacer.kinds.clusterstate import CLUSTER_STATES
 from gitplacer.lastpass import LastPass, brought_by, last_pass
 from gitplacer.layout import METADATA
 from gitplacer.model.byhand import MergedMove, RevertedMove
-from gitplacer.render import SENTINEL
 from gitplacer.snapshot import RECORDS
-from gitplacer.source.manifests import PLATFORM, WORKLOADS
+from gitplacer.source.manifests import PLATFORM, SENTINEL, WORKLOADS
 from gitplacer.source.standby import STANDBY_FOLDER
 from gitplacer.trailers import foreign_in, heard_in, instant
 from gitplacer.tree import Tree, differing_paths

@@ -51,6 +51,9 @@ class Rejected(Exception):
         self.problems = tuple(sorted(problems))
         super().__init__("; ".join(f"{p.location}: {p.message}" for p in self.problems))
 
+    def __reduce__(self) -> tuple[type[Rejected], tuple[tuple[Problem, ...]]]:
+        return Rejected, (self.problems,)  # so that it is the same when it comes from another process
+
 
 _NAMED = 10
 """How many choices a hint names."""

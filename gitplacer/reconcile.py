@@ -18,11 +18,13 @@ from gitplacer.byhand import ByHand, by_hand
 from gitplacer.git.address import Address
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import Deployment, Identity, LostRace, NewCommit, proposal_branch
-from gitplacer.git.reading import Commit, Repository
+from gitplacer.git.reading import Commit, NoSuchFolder, Repository
 from gitplacer.git.worktree import read_work_tree
 from gitplacer.hydrate import Hydration, Inputs, SourceCommit, hydrate
 from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.parsecache import ParseCache
+from gitplacer.problems import Rejected
+from gitplacer.review import Base
 from gitplacer.settings import Settings, UsageError
 from gitplacer.source.files import Memo
 from gitplacer.source.reading import fleet_spec, readable_fleet
@@ -200,6 +202,24 @@ def hydrate_once(
     """Plan without publishing, for commands that only look."""
     with looked_at(settings, work_tree=work_tree, progress=progress) as looked:
         return hydrate(looked.inputs, memo=looked.memo, with_candidates=with_candidates), looked.source.spec
+
+
+@contextlib.contextmanager
+def base_of(settings: Settings, looked: Looked, rev: str) -> Iterator[Base]:
+    """
+    What the source is held against: the plan of another revision of it, from the same capacity, deployment repo and time. One that
+    has no readable fleet has no plan. Raises NoSuchRevision. The plan's files are readable while the context lasts.
+    """
+    with Repository.open(settings.source, settings.cache_dir, fetch=rev) as repository:
+        found = repository.commit(rev)
+        view = None
+        try:
+            inputs = replace(looked.inputs, source=repository.tree(found.id, settings.folder))
+            view = hydrate(inputs, memo=looked.memo, with_candidates=False).view
+        except (Rejected, NoSuchFolder):
+            pass  # the change is what makes a fleet of it, and all of it is its work
+        head = looked.inputs.commit.id if looked.inputs.commit is not None else repository.default_branch_tip()
+        yield Base(name=rev, commit=found.id, view=view, lacks=repository.count_lacking(found.id, head))
 
 
 @dataclass(frozen=True, slots=True)

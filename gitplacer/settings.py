@@ -26,6 +26,9 @@ class UsageError(Exception):
         super().__init__(message)
         self.hint = hint
 
+    def __reduce__(self) -> tuple[type[UsageError], tuple[str, str]]:
+        return UsageError, (str(self), self.hint)  # so that it is the same when it comes from another process
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:

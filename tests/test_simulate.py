@@ -7,6 +7,7 @@ import importlib.util
 import json
 import subprocess
 import sys
+import types
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,8 +16,10 @@ import pytest
 from gitplacer.formats.options import Options
 from gitplacer.formats.simulation import many_text, one_text, simulation_json
 from gitplacer.model.fates import Fate, GroupFate, Supposed
+from gitplacer.problems import Location, Problem, Rejected
 from gitplacer.runners import Told
 from gitplacer.runners.processes import in_processes
+from gitplacer.settings import UsageError
 from gitplacer.source.files import InMemory
 from gitplacer.whatif import LoseCluster
 from gitplacer.whatif.ground import Ground, suppose
@@ -208,6 +211,20 @@ def test_what_goes_wrong_in_a_process_is_raised_here() -> None:
             in_processes(ask, range(20), processes, silence)
 
 
+def test_problems_and_hints_come_whole_from_a_process() -> None:
+    problem = Problem(Location("clusters/a.yaml", 3, 4), "InvalidValue", "is wrong", "mend it")
+
+    def ask(number: int) -> int:
+        raise Rejected([problem]) if number < 9 else UsageError("no", "do this")
+
+    with pytest.raises(Rejected) as refused:
+        in_processes(ask, range(8), 2, silence)
+    assert refused.value.problems == (problem,)
+    with pytest.raises(UsageError) as misused:
+        in_processes(ask, range(10, 18), 2, silence)
+    assert misused.value.hint == "do this"
+
+
 def test_without_ray_the_extra_is_named(
     repo: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -218,9 +235,21 @@ def test_without_ray_the_extra_is_named(
     assert "hint: pip install 'gitplacer[ray]'" in ran.err
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "127.0.0.1:x"])
+def test_where_no_ray_cluster_listens_it_is_said_at_once(
+    repo: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", types.ModuleType("ray"))
+    ran = run(capfd, "simulate", "--every-cluster", "--ray", address, "--now", NOW, repo)
+    assert (ran.code, ran.out) == (1, "")
+    assert address in ran.err
+    assert "hint: --ray takes what RAY_ADDRESS takes: host:port" in ran.err
+
+
 _ON_RAY = """
 import contextlib, json, sys
 from gitplacer.runners.onray import on_ray
+from gitplacer.settings import UsageError
 from gitplacer.source.files import InMemory
 from gitplacer.whatif.ground import Ground
 from gitplacer.whatif.losses import Losses
@@ -263,4 +292,5 @@ def test_the_benchmark_of_losses_prints_its_rows() -> None:
         "one pass that changes nothing",
         "as many passes as clusters, on these processes",
         "the loss of every cluster",
+        "the same, in seconds of a processor",
     ]

@@ -104,6 +104,18 @@ def test_guards_delay_and_do_not_strand() -> None:
     assert sum(line.endswith(" later") for line in lines.values()) == 3
 
 
+def test_who_is_held_back_anyway_is_nobodys_fate() -> None:
+    story = three(*(rayservice("web", f"s{i}", gpus=0, workers=0) for i in range(3)), rayservice("x", "app"))
+    guards = "spec: {guards: {evacuations: {max: 1, exceed: Throttle}}}"
+    story.source["fleet.yaml"] = FLEET.replace("spec: {}", guards)
+    story.source |= policy("x", "select: {namespaces: [x]}\nprecedence: 2\nclusters: {names: [b, c]}")
+    story.run()
+    story.source |= cluster("a", state="Draining")
+    assert told(by_both(story, "c")) == {}
+    on_b = {group: line for group, line in told(by_both(story, "b")).items() if group.startswith("web")}
+    assert all(line.startswith("Moves b") for line in on_b.values())
+
+
 def test_fewer_copies_are_less_and_no_more() -> None:
     story = three(rayservice("web", "shop", workers=2))
     story.source |= policy("anywhere", "select: {}\nplacement: {copies: 3}")

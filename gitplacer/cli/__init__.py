@@ -27,7 +27,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "validate": "Print every problem in the source.",
         "plan": "Show what would change, and why.",
         "explain": "Tell why a group is where it is, or why it waits.",
-        "room": "Show what is left: stranded devices, the largest gang that fits, what to buy.",
+        "room": "Show what room is left in a fleet, and what is missing.",
         "test": "Run the Scenarios kept beside the policies.",
         "size": "Print what pods manifests become, and what each asks for.",
         "fit": "Tell whether manifests would fit a cluster now.",

@@ -54,7 +54,9 @@ def _words(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
 @click.option("--every-cluster", is_flag=True, help="Lose every cluster, one at a time (N−1).")
 @click.option("--pairs", is_flag=True, help="Lose every two clusters (N−2).")
 @click.option("--among", metavar="LABELS", help="Of --every-cluster and --pairs: only clusters with such labels.")
-@click.option("--processes", type=click.IntRange(1, 512), help="How many processes; as many as there are cores.")
+@click.option(
+    "--processes", metavar="N", type=click.IntRange(1, 512), help="How many processes; as many as there are cores."
+)
 @click.option("--ray", "ray_address", metavar="ADDRESS", help="Run --every-cluster or --pairs on a Ray cluster.")
 @click.option("--all", "everything", is_flag=True, help="Of many suppositions, tell all in full.")
 @click.option("--fail-on", metavar="WORDS", callback=_words, help=f"Exit with 3 if anybody is: {','.join(CONCERNS)}.")

@@ -8,6 +8,7 @@ given. The workers need gitplacer of the same version, which is asked before any
 from __future__ import annotations
 
 import importlib
+import socket
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,6 +22,9 @@ from gitplacer.whatif.ground import Ground
 from gitplacer.whatif.losses import Loss, Losses
 
 _CHUNK = 8
+_PATIENCE = 10
+"""Seconds to wait for somebody who listens."""
+_TAKES = "--ray takes what RAY_ADDRESS takes: host:port, ray://host:port, auto, or local to start one here"
 _known: dict[bytes, Losses] = {}
 """In a worker: what it has read, by the id of the object that it was read from."""
 
@@ -32,16 +36,29 @@ def on_ray(inputs: Inputs, questions: Sequence[Loss], address: str, telling: Tel
     except ImportError:
         hint = "pip install 'gitplacer[ray]', with the version of Ray that the cluster has"
         raise UsageError("--ray needs Ray, which is not installed", hint) from None
+    _refuse_silence(address)
     try:
         ray.init(address=address, log_to_driver=False, logging_level="error", ignore_reinit_error=True)
     except (ConnectionError, ValueError, RuntimeError, OSError) as error:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        hint = "--ray takes what RAY_ADDRESS takes: host:port, ray://host:port, auto, or local to start one here"
-        raise UsageError(f"no Ray cluster at {address}: {first}", hint) from None
+        raise UsageError(f"no Ray cluster at {address}: {first}", _TAKES) from None
     try:
         return _answers(ray, inputs.in_memory(), questions, telling)
     finally:
         ray.shutdown()
+
+
+def _refuse_silence(address: str) -> None:
+    """Raise if nobody listens at an address: Ray itself would go on trying for many minutes."""
+    host, colon, port = address.rpartition("://")[2].rpartition(":")
+    if not colon:
+        return  # auto, or local
+    if not port.isdecimal():
+        raise UsageError(f"--ray {address} is no address", _TAKES)
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE).close()
+    except (OSError, OverflowError) as error:
+        raise UsageError(f"no Ray cluster at {address}: {error}", _TAKES) from None
 
 
 def _answers(ray: Any, inputs: Inputs, questions: Sequence[Loss], telling: Telling) -> list[Supposed]:

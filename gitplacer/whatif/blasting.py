@@ -38,7 +38,7 @@ def blast(ground: Ground, edit: Changes) -> Blast:
     made = hydrate(_edited(ground.inputs, edit), memo=ground.memo, with_candidates=False)
     old, new = ground.snapshot, made.snapshot
     gone = out_of_service(old, new)
-    view, later = unguarded(ground, made.view)
+    view, later = unguarded(ground, made.view, gone)
     found = {fate.group: fate for fate in fates(ground, view, gone, later)}
     touched = []
     for group_id in sorted(old.groups.keys() | new.groups.keys() | found.keys()):

@@ -84,36 +84,53 @@ def read_again(inputs: Inputs, memo: Memo) -> Snapshot:
     )  # fmt: skip
 
 
-def suppose(ground: Ground, supposition: Supposition, *, with_candidates: bool = False) -> tuple[Supposed, Hydration]:
+def suppose(
+    ground: Ground, supposition: Supposition, *, with_candidates: bool = False, with_left: bool = True
+) -> tuple[Supposed, Hydration]:
     """
     What a supposition comes to, by the whole of `hydrate`, and the plan itself; with candidates also which clusters do not take
-    those who lose their place, and why. Raises Unsupposable, and Rejected where the fleet
+    those who lose their place, and why; `with_left` also what is free then. Raises Unsupposable, and Rejected where the fleet
     could not be planned then.
     """
     made = hydrate(
         supposition.applied(ground.inputs, ground.snapshot), memo=ground.memo, with_candidates=with_candidates
     )
     gone = out_of_service(ground.snapshot, made.snapshot)
-    view, later = unguarded(ground, made.view, with_candidates=with_candidates)
+    view, later = unguarded(ground, made.view, gone, with_candidates=with_candidates)
     found = tuple(fates(ground, view, gone, later))
     supposed = Supposed(
-        title=supposition.title, clusters=gone, fates=found, waiting=ground.waiting, left=left(view, gone)
+        title=supposition.title,
+        clusters=gone,
+        fates=found,
+        waiting=ground.waiting,
+        left=left(view, gone) if with_left else None,
     )
     return supposed, made
 
 
-def unguarded(ground: Ground, view: PlanView, *, with_candidates: bool = False) -> tuple[PlanView, frozenset[str]]:
+def unguarded(
+    ground: Ground, view: PlanView, gone: Iterable[str], *, with_candidates: bool = False
+) -> tuple[PlanView, frozenset[str]]:
     """
-    A plan as it would be if guards and freezes let everything go at once, and the groups that they hold back. Whether a group has
-    room elsewhere is no question of when it may leave.
+    A plan as it would be if guards and freezes let everything go at once, and the groups that they hold back since then. Whether a
+    group has room elsewhere is no question of when it may leave.
     """
-    later = frozenset(d.group for d in view.plan.decisions if d.finding.code in _HELD_BACK)
+    lost = frozenset(gone)
+    later = frozenset(
+        d.group for d in view.plan.decisions if d.finding.code in _HELD_BACK and not _held_anyway(ground, d.group, lost)
+    )
     if not later:
         return view, later
     snapshot = with_guards_lifted(view.snapshot)
     layout = Layout(snapshot, snapshot.source.tree, ground.memo)
     made = decided(snapshot, layout, with_candidates=with_candidates)
     return replace(view, snapshot=snapshot, plan=Plan(tuple(sorted(made, key=lambda d: d.group)))), later
+
+
+def _held_anyway(ground: Ground, group: str, lost: frozenset[str]) -> bool:
+    """Whether guards or a freeze hold a group back whatever is supposed."""
+    before = ground.decisions.get(group)
+    return before is not None and before.finding.code in _HELD_BACK and not lost & set(before.after)
 
 
 def with_guards_lifted(snapshot: Snapshot) -> Snapshot:
@@ -141,7 +158,7 @@ def fates(ground: Ground, view: PlanView, gone: Iterable[str], later: frozenset[
         record = view.record(decision)
         if group.unit == PLATFORM if group is not None else record is not None and record.is_platform:
             continue
-        fate = _fate(before, decision, lost)
+        fate = None if _held_anyway(ground, decision.group, lost) else _fate(before, decision, lost)
         if fate is None:
             continue
         yield GroupFate(

@@ -49,9 +49,10 @@ class Losses:
     def __call__(self, loss: Loss) -> Supposed:
         """What a loss comes to, without what is left. Raises Rejected where the fleet could not be planned then."""
         if not self.is_quick:
-            return replace(suppose(self.ground, supposition(loss))[0], left=None)
-        view, later = unguarded(self.ground, self.view(loss))
-        gone = out_of_service(self.ground.snapshot, view.snapshot)
+            return suppose(self.ground, supposition(loss), with_left=False)[0]
+        planned = self.view(loss)
+        gone = out_of_service(self.ground.snapshot, planned.snapshot)
+        view, later = unguarded(self.ground, planned, gone)
         found = tuple(fates(self.ground, view, gone, later))
         return Supposed(title=supposition(loss).title, clusters=gone, fates=found, waiting=self.ground.waiting)
 
