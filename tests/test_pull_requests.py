@@ -416,7 +416,7 @@ def test_one_pull_request_lives_through_it_all(bot: Bot, clone: Path) -> None:
     assert first.out.splitlines()[-1].startswith("Requested  #1  https://")
     pull = bot.state.pulls[1]
     assert pull.title == "Relocate prod/api from a to b and Place prod/new"
-    assert "### gitplacer: " in pull.body
+    assert " gitplacer: " in pull.body
     assert "prod/new" in pull.body
     assert pull.body.rstrip().splitlines()[-1].startswith("Gitplacer-Version: ")
     success = "success"
