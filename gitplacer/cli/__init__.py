@@ -36,6 +36,8 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "return": "Approve that a group goes back to where it was.",
         "suspend": "Suspend apps: their pods go, their place stays.",
         "resume": "Resume apps that are suspended.",
+        "comment": "Put a plan on a pull request as a comment.",
+        "tell": "After a merge, tell what became of the plan.",
         "simulate": "Tell what would happen if something were otherwise.",
         "drain": "Empty a cluster, and tell what follows pass by pass.",
         "blast": "Tell which groups an edit of policies or clusters touches.",
