@@ -29,7 +29,7 @@ from gitplacer.settings import UsageError, settings
 from gitplacer.trailers import Claim, read_claim
 from tests.commands import run
 from tests.gitservers import git, https_server
-from tests.stories import cluster, rayjob, rayservice, snapshot
+from tests.stories import FLEET, cluster, rayjob, rayservice, snapshot
 from tests.test_proposals import MANUAL, fast_forwarded, merged, rebased, squashed
 from tests.test_reconcile import Fleet, made, quiet
 
@@ -323,6 +323,17 @@ def test_a_foreign_change_that_is_not_told_is_named(fleet: Fleet, tmp_path: Path
     checked = one(fleet)
     assert checked.discrepancy is not None
     assert (checked.discrepancy.mismatch, checked.discrepancy.where) == (Mismatch.BY_HAND, API)
+
+
+def test_what_was_foreign_then_is_judged_by_the_root_of_then(fleet: Fleet, tmp_path: Path) -> None:
+    clone = clone_of(fleet, tmp_path)
+    (clone / API).write_text((clone / API).read_text() + "# by hand\n")
+    git("commit", "-q", "-a", "-m", "by hand", cwd=clone)
+    git("push", "-q", cwd=clone)
+    fleet.commit(rayservice("prod", "third"))
+    fleet.reconcile(12)
+    fleet.commit({"fleet.yaml": FLEET.replace("spec: {}", "spec: {deployment: {root: elsewhere}}")}, "another root")
+    assert one(fleet).answer is Answer.VERIFIED
 
 
 def rewritten(fleet: Fleet, tmp_path: Path, edit: Callable[[Path], None]) -> None:
