@@ -27,7 +27,7 @@ import click  # noqa: E402
 from docs import problem_examples, scenario_pages, sessions  # noqa: E402
 from gitplacer.cli import COMMANDS, root  # noqa: E402
 from gitplacer.explain import finding_text  # noqa: E402
-from gitplacer.formats.planschema import plan_schema  # noqa: E402
+from gitplacer.formats.documents import DOCUMENTS  # noqa: E402
 from gitplacer.kinds import TABLE, fields, fleet, selectors  # noqa: E402
 from gitplacer.kinds.fields import Matching  # noqa: E402
 from gitplacer.kinds.schema import combined_schema, kind_schema  # noqa: E402
@@ -71,7 +71,7 @@ def _as_it_stands(path: str) -> str:
 def schemas() -> Iterator[tuple[str, object]]:
     """Name and schema of each file in `schemas/`."""
     yield "gitplacer", combined_schema()
-    yield "Plan", plan_schema()
+    yield from ((kind, schema()) for kind, schema in DOCUMENTS.items())
     yield from ((kind, kind_schema(kind)) for kind in TABLE)
 
 
@@ -116,6 +116,17 @@ KIND_FILES: Mapping[str, str] = {
 """An example of each kind from the example fleet, which is itself tested."""
 
 KIND_TEXTS: Mapping[str, str] = {
+    "WhatIf": """\
+apiVersion: gitplacer.dev/v1alpha1
+kind: WhatIf
+metadata:
+  name: next-quarter
+spec:
+  title: Twice the production, without static-cluster
+  suppose:
+  - replicas: {group: production/text-summarizer, times: 2}
+  - lose: static-cluster
+""",
     "Scenario": """\
 apiVersion: gitplacer.dev/v1alpha1
 kind: Scenario
@@ -225,6 +236,8 @@ KIND_PLACES: Mapping[str, str] = {
     "the same kind takes its place.",
     "Scenario": "Anywhere in the source outside the workload paths; usually `scenarios/<name>.yaml`. A pass does not look at it. "
     "[The scenarios of these docs](../scenarios/README.md) are more examples, and each is told by a test.",
+    "WhatIf": "Anywhere; in the source outside the workload paths, usually `whatif/<name>.yaml`. A pass does not look at it. "
+    "[`gitplacer simulate --scenario FILE`](../commands/simulate.md) tells what comes of it.",
     "CapacitySnapshot": "`<capacity>/<cluster>.yaml`, where the Fleet's `spec.capacity` says; written by a machine.",
     "ClusterState": "`fleet/<cluster>.yaml` in the deployment repo; written by gitplacer for clusters with `standby` and for clones.",
     "Placement": "`placements/<namespace>/<group>.yaml` in the deployment repo; written by gitplacer, never by hand.",
@@ -449,6 +462,44 @@ EXAMPLES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
             ("gitplacer explain rayjob1/rayjob-train gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",),
         ),
     ),
+    "room": (
+        (
+            "What the demo's fleet has left, for gangs like one of its jobs:",
+            ("gitplacer room gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git --like rayjob1/rayjob-train",),
+        ),
+        (
+            "For a gang that is only an idea:",
+            ('gitplacer room gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git --gang "4 x nvidia.com/gpu=1,cpu=2,memory=8Gi"',),
+        ),
+    ),
+    "simulate": (
+        (
+            "Who would not survive the loss of a cluster:",
+            ("gitplacer simulate --lose dynamic-cluster gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",),
+        ),
+        (
+            "What twice the replicas of a service would do, for programs:",
+            (
+                "gitplacer simulate --replicas production/text-summarizer=2x --format json gitplacer-demo/fleet "
+                "--deployment gitplacer-demo/deployment.git 2>/dev/null | head -30",
+            ),
+        ),
+    ),
+    "drain": (
+        (
+            "As a patch, with what follows from it:",
+            ("gitplacer drain workload-cluster-1 --diff gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",),
+        ),
+    ),
+    "blast": (
+        (
+            "A policy that gets another priority:",
+            (
+                "sed -i 's/^  priority: 100 /  priority: 90 /' gitplacer-demo/fleet/policies/production.yaml",
+                "gitplacer blast --base HEAD gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",
+            ),
+        ),
+    ),
     "size": (
         (
             "A RayJob, with the pod that submits it:",
@@ -522,8 +573,15 @@ EXAMPLES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
             ),
         ),
     ),
+    "report": (
+        ("A page of the whole fleet:", ("gitplacer report -o fleet.html gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",)),
+        ("The same for strangers:", ("gitplacer report -o public.html --redact gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",)),
+    ),
     "status": (
         ("", ("gitplacer status gitplacer-demo/fleet --deployment gitplacer-demo/deployment.git",)),
+    ),
+    "test": (
+        ("", ("gitplacer test gitplacer-demo/fleet -k training --rev HEAD",)),
     ),
     "schema": (("", ("gitplacer schema Fleet | head -20",)),),
 }  # fmt: skip
@@ -533,6 +591,8 @@ EXITS: Mapping[str, str] = {
     "plan": "0 done; 1 an error; 2 something would change and `--exit-code` was given; 3 the plan has something that "
     "`--fail-on` names: `waiting` (a group, or some of its copies, waits), `relocated`, `removed`, `stale` (a snapshot is "
     "older than its cluster's `maxAge`), `problems` (an error in the source or the snapshots).",
+    "test": "0 all scenarios that were run have passed; 1 one failed, could not be read or could not be carried out, there is none, or, "
+    "with `--strict`, there is a warning about policies.",
     "size": "0 done, also where nothing makes pods; 1 a file could not be read, or an object could not be sized, and the "
     "others are printed.",
     "fit": "0 done, whatever the answer; 1 an error, and nothing was judged (with `--cases`: a line was not, the others were); "

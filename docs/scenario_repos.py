@@ -20,6 +20,7 @@ from gitplacer.reconcile import reconcile
 from gitplacer.scenarios.telling import Unstageable
 from gitplacer.settings import settings
 from gitplacer.tree import Tree
+from gitplacer.whatif import Supposition
 
 
 class InRepos:
@@ -72,6 +73,12 @@ class InRepos:
         chosen = settings(str(self.fleet), deployment=str(self.bare), now=now.isoformat())
         chosen = replace(chosen, capacity=None, cache_dir=self._cache)
         return reconcile(chosen, progress=lambda message: None).hydration
+
+    def begin(self, deployment: Tree) -> None:
+        raise Unstageable("a real repository begins empty")
+
+    def supposing(self, parts: tuple[Supposition, ...], now: datetime) -> Hydration:
+        raise Unstageable("real repositories suppose nothing")
 
     def restless(self, now: datetime) -> list[str]:
         return []

@@ -36,7 +36,23 @@ EXAMPLES = Path(__file__).parent / "examples"
 
 _EXAMPLE = re.compile(r"<!-- session: docs/examples/([a-z-]+) -->")
 _BLOCK = re.compile(r"^(?:<!-- file: (\S+) -->\n+```yaml|```console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_DATED = ("validate", "plan", "explain", "reconcile", "status", "move", "return", "suspend", "resume", "verify")
+_DATED = (
+    "validate",
+    "plan",
+    "explain",
+    "room",
+    "reconcile",
+    "status",
+    "report",
+    "simulate",
+    "drain",
+    "blast",
+    "move",
+    "return",
+    "suspend",
+    "resume",
+    "verify",
+)
 _SHELL = re.compile(r"[|<>;&]")
 
 

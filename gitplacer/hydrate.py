@@ -15,9 +15,11 @@ from datetime import datetime
 
 from gitplacer.commits import PROPOSED, PassTrailers, relocation_message, rest_message, whole_message
 from gitplacer.explain import PlanView, refused_approvals
+from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.layout import Layout, refuse_foreign_root
 from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.model.decision import Action, Decision, Reason
+from gitplacer.placement.books import Books
 from gitplacer.placement.cloning import wish
 from gitplacer.placement.plan import Plan, plan
 from gitplacer.placement.wakes import cleared, outcomes, woken_for
@@ -45,7 +47,8 @@ class Inputs:
     All that a pass depends on. `commit` is None for a work tree as it lies, which can be planned but not published;
     the ids name the capacity tree and the deployment commit, None where there is none. `foreign` are paths of the
     deployment repo that somebody else changed, with the blob id that we had written ('' for none); `reverted` and `merged`
-    are, by group, what somebody did with relocations of ours.
+    are, by group, what somebody did with relocations of ours. `trusted` counts instead of what the source's Fleet says, where the
+    source is not trusted with that; such a pass is not published.
     """
 
     source: Tree
@@ -59,6 +62,12 @@ class Inputs:
     merged: Mapping[str, MergedMove] = field(default_factory=dict)
     now: datetime
     version: str
+    trusted: FleetSpec | None = None
+
+    def in_memory(self) -> Inputs:
+        """The same with their files read: what may be sent to other processes, or shared with them."""
+        source, capacity, deployment = (tree.in_memory() for tree in (self.source, self.capacity, self.deployment))
+        return replace(self, source=source, capacity=capacity, deployment=deployment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,21 +170,26 @@ def _planned_with(
         now=inputs.now,
         memo=memo,
         new_clones=clones,
+        trusted=inputs.trusted,
     )
     refuse_foreign_root(snapshot, inputs.deployment)
     layout = Layout(snapshot, inputs.source, memo)
-    return layout, _decisions(snapshot, layout, with_candidates)
+    return layout, decided(snapshot, layout, with_candidates=with_candidates)
 
 
-def _decisions(snapshot: Snapshot, layout: Layout, with_candidates: bool) -> list[Decision]:
+def decided(
+    snapshot: Snapshot, layout: Layout, *, with_candidates: bool = False, opened: Books | None = None
+) -> list[Decision]:
     """
     The plan, made again for as long as rendering stops something in it: a group that cannot go where it was to go
-    keeps its room, and others must not have been given it.
+    keeps its room, and others must not have been given it. `opened` are as for `plan`.
     """
     stopped: dict[str, Decision] = {}
     while True:
         also_held = {group_id: decision.finding for group_id, decision in stopped.items()}
-        planned = plan(snapshot, with_candidates=with_candidates, also_held=also_held, edits=layout.edits).decisions
+        planned = plan(
+            snapshot, with_candidates=with_candidates, also_held=also_held, edits=layout.edits, opened=opened
+        ).decisions
         tested = layout.feasible(planned)
         more = {new.group: new for new, old in zip(tested, planned, strict=True) if new is not old}
         if not more.keys() - stopped.keys():

@@ -1,5 +1,6 @@
 """
-Files that travel with the code: the example fleet, what `init` starts from, and the schemas.
+Files that travel with the code: the example fleet, what `init` starts from, the parts of
+`report`'s page, and the schemas.
 
 The wheel holds all of them below `gitplacer/data/`; in a checkout the example and the schemas stand beside the package,
 where people look for them.
@@ -15,6 +16,7 @@ from pathlib import Path
 EXAMPLE = "fleet-repo-example"
 SCHEMAS = "schemas"
 STARTER = "starter"
+REPORT = "report"
 
 
 def packaged(name: str) -> dict[str, bytes]:

@@ -35,6 +35,7 @@ class ParseCache:
     """A `Memo` that outlives the process, once `save` was called."""
 
     def __init__(self, cache_dir: Path) -> None:
+        self.cache_dir = cache_dir
         self._blobs = BlobCache(cache_dir)
         self._files: dict[str, ReadFile] = {}
         self._texts: dict[str, bytes] = {}

@@ -25,7 +25,7 @@ from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.parsecache import ParseCache
 from gitplacer.settings import Settings, UsageError
 from gitplacer.source.files import Memo
-from gitplacer.source.reading import fleet_spec
+from gitplacer.source.reading import fleet_spec, readable_fleet
 from gitplacer.tree import SUBMODULE, Changes, Tree, tree_id
 
 AUTHOR = Identity("gitplacer", "gitplacer@users.noreply.gitplacer.dev")
@@ -41,12 +41,16 @@ class Progress(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The source as it was asked for. `commit` is None for a work tree as it lies."""
+    """
+    The source as it was asked for. `commit` is None for a work tree as it lies. `spec` says where the rest is; `trusted` is the same
+    where it counts instead of what the source's own Fleet says.
+    """
 
     tree: Tree
     commit: SourceCommit | None
     spec: FleetSpec
     capacity: Tree
+    trusted: FleetSpec | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,7 @@ def opened_source(settings: Settings, memo: Memo, *, work_tree: bool) -> Iterato
     The source and its capacity, readable while the context lasts. `work_tree`: read a local work tree as it lies
     unless a revision was named.
     """
-    address = settings.source
+    address, base = settings.source, settings.trust_base
     with contextlib.ExitStack() as stack:
         lies = work_tree and is_work_tree(settings)
         if lies:
@@ -78,18 +82,30 @@ def opened_source(settings: Settings, memo: Memo, *, work_tree: bool) -> Iterato
             tree = read_work_tree(address.path / folder if folder else address.path)
             spec = fleet_spec(tree, memo)
             commit, at_tip = None, tree
+            if base is not None:
+                repository = stack.enter_context(Repository.open(address, settings.cache_dir))
+                at_tip = repository.tree(repository.resolve(base), settings.folder)
+                spec = _trusted_spec(at_tip, base, memo)
         else:
-            repository = stack.enter_context(Repository.open(address, settings.cache_dir, fetch=settings.rev))
+            wanted = [rev for rev in (settings.rev, base) if rev is not None]
+            repository = stack.enter_context(Repository.open(address, settings.cache_dir, fetch=wanted))
             found = repository.commit(settings.rev)
             tree = repository.tree(found.id, settings.folder)
-            tip = repository.default_branch_tip()
+            tip = repository.default_branch_tip() if base is None else repository.resolve(base)
             at_tip = tree if tip == found.id else repository.tree(tip, settings.folder)
-            # What decides where to connect and what capacity there is comes from the default branch, never from the
-            # revision that may be under review.
-            spec = fleet_spec(at_tip, memo)
+            # What decides where to connect and what capacity there is comes from the default branch or the base that was
+            # named, never from the revision that may be under review.
+            spec = fleet_spec(at_tip, memo) if base is None else _trusted_spec(at_tip, base, memo)
             commit = source_commit(found, None if address.is_local else address.redacted)
-        capacity = _capacity(settings, spec, at_tip, not lies, stack)
-        yield Opened(tree, commit, spec, capacity)
+        capacity = _capacity(settings, spec, at_tip, not lies or base is not None, stack)
+        yield Opened(tree, commit, spec, capacity, spec if base is not None else None)
+
+
+def _trusted_spec(tree: Tree, base: str, memo: Memo) -> FleetSpec:
+    found = readable_fleet(tree, memo)
+    if found is None:
+        raise UsageError(f"--trust-base {base} has no Fleet that can be read", "name the branch that is merged into")
+    return found
 
 
 def is_work_tree(settings: Settings) -> bool:
@@ -150,11 +166,15 @@ def deployment_address(settings: Settings, spec: FleetSpec, *, trusted: bool) ->
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """The source as it was asked for, and all that a pass on it depends on. `memo` knows what was parsed."""
+    """
+    The source as it was asked for, and all that a pass on it depends on. `memo` knows what was parsed; `deployment` is None where
+    no deployment repo was named.
+    """
 
     source: Opened
     inputs: Inputs
     memo: ParseCache
+    deployment: Deployment | None = None
 
 
 @contextlib.contextmanager
@@ -163,14 +183,14 @@ def looked_at(settings: Settings, *, work_tree: bool, progress: Progress) -> Ite
     memo = ParseCache(settings.cache_dir)
     progress("reading the source")
     with opened_source(settings, memo, work_tree=work_tree) as source, contextlib.ExitStack() as stack:
-        address = deployment_address(settings, source.spec, trusted=False)
+        address = deployment_address(settings, source.spec, trusted=settings.trust_base is not None)
         deployment = None
         if address is not None:
             progress(f"reading the deployment repo {address.redacted}")
             branch = source.spec.deployment.branch
             deployment = stack.enter_context(Deployment.open(address, branch, settings.cache_dir))
         progress("planning")
-        yield Looked(source, _inputs(settings, source, deployment), memo)
+        yield Looked(source, _inputs(settings, source, deployment), memo, deployment)
         memo.save()
 
 
@@ -219,12 +239,22 @@ def _inputs(settings: Settings, source: Opened, deployment: Deployment | None) -
         merged=others.merged,
         now=settings.now,
         version=__version__,
+        trusted=source.trusted,
     )
 
 
-def reconcile(settings: Settings, *, progress: Progress, author: Identity = AUTHOR) -> Outcome:
+class Consent(Protocol):
+    """Asked before anything is published, on every attempt; raises where it is against it."""
+
+    def __call__(self, hydration: Hydration, inputs: Inputs, deployment: Deployment) -> None: ...
+
+
+def reconcile(
+    settings: Settings, *, progress: Progress, author: Identity = AUTHOR, consent: Consent | None = None
+) -> Outcome:
     """
-    One pass: plan, render, commit, push. Raises Rejected, GitError or UsageError; then nothing has landed.
+    One pass: plan, render, commit, push. Raises Rejected, GitError or UsageError, and what `consent` raises; then nothing has
+    landed.
     """
     memo = ParseCache(settings.cache_dir)
     for attempt in range(1, ATTEMPTS + 1):
@@ -239,8 +269,11 @@ def reconcile(settings: Settings, *, progress: Progress, author: Identity = AUTH
             progress(f"reading the deployment repo {address.redacted}")
             with Deployment.open(address, source.spec.deployment.branch, settings.cache_dir) as deployment:
                 progress("planning")
-                hydration = hydrate(_inputs(settings, source, deployment), memo=memo, with_candidates=False)
+                inputs = _inputs(settings, source, deployment)
+                hydration = hydrate(inputs, memo=memo, with_candidates=False)
                 memo.save()
+                if consent is not None:
+                    consent(hydration, inputs, deployment)
                 proposals = _proposals(hydration, settings, author)
                 if not hydration.steps and (deployment.tip is None or deployment.is_proposed(proposals)):
                     return Outcome(hydration, None, attempt, tuple(proposals))

@@ -31,7 +31,8 @@ class UsageError(Exception):
 class Settings:
     """
     One invocation. `deployment` and `capacity` are None where nothing was said; `rev` None means the work tree where
-    there is one and the command reads work trees, and the default branch otherwise.
+    there is one and the command reads work trees, and the default branch otherwise. `trust_base` is the revision that says
+    what `rev` may not, None where that is the default branch's to say.
     """
 
     source: Address
@@ -41,11 +42,12 @@ class Settings:
     capacity: Address | None
     now: datetime
     cache_dir: Path
+    trust_base: str | None = None
 
 
 def settings(
     source: str, *, path: str | None = None, rev: str | None = None, deployment: str | None = None,
-    capacity: str | None = None, now: str | None = None,
+    capacity: str | None = None, now: str | None = None, trust_base: str | None = None,
 ) -> Settings:  # fmt: skip
     """Settings from flags and environment. Raises UsageError or GitError."""
     here = Path.cwd()
@@ -60,6 +62,7 @@ def settings(
         capacity=Address.parse(capacity, base_dir=here) if capacity else None,
         now=_now(now),
         cache_dir=default_cache_dir(),
+        trust_base=trust_base,
     )
 
 

@@ -25,6 +25,7 @@ from gitplacer.heard import heard
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.clusterstate import CLUSTER_STATES, ClusterState
 from gitplacer.kinds.fields import Model
+from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.kinds.parse import is_own, parse_own
 from gitplacer.kinds.record import PlacementRecord, RecordCluster, RecordMember
 from gitplacer.kinds.standby import Standby
@@ -183,15 +184,16 @@ def read_snapshot(
     reverted: Mapping[str, RevertedMove] = NOTHING_BY_HAND,
     merged: Mapping[str, MergedMove] = NOTHING_BY_HAND,
     new_clones: Mapping[str, str] = MappingProxyType({}),
+    trusted: FleetSpec | None = None,
 ) -> Snapshot:
     """
     Read all inputs. `capacity` holds the snapshot files at its top; `new_clones` are clusters that this pass makes, each with the
-    one that it is like.
+    one that it is like. `trusted` is what counts instead of what the source's Fleet says.
 
     Raises Rejected as `read_source` does. Paths in problems about capacity begin with the Fleet's capacity path,
     those about records with `placements/`.
     """
-    read = read_source(source, memo)
+    read = read_source(source, memo, trusted)
     problems = [*read.problems]
     left_states, broken_states = _read_states(deployment, memo, problems)
     models = {name: state.clone_of for name, state in left_states.items() if state.clone_of is not None}

@@ -109,6 +109,11 @@ class Tree:
             {path[len(prefix) :]: entry for path, entry in self.entries.items() if path.startswith(prefix)}, self.blobs
         )
 
+    def in_memory(self) -> Tree:
+        """This tree with all its bytes read."""
+        oids = dict.fromkeys(entry.oid for entry in self.entries.values() if entry.is_text)
+        return Tree(self.entries, MemoryBlobs(self.blobs.read(oids)))
+
     def apply(self, changes: Changes) -> Tree:
         """This tree after the changes. Removing a path that is not there is no error."""
         entries = {path: entry for path, entry in self.entries.items() if path not in changes.removed}

@@ -127,7 +127,7 @@ class Story:
         return story
 
     def inputs(self) -> Inputs:
-        """What the next pass depends on."""
+        """All that the next pass depends on."""
         return Inputs(
             source=Tree.of({path: text.encode() for path, text in self.source.items()}),
             commit=SourceCommit(

@@ -390,6 +390,20 @@ gangScheduler: scheduler-plugins
 sliceTopology: cloud.google.com/gke-nodepool
 present: [{apiGroup: "", kind: Secret, namespace: rayjob1, name: hf-token}]
 """,
+    "WhatIf": """
+metadata: {name: next-quarter}
+spec:
+  title: Next quarter
+  suppose:
+  - lose: static-cluster
+  - drain: standby-cluster
+  - cordon: gke
+  - add: {path: clusters/new.yaml, content: "kind: Cluster"}
+  - remove: workloads/rayjob1/rayjob.yaml
+  - replicas: {group: rayjob1/train, worker: small-group, to: 8}
+  - replicas: {group: rayjob1/train, times: 1.5}
+  - price: {cluster: dynamic-cluster, nodeType: g4dn.2xlarge, perHour: 0.5}
+""",
     "ClusterState": """
 metadata: {name: gpu-1, labels: {}, annotations: {}}
 state: Standby
@@ -426,6 +440,7 @@ SMALLEST = {
     "OverridePolicy": "{metadata: {name: o}, spec: {select: {}, overrides: [{path: /a, value: 1}]}}",
     "Approval": '{metadata: {name: a}, spec: {groups: [a/b], action: Return, expires: "2026-01-02T18:00:00Z"}}',
     "WorkloadKind": "{metadata: {name: w}, spec: {apiGroup: a.b, kind: K, versions: [v1], pods: [{resources: [/spec]}]}}",
+    "WhatIf": "{metadata: {name: w}, spec: {title: t, suppose: [{lose: a}]}}",
     "CapacitySnapshot": '{metadata: {name: c}, observedAt: "2026-01-02T03:04:05Z"}',
     "Placement": "{metadata: {name: g, namespace: _cluster}, policy: p, reason: Fits}",
 }
@@ -465,7 +480,7 @@ def test_what_is_right_is_accepted_by_parser_and_schema(name: str) -> None:
 
 def test_every_kind_is_among_the_files_we_ship_except_what_only_machines_and_few_users_write() -> None:
     kinds = {value["kind"] for _, value in shipped()}
-    assert kinds == TABLE.keys() - {"Approval", "OverridePolicy", "Placement", "ClusterState", "Scenario"}
+    assert kinds == TABLE.keys() - {"Approval", "OverridePolicy", "Placement", "ClusterState", "Scenario", "WhatIf"}
 
 
 def test_the_documents_with_every_field_have_every_field() -> None:
@@ -1123,7 +1138,7 @@ SAID: list[tuple[str, list[str]]] = [
         "apiVersion: gitplacer.dev/v1alpha1\nmetadata: {}\n",
         [
             "1:1: an object of gitplacer.dev needs a kind",
-            "  known here: Approval, CapacitySnapshot, Cluster, ClusterState, Fleet, OverridePolicy, Placement, PlacementPolicy, Scenario, WorkloadKind",
+            "  known here: Approval, CapacitySnapshot, Cluster, ClusterState, Fleet, OverridePolicy, Placement, PlacementPolicy, Scenario, WhatIf … and 1 more",
         ],
     ),
     (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from docs.problem_examples import crds, edits, general, gitops, ray, rayjobs, spanning, standby
+from docs.problem_examples import crds, edits, general, gitops, policies, ray, rayjobs, spanning, standby
 from docs.problem_examples.example import Example, printed, problems
 
 __all__ = ["EXAMPLES", "Example", "printed", "problems"]
@@ -23,6 +23,7 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = dict(
             **rayjobs.EXAMPLES,
             **spanning.EXAMPLES,
             **gitops.EXAMPLES,
+            **policies.EXAMPLES,
             **standby.EXAMPLES,
         }.items()
     )

@@ -14,9 +14,11 @@ from functools import cache
 from gitplacer.explain import problem_lines
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.packaged import STARTER, packaged
+from gitplacer.policies.idle import idle_policies
 from gitplacer.problems import Problem, Rejected
 from gitplacer.scenarios import OnTrees, read_script, tell
 from gitplacer.source.files import NoMemo
+from gitplacer.source.reading import fleet_spec
 from gitplacer.tree import Entry, Tree
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -26,7 +28,8 @@ NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 class Example:
     """
     `shown` are the files a page shows, `beside` others that are needed, `first` a pass before with other files (None:
-    no such file), `deployment` what somebody else wrote into the deployment repo.
+    no such file), `deployment` what somebody else wrote into the deployment repo. `trusted` is the Fleet of the revision that is
+    trusted.
     """
 
     shown: tuple[tuple[str, str], ...]
@@ -35,10 +38,11 @@ class Example:
     first: Mapping[str, str] | None = None
     deployment: Mapping[str, str] = field(default_factory=dict)
     tree: tuple[tuple[str, Entry], ...] = ()
+    trusted: str | None = None
 
 
 def printed(example: Example, code: str) -> str:
-    """What `gitplacer validate`, `plan` and `reconcile` print about an example's problems of one code."""
+    """What `gitplacer validate`, `plan`, `reconcile` and `test` print about an example's problems of one code."""
     found = sorted({p for p in problems(example) if p.code == code})
     if not found:
         raise AssertionError(f"the example of {code} does not have that problem")
@@ -55,7 +59,10 @@ def problems(example: Example) -> Iterator[Problem]:
         written = {path: text.encode() for path, text in example.deployment.items()}
         deployment = Tree.of({**{path: deployment.read(path) for path in deployment}, **written})
     try:
-        yield from _pass({**_starter(), **example.beside, **dict(example.shown)}, example.tree, deployment).problems
+        files = {**_starter(), **example.beside, **dict(example.shown)}
+        done = _pass(files, example.tree, deployment, example.trusted)
+        yield from done.problems
+        yield from idle_policies(done.snapshot.source, NoMemo())
     except Rejected as error:
         yield from error.problems
 
@@ -77,7 +84,9 @@ def _starter() -> dict[str, str]:
     return {**files, "fleet.yaml": packaged(STARTER)["fleet.yaml"].decode().replace("@ENGINE@", "argocd")}
 
 
-def _pass(files: Mapping[str, str], more: tuple[tuple[str, Entry], ...], deployment: Tree) -> Hydration:
+def _pass(
+    files: Mapping[str, str], more: tuple[tuple[str, Entry], ...], deployment: Tree, fleet: str | None = None
+) -> Hydration:
     data = {path: text.encode("utf-8", "surrogateescape") for path, text in files.items()}
     source = Tree.of(data)
     if more:
@@ -85,5 +94,6 @@ def _pass(files: Mapping[str, str], more: tuple[tuple[str, Entry], ...], deploym
     inputs = Inputs(
         source=source, commit=None, capacity=source.under("capacity"), capacity_id=None, deployment=deployment,
         deployment_commit=None, foreign={}, now=NOW, version="0.1.0",
+        trusted=fleet_spec(Tree.of({"fleet.yaml": fleet.encode()}), NoMemo()) if fleet is not None else None,
     )  # fmt: skip
     return hydrate(inputs, memo=NoMemo(), with_candidates=False)

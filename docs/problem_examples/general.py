@@ -493,6 +493,19 @@ spec:
             beside={"capacity/my-cluster.yaml": SNAPSHOT.format("my-cluster")},
         ),
     ),
+    "UntrustedFleet": (
+        Example(
+            (
+                (
+                    "fleet.yaml",
+                    "apiVersion: gitplacer.dev/v1alpha1\nkind: Fleet\nmetadata: {name: fleet}\nspec:\n"
+                    "  guards:\n    relocations: {max: 500}\n",
+                ),
+            ),
+            intro="In the plan of a pull request with `--trust-base main`, where `max` is 10:",
+            trusted="apiVersion: gitplacer.dev/v1alpha1\nkind: Fleet\nmetadata: {name: fleet}\nspec: {}\n",
+        ),
+    ),
     "UsedBeyondAllocatable": (
         Example(
             (

@@ -12,6 +12,7 @@ import re
 import shlex
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,7 +21,7 @@ import click
 
 if TYPE_CHECKING:
     from gitplacer.hydrate import Hydration
-    from gitplacer.reconcile import Rehearsal
+    from gitplacer.reconcile import Looked, Progress, Rehearsal
     from gitplacer.settings import Settings
     from gitplacer.tree import Changes
 
@@ -76,6 +77,15 @@ class Intent:
             self._branch = SourceBranch(chosen.source, branch)
             chosen = replace(chosen, rev=self._branch.base)
         self.settings: Settings = chosen
+
+    def looking(self, say: Progress) -> AbstractContextManager[Looked]:
+        """All that a pass on the source depends on, for who plans otherwise than by `rehearse`."""
+        from gitplacer.cli.progress import note
+        from gitplacer.reconcile import looked_at
+
+        if self.settings.deployment is None:
+            note("no --deployment given, so nothing is placed yet")
+        return looked_at(self.settings, work_tree=self._as_patch, progress=say)
 
     def rehearse(self, change: Callable[[Hydration], Changes]) -> Rehearsal:
         """Plan without the change and with it."""

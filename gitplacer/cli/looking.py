@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gitplacer.cli.progress import note, note_work_tree, progress
-from gitplacer.hydrate import Hydration
-from gitplacer.reconcile import hydrate_once
-from gitplacer.settings import settings
+from gitplacer.explain import PlanView
+from gitplacer.hydrate import Hydration, hydrate
+from gitplacer.kinds.fleet import FleetSpec
+from gitplacer.reconcile import Looked, Progress, deployment_address, hydrate_once, looked_at
+from gitplacer.settings import Settings, settings
 
 
 def look(where: Mapping[str, Any]) -> Hydration:
@@ -17,9 +20,26 @@ def look(where: Mapping[str, Any]) -> Hydration:
     note_work_tree(chosen)
     with progress() as say:
         hydration, spec = hydrate_once(chosen, work_tree=True, progress=say)
-    if chosen.deployment is None:
+    note_nothing_placed(chosen, spec, hydration.view)
+    return hydration
+
+
+@contextlib.contextmanager
+def looking(where: Mapping[str, Any]) -> Iterator[tuple[Looked, Hydration, Progress]]:
+    """The same for commands that go on to plan with other inputs: what was read stays readable while the context lasts."""
+    chosen = settings(**where)
+    note_work_tree(chosen)
+    with progress() as say, looked_at(chosen, work_tree=True, progress=say) as looked:
+        hydration = hydrate(looked.inputs, memo=looked.memo)
+        yield looked, hydration, say
+    note_nothing_placed(chosen, looked.source.spec, hydration.view)
+
+
+def note_nothing_placed(chosen: Settings, spec: FleetSpec, view: PlanView) -> None:
+    """Say on stderr why nothing is placed, where that may not be meant."""
+    address = deployment_address(chosen, spec, trusted=chosen.trust_base is not None)
+    if address is None:
         named = f"; the Fleet names {spec.deployment.url}" if spec.deployment.url else ""
         note(f"no --deployment given, so nothing is placed yet{named}")
-    elif hydration.view.deployment_commit is None:
-        note(f"{chosen.deployment.redacted} has no branch {spec.deployment.branch} yet, so nothing is placed yet")
-    return hydration
+    elif view.deployment_commit is None:
+        note(f"{address.redacted} has no branch {spec.deployment.branch} yet, so nothing is placed yet")

@@ -37,8 +37,14 @@ def _words(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
 @click.option(
     "--fail-on", metavar="WORDS", callback=_words, help=f"Exit with 3 if the plan has any of: {','.join(CONCERNS)}."
 )
+@click.option("--out", metavar="FILE", help="Save the plan as JSON, for `gitplacer reconcile --plan FILE`.")
+@click.option(
+    "--trust-base",
+    metavar="REV",
+    help="Take the Fleet and the capacity from this revision: where repos are, what may move.",
+)
 @fleet()
-def command(output: str, everything: bool, exit_code: bool, fail_on: list[str], **where: Any) -> int:
+def command(output: str, everything: bool, exit_code: bool, fail_on: list[str], out: str | None, **where: Any) -> int:
     """
     Show what would change and why, without changing it.
 
@@ -49,14 +55,20 @@ def command(output: str, everything: bool, exit_code: bool, fail_on: list[str], 
     from gitplacer.cli.progress import note, style
     from gitplacer.formats import FORMATS
     from gitplacer.formats.options import Options
-    from gitplacer.formats.planjson import json_lines
+    from gitplacer.formats.planjson import json_lines, plan_document
 
+    if out is not None:
+        from gitplacer.cli.planfile import refuse_place, save_plan
+
+        refuse_place(out, where["source"])
     hydration = look(where)
     if output == "json" and everything:
         for line in json_lines(hydration.view):
             click.echo(line, nl=False)
     else:
         click.echo(FORMATS[output](hydration.view, Options(verbose=everything, style=style())), nl=False)
+    if out is not None:
+        save_plan(out, plan_document(hydration.view), changes=bool(hydration.steps))
     concerns = _concerns()
     found = [word for word in fail_on if concerns[word](hydration)]
     if found:

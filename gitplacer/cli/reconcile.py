@@ -14,14 +14,22 @@ if TYPE_CHECKING:
 
 
 @click.command("reconcile")
+@click.option(
+    "--plan", "plan_file", metavar="FILE", help="Publish only if nothing comes out otherwise than in this saved plan."
+)
 @fleet()
-def command(**where: Any) -> None:
+def command(plan_file: str | None, **where: Any) -> int:
     """
     Plan, render, commit and push, once.
 
     SOURCE is a repository or an address; only its commits are read. The push lands only on what it was computed from:
     if somebody else was first, everything is read and computed again.
+
+    With --plan, what `gitplacer plan --out FILE` saved is held against what comes out now. If a group would be treated
+    otherwise, both are shown, with the input that has moved, and nothing is published.
     """
+    from gitplacer.aswasplanned import AsWasPlanned, PlanDiffers
+    from gitplacer.cli.planfile import read_plan, show_refusal
     from gitplacer.cli.progress import note, progress
     from gitplacer.explain import problem_lines
     from gitplacer.model.decision import Action
@@ -30,9 +38,15 @@ def command(**where: Any) -> None:
     from gitplacer.settings import settings
 
     chosen = settings(**where)
+    planned = read_plan(plan_file) if plan_file is not None else None
     _note_uncommitted(chosen)
-    with progress() as say:
-        outcome = reconcile(chosen, progress=say)
+    try:
+        with progress() as say:
+            consent = AsWasPlanned(planned, chosen, say) if planned is not None else None
+            outcome = reconcile(chosen, progress=say, consent=consent)
+    except PlanDiffers as differs:
+        assert plan_file is not None and planned is not None
+        return show_refusal(plan_file, planned, differs)
     if outcome.attempts > 1:
         note(f"somebody else pushed first, so it was computed anew ({outcome.attempts} attempts)")
     hydration = outcome.hydration
@@ -56,6 +70,7 @@ def command(**where: Any) -> None:
     standing = [f"{counts[a]} {word}" for a, word in ((Action.HOLD, "held"), (Action.WAIT, "waiting")) if counts[a]]
     if standing:
         note(f"{' and '.join(standing)}: `gitplacer plan` names them, `gitplacer explain GROUP` says why")
+    return 0
 
 
 def _note_uncommitted(chosen: Settings) -> None:

@@ -41,7 +41,7 @@ def switch(
     from gitplacer.settings import UsageError
 
     patterns = tuple(part.strip() for part in groups.split(",") if part.strip())
-    selection = Selection(patterns, namespaces, policies, _labels(labels))
+    selection = Selection(patterns, namespaces, policies, label_selector(labels, "--selector"))
     intent = Intent(where, branch=branch, as_patch=as_patch)
     told: list[Told] = []
 
@@ -76,7 +76,7 @@ def _body(reason: str, names: list[str]) -> str:
     return "\n\n".join(part for part in (reason, listed) if part)
 
 
-def _labels(text: str | None) -> LabelSelector:
+def label_selector(text: str | None, option: str) -> LabelSelector:
     """A selector as kubectl's -l takes it: `a=b`, `a!=b`, `a in (b, c)`, `a notin (b)`, `a`, `!a`."""
     import re
 
@@ -97,7 +97,7 @@ def _labels(text: str | None) -> LabelSelector:
             found.append(LabelRequirement.model_validate({"key": match[2], "operator": operator, "values": values}))
         except (ValueError, ValidationError):
             hint = "write it like kubectl's -l: app=web,tier!=test,team"
-            raise UsageError(f"--selector {part.strip()} is no condition on a label", hint) from None
+            raise UsageError(f"{option} {part.strip()} is no condition on a label", hint) from None
     return LabelSelector(match_expressions=tuple(found))
 
 

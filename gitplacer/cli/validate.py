@@ -15,9 +15,15 @@ if TYPE_CHECKING:
     from gitplacer.problems import Problem
     from gitplacer.settings import Settings
 
+_FROM_THE_ROOT = ("github", "gitlab", "sarif")
+"""Formats whose readers look for files from the root of the repository."""
+
 
 @click.command("validate")
-@choice(["text", "json", "github"], "For people, for programs, or as annotations in GitHub's checks.")
+@choice(
+    ["text", "json", "github", "gitlab", "sarif"],
+    "For people, for programs, as annotations in GitHub's checks, as GitLab's code quality report, or for code scanning.",
+)
 @fleet(deployment=False)
 def command(output: str, **where: Any) -> int:
     """
@@ -37,7 +43,7 @@ def command(output: str, **where: Any) -> int:
     with progress() as say:
         say("reading the source")
         problems = _problems(chosen)
-    if output == "github" and chosen.folder:  # annotations are placed from the root of the repository
+    if output in _FROM_THE_ROOT and chosen.folder:
         problems = [
             replace(p, location=replace(p.location, file=f"{chosen.folder}/{p.location.file}")) for p in problems
         ]

@@ -22,7 +22,9 @@ from gitplacer.explain.decisions import (
     why,
 )
 from gitplacer.explain.findings import ROOM, finding_text, tally_text
+from gitplacer.explain.governance import Governance, condition_text, governance, lost_text
 from gitplacer.explain.plan import changes_nothing, cluster_change, computed_from, file_count, is_worth_telling, summary
+from gitplacer.explain.remedies import amendment_text, found_how, nothing_found, remedy_line, way_text
 from gitplacer.explain.view import NoSuchGroup, PlanView
 from gitplacer.explain.words import LONGEST_SENTENCE, amount_text, amounts_text, problem_lines, rfc3339, with_place
 
@@ -31,20 +33,28 @@ __all__ = [
     "LONGEST_SENTENCE",
     "NEAREST_CANDIDATES",
     "ROOM",
+    "Governance",
     "NoSuchGroup",
     "PlanView",
+    "amendment_text",
     "amount_text",
     "amounts_text",
     "changes_nothing",
     "cluster_change",
     "cluster_count",
     "computed_from",
+    "condition_text",
     "file_count",
     "finding_text",
+    "found_how",
+    "governance",
     "is_worth_telling",
+    "lost_text",
+    "nothing_found",
     "place",
     "problem_lines",
     "refused_approvals",
+    "remedy_line",
     "rfc3339",
     "sentence",
     "shares",
@@ -53,6 +63,7 @@ __all__ = [
     "tally_text",
     "verdict_counts",
     "verdict_text",
+    "way_text",
     "why",
     "with_place",
 ]

@@ -1,14 +1,16 @@
 """
 `gitplacer explain GROUP`: everything there is to say about one group.
 
-Where it is or goes and why, which policy says so, its members and pods, and every cluster's verdict with the count of
-nodes that refused.
+Where it is or goes and why, which policy says so and why not another, its members and pods, every cluster's verdict with the count
+of nodes that refused, or with each of these nodes, and for a group that waits what would have to change.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
+from gitplacer.closeup import Closeup
 from gitplacer.explain import (
     LONGEST_SENTENCE,
     ROOM,
@@ -16,6 +18,11 @@ from gitplacer.explain import (
     amounts_text,
     cluster_count,
     computed_from,
+    condition_text,
+    found_how,
+    governance,
+    lost_text,
+    nothing_found,
     place,
     problem_lines,
     rfc3339,
@@ -23,21 +30,29 @@ from gitplacer.explain import (
     shares,
     tally_text,
     verdict_text,
+    way_text,
     with_place,
 )
-from gitplacer.grouping import Group
+from gitplacer.explain.governance import Nearly
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementPolicy
-from gitplacer.model.decision import Action, Decision
+from gitplacer.model.decision import Action, Decision, Tally
+from gitplacer.model.remedy import Remedy
 from gitplacer.model.workload import Gang, PodSet, total_requests
-from gitplacer.plaintext import LONGEST_PATH, aligned, printable
-from gitplacer.policies.selection import POLICY_ANNOTATION, selects
+from gitplacer.plaintext import LONGEST_PATH, aligned, few, printable
+from gitplacer.policies.selection import POLICY_ANNOTATION
 
 
-def explain_group(view: PlanView, group_id: str) -> str:
+def explain_group(
+    view: PlanView,
+    group_id: str,
+    *,
+    closeups: Mapping[str, Closeup] = MappingProxyType({}),
+    remedy: Remedy | None = None,
+) -> str:
     """
     All there is to say about one group: where it is or goes and why, its policy, members and pods, and every cluster's
-    verdict. Raises NoSuchGroup.
+    verdict; node by node for clusters that have a closeup. `remedy` is what would place it. Raises NoSuchGroup.
     """
     decision = view.decision(group_id)
     count = cluster_count(decision) if decision.action is Action.WAIT else ""
@@ -52,7 +67,9 @@ def explain_group(view: PlanView, group_id: str) -> str:
     if gang:
         lines += ["", _pods_title(decision, view, cluster), *aligned(_pod_rows(gang))]
     if decision.candidates:
-        lines += ["", "Clusters", *_verdict_lines(decision, view)]
+        lines += ["", "Clusters", *_verdict_lines(decision, view, closeups)]
+    if remedy is not None:
+        lines += ["", *_remedy_lines(remedy)]
     group = view.group(decision)
     if group and group.problems:
         lines += ["", "Problems", *(f"  {line}" for p in group.problems for line in problem_lines(p))]
@@ -73,21 +90,28 @@ def _pods_title(decision: Decision, view: PlanView, cluster: Cluster | None) -> 
     return f"Pods, {', '.join(said)}" if said else "Pods"
 
 
-_STANDS = {"Placed": "Is on", "Adding": "Comes to", "Removing": "Leaves"}
+_STANDS = {"Placed": "Is on", "Adding": "Comes to", "Removing": "Leaves", "Waking": "Waits for"}
+_HAS = {"Copy": "", "Home": " (home)", "Remote": " (further workers)"}
+"""What a cluster has of a group that spans several."""
 
 
 def _where(decision: Decision, view: PlanView) -> list[tuple[str, str]]:
     record = view.record(decision)
     entries = record.clusters if record else ()
-    rows = [(_STANDS[entry.state], f"{entry.name} since {rfc3339(entry.since)}") for entry in entries]
+    rows = [(_STANDS[entry.state], f"{entry.name}{_HAS[entry.role]} since {rfc3339(entry.since)}") for entry in entries]
     if record and entries:
-        moved = f", moved {rfc3339(record.moved_at)}" if record.moved_at else ""
-        rows.append(("Because of", printable(record.reason) + moved))
+        last = f", moved {rfc3339(record.moved_at)}" if record.moved_at else ""
+        rows.append(("Because of", printable(record.reason) + last))
+    for moved in (record.moves or ()) if record else ():
+        back = ", and was taken back" if moved.aborted else ""
+        where = f"from {few(moved.source)} to {few(moved.to)}" if moved.to else f"away from {few(moved.source)}"
+        rows.append(("Moved", printable(f"{rfc3339(moved.at)} {where}: {moved.reason}{back}", LONGEST_SENTENCE)))
     if record and record.finished:
         rows.append(("Has ended", f"{record.finished.phase}, seen {rfc3339(record.finished.at)}"))
     if record and record.hold_until and view.snapshot.now < record.hold_until:
         rows.append(("Stays until", rfc3339(record.hold_until)))
-    rows += [("Goes to", name) for name in sorted(set(decision.after) - {entry.name for entry in entries})]
+    new = sorted(set(decision.after) - {entry.name for entry in entries})
+    rows += [("Goes to", f"{name}{_HAS[decision.role_on(name)]}") for name in new]
     rows += [("Divided", printable(text, LONGEST_SENTENCE)) for text in shares(decision, view)]
     if decision.claim:
         since = f" since {rfc3339(record.claim.since)}" if record and record.claim else ""
@@ -99,15 +123,18 @@ def _where(decision: Decision, view: PlanView) -> list[tuple[str, str]]:
 
 
 def _governed(decision: Decision, view: PlanView) -> list[tuple[str, str]]:
-    """The policy that governs, and those that match as well."""
-    policy = view.policy(decision)
-    if policy is None:
+    """The policy that governs, and those that match as well; where none governs, those that nearly match."""
+    found = governance(decision, view)
+    if found.policy is None:
         where = place(view, "PlacementPolicy", decision.policy)
-        return [("Policy", with_place(printable(decision.policy), where) or "none")]
-    group = view.group(decision)
-    chosen = group is not None and any(m.annotations.get(POLICY_ANNOTATION) == policy.name for m in group.members)
-    rows = [("Policy", _policy_text(policy, view) + (f", chosen by {POLICY_ANNOTATION}" if chosen else ""))]
-    return rows + [("Also matches", _policy_text(other, view)) for other in _also_matching(group, policy, view)]
+        rows = [("Policy", with_place(printable(decision.policy), where) or "none")]
+        return rows + [("Nearly matches", _nearly_text(nearly, view)) for nearly in found.nearly]
+    chosen = f", chosen by {POLICY_ANNOTATION}" if found.is_chosen else ""
+    rows = [("Policy", _policy_text(found.policy, view) + chosen)]
+    return rows + [
+        ("Also matches", f"{_policy_text(other, view)}: {lost_text(other, lost, found.policy)}")
+        for other, lost in found.others
+    ]
 
 
 def _policy_text(policy: PlacementPolicy, view: PlanView) -> str:
@@ -115,18 +142,9 @@ def _policy_text(policy: PlacementPolicy, view: PlanView) -> str:
     return f"{with_place(policy.name, where)}, precedence {policy.spec.precedence}"
 
 
-def _also_matching(group: Group | None, policy: PlacementPolicy, view: PlanView) -> list[PlacementPolicy]:
-    """Policies that select what decides for the group as well, the highest precedence first."""
-    source = view.snapshot.source
-    written = {o.identity.name: o.labels for o in source.objects if o.is_namespace}
-
-    def labels(name: str) -> Mapping[str, str]:
-        return {**written.get(name, {}), "kubernetes.io/metadata.name": name}
-
-    deciding = (group.sized or group.members) if group else ()
-    found = [p for p in source.own.policies if p.name != policy.name
-             and any(selects(p.spec.select, member, labels) for member in deciding)]  # fmt: skip
-    return sorted(found, key=lambda p: (-p.spec.precedence, p.name))
+def _nearly_text(nearly: Nearly, view: PlanView) -> str:
+    where = with_place(nearly.policy.name, place(view, "PlacementPolicy", nearly.policy.name))
+    return printable(f"{where}: {few([condition_text(c) for c in nearly.conditions], most=6)}", LONGEST_SENTENCE)
 
 
 def _member_rows(decision: Decision, view: PlanView) -> list[tuple[str, ...]]:
@@ -149,7 +167,7 @@ def _pod_rows(gang: Gang) -> list[tuple[str, str]]:
     return [*(row(pods) for pods in gang), *([total] if len(gang) > 1 or gang[0].count > 1 else [])]
 
 
-def _verdict_lines(decision: Decision, view: PlanView) -> list[str]:
+def _verdict_lines(decision: Decision, view: PlanView, closeups: Mapping[str, Closeup]) -> list[str]:
     """Every cluster's verdict, and for those whose nodes refused, why each node did."""
     rows = [
         (c.cluster, str(c.verdict), str(c.finding.code), printable(verdict_text(c, decision, view), LONGEST_SENTENCE))
@@ -158,6 +176,31 @@ def _verdict_lines(decision: Decision, view: PlanView) -> list[str]:
     lines = []
     for candidate, line in zip(decision.candidates, aligned(rows), strict=True):
         lines.append(line)
-        if len(candidate.finding.tally) > 1 or candidate.finding.code in ROOM:
+        if candidate.cluster in closeups:
+            lines += _node_lines(closeups[candidate.cluster])
+        elif len(candidate.finding.tally) > 1 or candidate.finding.code in ROOM:
             lines += [f"      {printable(tally_text(t, candidate.finding.nodes))}" for t in candidate.finding.tally]
     return lines
+
+
+def _node_lines(closeup: Closeup) -> list[str]:
+    """Each sort of node of a cluster: how many, which, why not, and what they lack."""
+    each = f", each {amounts_text(closeup.requests)}" if closeup.requests else ""
+    head = f"      {closeup.placed} of {closeup.wanted} {printable(closeup.role)} fit{each}; of the nodes"
+    rows = []
+    for refusal in closeup.refusals:
+        count = f"{refusal.count} node{'s' if refusal.count != 1 else ''}"
+        why = tally_text(Tally(refusal.reason, refusal.subject, refusal.count), refusal.count).partition(": ")[2]
+        lacks = f": lacks {amounts_text(refusal.lacks)}" if refusal.lacks else ""
+        rows.append(
+            (count, printable(few(list(refusal.nodes)) or "unnamed"), printable(f"{why}{lacks}", LONGEST_SENTENCE))
+        )
+    return [head, *aligned(rows, "        ")] if rows else []
+
+
+def _remedy_lines(remedy: Remedy) -> list[str]:
+    """What would place the group, smallest first, and how much that is worth."""
+    if not remedy.ways:
+        return ["What would place it", f"  {nothing_found(remedy)}"]
+    ways = [f"  {'or ' if number else ''}{printable(way_text(way), 2000)}" for number, way in enumerate(remedy.ways)]
+    return ["What would place it, smallest change first", *ways, f"  {found_how(remedy)}"]

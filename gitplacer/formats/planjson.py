@@ -52,6 +52,11 @@ def json_lines(view: PlanView) -> Iterator[str]:
         yield to_json(_group(decision, decision.candidates, view))
 
 
+def group_value(decision: Decision, view: PlanView) -> dict[str, Any]:
+    """One group of the plan, with every candidate."""
+    return _group(decision, decision.candidates, view)
+
+
 def inputs_value(view: PlanView) -> dict[str, Any]:
     """What was read, and when."""
     return {

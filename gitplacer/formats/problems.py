@@ -12,6 +12,9 @@ from gitplacer.kinds.fields import API_VERSION
 from gitplacer.plaintext import LONGEST_PATH, printable
 from gitplacer.problems import Problem, Severity
 
+ANNOTATIONS = 10
+"""Of each type that GitHub shows of one step."""
+
 
 def as_text(problems: Sequence[Problem], options: Options) -> str:
     """`file:line:col: message` and the hint; '' for none."""
@@ -30,8 +33,19 @@ def as_json(problems: Sequence[Problem], options: Options) -> str:
 
 
 def as_github(problems: Sequence[Problem], options: Options) -> str:
-    """Workflow commands; escapes as in actions/toolkit packages/core/src/command.ts."""
-    return "".join(f"{_command(problem)}\n" for problem in problems)
+    """Workflow commands, errors first; escapes as in actions/toolkit packages/core/src/command.ts."""
+    ordered = sorted(problems, key=lambda problem: problem.severity is not Severity.ERROR)
+    errors = sum(problem.severity is Severity.ERROR for problem in problems)
+    return "".join(f"{line}\n" for line in (*map(_command, ordered), *_too_many(errors, len(problems) - errors)))
+
+
+def _too_many(errors: int, warnings: int) -> list[str]:
+    """That not all are shown, where GitHub leaves some out. A notice is of a third type, so it is not left out itself."""
+    if max(errors, warnings) <= ANNOTATIONS:
+        return []
+    found = f"{errors} error{'s' if errors != 1 else ''} and {warnings} warning{'s' if warnings != 1 else ''}"
+    shown = f"GitHub shows {ANNOTATIONS} errors and {ANNOTATIONS} warnings of a step at most"
+    return [f"::notice title=gitplacer::{found}; {shown}, the log has them all"]
 
 
 def _command(problem: Problem) -> str:

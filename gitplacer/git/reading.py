@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -76,10 +76,10 @@ class Repository:
         self._mirror = mirror
 
     @classmethod
-    def open(cls, address: Address, cache_dir: Path, *, fetch: str | None = None) -> Repository:
+    def open(cls, address: Address, cache_dir: Path, *, fetch: str | Iterable[str] | None = None) -> Repository:
         """
-        The repository at an address. From a remote, its default branch and the revision `fetch` are brought up to date;
-        all branches and tags when `fetch` is no name of one. Raises GitError (NotARepository, Unreachable, …).
+        The repository at an address. From a remote, its default branch and the revisions of `fetch` are brought up to date;
+        all branches and tags when one of them is no name of one. Raises GitError (NotARepository, Unreachable, …).
         """
         if address.git_dir:
             return cls(address, Git(address.git_dir), {})
@@ -87,8 +87,8 @@ class Repository:
             raise GitError(f"{address.redacted} is not in a git repository", "NotARepository", "run git init there")
         offered = refs_of(address)
         wanted = {name: oid for name, oid in offered.items() if name == "HEAD"}
-        if fetch is not None:
-            name = _split(fetch)[0]
+        for rev in (fetch,) if isinstance(fetch, str) else fetch or ():
+            name = _split(rev)[0]
             named = [full for full in _full_names(name) if full in offered]
             if not named:
                 named = [full for full in offered if full.startswith(("refs/heads/", "refs/tags/"))]

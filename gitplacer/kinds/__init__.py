@@ -18,6 +18,7 @@ from gitplacer.kinds.fleet import Cluster, Fleet
 from gitplacer.kinds.policy import OverridePolicy, PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord
 from gitplacer.kinds.scenario import Scenario
+from gitplacer.kinds.whatif import WhatIf
 from gitplacer.kinds.workloadkind import WorkloadKind
 
 TABLE: Mapping[str, type[Model]] = MappingProxyType(
@@ -29,6 +30,7 @@ TABLE: Mapping[str, type[Model]] = MappingProxyType(
         "Approval": Approval,
         "WorkloadKind": WorkloadKind,
         "Scenario": Scenario,
+        "WhatIf": WhatIf,
         "CapacitySnapshot": CapacitySnapshot,
         "Placement": PlacementRecord,
         "ClusterState": ClusterState,

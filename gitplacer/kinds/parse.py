@@ -48,6 +48,11 @@ def parse_own(document: Document) -> Model | list[Problem]:
     if version != API_VERSION:
         hint = f"this version of gitplacer reads {API_VERSION}"
         return [document.problem("UnsupportedVersion", f"unknown version {version}", hint, path=("apiVersion",))]
+    return parsed_as(document, model)
+
+
+def parsed_as(document: Document, model: type[Model]) -> Model | list[Problem]:
+    """The declared object that a document is to be, or every problem in it."""
     empty = set(_nulls(document.value, ())) if _mentions_null(document.value) else set()
     nulls = [
         document.problem(

@@ -1,19 +1,20 @@
 """
 The kind Scenario: a story of a fleet, and the commits that must come of it.
 
-It begins with a source and goes on in steps. In each somebody pushes, snapshots come in, or somebody has a hand in the
-deployment repo; then a pass runs, and what it does is held against what the step expects. The same file is a test, a
-page of the docs, and what a user writes to hold policies to their word.
+It begins with a source and goes on in steps. In each somebody pushes, snapshots come in, somebody has a hand in the
+deployment repo, or clusters are supposed to be lost; then a pass runs, and what it does is held against what the step expects.
+The same file is a test, a page of the docs, and what a user writes to hold policies to their word: one that brings no files of
+its own is about the source that it lies in.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import ConfigDict, Field, model_validator
 
 from gitplacer.kinds.fields import Boolean, Count, DnsLabel, Instant, Matching, Model, OwnKind, Seconds, Word
-from gitplacer.kinds.selectors import Metadata
+from gitplacer.kinds.selectors import ClusterSelector, Metadata
 
 FilePath = Annotated[
     str,
@@ -60,16 +61,25 @@ class FileChanges(Model):
 
 
 class Given(Model):
-    """The source at the beginning, and the time."""
+    """The source at the beginning, and the time. Without `directory`, `write` and `copy` it is the source that the scenario lies in."""
 
-    now: Instant
-    """The time of the first step."""
+    now: Instant | None = None
+    """The time of the first step. Absent: that of the newest snapshot, so that a test grows no older than its snapshots."""
     directory: FilePath | None = None
     """A directory beside the scenario's file that holds the source."""
     write: dict[FilePath, str] = {}
     """Files of the source and what they hold; snapshots are in `capacity/`, or where the Fleet says."""
     copies: Annotated[dict[FilePath, FilePath], Field(alias="copy")] = {}
     """Files of the source, and for each the file beside the scenario's own that it is a copy of."""
+    capacity: tuple[FilePath, ...] = ()
+    """Snapshots, or directories of them, beside the scenario's file. Each takes the place of that of its cluster."""
+    deployment: FilePath | None = None
+    """A directory beside the scenario's file that holds what is in the deployment repo. Absent: nothing is placed yet."""
+
+    @property
+    def brings_a_source(self) -> bool:
+        """Whether the scenario is about files of its own."""
+        return bool(self.directory is not None or self.write or self.copies)
 
 
 class Observed(Model):
@@ -96,6 +106,35 @@ class ByHand(FileChanges):
 
     revert: Line | None = None
     """The subject of a commit that is reverted, the last of that name. It takes a real repo to tell."""
+
+
+class Supposition(Model):
+    """What if: the pass of the step is made on this, and nothing of it stays."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+    lose: Annotated[tuple[DnsLabel, ...], Field(min_length=1)] | None = None
+    """Clusters that are lost, all at once."""
+    drain: Annotated[tuple[DnsLabel, ...], Field(min_length=1)] | None = None
+    """Clusters that are to be emptied, all at once."""
+    lose_each: ClusterSelector | None = None
+    """Clusters of which one at a time is lost too: the pass is made once for each. `{}` means every cluster."""
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if self.lose is None and self.drain is None and self.lose_each is None:
+            raise ValueError("must name clusters: lose, drain or loseEach")
+        return self
+
+
+class Claim(Model):
+    """Something that must be true of a plan."""
+
+    cel: Annotated[str, Field(min_length=1, max_length=4000)]
+    """An expression in CEL over the plan as `plan --format json` prints it. Its keys are variables: groups, fleet, clusters, summary,
+    problems, inputs; and there are `lost` and `drained`, the clusters that are supposed to be."""
+    because: Line = ""
+    """Why it must be, for whoever finds that it is not."""
 
 
 class ExpectedCommit(Model):
@@ -138,6 +177,8 @@ class Expected(Model):
     """Groups and what happens to them; others are not looked at."""
     problems: tuple[ExpectedProblem, ...] | None = None
     """All problems that it reports, in any order."""
+    that: tuple[Claim, ...] = ()
+    """What must be true of the plan."""
 
 
 class ScenarioStep(Model):
@@ -155,6 +196,8 @@ class ScenarioStep(Model):
     """Snapshots that come in, after what is pushed."""
     deployment: ByHand | None = None
     """What somebody does in the deployment repo before the pass."""
+    suppose: Supposition | None = None
+    """What the pass is made on; the next step goes on as if it had not been."""
     expect: Expected = Expected()
     """What the pass must come to."""
     show: tuple[FilePath, ...] = ()
@@ -168,7 +211,7 @@ class ScenarioSpec(Model):
     """What it is about, in a few words."""
     story: str = ""
     """What it shows; Markdown."""
-    given: Given
+    given: Given = Given()
     """The source at the beginning, and the time."""
     steps: Annotated[tuple[ScenarioStep, ...], Field(min_length=1)]
     """What happens, one after another."""

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -27,6 +28,8 @@ from gitplacer.placement.nodes import Amounts, Columns, Mask, Nodes
 from gitplacer.placement.pack import Packing, Room, Shortfall, Use, pack, pack_what_fits
 from gitplacer.placement.stage import NOT_TRIED, Coming, Stage, Tight
 from gitplacer.scheduler import Pod
+
+Answer = TypeVar("Answer")
 
 _FINISHED = ("Succeeded", "Failed")
 CROWDED = 0.4
@@ -83,6 +86,7 @@ class Ledger:
         self._later: tuple[Ledger, ...] = ()
         """The cluster at times to come, where those for whom room is kept are promised theirs too."""
         self._crowded: Mask | None = None
+        self._replays: dict[Hashable, tuple[Ledger, Any]] = {}
         self._seen: dict[str, list[tuple[str, Resources, str]]] = {}
         for group in snapshot.groups:
             self._subtract_bound_pods(group, gang_of)
@@ -103,7 +107,22 @@ class Ledger:
         twin._coming = None
         twin._later = tuple(later.copy() for later in self._later)
         twin._crowded = None
+        twin._replays = {}
         return twin
+
+    def replay(self, moves: Hashable, make: Callable[[Ledger], Answer]) -> tuple[Ledger, Answer]:
+        """
+        A copy with something taken by `make`, and what that answers. `moves` says all that it depends on: who opens a ledger once and
+        plans on it many times takes the same room from it again and again, and it is worked out once.
+        """
+        if self.version:
+            twin = self.copy()
+            return twin, make(twin)
+        if moves not in self._replays:
+            twin = self.copy()
+            self._replays[moves] = twin, make(twin)
+        ledger, answer = self._replays[moves]
+        return ledger.copy(), answer
 
     def totals(self) -> Amounts:
         """What is free on all real nodes together: an upper bound for any gang."""
@@ -403,6 +422,16 @@ class Ledger:
     def seats(self) -> dict[str, tuple[Seat, ...]]:
         """Who was promised room here, and where. Pods that the snapshot shows are not among them."""
         return {group_id: self.seated(hold.packing.uses) for group_id, hold in self._holds.items()}
+
+    def promised(self) -> dict[str, tuple[tuple[str, Seat], ...]]:
+        """The same, each with the role of its pods; what a group has beside its pods while it is updated is among it."""
+        found: dict[str, tuple[tuple[str, Seat], ...]] = {}
+        for key, hold in self._holds.items():
+            roles = (use.pods.role for use in hold.packing.uses)
+            seats = tuple(zip(roles, self.seated(hold.packing.uses), strict=True))
+            group_id = key.removesuffix(_BESIDE)
+            found[group_id] = (*found.get(group_id, ()), *seats)
+        return found
 
     def seated(self, uses: Iterable[Use], opened: Sequence[str] = ()) -> tuple[Seat, ...]:
         """Uses of the machines that there are now, and of those that would be opened, as data without machine numbers."""

@@ -169,6 +169,10 @@ class Nodes:
             self._seen[seen] = self._shape_index[shape]
         return self._seen[seen]
 
+    def shape_for(self, labels: Labels, taints: tuple[Taint, ...]) -> int:
+        """The number of the shape of a fresh node with such labels and taints."""
+        return self._interned(labels, taints, False, True)
+
     @property
     def shapes(self) -> Sequence[NodeShape]:
         """The shapes that `shape_of` numbers, and those of the types that can be added."""

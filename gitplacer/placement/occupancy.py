@@ -11,9 +11,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import cached_property, partial
+from typing import NamedTuple
 
 from gitplacer.grouping import Group
 from gitplacer.model.decision import Claim, Reason
+from gitplacer.model.workload import Gang
 from gitplacer.placement.books import Books
 from gitplacer.placement.ledger import Ledger, has_finished
 from gitplacer.placement.onepass import Pass, may_scale_up
@@ -29,6 +31,30 @@ Placements = Mapping[str, tuple[str, ...]]
 
 Claims = Mapping[str, Claim]
 """Id of a group that waits to the room that is kept for it."""
+
+
+class _Asked(NamedTuple):
+    """What a ledger is asked for by a placed group, as for `Ledger.reserve_placed`."""
+
+    group: str
+    gang: Gang
+    finished: bool
+    scale_up: bool
+    sure: bool
+    lucky: bool
+    by_machines: bool
+
+    def reserved(self, ledger: Ledger) -> bool:
+        """Take it; whether there was room for all of it."""
+        return ledger.reserve_placed(
+            self.group, self.gang, finished=self.finished, scale_up=self.scale_up, sure=self.sure, lucky=self.lucky,
+            by_machines=self.by_machines,
+        )  # fmt: skip
+
+
+def _reserved(asked: Iterable[_Asked], ledger: Ledger) -> list[str]:
+    """Take the room of groups, one after another; those that found none for all their pods."""
+    return [each.group for each in asked if not each.reserved(ledger)]
 
 
 class Occupancy:
@@ -81,10 +107,8 @@ class Occupancy:
         # As they came is how they were promised their room. Where packing them one after another fails that way, the
         # largest go first; where it still fails, the cluster is overfull, and takes nothing new.
         for order in (self._arrival, self._size):
-            ledger = empty.copy()
-            left_over = [
-                g for g in sorted(group_ids, key=partial(order, cluster)) if not self._reserved(ledger, g, cluster)
-            ]
+            asked = tuple(self._asked(empty, g, cluster) for g in sorted(group_ids, key=partial(order, cluster)))
+            ledger, left_over = empty.replay(asked, partial(_reserved, asked))
             if not left_over:
                 break
         self._beside[cluster] = self._reserved_beside(ledger, cluster, group_ids)
@@ -121,7 +145,7 @@ class Occupancy:
         shown = {group.name for group in self._snapshot.capacity[cluster].groups}
         ledger = self._pass.settled(cluster, shown - {group_id}).copy()
         for other in sorted(set(group_ids) - {group_id}, key=partial(self._arrival, cluster)):
-            self._reserved(ledger, other, cluster)
+            self._asked(ledger, other, cluster).reserved(ledger)
         return ledger
 
     def ledger(self, cluster: str, *, without: frozenset[str] = NOBODY, settled: bool = False) -> Ledger:
@@ -185,18 +209,19 @@ class Occupancy:
             return True
         return group.unit != PLATFORM and group.policy.spec.placement.admission == "Gang"
 
-    def _reserved(self, ledger: Ledger, group_id: str, cluster: str) -> bool:
-        """Take a placed group's room; whether there was room for all of it."""
+    def _asked(self, empty: Ledger, group_id: str, cluster: str) -> _Asked:
+        """The room that a placed group has on a cluster, as its ledger is asked for it."""
         group = self._pass.groups.get(group_id)
-        scale_up = group is None or group.policy is None or may_scale_up(group.policy)
-        finished = self.has_finished(ledger, group_id, cluster)
-        by, gang = self._pass.taken_by(group_id, cluster), self._pass.held_on(group_id, cluster)
-        sure = self._is_gang(group_id) and by not in (Reason.TIGHT_FIT, Reason.ROOM)
-        lucky = group is not None and group.policy is not None and self._pass.accepts_tight(group.policy, cluster)
-        return ledger.reserve_placed(
-            group_id, gang, finished=finished, scale_up=scale_up, sure=sure, lucky=lucky,
+        by = self._pass.taken_by(group_id, cluster)
+        return _Asked(
+            group=group_id,
+            gang=self._pass.held_on(group_id, cluster),
+            finished=self.has_finished(empty, group_id, cluster),
+            scale_up=group is None or group.policy is None or may_scale_up(group.policy),
+            sure=self._is_gang(group_id) and by not in (Reason.TIGHT_FIT, Reason.ROOM),
+            lucky=group is not None and group.policy is not None and self._pass.accepts_tight(group.policy, cluster),
             by_machines=by == Reason.FITS_BY_SCALE_UP,
-        )  # fmt: skip
+        )
 
     def has_finished(self, ledger: Ledger, group_id: str, cluster: str) -> bool:
         """Whether a placed group has come to its end, and holds nothing any more."""

@@ -59,9 +59,14 @@ class Pass:
         also_held: Mapping[str, Finding],
         edits: Edits = no_edits,
         agreed: frozenset[str] = frozenset(),
+        opened: Books | None = None,
     ) -> None:
-        """`agreed` are groups that move as if somebody had consented to what is proposed for them."""
+        """
+        `agreed` are groups that move as if somebody had consented to what is proposed for them. `opened` are ledgers that somebody
+        opened for the same snapshots and for at least the same groups.
+        """
         self.snapshot = snapshot
+        self._opened_before = opened
         self.agreed = agreed
         self.clusters = snapshot.source.own.clusters
         self.groups = snapshot.groups
@@ -130,6 +135,8 @@ class Pass:
     @cached_property
     def books(self) -> Books:
         """The ledgers with nothing reserved but what the snapshots show. A pass that places nothing never asks."""
+        if self._opened_before is not None:
+            return self._opened_before
         s = self.snapshot
         gangs = [*self.gangs.values(), *self._gangs_elsewhere()]
         columns = Columns.of(s.capacity.values(), self.clusters.values(), gangs)

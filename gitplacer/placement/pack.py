@@ -198,11 +198,11 @@ _ATTEMPTS: tuple[tuple[_Rank, bool], ...] = (
 )
 
 
-def pack(room: Room, gang: Gang, *, scale_up: bool = False) -> Packing | Shortfall:
+def pack(room: Room, gang: Gang, *, scale_up: bool = False, exact: bool = True) -> Packing | Shortfall:
     """
     Place all pods of a gang in a room, or say how close it came. Changes nothing.
 
-    With `scale_up`, promised machines count and new ones may be opened.
+    With `scale_up`, promised machines count and new ones may be opened: the cheapest, unless it need not be `exact`.
     """
     room = room if scale_up else room.without_promises
     sets = merged(gang)
@@ -223,7 +223,7 @@ def pack(room: Room, gang: Gang, *, scale_up: bool = False) -> Packing | Shortfa
             return found
         elif best is None or cost_of(room.nodes, found.opened) < cost_of(room.nodes, best.opened):
             best = found
-    if scale_up:
+    if scale_up and exact:
         best = _cheapest(room, sets, best) or best
     if best is not None:
         return best

@@ -12,6 +12,11 @@ from gitplacer.placement.updating import Edits
 from gitplacer.snapshot import Snapshot
 
 
+def books_empty(snapshot: Snapshot, edits: Edits) -> Books:
+    """The ledgers with nothing taken but what the snapshots show. Whoever plans on these again does not write to them."""
+    return Pass(snapshot, {}, edits).books
+
+
 def books_before(snapshot: Snapshot, decisions: Sequence[Decision], edits: Edits) -> Books:
     """The ledgers with the room of everything taken that is placed before the pass which decided that."""
     return Occupancy(Pass(snapshot, {}, edits), {d.group: d.before for d in decisions}, {}).books

@@ -49,6 +49,38 @@ def selects(select: ObjectSelector, item: SourceObject, namespace_labels: Namesp
     return bool(namespace) and select.namespace_selector.unmet(namespace_labels(namespace)) is None
 
 
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition of a selection that an object does not meet: its field, what it wants, and what the object has."""
+
+    field: str
+    wanted: str
+    found: str
+
+
+def unmet(select: ObjectSelector, item: SourceObject, namespace_labels: NamespaceLabels) -> tuple[Condition, ...]:
+    """Every condition of a selection that does not hold; none where `selects` is true."""
+    found, identity = list[Condition](), item.identity
+    for field, patterns, value, matches in (
+        ("kinds", select.kinds, identity.kind, pathglob.name_matches_any),
+        ("names", select.names, identity.name, pathglob.name_matches_any),
+        ("namespaces", select.namespaces, identity.namespace, pathglob.name_matches_any),
+        ("paths", select.paths, item.path, pathglob.matches_any),
+    ):
+        if patterns is not None and not (value and matches(patterns, value)):
+            found.append(Condition(field, ", ".join(patterns), value))
+    labels = namespace_labels(identity.namespace) if identity.namespace else {}
+    for field, selector, has in (
+        ("labelSelector", select.label_selector, item.labels),
+        ("namespaceSelector", select.namespace_selector, labels),
+    ):
+        for requirement in selector.requirements():
+            if not requirement.matches(has) or (field == "namespaceSelector" and not identity.namespace):
+                there = f"{requirement.key}={has[requirement.key]}" if requirement.key in has else ""
+                found.append(Condition(field, str(requirement), there))
+    return tuple(found)
+
+
 def governing(
     item: SourceObject,
     policies: Iterable[PlacementPolicy],

@@ -77,6 +77,38 @@ CODES: Mapping[str, Code] = {
         "Correct the name, add the Cluster, or remove the weight.",
         severity=Severity.WARNING,
     ),
+    "PolicySelectsNothing": Code(
+        "A policy selects nothing",
+        "No object of the source meets all its conditions, or, where they contradict each other, none ever could. `gitplacer test` "
+        "says so; it holds nothing.",
+        "Correct the selection; a policy for what is still to come may stay.",
+        severity=Severity.WARNING,
+        allowable=True,
+    ),
+    "PolicyShadowed": Code(
+        "A policy governs nothing of what it selects",
+        "Of several policies that select one object the highest precedence governs. Where another selects all that this one does, it "
+        "can govern only an object that chooses it by annotation; that is proved from the two selections. Otherwise it is counted over "
+        "the objects there are. `gitplacer test` says so; it holds nothing.",
+        "Give it a higher `precedence`, narrow the other, or remove it.",
+        severity=Severity.WARNING,
+        allowable=True,
+    ),
+    "SelectsNoCluster": Code(
+        "A policy selects no cluster",
+        "Nothing can be placed by a policy whose `clusters` select none; a term of an order that selects none is never taken; an override "
+        "for no cluster changes nothing. `gitplacer test` says so; it holds nothing.",
+        "Correct the names or labels, or add the cluster.",
+        severity=Severity.WARNING,
+        allowable=True,
+    ),
+    "OverrideTouchesNothing": Code(
+        "An override changes nothing",
+        "No object of the source meets the conditions of its `select`. `gitplacer test` says so; it holds nothing.",
+        "Correct the selection, or remove the override.",
+        severity=Severity.WARNING,
+        allowable=True,
+    ),
     "MissingReference": Code(
         "An object needs another that nobody brings",
         "What a manifest names (a ConfigMap, a Secret, a claim, a ServiceAccount, a RayCluster …) travels with it when it is in "

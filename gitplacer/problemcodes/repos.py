@@ -81,4 +81,11 @@ CODES: Mapping[str, Code] = {
         "Files are there that no sentinel of ours marks, or Flux or another hydrator writes there. Nothing is touched.",
         "Give gitplacer a root or a branch of its own in `spec.deployment` of the Fleet.",
     ),
+    "UntrustedFleet": Code(
+        "A revision that is not trusted changes the Fleet",
+        "The Fleet says where capacity and the deployment repo are, which files are trusted, and how much may move. `plan "
+        "--trust-base REV` takes all of that from REV, so the plan is not made with this change; merging it makes it count.",
+        "Let somebody who may decide that look at the change of the Fleet, best in a pull request of its own.",
+        severity=Severity.WARNING,
+    ),
 }

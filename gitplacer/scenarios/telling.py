@@ -2,7 +2,11 @@
 A scenario, told step by step on a stage.
 
 The stage holds the two repos and runs the passes. Here is one of trees: each pass is `hydrate` on what the step before left, and the
-story is as pure as that is. After each pass it is asked what one more would do: nothing, or it was not at rest.
+story is as pure as that is. After each pass it is asked what one more would do: nothing, or it was not at rest; but of a fleet that
+a scenario only lies in, that is not asked.
+
+What is supposed in a step is planned beside the story: once for all that is lost or drained together, or once for each cluster that
+is lost in turn, and the next step begins where this one did.
 """
 
 from __future__ import annotations
@@ -15,13 +19,17 @@ from typing import Protocol
 from gitplacer.hydrate import Hydration, Inputs, SourceCommit, hydrate
 from gitplacer.kinds.scenario import ByHand, ScenarioStep
 from gitplacer.problems import Problem, Rejected
-from gitplacer.scenarios.scene import Files, changed_files, first_files
+from gitplacer.scenarios.claims import Expressions, broken_claims, compiled
+from gitplacer.scenarios.scene import Files, changed_files, first_deployment, first_files, first_time
 from gitplacer.scenarios.script import Script
 from gitplacer.scenarios.sightings import observed_files
-from gitplacer.scenarios.verdict import Commit, commits_of, differences
+from gitplacer.scenarios.supposing import Case, cases
+from gitplacer.scenarios.verdict import Commit, Difference, commits_of, differences
+from gitplacer.snapshot import read_snapshot
 from gitplacer.source.files import Memo, NoMemo
 from gitplacer.source.reading import fleet_spec
 from gitplacer.tree import Tree, tree_id
+from gitplacer.whatif import Supposition, Together, Unsupposable
 
 _WHO = "You <you@example.com>"
 
@@ -36,6 +44,10 @@ class Stage(Protocol):
     @property
     def deployment(self) -> Tree:
         """The deployment repo as it is now."""
+        ...
+
+    def begin(self, deployment: Tree) -> None:
+        """The deployment repo holds this, as a pass left it. Raises Unstageable."""
         ...
 
     def push(self, files: Files, subject: str, now: datetime) -> None:
@@ -54,6 +66,10 @@ class Stage(Protocol):
         """A pass. Raises Rejected."""
         ...
 
+    def supposing(self, parts: tuple[Supposition, ...], now: datetime) -> Hydration:
+        """The pass that would be run on suppositions. Raises Rejected or Unstageable."""
+        ...
+
     def restless(self, now: datetime) -> list[str]:
         """The subjects of the commits that one more pass would make; an empty list too where that is not looked into."""
         ...
@@ -63,7 +79,7 @@ class Stage(Protocol):
 class Told:
     """
     One step as it went: the source before and after it, the pass (None where it was refused), its commits and what it reported, and
-    how that differs from what the scenario expects.
+    how that differs from what the scenario expects. Of a step that supposes something there are only `cases`, the differences of all.
     """
 
     index: int
@@ -75,13 +91,18 @@ class Told:
     commits: tuple[Commit, ...]
     problems: tuple[Problem, ...]
     deployment: Tree
-    differences: tuple[Problem, ...]
+    differences: tuple[Difference, ...]
+    cases: tuple[Case, ...] = ()
 
 
-def tell(script: Script, stage: Stage) -> Iterator[Told]:
-    """Step by step. Raises Rejected where a step cannot be carried out."""
+def tell(script: Script, stage: Stage, memo: Memo | None = None) -> Iterator[Told]:
+    """Step by step. Raises Rejected where a step cannot be carried out. `memo` only saves work."""
+    memo = memo or NoMemo()
+    expressions = compiled(script)
     files = first_files(script)
-    now = script.spec.given.now
+    now = first_time(script, files)
+    if script.spec.given.deployment is not None:
+        stage.begin(first_deployment(script))
     for index, step in enumerate(script.spec.steps):
         now += timedelta(seconds=step.wait if index else 0)
         before, files = files, _changed(script, files, index, stage, now)
@@ -90,7 +111,10 @@ def tell(script: Script, stage: Stage) -> Iterator[Told]:
             stage.push(files, message or step.title, now)
         if step.deployment is not None:
             _by_hand(script, step, step.deployment, ("spec", "steps", index, "deployment"), stage, now)
-        yield _told(script, index, stage, now, before, files)
+        if step.suppose is not None:
+            yield _supposed(script, expressions, index, stage, now, before, files, memo)
+        else:
+            yield _told(script, expressions, index, stage, now, before, files)
 
 
 def _changed(script: Script, files: dict[str, bytes], index: int, stage: Stage, now: datetime) -> dict[str, bytes]:
@@ -122,7 +146,37 @@ def _by_hand(
         stage.write(changed, change.message or step.title, now)
 
 
-def _told(script: Script, index: int, stage: Stage, now: datetime, files_before: Files, files: Files) -> Told:
+def _supposed(
+    script: Script, expressions: Expressions, index: int, stage: Stage, now: datetime, files_before: Files, files: Files,
+    memo: Memo,
+) -> Told:  # fmt: skip
+    found: list[Difference] = []
+    told_cases = cases(script, index, Tree.of(files), memo)
+    for case in told_cases:
+        done: Hydration | None = None
+        commits: tuple[Commit, ...] = ()
+        try:
+            done = stage.supposing(case.parts, now)
+            problems = done.problems
+            commits = commits_of(done, stage.deployment)
+        except Rejected as error:
+            problems = error.problems
+        except Unstageable as error:
+            raise script.fault(("spec", "steps", index, "suppose"), str(error)) from None
+        told_as = f"step {index + 1}, {case.title}"
+        found += differences(script, index, done, commits, problems, told_as)
+        found += broken_claims(
+            script, index, expressions, done, lost=case.lost, drained=case.drained, told_as=told_as
+        )  # fmt: skip
+    return Told(
+        index=index, step=script.spec.steps[index], now=now, files_before=files_before, files=files, done=None,
+        commits=(), problems=(), deployment=stage.deployment, differences=tuple(found), cases=told_cases,
+    )  # fmt: skip
+
+
+def _told(
+    script: Script, expressions: Expressions, index: int, stage: Stage, now: datetime, files_before: Files, files: Files
+) -> Told:
     before = stage.deployment
     done: Hydration | None = None
     commits: tuple[Commit, ...] = ()
@@ -133,10 +187,12 @@ def _told(script: Script, index: int, stage: Stage, now: datetime, files_before:
     except Rejected as error:
         problems = error.problems
     found = list(differences(script, index, done, commits, problems))
-    more = stage.restless(now) if done is not None else []
+    found += broken_claims(script, index, expressions, done, told_as=f"step {index + 1}")
+    more = stage.restless(now) if done is not None and not script.is_about_its_source else []
     if more:
         message = f'step {index + 1}: one more pass would go on, with "{more[0]}"'
-        found.append(script.document.problem("ScenarioDiffers", message, path=("spec", "steps", index), key=True))
+        place = script.document.locate(("spec", "steps", index), key=True)
+        found.append(Difference(place, "ScenarioDiffers", message))
     return Told(
         index=index, step=script.spec.steps[index], now=now, files_before=files_before, files=files, done=done,
         commits=commits, problems=problems, deployment=stage.deployment, differences=tuple(found),
@@ -145,10 +201,15 @@ def _told(script: Script, index: int, stage: Stage, now: datetime, files_before:
 
 @dataclass
 class OnTrees:
-    """A stage of trees in memory. What others wrote into the deployment repo is foreign until they undo it."""
+    """
+    A stage of trees in memory. What others wrote into the deployment repo is foreign until they undo it. `beneath` are paths of the
+    source that are no files, such as symbolic links, and stay what they are; `with_candidates` keeps every cluster's verdict.
+    """
 
     version: str
     memo: Memo = field(default_factory=NoMemo)
+    beneath: Tree = field(default_factory=Tree)
+    with_candidates: bool = False
     _source: Tree = field(default_factory=Tree)
     _subject: str = ""
     _pushed: datetime | None = None
@@ -160,8 +221,14 @@ class OnTrees:
     def deployment(self) -> Tree:
         return self._deployment
 
+    def begin(self, deployment: Tree) -> None:
+        self._deployment = self._written = deployment
+
     def push(self, files: Files, subject: str, now: datetime) -> None:
-        self._source, self._subject, self._pushed = Tree.of(files), subject, now
+        tree = Tree.of(files)
+        if len(self.beneath):
+            tree = Tree(dict(sorted({**self.beneath.entries, **tree.entries}.items())), tree.blobs)
+        self._source, self._subject, self._pushed = tree, subject, now
 
     def write(self, files: Files, subject: str, now: datetime) -> None:
         self._deployment = Tree.of(files)
@@ -179,21 +246,35 @@ class OnTrees:
         self._written = Tree(dict(sorted(entries.items())), done.tree.blobs)
         return done
 
+    def supposing(self, parts: tuple[Supposition, ...], now: datetime) -> Hydration:
+        inputs = self._inputs(now)
+        base = read_snapshot(
+            source=inputs.source, capacity=inputs.capacity, deployment=inputs.deployment,
+            foreign_paths=frozenset(inputs.foreign), now=now, memo=self.memo,
+        )  # fmt: skip
+        try:
+            supposed = Together(parts).applied(inputs, base, self.memo)
+        except Unsupposable as error:
+            raise Unstageable(f"{error}; {error.hint}" if error.hint else str(error)) from None
+        return hydrate(supposed, memo=self.memo, with_candidates=self.with_candidates)
+
     def restless(self, now: datetime) -> list[str]:
         return [step.message.partition("\n")[0] for step in self._hydrated(now).steps]
 
     def _hydrated(self, now: datetime) -> Hydration:
+        return hydrate(self._inputs(now), memo=self.memo, with_candidates=self.with_candidates)
+
+    def _inputs(self, now: datetime) -> Inputs:
         capacity = self._source.under(fleet_spec(self._source, self.memo).capacity.path)
         when = self._pushed or now
         commit = SourceCommit(
             id=tree_id(self._source), author=_WHO, date=f"{when:%Y-%m-%dT%H:%M:%S+00:00}", subject=self._subject
         )
-        inputs = Inputs(
+        return Inputs(
             source=self._source, commit=commit, capacity=capacity, capacity_id=tree_id(capacity),
             deployment=self._deployment, deployment_commit=f"{self._passes:040x}", foreign=self._foreign(), now=now,
             version=self.version,
         )  # fmt: skip
-        return hydrate(inputs, memo=self.memo, with_candidates=False)
 
     def _foreign(self) -> Mapping[str, str]:
         """Paths that are not as we wrote them, with what we wrote."""

@@ -25,6 +25,13 @@ _IN_EVERY_COMMIT = (
 """Changes that need not be expected one by one."""
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Difference(Problem):
+    """What did not come out as expected. `details` are lines that say more, indented by two for each level."""
+
+    details: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Commit:
     """A commit that came out: its message, and its changes as `changes_of` writes them."""
@@ -47,12 +54,17 @@ def commits_of(done: Hydration, before: Tree) -> tuple[Commit, ...]:
 
 
 def differences(
-    script: Script, index: int, done: Hydration | None, commits: Sequence[Commit], problems: Iterable[Problem]
-) -> Iterator[Problem]:
-    """How a pass differs from what a step expects. `done` is None for a pass that was refused."""
+    script: Script,
+    index: int,
+    done: Hydration | None,
+    commits: Sequence[Commit],
+    problems: Iterable[Problem],
+    told_as: str = "",
+) -> Iterator[Difference]:
+    """How a pass differs from what a step expects. `done` is None for a pass that was refused; `told_as` says which pass it was."""
     expected: Expected = script.spec.steps[index].expect
     path: Path = ("spec", "steps", index, "expect")
-    judge = _Judge(script, f"step {index + 1}")
+    judge = _Judge(script, told_as or f"step {index + 1}")
     if expected.commits is not None:
         yield from judge.commits(expected.commits, commits, (*path, "commits"))
     for group, wanted in expected.decisions.items():
@@ -65,10 +77,11 @@ class _Judge:
     script: Script
     step: str
 
-    def _differs(self, path: Path, message: str, hint: str = "") -> Problem:
-        return self.script.document.problem("ScenarioDiffers", f"{self.step}: {message}", hint, path=path, key=True)
+    def _differs(self, path: Path, message: str, hint: str = "") -> Difference:
+        place = self.script.document.locate(path, key=True)
+        return Difference(place, "ScenarioDiffers", f"{self.step}: {message}", hint)
 
-    def commits(self, wanted: Sequence[ExpectedCommit], found: Sequence[Commit], path: Path) -> Iterator[Problem]:
+    def commits(self, wanted: Sequence[ExpectedCommit], found: Sequence[Commit], path: Path) -> Iterator[Difference]:
         for number, (one, other) in enumerate(zip(wanted, found, strict=False)):
             if one.subject != other.subject:
                 message = f'commit {number + 1} is "{other.subject}", not "{one.subject}"'
@@ -80,7 +93,7 @@ class _Judge:
         for more in found[len(wanted) :]:
             yield self._differs(path, f'there is one more commit, "{more.subject}"')
 
-    def _changes(self, wanted: Sequence[str], found: Sequence[str], path: Path) -> Iterator[Problem]:
+    def _changes(self, wanted: Sequence[str], found: Sequence[str], path: Path) -> Iterator[Difference]:
         for number, pattern in enumerate(wanted):
             if not any(_is_like(pattern, change) for change in found):
                 yield self._differs((*path, number), f"no change is {pattern}", nearest(pattern, found))
@@ -90,7 +103,9 @@ class _Judge:
             if not usual and not any(_is_like(pattern, change) for pattern in wanted):
                 yield self._differs(path, f"there is one more change, {change}")
 
-    def decision(self, group: str, wanted: ExpectedDecision, done: Hydration | None, path: Path) -> Iterator[Problem]:
+    def decision(
+        self, group: str, wanted: ExpectedDecision, done: Hydration | None, path: Path
+    ) -> Iterator[Difference]:
         decisions = {d.group: d for d in done.view.plan.decisions} if done is not None else {}
         found = decisions.get(group)
         if found is None:
@@ -106,10 +121,12 @@ class _Judge:
             message = f"{group}: the reason is {found.finding.code}, not {wanted.reason}"
             yield self._differs((*path, "reason"), message, hint)
 
-    def problems(self, expected: Expected, found: list[Problem], path: Path) -> Iterator[Problem]:
+    def problems(self, expected: Expected, found: list[Problem], path: Path) -> Iterator[Difference]:
         if expected.problems is None:
+            known = {(p.location.file, p.code, p.message) for p in self.script.known}
             for problem in found:
-                if problem.severity is Severity.ERROR:
+                is_known = (problem.location.file, problem.code, problem.message) in known
+                if problem.severity is Severity.ERROR and not is_known:
                     yield self._differs(
                         path, f"a problem is reported, {problem.code} at {problem.location}", problem.message
                     )

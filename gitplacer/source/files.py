@@ -74,6 +74,43 @@ class NoMemo:
         return None
 
 
+class InMemory:
+    """
+    Remembers in this process, and asks another memo for what it does not know, until it is `alone`: what lies in a file or comes
+    through a pipe cannot be shared by processes.
+    """
+
+    def __init__(self, before: Memo | None = None) -> None:
+        self._before: Memo = before or NoMemo()
+        self._files: dict[str, ReadFile] = {}
+        self._texts: dict[str, bytes] = {}
+
+    def alone(self) -> None:
+        """Ask nobody else from now on."""
+        self._before = NoMemo()
+
+    def recall(self, oids: Iterable[str]) -> Mapping[str, ReadFile]:
+        wanted = list(oids)
+        self._files |= self._before.recall([oid for oid in wanted if oid not in self._files])
+        return {oid: self._files[oid] for oid in wanted if oid in self._files}
+
+    def remember(self, files: Mapping[str, ReadFile]) -> None:
+        self._files |= files
+        self._before.remember(files)
+
+    def recall_text(self, digest: str) -> bytes | None:
+        return self.recall_texts([digest]).get(digest)
+
+    def recall_texts(self, digests: Iterable[str]) -> Mapping[str, bytes]:
+        wanted = list(digests)
+        self._texts |= self._before.recall_texts([digest for digest in wanted if digest not in self._texts])
+        return {digest: self._texts[digest] for digest in wanted if digest in self._texts}
+
+    def remember_text(self, digest: str, text: bytes) -> None:
+        self._texts[digest] = text
+        self._before.remember_text(digest, text)
+
+
 @dataclass(frozen=True, slots=True)
 class SourceDocument:
     """

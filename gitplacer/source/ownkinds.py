@@ -22,6 +22,7 @@ from gitplacer.kinds.fields import Model
 from gitplacer.kinds.fleet import Cluster, Fleet
 from gitplacer.kinds.parse import is_own, parse_own
 from gitplacer.kinds.policy import OverridePolicy, PlacementPolicy
+from gitplacer.kinds.scenario import Scenario
 from gitplacer.kinds.selectors import ObjectSelector
 from gitplacer.problemcodes import CODES
 from gitplacer.problems import Location, Problem, Rejected, nearest
@@ -78,6 +79,8 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
     broken: list[BrokenPolicy] = []
     policies: list[tuple[PlacementPolicy, Document]] = []
     stop = False
+    documents = list(documents)
+    given = tuple(_given_to_scenarios(documents))
     for document in documents:
         parsed = _parsed(document)
         kind = str(document.value.get("kind"))
@@ -89,6 +92,8 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
             continue
         key = f"{kind}/{parsed.metadata.name}"  # type: ignore[attr-defined]
         if kind in ("CapacitySnapshot", "Placement", "ClusterState"):
+            if document.file.startswith(given):
+                continue
             where = "the capacity directory" if kind == "CapacitySnapshot" else "the deployment repo"
             problems.append(document.problem("MisplacedKind", f"a {kind} belongs in {where}", "move it there"))
         elif key in places:
@@ -126,6 +131,20 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
         approvals=tuple(item for key, item in sorted(approvals.items()) if key not in twice_approved),
         places=places,
     )
+
+
+def _given_to_scenarios(documents: Iterable[Document]) -> Iterator[str]:
+    """
+    Files that hold what a Scenario begins with, and directories of them with a slash. Snapshots and records there are in their place.
+    Nothing else is: whoever copies a Cluster for a test must not thereby take it out of the fleet.
+    """
+    for document in documents:
+        parsed = _parsed(document) if document.value.get("kind") == "Scenario" else None
+        if isinstance(parsed, Scenario):
+            folder = document.file[: document.file.rfind("/") + 1]
+            given = parsed.spec.given
+            for name in (*given.capacity, *([given.deployment] if given.deployment is not None else [])):
+                yield folder + name if name.endswith((".yaml", ".yml", ".json")) else f"{folder}{name}/"
 
 
 def _weights_of_nobody(

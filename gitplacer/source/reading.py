@@ -28,6 +28,7 @@ from gitplacer.source.files import MAX_FILE, MAX_SNAPSHOT, READ_ENDINGS, Memo, R
 from gitplacer.source.manifests import WORKLOADS, SourceObject, read_manifest, unit_of
 from gitplacer.source.ownkinds import OwnKinds, looks_own, read_own_kinds, torn_kinds
 from gitplacer.source.standby import SleepingClusters, read_standby, set_aside
+from gitplacer.source.trusted import with_trusted
 from gitplacer.source.workloadkinds import Declarations, read_declarations
 from gitplacer.tree import Tree
 
@@ -95,9 +96,9 @@ class Source:
         return {item.identity.name: item for item in self.objects if item.is_namespace}
 
 
-def read_source(tree: Tree, memo: Memo) -> Source:
+def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Source:
     """
-    Read the whole source tree.
+    Read the whole source tree. `trusted` is what counts instead of what its own Fleet says.
 
     Raises Rejected, with every problem found, when there is not exactly one readable Fleet or a Cluster cannot
     be read.
@@ -108,7 +109,7 @@ def read_source(tree: Tree, memo: Memo) -> Source:
     large = {path for path in paths if tree.entries[path].size > MAX_FILE}
     reading = read_documents(tree, [path for path in paths if path not in twins and path not in large], memo)
     ours = [item.document for items in reading.documents.values() for item in items if looks_own(item.document)]
-    spec = _provisional_spec(ours)
+    spec = trusted or _topmost_spec(ours) or FleetSpec()
     capacity = spec.capacity.path + "/"
     # Kustomize and Helm keep us from reading workloads; our own kinds beside their files are read all the same.
     unrendered = {path for path in paths if path.startswith(folders) and unit_of(spec, path)}
@@ -140,6 +141,8 @@ def read_source(tree: Tree, memo: Memo) -> Source:
     objects = held_against_definitions(tuple(with_devices(objects, templates, declarations.kinds)), tree, memo)
     found += [problem for item in objects for problem in item.problems]
     own = read_own_kinds(outside, torn, found)
+    if trusted is not None:
+        own = with_trusted(own, outside, trusted, found)
     unread = frozenset({*reading.broken, *broken, *twins, *large, *links, *(p for p in tree if p.startswith(folders))})
     counts = {path: len(items) for path, items in reading.documents.items()}
     sleeping = read_standby(own, outside, rendered, unread, tree, found)
@@ -148,7 +151,12 @@ def read_source(tree: Tree, memo: Memo) -> Source:
 
 
 def fleet_spec(tree: Tree, memo: Memo) -> FleetSpec:
-    """The spec of a source's Fleet, looked for in files called fleet first; the defaults if there is none to read."""
+    """The spec of a source's Fleet, as `readable_fleet` finds it; the defaults if there is none to read."""
+    return readable_fleet(tree, memo) or FleetSpec()
+
+
+def readable_fleet(tree: Tree, memo: Memo) -> FleetSpec | None:
+    """The spec of a source's Fleet, looked for in files called fleet first; None if there is none to read."""
     paths = [path for path in tree if path.endswith(READ_ENDINGS) and not _is_hidden(path)]
     paths = [path for path in paths if tree.entries[path].size <= MAX_FILE]
     likely = [path for path in paths if path.rpartition("/")[2].partition(".")[0] == "fleet"]
@@ -156,13 +164,13 @@ def fleet_spec(tree: Tree, memo: Memo) -> FleetSpec:
         reading = read_documents(tree, some, memo)
         ours = [item.document for items in reading.documents.values() for item in items if looks_own(item.document)]
         if any(document.value.get("kind") == "Fleet" for document in ours):
-            return _provisional_spec(ours)
-    return FleetSpec()
+            return _topmost_spec(ours)
+    return None
 
 
-def _provisional_spec(ours: Iterable[Document]) -> FleetSpec:
+def _topmost_spec(ours: Iterable[Document]) -> FleetSpec | None:
     """
-    The spec of the topmost Fleet, which says what the workload paths are.
+    The spec of the topmost Fleet, which says what the workload paths are; None if it cannot be read.
 
     A Fleet further down is looked at later, if at all: one inside the workload paths does not count, so that
     nobody who may only write workloads can stop the fleet by adding one.
@@ -172,7 +180,7 @@ def _provisional_spec(ours: Iterable[Document]) -> FleetSpec:
         parsed: Model | list[Problem] = parse_own(document)
         if isinstance(parsed, Fleet):
             return parsed.spec
-    return FleetSpec()
+    return None
 
 
 def _objects(

@@ -1,0 +1,76 @@
+"""
+How large the page of a large fleet is, and how soon a browser has drawn it.
+
+    python benchmarks/report.py                   # 10,000 gangs on 200 clusters with 20,000 nodes
+    python benchmarks/report.py --gangs 500 --clusters 10 --nodes 500
+
+The fleet is generated, placed by one pass, and reported. Then Chromium opens the page a few times, by its overview, its list of
+groups and one cluster: from the first byte to the first picture, by the browser's own clock. Needs `.[test]` and the program chromium.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+import generate
+from playwright.sync_api import sync_playwright
+from run import run, timed
+
+ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+             "--disable-background-networking", "--disable-component-update", "--disable-sync"]  # fmt: skip
+VIEWS = ("", "clusters", "groups", "waiting", "timeline", "clusters/cluster-0000")
+
+
+def drawn(page: Path, runs: int) -> dict[str, float]:
+    """Milliseconds until each view is drawn, the median of some runs, each in a page of its own."""
+    found: dict[str, float] = {}
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
+        browser = playwright.chromium.launch_persistent_context(
+            folder, executable_path=shutil.which("chromium"), args=ARGUMENTS
+        )
+        for view in VIEWS:
+            times = []
+            for _ in range(runs):
+                tab = browser.new_page()
+                tab.goto(f"{page.as_uri()}#/{view}")
+                tab.wait_for_function("() => performance.getEntriesByName('drawn').length")
+                times.append(tab.evaluate("performance.getEntriesByName('drawn')[0].startTime"))
+                tab.close()
+            found[view or "overview"] = statistics.median(times)
+        browser.close()
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Measure the page of a generated fleet.")
+    parser.add_argument("--gangs", type=int, default=10_000)
+    parser.add_argument("--clusters", type=int, default=200)
+    parser.add_argument("--nodes", type=int, default=20_000)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--page", type=Path, help="open this page, and generate nothing")
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        page = chosen.page or folder / "fleet.html"
+        if chosen.page is None:
+            source, deployment = generate.make(folder, gangs=chosen.gangs, clusters=chosen.clusters, nodes=chosen.nodes)
+            environment = {**os.environ, "GITPLACER_CACHE": str(folder / "cache"), "GIT_CONFIG_GLOBAL": os.devnull}
+            command = [sys.executable, "-m", "gitplacer"]
+            where = ["--now", generate.NOW, "--deployment", str(deployment), str(source)]
+            run([*command, "reconcile", *where], environment)
+            seconds = timed(lambda: run([*command, "report", "-o", str(page), *where], environment))
+            print(f"{chosen.gangs:,} gangs, {chosen.clusters:,} clusters, {chosen.nodes:,} nodes")
+            print(f"written in {seconds:.1f} s")
+        print(f"{page.stat().st_size / 1e6:.2f} MB\n\n| view | drawn after |\n|---|---|")
+        for view, milliseconds in drawn(page.resolve(), chosen.runs).items():
+            print(f"| {view} | {milliseconds:.0f} ms |")
+
+
+if __name__ == "__main__":
+    main()

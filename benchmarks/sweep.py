@@ -1,0 +1,65 @@
+"""
+How long it takes to tell who would not survive the loss of each cluster, one at a time.
+
+    python benchmarks/sweep.py                     # 200 clusters, 2,000 nodes, 1,000 gangs; on all cores
+    python benchmarks/sweep.py --clusters 4 --nodes 40 --gangs 20 --runs 1    # the short form that CI runs
+
+The fleet is placed first, then each run is a process: `gitplacer simulate --every-cluster`, which reads, plans the pass that is due,
+and loses every cluster. Beside it stands what it would take to plan each loss as a pass of its own: one pass, as timed here, times
+clusters, divided by cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+from run import Fleet, run, timed
+
+NOW = "2026-01-02T03:30:00Z"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Time the loss of every cluster of a generated fleet.")
+    parser.add_argument("--gangs", type=int, default=1000)
+    parser.add_argument("--clusters", type=int, default=200)
+    parser.add_argument("--nodes", type=int, default=2000)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        fleet = Fleet(Path(folder), chosen.gangs, chosen.clusters, chosen.nodes)
+        fleet.reconcile()
+        told = ["--now", NOW, "--deployment", str(fleet.deployment), str(fleet.source)]
+        simulate = [
+            sys.executable,
+            "-m",
+            "gitplacer",
+            "simulate",
+            "--every-cluster",
+            "--processes",
+            str(chosen.processes),
+        ]
+        sweeps, passes = [], []
+        for _ in range(chosen.runs):
+            passes.append(fleet.reconcile())
+            sweeps.append(timed(lambda: run([*simulate, *told], fleet.environment)))
+        said = run([*simulate, *told], fleet.environment).decode().splitlines()[-1]
+    one, all_of_them = statistics.median(passes), statistics.median(sweeps)
+    floor = one * chosen.clusters / chosen.processes
+    print(
+        f"{chosen.gangs:,} gangs, {chosen.clusters:,} clusters, {chosen.nodes:,} nodes, {chosen.processes} processes; "
+        f"medians of {chosen.runs} runs\n{said}\n"
+    )
+    print("| work | seconds |\n|---|---|")
+    print(f"| one pass that changes nothing | {one:.2f} |")
+    print(f"| as many passes as clusters, on these processes | {floor:.2f} |")
+    print(f"| the loss of every cluster | {all_of_them:.2f} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""
+A pass that publishes only what somebody has seen planned.
+
+The pass plans anew on what is there now. If something would come out otherwise than in the plan that was given, it ends before
+anything is published. Then each input that has moved is put back by itself and the pass is planned once more: an input without
+whose move a decision comes out as planned is what the difference is because of. An input that is not to be had any more, such
+as a snapshot that was overwritten, is named for what no other explains.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from gitplacer.byhand import by_hand
+from gitplacer.formats.savedplan import Moved, Otherwise, SavedPlan, differences, moved, plan_of
+from gitplacer.git.program import GitError
+from gitplacer.git.publishing import Deployment
+from gitplacer.hydrate import Hydration, Inputs, hydrate
+from gitplacer.parsecache import ParseCache
+from gitplacer.problems import Rejected
+from gitplacer.reconcile import Progress, opened_source
+from gitplacer.settings import Settings
+from gitplacer.source.reading import fleet_spec
+from gitplacer.tree import Tree
+
+
+class PlanDiffers(Exception):
+    """
+    Something would come out otherwise than planned, so nothing has landed. `causes` names for each difference the inputs that
+    make it, each by itself; none where several do so together.
+    """
+
+    def __init__(
+        self, found: tuple[Otherwise, ...], causes: Mapping[str, tuple[str, ...]], inputs: tuple[Moved, ...]
+    ) -> None:
+        super().__init__("the plan would come out otherwise now")
+        self.found, self.causes, self.inputs = found, causes, inputs
+
+
+@dataclass(frozen=True, slots=True)
+class AsWasPlanned:
+    """Consents to a pass that comes to what was planned."""
+
+    planned: SavedPlan
+    settings: Settings
+    progress: Progress
+
+    def __call__(self, hydration: Hydration, inputs: Inputs, deployment: Deployment) -> None:
+        """Raises PlanDiffers where something would come out otherwise."""
+        now = plan_of(hydration.view)
+        found = differences(self.planned, now)
+        if found:
+            self.progress("asking why the plan differs")
+            changed = moved(self.planned, now)
+            raise PlanDiffers(found, self._causes(found, changed, inputs, deployment), changed)
+
+    def _causes(
+        self, found: tuple[Otherwise, ...], changed: tuple[Moved, ...], inputs: Inputs, deployment: Deployment
+    ) -> dict[str, tuple[str, ...]]:
+        memo = ParseCache(self.settings.cache_dir)
+        left: dict[str, set[str]] = {}
+        for each in changed:
+            with contextlib.suppress(GitError, Rejected), self._put_back(each, inputs, deployment, memo) as before:
+                if before is not None:
+                    again = plan_of(hydrate(before, memo=memo, with_candidates=False).view)
+                    left[each.name] = {difference.name for difference in differences(self.planned, again)}
+        lost = tuple(each.name for each in changed if each.name not in left)
+        return {
+            each.name: tuple(name for name, still in left.items() if each.name not in still) or lost for each in found
+        }
+
+    @contextlib.contextmanager
+    def _put_back(
+        self, change: Moved, inputs: Inputs, deployment: Deployment, memo: ParseCache
+    ) -> Iterator[Inputs | None]:
+        """The inputs with one of them as it was; None where that cannot be."""
+        match change:
+            case Moved("now", str(was)):
+                yield replace(inputs, now=datetime.fromisoformat(was))
+            case Moved("source", str(was)):
+                with opened_source(replace(self.settings, rev=was), memo, work_tree=False) as source:
+                    yield replace(inputs, source=source.tree, commit=source.commit)
+            case Moved("deployment", None):
+                yield replace(inputs, deployment=Tree(), deployment_commit=None, foreign={}, reverted={}, merged={})
+            case Moved("deployment", str(was)):
+                before = Deployment(deployment.repository, deployment.branch, was, None)
+                others = by_hand(before, _root(inputs, memo))
+                yield replace(
+                    inputs, deployment=before.tree, deployment_commit=was,
+                    foreign=others.foreign, reverted=others.reverted, merged=others.merged,
+                )  # fmt: skip
+            case _:
+                yield None
+
+
+def _root(inputs: Inputs, memo: ParseCache) -> str:
+    """The directory of the deployment repo that is ours."""
+    return fleet_spec(inputs.source, memo).deployment.root

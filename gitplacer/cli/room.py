@@ -1,0 +1,95 @@
+"""`gitplacer room`: what a fleet has left, and what it lacks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gitplacer.cli.options import choice, fleet
+
+if TYPE_CHECKING:
+    from gitplacer.accounts import Accounts
+    from gitplacer.explain import PlanView
+    from gitplacer.room import Tried
+
+
+@click.command("room")
+@choice(["text", "json"], "For people, or for programs.")
+@click.option("--like", metavar="GROUP", help="Try gangs like this group, with more or fewer of its largest pods.")
+@click.option(
+    "--gang", "shapes", metavar="TEXT", multiple=True,
+    help='Try gangs of such pods, like "nvidia.com/gpu=1,cpu=4,memory=16Gi". May be given several times.',
+)  # fmt: skip
+@click.option("--tolerate", metavar="KEY", multiple=True, help="Taints that the pods of --gang tolerate.")
+@click.option(
+    "--catalogue", metavar="FILE", type=click.Path(exists=True, dir_okay=False),
+    help="Machines that can be bought, as `nodeTypes` of a Cluster. Default: those that autoscalers know.",
+)  # fmt: skip
+@fleet()
+def command(
+    output: str,
+    like: str | None,
+    shapes: tuple[str, ...],
+    tolerate: tuple[str, ...],
+    catalogue: str | None,
+    **where: Any,
+) -> None:
+    """
+    Show stranded devices, the largest gang that still fits, and the cheapest machines for what waits.
+
+    All of it is counted after the plan: with everything in place that is placed now. SOURCE is a directory or an address; a local
+    work tree is read as it lies.
+    """
+    from pathlib import Path
+
+    from gitplacer.accounts import Accounts
+    from gitplacer.cli.looking import looking
+    from gitplacer.formats.room import room_json, room_text
+    from gitplacer.model.room import ClusterRoom, Room
+    from gitplacer.room import as_asked, largest, read_catalogue, shop, stranded
+
+    offered = read_catalogue(catalogue, Path(catalogue).read_bytes()) if catalogue else None
+    with looking(where) as (looked, hydration, say):
+        view, accounts = hydration.view, Accounts(hydration.view)
+        say("counting what is left")
+        tried = _tried(view, accounts, like, shapes, tolerate)
+        pods = [set_ for one in tried for set_ in (*one.others, one.pods)] if like or shapes else _pods(view)
+        clusters = tuple(
+            ClusterRoom(
+                cluster=name,
+                stranded=stranded(accounts.after[name], [set_.shape for set_ in pods]),
+                largest=tuple(largest(accounts.after[name], one) for one in tried),
+            )
+            for name in accounts.after.names
+            if view.clusters[name].spec.role == "Workload"
+        )
+        say("looking for the cheapest machines")
+        shopping = shop(looked.inputs, hydration, looked.memo, catalogue=offered, accounts=accounts)
+    room = Room(asked=tuple(map(as_asked, tried)), clusters=clusters, shopping=shopping)
+    click.echo(room_json(room, view) if output == "json" else room_text(room, view), nl=False)
+
+
+def _pods(view: PlanView) -> list[Any]:
+    """All pods of the fleet's groups."""
+    return [pods for decision in view.plan.decisions for pods in view.gang(decision)]
+
+
+def _tried(
+    view: PlanView, accounts: Accounts, like: str | None, shapes: tuple[str, ...], tolerate: tuple[str, ...]
+) -> list[Tried]:
+    """The gangs that were asked for, or such as are in use."""
+    from gitplacer.explain import NoSuchGroup
+    from gitplacer.room import NotAGang, in_use, like_group, written
+    from gitplacer.settings import UsageError
+
+    known = {name for cluster in accounts.after.names for name in accounts.after[cluster].columns.names}
+    try:
+        asked = [like_group(view, like)] if like else []
+    except (NoSuchGroup, NotAGang) as error:
+        raise UsageError(f"--like: {error}", error.hint) from None
+    try:
+        asked += [written(text, known, tolerate) for text in shapes]
+    except NotAGang as error:
+        raise UsageError(f"--gang: {error}", error.hint) from None
+    return asked or in_use(view)

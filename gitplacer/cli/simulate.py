@@ -1,0 +1,279 @@
+"""`gitplacer simulate`: what if something were otherwise, and who would not survive it."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gitplacer.cli.options import choice, fleet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from gitplacer.hydrate import Inputs
+    from gitplacer.model.fates import Supposed
+    from gitplacer.reconcile import Looked, Progress
+    from gitplacer.whatif import Supposition
+    from gitplacer.whatif.losses import Loss, Losses
+
+FAILED_ON = 3
+CONCERNS = ("stranded", "held", "part", "waiting", "services")
+"""The words of --fail-on: who is stranded, held, keeps a part, is new and waits; services that are stranded."""
+
+
+def _words(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str]:
+    words = [word.strip() for word in value.split(",") if word.strip()] if value else []
+    unknown = [word for word in words if word not in CONCERNS]
+    if unknown:
+        raise click.BadParameter(f'"{unknown[0]}" is none of {", ".join(CONCERNS)}', ctx, param)
+    return words
+
+
+@click.command("simulate")
+@click.option("--lose", metavar="CLUSTER", multiple=True, help="A cluster is lost.")
+@click.option("--drain", metavar="CLUSTER", multiple=True, help="A cluster is drained.")
+@click.option("--cordon", metavar="CLUSTER", multiple=True, help="A cluster takes nothing new.")
+@click.option(
+    "--add", metavar="[PATH=]FILE", multiple=True,
+    help="Manifests, a Cluster or a CapacitySnapshot more. PATH is where the file would be in the source.",
+)  # fmt: skip
+@click.option("--remove", metavar="PATH", multiple=True, help="A file of the source goes.")
+@click.option(
+    "--replicas",
+    metavar="GROUP[:WORKER]=N",
+    multiple=True,
+    help="So many replicas, or 2x as many. GROUP is <namespace>/<name>.",
+)
+@click.option("--price", metavar="CLUSTER/TYPE=PRICE", multiple=True, help="What a node type costs in an hour.")
+@click.option(
+    "--scenario", "scenario_files", metavar="FILE", multiple=True, help="What the WhatIf documents of a file suppose."
+)
+@click.option("--every-cluster", is_flag=True, help="Lose every cluster, one at a time (N−1).")
+@click.option("--pairs", is_flag=True, help="Lose every two clusters (N−2).")
+@click.option("--among", metavar="LABELS", help="Of --every-cluster and --pairs: only clusters with such labels.")
+@click.option("--processes", type=click.IntRange(1, 512), help="How many processes; as many as there are cores.")
+@click.option("--ray", "ray_address", metavar="ADDRESS", help="Run --every-cluster or --pairs on a Ray cluster.")
+@click.option("--all", "everything", is_flag=True, help="Of many suppositions, tell all in full.")
+@click.option("--fail-on", metavar="WORDS", callback=_words, help=f"Exit with 3 if anybody is: {','.join(CONCERNS)}.")
+@choice(["text", "json"], "For a terminal, or for programs.")
+@fleet()
+def command(
+    output: str, everything: bool, fail_on: list[str], every_cluster: bool, pairs: bool, among: str | None,
+    processes: int | None, ray_address: str | None, scenario_files: tuple[str, ...], lose: tuple[str, ...],
+    drain: tuple[str, ...], cordon: tuple[str, ...], add: tuple[str, ...], remove: tuple[str, ...],
+    replicas: tuple[str, ...], price: tuple[str, ...], **where: Any,
+) -> int:  # fmt: skip
+    """
+    Tell what would happen if something were otherwise, and who would not survive it.
+
+    The fleet is taken as it is after the pass that is due, and what is supposed is planned on top of it; nothing is changed. What
+    options suppose holds together. With --every-cluster or --pairs it is the fleet that clusters are lost of. Exits with 0 unless
+    --fail-on asks for something else; 1 is an error.
+    """
+    from gitplacer.cli.progress import note, note_work_tree, progress, style
+    from gitplacer.formats.options import Options
+    from gitplacer.formats.simulation import many_text, one_text, simulation_json
+    from gitplacer.reconcile import looked_at
+    from gitplacer.settings import UsageError, settings
+    from gitplacer.whatif import Unsupposable
+
+    sweeps = every_cluster or pairs
+    for value, name in ((among, "--among"), (processes, "--processes"), (ray_address, "--ray")):
+        if value is not None and not sweeps:
+            raise UsageError(f"{name} is for --every-cluster and --pairs", "add one of them")
+    if sweeps and scenario_files:
+        raise UsageError("--scenario is asked by itself", "leave out --every-cluster and --pairs")
+    chosen = settings(**where)
+    note_work_tree(chosen)
+    with contextlib.ExitStack() as stack:
+        with progress() as say:
+            looked = stack.enter_context(looked_at(chosen, work_tree=True, progress=say))
+            if chosen.deployment is None:
+                note("no --deployment given; the fleet is taken as the first pass would place it")
+            try:
+                supposed = _given(looked, lose, drain, cordon, add, remove, replicas, price)
+                if not sweeps:
+                    found = _one_by_one(looked, supposed, scenario_files, say)
+                else:
+                    losses = _losses(looked, supposed)
+            except Unsupposable as error:
+                raise UsageError(str(error), error.hint) from None
+        if sweeps:
+            asked = _asked(losses, _clusters_wanted(among), every_cluster, pairs)
+            found = _swept(losses, asked, processes, ray_address)
+        inputs = _inputs_told(looked.inputs)
+    options = Options(verbose=everything, style=style())
+    if output == "json":
+        click.echo(simulation_json(found, inputs), nl=False)
+    elif sweeps or len(found) > 1:
+        click.echo(many_text(found, options), nl=False)
+    else:
+        click.echo(one_text(found[0], options), nl=False)
+    failed = [word for word in fail_on if any(_has(item, word) for item in found)]
+    if failed:
+        note(f"failed on: {', '.join(failed)}")
+    return FAILED_ON if failed else 0
+
+
+def _has(found: Supposed, word: str) -> bool:
+    from gitplacer.model.fates import Fate
+
+    if word == "services":
+        return found.count(Fate.STRANDED, serves=True) > 0
+    fates = {"stranded": Fate.STRANDED, "held": Fate.HELD, "part": Fate.LESS, "waiting": Fate.WAITS}
+    return found.count(fates[word]) > 0
+
+
+def _inputs_told(inputs: Inputs) -> dict[str, Any]:
+    return {
+        "source": {"commit": inputs.commit.id if inputs.commit else None},
+        "capacity": {"tree": inputs.capacity_id},
+        "deployment": {"commit": inputs.deployment_commit},
+        "now": f"{inputs.now:%Y-%m-%dT%H:%M:%SZ}",
+        "version": inputs.version,
+    }
+
+
+def _given(
+    looked: Looked, lose: Sequence[str], drain: Sequence[str], cordon: Sequence[str], add: Sequence[str],
+    remove: Sequence[str], replicas: Sequence[str], price: Sequence[str],
+) -> Supposition | None:  # fmt: skip
+    """What the options suppose, all together; None for nothing."""
+    from gitplacer.whatif import CordonCluster, DrainCluster, LoseCluster, RemoveFiles, Together
+
+    parts: list[Supposition] = [_added(looked, item) for item in add]
+    parts += [RemoveFiles((path,)) for path in remove]
+    parts += [_replicas(item) for item in replicas]
+    parts += [_price(item) for item in price]
+    for names, kind in ((cordon, CordonCluster), (drain, DrainCluster), (lose, LoseCluster)):
+        parts += [kind(name) for name in names]
+    return Together(tuple(parts)) if len(parts) > 1 else parts[0] if parts else None
+
+
+def _added(looked: Looked, item: str) -> Supposition:
+    from gitplacer.whatif.reading import added
+
+    path, equals, file = item.rpartition("=")
+    return added(file, _bytes(file), looked.source.spec, path if equals else None)
+
+
+def _bytes(file: str) -> bytes:
+    from gitplacer.settings import UsageError
+    from gitplacer.source.files import MAX_SNAPSHOT
+
+    place = Path(file)
+    try:
+        if place.stat().st_size > MAX_SNAPSHOT:
+            raise UsageError(f"{file} is larger than {MAX_SNAPSHOT:,} bytes", "split it")
+        return place.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{file}: {error.strerror}", "give a file with manifests") from None
+
+
+def _replicas(item: str) -> Supposition:
+    import re
+
+    from gitplacer.settings import UsageError
+    from gitplacer.whatif import RaiseReplicas
+
+    found = re.fullmatch(r"([^/:=\s]+/[^/:=\s]+)(?::([^=\s]+))?=(\d{1,6})(?:\.(\d{1,3}))?(x?)", item)
+    if found is None or (found[4] and not found[5]):
+        hint = "write it like research/train=8, research/train:gpu=8 or research/train=1.5x"
+        raise UsageError(f"--replicas {item} is no replica count", hint)
+    group, worker, number, rest, factor = found.groups()
+    if factor:
+        return RaiseReplicas(group=group, worker=worker or "", times=float(f"{number}.{rest or 0}"))
+    return RaiseReplicas(group=group, worker=worker or "", to=int(number))
+
+
+def _price(item: str) -> Supposition:
+    import re
+
+    from gitplacer.settings import UsageError
+    from gitplacer.whatif import SetPrice
+
+    found = re.fullmatch(r"([^/=\s]+)/([^=\s]+)=(\d{1,8}(?:\.\d{1,6})?)", item)
+    if found is None:
+        raise UsageError(f"--price {item} is no price", "write it like dynamic-cluster/g4dn.2xlarge=0.5")
+    return SetPrice(found[1], found[2], float(found[3]))
+
+
+def _scenarios(looked: Looked, files: Sequence[str]) -> list[Supposition]:
+    from gitplacer.whatif.reading import scenarios
+
+    return [found for file in files for found in scenarios(file, _bytes(file), looked.source.spec)]
+
+
+def _one_by_one(looked: Looked, given: Supposition | None, files: Sequence[str], say: Progress) -> list[Supposed]:
+    from gitplacer.settings import UsageError
+    from gitplacer.whatif.ground import Ground, suppose
+
+    cases = [*([given] if given is not None else []), *_scenarios(looked, files)]
+    if not cases:
+        hint = "give --lose, --drain, --cordon, --add, --remove, --replicas, --price, --scenario or --every-cluster"
+        raise UsageError("nothing is supposed", hint)
+    ground = Ground.of(looked.inputs, looked.memo)
+    found = []
+    for case in cases:
+        say(f"planning {case.title}")
+        found.append(suppose(ground, case, with_candidates=True)[0])
+    return found
+
+
+def _losses(looked: Looked, given: Supposition | None) -> Losses:
+    """The fleet that clusters are lost of: as it is, or as the options suppose it."""
+    from gitplacer.source.files import InMemory
+    from gitplacer.whatif.ground import Ground, read_again
+    from gitplacer.whatif.losses import Losses
+
+    memo = InMemory(looked.memo)
+    inputs = looked.inputs.in_memory()  # processes cannot share the pipe to git, nor the cache
+    if given is not None:
+        inputs = given.applied(inputs, read_again(inputs, memo))
+    losses = Losses(Ground.of(inputs, memo))
+    memo.alone()
+    return losses
+
+
+def _clusters_wanted(among: str | None) -> Callable[[Mapping[str, str]], bool]:
+    """Which clusters a selector takes, by their labels."""
+    from gitplacer.cli.switching import label_selector
+
+    selector = label_selector(among, "--among")
+    return lambda labels: selector.unmet(labels) is None
+
+
+def _asked(losses: Losses, wanted: Callable[[Mapping[str, str]], bool], singles: bool, pairs: bool) -> list[Loss]:
+    """The losses in question."""
+    from itertools import combinations
+
+    from gitplacer.settings import UsageError
+
+    names = [
+        name
+        for name, cluster in sorted(losses.ground.snapshot.source.own.clusters.items())
+        if cluster.spec.role == "Workload" and cluster.spec.state != "Lost" and wanted(cluster.labels())
+    ]
+    if not names:
+        raise UsageError("no cluster is selected", "--among takes labels of Clusters, such as cluster.class=production")
+    return [*((name,) for name in names if singles), *(combinations(names, 2) if pairs else ())]
+
+
+def _swept(losses: Losses, asked: Sequence[Loss], processes: int | None, ray_address: str | None) -> list[Supposed]:
+    from gitplacer.cli.progress import progress
+    from gitplacer.runners.processes import in_processes, usable_cores
+
+    @contextlib.contextmanager
+    def telling() -> Iterator[Callable[[int], None]]:
+        with progress() as say:
+            say(f"losing clusters, {len(asked)} times")
+            yield lambda done: say(f"losing clusters: {done} of {len(asked)}")
+
+    if ray_address is not None:
+        from gitplacer.runners.onray import on_ray
+
+        return on_ray(losses.ground.asked, asked, ray_address, telling)
+    return in_processes(losses, asked, processes or usable_cores(), telling)

@@ -1,0 +1,148 @@
+"""What a fleet has left, for a terminal and as JSON: stranded devices, the largest gang that fits, and what to buy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from gitplacer.explain import PlanView, amount_text, amounts_text, computed_from
+from gitplacer.formats.planjson import inputs_value, to_json
+from gitplacer.kinds.fields import API_VERSION
+from gitplacer.model import quantity
+from gitplacer.model.room import Asked, Largest, Room, Shopping, Stranded
+from gitplacer.plaintext import aligned, few, printable
+
+FORMAT_VERSION = "1.0"
+
+
+def room_text(room: Room, view: PlanView) -> str:
+    """The answer as lines, each ending in a newline."""
+    rows = list(_device_rows(room))
+    lines = ["Free devices, after the plan", *(aligned(rows) or ["  there are none"])]
+    for index, asked in enumerate(room.asked):
+        lines += ["", f"Largest gang, {_asked_text(asked)}"]
+        some = [one for one in room.clusters if one.largest[index].now or one.largest[index].added]
+        lines += aligned([(one.cluster, _largest_text(one.largest[index])) for one in some])
+        others = len(room.clusters) - len(some)
+        on = f"{'the other ' if some else ''}{others} cluster{'s' if others != 1 else ''}"
+        lines += [f"  not one on {on}"] if others else []
+    if room.shopping is not None:
+        lines += ["", *_shopping_lines(room.shopping)]
+    lines += ["", *computed_from(view)]
+    return "\n".join(printable(line, 5000) for line in lines) + "\n"
+
+
+def _device_rows(room: Room) -> Iterator[tuple[str, ...]]:
+    for one in room.clusters:
+        for device in (each for each in one.stranded if each.free):
+            free = f"{amount_text(device.resource, device.free)} of {amount_text(device.resource, device.offered)} free"
+            yield one.cluster, device.resource, free, _stranded_text(device)
+
+
+def _stranded_text(device: Stranded) -> str:
+    if not device.stranded:
+        return "none stranded"
+    causes = [f"{cause.devices} on {few(cause.nodes)}: {cause.why}" for cause in device.causes]
+    return f"{device.stranded} stranded; {'; '.join(causes)}"
+
+
+def _asked_text(asked: Asked) -> str:
+    beside = f" and {asked.others} other pod{'s' if asked.others != 1 else ''}" if asked.others else ""
+    return f"{asked.role} with {amounts_text(asked.requests) or 'no requests'} each{beside} (like {asked.like})"
+
+
+def _largest_text(largest: Largest) -> str:
+    more = " or more" if largest.bounded else ""
+    if largest.added is None or largest.added == largest.now:
+        return f"{largest.now}{more}"
+    return f"{largest.now} now, {largest.added}{more} with machines that can be added"
+
+
+def _shopping_lines(shopping: Shopping) -> list[str]:
+    """What to buy, for whom, and whether it is proved."""
+    if not shopping.waiting:
+        return ["No group waits, so no machine has to be bought"]
+    waiting = f"{len(shopping.waiting)} group{'s' if len(shopping.waiting) != 1 else ''} that wait{'' if len(shopping.waiting) != 1 else 's'}"
+    lines = [f"The cheapest machines for {waiting}"]
+    rows = []
+    for bought in shopping.bought:
+        each = bought.price_per_hour
+        price = f"{bought.count * each:.2f} an hour" if each is not None else "price not known"
+        rows.append((f"{bought.count} × {bought.type}", f"for {bought.cluster}", price))
+    lines += aligned(rows)
+    if len(shopping.bought) > 1 and shopping.price is not None:
+        lines.append(f"  {shopping.price:.2f} an hour in all")
+    if shopping.places:
+        lines += aligned([(printable(group), f"→ {cluster}") for group, cluster in shopping.places])
+    if shopping.impossible:
+        lines.append(f"  no machine on offer helps {few([printable(g) for g in shopping.impossible], most=10)}")
+    if shopping.places:
+        lines.append(f"  {_proof_text(shopping)}")
+    return lines
+
+
+def _proof_text(shopping: Shopping) -> str:
+    wanted, placed = len(shopping.places), len(shopping.placed)
+    left = [group for group, _ in shopping.places if group not in shopping.placed]
+    if left:
+        return f"a plan with them places {placed} of {wanted}; {few([printable(g) for g in left], most=10)} would still wait"
+    cheapest = "no cheaper machines would do" if shopping.complete else "cheaper ones may have been missed"
+    return f"a plan with them places {'it' if wanted == 1 else 'all of these'}; {cheapest}"
+
+
+def room_json(room: Room, view: PlanView) -> str:
+    """The document of `room_document`, indented by two."""
+    return to_json(room_document(room, view), indent=2)
+
+
+def room_document(room: Room, view: PlanView) -> dict[str, Any]:
+    """The answer as values that JSON can hold."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Room",
+        "formatVersion": FORMAT_VERSION,
+        "inputs": inputs_value(view),
+        "asked": [
+            {"like": a.like, "role": a.role, "requests": a.requests.rendered(), "otherPods": a.others}
+            for a in room.asked
+        ],
+        "clusters": [
+            {
+                "cluster": one.cluster,
+                "devices": [_device(device) for device in one.stranded],
+                "largest": [{"now": n.now, "withMachines": n.added, "bounded": n.bounded} for n in one.largest],
+            }
+            for one in room.clusters
+        ],
+        "shopping": None if room.shopping is None else _shopping(room.shopping),
+    }
+
+
+def _device(device: Stranded) -> dict[str, Any]:
+    def amount(value: int) -> str:
+        return quantity.render(device.resource, value)
+
+    return {
+        "resource": device.resource,
+        "offered": amount(device.offered),
+        "free": amount(device.free),
+        "stranded": amount(device.stranded),
+        "causes": [{"why": c.why, "devices": amount(c.devices), "nodes": list(c.nodes)} for c in device.causes],
+    }
+
+
+def _shopping(shopping: Shopping) -> dict[str, Any]:
+    price = shopping.price
+    return {
+        "waiting": list(shopping.waiting),
+        "bought": [
+            {"cluster": b.cluster, "type": b.type, "count": b.count,
+             "pricePerHour": None if b.price_per_hour is None else f"{b.price_per_hour:g}"}
+            for b in shopping.bought
+        ],
+        "pricePerHour": None if price is None else f"{price:.2f}",
+        "places": [{"group": group, "cluster": cluster} for group, cluster in shopping.places],
+        "placed": list(shopping.placed),
+        "impossible": list(shopping.impossible),
+        "complete": shopping.complete,
+    }  # fmt: skip

@@ -1,0 +1,317 @@
+"""
+Which of the changes that could be enough are, and which is the smallest.
+
+Kinds are looked at in their order, and in each kind that change first which seems to need least. More of a change that is enough
+is not always enough: with one node more another group that waits may be the first to have it. So small amounts are tried one by
+one; large ones, and budgets, are found by doubling and halving. A change that does not seem enough is tried too, as long as trials
+are left: with it others may go elsewhere and leave their room. Where no single change is enough, the few that open a cluster to
+the group are made, and another is looked for beside them.
+
+A change is enough if a plan with it places the group and takes nobody else's place: what was placed without it still is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from gitplacer.accounts import Accounts
+from gitplacer.hydrate import Hydration, Inputs, hydrate
+from gitplacer.model.decision import Decision, Finding, Reason
+from gitplacer.model.remedy import Amendment, Remedy, RemedyKind, Way
+from gitplacer.problems import Rejected
+from gitplacer.remedies.case import Case, is_placed
+from gitplacer.remedies.families import FAMILIES, Family, raised_together
+from gitplacer.source.files import Memo, NoMemo, ReadFile
+
+ONE_BY_ONE = 8
+"""Amounts up to this are all tried."""
+_WORK = 20_000
+_FEWEST, _MOST = 20, 400
+
+_OPENING = (
+    RemedyKind.UNCORDON,
+    RemedyKind.TOLERATE_TAINT,
+    RemedyKind.ALLOW_CLUSTER,
+    RemedyKind.ACCEPT_TIGHT_FIT,
+    RemedyKind.COUNT_ON_SCALE_UP,
+)
+"""What may be the first of two changes: nothing of it has to be counted."""
+
+
+def usual_trials(hydration: Hydration) -> int:
+    """How many plans may be made for one group where nobody says otherwise: the larger the fleet, the fewer."""
+    snapshot = hydration.snapshot
+    return max(_FEWEST, min(_MOST, _WORK // max(1, len(snapshot.groups) * len(snapshot.source.own.clusters))))
+
+
+class OutOfTrials(Exception):
+    """As many plans were made as were allowed."""
+
+
+class Trials:
+    """
+    Plans of inputs that somebody changed. What is parsed for them is not kept for others. `keep` are groups that must not lose
+    their place.
+    """
+
+    def __init__(self, group: str, memo: Memo, most: int, keep: frozenset[str] = frozenset()) -> None:
+        self._group = group
+        self._keep = keep
+        self._memo = Aside(memo)
+        self._most = most
+        self.made = 0
+
+    def __call__(self, inputs: Inputs, *, with_candidates: bool = False) -> Hydration | None:
+        """A plan; None for inputs that stop the run. Raises OutOfTrials."""
+        if self.made >= self._most:
+            raise OutOfTrials
+        self.made += 1
+        try:
+            return hydrate(inputs, memo=self._memo, with_candidates=with_candidates)
+        except Rejected:
+            return None
+
+    def decision(self, inputs: Inputs) -> Decision | None:
+        """What becomes of the group; None where others lose their place for it. Raises OutOfTrials."""
+        done = self(inputs)
+        if done is None:
+            return None
+        decisions = {decision.group: decision for decision in done.view.plan.decisions}
+        if any(other in decisions and not is_placed(decisions[other]) for other in self._keep):
+            return None
+        return decisions.get(self._group)  # an edit of a policy may give the group another id
+
+
+class Aside:
+    """A memo that knows what another knows, and keeps what is new to itself."""
+
+    def __init__(self, memo: Memo) -> None:
+        self._memo = memo
+        self._files: dict[str, ReadFile] = {}
+        self._texts: dict[str, bytes] = {}
+
+    def recall(self, oids: Iterable[str]) -> Mapping[str, ReadFile]:
+        wanted = list(oids)
+        known = {oid: self._files[oid] for oid in wanted if oid in self._files}
+        missing = [oid for oid in wanted if oid not in known]
+        found = self._memo.recall(missing) if missing else {}
+        self._files.update(found)
+        return {**known, **found}
+
+    def remember(self, files: Mapping[str, ReadFile]) -> None:
+        self._files.update(files)
+
+    def recall_text(self, digest: str) -> bytes | None:
+        return self.recall_texts([digest]).get(digest)
+
+    def recall_texts(self, digests: Iterable[str]) -> Mapping[str, bytes]:
+        wanted = list(digests)
+        known = {digest: self._texts[digest] for digest in wanted if digest in self._texts}
+        return {**known, **self._memo.recall_texts([digest for digest in wanted if digest not in known])}
+
+    def remember_text(self, digest: str, text: bytes) -> None:
+        self._texts[digest] = text
+
+
+def remedy(
+    inputs: Inputs,
+    hydration: Hydration,
+    group: str,
+    memo: Memo | None = None,
+    most_trials: int | None = None,
+    *,
+    every_kind: bool = False,
+    accounts: Accounts | None = None,
+) -> Remedy | None:
+    """
+    The smallest change that places a group which waits in a plan of these inputs; None for a group that does not wait for room.
+
+    It costs a plan for each trial, of which there are `usual_trials` at most unless somebody says otherwise, and once more as much
+    to open the ledgers, if nobody has opened `accounts` of this plan.
+    The first change that is found ends the search, unless the smallest of `every_kind` is wanted; then a remedy is `complete` if
+    trials lasted. Raises NoSuchGroup.
+    """
+    case = Case.of(inputs, hydration, group, accounts)
+    if case is None:
+        return None
+    keep = frozenset(d.group for d in hydration.view.plan.decisions if is_placed(d) and d.group != group)
+    most = usual_trials(hydration) if most_trials is None else most_trials
+    trials = Trials(group, memo or NoMemo(), most, keep)
+    found = _Search(case, trials, every_kind).run()
+    return Remedy(group=group, ways=found.ways, trials=trials.made, complete=found.complete)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    ways: tuple[Way, ...]
+    complete: bool
+
+
+class _Search:
+    """One search. `ways` has the smallest change of each kind that was found to be enough."""
+
+    def __init__(self, case: Case, trials: Trials, every_kind: bool) -> None:
+        self._case = case
+        self._trials = trials
+        self._every_kind = every_kind
+        self._best: dict[tuple[RemedyKind, ...], Way] = {}
+        self._alone: dict[tuple[RemedyKind, ...], Way] = {}
+
+    def run(self) -> _Found:
+        families = {kind: sorted(known(self._case), key=lambda f: f.rank) for kind, known in FAMILIES.items()}
+        try:
+            for likely in (True, False):
+                for kind, known in families.items():
+                    self._look(kind, [f for f in known if (f.likely is not None) is likely])
+                    if self._best and not self._every_kind:
+                        return self._answer(not likely or not any(_untried(families, kind)))
+            complete = True
+            if self._best.keys() <= {(RemedyKind.FEWER_PODS,)}:
+                self._pairs()
+        except OutOfTrials:
+            complete = False
+        return self._answer(complete)
+
+    def _answer(self, complete: bool) -> _Found:
+        return _Found(tuple(sorted(self._best.values(), key=lambda way: way.cost)), complete)
+
+    def _look(self, kind: RemedyKind, families: Iterable[Family]) -> None:
+        """The smallest change of a kind, if one is enough. Raises OutOfTrials."""
+        for family in families:
+            best = self._best.get((kind,))
+            most = family.most
+            if best is not None:
+                amount = best.amendments[0].amount
+                most = min(most, amount if family.order(amount) < best.cost[1][0][1:] else amount - 1)
+            if most >= 1:
+                self._keep((kind,), least(family, self._case.inputs, self._trials, most))
+
+    def _keep(self, kinds: tuple[RemedyKind, ...], way: Way | None) -> None:
+        if way is not None and (kinds not in self._best or way.cost < self._best[kinds].cost):
+            self._best[kinds] = way
+
+    def _pairs(self) -> None:
+        """Two changes that are enough together. Raises OutOfTrials."""
+        self._alone, self._best = self._best, {}
+        try:
+            self._beside_opening()
+            self._two_limits()
+        finally:
+            pairs = sorted(self._best.items(), key=lambda entry: entry[1].cost)[:1]
+            self._best = {**self._alone, **dict(pairs)}
+
+    def _two_limits(self) -> None:
+        for one, other in raised_together(self._case):
+            if one.likely is not None and other.likely is not None:
+                self._keep((one.kind, other.kind), self._both(one, other))
+
+    def _both(self, one: Family, other: Family) -> Way | None:
+        """The least of two changes that are enough together: first of the one beside what is likely of the other, then of that."""
+        beside = other.make(self._case.inputs, other.likely or 1)
+        first = least(one, beside[1], self._trials, one.most) if beside is not None else None
+        made = one.make(self._case.inputs, first.amendments[0].amount) if first is not None else None
+        second = least(other, made[1], self._trials, other.most) if made is not None else None
+        if made is None or second is None:
+            return None
+        return replace(second, amendments=tuple(sorted((made[0], *second.amendments), key=lambda a: a.cost)))
+
+    def _beside_opening(self) -> None:
+        """Two changes, the first of which opens a cluster to the group."""
+        for first, amended, case in list(self._opened()):
+            changed = _changed(self._case, case)
+            beside = [f for kind, known in FAMILIES.items() if (kind,) not in self._alone for f in known(case)]
+            for family in sorted(beside, key=lambda f: (f.rank[0], list(FAMILIES).index(f.kind), f.rank)):
+                if family.kind is first.kind and family.subject == first.subject and family.item == first.item:
+                    continue
+                concerned = not family.cluster or family.cluster in changed
+                if family.likely is None or not concerned:
+                    continue
+                way = least(family, amended, self._trials, family.most)
+                if way is not None:
+                    kinds = tuple(sorted((first.kind, family.kind)))
+                    self._keep(kinds, replace(way, amendments=tuple(sorted((first, *way.amendments), key=lambda a: a.cost))))  # fmt: skip
+
+    def _opened(self) -> Iterator[tuple[Amendment, Inputs, Case]]:
+        """The inputs with each of the changes that may be the first of two. Raises OutOfTrials."""
+        for kind in _OPENING:
+            for family in FAMILIES[kind](self._case):
+                made = family.make(self._case.inputs, 1)
+                done = self._trials(made[1], with_candidates=True) if made is not None else None
+                case = Case.of(made[1], done, self._case.group.id) if made is not None and done is not None else None
+                if made is not None and case is not None:
+                    yield made[0], made[1], case
+
+
+def _untried(families: Mapping[RemedyKind, list[Family]], up_to: RemedyKind) -> Iterator[Family]:
+    """The families of kinds up to one that do not seem to be enough."""
+    for kind, known in families.items():
+        yield from (family for family in known if family.likely is None)
+        if kind is up_to:
+            return
+
+
+def _changed(before: Case, after: Case) -> set[str]:
+    """The clusters that are looked at otherwise after a change."""
+    names = before.candidates.keys() | after.candidates.keys()
+
+    def said(case: Case, name: str) -> Finding | None:
+        return case.candidates[name].finding if name in case.candidates else None
+
+    return {name for name in names if said(before, name) != said(after, name)}
+
+
+def least(family: Family, inputs: Inputs, trials: Trials, most: int) -> Way | None:
+    """The least of a change that is enough, up to so much; None if none is. Raises OutOfTrials."""
+    made: dict[int, Way | None] = {}
+
+    def works(amount: int) -> bool:
+        if amount not in made:
+            made[amount] = _tried(family.make(inputs, amount), trials)
+        return made[amount] is not None
+
+    exact = min(0 if family.kind is RemedyKind.RAISE_BUDGET else ONE_BY_ONE, most)
+    likely = family.likely
+    if likely is not None and likely <= exact and works(likely):
+        return made[next(amount for amount in range(1, likely + 1) if works(amount))]
+    found = next((amount for amount in range(1, exact + 1) if works(amount)), None)
+    if found is None and most > exact:
+        found = _least(works, min(max(likely or most, exact + 1), most), exact, most)
+    return None if found is None else made[found]
+
+
+def _tried(made: tuple[Amendment, Inputs] | None, trials: Trials) -> Way | None:
+    if made is None:
+        return None
+    decision = trials.decision(made[1])
+    if decision is None or not is_placed(decision):
+        return None
+    return Way((made[0],), decision.after, _why(decision))
+
+
+def _why(decision: Decision) -> Finding:
+    """Why the group goes where it goes then."""
+    return next((decision.reasons[name] for name in decision.after if name in decision.reasons), Finding(code=Reason.FITS))  # fmt: skip
+
+
+def _least(works: Callable[[int], bool], start: int, below: int, most: int) -> int | None:
+    """
+    The least number above one that does not work and up to `most`, where larger ones work too; asked from `start` on, further and
+    further away.
+    """
+    low, high, step = below, start, 1
+    while not works(high):
+        if high == most:
+            return None
+        low, high, step = high, min(most, high + step), step * 2
+    step = 1
+    while high - low > 1:
+        lower = max(low + 1, high - step)
+        if not works(lower):
+            low = lower
+            break
+        high, step = lower, step * 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if works(middle) else (middle, high)
+    return high

@@ -1,0 +1,100 @@
+"""
+The blast radius of an edit: which groups it touches, also those that stay where they are for now.
+
+An edit of a policy may move a group at once, or only allow that it moves at the next occasion; who reviews it wants to know both. The
+edit is taken apart from what else is on its branch: only files count that are neither workloads nor platform, put on top of
+the source as it was. Both are planned, on the fleet as it is after the pass that is due.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from gitplacer.grouping import Group
+from gitplacer.hydrate import Inputs, hydrate
+from gitplacer.model.blasts import Blast, Touched
+from gitplacer.placement.eligibility import may_not_stay
+from gitplacer.snapshot import Snapshot
+from gitplacer.source.manifests import unit_of
+from gitplacer.tree import Changes, Tree, differing_paths
+from gitplacer.whatif.ground import Ground, fates, out_of_service, unguarded
+
+
+def policy_edit(before: Tree, after: Tree, snapshot: Snapshot) -> Changes:
+    """What differs between two sources, apart from workloads, platform and snapshots."""
+    spec = snapshot.source.own.fleet.spec
+    paths = [
+        path
+        for path in differing_paths(before, after)
+        if unit_of(spec, path) is None and not path.startswith(spec.capacity.path + "/")
+    ]
+    written = after.read_all(path for path in paths if path in after and after.entries[path].is_text)
+    return Changes(written, frozenset(path for path in paths if path not in after))
+
+
+def blast(ground: Ground, edit: Changes) -> Blast:
+    """What an edit of the source touches. Raises Rejected where the fleet could not be planned with it."""
+    made = hydrate(_edited(ground.inputs, edit), memo=ground.memo, with_candidates=False)
+    old, new = ground.snapshot, made.snapshot
+    gone = out_of_service(old, new)
+    view, later = unguarded(ground, made.view)
+    found = {fate.group: fate for fate in fates(ground, view, gone, later)}
+    touched = []
+    for group_id in sorted(old.groups.keys() | new.groups.keys() | found.keys()):
+        was, now, fate = old.groups.get(group_id), new.groups.get(group_id), found.get(group_id)
+        could, can = _eligible(was, old), _eligible(now, new)
+        one = Touched(
+            group=group_id,
+            policy=_policy(now),
+            governed=_policy(was),
+            gains=tuple(sorted(can - could)),
+            loses=tuple(sorted(could - can)),
+            rules=_policy(was) == _policy(now) and _rules(was) != _rules(now),
+            fate=fate.fate if fate is not None else None,
+            before=fate.before if fate is not None else (),
+            after=fate.after if fate is not None else (),
+            why=fate.why if fate is not None else "",
+        )
+        if one.policy != one.governed or one.gains or one.loses or one.rules or one.fate is not None:
+            touched.append(one)
+    return Blast(
+        touched=tuple(touched),
+        total=len(old.groups.keys() | new.groups.keys()),
+        places={**_places(old), **_places(new)},
+        edited=tuple(sorted({*edit.written, *edit.removed})),
+    )
+
+
+def _edited(inputs: Inputs, edit: Changes) -> Inputs:
+    return replace(inputs, source=inputs.source.apply(edit), commit=None) if edit else inputs
+
+
+def _policy(group: Group | None) -> str:
+    return group.policy.name if group is not None and group.policy is not None else ""
+
+
+def _rules(group: Group | None) -> Mapping[str, object]:
+    """What the policy of a group says, apart from whom it governs and where that may be."""
+    if group is None or group.policy is None:
+        return {}
+    apart = {"select", "precedence", "clusters", "tolerations"}
+    rules: Mapping[str, object] = group.policy.spec.model_dump(exclude=apart)
+    return rules
+
+
+def _eligible(group: Group | None, snapshot: Snapshot) -> frozenset[str]:
+    """The clusters that a group may be on, whatever their room."""
+    if group is None or group.policy is None:
+        return frozenset()
+    policy, wished = group.policy, group.wished_cluster
+    clusters = snapshot.source.own.clusters.values()
+    return frozenset(cluster.name for cluster in clusters if may_not_stay(policy, wished, cluster) is None)
+
+
+def _places(snapshot: Snapshot) -> dict[str, str]:
+    return {
+        key.removeprefix("PlacementPolicy/"): str(place)
+        for key, place in snapshot.source.own.places.items()
+        if key.startswith("PlacementPolicy/")
+    }

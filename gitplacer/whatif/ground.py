@@ -1,0 +1,230 @@
+"""
+What suppositions are compared with: the fleet after the pass that is due, with nothing else going on.
+
+A fleet is seldom at rest: something was just pushed, and waits for the next pass. Whoever asks "what if we lose this cluster" asks
+it of the fleet as it will be then. So the pass is made first, and a supposition is planned on its outcome; what the two have in
+common is nobody's fate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from gitplacer.accounts import Accounts
+from gitplacer.explain import NEAREST_CANDIDATES, PlanView, shortlist, verdict_text, why
+from gitplacer.explain.words import LONGEST_SENTENCE
+from gitplacer.grouping import Group
+from gitplacer.hydrate import Hydration, Inputs, decided, hydrate
+from gitplacer.kinds.fleet import EvacuationGuard, Guards, MoveGuard
+from gitplacer.kinds.record import PlacementRecord
+from gitplacer.layout import Layout
+from gitplacer.model.decision import Action, Decision, Reason, Verdict
+from gitplacer.model.fates import Fate, GroupFate, Left, Supposed
+from gitplacer.model.resources import NOTHING
+from gitplacer.placement.plan import Plan
+from gitplacer.plaintext import printable
+from gitplacer.snapshot import Snapshot, read_snapshot
+from gitplacer.source.files import Memo
+from gitplacer.source.manifests import PLATFORM
+from gitplacer.whatif.suppositions import Supposition
+
+OUT_OF_SERVICE = ("Lost", "Draining")
+"""States of clusters that their groups leave."""
+_HELD_BACK = frozenset({Reason.GUARD_REACHED, Reason.FROZEN})
+"""Why a group does not leave yet, though it will."""
+_LOSERS = frozenset({Fate.STRANDED, Fate.LESS, Fate.WAITS})
+"""Of whom is told which clusters do not take them."""
+_AS_CHANGED = {
+    Reason.OUTGROWN: Fate.LESS,
+    Reason.UPGRADE_DOES_NOT_FIT: Fate.LESS,
+    Reason.UPDATE_HELD: Fate.HELD,
+}
+"""What becomes of a group that stays, where not all its pods find room."""
+_ENDED = frozenset({Reason.FINISHED, Reason.JOINS_FINISHED})
+
+
+@dataclass(frozen=True)
+class Ground:
+    """
+    What was asked about (`asked`), the pass that is due (`due`), the inputs after it, and what is read of these. `memo` only
+    saves work.
+    """
+
+    asked: Inputs
+    due: Hydration
+    inputs: Inputs
+    snapshot: Snapshot
+    memo: Memo
+
+    @staticmethod
+    def of(inputs: Inputs, memo: Memo) -> Ground:
+        """Make the pass that is due. Raises Rejected as `hydrate` does."""
+        due = hydrate(inputs, memo=memo, with_candidates=False)
+        after = replace(inputs, deployment=due.tree) if due.steps else inputs
+        return Ground(inputs, due, after, due.snapshot if not due.steps else read_again(after, memo), memo)
+
+    @cached_property
+    def decisions(self) -> Mapping[str, Decision]:
+        """What the pass that is due does with each group."""
+        return {decision.group: decision for decision in self.due.view.plan.decisions}
+
+    @cached_property
+    def waiting(self) -> int:
+        """How many groups wait anyway."""
+        return sum(d.action is Action.WAIT for d in self.decisions.values())
+
+
+def read_again(inputs: Inputs, memo: Memo) -> Snapshot:
+    """What is read of inputs."""
+    return read_snapshot(
+        source=inputs.source, capacity=inputs.capacity, deployment=inputs.deployment,
+        foreign_paths=frozenset(inputs.foreign), reverted=inputs.reverted, merged=inputs.merged, now=inputs.now, memo=memo,
+    )  # fmt: skip
+
+
+def suppose(ground: Ground, supposition: Supposition, *, with_candidates: bool = False) -> tuple[Supposed, Hydration]:
+    """
+    What a supposition comes to, by the whole of `hydrate`, and the plan itself; with candidates also which clusters do not take
+    those who lose their place, and why. Raises Unsupposable, and Rejected where the fleet
+    could not be planned then.
+    """
+    made = hydrate(
+        supposition.applied(ground.inputs, ground.snapshot), memo=ground.memo, with_candidates=with_candidates
+    )
+    gone = out_of_service(ground.snapshot, made.snapshot)
+    view, later = unguarded(ground, made.view, with_candidates=with_candidates)
+    found = tuple(fates(ground, view, gone, later))
+    supposed = Supposed(
+        title=supposition.title, clusters=gone, fates=found, waiting=ground.waiting, left=left(view, gone)
+    )
+    return supposed, made
+
+
+def unguarded(ground: Ground, view: PlanView, *, with_candidates: bool = False) -> tuple[PlanView, frozenset[str]]:
+    """
+    A plan as it would be if guards and freezes let everything go at once, and the groups that they hold back. Whether a group has
+    room elsewhere is no question of when it may leave.
+    """
+    later = frozenset(d.group for d in view.plan.decisions if d.finding.code in _HELD_BACK)
+    if not later:
+        return view, later
+    snapshot = with_guards_lifted(view.snapshot)
+    layout = Layout(snapshot, snapshot.source.tree, ground.memo)
+    made = decided(snapshot, layout, with_candidates=with_candidates)
+    return replace(view, snapshot=snapshot, plan=Plan(tuple(sorted(made, key=lambda d: d.group)))), later
+
+
+def with_guards_lifted(snapshot: Snapshot) -> Snapshot:
+    """The same fleet without limits on how much moves."""
+    fleet = snapshot.source.own.fleet
+    free = Guards(relocations=MoveGuard(exceed="Allow"), evacuations=EvacuationGuard(exceed="Allow"))
+    spec = fleet.spec.model_copy(update={"guards": free})
+    own = replace(snapshot.source.own, fleet=fleet.model_copy(update={"spec": spec}))
+    return replace(snapshot, source=replace(snapshot.source, own=own))
+
+
+def out_of_service(before: Snapshot, after: Snapshot) -> tuple[str, ...]:
+    """The clusters that a supposition makes groups leave, sorted."""
+    was, now = before.source.own.clusters, after.source.own.clusters
+    gone = (n for n, c in now.items() if c.spec.state in OUT_OF_SERVICE and (n not in was or was[n].spec != c.spec))
+    return tuple(sorted({*gone, *(was.keys() - now.keys())}))
+
+
+def fates(ground: Ground, view: PlanView, gone: Iterable[str], later: frozenset[str]) -> Iterator[GroupFate]:
+    """The groups of workloads that a plan treats otherwise than the pass that is due leaves them, by id."""
+    lost = frozenset(gone)
+    for decision in sorted(view.plan.decisions, key=lambda d: d.group):
+        before = ground.decisions.get(decision.group)
+        group = view.group(decision) or ground.snapshot.groups.get(decision.group)
+        record = view.record(decision)
+        if group.unit == PLATFORM if group is not None else record is not None and record.is_platform:
+            continue
+        fate = _fate(before, decision, lost)
+        if fate is None:
+            continue
+        yield GroupFate(
+            group=decision.group, fate=fate, serves=_serves(group, record), policy=decision.policy,
+            before=before.after if before is not None else (), after=_elsewhere(decision, lost),
+            code=str(decision.finding.code), why=printable(why(decision, view), LONGEST_SENTENCE),
+            later=decision.group in later,
+            refused=tuple(_refused(decision, view)) if fate in _LOSERS else (),
+        )  # fmt: skip
+
+
+def _refused(decision: Decision, view: PlanView) -> Iterator[tuple[str, str, str]]:
+    """The clusters that do not take a group, the nearest to it first, if they were asked for."""
+    refused = [candidate for candidate in decision.candidates if candidate.verdict is Verdict.REJECTED]
+    for found in shortlist(refused, NEAREST_CANDIDATES):
+        yield found.cluster, str(found.finding.code), printable(verdict_text(found, decision, view), LONGEST_SENTENCE)
+
+
+def _fate(before: Decision | None, now: Decision, lost: frozenset[str]) -> Fate | None:
+    """What becomes of a group, None for nothing."""
+    had = before.after if before is not None else ()
+    if now.finding.code in _ENDED or now.finished is not None:
+        return None  # it holds no room, and nothing has to become of it
+    if now.action is Action.REMOVE and not now.after:
+        return Fate.REMOVED if had else None
+    rests = now.action in (Action.KEEP, Action.WAIT, Action.HOLD)
+    hit = lost & set(had)
+    if rests and not hit and now.after == had and _shape(before) == _shape(now):
+        new = before is None or before.action is not now.action
+        return Fate.WAITS if now.action is Action.WAIT and new else None
+    elsewhere = _elsewhere(now, lost)
+    if not had:
+        return Fate.PLACED if elsewhere else Fate.WAITS
+    if not elsewhere:
+        return (
+            Fate.HELD if now.action is Action.HOLD and now.finding.code is not Reason.NOWHERE_TO_GO else Fate.STRANDED
+        )
+    if _is_short(before, now, elsewhere, hit):
+        held = now.action is Action.HOLD and now.finding.code is not Reason.NOWHERE_TO_GO and len(had) == len(hit)
+        return Fate.HELD if held else Fate.LESS
+    if set(elsewhere) - set(had) or hit:
+        return Fate.MOVES
+    return _AS_CHANGED.get(now.finding.code, Fate.CHANGED)
+
+
+def _shape(decision: Decision | None) -> object:
+    """How a group is divided or spread, where it is."""
+    return None if decision is None else (dict(decision.counts), dict(decision.roles), decision.waiting_since is None)
+
+
+def _is_short(before: Decision | None, now: Decision, elsewhere: Sequence[str], hit: Collection[str]) -> bool:
+    """Whether some of what a group had finds no room: copies, shares, or a part of an app that spans clusters."""
+    if now.finding.code in (Reason.COPIES_WAIT, Reason.SHARES_WAIT):
+        return before is None or before.finding.code is not now.finding.code or bool(hit)
+    if now.counts or now.roles:
+        return now.action is Action.HOLD and bool(hit)
+    return before is not None and len(elsewhere) < len(set(before.after))
+
+
+def _elsewhere(decision: Decision, lost: frozenset[str]) -> tuple[str, ...]:
+    """Where a group has its room, apart from what is out of service."""
+    return tuple(name for name in decision.after if name not in lost)
+
+
+def _serves(group: Group | None, record: PlacementRecord | None) -> bool:
+    if group is not None:
+        return not any(member.facts.finishes for member in group.sized)
+    return record is None or not any(member.kind.endswith("Job") for member in record.members)
+
+
+def left(view: PlanView, gone: Iterable[str]) -> Left:
+    """What is free after a plan on the clusters that take something."""
+    closed = frozenset(gone)
+    taking = [
+        account
+        for account in Accounts(view)
+        if account.cluster.spec.role == "Workload" and account.cluster.spec.state == "Active"
+        if account.cluster.name not in closed
+    ]
+    free = {account.cluster.name: account.free_after for account in taking}
+    names = sorted({name for account in taking for name in account.offered})
+    best = {name: max(sorted(free), key=lambda cluster: free[cluster].get(name, 0)) for name in names}
+    return Left(
+        total=sum(free.values(), NOTHING),
+        most={name: (cluster, free[cluster].get(name, 0)) for name, cluster in best.items()},
+    )
