@@ -172,6 +172,18 @@ def test_a_merge_that_brings_more_than_its_proposal_is_foreign(offered: Fleet, t
     assert (one(fleet).answer, one(fleet).consent) == (Answer.FOREIGN, "prod/api")
 
 
+def test_half_a_proposal_is_not_what_was_proposed(offered: Fleet, tmp_path: Path) -> None:
+    fleet = copied(offered, tmp_path)
+    clone = clone_of(fleet, tmp_path)
+    fast_forwarded(fleet, clone)
+    (clone / API).unlink()
+    git("commit", "-q", "--all", "--amend", "--no-edit", cwd=clone, at="2026-01-02T03:15:00Z")
+    git("push", "-q", "origin", "HEAD:main", cwd=clone)
+    checked = one(fleet)
+    assert checked.discrepancy is not None
+    assert (checked.answer, checked.discrepancy.where, checked.consent) == (Answer.DIFFERS, API, "")
+
+
 def test_a_revert_is_foreign_and_what_it_reverts_is_named(fleet: Fleet, tmp_path: Path) -> None:
     fleet.commit(cluster("a") | cluster("b", state="Draining"), "drain b")
     fleet.reconcile(11)
