@@ -404,7 +404,7 @@ def test_another_version_is_only_blamed_for_what_this_one_computes_otherwise(fle
     assert (one(fleet).answer, one(fleet).version) == (Answer.OTHER_VERSION, "9.9.9")
 
 
-@hypothesis_settings(max_examples=25)
+@hypothesis_settings(max_examples=12)
 @given(where=st.integers(0, 10_000), by=st.sampled_from([b"x", b"0", b"\n", b" ", b":", b"\xff"]))
 def test_no_byte_of_a_message_can_be_changed_unnoticed(where: int, by: bytes) -> None:
     fleet, data, head = _prepared()

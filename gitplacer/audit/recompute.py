@@ -137,7 +137,8 @@ class Recomputation:
             hint += f" {INPUTS}:{INPUTS}" if what is Mismatch.CAPACITY_GONE else ""
         elif repository.address.is_local:
             refs = f"{wanted}:{wanted}" if what is Mismatch.CAPACITY_GONE else wanted
-            hint = f"bring it from where it is: git -C {where} fetch REMOTE {refs}"
+            asked = "is this the repo that it was computed from? " if what is Mismatch.SOURCE_GONE else ""
+            hint = f"{asked}bring it from where it is: git -C {where} fetch REMOTE {refs}"
         else:
             hint = f"no branch or tag of {where} leads to it; push one that does"
         return Discrepancy(mismatch=what, where=oid, found=where, hint=hint)
