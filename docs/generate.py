@@ -28,6 +28,7 @@ from docs import problem_examples, scenario_pages, sessions  # noqa: E402
 from gitplacer.cli import COMMANDS, root  # noqa: E402
 from gitplacer.explain import finding_text  # noqa: E402
 from gitplacer.formats.documents import DOCUMENTS  # noqa: E402
+from gitplacer.formats.reviewwords import DOWNTIME  # noqa: E402
 from gitplacer.kinds import TABLE, fields, fleet, selectors  # noqa: E402
 from gitplacer.kinds.fields import Matching  # noqa: E402
 from gitplacer.kinds.schema import combined_schema, kind_schema  # noqa: E402
@@ -35,6 +36,7 @@ from gitplacer.model.decision import Finding, NewNodes, Reason, ScaleUpLimit, Sp
 from gitplacer.model.resources import Resources  # noqa: E402
 from gitplacer.problemcodes import CODES  # noqa: E402
 from gitplacer.problems import Severity  # noqa: E402
+from gitplacer.review.downtime import RULES as DOWNTIME_RULES  # noqa: E402
 from gitplacer.scheduler.dump import WANTED  # noqa: E402
 from gitplacer.source.allowances import PREFIX  # noqa: E402
 from gitplacer.workloads import shipped  # noqa: E402
@@ -542,6 +544,18 @@ EXAMPLES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
             ),
         ),
     ),
+    "comment": (
+        (
+            "In a workflow all that it needs is in the environment; see [Comments and statuses](../comments-and-statuses.md). Elsewhere:",
+            ("gitplacer comment --host github --repo acme/fleet --pages pages",),
+        ),
+    ),
+    "tell": (
+        (
+            "[Comments and statuses](../comments-and-statuses.md) shows where it belongs.",
+            ("gitplacer tell --host gitlab --repo fleet",),
+        ),
+    ),
     "move": (
         (
             "To a cluster that its policy does not allow:",
@@ -597,7 +611,10 @@ EXITS: Mapping[str, str] = {
     "others are printed.",
     "fit": "0 done, whatever the answer; 1 an error, and nothing was judged (with `--cases`: a line was not, the others were); "
     "with `--exit-code` 2 for TightFit and 3 for No, of many cases the worst.",
-    "reconcile": "0 done, also where groups are held or nothing had to change; 1 an error, and nothing has landed.",
+    "reconcile": "0 done, also where groups are held or nothing had to change; 1 an error, and nothing has landed; 2 with `--check`: what "
+    "is proposed is out of date.",
+    "comment": "0 done, or the pull request has a newer commit; 1 an error.",
+    "tell": "0 told, whatever became of the plan; 1 an error.",
 }
 
 
@@ -718,6 +735,10 @@ GIT_KINDS: Mapping[str, tuple[str, str]] = {
     "LostRace": (
         "Others pushed to the deployment branch again and again while this pass was computed. Nothing was changed.",
         "Run it again. Let one job at a time write a deployment branch.",
+    ),
+    "ForeignCommit": (
+        "Somebody has committed to the branch `gitplacer/next/…`, on which a pass is proposed. It is not overwritten.",
+        "Move the commit to another branch and delete this one; what is proposed there is computed anew.",
     ),
     "NotWritten": (
         "A command that writes to the fleet repo (`move`, `return`, `suspend`, `resume`) would be in somebody's way: a file has "
@@ -965,7 +986,13 @@ def reasons_part() -> str:
     return "\n\n".join(blocks)
 
 
-PARTS = {"reasons": reasons_part}
+def downtime_part() -> str:
+    """What users notice, case by case, in the order in which cases are tried."""
+    rows = [f"| {_cell(said)} | {DOWNTIME[noticed]} | `{noticed}` |" for said, _, noticed in DOWNTIME_RULES]
+    return "\n".join(["| case | shown as | in JSON |", "|---|---|---|", *rows])
+
+
+PARTS = {"reasons": reasons_part, "downtime": downtime_part}
 _PART = re.compile(r"^( *)(<!-- generated: ([\w-]+) -->\n).*?^ *(<!-- end -->)", re.DOTALL | re.MULTILINE)
 
 

@@ -24,18 +24,18 @@ from gitplacer.documents import parse
 from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import Commit, NoSuchRevision, Repository
 from gitplacer.kinds.clusterstate import CLUSTER_STATES
+from gitplacer.lastpass import LastPass, brought_by, last_pass
 from gitplacer.layout import METADATA
 from gitplacer.model.byhand import MergedMove, RevertedMove
-from gitplacer.render import SENTINEL
 from gitplacer.snapshot import RECORDS
-from gitplacer.source.manifests import PLATFORM, WORKLOADS
+from gitplacer.source.manifests import PLATFORM, SENTINEL, WORKLOADS
 from gitplacer.source.standby import STANDBY_FOLDER
 from gitplacer.trailers import foreign_in, heard_in, instant
 from gitplacer.tree import Tree, differing_paths
 from gitplacer.units import UNITS, epoch_in
 
 _HISTORY = 1000
-"""Commits to look back for our own last one; behind so many foreign ones it is taken for lost."""
+"""Commits of ours and others that are looked through for those that a revert names."""
 _LANDED = 200
 """Commits of others that are read for what they say; behind more of them a revert is foreign like anything else."""
 _REVERTS = re.compile(r"\bThis reverts commit ([0-9a-f]{7,40})\b")
@@ -54,21 +54,9 @@ class ByHand:
 
 
 def by_hand(deployment: Deployment, root: str) -> ByHand:
-    """What others did on the branch since our last commit. What is not ours may change as it likes."""
-    if deployment.tip is None:
-        return ByHand()
-    log = deployment.repository.first_parent_log(deployment.tip, _HISTORY)
-    since: list[Commit] = []
-    for commit in log:
-        if is_ours(commit):
-            return _Reading(deployment, OurPaths(root), commit, log, since[::-1]).all()
-        since.append(commit)
-    return ByHand()
-
-
-def is_ours(commit: Commit) -> bool:
-    """Whether a pass made it. A proposal counts only for what it proposes."""
-    return commit.trailer("Gitplacer-Version") is not None and commit.trailer(PROPOSED) is None
+    """What others did on the branch since our last pass. What is not ours may change as it likes."""
+    last = last_pass(deployment)
+    return _Reading(deployment, OurPaths(root), last).all() if last is not None else ByHand()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,20 +105,15 @@ class OurPaths:
 
 
 class _Reading:
-    """
-    `ours` is our last commit, `older` the history before it, newest first, and `since` the commits that came after it, oldest
-    first.
-    """
+    """What is to be read from what came after our last pass."""
 
-    def __init__(
-        self, deployment: Deployment, paths: OurPaths, ours: Commit, older: Iterator[Commit], since: Sequence[Commit]
-    ) -> None:
+    def __init__(self, deployment: Deployment, paths: OurPaths, last: LastPass) -> None:
         self._repository = deployment.repository
         self._proposals = deployment.proposals
         self._paths = paths
-        self._ours = ours
-        self._older = older
-        self._since = since
+        self._last = last
+        self._before = last.wrote
+        self._since = last.since
         self._now = deployment.tree
         self._trees: dict[str, Tree] = {}
 
@@ -139,6 +122,7 @@ class _Reading:
         carried = self._carried()
         reverted = {group: move for group, move in carried.reverted.items() if self._is_unchanged(group)}
         merged = {group: move for group, move in carried.merged.items() if self._is_unchanged(group)}
+        merged |= self._landed_later()
         for group, move, paths in self._merges() if foreign else ():
             if move.at != move.proposed_at:  # else the record is true as it stands
                 merged[group] = move
@@ -151,15 +135,15 @@ class _Reading:
 
     @cached_property
     def _log(self) -> list[Commit]:
-        """Our history, from our last commit back. Read only if somebody says something of it."""
-        return [self._ours, *self._older]
+        """The history from our last pass back, newest first. Read only if somebody says something of it."""
+        return list(self._repository.log(self._last.landed.id, _HISTORY))
 
     # what has changed
 
     def _changed(self) -> dict[str, str]:
         """Paths of ours that are not as we wrote them, with what we wrote."""
         wrote: dict[str, str] = {}
-        for key, value in self._ours.trailers:
+        for key, value in self._last.trailers:
             if key == FOREIGN:
                 path, oid = foreign_in(value)
                 wrote[path] = oid
@@ -167,11 +151,6 @@ class _Reading:
             for path in differing_paths(self._before, self._now):
                 wrote.setdefault(path, _blob(self._before, path))
         return {p: oid for p, oid in wrote.items() if self._paths.is_ours(p) and _blob(self._now, p) != oid}
-
-    @cached_property
-    def _before(self) -> Tree:
-        """The tree of our last commit."""
-        return self._tree(self._ours.id)
 
     def _tree(self, commit: str) -> Tree:
         if commit not in self._trees:
@@ -182,7 +161,7 @@ class _Reading:
         """What earlier passes were told and no record shows yet."""
         reverted: dict[str, RevertedMove] = {}
         merged: dict[str, MergedMove] = {}
-        for key, value in self._ours.trailers:
+        for key, value in self._last.trailers:
             group, told = heard_in(key, value)
             if told is None or not self._still(group, told.commit):
                 continue
@@ -219,6 +198,15 @@ class _Reading:
         return found
 
     # merged proposals
+
+    def _landed_later(self) -> dict[str, MergedMove]:
+        """The groups whose records are as a pass wrote them that was proposed as a whole and merged by somebody."""
+        last = self._last
+        now = dict(last.trailers).get("Gitplacer-Now", "")
+        move = MergedMove(commit=last.landed.id, at=instant(last.landed.date), proposed_at=instant(now))
+        records = [p for p in last.proposed if p.startswith(f"{RECORDS}/") and p.endswith(".yaml") and p in self._now]
+        groups = [path[len(RECORDS) + 1 : -len(".yaml")] for path in records]
+        return {group: move for group in groups if self._is_unchanged(group)}
 
     def _merges(self) -> Iterator[tuple[str, MergedMove, set[str]]]:
         """Each group whose proposal was merged, and the paths that are those of the proposal."""
@@ -342,20 +330,6 @@ class _Reading:
             unit = self._paths.unit(path)
             if unit is not None and unit[2] == SENTINEL and path in self._before:
                 yield unit[0], unit[1], epoch_in(self._before.read(path))
-
-
-def brought_by(repository: Repository, merge: Commit, most: int) -> list[str]:
-    """The commits that a merge brought with it, oldest first; if there are more than `most`, one more than that."""
-    listing = repository.git.run(
-        "rev-list",
-        "--topo-order",
-        "--reverse",
-        f"--max-count={most + 1}",
-        merge.id,
-        f"^{merge.parents[0]}",
-        "--",
-    )
-    return [oid for oid in listing.decode().split() if oid != merge.id]
 
 
 def reverted_by(repository: Repository, commit: Commit) -> Iterator[str]:

@@ -33,7 +33,6 @@ from gitplacer.placement.wakes import ClusterOutcome
 from gitplacer.problems import Location, Problem, Rejected, Severity
 from gitplacer.records import Records, written_on
 from gitplacer.render import (
-    SENTINEL,
     FileNames,
     Placed,
     Renderer,
@@ -48,7 +47,7 @@ from gitplacer.render import (
 from gitplacer.sleepers import Sleepers
 from gitplacer.snapshot import RECORDS, Snapshot
 from gitplacer.source.files import Memo
-from gitplacer.source.manifests import PLATFORM, WORKLOADS, SourceObject, identity_of
+from gitplacer.source.manifests import PLATFORM, SENTINEL, WORKLOADS, SourceObject, identity_of
 from gitplacer.source.workloadkinds import is_declared
 from gitplacer.tree import Changes, Content, Tree
 from gitplacer.units import UNITS, Units

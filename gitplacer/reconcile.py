@@ -18,11 +18,13 @@ from gitplacer.byhand import ByHand, by_hand
 from gitplacer.git.address import Address
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import Deployment, Identity, LostRace, NewCommit, proposal_branch
-from gitplacer.git.reading import Commit, Repository
+from gitplacer.git.reading import Commit, NoSuchFolder, Repository
 from gitplacer.git.worktree import read_work_tree
 from gitplacer.hydrate import Hydration, Inputs, SourceCommit, hydrate
 from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.parsecache import ParseCache
+from gitplacer.problems import Rejected
+from gitplacer.review import Base
 from gitplacer.settings import Settings, UsageError
 from gitplacer.source.files import Memo
 from gitplacer.source.reading import fleet_spec, readable_fleet
@@ -190,7 +192,7 @@ def looked_at(settings: Settings, *, work_tree: bool, progress: Progress) -> Ite
             branch = source.spec.deployment.branch
             deployment = stack.enter_context(Deployment.open(address, branch, settings.cache_dir))
         progress("planning")
-        yield Looked(source, _inputs(settings, source, deployment), memo, deployment)
+        yield Looked(source, inputs_of(settings, source, deployment), memo, deployment)
         memo.save()
 
 
@@ -200,6 +202,24 @@ def hydrate_once(
     """Plan without publishing, for commands that only look."""
     with looked_at(settings, work_tree=work_tree, progress=progress) as looked:
         return hydrate(looked.inputs, memo=looked.memo, with_candidates=with_candidates), looked.source.spec
+
+
+@contextlib.contextmanager
+def base_of(settings: Settings, looked: Looked, rev: str) -> Iterator[Base]:
+    """
+    What the source is held against: the plan of another revision of it, from the same capacity, deployment repo and time. One that
+    has no readable fleet has no plan. Raises NoSuchRevision. The plan's files are readable while the context lasts.
+    """
+    with Repository.open(settings.source, settings.cache_dir, fetch=rev) as repository:
+        found = repository.commit(rev)
+        view = None
+        try:
+            inputs = replace(looked.inputs, source=repository.tree(found.id, settings.folder))
+            view = hydrate(inputs, memo=looked.memo, with_candidates=False).view
+        except (Rejected, NoSuchFolder):
+            pass  # the change is what makes a fleet of it, and all of it is its work
+        head = looked.inputs.commit.id if looked.inputs.commit is not None else repository.default_branch_tip()
+        yield Base(name=rev, commit=found.id, view=view, lacks=repository.count_lacking(found.id, head))
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +245,8 @@ def rehearse(
         return Rehearsal(Tree.of(touched), before, changes, after)
 
 
-def _inputs(settings: Settings, source: Opened, deployment: Deployment | None) -> Inputs:
+def inputs_of(settings: Settings, source: Opened, deployment: Deployment | None) -> Inputs:
+    """All that a pass depends on."""
     others = by_hand(deployment, source.spec.deployment.root) if deployment else ByHand()
     return Inputs(
         source=source.tree,
@@ -260,21 +281,16 @@ def reconcile(
     for attempt in range(1, ATTEMPTS + 1):
         progress("reading the source")
         with opened_source(settings, memo, work_tree=False) as source:
-            address = deployment_address(settings, source.spec, trusted=True)
-            if address is None:
-                raise UsageError(
-                    "nobody said where the deployment repo is", "give --deployment, or set spec.deployment.url"
-                )
-            _refuse_loop(settings, source.spec, address)
+            address = written_to(settings, source.spec)
             progress(f"reading the deployment repo {address.redacted}")
             with Deployment.open(address, source.spec.deployment.branch, settings.cache_dir) as deployment:
                 progress("planning")
-                inputs = _inputs(settings, source, deployment)
+                inputs = inputs_of(settings, source, deployment)
                 hydration = hydrate(inputs, memo=memo, with_candidates=False)
                 memo.save()
                 if consent is not None:
                     consent(hydration, inputs, deployment)
-                proposals = _proposals(hydration, settings, author)
+                proposals = proposals_of(hydration, settings, author)
                 if not hydration.steps and (deployment.tip is None or deployment.is_proposed(proposals)):
                     return Outcome(hydration, None, attempt, tuple(proposals))
                 progress(f"publishing {len(hydration.steps)} commit(s)")
@@ -290,7 +306,16 @@ def reconcile(
     )
 
 
-def _proposals(hydration: Hydration, settings: Settings, author: Identity) -> dict[str, NewCommit]:
+def written_to(settings: Settings, spec: FleetSpec) -> Address:
+    """The deployment repo of a pass that publishes. Raises UsageError where there is none, or where it is the source."""
+    address = deployment_address(settings, spec, trusted=True)
+    if address is None:
+        raise UsageError("nobody said where the deployment repo is", "give --deployment, or set spec.deployment.url")
+    _refuse_loop(settings, spec, address)
+    return address
+
+
+def proposals_of(hydration: Hydration, settings: Settings, author: Identity) -> dict[str, NewCommit]:
     """What is proposed, by branch."""
     return {
         proposal_branch(step.relocation.group): NewCommit(
@@ -309,19 +334,28 @@ def _publish(
     author: Identity,
     proposals: Mapping[str, NewCommit],
 ) -> str:
-    commits = [
+    commits = commits_of(hydration, settings, author)
+    return deployment.publish(commits, inputs=capacity_commit(source, settings, author), proposals=proposals)
+
+
+def commits_of(hydration: Hydration, settings: Settings, author: Identity) -> list[NewCommit]:
+    """What is done, as commits to be made."""
+    return [
         NewCommit(changes=step.changes, message=step.message, author=author, when=settings.now)
         for step in hydration.steps
     ]
-    inputs = None
-    if len(source.capacity):
-        # As it is, modes and symlinks included: its id stands in the trailers. A submodule is nothing that could be kept.
-        kept = {path: entry for path, entry in source.capacity.entries.items() if entry.mode != SUBMODULE}
-        modes = {path: entry.mode for path, entry in kept.items()}
-        message = f"Capacity used by {source.commit.id[:12] if source.commit else 'a pass'}\n"
-        changes = Changes(source.capacity.read_all(kept))
-        inputs = NewCommit(changes=changes, message=message, author=author, when=settings.now, modes=modes)
-    return deployment.publish(commits, inputs=inputs, proposals=proposals)
+
+
+def capacity_commit(source: Opened, settings: Settings, author: Identity) -> NewCommit | None:
+    """The capacity that was used, to be kept beside what was made of it; None if there is none."""
+    if not len(source.capacity):
+        return None
+    # As it is, modes and symlinks included: its id stands in the trailers. A submodule is nothing that could be kept.
+    kept = {path: entry for path, entry in source.capacity.entries.items() if entry.mode != SUBMODULE}
+    modes = {path: entry.mode for path, entry in kept.items()}
+    message = f"Capacity used by {source.commit.id[:12] if source.commit else 'a pass'}\n"
+    changes = Changes(source.capacity.read_all(kept))
+    return NewCommit(changes=changes, message=message, author=author, when=settings.now, modes=modes)
 
 
 def _refuse_loop(settings: Settings, spec: FleetSpec, deployment: Address) -> None:

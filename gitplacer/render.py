@@ -26,7 +26,7 @@ from gitplacer.pathglob import fixed_folder, matches
 from gitplacer.problems import Problem
 from gitplacer.rules.sops import is_sops
 from gitplacer.source.files import Memo
-from gitplacer.source.manifests import PLATFORM, WORKLOADS, SourceObject
+from gitplacer.source.manifests import PLATFORM, SENTINEL, WORKLOADS, SourceObject
 from gitplacer.source.reading import Source
 from gitplacer.spanning import Spans
 from gitplacer.tree import Content, Tree
@@ -34,7 +34,6 @@ from gitplacer.variants import Variants
 from gitplacer.workloads import kind_of
 from gitplacer.yamltext import to_block_yaml, to_yaml
 
-SENTINEL = "gitplacer.yaml"
 REMOTE_WORKERS = "remote-workers.yaml"
 UNIT_ANNOTATION = "gitplacer.dev/unit"
 _NOT_FOR_MANIFESTS = ("kustomization.yaml", "Chart.yaml", "cloudbuild.yaml")

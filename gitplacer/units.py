@@ -10,8 +10,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from gitplacer.documents import parse
-from gitplacer.render import SENTINEL
-from gitplacer.source.manifests import PLATFORM, WORKLOADS
+from gitplacer.source.manifests import PLATFORM, SENTINEL, WORKLOADS
 from gitplacer.tree import Tree
 
 UNITS = (PLATFORM, WORKLOADS)

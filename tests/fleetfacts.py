@@ -56,8 +56,8 @@ def fleet(*, clusters: int, groups: int, nodes: int = 100) -> FleetFacts:
                 members=(("RayService", group, f"workloads/team-{number % 500:04}/app-{number:05}.yaml"),),
                 verdicts=tuple(
                     Verdict(names[(at + n) % clusters], "Rejected", "InsufficientCapacity",
-                            f"{n % count} of {count} worker/gpu-group fit; short {(number + n) % 9} nvidia.com/gpu",
-                            f"{nodes - (number + n) % 20} of {nodes} nodes: not enough nvidia.com/gpu")
+                            f"{n % count} of {count} worker/gpu-group fit; short {1 + number * (n + 1) % 61} nvidia.com/gpu",
+                            f"{nodes - number * (n + 3) % 23} of {nodes} nodes: not enough nvidia.com/gpu")
                     for n in range(min(11, clusters))
                 ),
                 counts=(("Rejected/InsufficientCapacity", clusters),),

@@ -146,7 +146,8 @@ def example() -> PlanView:
 
 def with_decisions(*decisions: Decision) -> PlanView:
     """The fleet of `view`, and these decisions about it."""
-    return replace(view(), plan=Plan(tuple(sorted(decisions, key=lambda d: d.group))), changed_files={})
+    plan = Plan(tuple(sorted(decisions, key=lambda d: d.group)))
+    return replace(view(), plan=plan, changed_files={}, tree=view().snapshot.deployment)
 
 
 def decision(action: Action = Action.WAIT, finding: Finding | None = None, **fields: object) -> Decision:
@@ -165,9 +166,9 @@ def refused(cluster_name: str, placed: int = 0, wanted: int = 2) -> Candidate:
     return Candidate(cluster_name, Verdict.REJECTED, finding)
 
 
-def assert_golden(name: str, text: str) -> None:
+def assert_golden(name: str, text: str, folder: Path = GOLDEN) -> None:
     """The text is what the golden file holds; GITPLACER_UPDATE_GOLDEN=1 writes it."""
-    path = GOLDEN / name
+    path = folder / name
     if os.environ.get("GITPLACER_UPDATE_GOLDEN"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)

@@ -69,6 +69,8 @@ def again(inputs: Inputs, done: Hydration, memo: Memo | None = None, *, with_can
     Hold that a pass in memory comes out the same from what its commits say: trees are looked up by the ids in the trailers, and
     everything else is read from them. Which passes are looked at depends on nothing but what they say.
     """
+    if inputs.commit is None:
+        return  # what is supposed is never published
     said = "".join(step.message for step in done.steps)
     if not done.steps or (not ALL and hashlib.sha256(said.encode()).digest()[0] % 16):
         return

@@ -307,6 +307,7 @@ def hostile_fleet() -> dict[str, str | bytes]:
     }
 
 
+@pytest.mark.slow
 def test_hostile_files_are_annotated_and_do_nothing_else(runner: Runner) -> None:
     stand_in(runner.bin, real=True)
     write(runner.cwd, hostile_fleet())
@@ -318,13 +319,24 @@ def test_hostile_files_are_annotated_and_do_nothing_else(runner: Runner) -> None
     assert len(json.loads(Path(ran.outputs["problems-json"]).read_text())["problems"]) == len(ran.annotations)
 
 
-def test_a_source_that_cannot_be_planned_is_annotated_and_its_page_says_so(runner: Runner) -> None:
-    stand_in(runner.bin, real=True)
-    write(runner.cwd, {**starter(), "fleet.yaml": "apiVersion: gitplacer.dev/v1alpha1\nkind: Fleet\nspec: 1\n"})
-    ran = runner.action("plan", {"comment": "true"})
-    assert ran.code == 1 and ran.outputs["check"] == "Fail"
-    assert "error" in {kind for kind, _ in ran.annotations}
-    assert ran.summary.startswith("### gitplacer: no plan could be made")
+@pytest.mark.slow
+def test_a_pass_is_made_and_proved_and_a_commit_of_others_fails_where_that_was_asked(
+    runner: Runner, tmp_path: Path
+) -> None:
+    program = stand_in(runner.bin, real=True)
+    make_repo(runner.cwd, starter())
+    deployment = make_bare(tmp_path / "deployment.git")
+    ran = runner.action("reconcile", {"deployment": str(deployment)})
+    assert (ran.code, ran.outputs["check"]) == (0, "Pass") and ran.outputs["summary"].startswith("Published  "), ran.log
+    assert runner.action("verify", {"deployment": str(deployment), "strict": "true"}).outputs["check"] == "Pass"
+    git(tmp_path, "clone", "-q", str(deployment), "by-hand")
+    write(tmp_path / "by-hand", {"clusters/x.yaml": "a: 1\n"})
+    git(tmp_path / "by-hand", "add", "--all")
+    git(tmp_path / "by-hand", "commit", "-q", "-m", "$(touch pwned)")
+    git(tmp_path / "by-hand", "push", "-q")
+    ran = runner.action("verify", {"deployment": str(deployment), "all": "true", "strict": "true"})
+    assert (ran.code, ran.outputs["check"]) == (1, "Fail") and "Foreign" in ran.outputs["summary"]
+    assert nothing_was_touched(runner) and len(program.calls()) == 3
 
 
 @pytest.fixture
@@ -515,20 +527,12 @@ def test_gitlab_gets_a_plan_and_a_comment_where_there_is_a_token(checkout: Path,
     assert not list(tmp_path.rglob("pwned"))
 
 
-@pytest.mark.parametrize(("code", "commented"), [(0, True), (3, True), (1, False)])
-def test_gitlab_ends_as_the_plan_does(checkout: Path, tmp_path: Path, code: int, commented: bool) -> None:
+@pytest.mark.parametrize(("code", "token", "commented"), [(0, "", False), (3, "t0ken", True), (1, "t0ken", False)])
+def test_gitlab_ends_as_the_plan_does(checkout: Path, tmp_path: Path, code: int, token: str, commented: bool) -> None:
     program = stand_in(tmp_path / "bin", code=code)
-    for token in ("t0ken", ""):
-        done = gitlab_job(
-            TEMPLATE,
-            "gitplacer plan",
-            checkout,
-            pipeline(checkout, tmp_path / "builds", GITPLACER_HOST_TOKEN=token),
-            program.folder,
-        )
-        assert done.returncode == code
-        subprocess.run(["rm", "-r", str(checkout / "gitplacer-plan")], check=True)
-    assert [call[0] for call in program.calls()] == ["plan", *["comment"] * commented, "plan"]
+    variables = pipeline(checkout, tmp_path / "builds", GITPLACER_HOST_TOKEN=token)
+    assert gitlab_job(TEMPLATE, "gitplacer plan", checkout, variables, program.folder).returncode == code
+    assert [call[0] for call in program.calls()] == ["plan", *["comment"] * commented]
 
 
 def test_gitlab_installs_the_release_that_the_template_came_with() -> None:
@@ -545,6 +549,7 @@ def pre_commit(*args: str, cwd: Path, **environment: str) -> subprocess.Complete
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_hook_runs_once_without_names_of_files_and_fails_on_errors(tmp_path: Path) -> None:
     """With its environment taken as made: making one would fetch packages."""
     assert pre_commit("validate-manifest", str(ROOT / ".pre-commit-hooks.yaml"), cwd=tmp_path).returncode == 0

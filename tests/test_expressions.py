@@ -79,6 +79,12 @@ def test_the_language_means_what_its_definition_says(text: str, value: bool) -> 
         ("has(inputs.source) && 'cluster.class' in cluster('static-cluster').labels", True),
         ("problems == [] && clusters == [] && lost == [] && drained == []", True),
         ("inputs.now.startsWith('2026-')", True),
+        ("group('production/text-summarizer').reason == {'code': 'Fits', 'message': 'fits'}", True),
+        (
+            "cluster('static-cluster').labels.exists(k, k.startsWith('cluster.') && cluster('static-cluster').labels[k] == 'training')",
+            True,
+        ),
+        ("cluster('static-cluster').free == cluster('static-cluster').free && summary != {}", True),
     ],
 )
 def test_the_words_of_a_plan_can_be_used(text: str, value: bool) -> None:

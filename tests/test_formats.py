@@ -187,7 +187,7 @@ def test_no_mention_reference_or_link_survives(text: str) -> None:
 def test_every_row_of_a_table_has_its_columns() -> None:
     for text in HOSTILE:
         comment = hostile(text, "markdown")
-        assert [line.count("|") for line in comment.splitlines() if line.startswith("|")] == [5, 5, 5, 4, 4, 4]
+        assert [line.count("|") for line in comment.splitlines() if line.startswith("|")] == [8, 8, 8, 4, 4, 4]
 
 
 @pytest.mark.parametrize("problems", [0, 2000])
@@ -217,8 +217,8 @@ def test_a_row_that_is_larger_than_a_comment_is_left_out() -> None:
 # JSON
 
 GROUP_KEYS = [
-    "group", "policy", "action", "from", "to", "assignments", "members", "pods", "requests", "reason", "costPerHour",
-    "waitingSince", "blockedBy", "candidates", "verdicts",
+    "group", "policy", "action", "from", "to", "assignments", "members", "pods", "requests", "reason", "because",
+    "downtime", "headroom", "costPerHour", "costDifferencePerHour", "links", "waitingSince", "blockedBy", "candidates", "verdicts",
 ]  # fmt: skip
 ACTIONS = ["Place", "Keep", "Update", "Relocate", "Extend", "Remove", "Preempt", "Wait", "Hold"]
 
@@ -231,6 +231,7 @@ def test_the_document_has_the_documented_keys_in_order() -> None:
         "formatVersion",
         "inputs",
         "summary",
+        "review",
         "groups",
         "fleet",
         "clusters",
@@ -325,7 +326,17 @@ def test_beyond_fifty_clusters_the_nearest_are_listed_and_all_are_counted() -> N
     group = plan_document(plan)["groups"][0]
     assert len(group["candidates"]) == 10 and group["verdicts"] == {"Rejected/InsufficientCapacity": 80}
     head, *lines = [json.loads(line) for line in json_lines(plan)]
-    assert list(head) == ["apiVersion", "kind", "formatVersion", "inputs", "summary", "fleet", "clusters", "problems"]
+    assert list(head) == [
+        "apiVersion",
+        "kind",
+        "formatVersion",
+        "inputs",
+        "summary",
+        "review",
+        "fleet",
+        "clusters",
+        "problems",
+    ]
     assert [len(line["candidates"]) for line in lines] == [80]
 
 

@@ -236,6 +236,8 @@ spec:
     directory: fleets/one
     write: {fleet.yaml: "kind: Fleet"}
     copy: {workloads/a/b.yaml: files/b.yaml}
+    capacity: [friday/gpu-1.yaml]
+    deployment: live
   steps:
   - title: All is well
   - title: It is emptied
@@ -256,12 +258,14 @@ spec:
       pending: {prod/c: {worker/gpu: 2}}
       edit: [{replace: a, with: b}]
     deployment: {message: Undo it, write: {a: b}, copy: {c: d}, edit: {e: []}, remove: [f], revert: Relocate prod/api}
+    suppose: {lose: [gpu-1], drain: [gpu-2], loseEach: {matchLabels: {class: gpu}}}
     expect:
       commits:
       - {subject: Relocate prod/api}
       - {subject: Update records, files: [A a/**, M b, D c, "R d => e/*"]}
       decisions: {prod/api: {action: Relocate, to: [gpu-1], reason: ClusterDraining}}
       problems: [{code: InvalidYAML, at: "a.yaml:3:1"}, {code: InvalidYAML}]
+      that: [{cel: summary.Wait == 0, because: nothing may wait}]
     show: [placements/prod/api.yaml]
 """,
     "WorkloadKind": """
@@ -480,7 +484,7 @@ def test_what_is_right_is_accepted_by_parser_and_schema(name: str) -> None:
 
 def test_every_kind_is_among_the_files_we_ship_except_what_only_machines_and_few_users_write() -> None:
     kinds = {value["kind"] for _, value in shipped()}
-    assert kinds == TABLE.keys() - {"Approval", "OverridePolicy", "Placement", "ClusterState", "Scenario", "WhatIf"}
+    assert kinds == TABLE.keys() - {"Approval", "OverridePolicy", "Placement", "ClusterState", "WhatIf"}
 
 
 def test_the_documents_with_every_field_have_every_field() -> None:

@@ -19,7 +19,7 @@ from gitplacer.problems import Location, Problem, Severity
 from gitplacer.scenarios import scripts_in
 from gitplacer.scenarios.trials import mistaken, tried
 from gitplacer.source.files import NoMemo
-from gitplacer.tree import Tree
+from gitplacer.tree import SYMLINK, Entry, Tree
 from tests.commands import git, run, write
 from tests.stories import FLEET, Story, cluster, policy, rayjob, rayservice, snapshot
 
@@ -480,3 +480,14 @@ def test_junit_is_read_by_those_who_read_junit() -> None:
     assert failure.type == "ScenarioDiffers" and "</testcase>" in failure.text and "\x1b" not in failure.text
     read.update_statistics()
     assert (read.tests, read.failures, read.errors) == (7, 1, 2)  # as somebody else counts them
+
+
+def test_a_link_in_the_source_is_what_it_is_in_a_pass() -> None:
+    files = tree({**SOURCE, "tests/story.yaml": scenario("- title: One\n")})
+    link = {"workloads/dev/link.yaml": Entry(SYMLINK, "0" * 40, 1)}
+    (script,), _ = scripts_in(Tree({**files.entries, **link}, files.blobs), NoMemo())
+    assert told(tried(script, "test", NoMemo())) == [
+        "step 1: a problem is reported, NotAFile at workloads/dev/link.yaml:1:1"
+    ]
+    (without,), _ = scripts_in(files, NoMemo())
+    assert told(tried(without, "test", NoMemo())) == []

@@ -13,12 +13,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gitplacer.audit.repos import Past, read_past
-from gitplacer.byhand import brought_by, is_ours, reverted_by
+from gitplacer.byhand import reverted_by
 from gitplacer.commits import PROPOSED
 from gitplacer.deployed import BETWEEN
 from gitplacer.explain import NoSuchGroup
+from gitplacer.git.publishing import is_of_a_pass as is_ours
 from gitplacer.git.reading import Commit, NoSuchRevision, Repository
 from gitplacer.kinds.record import PlacementRecord
+from gitplacer.lastpass import brought_by
 from gitplacer.model.happening import Event, Happening
 from gitplacer.model.workload import Identity
 from gitplacer.parsecache import ParseCache

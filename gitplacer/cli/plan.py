@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,15 +12,24 @@ import click
 from gitplacer.cli.options import choice, fleet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from gitplacer.explain import PlanView
+    from gitplacer.formats.options import Options
     from gitplacer.hydrate import Hydration
+    from gitplacer.model.decision import Decision
+    from gitplacer.reconcile import Looked, Progress
+    from gitplacer.review import Base, Review
 
 WOULD_CHANGE = 2
 FAILED_ON = 3
 
 CONCERNS = ("waiting", "relocated", "removed", "stale", "problems")
 """The words of --fail-on; what they mean is in `_concerns`."""
+
+LINK_BASE_VARIABLE = "GITPLACER_LINK_BASE"
+
+_ADDRESS = re.compile(r"https?://[^\s<>()\[\]\"'`\\|?#\x00-\x1f\x7f]+")
 
 
 def _words(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str]:
@@ -28,14 +40,67 @@ def _words(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
     return words
 
 
+def _address(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
+    if value and not _ADDRESS.fullmatch(value):
+        hint = "give the address of a directory, such as https://github.com/acme/fleet/blob/main"
+        raise click.BadParameter(f'"{value}" is no address to link to; {hint}', ctx, param)
+    return value or ""
+
+
+def _comment_id(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
+    from gitplacer.formats.markdown import COMMENT_ID
+
+    if value and not COMMENT_ID.fullmatch(value):
+        hint = "it may have letters, digits, dots and dashes, 63 at most"
+        raise click.BadParameter(f'"{value}" cannot tell comments apart; {hint}', ctx, param)
+    return value or ""
+
+
 @click.command("plan")
 @choice(["text", "markdown", "json"], "For a terminal, for a pull request, or for programs.")
 @click.option(
+    "--base",
+    metavar="REV",
+    help="Tell what happens because of the change since this branch, tag or commit apart from what would happen anyway.",
+)
+@click.option(
     "--all", "everything", is_flag=True, help="Show also what stays, all clusters, and every file that changes."
 )
-@click.option("--exit-code", is_flag=True, help="Exit with 2 if something would change.")
 @click.option(
-    "--fail-on", metavar="WORDS", callback=_words, help=f"Exit with 3 if the plan has any of: {','.join(CONCERNS)}."
+    "--diff", "diffs", is_flag=True, help="Show in text also what changes in the files. Markdown has it anyway."
+)
+@click.option(
+    "--pages",
+    metavar="DIR",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="With --format markdown: write the comment to plan-1.md, plan-2.md … in DIR, and print their names.",
+)
+@click.option(
+    "--comment-id",
+    metavar="NAME",
+    callback=_comment_id,
+    help="Part of the hidden marker of a comment, where several fleets comment on one pull request.",
+)
+@click.option(
+    "--link-base",
+    metavar="URL",
+    envvar=LINK_BASE_VARIABLE,
+    callback=_address,
+    help=f"Link to lines of the source below this address. Also {LINK_BASE_VARIABLE}.",
+)
+@click.option(
+    "--redact",
+    is_flag=True,
+    help="With --base, for a public pull request: no nodes, amounts, prices, or groups that the change does not decide.",
+)
+@click.option(
+    "--exit-code", is_flag=True, help="Exit with 2 if something would change; with --base, because of the change."
+)
+@click.option(
+    "--fail-on",
+    metavar="WORDS",
+    callback=_words,
+    help=f"Exit with 3 if the plan has any of: {','.join(CONCERNS)}. With --base only what the change brings counts.",
 )
 @click.option("--out", metavar="FILE", help="Save the plan as JSON, for `gitplacer reconcile --plan FILE`.")
 @click.option(
@@ -44,59 +109,132 @@ def _words(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
     help="Take the Fleet and the capacity from this revision: where repos are, what may move.",
 )
 @fleet()
-def command(output: str, everything: bool, exit_code: bool, fail_on: list[str], out: str | None, **where: Any) -> int:
+def command(
+    output: str, base: str | None, everything: bool, diffs: bool, pages: Path | None, comment_id: str, link_base: str,
+    redact: bool, exit_code: bool, fail_on: list[str], out: str | None, **where: Any,
+) -> int:  # fmt: skip
     """
     Show what would change and why, without changing it.
 
     SOURCE is a directory or an address. A local work tree is read as it lies. Without --deployment, nothing is placed
     yet. Exits with 0 unless --exit-code or --fail-on ask for something else; 1 is an error.
     """
-    from gitplacer.cli.looking import look
+    from gitplacer.cli.looking import looking
     from gitplacer.cli.progress import note, style
-    from gitplacer.formats import FORMATS
     from gitplacer.formats.options import Options
-    from gitplacer.formats.planjson import json_lines, plan_document
+    from gitplacer.formats.planjson import plan_document
+    from gitplacer.review import Review
 
     if out is not None:
         from gitplacer.cli.planfile import refuse_place, save_plan
-
-        refuse_place(out, where["source"])
-    hydration = look(where)
-    if output == "json" and everything:
-        for line in json_lines(hydration.view):
-            click.echo(line, nl=False)
-    else:
-        click.echo(FORMATS[output](hydration.view, Options(verbose=everything, style=style())), nl=False)
+    _refuse_what_does_not_go_together(output, base, pages, redact)
     if out is not None:
-        save_plan(out, plan_document(hydration.view), changes=bool(hydration.steps))
-    concerns = _concerns()
-    found = [word for word in fail_on if concerns[word](hydration)]
+        refuse_place(out, where["source"])
+    with contextlib.ExitStack() as stack:
+        looked, hydration, say = stack.enter_context(looking(where))
+        against = stack.enter_context(_base(where, looked, base, say)) if base is not None else None
+        whole = Review(hydration.view, against)
+        review = Review(hydration.view, against, redact=True) if redact else whole
+        options = Options(
+            verbose=everything, style=style(), diffs=diffs, link_base=link_base, comment_id=comment_id,
+            paged=pages is not None,
+        )  # fmt: skip
+        shown = list(_written(review, output, options, pages))
+        document = plan_document(hydration.view, whole, link_base=link_base) if out is not None else None
+        concerns = _concerns()
+        found = [word for word in fail_on if concerns[word](hydration, review)]
+        changes = bool(hydration.steps) if against is None else not review.brings_nothing
+    for part in shown:
+        click.echo(part, nl=False)
+    if out is not None and document is not None:
+        save_plan(out, document, changes=bool(hydration.steps))
     if found:
-        note(f"failed on: {', '.join(found)}")
+        note(f"failed on: {', '.join(found)}{' because of the change' if base is not None else ''}")
         return FAILED_ON
-    return WOULD_CHANGE if exit_code and hydration.steps else 0
+    return WOULD_CHANGE if exit_code and changes else 0
 
 
-def _concerns() -> Mapping[str, Callable[[Hydration], bool]]:
+@contextlib.contextmanager
+def _base(where: Mapping[str, Any], looked: Looked, rev: str, say: Progress) -> Iterator[Base]:
+    """What the plan is held against. Its files can be read while the context lasts."""
+    from gitplacer.cli.progress import note
+    from gitplacer.reconcile import base_of
+    from gitplacer.settings import settings
+
+    say(f"planning {rev}")
+    with base_of(settings(**where), looked, rev) as found:
+        if found.view is None:
+            note(
+                f"there is no plan of {rev}, because it has no readable fleet; everything counts as part of the change"
+            )
+        yield found
+
+
+def _refuse_what_does_not_go_together(output: str, base: str | None, pages: Path | None, redact: bool) -> None:
+    from gitplacer.settings import UsageError
+
+    if pages is not None and output != "markdown":
+        raise UsageError(f"--pages is for --format markdown, not {output}", "add --format markdown")
+    if redact and base is None:
+        hint = "add --base with the branch that the change is to be merged into"
+        raise UsageError("--redact needs --base: without it nobody knows which groups the change decides", hint)
+
+
+def _written(review: Review, output: str, options: Options, pages: Path | None) -> Iterable[str]:
+    """What goes to stdout."""
+    from gitplacer.formats import FORMATS
+    from gitplacer.formats.markdown import plan_pages
+    from gitplacer.formats.planjson import json_lines
+
+    if pages is not None:
+        pages.mkdir(parents=True, exist_ok=True)
+        texts = plan_pages(review, options)
+        for stale in pages.glob("plan-*.md"):
+            stale.unlink()  # a page of an earlier, longer comment is none of this one
+        for number, text in enumerate(texts, 1):
+            path = pages / f"plan-{number}.md"
+            path.write_text(text, "utf-8")
+            yield f"{path}\n"
+    elif output == "json" and options.verbose:
+        yield from json_lines(review.view, review, link_base=options.link_base)
+    else:
+        yield FORMATS[output](review.view, options, review)
+
+
+def _concerns() -> Mapping[str, Callable[[Hydration, Review], bool]]:
     from gitplacer.model.decision import Action
     from gitplacer.problems import Severity
     from gitplacer.relocation.evidence import is_stale
 
-    def is_in_plan(*actions: Action) -> Callable[[Hydration], bool]:
-        return lambda hydration: any(d.action in actions for d in hydration.view.plan.decisions)
+    def ours(hydration: Hydration, review: Review) -> Iterable[Decision]:
+        if review.base is None:
+            return hydration.view.plan.decisions
+        return (row.decision for row in review.ours)
 
-    def has_stale(hydration: Hydration) -> bool:
-        snapshot = hydration.view.snapshot
+    def is_in_plan(*actions: Action) -> Callable[[Hydration, Review], bool]:
+        return lambda hydration, review: any(d.action in actions for d in ours(hydration, review))
+
+    def stale_clusters(view: PlanView) -> set[str]:
+        snapshot = view.snapshot
         clusters = snapshot.source.own.clusters
-        return any(is_stale(clusters[name], item, snapshot.now) for name, item in snapshot.capacity.items())
+        return {name for name, item in snapshot.capacity.items() if is_stale(clusters[name], item, snapshot.now)}
+
+    def has_stale(hydration: Hydration, review: Review) -> bool:
+        stale = stale_clusters(hydration.view)
+        if review.base is not None and review.base.view is not None:
+            stale -= stale_clusters(review.base.view)
+        return bool(stale)
+
+    def has_removed(hydration: Hydration, review: Review) -> bool:
+        return is_in_plan(Action.REMOVE)(hydration, review) or bool(review.withdrawn)
 
     return {
         # also a group of which some copies are placed and others wait
-        "waiting": lambda hydration: any(
-            d.waiting_since is not None or d.action is Action.WAIT for d in hydration.view.plan.decisions
+        "waiting": lambda hydration, review: any(
+            d.waiting_since is not None or d.action is Action.WAIT for d in ours(hydration, review)
         ),
         "relocated": is_in_plan(Action.RELOCATE),
-        "removed": is_in_plan(Action.REMOVE),
+        "removed": has_removed,
         "stale": has_stale,
-        "problems": lambda hydration: any(p.severity is Severity.ERROR for p in hydration.problems),
+        "problems": lambda hydration, review: any(p.severity is Severity.ERROR for p in review.problems),
     }

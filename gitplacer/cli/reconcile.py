@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gitplacer.cli.hosting import host
 from gitplacer.cli.options import fleet
 
 if TYPE_CHECKING:
@@ -17,8 +18,15 @@ if TYPE_CHECKING:
 @click.option(
     "--plan", "plan_file", metavar="FILE", help="Publish only if nothing comes out otherwise than in this saved plan."
 )
+@click.option(
+    "--pull-request", is_flag=True, help="Propose it as a pull request on the deployment repo, instead of pushing."
+)
+@click.option("--check", is_flag=True, help="With --pull-request: only tell whether what is proposed is up to date.")
+@host("With --pull-request: the deployment repo. Without it, only a branch is pushed.", in_job=False)
 @fleet()
-def command(plan_file: str | None, **where: Any) -> int:
+def command(
+    plan_file: str | None, pull_request: bool, check: bool, host_name: str | None, repo: str | None, **where: Any
+) -> int:
     """
     Plan, render, commit and push, once.
 
@@ -27,6 +35,10 @@ def command(plan_file: str | None, **where: Any) -> int:
 
     With --plan, what `gitplacer plan --out FILE` saved is held against what comes out now. If a group would be treated
     otherwise, both are shown, with the input that has moved, and nothing is published.
+
+    With --pull-request the commits go to the branch gitplacer/next/BRANCH of the deployment repo, and one pull request from
+    there is opened, kept up to date, and closed when there is nothing to do. The check gitplacer/up-to-date on its head tells whether
+    it stands; --check sets only that, and exits with 2 if it does not.
     """
     from gitplacer.aswasplanned import AsWasPlanned, PlanDiffers
     from gitplacer.cli.planfile import read_plan, show_refusal
@@ -35,11 +47,19 @@ def command(plan_file: str | None, **where: Any) -> int:
     from gitplacer.model.decision import Action
     from gitplacer.plaintext import printable
     from gitplacer.reconcile import deployment_address, reconcile
-    from gitplacer.settings import settings
+    from gitplacer.settings import UsageError, settings
 
+    if not pull_request and (check or host_name or repo):
+        raise UsageError("--check, --host and --repo are for --pull-request", "give that as well, or leave them out")
+    if pull_request and plan_file is not None:
+        raise UsageError("--plan is for a pass that is pushed", "a pull request is agreed to by merging it")
     chosen = settings(**where)
     planned = read_plan(plan_file) if plan_file is not None else None
     _note_uncommitted(chosen)
+    if pull_request:
+        from gitplacer.cli.proposal import proposal
+
+        return proposal(chosen, host_name, repo, check=check)
     try:
         with progress() as say:
             consent = AsWasPlanned(planned, chosen, say) if planned is not None else None

@@ -34,6 +34,7 @@ def command(target: str, redact: bool, **where: Any) -> None:
     from gitplacer.report import document, gathered, page, redacted
     from gitplacer.settings import settings
 
+    file = None if target == "-" else _writable(Path(target))
     chosen = settings(**where)
     note_work_tree(chosen)
     with progress() as say, looked_at(chosen, work_tree=True, progress=say) as looked:
@@ -43,23 +44,28 @@ def command(target: str, redact: bool, **where: Any) -> None:
         text = page(document(redacted(facts) if redact else facts), packaged(REPORT))
         spec = looked.source.spec
     note_nothing_placed(chosen, spec, view)
-    if target == "-":
+    if file is None:
         click.echo(text, nl=False)
         return
     data = text.encode()
-    written = _write(Path(target), data)
+    written = _write(file, data)
     size = f" ({len(data) / 1e6:.1f} MB)" if len(data) >= 1e6 else ""
     note(f"wrote {target}{size}; open {written.resolve().as_uri()}")
 
 
-def _write(target: Path, data: bytes) -> Path:
-    """Replace a file whole or not at all; a device or a pipe is written to."""
+def _writable(target: Path) -> Path:
+    """The file, if there is a place for it: planning takes a while, so a mistake is told before."""
     from gitplacer.settings import UsageError
 
     if target.is_dir():
         raise UsageError(f"{target} is a directory", f"name a file in it: -o {target / 'fleet.html'}")
     if not target.parent.is_dir():
         raise UsageError(f"there is no directory {target.parent}", f"make it: mkdir -p {target.parent}")
+    return target
+
+
+def _write(target: Path, data: bytes) -> Path:
+    """Replace a file whole or not at all; a device or a pipe is written to."""
     if target.exists() and not target.is_file():
         target.write_bytes(data)
         return target

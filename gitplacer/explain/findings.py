@@ -353,6 +353,8 @@ def _tight(finding: Finding) -> str:
 def _scale_up(new_nodes: Sequence[NewNodes]) -> str:
     if not new_nodes:
         return "fits on nodes that are being added for other groups"
+    if not any(n.count for n in new_nodes):
+        return "fits with machines that can be added"  # which and how many is not for this reader
     added = few([f"{n.count} × {n.type}{' (spot)' if n.spot else ''}" for n in new_nodes], most=10)
     prices = [n.count * n.price_per_hour for n in new_nodes if n.price_per_hour is not None]
     price = f" ({sum(prices):.2f} an hour)" if len(prices) == len(new_nodes) else ""

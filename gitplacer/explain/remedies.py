@@ -23,7 +23,7 @@ def nothing_found(remedy: Remedy) -> str:
     plans = f"{remedy.trials} plan{'s were' if remedy.trials != 1 else ' was'} tried"
     if remedy.complete:
         return f"no change of the kinds that are tried is enough, nor two of them that were ({plans})"
-    return f"none was found before as many plans were made as are allowed ({plans})"
+    return f"nothing that seems enough is; other changes were not tried, which would take more plans ({plans})"
 
 
 def found_how(remedy: Remedy) -> str:
@@ -35,7 +35,7 @@ def found_how(remedy: Remedy) -> str:
     proved = f"a plan with {which} places the group and takes nobody else's place"
     if remedy.complete:
         return f"{proved}; less is not enough ({plans} tried)"
-    return f"{proved}; something smaller may have been missed ({plans} tried, then it stopped)"
+    return f"{proved}; what does not seem enough was not tried, and may be smaller ({plans} tried)"
 
 
 def way_text(way: Way) -> str:

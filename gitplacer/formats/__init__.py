@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import Protocol
 
 from gitplacer.explain import PlanView
 from gitplacer.formats import problems, size, trials
@@ -20,11 +21,17 @@ from gitplacer.formats.sarif import as_sarif
 from gitplacer.formats.text import plan_text
 from gitplacer.model.trial import Report
 from gitplacer.problems import Problem
+from gitplacer.review import Review
 from gitplacer.sizing import Sized
 
-FORMATS: Mapping[str, Callable[[PlanView, Options], str]] = MappingProxyType(
-    {"text": plan_text, "markdown": plan_markdown, "json": plan_json}
-)
+
+class PlanFormat(Protocol):
+    """A plan as a string. A review has what the plan is held against; without one there is nothing."""
+
+    def __call__(self, view: PlanView, options: Options, review: Review | None = None) -> str: ...
+
+
+FORMATS: Mapping[str, PlanFormat] = MappingProxyType({"text": plan_text, "markdown": plan_markdown, "json": plan_json})
 """Of a plan."""
 
 PROBLEM_FORMATS: Mapping[str, Callable[[Sequence[Problem], Options], str]] = MappingProxyType(

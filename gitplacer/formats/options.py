@@ -16,7 +16,15 @@ def plain(text: str, colour: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """`verbose` shows also what is folded: groups that are kept, all clusters, paths that change."""
+    """
+    `verbose` shows also what is folded: groups that are kept, all clusters, paths that change. `diffs` shows in text what changes
+    in the files. `link_base` is an address below which the files of the source can be read, `comment_id` tells the comments of
+    several fleets on one pull request apart, and `paged`: what does not fit one comment is on pages that follow.
+    """
 
     verbose: bool = False
     style: Style = plain
+    diffs: bool = False
+    link_base: str = ""
+    comment_id: str = ""
+    paged: bool = False

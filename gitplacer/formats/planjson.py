@@ -12,23 +12,26 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gitplacer.accounts import Account, Accounts
+from gitplacer.accounts import Account
 from gitplacer.explain import PlanView, rfc3339, shortlist, verdict_counts, verdict_text, why
 from gitplacer.formats.options import Options
+from gitplacer.formats.reviewwords import link, place_text, verdict_line
 from gitplacer.kinds.fields import API_VERSION
 from gitplacer.model.decision import Candidate, Decision
+from gitplacer.model.quantity import render
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, total_requests
 from gitplacer.placement.wakes import ClusterOutcome
 from gitplacer.plaintext import UNSEEN
 from gitplacer.problems import Problem
+from gitplacer.review import Headroom, Review, Row
 
 FORMAT_VERSION = "1.1"
 
 
-def plan_json(view: PlanView, options: Options) -> str:
+def plan_json(view: PlanView, options: Options, review: Review | None = None) -> str:
     """The document of `plan_document`, indented by two."""
-    return to_json(plan_document(view), indent=2)
+    return to_json(plan_document(view, review, link_base=options.link_base), indent=2)
 
 
 def to_json(value: Any, indent: int | None = None) -> str:
@@ -37,24 +40,27 @@ def to_json(value: Any, indent: int | None = None) -> str:
     return UNSEEN.sub(lambda match: match[0] if match[0] == "\n" else json.dumps(match[0])[1:-1], text) + "\n"
 
 
-def plan_document(view: PlanView) -> dict[str, Any]:
-    """The plan as values that JSON can hold."""
-    groups = [_group(decision, shortlist(decision.candidates), view) for decision in view.plan.decisions]
-    head = _head(view)
+def plan_document(view: PlanView, review: Review | None = None, *, link_base: str = "") -> dict[str, Any]:
+    """The plan as values that JSON can hold. Without a review there is nothing to compare with."""
+    told = review or Review(view)
+    view = told.view
+    groups = [_group(d, shortlist(d.candidates), told, link_base) for d in view.plan.decisions]
+    head = _head(told)
     last = {key: head.pop(key) for key in ("fleet", "clusters", "problems")}
     return {**head, "groups": groups, **last}
 
 
-def json_lines(view: PlanView) -> Iterator[str]:
+def json_lines(view: PlanView, review: Review | None = None, *, link_base: str = "") -> Iterator[str]:
     """Every candidate of every group: a line with the document's other keys, then one line for each group."""
-    yield to_json(_head(view))
-    for decision in view.plan.decisions:
-        yield to_json(_group(decision, decision.candidates, view))
+    told = review or Review(view)
+    yield to_json(_head(told))
+    for decision in told.view.plan.decisions:
+        yield to_json(_group(decision, decision.candidates, told, link_base))
 
 
 def group_value(decision: Decision, view: PlanView) -> dict[str, Any]:
     """One group of the plan, with every candidate."""
-    return _group(decision, decision.candidates, view)
+    return _group(decision, decision.candidates, Review(view), "")
 
 
 def inputs_value(view: PlanView) -> dict[str, Any]:
@@ -81,16 +87,32 @@ def problem_value(problem: Problem) -> dict[str, Any]:
     }
 
 
-def _head(view: PlanView) -> dict[str, Any]:
+def _head(review: Review) -> dict[str, Any]:
+    view = review.view
     return {
         "apiVersion": API_VERSION,
         "kind": "Plan",
         "formatVersion": FORMAT_VERSION,
         "inputs": inputs_value(view),
         "summary": {str(action): count for action, count in view.plan.counts().items()},
-        "fleet": [_account(account) for account in Accounts(view)],
+        "review": _review(review),
+        "fleet": [_account(account) for account in review.accounts or ()],
         "clusters": [_sleeper(outcome) for outcome in view.sleepers],
         "problems": [problem_value(problem) for problem in view.snapshot.problems],
+    }
+
+
+def _review(review: Review) -> dict[str, Any]:
+    """Whether the change may be merged, and why not at once."""
+    base = review.base
+    return {
+        "verdict": verdict_line(review),
+        "check": str(review.check),
+        "redacted": review.is_redacted,
+        "base": {"name": base.name, "commit": base.commit} if base is not None else None,
+        "concerns": [
+            {"concern": str(each.worry), "count": each.count, "names": list(each.names)} for each in review.concerns
+        ],
     }
 
 
@@ -125,7 +147,8 @@ def _sleeper(outcome: ClusterOutcome) -> dict[str, Any]:
     }
 
 
-def _group(decision: Decision, candidates: Sequence[Candidate], view: PlanView) -> dict[str, Any]:
+def _group(decision: Decision, candidates: Sequence[Candidate], review: Review, link_base: str) -> dict[str, Any]:
+    view, row = review.view, review.row(decision)
     gang = view.gang(decision, view.main_cluster(decision))
     cost = decision.cost_per_hour
     group = view.group(decision)
@@ -152,12 +175,33 @@ def _group(decision: Decision, candidates: Sequence[Candidate], view: PlanView) 
         "pods": _pods(gang),
         "requests": total_requests(gang).rendered(),
         "reason": {"code": str(decision.finding.code), "message": why(decision, view)},
+        "because": None if row.because is None else str(row.because),
+        "downtime": str(row.downtime),
+        "headroom": _headroom(row.headroom),
         "costPerHour": None if cost is None else f"{cost:.2f}",
+        "costDifferencePerHour": _difference(row),
+        "links": {
+            key: (link(place, link_base) or place_text(place)) if place is not None else None
+            for key, place in (("manifest", row.manifest), ("policy", row.policy))
+        },
         "waitingSince": rfc3339(decision.waiting_since) if decision.waiting_since else None,
         "blockedBy": list(decision.blocked_by),
         "candidates": [_candidate(candidate, decision, view) for candidate in candidates],
         "verdicts": verdict_counts(decision.candidates),
     }
+
+
+def _headroom(room: Headroom | None) -> dict[str, Any] | None:
+    if room is None:
+        return None
+    name = room.resource
+    amounts = {"free": room.free, "of": room.offered, "onOneNode": room.largest}
+    return {"cluster": room.cluster, "resource": name, **{key: render(name, value) for key, value in amounts.items()}}
+
+
+def _difference(row: Row) -> str | None:
+    """Without a sign for nothing: there is no -0.00."""
+    return None if row.cost is None else f"{round(row.cost, 2) or 0.0:.2f}"
 
 
 def _candidate(candidate: Candidate, decision: Decision, view: PlanView) -> dict[str, Any]:

@@ -10,8 +10,10 @@ from gitplacer.kinds.schema import DRAFT
 from gitplacer.model import quantity
 from gitplacer.model.decision import Action, Reason, Verdict
 from gitplacer.problems import Severity
+from gitplacer.review import Check, Downtime, Worry
 
 _PRICE = r"^[0-9]+\.[0-9]{2}$"
+_DIFFERENCE = r"^-?[0-9]+\.[0-9]{2}$"
 _TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$"
 
 
@@ -36,6 +38,34 @@ def plan_schema() -> dict[str, Any]:
             summary=_object(
                 "Groups by action; adds up to the number of groups.", **{str(action): _count() for action in Action}
             ),
+            review=_object(
+                "What a reviewer should know first.",
+                verdict=_text("One line for people; may change."),
+                check={
+                    "enum": [str(state) for state in Check],
+                    "description": "Fail: the change brings an error. NeedsALook: something of it waits, moves, stops or is held.",
+                },
+                redacted={
+                    "type": "boolean",
+                    "description": "Whether amounts, prices, nodes and groups that the change does not decide were taken out.",
+                },
+                base={
+                    **_object(
+                        "What the plan is held against; null if nothing. Then everything counts.",
+                        name=_text("As it was asked for."),
+                        commit=_text("Its commit."),
+                    ),
+                    "type": ["object", "null"],
+                },
+                concerns=_array(
+                    _object(
+                        concern={"enum": [str(worry) for worry in Worry]},
+                        count=_count(),
+                        names=_array({"type": "string"}, "Groups or clusters, sorted; none for errors."),
+                    ),
+                    "Why it does not simply pass, severe to mild. A group is in one of them at most.",
+                ),
+            ),
             groups=_array(_group(), "Sorted by group."),
             fleet=_array(_account(), "All clusters, sorted."),
             clusters=_array(_sleeper(), "The clusters that may sleep, sorted."),
@@ -59,6 +89,7 @@ def plan_schema() -> dict[str, Any]:
 def _group() -> dict[str, Any]:
     reason, requests = {"$ref": "#/$defs/reason"}, {"$ref": "#/$defs/requests"}
     role, count = _text("head, worker/<groupName>, submitter, or pod."), _count()
+    amount: dict[str, Any] = {"type": "string", "pattern": quantity.PATTERN}
     clusters = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
     properties: dict[str, Any] = dict(
         group=_text("<namespace>/<name>.", pattern="/"),
@@ -88,7 +119,36 @@ def _group() -> dict[str, Any]:
         pods=_array(_object(role=role, count=count, requests=requests), "The pods of one copy; requests of each."),
         requests={**requests, "description": "What all pods of one copy ask for together."},
         reason={**reason, "description": "Why this action."},
+        because={
+            "enum": ["Change", "Anyway", None],
+            "description": "Whether the change decides what becomes of it; null where there is no base.",
+        },
+        downtime={
+            "enum": [str(one) for one in Downtime],
+            "description": "What its users notice. Ends: it stops, and nothing brings it back.",
+        },
+        headroom={
+            **_object(
+                "What is left after the pass of the scarcest resource that it asks for, on the clusters that have it.",
+                cluster=_text("The cluster."),
+                resource=_text("The resource; devices come before cores and memory."),
+                free=amount,
+                of={**amount, "description": "What the cluster's nodes offer."},
+                onOneNode={**amount, "description": "The most of it on one node."},
+            ),
+            "type": ["object", "null"],
+        },
         costPerHour=_or_null(_text("What the machines to be added cost, if all prices are known.", _PRICE)),
+        costDifferencePerHour=_or_null(
+            _text(
+                "That, less what machines cost that are not needed any more; null if a price is not known.", _DIFFERENCE
+            )
+        ),
+        links=_object(
+            "Where it comes from, as `file#Lline` or as an address below the one that was given.",
+            manifest=_or_null(_text("Its first sized object.")),
+            policy=_or_null(_text("The policy that governs it.")),
+        ),
         waitingSince=_or_null(_text("Since when it waits for room.", _TIME)),
         blockedBy=_array(
             {"type": "string"}, "Objects, files or problems that hold it; groups that leave for it while it waits."

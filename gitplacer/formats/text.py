@@ -1,15 +1,17 @@
 """
 The plan for a terminal.
 
-Problems come first, then what changes, one line for each group under the action's symbol, then what does not happen
-and why every cluster refused. The last line counts everything and is the one to grep for. Where nothing changes there
-is one line.
+Problems come first, then what changes, one line for each group under the action's symbol, with what its users notice and what it
+costs below it, then what does not happen and why every cluster refused. With a base to compare with, what the change does comes
+apart from what would happen anyway. The last line counts everything and is the one to grep for; the one before it is the
+verdict. Where nothing changes there is one line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from gitplacer.comparison import Because
 from gitplacer.explain import (
     ALL_CANDIDATES,
     LONGEST_SENTENCE,
@@ -21,6 +23,7 @@ from gitplacer.explain import (
     computed_from,
     file_count,
     is_worth_telling,
+    movement,
     problem_lines,
     sentence,
     shortlist,
@@ -30,10 +33,28 @@ from gitplacer.explain import (
     why,
 )
 from gitplacer.formats.options import Options, Style
+from gitplacer.formats.reviewwords import (
+    LONGEST_LINE,
+    bar,
+    budget_text,
+    cluster_text,
+    cost_text,
+    diff_title,
+    displacement_text,
+    downtime_text,
+    headroom_text,
+    level_text,
+    machines_to_come,
+    older_problems_text,
+    outlook_text,
+    verdict_line,
+    without_text,
+)
 from gitplacer.model.decision import Action, Decision, Phase, Reason, Verdict
 from gitplacer.placement.wakes import ClusterOutcome
 from gitplacer.plaintext import LONGEST_PATH, aligned, few, printable
 from gitplacer.problems import Problem, Severity
+from gitplacer.review import Level, Review, Row
 
 SECTIONS = (
     (Action.PLACE, "+", "green"),
@@ -49,26 +70,97 @@ SECTIONS = (
 """Actions in the order in which they are shown, with symbol and colour."""
 
 
-def plan_text(view: PlanView, options: Options) -> str:
-    """The plan as lines, each ending in a newline."""
-    lines = list(problems_text(view.snapshot.problems, options.style))
-    quiet = changes_nothing(view) and not any(map(is_worth_telling, view.plan.decisions))
+def plan_text(view: PlanView, options: Options, review: Review | None = None) -> str:
+    """The plan as lines, each ending in a newline. Without a review there is nothing to compare with."""
+    review = review or Review(view)
+    view = review.view
+    older = older_problems_text(review.older_problems)
+    lines = [*problems_text(review.told_problems, options.style), *([older] if older else [])]
+    quiet = changes_nothing(view) and not any(map(is_worth_telling, view.plan.decisions)) and review.changes_nothing
     if quiet and not options.verbose:
         return "\n".join([*lines, f"No change: {summary(view.plan, zeros=False)}"]) + "\n"
+    blocks = [lines, *_ours(review, options), *_around(review, options)]
+    if options.diffs:
+        blocks.append(list(_diffs(review, options.style)))
+    blocks += _anyway(review, options)
+    withheld = ["Nodes, numbers and what belongs to others are not shown here"] if review.is_redacted else []
+    blocks.append(
+        [*withheld, *_footer(view, options), printable(verdict_line(review), LONGEST_SENTENCE), summary(view.plan)]
+    )
+    return "\n".join("\n".join([*block, ""]) for block in blocks if block)
+
+
+def _ours(review: Review, options: Options) -> Iterator[list[str]]:
+    """What becomes of groups, a block for each action; with a base only because of the change, under a heading."""
+    blocks = list(_sections([d for d in _told(review, options) if review.row(d).is_ours], review, options))
+    if review.withdrawn:
+        rows = [(f"  {printable(d.group)}", printable(movement(d), LONGEST_SENTENCE)) for d in review.withdrawn]
+        blocks.append([options.style("Not any more", "yellow"), *aligned(rows)])
+    return _under("BECAUSE OF THIS CHANGE" if review.base is not None else "", blocks)
+
+
+def _anyway(review: Review, options: Options) -> Iterator[list[str]]:
+    """What would happen without the change as well."""
+    some = [d for d in _told(review, options) if not review.row(d).is_ours]
+    return _under("WOULD HAPPEN ANYWAY", list(_sections(some, review, options)))
+
+
+def _told(review: Review, options: Options) -> list[Decision]:
+    told = {row.group for row in review.rows}
+    return [d for d in review.view.plan.decisions if d.group in told or options.verbose]
+
+
+def _under(title: str, blocks: Sequence[list[str]]) -> Iterator[list[str]]:
+    for index, block in enumerate(blocks):
+        yield [title, *block] if title and not index else block
+
+
+def _sections(decisions: Sequence[Decision], review: Review, options: Options) -> Iterator[list[str]]:
     for action, symbol, colour in SECTIONS:
-        decisions = [d for d in view.plan.decisions if d.action is action and (is_worth_telling(d) or options.verbose)]
-        if decisions:
-            if lines:
-                lines.append("")
-            lines += [options.style(str(action), colour), *_section(decisions, symbol, colour, view, options)]
-    clusters = [
-        (f"{symbol} {o.cluster}", said) for o in view.sleepers if (symbol := turn(o)) and (said := cluster_change(o))
+        some = [d for d in decisions if d.action is action]
+        if some:
+            yield [options.style(str(action), colour), *_section(some, symbol, colour, review, options)]
+
+
+def _around(review: Review, options: Options) -> Iterator[list[str]]:
+    """What becomes of clusters, how full they are, and what could still change."""
+    outcomes = [
+        (f"{symbol} {o.cluster}", said)
+        for o in review.view.sleepers
+        if (symbol := turn(o)) and (said := cluster_change(o))
     ]
-    if clusters:
-        lines += [*([""] if lines else []), options.style("Clusters", "yellow"), *aligned(clusters)]
-    if lines:
-        lines.append("")
-    return "\n".join([*lines, *_footer(view, options)]) + "\n"
+    states = [f"  {printable(cluster_text(change), LONGEST_SENTENCE)}" for change in review.cluster_changes]
+    if outcomes or states:
+        yield [options.style("Clusters", "yellow"), *states, *aligned(outcomes)]
+    if review.displacements:
+        yield [
+            options.style("Room is made", "yellow"),
+            *(f"  {printable(displacement_text(d), 600)}" for d in review.displacements),
+        ]
+    if review.levels:
+        come = machines_to_come(review)
+        rows = [(printable(level.cluster), bar(level), _level(level, come)) for level in review.levels]
+        yield [options.style("Room", "cyan"), *aligned(rows)]
+    if review.budgets:
+        yield [options.style("Budgets", "cyan"), *(f"  {printable(budget_text(use), 600)}" for use in review.budgets)]
+    if review.outlooks and (review.base is not None or options.verbose):
+        facts = [printable(outlook_text(outlook), LONGEST_SENTENCE) for outlook in review.outlooks]
+        yield [options.style("Could still change it", "cyan"), *(f"  {fact}" for fact in facts)]
+
+
+def _level(level: Level, come: Mapping[str, int]) -> str:
+    machines = come.get(level.cluster, 0)
+    more = f", and {machines} machine{'s' if machines != 1 else ''} to be added" if machines else ""
+    return printable(level_text(level) + more, LONGEST_SENTENCE)
+
+
+def _diffs(review: Review, style: Style) -> Iterator[str]:
+    for diff in review.diffs:
+        yield printable(diff_title(diff), LONGEST_PATH * 2)
+        for line in diff.lines:
+            yield style(printable(line, LONGEST_LINE), {"+": "green", "-": "red"}.get(line[:1], ""))
+        if diff.left_out:
+            yield f"… {diff.left_out} more lines"
 
 
 def turn(outcome: ClusterOutcome) -> str:
@@ -103,16 +195,41 @@ def shifted(decision: Decision) -> str:
 
 
 def _section(
-    decisions: Sequence[Decision], symbol: str, colour: str, view: PlanView, options: Options
+    decisions: Sequence[Decision], symbol: str, colour: str, review: Review, options: Options
 ) -> Iterator[str]:
+    view = review.view
     rows = [
         (f"{symbol} {printable(d.group)}", printable(shifted(d), LONGEST_SENTENCE), _because(d, view))
         for d in decisions
     ]
     for decision, line in zip(decisions, aligned(rows), strict=True):
         yield line.replace(symbol, options.style(symbol, colour), 1)
+        details = "; ".join(_details(review.row(decision), review, options))
+        if details:
+            yield f"      {printable(details, LONGEST_SENTENCE)}"
         if decision.action is Action.WAIT or decision.finding.code is Reason.NOWHERE_TO_GO:
             yield from _refusals(decision, view, options)
+
+
+def _details(row: Row, review: Review, options: Options) -> Iterator[str]:
+    """What a reviewer asks of a group beside why: always what hurts, and the rest when it is compared or all is wanted."""
+    decision, whole = row.decision, options.verbose or row.because is Because.CHANGE
+    if decision.action is Action.KEEP and row.without is None:
+        return
+    notices = downtime_text(row.downtime)
+    if notices:
+        yield notices
+    elif whole and decision.before and decision.action is not Action.HOLD:
+        yield "no downtime"
+    cost = cost_text(row)
+    if cost and decision.after != decision.before and not review.is_redacted:
+        yield f"{cost} an hour" if cost != "?" else "what it costs is not known"
+    if whole and row.headroom is not None and decision.action is not Action.HOLD:
+        yield f"leaves {headroom_text(row.headroom)}"
+    if row.without is not None:
+        yield without_text(row)
+    if whole:
+        yield from (f"{place.file}:{place.line}" for place in (row.manifest, row.policy) if place is not None)
 
 
 def _because(decision: Decision, view: PlanView) -> str:
@@ -145,4 +262,3 @@ def _footer(view: PlanView, options: Options) -> Iterator[str]:
     if options.verbose:
         yield from (f"  {printable(path, LONGEST_PATH)}" for paths in view.changed_files.values() for path in paths)
     yield from computed_from(view)
-    yield summary(view.plan)

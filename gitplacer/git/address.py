@@ -111,7 +111,7 @@ def _of_url(text: str) -> Address:
     found = _URL.fullmatch(text)
     if not found:
         raise _refused(f"{redact(text)} is no address of a repository")
-    if scheme == "http" and not _is_loopback(found["host"]):
+    if scheme == "http" and not is_loopback(found["host"]):
         raise _refused(f"{redact(text)} is not encrypted; http:// is allowed to this machine only", "use https://")
     return Address(text, scheme)
 
@@ -155,7 +155,7 @@ def _shared(git_dir: Path) -> Path:
         return git_dir.resolve()
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
     if host.lower() == "localhost":
         return True
     try:

@@ -156,7 +156,8 @@ class BlobCache:
 
 
 def _connected(path: Path) -> sqlite3.Connection:
-    database = sqlite3.connect(path, timeout=1.0)
+    # Used by one thread; but it is closed by whichever thread's garbage collection finds that nobody uses it any more.
+    database = sqlite3.connect(path, timeout=1.0, check_same_thread=False)
     try:
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = NORMAL")

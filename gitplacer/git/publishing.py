@@ -8,6 +8,9 @@ the other objects, so a crash leaves nothing behind but a temporary folder. Same
 
 Beside its branch a pass keeps proposals: branches of ours, each with one commit on top of the tip, for somebody to merge.
 They go out in the same push. A server that will not have them does not keep the pass from landing.
+
+A whole pass can be proposed as well, instead of landing: its commits are then a branch of ours on top of the tip, which stands for as
+long as it is what a pass would do, and is replaced when it is not. Nobody else's commits are ever replaced.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from typing import Self
 from gitplacer.git.address import Address
 from gitplacer.git.mirror import Mirror, Unreachable, refs_of, unreachable
 from gitplacer.git.program import NO_REPOSITORY, CommandFailed, Git, GitError, cause, one_line
-from gitplacer.git.reading import Repository, check_branch
+from gitplacer.git.reading import Commit, Repository, check_branch, parse_commit
 from gitplacer.tree import FILE, Changes, Tree, differing_paths
 
 INPUTS = "gitplacer-inputs"
@@ -34,7 +37,27 @@ INPUTS = "gitplacer-inputs"
 PROPOSALS = "gitplacer/proposed/"
 """Branches with proposed commits begin with this; the id of a group follows."""
 
-__all__ = ["INPUTS", "PROPOSALS", "Deployment", "Identity", "LostRace", "NewCommit", "PushRefused", "Unreachable"]
+NEXT = "gitplacer/next/"
+"""The branch with the commits of a pass that is proposed as a whole begins with this; the deployment branch follows."""
+
+__all__ = [
+    "INPUTS",
+    "NEXT",
+    "PROPOSALS",
+    "Deployment",
+    "Identity",
+    "LostRace",
+    "NewCommit",
+    "PushRefused",
+    "Unreachable",
+]
+
+
+SQUASHED = "gitplacer/squashed/"
+"""The branch that keeps the commits of a proposed pass which somebody squashed begins with this; the deployment branch follows."""
+
+_STEPS = 10_000
+"""Commits that one pass may have."""
 
 
 class LostRace(GitError):
@@ -74,7 +97,8 @@ class NewCommit:
 class Deployment:
     """
     A branch of the deployment repository as it is now. `tip` is its commit, None when there is no such branch yet;
-    `tree` its files; `proposals` are the commits that are proposed, by branch. Read more of it through `repository`.
+    `tree` its files; `proposals` are the commits that are proposed, by branch, and `proposed_pass` is the tip of the branch with a pass
+    that is proposed as a whole, and `squashed_pass` that of one that was squashed. Read more of it through `repository`.
     """
 
     def __init__(
@@ -84,6 +108,8 @@ class Deployment:
         tip: str | None,
         inputs_tip: str | None,
         proposals: Mapping[str, str] = MappingProxyType({}),
+        proposed_pass: str | None = None,
+        squashed_pass: str | None = None,
     ) -> None:
         self.repository = repository
         self.address = repository.address
@@ -91,6 +117,8 @@ class Deployment:
         self.tip = tip
         self.inputs_tip = inputs_tip
         self.proposals = proposals
+        self.proposed_pass = proposed_pass
+        self.squashed_pass = squashed_pass
         self.refused = ""
         """Why the server did not take the proposals, if it did not."""
         self.tree = repository.tree(tip) if tip else Tree()
@@ -100,7 +128,7 @@ class Deployment:
         """The branch as it is now. Raises GitError (Unreachable, NotARepository, NoSuchRevision for an odd name)."""
         if check_branch(branch) == INPUTS:
             raise GitError(f"{INPUTS} is kept for capacity trees", "BadAddress", "choose another deployment branch")
-        names = {f"refs/heads/{branch}", f"refs/heads/{INPUTS}"}
+        names = {f"refs/heads/{name}" for name in (branch, INPUTS, f"{NEXT}{branch}", f"{SQUASHED}{branch}")}
         if address.is_local:
             repository = Repository.open(address, cache_dir)
             refs = refs_of(address, *sorted(names), below=f"refs/heads/{PROPOSALS}")
@@ -112,7 +140,15 @@ class Deployment:
             refs = dict(repository.refs)
         heads = {name.removeprefix("refs/heads/"): oid for name, oid in refs.items()}
         proposals = {name: oid for name, oid in sorted(heads.items()) if name.startswith(PROPOSALS)}
-        return cls(repository, branch, heads.get(branch), heads.get(INPUTS), proposals)
+        return cls(
+            repository,
+            branch,
+            heads.get(branch),
+            heads.get(INPUTS),
+            proposals,
+            heads.get(f"{NEXT}{branch}"),
+            heads.get(f"{SQUASHED}{branch}"),
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -133,7 +169,7 @@ class Deployment:
         if branch not in self.proposals or self.tip is None:
             return False
         found = self.repository.commit(self.proposals[branch])
-        if found.parents != (self.tip,) or _undated(f"{found.subject}\n\n{found.body}") != _undated(commit.message):
+        if found.parents != (self.tip,) or undated(f"{found.subject}\n\n{found.body}") != undated(commit.message):
             return False
         made = set(differing_paths(self.tree, self.repository.tree(found.id)))
         return made == {*commit.changes.written, *commit.changes.removed}
@@ -158,20 +194,91 @@ class Deployment:
             raise ValueError("nothing to publish: a pass without changes makes no commit")
         with tempfile.TemporaryDirectory(prefix="gitplacer-") as folder:
             scratch = self._scratch(Path(folder))
-            made_refs = self._import(scratch, steps, inputs if steps else None, proposals or {})
-            new, new_inputs = made_refs.get("new"), made_refs.get("inputs")
-            with Repository(self.address, scratch, {}) as made:
-                if new is not None:
-                    self._check_tree(made.tree(new), steps)
-                if self.inputs_tip and new_inputs:
-                    is_same = made.tree_id(new_inputs) == made.tree_id(self.inputs_tip)
-                    new_inputs = None if is_same else new_inputs
-            updates = self._proposal_updates(made_refs, proposals, moved=new is not None)
+            made = self._made(scratch, steps, inputs, proposals or {})
+            new, new_inputs = made.get("new"), made.get("inputs")
+            updates = self._proposal_updates(made, proposals, moved=new is not None)
             if updates:
                 self._push_with_proposals(scratch, new, new_inputs, updates)
             elif new is not None:
-                self._push(scratch, new, new_inputs)
+                self._push(scratch, self._updates(new, new_inputs))
         return new or self.tip or ""
+
+    def propose_pass(
+        self, steps: Sequence[NewCommit], *, inputs: NewCommit | None = None, squashed: str | None = None
+    ) -> str:
+        """
+        Make the steps as `publish` does, but on the branch of the proposed pass, in place of what was there, and return its
+        tip. The deployment branch stays as it is. `squashed` is the tip of a pass that somebody has squashed, which is kept on
+        another branch, because only by it the squash can be known. Raises as `publish` does, and GitError (ForeignCommit) where somebody else
+        has committed to that branch.
+        """
+        self._refuse_foreign_commits()
+        with tempfile.TemporaryDirectory(prefix="gitplacer-") as folder:
+            scratch = self._scratch(Path(folder))
+            made = self._made(scratch, steps, inputs, {})
+            if made["new"] != self.proposed_pass:
+                ref = f"refs/heads/{self.next_branch}"
+                updates = {ref: (self.proposed_pass, made["new"]), **self._inputs_update(made.get("inputs"))}
+                self._push(scratch, {**updates, **self._kept(squashed)})
+        return made["new"]
+
+    def withdraw_pass(self, *, squashed: str | None = None) -> None:
+        """Delete the branch of the proposed pass. Raises as `propose_pass` does."""
+        self._refuse_foreign_commits()
+        if self.proposed_pass is not None:
+            with tempfile.TemporaryDirectory(prefix="gitplacer-") as folder:
+                updates = {f"refs/heads/{self.next_branch}": (self.proposed_pass, None)}
+                self._push(self._scratch(Path(folder)), {**updates, **self._kept(squashed)})
+
+    def _kept(self, squashed: str | None) -> dict[str, tuple[str | None, str | None]]:
+        if squashed == self.squashed_pass:
+            return {}
+        return {f"refs/heads/{SQUASHED}{self.branch}": (self.squashed_pass, squashed)}
+
+    @property
+    def next_branch(self) -> str:
+        """The branch of the proposed pass."""
+        return f"{NEXT}{self.branch}"
+
+    def pass_proposed(self) -> list[Commit]:
+        """The commits of the proposed pass, oldest first, if they are on the tip and nothing else is between; else none."""
+        found: list[Commit] = []
+        log = self.repository.first_parent_log(self.proposed_pass, _STEPS) if self.proposed_pass else ()
+        for commit in log:
+            if commit.id == self.tip:
+                return found[::-1]
+            if len(commit.parents) != 1 or not is_of_a_pass(commit):
+                return []
+            found.append(commit)
+        return []
+
+    def _refuse_foreign_commits(self) -> None:
+        """A merge of the deployment branch into ours is no work of anybody: hosts offer it as a button."""
+        if self.proposed_pass is None:
+            return
+        without = [f"^{self.tip}"] if self.tip else []
+        listing = self.repository.git.run("rev-list", "--no-merges", self.proposed_pass, *without, "--").decode()
+        for found in self.repository.objects.look_up_all(listing.split()):
+            commit = parse_commit(found) if found is not None else None
+            if commit is not None and not is_of_a_pass(commit):
+                raise GitError(
+                    f"branch {self.next_branch} of {self.address.redacted} has a commit that is not ours: "
+                    f"{commit.id[:12]} {commit.subject}",
+                    "ForeignCommit",
+                    "move it to another branch and delete this one; what is proposed here is computed anew",
+                )
+
+    def _made(
+        self, scratch: Git, steps: Sequence[NewCommit], inputs: NewCommit | None, proposals: Mapping[str, NewCommit]
+    ) -> dict[str, str]:
+        """What `_import` makes, checked; without `inputs` where that tree is on top of its branch already."""
+        refs = self._import(scratch, steps, inputs if steps else None, proposals)
+        with Repository(self.address, scratch, {}) as made:
+            if "new" in refs:
+                self._check_tree(made.tree(refs["new"]), steps)
+            if self.inputs_tip and "inputs" in refs and made.tree_id(refs["inputs"]) == made.tree_id(self.inputs_tip):
+                del refs["inputs"]
+        return refs
 
     def _proposal_updates(
         self, made: Mapping[str, str], proposals: Mapping[str, NewCommit] | None, *, moved: bool
@@ -202,7 +309,7 @@ class Deployment:
             self._send(scratch, {**main, **updates}, atomic=True)
         except CommandFailed:
             if new is not None:
-                self._push(scratch, new, new_inputs)
+                self._push(scratch, self._updates(new, new_inputs))
             try:
                 self._send(scratch, updates, atomic=False)
             except CommandFailed as failure:
@@ -260,25 +367,25 @@ class Deployment:
                 "move it away in the deployment repository",
             )
 
-    def _push(self, scratch: Git, new: str, new_inputs: str | None) -> None:
-        updates = self._updates(new, new_inputs)
+    def _push(self, scratch: Git, updates: Mapping[str, tuple[str | None, str | None]]) -> None:
+        """`updates` begins with the branch that the push is about."""
         try:
             self._send(scratch, updates, atomic=len(updates) > 1)
         except CommandFailed as failure:
-            self._explain(failure, {ref: old for ref, (old, _) in updates.items()}, new)
+            self._explain(failure, updates)
 
     def _updates(self, new: str, new_inputs: str | None) -> dict[str, tuple[str | None, str | None]]:
         """For each ref of the pass itself, what it is and what it becomes."""
-        updates: dict[str, tuple[str | None, str | None]] = {f"refs/heads/{self.branch}": (self.tip, new)}
-        if new_inputs:
-            updates[f"refs/heads/{INPUTS}"] = (self.inputs_tip, new_inputs)
-        return updates
+        return {f"refs/heads/{self.branch}": (self.tip, new), **self._inputs_update(new_inputs)}
+
+    def _inputs_update(self, new: str | None) -> dict[str, tuple[str | None, str | None]]:
+        return {f"refs/heads/{INPUTS}": (self.inputs_tip, new)} if new else {}
 
     def _send(self, scratch: Git, updates: Mapping[str, tuple[str | None, str | None]], *, atomic: bool) -> None:
         """
         Push. The lease is used as a compare-and-swap only: on the branch each commit is a child of the tip that the lease names,
         so a push that succeeds is always a fast-forward, and one that would not be fails. An empty lease says "not there".
-        Only a proposal, which is a branch of ours, is replaced.
+        Only a proposal, which is a branch of ours, is replaced or deleted.
         """
         arguments = ["--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no"]
         arguments += ["--atomic"] if atomic else []
@@ -286,14 +393,15 @@ class Deployment:
         specs = [f"{oid or ''}:{ref}" for ref, (_, oid) in updates.items()]
         scratch.run("push", *arguments, "--", self.address.url, *specs)
 
-    def _explain(self, failure: CommandFailed, expected: dict[str, str | None], new: str) -> None:
+    def _explain(self, failure: CommandFailed, updates: Mapping[str, tuple[str | None, str | None]]) -> None:
         """Raise what a failed push means; return if it has landed after all and only its answer was lost."""
-        now = refs_of(self.address, *expected)
-        if now.get(f"refs/heads/{self.branch}") == new:
+        now = refs_of(self.address, *updates)
+        first, (_, new) = next(iter(updates.items()))
+        if now.get(first) == new:
             return
-        where = f"branch {self.branch} of {self.address.redacted}"
+        where = f"branch {first.removeprefix('refs/heads/')} of {self.address.redacted}"
         said = f"{failure.stdout}\n{failure.stderr}"
-        moved = any(now.get(ref) != old for ref, old in expected.items())
+        moved = any(now.get(ref) != old for ref, (old, _) in updates.items())
         # The winner may hold the lock without being visible yet: such an answer is a lost race, too.
         if moved or (_RACE.search(said) and not _NO_RACE.search(said)):
             hint = "somebody else pushed: read it again and recompute"
@@ -313,6 +421,18 @@ class Deployment:
         raise unreachable(self.address, failure) from None
 
 
+def is_of_a_pass(commit: Commit) -> bool:
+    """Whether a pass made it, by its trailers. The proposal of one group is no pass."""
+    return commit.trailer("Gitplacer-Version") is not None and commit.trailer("Gitplacer-Proposed") is None
+
+
+def undated(message: str) -> str:
+    """A message's subject and trailers, without those that differ with every pass; what is told between may differ as well."""
+    subject, *lines = message.strip().split("\n")
+    trailers = message.strip().rpartition("\n\n")[2].split("\n") if lines else []
+    return "\n".join([subject, *(line for line in trailers if not line.startswith(_DATED))])
+
+
 def proposal_branch(group_id: str) -> str:
     """The branch of a group's proposal. What git does not allow in a name is replaced, and told apart by a digest."""
     name = f"{PROPOSALS}{group_id}"
@@ -321,13 +441,6 @@ def proposal_branch(group_id: str) -> str:
     except GitError:
         digest = hashlib.sha256(group_id.encode()).hexdigest()[:8]
         return f"{PROPOSALS}{re.sub(r'[^A-Za-z0-9_/-]', '-', group_id)}-{digest}"
-
-
-def _undated(message: str) -> str:
-    """A message's subject and trailers, without those that differ with every pass; what is told between may differ as well."""
-    subject, *lines = message.strip().split("\n")
-    trailers = message.strip().rpartition("\n\n")[2].split("\n") if lines else []
-    return "\n".join([subject, *(line for line in trailers if not line.startswith(_DATED))])
 
 
 _DATED = ("Gitplacer-Now:", "Gitplacer-Capacity:", "Gitplacer-Base:")

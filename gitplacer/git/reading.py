@@ -22,6 +22,7 @@ from gitplacer.git.address import Address
 from gitplacer.git.mirror import Mirror, refs_of, unsupported_format
 from gitplacer.git.objects import MissingObject, Object, Objects
 from gitplacer.git.program import Git, GitError
+from gitplacer.problems import nearest
 from gitplacer.tree import Entry, Tree
 
 _NAME = re.compile(r"(?![-/.])[^\x00-\x20\x7f~^:?*\[\\]{1,250}(?<![/.])")
@@ -40,6 +41,12 @@ class NoSuchRevision(GitError):
     """A branch, tag or commit that the repository does not have, or a spelling that is not allowed."""
 
     kind = "NoSuchRevision"
+
+
+class NoSuchFolder(GitError):
+    """A folder that a commit does not have."""
+
+    kind = "NoSuchFolder"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,18 +136,31 @@ class Repository:
 
     def first_parent_log(self, tip: str, limit: int) -> Iterator[Commit]:
         """Up to `limit` commits from `tip` back along first parents, newest first."""
-        start = self.resolve(tip)
-        listing = self.git.run("rev-list", "--first-parent", f"--max-count={limit}", start, "--").decode()
+        yield from self._log(tip, f"--max-count={limit}", "--first-parent")
+
+    def log(self, tip: str, limit: int) -> Iterator[Commit]:
+        """Up to `limit` commits from `tip` back along all parents, each before its parents."""
+        yield from self._log(tip, f"--max-count={limit}", "--topo-order")
+
+    def _log(self, tip: str, *how: str) -> Iterator[Commit]:
+        listing = self.git.run("rev-list", *how, self.resolve(tip), "--").decode()
         for found in self.objects.look_up_all(listing.split()):
             if found is None:
                 raise MissingObject(f"{self.git.git_dir} lacks a commit that its history names")
             yield parse_commit(found)
 
+    def count_lacking(self, base: str, head: str) -> int | None:
+        """How many commits `base` has behind it that `head` has not; None where the history is not there to be counted."""
+        try:
+            return int(self.git.run("rev-list", "--count", base, f"^{head}", "--").decode())
+        except GitError:
+            return None
+
     def tree_id(self, commit: str, folder: str = "") -> str:
         """The id of the tree of a folder at a commit. Raises GitError (NoSuchFolder)."""
         found = self._renewing(lambda: self._tree_object(commit, folder))
         if found is None or found.kind != "tree":
-            raise GitError(f"there is no folder {folder} in {self.address.redacted} at {commit[:12]}", "NoSuchFolder")
+            raise NoSuchFolder(f"there is no folder {folder} in {self.address.redacted} at {commit[:12]}")
         return found.oid
 
     def tree(self, commit: str, folder: str = "") -> Tree:
@@ -194,10 +214,21 @@ class Repository:
         if name == "HEAD" and (rev is None or rev == "HEAD"):
             hint = "commit something, or name a branch"
             return NoSuchRevision(f"{where} has no commit on its default branch", hint=hint)
-        hint = "give a branch, a tag or a commit id"
+        near = nearest(name, self._names())
+        hint = near if near.startswith("did you mean") else "give a branch, a tag or a commit id"
         if (self.git.git_dir / "shallow").exists():
             hint += "; this clone is shallow: git fetch --unshallow brings its whole history"
         return NoSuchRevision(f"{where} has no revision {rev}", hint=hint)
+
+    def _names(self) -> list[str]:
+        """The branches and tags, by the names that people use."""
+        found: Iterable[str] = self.refs
+        if not self._mirror:
+            try:
+                found = self.git.run("for-each-ref", "--format=%(refname)").decode("utf-8", "replace").split()
+            except GitError:
+                return []
+        return [re.sub(r"^refs/(heads|tags|remotes)/", "", name) for name in found if name.startswith("refs/")]
 
     def _tree_object(self, commit: str, folder: str) -> Object | None:
         top = self.objects.look_up(f"{commit}^{{tree}}") if _HEX.fullmatch(commit) else None

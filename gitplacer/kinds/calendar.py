@@ -38,6 +38,14 @@ def window(schedule: str, seconds: int, time_zone: str, at: datetime) -> datetim
     return ends if ends is not None and at < ends else None
 
 
+def next_beginning(schedule: str, time_zone: str, after: datetime) -> datetime | None:
+    """The first time after a moment that a schedule comes; None if it never does again."""
+    from cronsim import CronSim
+
+    begins = next(CronSim(schedule, after.astimezone(_zone(time_zone))), None)
+    return begins.astimezone(UTC) if begins is not None else None
+
+
 @lru_cache(maxsize=64)
 def _zone(name: str) -> ZoneInfo:
     file = importlib.resources.files("tzdata") / "zoneinfo"

@@ -57,6 +57,11 @@ class Budgets:
             return other
         return over
 
+    def spent(self, policy: str) -> float:
+        """What the machines of a policy's groups cost in an hour as the books stand, as far as their prices are known."""
+        charged = [self._spent(policy, name, (), {}) for name in self._books.names]
+        return total(each for some in charged for each in _known(some)) or 0.0
+
     def _exceeded(
         self, policy: str, budget: float, name: str, packing: Packing, instead: Mapping[str, Collection[str]]
     ) -> Finding | None:

@@ -3,8 +3,8 @@ Which of the changes that could be enough are, and which is the smallest.
 
 Kinds are looked at in their order, and in each kind that change first which seems to need least. More of a change that is enough
 is not always enough: with one node more another group that waits may be the first to have it. So small amounts are tried one by
-one; large ones, and budgets, are found by doubling and halving. A change that does not seem enough is tried too, as long as trials
-are left: with it others may go elsewhere and leave their room. Where no single change is enough, the few that open a cluster to
+one; large ones, and budgets, are found by doubling and halving. Changes that do not seem enough are tried too, if there are trials
+enough for all of them: with one of them others may go elsewhere and leave their room. Where no single change is enough, the few that open a cluster to
 the group are made, and another is looked for beside them.
 
 A change is enough if a plan with it places the group and takes nobody else's place: what was placed without it still is.
@@ -61,6 +61,11 @@ class Trials:
         self._memo = Aside(memo)
         self._most = most
         self.made = 0
+
+    @property
+    def left(self) -> int:
+        """How many more plans may be made."""
+        return self._most - self.made
 
     def __call__(self, inputs: Inputs, *, with_candidates: bool = False) -> Hydration | None:
         """A plan; None for inputs that stop the run. Raises OutOfTrials."""
@@ -160,13 +165,15 @@ class _Search:
 
     def run(self) -> _Found:
         families = {kind: sorted(known(self._case), key=lambda f: f.rank) for kind, known in FAMILIES.items()}
+        unlikely = [family for known in families.values() for family in known if family.likely is None]
         try:
-            for likely in (True, False):
-                for kind, known in families.items():
-                    self._look(kind, [f for f in known if (f.likely is not None) is likely])
-                    if self._best and not self._every_kind:
-                        return self._answer(not likely or not any(_untried(families, kind)))
-            complete = True
+            for kind, known in families.items():
+                self._look(kind, [family for family in known if family.likely is not None])
+                if self._best and not self._every_kind:
+                    return self._answer(not any(_untried(families, kind)))
+            complete = sum(map(_cost, unlikely)) <= self._trials.left
+            for family in unlikely if complete else ():  # a few of many would tell nothing
+                self._look(family.kind, [family])
             if self._best.keys() <= {(RemedyKind.FEWER_PODS,)}:
                 self._pairs()
         except OutOfTrials:
@@ -241,6 +248,11 @@ class _Search:
                 case = Case.of(made[1], done, self._case.group.id) if made is not None and done is not None else None
                 if made is not None and case is not None:
                     yield made[0], made[1], case
+
+
+def _cost(family: Family) -> int:
+    """How many plans it takes to find that no amount of a change is enough."""
+    return min(ONE_BY_ONE, family.most) + (family.most > ONE_BY_ONE)
 
 
 def _untried(families: Mapping[RemedyKind, list[Family]], up_to: RemedyKind) -> Iterator[Family]:

@@ -76,7 +76,7 @@ class _Packing:
 
     def document(self) -> dict[str, Any]:
         facts = self._facts
-        for word in _common(facts):
+        for word in _frequent(facts):
             self._name(word)
         clusters, groups = self._clusters(facts.clusters), self._groups(facts.groups)
         nodes, events = self._nodes(facts.clusters), self._events(facts.history.events)
@@ -237,7 +237,7 @@ def _columns(names: tuple[str, ...], rows: list[tuple[Any, ...]]) -> dict[str, A
     return columns
 
 
-def _common(facts: FleetFacts) -> Iterable[str]:
+def _frequent(facts: FleetFacts) -> Iterable[str]:
     """Words that come up again and again, the most frequent first: they get the shortest numbers."""
     counted: Counter[str] = Counter([""])
     for group in facts.groups:

@@ -16,11 +16,10 @@ from gitplacer.documents import Document, Edit, Path, parse
 from gitplacer.kinds.record import SHARED
 from gitplacer.kinds.scenario import Observed
 from gitplacer.problems import nearest
-from gitplacer.render import SENTINEL
 from gitplacer.scenarios.scene import Files, replaced
 from gitplacer.scenarios.script import Script
 from gitplacer.source.files import READ_ENDINGS
-from gitplacer.source.manifests import PLATFORM, WORKLOADS
+from gitplacer.source.manifests import PLATFORM, SENTINEL, WORKLOADS
 from gitplacer.tree import Tree
 
 _PHASES: Mapping[str, tuple[str, bool]] = {

@@ -26,6 +26,8 @@ from gitplacer.workloads.facts import ObjectFacts
 
 PLATFORM = "platform"
 WORKLOADS = "workloads"
+SENTINEL = "gitplacer.yaml"
+"""The file of a unit's sentinel, in a deployment repo."""
 
 _SENTINELS = ("gitplacer-platform", "gitplacer-workloads")
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.:]*[A-Za-z0-9])?")

@@ -41,8 +41,9 @@ function smallMap(cluster) {
   for (const node of cluster.nodes) for (let i = 0; i < node.count && cells.length < MOST_CELLS; i++) cells.push(node);
   if (!cells.length) return h("p", { class: "note small" }, raw.redacted ? "" : "no nodes are known");
   const size = cells.length > 150 ? 9 : cells.length > 60 ? 12 : cells.length > 24 ? 16 : 22, gap = 3;
-  const canvas = h("canvas", { class: "map", role: "img", "aria-label": mapText(cluster) });
+  const canvas = h("canvas", { class: "map", role: "img", "aria-label": counted(cluster.nodeCount, "node") });
   canvas.paint = () => {
+    canvas.setAttribute("aria-label", mapText(cluster));
     const width = canvas.parentElement.clientWidth;
     const across = Math.max(1, Math.floor((width + gap) / (size + gap)));
     const down = Math.ceil(cells.length / across);

@@ -9,7 +9,7 @@ an end, at the same place on every machine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -61,7 +61,7 @@ class Facts:
 
     def __getitem__(self, name: str) -> Value:
         if name not in self._values:
-            self._values[name] = json_to_cel(self._plan[name])
+            self._values[name] = _value(self._plan[name])
         return self._values[name]
 
     def named(self, kind: str, name: Value) -> Value:
@@ -73,6 +73,44 @@ class Facts:
             known = nearest(str(name), self._by_name[kind])
             raise CELEvalError(f'there is no {kind} "{printable(str(name))}"' + (f"; {known}" if known else ""))
         return found
+
+
+class _Mapping(celtypes.MapType):
+    """A JSON object of which each value becomes one of CEL when somebody asks for it: most of a large plan nobody does."""
+
+    def __init__(self, plain: Mapping[str, Any]) -> None:
+        super().__init__()
+        dict.update(self, plain)
+
+    def __getitem__(self, key: Any) -> Value:
+        found = dict.__getitem__(self, key)
+        if type(found) in _PLAIN:
+            found = _value(found)
+            dict.__setitem__(self, key, found)
+        return found
+
+    def __iter__(self) -> Iterator[Any]:
+        for key in dict.__iter__(self):
+            yield celtypes.StringType(str(key))
+
+    def get(self, key: Any, default: Any = None) -> Value:
+        try:
+            return self[key]
+        except KeyError:
+            return default
+
+    def items(self) -> Any:
+        return [(key, self[key]) for key in self]
+
+
+_PLAIN = (dict, list, str, int, bool, float)
+
+
+def _value(plain: Any) -> Value:
+    """JSON as a value of CEL."""
+    if isinstance(plain, dict):
+        return _Mapping(plain)
+    return celtypes.ListType(map(_value, plain)) if isinstance(plain, list) else json_to_cel(plain)
 
 
 def holds(expression: Expression, facts: Facts, names: Mapping[str, Value] | None = None) -> bool:

@@ -1,0 +1,64 @@
+"""`gitplacer tell`: after the merge, what became of a plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gitplacer.cli.hosting import comment_id, host
+from gitplacer.cli.options import fleet
+
+
+@click.command("tell")
+@host("The repository of the fleet, with the pull request.")
+@click.option(
+    "--pull", "number", type=click.IntRange(1), help="The pull or merge request, if it is not to be looked up."
+)
+@click.option(
+    "--plan",
+    "plan_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The plan as JSON, if the comment does not remember it.",
+)
+@comment_id
+@fleet()
+def command(
+    host_name: str | None, repo: str | None, number: int | None, plan_file: Path | None, comment_id: str, **where: Any
+) -> None:
+    """
+    After a merge and a pass, tell what became of the plan.
+
+    Compares what the pull request's plan said with what the pass for the merged commit did. The comment that showed the plan says
+    so on top, and the commit gets the status gitplacer/placement: success, as planned; failure, something differs; pending, something
+    waits, or no pass has been published yet. The commit is --rev, or the tip of the default branch of SOURCE. Run it after
+    `gitplacer reconcile`, as often as you like. The token comes from GITPLACER_HOST_TOKEN, else GITHUB_TOKEN or GITLAB_TOKEN.
+    """
+    from gitplacer.cli.hosting import reached
+    from gitplacer.cli.progress import note, progress
+    from gitplacer.hosts.comments import marker
+    from gitplacer.hosts.finding import merged_with
+    from gitplacer.outcomes import promise_of
+    from gitplacer.plaintext import printable
+    from gitplacer.settings import settings
+    from gitplacer.telling import landed, read_plan, tell
+
+    marker(comment_id)
+    promise = promise_of(read_plan(plan_file)) if plan_file is not None else None
+    with reached(host_name, repo) as there, progress() as say:
+        found = landed(settings(**where), say)
+        say("asking the host")
+        pull = there.pull(number) if number is not None else merged_with(there, found.source)
+        told = tell(there, found, pull, promise=promise, comment_id=comment_id, link_host=there.name)
+    if pull is None:
+        note(f"no pull request brought {found.source[:12]}, so only its status is set")
+    click.echo(
+        f"{told.status.state.capitalize():<9}  {told.status.context} of {told.commit}: {told.status.description}"
+    )
+    for each in told.outcome.groups:
+        planned = ", ".join(each.planned.to) or each.planned.action.lower()
+        click.echo(f"  {printable(each.group)}: {each.fate}, planned {planned}, now {', '.join(each.now) or 'nowhere'}")
+    if told.comment:
+        click.echo(f"Commented  #{pull.number if pull else ''}  {told.comment}")

@@ -1,0 +1,129 @@
+"""
+What became of a plan, for the comment that showed it and for a commit's status.
+
+The comment keeps the plan; above it stands what was done, between two marks that readers do not see, so that it can be told anew. The
+remembered plan is hidden in the comment as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from gitplacer.formats.markdown import escaped
+from gitplacer.outcomes import Fate, GroupOutcome, Outcome, Promise, packed, unpacked
+from gitplacer.plaintext import few, printable
+
+_BEGIN, _END = "<!-- gitplacer:done -->", "<!-- /gitplacer:done -->"
+_DONE = re.compile(rf"{_BEGIN}.*?{_END}\n*", re.DOTALL)
+_REMEMBERED = re.compile(r"\n*<!-- gitplacer:promised ([A-Za-z0-9_.=]+) -->")
+_LISTED = 100
+_SYMBOLS = {
+    Fate.AS_PLANNED: "as planned",
+    Fate.FOUND_ROOM: "has found room",
+    Fate.WAITS: "waits",
+    Fate.DIFFERS: "**differs**",
+}
+_MOVED = {
+    "capacity": "the capacity snapshots have changed since the plan",
+    "deployment": "the deployment repo has moved on since the plan",
+    "version": "another version of gitplacer carried it out",
+}
+
+
+def remembered(promise: Promise) -> str:
+    """A promise as a line that readers do not see."""
+    return f"<!-- gitplacer:promised {packed(promise)} -->"
+
+
+def remembered_in(body: str) -> Promise | None:
+    """The promise that a comment hides, if it does."""
+    found = _REMEMBERED.search(body)
+    return unpacked(found[1]) if found else None
+
+
+def description(outcome: Outcome, longest: int) -> str:
+    """One line for a status."""
+    return printable(_line(outcome), longest)
+
+
+def _line(outcome: Outcome) -> str:
+    promise, fate = outcome.promise, outcome.fate
+    if fate is None:
+        return "not carried out yet: no pass has been published for this commit"
+    if promise is None:
+        return f"carried out in {_counted(len(outcome.commits), 'commit')}; no plan to compare with"
+    if not outcome.groups:
+        return "as planned: it changes no placement"
+    differing = _of(outcome, Fate.DIFFERS)
+    if differing:
+        first = differing[0]
+        rest = f" and {len(differing) - 1} more" if len(differing) > 1 else ""
+        return f"differs: {first.group} {_where(first)}{rest}; {because(outcome)}"
+    waiting = _of(outcome, Fate.WAITS)
+    if waiting:
+        return f"waits: {few([each.group for each in waiting], 2)}; the rest is as planned"
+    return f"as planned: {_counted(len(outcome.groups), 'group')}"
+
+
+def because(outcome: Outcome) -> str:
+    """Why a pass decided otherwise than the plan, as far as the inputs tell."""
+    told = [_MOVED[name] for name in outcome.moved]
+    return " and ".join(told) if told else "the source or the time is another than in the plan"
+
+
+def outcome_markdown(outcome: Outcome, link: Callable[[str], str]) -> str:
+    """What was done, to stand above the plan. `link` is the address of a commit, or ''."""
+    lines = [_BEGIN, f"### gitplacer: {escaped(_line(outcome))}", ""]
+    rows = [_row(each) for each in outcome.groups[:_LISTED]]
+    if rows:
+        lines += ["| Group | Planned | Now | |", "|---|---|---|---|", *rows]
+        if len(outcome.groups) > _LISTED:
+            lines.append(f"\nand {len(outcome.groups) - _LISTED} more groups")
+        lines.append("")
+    if outcome.commits:
+        lines += [f"Deployment {_plural('commit', len(outcome.commits))}: {_links(outcome.commits, link)}", ""]
+    if outcome.groups:
+        lines += ["What follows is the plan as it was before the merge.", ""]
+    return "\n".join([*lines, _END])
+
+
+def with_outcome(pages: Sequence[str], told: str, longest: int) -> list[str]:
+    """The pages of a comment with what was done on top, in place of what was told before."""
+    rest = [_DONE.sub("", page, count=1) for page in pages]
+    rest = [page for page in rest if page.strip()]
+    if rest and len(told) + len(rest[0]) + 200 <= longest:
+        return [f"{told}\n\n{rest[0]}", *rest[1:]]
+    return [told, *rest]
+
+
+def _row(each: GroupOutcome) -> str:
+    planned = few(each.planned.to) or each.planned.action.lower()
+    now = few(each.now) or "–"
+    reason = f" ({each.reason})" if each.reason and each.fate is not Fate.AS_PLANNED else ""
+    cells = (escaped(each.group, 253), escaped(planned), escaped(now + reason), _SYMBOLS[each.fate])
+    return f"| {' | '.join(cells)} |"
+
+
+def _where(each: GroupOutcome) -> str:
+    planned = few(each.planned.to)
+    now = f"is on {few(each.now)}" if each.now else "is on no cluster"
+    return f"{now} instead of {planned}" if planned else f"{now}, and was to {each.planned.action.lower()}"
+
+
+def _links(commits: Sequence[str], link: Callable[[str], str]) -> str:
+    shown = [f"[`{oid[:12]}`]({link(oid)})" if link(oid) else f"`{oid[:12]}`" for oid in commits[:_LISTED]]
+    more = f" and {len(commits) - _LISTED} more" if len(commits) > _LISTED else ""
+    return ", ".join(shown) + more
+
+
+def _of(outcome: Outcome, fate: Fate) -> list[GroupOutcome]:
+    return [each for each in outcome.groups if each.fate is fate]
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {_plural(what, count)}"
+
+
+def _plural(what: str, count: int) -> str:
+    return what if count == 1 else f"{what}s"

@@ -1,0 +1,37 @@
+"""Clusters that a change adds, takes away, or gives another state: what a reviewer must know even if nothing moves yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gitplacer.explain import PlanView
+
+TAKES = "Active"
+"""The state of a cluster that takes new groups."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterChange:
+    """One cluster: its state without the change and with it, None where there is no such cluster; and how many groups it has, None for whoever may not know."""
+
+    cluster: str
+    before: str | None
+    after: str | None
+    groups: int | None
+
+    @property
+    def takes_less(self) -> bool:
+        """Whether it took new groups, and does not any more."""
+        return self.before == TAKES and self.after != TAKES
+
+
+def cluster_changes(without: PlanView, with_it: PlanView) -> tuple[ClusterChange, ...]:
+    """The clusters that are not what they were, by name."""
+    old, new = without.clusters, with_it.clusters
+    found = []
+    for name in sorted(old.keys() | new.keys()):
+        before, after = (clusters[name].spec.state if name in clusters else None for clusters in (old, new))
+        if before != after:
+            groups = sum(name in decision.before for decision in with_it.plan.decisions)
+            found.append(ClusterChange(cluster=name, before=before, after=after, groups=groups))
+    return tuple(found)

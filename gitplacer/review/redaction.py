@@ -1,0 +1,81 @@
+"""
+A plan for people who may read a pull request, and not the fleet.
+
+What is left is about the groups that the change decides, in codes and in words that carry no number: no node, no amount, no
+price, no group of others, no message that was made from a snapshot. It is safe by construction: a finding is made anew from its
+code, and keeps of its subject only what is a name of a cluster, a code or a time. Whoever adds a reason need not think of this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+
+from gitplacer.explain import PlanView
+from gitplacer.model.decision import Candidate, Decision, Finding, NewNodes, Reason
+from gitplacer.placement.plan import Plan
+from gitplacer.problemcodes import CODES
+from gitplacer.problems import Problem
+
+_SUBJECT_IS_SAFE = frozenset({
+    Reason.KEPT, Reason.CLUSTER_DRAINING, Reason.CLUSTER_LOST, Reason.COPY_NOT_WANTED, Reason.CLUSTER_WAKING,
+    Reason.CLUSTER_AWAKE, Reason.MOVING, Reason.NOWHERE_TO_GO, Reason.MAY_HAVE_STARTED, Reason.NEVER_RELOCATED,
+    Reason.AWAITS_APPROVAL, Reason.COOLING_DOWN, Reason.BACKING_OFF, Reason.GUARD_REACHED, Reason.FROZEN,
+    Reason.NOT_READY_ELSEWHERE,
+})  # fmt: skip
+"""Reasons whose subject is made of names of clusters, codes and times."""
+
+MACHINES = NewNodes("machines", 0)
+"""Stands for machines that have to be added, without saying which and how many."""
+
+
+def redacted_view(view: PlanView, decisions: Iterable[Decision], problems: Iterable[Problem]) -> PlanView:
+    """The plan of these groups alone, and these problems."""
+    kept = tuple(decisions)
+    shown = {decision.group for decision in kept}
+    prefix = "/workloads/"
+    files = {
+        cluster: tuple(p for p in paths if "/".join(p.partition(prefix)[2].split("/")[:2]) in shown)
+        for cluster, paths in view.changed_files.items()
+    }
+    sleepers = (replace(outcome, groups=tuple(g for g in outcome.groups if g in shown)) for outcome in view.sleepers)
+    return replace(
+        view,
+        plan=Plan(kept),
+        snapshot=replace(view.snapshot, problems=tuple(map(redacted_problem, problems))),
+        changed_files={cluster: paths for cluster, paths in files.items() if paths},
+        sleepers=tuple(outcome for outcome in sleepers if outcome.groups),
+    )
+
+
+def redacted_decision(decision: Decision, shown: Collection[str]) -> Decision:
+    """A decision without what is known of clusters and of groups that are not shown."""
+    claim = decision.claim
+    if claim is not None:
+        claim = replace(claim, displaced=tuple(group for group in claim.displaced if group in shown))
+    return replace(
+        decision,
+        finding=redacted_finding(decision.finding),
+        reasons=_redacted(decision.reasons),
+        refused=_redacted(decision.refused),
+        candidates=tuple(Candidate(c.cluster, c.verdict, redacted_finding(c.finding)) for c in decision.candidates),
+        blocked_by=tuple(group for group in decision.blocked_by if group in shown),
+        claim=claim,
+    )
+
+
+def _redacted(findings: Mapping[str, Finding]) -> dict[str, Finding]:
+    return {name: redacted_finding(finding) for name, finding in findings.items()}
+
+
+def redacted_finding(finding: Finding) -> Finding:
+    """A finding that says no more than its code, and of which clusters it speaks."""
+    subject = finding.subject if finding.code in _SUBJECT_IS_SAFE else ""
+    if finding.code is Reason.NOT_ELIGIBLE:
+        subject = finding.subject.partition(":")[0]
+    return Finding(code=finding.code, subject=subject, new_nodes=(MACHINES,) if finding.new_nodes else ())
+
+
+def redacted_problem(problem: Problem) -> Problem:
+    """A problem by its place and the title of its code: a message may have numbers of a snapshot in it."""
+    return replace(problem, message=CODES[problem.code].title if problem.code in CODES else problem.code, hint="")

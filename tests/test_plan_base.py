@@ -1,0 +1,190 @@
+"""`plan --base` with real repos: what a branch brings, for a terminal, for comments, for CI."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from gitplacer.cli.plan import FAILED_ON, WOULD_CHANGE
+from gitplacer.formats.markdown import marker
+from tests.commands import NOW, commit, git, make_bare, make_repo, run, starter, write
+from tests.planviews import ROOT, assert_golden
+
+GOLDEN = ROOT / "tests" / "golden" / "review"
+BROKEN = "kind: RayJob\nmetadata: {name: x}\n"
+
+
+def another(name: str, *, cpu: str = "1") -> dict[str, str]:
+    """A RayCluster beside that of the starter."""
+    text = starter()["workloads/hello/raycluster.yaml"].decode()
+    made = re.sub(r"(?m)^  name: hello$", f"  name: {name}", text)
+    return {f"workloads/hello/{name}.yaml": made.replace('cpu: "1", memory: 4Gi', f'cpu: "{cpu}", memory: 1Gi')}
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Path:
+    """A small fleet on its branch main, placed; and a branch `change`, where nothing has changed yet."""
+    repo = make_repo(tmp_path / "fleet", starter())
+    bare = make_bare(tmp_path / "deployment.git")
+    assert run(capfd, "reconcile", repo, "--deployment", bare, "--now", NOW).code == 0
+    git(repo, "checkout", "-q", "-b", "change")
+    return repo
+
+
+def options(repo: Path) -> list[str]:
+    return [str(repo), "--deployment", str(repo.parent / "deployment.git"), "--now", NOW, "--base", "main"]
+
+
+def test_a_branch_that_adds_a_job_and_cordons_a_cluster_can_be_approved_from_its_comment(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    repo = tmp_path / "fleet"
+    shutil.copytree(ROOT / "fleet-repo-example", repo)
+    git(repo, "init", "-q")
+    git(repo, "add", "--all")
+    git(repo, "commit", "-q", "-m", "Start")
+    bare = make_bare(tmp_path / "deployment.git")
+    assert run(capfd, "reconcile", repo, "--deployment", bare, "--now", NOW).code == 0
+    git(repo, "checkout", "-q", "-b", "more-training")
+    job = (repo / "workloads/rayjob1/rayjob-train.yaml").read_text()
+    write(repo, {"workloads/rayjob4/rayjob-train.yaml": job})
+    place = repo / "clusters/static-cluster.yaml"
+    place.write_text(place.read_text().replace("state: Active", "state: Cordoned"))
+    commit(repo, "Train more, and cordon static-cluster")
+    where = [
+        "--rev",
+        "more-training",
+        *options(repo),
+        "--link-base",
+        "https://git.example/acme/fleet/blob/more-training",
+    ]
+    comment = run(capfd, "plan", "--format", "markdown", *where)
+    assert comment.code == 0
+    named = re.sub(r"(source|deployment) [0-9a-f]{10}", r"\1 0000000000", comment.out)  # the example may change
+    assert_golden("example.md", named, GOLDEN)
+    document = json.loads(run(capfd, "plan", "--format", "json", *where).out)
+    assert document["review"]["check"] == "NeedsALook"
+    changed = {g["group"]: (g["action"], g["to"]) for g in document["groups"] if g["because"] == "Change"}
+    assert changed == {"rayjob4/rayjob-train": ("Place", ["dynamic-cluster"])}
+
+
+def test_a_branch_without_a_change_is_one_line(fleet: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(capfd, "plan", *options(fleet)).out == "No change: 1 kept\n"
+    assert run(capfd, "plan", "--exit-code", *options(fleet)).code == 0
+
+
+def test_the_work_tree_is_held_against_a_branch(fleet: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    write(fleet, another("more"))  # not committed
+    done = run(capfd, "plan", "--exit-code", *options(fleet))
+    assert done.code == WOULD_CHANGE and "BECAUSE OF THIS CHANGE\nPlace\n  + hello/more" in done.out
+    assert run(capfd, "plan", "--exit-code", "--rev", "change", *options(fleet)).code == 0
+
+
+def test_the_words_of_fail_on_concern_only_what_the_change_brings(
+    fleet: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    git(fleet, "checkout", "-q", "main")
+    write(fleet, {**another("huge", cpu="900"), "workloads/hello/broken.yaml": BROKEN})
+    commit(fleet, "What waits and what is broken")
+    git(fleet, "checkout", "-q", "-B", "change")
+    write(fleet, another("more"))
+    commit(fleet, "One more")
+    words = ["--fail-on", "waiting,problems,relocated,removed,stale"]
+    plain = run(capfd, "plan", *words, *options(fleet)[:-2])
+    assert plain.code == FAILED_ON and "failed on: waiting, problems" in plain.err
+    done = run(capfd, "plan", *words, *options(fleet))
+    assert done.code == 0 and done.out.startswith("1 problem was there before; gitplacer validate shows it\n")
+    write(fleet, {"workloads/hello/worse.yaml": BROKEN, **another("bigger", cpu="901")})
+    (fleet / "workloads/hello/raycluster.yaml").unlink()
+    (fleet / "workloads/hello/more.yaml").unlink()
+    done = run(capfd, "plan", *words, *options(fleet))
+    assert done.code == FAILED_ON
+    assert done.err.endswith("failed on: waiting, problems, removed because of the change\n")
+
+
+def test_a_base_that_went_on_is_named(fleet: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    git(fleet, "checkout", "-q", "main")
+    write(fleet, another("newer"))
+    commit(fleet, "Newer")
+    git(fleet, "checkout", "-q", "change")
+    out = run(capfd, "plan", *options(fleet)).out
+    assert "main has commits that this branch lacks" in out and "Not any more\n    hello/newer  goes to" in out
+
+
+def test_a_base_without_a_fleet_makes_everything_part_of_the_change(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    repo = make_repo(tmp_path / "fleet", {"README.md": "soon\n"})
+    git(repo, "checkout", "-q", "-b", "change")
+    write(repo, starter())
+    commit(repo, "A fleet")
+    for more in ([], ["--path", "."]):
+        done = run(capfd, "plan", repo, "--base", "main", "--now", NOW, *more)
+        assert done.code == 0 and "BECAUSE OF THIS CHANGE\nPlace\n  + hello/hello" in done.out
+        assert "there is no plan of main, because it has no readable fleet" in done.err
+
+
+def test_a_comment_is_written_as_pages_and_old_ones_go(
+    fleet: Path, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    write(fleet, another("more"))
+    pages = tmp_path / "out" / "pages"
+    write(pages, {"plan-7.md": "of an earlier run", "notes.md": "somebody's"})
+    done = run(capfd, "plan", "--format", "markdown", "--pages", pages, "--comment-id", "eu", *options(fleet))
+    assert done.out == f"{pages}/plan-1.md\n"
+    assert sorted(path.name for path in pages.iterdir()) == ["notes.md", "plan-1.md"]
+    assert (pages / "plan-1.md").read_text().startswith(marker("eu") + "\n")
+
+
+def test_diffs_are_shown_in_text_when_asked(fleet: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = fleet / "workloads/hello/raycluster.yaml"
+    path.write_text(path.read_text() + "# a word more\n")
+    assert "+# a word more" not in run(capfd, "plan", *options(fleet)).out
+    assert "+# a word more" in run(capfd, "plan", "--diff", *options(fleet)).out
+
+
+@pytest.mark.parametrize(("given", "said", "hint"), [
+    (["--base", "mian"], "has no revision mian", 'did you mean "main"?'),
+    (["--base", "--upload-pack=x"], "cannot be the name of a branch", ""),
+    (["--redact"], "--redact needs --base", "add --base"),
+    (["--pages", "x"], "--pages is for --format markdown", "add --format markdown"),
+    (["--link-base", "javascript:alert(1)"], "is no address to link to", "https://github.com/acme/fleet/blob/main"),
+    (["--link-base", "https://x.example/a)b"], "is no address to link to", ""),
+    (["--comment-id", "a --> b"], "cannot tell comments apart", "letters, digits"),
+])  # fmt: skip
+def test_what_cannot_be_used_is_said_with_what_can(
+    fleet: Path, capfd: pytest.CaptureFixture[str], given: list[str], said: str, hint: str
+) -> None:
+    done = run(capfd, "plan", fleet, "--now", NOW, *given)
+    assert done.code == 1 and said in done.err and hint in done.err and not done.out
+
+
+def test_a_redacted_plan_shows_no_group_of_others(fleet: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    write(fleet, another("more"))
+    for format_ in ("text", "markdown", "json"):
+        out = run(capfd, "plan", "--all", "--redact", "--format", format_, *options(fleet)).out
+        assert "hello/more" in out and "hello/hello" not in out
+
+
+def test_the_link_base_may_come_from_the_environment(
+    fleet: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITPLACER_LINK_BASE", "https://git.example/r/blob/abc/")
+    write(fleet, another("more"))
+    out = run(capfd, "plan", "--format", "json", *options(fleet)).out
+    assert '"manifest": "https://git.example/r/blob/abc/workloads/hello/more.yaml#L' in out
+
+
+def test_what_is_saved_is_whole_and_says_whether_it_may_be_merged(
+    fleet: Path, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    write(fleet, another("huge", cpu="900"))
+    saved = tmp_path / "plan.json"
+    assert run(capfd, "plan", "--redact", "--out", saved, *options(fleet)).code == 0
+    document = json.loads(saved.read_text())
+    assert document["review"]["check"] == "NeedsALook" and document["review"]["redacted"] is False
+    assert {g["group"] for g in document["groups"]} == {"hello/hello", "hello/huge"} and document["fleet"]
