@@ -23,7 +23,7 @@ from typing import Any
 import click
 import yaml
 
-from gitplacer.cli import COMMANDS, root
+from gitplacer.cli import root
 
 ROOT = Path(__file__).parent.parent
 ACTIONS = ROOT / ".github" / "actions"
@@ -312,19 +312,13 @@ class StandIn:
         return [json.loads(line) for line in self.record.read_text().splitlines()] if self.record.exists() else []
 
 
-PENDING = {"--pages", "--base", "--redact", "--comment-id"}
-"""Options of `plan` that are made elsewhere."""
-
-
 def assert_understood(argv: Sequence[str]) -> None:
-    """A command knows its options, whatever it thinks of their values. One that is not there yet knows all."""
-    if argv[0] not in COMMANDS:
-        return
+    """A command knows its options, whatever it thinks of their values."""
     command = root.get_command(click.Context(root), argv[0])
     assert command is not None
     known = {option for param in command.params for option in param.opts}
     ours = itertools.takewhile(lambda arg: arg != "--", argv[1:])
-    assert {arg.partition("=")[0] for arg in ours if arg.startswith("--")} - known <= PENDING, argv
+    assert {arg.partition("=")[0] for arg in ours if arg.startswith("--")} <= known, argv
 
 
 def stand_in(

@@ -133,10 +133,10 @@ def test_a_comment_is_written_as_pages_and_old_ones_go(
 ) -> None:
     write(fleet, another("more"))
     pages = tmp_path / "out" / "pages"
-    write(pages, {"plan-7.md": "of an earlier run", "notes.md": "somebody's"})
+    write(pages, {"plan-7.md": "of an earlier run", "plan-b.md": "somebody's"})
     done = run(capfd, "plan", "--format", "markdown", "--pages", pages, "--comment-id", "eu", *options(fleet))
     assert done.out == f"{pages}/plan-1.md\n"
-    assert sorted(path.name for path in pages.iterdir()) == ["notes.md", "plan-1.md"]
+    assert sorted(path.name for path in pages.iterdir()) == ["plan-1.md", "plan-b.md"]
     assert (pages / "plan-1.md").read_text().startswith(marker("eu") + "\n")
 
 

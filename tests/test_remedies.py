@@ -200,6 +200,13 @@ def test_a_reviewer_gets_an_answer_by_two_plans() -> None:
     assert found.trials <= 2
 
 
+def test_what_was_found_is_told_where_plans_run_out_before_less_was_tried() -> None:
+    story = Story.of(cluster("a"), ANYWHERE, rayjob("jobs", "train", workers=7), capacity=snapshot("a", "n1 8 64Gi 1"))
+    found = remedied(story, every_kind=False, most_trials=2)
+    assert found is not None and found.trials == 2 and not found.complete
+    assert [(a.kind, a.amount) for way in found.ways for a in way.amendments] == [(RemedyKind.ADD_NODES, 6)]
+
+
 def test_a_group_that_does_not_wait_needs_no_remedy() -> None:
     story = Story.of(cluster("a"), ANYWHERE, rayjob("jobs", "train"), capacity=snapshot("a", "n1 64 256Gi 8"))
     assert remedied(story) is None

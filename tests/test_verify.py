@@ -29,7 +29,7 @@ from gitplacer.settings import UsageError, settings
 from gitplacer.trailers import Claim, read_claim
 from tests.commands import run
 from tests.gitservers import git, https_server
-from tests.stories import cluster, rayjob, rayservice, snapshot
+from tests.stories import FLEET, cluster, rayjob, rayservice, snapshot
 from tests.test_proposals import MANUAL, fast_forwarded, merged, rebased, squashed
 from tests.test_reconcile import Fleet, made, quiet
 
@@ -170,6 +170,18 @@ def test_a_merge_that_brings_more_than_its_proposal_is_foreign(offered: Fleet, t
     git("commit", "-q", "-m", "Merge it", cwd=clone)
     git("push", "-q", "origin", "HEAD:main", cwd=clone)
     assert (one(fleet).answer, one(fleet).consent) == (Answer.FOREIGN, "prod/api")
+
+
+def test_half_a_proposal_is_not_what_was_proposed(offered: Fleet, tmp_path: Path) -> None:
+    fleet = copied(offered, tmp_path)
+    clone = clone_of(fleet, tmp_path)
+    fast_forwarded(fleet, clone)
+    (clone / API).unlink()
+    git("commit", "-q", "--all", "--amend", "--no-edit", cwd=clone, at="2026-01-02T03:15:00Z")
+    git("push", "-q", "origin", "HEAD:main", cwd=clone)
+    checked = one(fleet)
+    assert checked.discrepancy is not None
+    assert (checked.answer, checked.discrepancy.where, checked.consent) == (Answer.DIFFERS, API, "")
 
 
 def test_a_revert_is_foreign_and_what_it_reverts_is_named(fleet: Fleet, tmp_path: Path) -> None:
@@ -325,6 +337,17 @@ def test_a_foreign_change_that_is_not_told_is_named(fleet: Fleet, tmp_path: Path
     assert (checked.discrepancy.mismatch, checked.discrepancy.where) == (Mismatch.BY_HAND, API)
 
 
+def test_what_was_foreign_then_is_judged_by_the_root_of_then(fleet: Fleet, tmp_path: Path) -> None:
+    clone = clone_of(fleet, tmp_path)
+    (clone / API).write_text((clone / API).read_text() + "# by hand\n")
+    git("commit", "-q", "-a", "-m", "by hand", cwd=clone)
+    git("push", "-q", cwd=clone)
+    fleet.commit(rayservice("prod", "third"))
+    fleet.reconcile(12)
+    fleet.commit({"fleet.yaml": FLEET.replace("spec: {}", "spec: {deployment: {root: elsewhere}}")}, "another root")
+    assert one(fleet).answer is Answer.VERIFIED
+
+
 def rewritten(fleet: Fleet, tmp_path: Path, edit: Callable[[Path], None]) -> None:
     """The tip with other files, and everything else as it was."""
     clone = clone_of(fleet, tmp_path)
@@ -381,7 +404,7 @@ def test_another_version_is_only_blamed_for_what_this_one_computes_otherwise(fle
     assert (one(fleet).answer, one(fleet).version) == (Answer.OTHER_VERSION, "9.9.9")
 
 
-@hypothesis_settings(max_examples=25)
+@hypothesis_settings(max_examples=12)
 @given(where=st.integers(0, 10_000), by=st.sampled_from([b"x", b"0", b"\n", b" ", b":", b"\xff"]))
 def test_no_byte_of_a_message_can_be_changed_unnoticed(where: int, by: bytes) -> None:
     fleet, data, head = _prepared()

@@ -194,16 +194,9 @@ class Checking:
         return step
 
     def _brings(self, commit: Commit, step: Step) -> Discrepancy | None:
-        """What a commit changes that its proposal does not, on top of whatever it was merged into."""
+        """Where a commit is not what its proposal makes of whatever it was merged into: no less, and no more."""
         before = self.repository.tree(commit.parents[0]) if commit.parents else Tree()
-        wanted, found = before.apply(step.changes), self.repository.tree(commit.id)
-        for path in differing_paths(before, found):
-            if wanted.entries.get(path) is None and path not in found:
-                continue
-            if _mode(wanted, path) != _mode(found, path) or _oid(wanted, path) != _oid(found, path):
-                excerpt = _excerpt(_bytes(wanted, path), _bytes(found, path))
-                return Discrepancy(mismatch=Mismatch.FILE, where=path, excerpt=excerpt)
-        return None
+        return self._other_file(commit, before.apply(step.changes))
 
     def _foreign(self, commit: Commit, memo: Memo) -> Checked:
         """One that says nothing of a pass. A merge that brings a proposal and nothing else is as good as its proposal."""

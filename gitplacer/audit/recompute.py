@@ -27,6 +27,7 @@ from gitplacer.model.byhand import MergedMove
 from gitplacer.problems import Rejected
 from gitplacer.reconcile import source_commit
 from gitplacer.source.files import Memo
+from gitplacer.source.reading import fleet_spec
 from gitplacer.trailers import Claim, instant
 from gitplacer.tree import Tree
 
@@ -72,10 +73,10 @@ class Recomputation:
         base = self._base(named.base)
         if isinstance(base, Discrepancy):
             return base
-        told = self._told(claim)
+        author, tree = source
+        told = self._told(claim, fleet_spec(tree, memo).deployment.root)
         if told is not None:
             return told
-        author, tree = source
         inputs = Inputs(
             source=tree,
             commit=source_commit(author, self._repo_url(commit)),
@@ -136,7 +137,8 @@ class Recomputation:
             hint += f" {INPUTS}:{INPUTS}" if what is Mismatch.CAPACITY_GONE else ""
         elif repository.address.is_local:
             refs = f"{wanted}:{wanted}" if what is Mismatch.CAPACITY_GONE else wanted
-            hint = f"bring it from where it is: git -C {where} fetch REMOTE {refs}"
+            asked = "is this the repo that it was computed from? " if what is Mismatch.SOURCE_GONE else ""
+            hint = f"{asked}bring it from where it is: git -C {where} fetch REMOTE {refs}"
         else:
             hint = f"no branch or tag of {where} leads to it; push one that does"
         return Discrepancy(mismatch=what, where=oid, found=where, hint=hint)
@@ -152,16 +154,16 @@ class Recomputation:
 
     # what others did before
 
-    def _told(self, claim: Claim) -> Discrepancy | None:
-        """In what the history before the pass is not as the claim tells it."""
+    def _told(self, claim: Claim, root: str) -> Discrepancy | None:
+        """In what the history before the pass is not as the claim tells it. `root` is what the Fleet said then."""
         named = claim.inputs
         if not named.base:
             said = [*named.foreign, *named.reverted, *named.merged]
             return _untold(said[0], "nothing was deployed yet") if said else None
         before = Deployment(self.deployment, self.past.branch, named.base, None)
-        found = by_hand(before, self.past.root)
+        found = by_hand(before, root)
         return (
-            _first_of_foreign(named.foreign, found, named.merged, OurPaths(self.past.root))
+            _first_of_foreign(named.foreign, found, named.merged, OurPaths(root))
             or _first_of_moves(named.reverted, found.reverted, named.merged)
             or self._first_of_merges(named.merged, found, before)
         )

@@ -29,6 +29,7 @@ CONCERNS = ("waiting", "relocated", "removed", "stale", "problems")
 
 LINK_BASE_VARIABLE = "GITPLACER_LINK_BASE"
 
+_PAGE = re.compile(r"plan-[1-9][0-9]*\.md")
 _ADDRESS = re.compile(r"https?://[^\s<>()\[\]\"'`\\|?#\x00-\x1f\x7f]+")
 
 
@@ -189,8 +190,9 @@ def _written(review: Review, output: str, options: Options, pages: Path | None) 
     if pages is not None:
         pages.mkdir(parents=True, exist_ok=True)
         texts = plan_pages(review, options)
-        for stale in pages.glob("plan-*.md"):
-            stale.unlink()  # a page of an earlier, longer comment is none of this one
+        for stale in pages.iterdir():
+            if _PAGE.fullmatch(stale.name):
+                stale.unlink()  # a page of an earlier, longer comment is none of this one
         for number, text in enumerate(texts, 1):
             path = pages / f"plan-{number}.md"
             path.write_text(text, "utf-8")

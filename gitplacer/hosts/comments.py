@@ -15,25 +15,24 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gitplacer.formats.markdown import COMMENT_ID
+from gitplacer.formats.markdown import marker as plan_marker
 from gitplacer.hosts.host import Comment, Host, HostError
+from gitplacer.plaintext import printable
 from gitplacer.settings import UsageError
 
-_ID = re.compile(r"[A-Za-z0-9]+(?:[-._/][A-Za-z0-9]+)*")
-_MARKER = re.compile(r"\A<!-- gitplacer:plan(?::[^\n]*?)? -->\s*")
+_MARKER = re.compile(r"\A<!-- gitplacer:plan(?:[ :][^\n]*?)? -->\s*")
 _ROUNDS = 3
-_LONGEST_ID = 64
 
 
 def marker(comment_id: str = "") -> str:
     """The line that our comments begin with. The id tells several fleets apart. Raises UsageError for one that cannot be used."""
-    if not comment_id:
-        return "<!-- gitplacer:plan -->"
-    if not _ID.fullmatch(comment_id) or len(comment_id) > _LONGEST_ID:
+    if comment_id and not COMMENT_ID.fullmatch(comment_id):
         raise UsageError(
-            f'"{comment_id[:_LONGEST_ID]}" cannot be the id of a comment',
-            "take letters and digits, with single - . _ or / between them, 64 characters at most",
+            f'"{printable(comment_id, 64)}" cannot be the id of a comment',
+            "take letters, digits, dots, dashes and underscores, 63 at most, a letter or digit first",
         )
-    return f"<!-- gitplacer:plan:{comment_id} -->"
+    return plan_marker(comment_id)
 
 
 @dataclass(frozen=True, slots=True)

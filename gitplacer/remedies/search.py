@@ -46,7 +46,9 @@ def usual_trials(hydration: Hydration) -> int:
 
 
 class OutOfTrials(Exception):
-    """As many plans were made as were allowed."""
+    """As many plans were made as were allowed. `way` is what had been found to be enough by then, though less of it may be."""
+
+    way: Way | None = None
 
 
 class Trials:
@@ -192,7 +194,11 @@ class _Search:
                 amount = best.amendments[0].amount
                 most = min(most, amount if family.order(amount) < best.cost[1][0][1:] else amount - 1)
             if most >= 1:
-                self._keep((kind,), least(family, self._case.inputs, self._trials, most))
+                try:
+                    self._keep((kind,), least(family, self._case.inputs, self._trials, most))
+                except OutOfTrials as out:
+                    self._keep((kind,), out.way)
+                    raise
 
     def _keep(self, kinds: tuple[RemedyKind, ...], way: Way | None) -> None:
         if way is not None and (kinds not in self._best or way.cost < self._best[kinds].cost):
@@ -282,14 +288,22 @@ def least(family: Family, inputs: Inputs, trials: Trials, most: int) -> Way | No
             made[amount] = _tried(family.make(inputs, amount), trials)
         return made[amount] is not None
 
-    exact = min(0 if family.kind is RemedyKind.RAISE_BUDGET else ONE_BY_ONE, most)
-    likely = family.likely
-    if likely is not None and likely <= exact and works(likely):
-        return made[next(amount for amount in range(1, likely + 1) if works(amount))]
-    found = next((amount for amount in range(1, exact + 1) if works(amount)), None)
-    if found is None and most > exact:
-        found = _least(works, min(max(likely or most, exact + 1), most), exact, most)
+    try:
+        found = _least_of(works, family, most)
+    except OutOfTrials as out:
+        out.way = next((way for _, way in sorted(made.items()) if way is not None), None)
+        raise
     return None if found is None else made[found]
+
+
+def _least_of(works: Callable[[int], bool], family: Family, most: int) -> int | None:
+    """The least amount of a change that is enough: what is likely first, then more than that, and then whether less will do."""
+    exact = min(0 if family.kind is RemedyKind.RAISE_BUDGET else ONE_BY_ONE, most)
+    likely = family.likely or 1
+    for amount in (*range(likely, exact + 1), *range(1, min(likely, exact + 1))):
+        if works(amount):
+            return next(less for less in range(1, amount + 1) if works(less))
+    return _least(works, min(max(family.likely or most, exact + 1), most), exact, most) if most > exact else None
 
 
 def _tried(made: tuple[Amendment, Inputs] | None, trials: Trials) -> Way | None:
