@@ -24,6 +24,7 @@ from jsonschema.validators import extend
 
 from gitplacer.cli.schema import command
 from gitplacer.documents import Document, parse
+from gitplacer.formats.documents import DOCUMENTS
 from gitplacer.kinds import TABLE
 from gitplacer.kinds.fields import API_VERSION, Model
 from gitplacer.kinds.parse import is_own, parse_own
@@ -1240,7 +1241,7 @@ def test_what_is_wrong_is_said_with_its_place_and_its_remedy(text: str, said: li
 SCHEMAS = ROOT / "schemas"
 
 
-@pytest.mark.parametrize("name", ["gitplacer", "Plan", *TABLE])
+@pytest.mark.parametrize("name", ["gitplacer", *DOCUMENTS, *TABLE])
 def test_a_schema_file_is_what_the_command_prints(name: str) -> None:
     printed = CliRunner().invoke(command, [] if name == "gitplacer" else [name]).stdout
     stands = SCHEMAS / f"{name}.json"
@@ -1249,7 +1250,7 @@ def test_a_schema_file_is_what_the_command_prints(name: str) -> None:
 
 
 def test_there_is_no_schema_file_but_these() -> None:
-    assert {path.name for path in SCHEMAS.iterdir()} == {f"{name}.json" for name in ("gitplacer", "Plan", *TABLE)}
+    assert {path.name for path in SCHEMAS.iterdir()} == {f"{name}.json" for name in ("gitplacer", *DOCUMENTS, *TABLE)}
 
 
 @pytest.mark.parametrize("kind", TABLE)

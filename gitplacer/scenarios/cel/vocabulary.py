@@ -23,7 +23,7 @@ NUMBER: Schema = {"type": "number"}
 UNKNOWN: Schema = {}
 NAMES: Schema = {"type": "array", "items": STRING}
 
-VARIABLES = ("groups", "fleet", "clusters", "summary", "problems", "inputs")
+VARIABLES = ("groups", "fleet", "clusters", "summary", "review", "problems", "inputs")
 """Keys of the plan that are variables; `plan` is all of it."""
 
 MACROS = frozenset({"all", "exists", "exists_one", "filter", "map"})
