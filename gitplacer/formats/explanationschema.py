@@ -6,6 +6,7 @@ from typing import Any
 
 from gitplacer.explain.governance import Lost
 from gitplacer.formats.planschema import plan_schema
+from gitplacer.formats.schemawords import array_of, object_of, or_null, text
 from gitplacer.kinds.fields import API_VERSION
 from gitplacer.kinds.schema import DRAFT
 from gitplacer.model.decision import Reason
@@ -22,17 +23,17 @@ def explanation_schema() -> dict[str, Any]:
         "$schema": DRAFT,
         "title": "Explanation",
         "description": "Why one group is where it is, or why it waits and what would place it.",
-        **_object(
+        **object_of(
             apiVersion={"const": API_VERSION},
             kind={"const": "Explanation"},
-            formatVersion=_text("A minor step adds keys; a major one changes what is there.", r"^1\.[0-9]+$"),
+            formatVersion=text("A minor step adds keys; a major one changes what is there.", r"^1\.[0-9]+$"),
             inputs=properties["inputs"],
             group={**properties["groups"]["items"], "description": "The group as the plan has it, with every cluster."},
             governance=_governance(),
             record=_record(),
-            nodes=_array(_closeup(), "Clusters that have too little room, node by node. Sorted by cluster."),
+            nodes=array_of(_closeup(), "Clusters that have too little room, node by node. Sorted by cluster."),
             remedy=_remedy(),
-            problems=_array(properties["problems"]["items"], "What is wrong with its manifests."),
+            problems=array_of(properties["problems"]["items"], "What is wrong with its manifests."),
         ),
         "$defs": plan["$defs"],
     }
@@ -40,26 +41,26 @@ def explanation_schema() -> dict[str, Any]:
 
 def _governance() -> dict[str, Any]:
     policy: dict[str, Any] = {
-        "policy": _text("The policy."),
+        "policy": text("The policy."),
         "precedence": {"type": "integer"},
-        "place": _or_null(_text("Where it stands, `file:line`.")),
+        "place": or_null(text("Where it stands, `file:line`.")),
     }
     lost = {"enum": [str(one) for one in Lost], "description": "Why it does not govern: lower precedence, an annotation that names another, or it matches only a part of the group."}  # fmt: skip
-    condition = _object(
-        field=_text("The field of `select`."),
-        wanted=_text("What it asks for."),
-        found=_text("What the object has; may be empty."),
+    condition = object_of(
+        field=text("The field of `select`."),
+        wanted=text("What it asks for."),
+        found=text("What the object has; may be empty."),
     )
-    return _object(
+    return object_of(
         "Which policy governs, and why not another.",
-        policy=_or_null(_object(**policy)),
+        policy=or_null(object_of(**policy)),
         chosenBy={"enum": ["Precedence", "Annotation", None]},
-        alsoMatches=_array(_object(**policy, lost=lost), "Policies that match too, the highest precedence first."),
-        nearlyMatches=_array(
-            _object(
+        alsoMatches=array_of(object_of(**policy, lost=lost), "Policies that match too, the highest precedence first."),
+        nearlyMatches=array_of(
+            object_of(
                 **policy,
-                member=_text("The object that was held against it."),
-                unmet=_array(condition, "Every condition that does not hold."),
+                member=text("The object that was held against it."),
+                unmet=array_of(condition, "Every condition that does not hold."),
             ),
             "Where no policy governs: those that miss the fewest conditions.",
         ),
@@ -67,98 +68,81 @@ def _governance() -> dict[str, Any]:
 
 
 def _record() -> dict[str, Any]:
-    entry = _object(
-        cluster=_text("The cluster."),
+    entry = object_of(
+        cluster=text("The cluster."),
         role={"enum": ["Copy", "Home", "Remote"]},
         state={"enum": ["Placed", "Waking", "Adding", "Removing"]},
-        since=_text("Since when.", _TIME),
-        reason=_text("The code of the finding by which it was taken."),
+        since=text("Since when.", _TIME),
+        reason=text("The code of the finding by which it was taken."),
         epoch={"type": "integer", "minimum": 1, "description": "The epoch of the unit that first had it."},
     )
     names = {"type": "array", "items": {"type": "string"}}
     properties: dict[str, Any] = {
-        "at": _text("The pass that began it.", _TIME),
+        "at": text("The pass that began it.", _TIME),
         "from": names,
         "to": names,
-        "reason": _text("The code of the reason."),
+        "reason": text("The code of the reason."),
         "aborted": {"type": "boolean", "description": "Whether it was taken back."},
     }
-    return _or_null(
-        _object(
+    return or_null(
+        object_of(
             "What the deployment repo remembers; null for a group that was never placed.",
-            policy=_text("The policy that governed it."),
-            reason=_text("The code of the decision that put it where it is, or lets it wait."),
-            clusters=_array(entry, "Where it is."),
-            waitingSince=_or_null(_text("Since when it waits.", _TIME)),
-            movedAt=_or_null(_text("Its last relocation.", _TIME)),
-            holdUntil=_or_null(_text("Until then it does not move by itself.", _TIME)),
-            moves=_array(_object(**properties), "Its last relocations, the oldest first."),
-            finished=_or_null(_object(phase={"enum": ["Succeeded", "Failed"]}, at=_text("When that was seen.", _TIME))),
+            policy=text("The policy that governed it."),
+            reason=text("The code of the decision that put it where it is, or lets it wait."),
+            clusters=array_of(entry, "Where it is."),
+            waitingSince=or_null(text("Since when it waits.", _TIME)),
+            movedAt=or_null(text("Its last relocation.", _TIME)),
+            holdUntil=or_null(text("Until then it does not move by itself.", _TIME)),
+            moves=array_of(object_of(**properties), "Its last relocations, the oldest first."),
+            finished=or_null(object_of(phase={"enum": ["Succeeded", "Failed"]}, at=text("When that was seen.", _TIME))),
         )
     )
 
 
 def _closeup() -> dict[str, Any]:
     requests = {"$ref": "#/$defs/requests"}
-    refusal = _object(
+    refusal = object_of(
         reason={"enum": [str(reason) for reason in Reason]},
-        subject=_text("The taint, selector or resource; may be empty."),
+        subject=text("The taint, selector or resource; may be empty."),
         count={"type": "integer", "minimum": 1, "description": "So many nodes."},
         nodes={"type": "array", "items": {"type": "string"}, "description": "Their names; empty where nobody knows which."},
         lacks={**requests, "description": "What one more pod asks for and is free on none of them."},
     )  # fmt: skip
-    return _object(
-        cluster=_text("The cluster."),
-        role=_text("The pods that do not all fit."),
+    return object_of(
+        cluster=text("The cluster."),
+        role=text("The pods that do not all fit."),
         placed={"type": "integer", "minimum": 0},
         wanted={"type": "integer", "minimum": 1},
         requests={**requests, "description": "What each of them asks for."},
-        refusals=_array(refusal, "Why nodes take no further one; the counts add up to the cluster's nodes."),
+        refusals=array_of(refusal, "Why nodes take no further one; the counts add up to the cluster's nodes."),
     )
 
 
 def _remedy() -> dict[str, Any]:
-    change = _object(
+    change = object_of(
         kind={"enum": [str(kind) for kind in RemedyKind]},
-        subject=_text("What is changed: a cluster, a policy or an object."),
-        item=_text("What of it: a taint, a limit, a node that more are wanted of, a role; may be empty."),
+        subject=text("What is changed: a cluster, a policy or an object."),
+        item=text("What of it: a taint, a limit, a node that more are wanted of, a role; may be empty."),
         amount={"type": "integer", "minimum": 1, "description": "By how much, in steps of the kind."},
-        before=_text("The value as it is written; may be empty."),
-        after=_text("The value that would do; may be empty."),
-        file=_or_null(_text("The file of the source that says it.")),
+        before=text("The value as it is written; may be empty."),
+        after=text("The value that would do; may be empty."),
+        file=or_null(text("The file of the source that says it.")),
         line={"type": ["integer", "null"], "minimum": 1},
-        field=_or_null(_text("The field, as a JSON Pointer.")),
+        field=or_null(text("The field, as a JSON Pointer.")),
         resources={"$ref": "#/$defs/requests"},
-        pricePerHour=_or_null(_text("What it costs in an hour, where that is known.", r"^[0-9]+\.[0-9]{2}$")),
-        message=_text("The same for people; may change."),
+        pricePerHour=or_null(text("What it costs in an hour, where that is known.", r"^[0-9]+\.[0-9]{2}$")),
+        message=text("The same for people; may change."),
     )
-    way = _object(
-        changes=_array(change, "All of them are needed."),
+    way = object_of(
+        changes=array_of(change, "All of them are needed."),
         to={"type": "array", "items": {"type": "string"}, "description": "Where a plan with them puts the group."},
         reason={"$ref": "#/$defs/reason"},
     )
-    return _or_null(
-        _object(
+    return or_null(
+        object_of(
             "What would place a group that waits; null for one that does not, or where nobody looked.",
-            ways=_array(way, "Each is enough: the smallest first, then the smallest of each other kind."),
+            ways=array_of(way, "Each is enough: the smallest first, then the smallest of each other kind."),
             trials={"type": "integer", "minimum": 0, "description": "Plans that were made to find out."},
             complete={"type": "boolean", "description": "Whether nothing smaller was left untried."},
         )
     )
-
-
-def _object(description: str = "", **properties: Any) -> dict[str, Any]:
-    said = {"description": description} if description else {}
-    return {"type": "object", **said, "required": list(properties), "properties": properties}
-
-
-def _array(items: dict[str, Any], description: str) -> dict[str, Any]:
-    return {"type": "array", "description": description, "items": items}
-
-
-def _text(description: str, pattern: str = "") -> dict[str, Any]:
-    return {"type": "string", "description": description, **({"pattern": pattern} if pattern else {})}
-
-
-def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
-    return {**schema, "type": [schema["type"], "null"]}
