@@ -65,6 +65,7 @@ class Commit:
     subject: str
     body: str
     trailers: tuple[tuple[str, str], ...]
+    committer_name: str = ""
 
     def trailer(self, key: str) -> str | None:
         """The value of a trailer; the last one if it is repeated. Keys have no case, as in git."""
@@ -319,6 +320,7 @@ def parse_commit(commit: Object) -> Commit:
         subject=" ".join(first.split("\n")).strip(),
         body=rest.strip("\n"),
         trailers=_trailers(rest),
+        committer_name=when["name"] if when else committer,
     )
 
 
