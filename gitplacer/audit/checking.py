@@ -96,6 +96,8 @@ class Checking:
                 if wrong is None or landed:
                     made = made or self._recomputation.of(claim, commit, memo)
                     wrong = made if isinstance(made, Discrepancy) else self._differs(commit, claim, made, landed)
+                    if wrong is not None and not isinstance(made, Discrepancy):
+                        wrong = replace(wrong, hint=self._recomputation.path_hint(made))
                 if landed and wrong is None:
                     checked = self._judged(commit, claim, None)
                     found.append(replace(checked, landed=commit.committer_name))

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gitplacer.audit.repos import Past, read_past
+from gitplacer.audit.repos import Past, need_whole, read_past
 from gitplacer.byhand import reverted_by
 from gitplacer.commits import PROPOSED
 from gitplacer.deployed import BETWEEN
@@ -47,6 +47,7 @@ def history_of(settings: Settings, group: str, progress: Progress) -> list[Event
             "`gitplacer reconcile` makes the first commit",
         )
     with past.deployment.opened() as deployment, past.source.opened() as source:
+        need_whole(deployment, "`gitplacer history`")
         known = _ever(deployment, past.tip)
         if group not in known:
             error = NoSuchGroup(group, known)

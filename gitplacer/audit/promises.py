@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from gitplacer.audit.moves import consists_of
-from gitplacer.audit.repos import read_past
+from gitplacer.audit.repos import need_whole, read_past
 from gitplacer.git.publishing import is_of_a_pass as is_ours
 from gitplacer.git.reading import Repository
 from gitplacer.kinds.capacity import CapacitySnapshot, RunningGroup
@@ -73,6 +73,7 @@ def promises_of(settings: Settings, within: timedelta, since: datetime | None, p
         return []
     progress("reading what was promised")
     with past.deployment.opened() as repository:
+        need_whole(repository, "--promises")
         given = list(_given(repository, past.tip, memo))
         progress("reading what was seen")
         seen = _seen(repository, past.inputs, memo)

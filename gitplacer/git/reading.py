@@ -116,6 +116,11 @@ class Repository:
     ) -> None:
         self.close()
 
+    @property
+    def is_shallow(self) -> bool:
+        """Whether a part of the history was left out when it was cloned."""
+        return (self.git.git_dir / "shallow").exists()
+
     def close(self) -> None:
         """End the git process that reads objects."""
         self.objects.close()
@@ -217,7 +222,7 @@ class Repository:
             return NoSuchRevision(f"{where} has no commit on its default branch", hint=hint)
         near = nearest(name, self._names())
         hint = near if near.startswith("did you mean") else "give a branch, a tag or a commit id"
-        if (self.git.git_dir / "shallow").exists():
+        if self.is_shallow:
             hint += "; this clone is shallow: git fetch --unshallow brings its whole history"
         return NoSuchRevision(f"{where} has no revision {rev}", hint=hint)
 
