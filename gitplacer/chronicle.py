@@ -2,20 +2,23 @@
 What the deployment branch tells of the past: each relocation, each other pass, and what people did by hand.
 
 A pass says in trailers what it did, so a commit is read and no tree is. A relocation that somebody agreed to by merging its
-proposal stands on the branch as that merge; what it moved is told by the commit that was merged. Anybody who may write to the
+proposal stands on the branch as that merge; what it moved is told by the commit that was merged. So is a whole pass that was
+merged as a pull request: it happened when it was merged, and each of its commits tells of itself. Anybody who may write to the
 branch may write trailers, so this is for people to look at: nothing is decided by it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
 from gitplacer.commits import PREFIX, PROPOSED
 from gitplacer.git.objects import MissingObject
+from gitplacer.git.program import GitError
 from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import Commit, NoSuchRevision, Repository
+from gitplacer.lastpass import let_in
 from gitplacer.report import Event, EventKind, History
+from gitplacer.trailers import instant
 
 LONGEST_HISTORY = 2000
 """Commits to look back."""
@@ -26,14 +29,27 @@ def history(deployment: Deployment | None, limit: int = LONGEST_HISTORY) -> Hist
     if deployment is None or deployment.tip is None:
         return History()
     commits = list(deployment.repository.first_parent_log(deployment.tip, limit + 1))
-    events = tuple(_event(commit, deployment.repository) for commit in commits[:limit])
+    events = tuple(event for commit in commits[:limit] for event in _events(commit, deployment.repository))
     is_whole = len(commits) <= limit and not commits[-1].parents
     return History(events=events, is_whole=is_whole)
 
 
-def _event(commit: Commit, repository: Repository) -> Event:
+def _events(commit: Commit, repository: Repository) -> Iterator[Event]:
+    """What a commit of the branch tells, newest first: one thing, or as many as the pass that it merges has commits."""
+    if _trailer(commit, "Version") is None:
+        try:
+            merged = let_in(repository, commit)
+        except GitError:  # a clone may lack it
+            merged = []
+        if merged:
+            yield from (_event(each, each, commit.date) for each in reversed(merged))
+            return
     told = next((each for each in (commit, *_merged(commit, repository)) if _trailer(each, "From") is not None), commit)
-    at = datetime.fromisoformat(commit.date).astimezone(UTC)
+    yield _event(commit, told, commit.date)
+
+
+def _event(commit: Commit, told: Commit, date: str) -> Event:
+    at = instant(date)
     if _trailer(told, "Version") is None:
         return Event(commit=commit.id, at=at, kind=EventKind.BY_HAND, subject=commit.subject)
     moves = _trailer(told, "From") is not None

@@ -76,6 +76,14 @@ def brought_by(repository: Repository, merge: Commit, most: int) -> list[str]:
     return [oid for oid in listing.decode().split() if oid != merge.id]
 
 
+def let_in(repository: Repository, merge: Commit) -> list[Commit]:
+    """The commits of passes that a merge brought, oldest first; none for a commit that is no merge."""
+    if len(merge.parents) < 2:
+        return []
+    brought = (repository.commit(oid) for oid in brought_by(repository, merge, _BROUGHT))
+    return [commit for commit in brought if is_of_a_pass(commit)]
+
+
 class _Looking:
     def __init__(self, deployment: Deployment) -> None:
         self._repository = deployment.repository

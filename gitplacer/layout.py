@@ -72,9 +72,10 @@ def refuse_foreign_root(snapshot: Snapshot, deployment: Tree) -> None:
             messages.add(f"{root}{unit[0]}/{unit[1]}/ of the deployment repo holds files and no {SENTINEL} of ours")
     if METADATA in deployment and not units.sentinels:
         messages.add(
-            f"the deployment branch has a {METADATA} and nothing below {root}: another fleet or hydrator writes it"
+            f"the deployment branch has a {METADATA} and nothing of ours below {root}: another fleet or hydrator writes it"
         )
-    hint = "give gitplacer a root or a branch of its own (spec.deployment of the Fleet)"
+    own = "a branch" if METADATA in deployment and not units.sentinels else "a root or a branch"
+    hint = f"give gitplacer {own} of its own (spec.deployment of the Fleet)"
     if messages:
         raise Rejected({*snapshot.problems, *(Problem(place, "NotOurs", message, hint) for message in messages)})
 

@@ -335,10 +335,13 @@ def test_each_refusal_has_a_remedy_and_no_token(site: Site, status: int, hint: s
         assert "\n" not in text
 
 
-def test_an_answer_that_is_no_answer_is_told_as_such(site: Site) -> None:
-    site.state.troubles.append(Trouble(200, body=[1, 2]))
-    with pytest.raises(HostError, match="no usable answer"):
+@pytest.mark.parametrize("body", [[1, 2], {"number": None, "head": 5}, {"head": {"sha": []}}, "<html>log in</html>"])
+def test_an_answer_that_is_no_answer_is_told_as_such(site: Site, body: object) -> None:
+    site.state.troubles.append(Trouble(200, body=body))
+    with pytest.raises(HostError, match="no usable answer") as caught:
         site.host.pull(1)
+    for jargon in ("NoneType", "attribute", "BadAttribute"):
+        assert jargon not in caught.value.message
 
 
 def test_a_redirect_to_another_host_gets_no_token(site: Site) -> None:

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from gitplacer.audit.moves import history_of
+from gitplacer.audit.promises import promises_of
+from gitplacer.audit.verifying import verify_history
+from gitplacer.chronicle import history
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import Deployment
 from gitplacer.hosts import HOSTS
 from gitplacer.model.decision import Action
+from gitplacer.model.happening import Happening
+from gitplacer.model.promises import Why
 from gitplacer.proposing import CONTEXT, Fate, ProposedPass, propose
+from gitplacer.report import EventKind
 from gitplacer.settings import UsageError, settings
 from tests.commands import Ran, run
 from tests.gitservers import git
@@ -537,3 +545,111 @@ def test_flags_that_lack_something_are_refused(
     ran = run(capfd, "reconcile", *args, tmp_path)
     assert (ran.code, ran.out) == (1, "")
     assert message in ran.err
+
+
+# what the past says of it
+
+
+def landed(fleet: Fleet, clone: Path, way: Callable[[Fleet, Path], None], between: bool = True) -> None:
+    proposed(fleet, 10)
+    if between:
+        readme(clone)
+    git("fetch", "-q", cwd=clone)
+    way(fleet, clone)
+    git("push", "-q", "origin", "HEAD:main", cwd=clone)
+
+
+def verified(fleet: Fleet) -> list[str]:
+    chosen = settings(str(fleet.source), deployment=fleet.deployment, now="2026-01-03T00:00:00Z")
+    return [str(checked.answer) for checked in verify_history(chosen, None, 1, quiet)]
+
+
+@pytest.mark.parametrize(
+    ("way", "between", "answers"),
+    [
+        (by_merge_commit, False, ["Verified"] * 2),
+        (by_merge_commit, True, ["Verified", "Foreign", "Verified"]),
+        (by_rebase, False, ["Verified"] * 3),
+        (by_rebase, True, ["Verified", "Foreign", "Verified", "Verified"]),
+        (by_fast_forward, False, ["Verified"] * 3),
+        (by_squash_with_a_title_only, False, ["Verified", "Foreign"]),
+    ],
+)
+def test_a_merged_pass_is_verified_as_one_that_was_pushed(
+    fleet: Fleet, clone: Path, way: Callable[[Fleet, Path], None], between: bool, answers: list[str]
+) -> None:
+    landed(fleet, clone, way, between)
+    assert verified(fleet) == answers
+    fleet.commit(rayservice("prod", "newer", gpus=0))
+    fleet.reconcile(45)
+    assert verified(fleet)[len(answers) :] == ["Verified"]
+
+
+@pytest.mark.parametrize("way", [by_merge_commit, by_rebase])
+def test_a_merged_pass_with_something_else_is_not_verified(
+    fleet: Fleet, clone: Path, way: Callable[[Fleet, Path], None]
+) -> None:
+    landed(fleet, clone, way, between=False)
+    (clone / "quietly").write_text("more\n")
+    git("add", ".", cwd=clone)
+    git("commit", "-q", "--amend", "--no-edit", cwd=clone, at="2026-01-02T03:31:00Z")
+    git("push", "-q", "--force", "origin", "HEAD:main", cwd=clone)
+    assert verified(fleet)[-1] == ("Foreign" if way is by_merge_commit else "Differs")
+
+
+@pytest.mark.parametrize("way", ["merge", "cherry-pick"])
+def test_an_old_pass_that_is_brought_again_is_not_verified(fleet: Fleet, clone: Path, way: str) -> None:
+    proposed(fleet, 10)
+    git("fetch", "-q", cwd=clone)
+    old = tip(fleet)
+    fleet.commit(rayservice("prod", "newer", gpus=0))
+    fleet.reconcile(20)
+    fleet.git("branch", "old", old)
+    git("fetch", "-q", cwd=clone)
+    git("reset", "-q", "--hard", "origin/main", cwd=clone)
+    if way == "merge":
+        git("merge", "-q", "-s", "ours", "--no-commit", old, cwd=clone)
+        git("checkout", "-q", old, "--", "clusters", "placements", cwd=clone)
+        git("commit", "-q", "-m", "Merge pull request #1", cwd=clone, at="2026-01-02T03:30:00Z")
+    else:
+        git("cherry-pick", "--allow-empty", "-X", "theirs", f"{old}~1", cwd=clone, at="2026-01-02T03:30:00Z")
+    git("push", "-q", "origin", "HEAD:main", cwd=clone)
+    assert verified(fleet)[-1] == ("Foreign" if way == "merge" else "Differs")
+
+
+def test_history_tells_what_a_merged_pass_did_and_who_merged_it(fleet: Fleet, clone: Path) -> None:
+    landed(fleet, clone, by_merge_commit)
+    chosen = settings(str(fleet.source), deployment=fleet.deployment)
+    event = history_of(chosen, "prod/api", quiet)[-1]
+    assert (event.what, event.before, event.after) == (Happening.RELOCATED, ("a",), ("b",))
+    assert (event.at, event.said[:19], event.source_subject) == (
+        "2026-01-02T03:30:00Z",
+        "Moves from a to b: ",
+        "drain a, add new",
+    )
+    assert [kind for kind, _ in event.by] == ["policy", "person"]
+    assert history_of(chosen, "prod/new", quiet)[-1].what is Happening.PLACED
+
+
+def test_the_timeline_has_each_move_of_a_merged_pass_when_it_was_merged(fleet: Fleet, clone: Path) -> None:
+    landed(fleet, clone, by_merge_commit)
+    deployment = settings(str(fleet.source), deployment=fleet.deployment).deployment
+    assert deployment is not None
+    with Deployment.open(deployment, "main", fleet.source.parent / "mirrors") as opened:
+        told = history(opened).events
+    assert [(f"{e.at:%H:%M}", e.kind, e.group, e.gone, e.come) for e in told[:3]] == [
+        ("03:30", EventKind.PASS, "", (), ()),
+        ("03:30", EventKind.RELOCATION, "prod/api", ("a",), ("b",)),
+        ("03:29", EventKind.BY_HAND, "", (), ()),
+    ]
+
+
+@pytest.mark.parametrize("way", [by_merge_commit, by_rebase])
+def test_a_promise_begins_when_the_pass_was_merged(
+    fleet: Fleet, clone: Path, way: Callable[[Fleet, Path], None]
+) -> None:
+    landed(fleet, clone, way)
+    chosen = settings(str(fleet.source), deployment=fleet.deployment, now="2026-01-02T03:40:00Z")
+    given = {p.group: p for p in promises_of(chosen, timedelta(minutes=15), None, quiet) if p.cluster == "b"}
+    assert {f"{p.at:%H:%M}" for p in given.values()} == {"03:30"}
+    assert {p.why for p in given.values()} == {Why.NOT_YET}

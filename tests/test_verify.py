@@ -485,6 +485,41 @@ def test_a_shallow_clone_says_how_to_be_whole(fleet: Fleet, tmp_path: Path) -> N
     assert "fetch --unshallow" in checked.discrepancy.hint
 
 
+def test_a_part_of_the_past_is_not_told_for_all_of_it(
+    fleet: Fleet, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    shallow = clone_of(fleet, tmp_path, "--depth=2")
+    for command in (
+        ["verify", "--all"],
+        ["verify", "--since", "HEAD~9"],
+        ["history", "prod/api"],
+        ["status", "--promises"],
+    ):
+        ran = run(capfd, *command, "--deployment", str(shallow), str(fleet.source))
+        assert (ran.code, ran.out) == (1, "")
+        assert "shallow" in ran.err
+        assert "fetch --unshallow" in ran.err
+    chosen = settings(str(fleet.source), deployment=str(shallow), now=LATER)
+    assert len(verify_history(chosen, "HEAD~1", 1, quiet)) == 1
+
+
+def test_a_fleet_in_a_directory_that_is_not_named_is_a_slip_and_the_hint_says_so(tmp_path: Path) -> None:
+    fleet = made(tmp_path)
+    git("rm", "-rq", "--cached", ".", cwd=fleet.source)
+    (fleet.source / "one").mkdir()
+    for path in [p for p in fleet.source.iterdir() if p.name not in (".git", "one")]:
+        path.rename(fleet.source / "one" / path.name)
+    git("add", ".", cwd=fleet.source)
+    git("commit", "-q", "-m", "into a directory", cwd=fleet.source, at="2026-01-02T03:00:00Z")
+    where = {"deployment": fleet.deployment, "now": "2026-01-02T03:05:00Z"}
+    reconcile(settings(str(fleet.source), path="one", **where), progress=quiet)
+    assert one(fleet, path="one").answer is Answer.VERIFIED
+    wrong = one(fleet).discrepancy
+    assert wrong is not None
+    assert wrong.mismatch is Mismatch.MESSAGE
+    assert "--path" in wrong.hint
+
+
 def test_a_capacity_tree_that_is_nowhere_is_named_with_its_branch(tmp_path: Path) -> None:
     fleet = made(tmp_path)
     fleet.commit({}, remove=("capacity/a.yaml", "capacity/b.yaml"))

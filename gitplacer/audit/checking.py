@@ -4,6 +4,10 @@ A pass proved: every commit of it is, byte for byte, what its inputs come to.
 A commit is proved if it stands where it says (the step that it names on top of the base that it names), says word for word what
 the pass would have said, and holds the files that the pass would have left after that step. One pass is computed once, however
 many commits it made.
+
+A pass may also be a pull request that somebody merged. It then stands behind their merge, or is rebased, later than it was made and
+perhaps on commits of others that came in between. It is proved if the branch got from it what it comes to and nothing else, and
+if no other pass came between its base and its landing: an old one that is brought again is no pass.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from gitplacer.git.objects import MissingObject
 from gitplacer.git.publishing import is_of_a_pass as is_ours
 from gitplacer.git.reading import Commit, NoSuchRevision
 from gitplacer.hydrate import Step
-from gitplacer.lastpass import brought_by
+from gitplacer.lastpass import brought_by, let_in
 from gitplacer.model.audit import COMPUTED, MISSING, Answer, Checked, Discrepancy, Mismatch
 from gitplacer.source.files import Memo
 from gitplacer.trailers import Claim, Malformed, instant, is_of_a_pass, read_claim
@@ -29,6 +33,8 @@ _EXCERPT = 12
 """Lines of a diff that are shown."""
 _COMPARED = 5000
 """Lines of a file that are compared to find them."""
+_BETWEEN = 1000
+"""Commits of others that may have come between the base of a pass and its landing."""
 _BROUGHT = 20
 """Commits of a merge that are looked at for a proposal."""
 
@@ -73,6 +79,12 @@ class Checking:
         made: Recomputed | Discrepancy | None = None
         before: Commit | None = None
         for commit in commits:
+            merged = self._merged(
+                commit, memo
+            )  # a host may put the description of the pull request, with trailers, there
+            if merged is not None:
+                found.append(merged)
+                continue
             claim = read_claim(commit.trailers)
             wrong: Discrepancy | None
             if isinstance(claim, Malformed):
@@ -80,9 +92,16 @@ class Checking:
             else:
                 wrong = self._misplaced(commit, claim, before)
                 before = commit if wrong is None else None
-                if wrong is None:
+                landed = wrong is not None and self._is_rebased(commit, claim)
+                if wrong is None or landed:
                     made = made or self._recomputation.of(claim, commit, memo)
-                    wrong = made if isinstance(made, Discrepancy) else self._differs(commit, claim, made)
+                    wrong = made if isinstance(made, Discrepancy) else self._differs(commit, claim, made, landed)
+                    if wrong is not None and not isinstance(made, Discrepancy):
+                        wrong = replace(wrong, hint=self._recomputation.path_hint(made))
+                if landed and wrong is None:
+                    checked = self._judged(commit, claim, None)
+                    found.append(replace(checked, landed=commit.committer_name))
+                    continue
             found.append(self._judged(commit, claim, wrong))
         return found
 
@@ -140,10 +159,13 @@ class Checking:
         expected = claim.inputs.base or "none"
         return Discrepancy(mismatch=Mismatch.PARENT, where="Gitplacer-Base", expected=expected, found=behind or "none")
 
-    def _differs(self, commit: Commit, claim: Claim, made: Recomputed) -> Discrepancy | None:
+    def _differs(self, commit: Commit, claim: Claim, made: Recomputed, landed: bool) -> Discrepancy | None:
         steps = made.hydration.steps
         if len(steps) != claim.steps:
             return Discrepancy(mismatch=Mismatch.STEPS, expected=str(len(steps)), found=str(claim.steps))
+        if landed:
+            step = steps[claim.step - 1]
+            return self._other_message(commit, step) or self._brings(commit, step.changes)
         tree = made.base.apply(_together(step.changes for step in steps[: claim.step]))
         return self._other_message(commit, steps[claim.step - 1]) or self._other_file(commit, tree)
 
@@ -164,6 +186,58 @@ class Checking:
         excerpt = _excerpt(_bytes(tree, paths[0]), _bytes(found, paths[0]))
         return Discrepancy(mismatch=Mismatch.FILE, where=paths[0], expected=right, found=there, excerpt=excerpt)
 
+    # a pass that somebody let in
+
+    def _is_rebased(self, commit: Commit, claim: Claim) -> bool:
+        """
+        Whether it may be a step of a pass that somebody else rebased: later than it was made, on its base or on what others have put on
+        that since.
+        """
+        if commit.committer_name == commit.author_name or instant(commit.date) < claim.inputs.now:
+            return False
+        try:
+            below = commit
+            for step in range(claim.step, 0, -1):
+                said = read_claim(below.trailers)
+                if not isinstance(said, Claim) or (said.inputs, said.step) != (claim.inputs, step):
+                    return False
+                if len(below.parents) != 1:
+                    return False
+                below = self.repository.commit(below.parents[0])
+            return self._is_next(below, claim.inputs.base)
+        except NoSuchRevision:
+            return False
+
+    def _is_next(self, commit: Commit, base: str) -> bool:
+        """Whether only others came to the branch from a base to a commit on it."""
+        for older in self.repository.first_parent_log(commit.id, _BETWEEN):
+            if older.id == base:
+                return True
+            if is_of_a_pass(older.trailers) or let_in(self.repository, older):
+                return False
+        return False
+
+    def _merged(self, merge: Commit, memo: Memo) -> Checked | None:
+        """A merge that brings one pass, whole, and nothing else; None for any other."""
+        row = let_in(self.repository, merge)
+        claim = read_claim(row[-1].trailers) if row else None
+        if not isinstance(claim, Claim) or len(list(passes(row))) != 1 or len(row) != claim.steps:
+            return None
+        if not self._is_next(self.repository.commit(merge.parents[0]), claim.inputs.base):
+            return None
+        if any(checked.answer is not Answer.VERIFIED for checked in self.check(row, memo)):
+            return None
+        if self._brings(merge, self._between(claim.inputs.base, row[-1].id)) is not None:
+            return None
+        return replace(self._judged(merge, claim, None), step="", landed=merge.author_name)
+
+    def _between(self, old: str, new: str) -> Changes:
+        """What a commit has otherwise than another."""
+        before, after = self.repository.tree(old), self.repository.tree(new)
+        paths = differing_paths(before, after)
+        written = after.read_all(path for path in paths if path in after)
+        return Changes(written, frozenset(path for path in paths if path not in after))
+
     # commits of others
 
     def _proposal(self, commit: Commit, memo: Memo) -> Checked:
@@ -173,7 +247,9 @@ class Checking:
             wrong = Discrepancy(mismatch=Mismatch.TRAILER, where=claim.key, found=claim.value or "")
             return self._judged(commit, claim, wrong)
         found = self._offered(commit, claim, memo)
-        checked = self._judged(commit, claim, found if isinstance(found, Discrepancy) else self._brings(commit, found))
+        checked = self._judged(
+            commit, claim, found if isinstance(found, Discrepancy) else self._brings(commit, found.changes)
+        )
         return replace(checked, consent=claim.proposed or "") if checked.discrepancy is None else checked
 
     def _offered(self, commit: Commit, claim: Claim, memo: Memo) -> Step | Discrepancy:
@@ -193,21 +269,24 @@ class Checking:
             return Discrepancy(mismatch=Mismatch.MESSAGE, excerpt=_excerpt(wanted, found))
         return step
 
-    def _brings(self, commit: Commit, step: Step) -> Discrepancy | None:
+    def _brings(self, commit: Commit, changes: Changes) -> Discrepancy | None:
         """Where a commit is not what its proposal makes of whatever it was merged into: no less, and no more."""
         before = self.repository.tree(commit.parents[0]) if commit.parents else Tree()
-        return self._other_file(commit, before.apply(step.changes))
+        return self._other_file(commit, before.apply(changes))
 
     def _foreign(self, commit: Commit, memo: Memo) -> Checked:
         """One that says nothing of a pass. A merge that brings a proposal and nothing else is as good as its proposal."""
         checked = _told(commit, Answer.FOREIGN)
+        merged = self._merged(commit, memo)
+        if merged is not None:
+            return merged
         for oid in self._brought(commit):
             proposal = self.repository.commit(oid)
             claim = read_claim(proposal.trailers) if proposal.trailer(PROPOSED) is not None else None
             if not isinstance(claim, Claim):
                 continue
             step = self._offered(proposal, claim, memo)
-            is_it = not isinstance(step, Discrepancy) and self._brings(commit, step) is None
+            is_it = not isinstance(step, Discrepancy) and self._brings(commit, step.changes) is None
             answer = Answer.VERIFIED if is_it else Answer.FOREIGN
             return replace(checked, answer=answer, consent=claim.proposed or "")
         named = next(iter(reverted_by(self.repository, commit)), "")

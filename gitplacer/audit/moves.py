@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gitplacer.audit.repos import Past, read_past
+from gitplacer.audit.repos import Past, need_whole, read_past
 from gitplacer.byhand import reverted_by
 from gitplacer.commits import PROPOSED
 from gitplacer.deployed import BETWEEN
@@ -20,7 +20,7 @@ from gitplacer.explain import NoSuchGroup
 from gitplacer.git.publishing import is_of_a_pass as is_ours
 from gitplacer.git.reading import Commit, NoSuchRevision, Repository
 from gitplacer.kinds.record import PlacementRecord
-from gitplacer.lastpass import brought_by
+from gitplacer.lastpass import brought_by, let_in
 from gitplacer.model.happening import Event, Happening
 from gitplacer.model.workload import Identity
 from gitplacer.parsecache import ParseCache
@@ -47,6 +47,7 @@ def history_of(settings: Settings, group: str, progress: Progress) -> list[Event
             "`gitplacer reconcile` makes the first commit",
         )
     with past.deployment.opened() as deployment, past.source.opened() as source:
+        need_whole(deployment, "`gitplacer history`")
         known = _ever(deployment, past.tip)
         if group not in known:
             error = NoSuchGroup(group, known)
@@ -155,8 +156,12 @@ class _Walk:
             return replace(
                 event, what=Happening.MERGED, by=(), said=_first_paragraph(commit)
             )  # who let it in is not said
+        merge: Commit | None = None
         if not is_ours(commit):
-            return self._foreign(commit, event)
+            told = self._let_in(commit, group)
+            if told is None:
+                return self._foreign(commit, event)
+            merge, commit = commit, told
         what = self._done(commit, group, previous, after)
         if was is not None and what in (None, Happening.UPDATED, Happening.PLACED) and event.before == event.after:
             what = Happening.RENAMED
@@ -166,8 +171,19 @@ class _Walk:
         if what is Happening.REMOVED and previous is not None:
             also = self._successor(commit, previous)
             what = Happening.RENAMED if also else what
-        done = replace(event, what=what, also=also, said=self._said(commit, group), by=self._owed(previous, after))
+        by = (*self._owed(previous, after), *(event.by if merge is not None else ()))
+        done = replace(event, what=what, also=also, said=self._said(commit, group), by=by)
         return self._with_source(commit, replace(done, phase=commit.trailer("Gitplacer-Phase") or ""))
+
+    def _let_in(self, merge: Commit, group: str) -> Commit | None:
+        """The commit of a pass behind a merge that tells of a group: what moved it, or else what touched it last."""
+        found: Commit | None = None
+        for commit in let_in(self._deployment, merge):
+            if commit.trailer("Gitplacer-Group") == group:
+                return commit
+            if self._said(commit, group):
+                found = commit
+        return found
 
     def _done(
         self, commit: Commit, group: str, before: PlacementRecord | None, after: PlacementRecord | None

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from gitplacer.audit.moves import consists_of
-from gitplacer.audit.repos import read_past
+from gitplacer.audit.repos import need_whole, read_past
 from gitplacer.git.publishing import is_of_a_pass as is_ours
 from gitplacer.git.reading import Repository
 from gitplacer.kinds.capacity import CapacitySnapshot, RunningGroup
@@ -73,6 +73,7 @@ def promises_of(settings: Settings, within: timedelta, since: datetime | None, p
         return []
     progress("reading what was promised")
     with past.deployment.opened() as repository:
+        need_whole(repository, "--promises")
         given = list(_given(repository, past.tip, memo))
         progress("reading what was seen")
         seen = _seen(repository, past.inputs, memo)
@@ -151,6 +152,8 @@ def _given(repository: Repository, tip: str, memo: Memo) -> Iterator[Given]:
     for oid, changes in _changes(repository, tip, f"{RECORDS}/"):
         commit = repository.commit(oid)
         at = instant(commit.trailer("Gitplacer-Now") or commit.date) if is_ours(commit) else instant(commit.date)
+        # What was proposed and merged later has promised nothing before.
+        landed = instant(commit.date) if instant(commit.date) > at or not is_ours(commit) else None
         records = _records(repository, changes, memo)
         gone = {group: known.pop(group) for group, record in records.items() if record is None and group in known}
         for group, record in records.items():
@@ -161,6 +164,8 @@ def _given(repository: Repository, tip: str, memo: Memo) -> Iterator[Given]:
                 for former in (name for name, old in gone.items() if consists_of(old) & consists_of(record)):
                     entries = _taken_over(entries, standing.get(former, {}))
             before = standing.get(group, {})
+            if landed is not None:
+                entries = {k: replace(g, at=max(g.at, landed)) if g.commit == oid else g for k, g in entries.items()}
             done += [_ended(given, at, record.reason) for key, given in before.items() if key not in entries]
             standing[group] = {key: before.get(key, given) for key, given in entries.items()}
             known[group] = record

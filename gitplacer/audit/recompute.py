@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from gitplacer.audit.repos import Past
+from gitplacer.audit.repos import Past, unshallow
 from gitplacer.byhand import ByHand, OurPaths, by_hand
 from gitplacer.git.objects import MissingObject
 from gitplacer.git.program import GitError
@@ -33,6 +33,7 @@ from gitplacer.tree import Tree
 
 AHEAD = timedelta(minutes=5)
 """How far the clock of whoever made a commit may be ahead of ours."""
+_ROOTED = "if the fleet is in a directory of its repo, give the same --path DIR as to `gitplacer reconcile`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,8 @@ class Recomputation:
         except Rejected as refused:
             first = refused.problems[0]
             said = f"{first.location}: {first.message}"
-            return Discrepancy(mismatch=Mismatch.REFUSED, where=named.source, found=said)
+            hint = "" if self.past.folder else _ROOTED
+            return Discrepancy(mismatch=Mismatch.REFUSED, where=named.source, found=said, hint=hint)
 
     def _source(self, oid: str) -> tuple[Commit, Tree] | Discrepancy:
         try:
@@ -125,6 +127,12 @@ class Recomputation:
         except NoSuchRevision:
             return self.base_gone(oid)
 
+    def path_hint(self, made: Recomputed) -> str:
+        """Whether another pass may have come out because it was not said in which directory of the source the fleet is."""
+        places = made.hydration.snapshot.source.own.places.values()
+        folders = {place.file.partition("/")[0] if "/" in place.file else "" for place in places}
+        return _ROOTED if not self.past.folder and len(folders) == 1 and "" not in folders else ""
+
     def base_gone(self, oid: str) -> Discrepancy:
         """A deployment commit that is not to be had."""
         return self._gone(self.deployment, Mismatch.BASE_GONE, oid, oid)
@@ -132,8 +140,8 @@ class Recomputation:
     @staticmethod
     def _gone(repository: Repository, what: Mismatch, oid: str, wanted: str) -> Discrepancy:
         where = repository.address.redacted
-        if (repository.git.git_dir / "shallow").exists():
-            hint = f"{where} is a shallow clone: git -C {where} fetch --unshallow origin"
+        if repository.is_shallow:
+            hint = f"{where} is a shallow clone: {unshallow(where)}"
             hint += f" {INPUTS}:{INPUTS}" if what is Mismatch.CAPACITY_GONE else ""
         elif repository.address.is_local:
             refs = f"{wanted}:{wanted}" if what is Mismatch.CAPACITY_GONE else wanted

@@ -75,6 +75,18 @@ def read_past(settings: Settings, memo: Memo, progress: Progress) -> Past:
         )  # fmt: skip
 
 
+def need_whole(repository: Repository, what: str) -> None:
+    """Raises GitError for a shallow clone: what lacks a part of the past would be told wrong, and nobody would see that."""
+    if repository.is_shallow:
+        where = repository.address.redacted
+        raise GitError(f"{what} needs the whole history, and {where} is a shallow clone", hint=unshallow(where))
+
+
+def unshallow(where: str) -> str:
+    """What brings the past of a shallow clone."""
+    return f"git -C {where} fetch --unshallow origin"
+
+
 def chosen_commit(past: Past, repository: Repository, rev: str | None) -> Commit:
     """A commit of the deployment repo; the tip of the branch without a name. Raises GitError, with near names in its hint."""
     if rev is None:

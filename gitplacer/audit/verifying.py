@@ -21,7 +21,7 @@ from pathlib import Path
 from gitplacer import __version__
 from gitplacer.audit.checking import Checking, passes
 from gitplacer.audit.recompute import Recomputation
-from gitplacer.audit.repos import Past, chosen_commit, read_past
+from gitplacer.audit.repos import Past, chosen_commit, need_whole, read_past
 from gitplacer.git.reading import Commit, Repository
 from gitplacer.model.audit import Checked
 from gitplacer.parsecache import ParseCache
@@ -81,6 +81,7 @@ def _walked(past: Past, repository: Repository, since: str | None) -> list[Commi
         if commit.id == last:
             return found[::-1]
         found.append(commit)
+    need_whole(repository, "--all" if last is None else f"--since {since}")
     if last is not None:
         raise UsageError(
             f"--since {since} is not in the history of branch {past.branch}",

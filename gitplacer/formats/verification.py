@@ -63,7 +63,9 @@ def as_text(checked: Sequence[Checked], options: Options) -> str:
     lines: list[str] = []
     for one, row in zip(shown, rows, strict=True):
         word = str(one.answer)
-        told = _details(one) if one.answer is not Answer.VERIFIED or one.consent or len(checked) == 1 else ()
+        told = (
+            _details(one) if one.answer is not Answer.VERIFIED or one.consent or one.landed or len(checked) == 1 else ()
+        )
         lines += [options.style(word, _COLOURS.get(one.answer, "red")) + row[len(word) :], *told]
     if len(checked) != 1:
         lines += [*([""] if lines else []), _counted(checked)]
@@ -85,6 +87,8 @@ def _details(checked: Checked) -> Iterator[str]:
         yield f"  says that it reverts {checked.reverts[:_SHORT]}"
     elif checked.answer is Answer.FOREIGN:
         yield "  no pass says that it made it"
+    if checked.landed:
+        yield f"  a pass that {printable(checked.landed, 60)} let in later than it was computed, and nothing else"
     if wrong is None and checked.source and not checked.consent:
         capacity = f"capacity {checked.capacity[:_SHORT]}" if checked.capacity else "no capacity"
         base = f"deployment {checked.base[:_SHORT]}" if checked.base else "an empty deployment"
@@ -141,6 +145,7 @@ def _value(checked: Checked) -> dict[str, Any]:
         },
         "consent": checked.consent or None,
         "reverts": checked.reverts or None,
+        "landed": checked.landed or None,
         "reason": None
         if wrong is None
         else {

@@ -65,6 +65,7 @@ class Commit:
     subject: str
     body: str
     trailers: tuple[tuple[str, str], ...]
+    committer_name: str = ""
 
     def trailer(self, key: str) -> str | None:
         """The value of a trailer; the last one if it is repeated. Keys have no case, as in git."""
@@ -114,6 +115,11 @@ class Repository:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    @property
+    def is_shallow(self) -> bool:
+        """Whether a part of the history was left out when it was cloned."""
+        return (self.git.git_dir / "shallow").exists()
 
     def close(self) -> None:
         """End the git process that reads objects."""
@@ -216,7 +222,7 @@ class Repository:
             return NoSuchRevision(f"{where} has no commit on its default branch", hint=hint)
         near = nearest(name, self._names())
         hint = near if near.startswith("did you mean") else "give a branch, a tag or a commit id"
-        if (self.git.git_dir / "shallow").exists():
+        if self.is_shallow:
             hint += "; this clone is shallow: git fetch --unshallow brings its whole history"
         return NoSuchRevision(f"{where} has no revision {rev}", hint=hint)
 
@@ -319,6 +325,7 @@ def parse_commit(commit: Object) -> Commit:
         subject=" ".join(first.split("\n")).strip(),
         body=rest.strip("\n"),
         trailers=_trailers(rest),
+        committer_name=when["name"] if when else committer,
     )
 
 

@@ -43,7 +43,10 @@ def refused(access: Access, doing: str, status: int, said: str, *, writes: bool,
 def unreached(access: Access, doing: str, error: Exception, *, writes: bool) -> HostError:
     """The error for a request that got no answer, or none that can be understood."""
     where = hidden(access.url, access.token)
-    told = f"cannot {doing}: no usable answer from {where}: {type(error).__name__}: {hidden(str(error), access.token)}"
+    said = f"{type(error).__name__}: {hidden(str(error), access.token)}"
+    if isinstance(error, (AttributeError, LookupError, TypeError, AssertionError)):
+        said = "it is not what the API says"  # the client library stumbled over it: a page to log in, or another program's JSON
+    told = f"cannot {doing}: no usable answer from {where}: {said}"
     hint = f"check {URL_VARIABLE}, the network and the proxy; a host that redirects has another address"
     return HostError(told, hint, may_have_happened=writes)
 

@@ -177,9 +177,11 @@ class GitHub:
         except github.RateLimitExceededException as error:
             raise refused(self._access, doing, error.status, _said(error), writes=writes, limited=True) from None
         except github.GithubException as error:
-            if isinstance(error, github.BadAttributeException) or not error.status:
+            if not error.status:
                 raise unreached(self._access, doing, error, writes=writes) from None
             raise refused(self._access, doing, error.status, _said(error), writes=writes) from None
+        except github.BadAttributeException:  # which is no GithubException
+            raise unreached(self._access, doing, TypeError(), writes=writes) from None
         except (
             requests.RequestException,
             urllib3.exceptions.HTTPError,

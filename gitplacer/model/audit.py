@@ -66,7 +66,8 @@ class Checked:
     """
     A commit and what was found of it. `version` and `step` are what it says of itself, and `source`, `capacity` and `base` the ids of
     what it says it was made from. `consent` is the group of the proposal that it
-    lets in, and `reverts` the commit of ours that a foreign one says it reverts.
+    lets in, `reverts` the commit of ours that a foreign one says it reverts, and `landed` who brought a pass to the branch later than
+    it was made, by a merge or a rebase.
     """
 
     commit: str
@@ -81,4 +82,5 @@ class Checked:
     base: str = ""
     consent: str = ""
     reverts: str = ""
+    landed: str = ""
     discrepancy: Discrepancy | None = None
