@@ -61,6 +61,7 @@ def _cluster() -> dict[str, Any]:
     )
     return _object(
         cluster=_text("The cluster."),
+        state=_text("Active, or why it takes nothing new: Cordoned, Draining or Lost."),
         devices=_array(device, "Sorted by resource."),
         largest=_array(largest, "One for each gang of `asked`, in that order."),
     )
