@@ -294,3 +294,24 @@ def test_the_benchmark_of_losses_prints_its_rows() -> None:
         "the loss of every cluster",
         "the same, in seconds of a processor",
     ]
+
+
+def test_an_addition_that_is_wrong_is_not_told_as_fine(
+    repo: Path, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    twin = next(path for path in sorted(repo.rglob("*.yaml")) if "kind: RayJob" in path.read_text())
+    asked = ("simulate", "--add", f"workloads/jobs/twin.yaml={twin}", "--now", NOW)
+    lines = run(capfd, *asked, repo).out.splitlines()
+    assert "Errors" in lines
+    assert any("twin.yaml" in line for line in lines)
+    [result] = json.loads(run(capfd, *asked, "--format", "json", repo).out)["results"]
+    assert {problem["severity"] for problem in result["problems"]} == {"error"}
+    assert lines[-1].endswith(f"; it brings {len(result['problems'])} errors")
+
+
+def test_a_sweep_says_what_else_is_supposed(repo: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    asked = ("simulate", "--every-cluster", "--now", NOW)
+    assert run(capfd, *asked, "--lose", "a", repo).out.startswith("On top of: losing cluster a\n\nwhat if ")
+    assert run(capfd, *asked, repo).out.startswith("what if ")
+    told = json.loads(run(capfd, *asked, "--lose", "a", "--format", "json", repo).out)
+    assert told["given"] == "losing cluster a"

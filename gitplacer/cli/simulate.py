@@ -107,11 +107,12 @@ def command(
             asked = _asked(losses, _clusters_wanted(among), every_cluster, pairs)
             found = _swept(losses, asked, processes, ray_address)
         inputs = _inputs_told(looked.inputs)
+    given = supposed.title if sweeps and supposed is not None else ""
     options = Options(verbose=everything, style=style())
     if output == "json":
-        click.echo(simulation_json(found, inputs), nl=False)
+        click.echo(simulation_json(found, inputs, given), nl=False)
     elif sweeps or len(found) > 1:
-        click.echo(many_text(found, options), nl=False)
+        click.echo(many_text(found, options, given), nl=False)
     else:
         click.echo(one_text(found[0], options), nl=False)
     failed = [word for word in fail_on if any(_has(item, word) for item in found)]
@@ -215,7 +216,7 @@ def _one_by_one(looked: Looked, given: Supposition | None, files: Sequence[str],
 
     cases = [*([given] if given is not None else []), *_scenarios(looked, files)]
     if not cases:
-        hint = "give --lose, --drain, --cordon, --add, --remove, --replicas, --price, --scenario or --every-cluster"
+        hint = "give --lose, --drain, --cordon, --add, --remove, --replicas, --price, --scenario, --every-cluster or --pairs"
         raise UsageError("nothing is supposed", hint)
     ground = Ground.of(looked.inputs, looked.memo)
     found = []
