@@ -105,12 +105,12 @@ def suppose(
         fates=found,
         waiting=ground.waiting,
         left=left(view, gone) if with_left else None,
-        problems=tuple(_brought(ground, made)),
+        problems=tuple(brought(ground, made)),
     )
     return supposed, made
 
 
-def _brought(ground: Ground, made: Hydration) -> Iterator[Problem]:
+def brought(ground: Ground, made: Hydration) -> Iterator[Problem]:
     """The errors that are not there without a supposition: what cannot be read concerns no group, and is not fine for that."""
     known = {(p.location.file, p.code, p.message) for p in ground.due.problems}
     for problem in made.problems:
