@@ -315,3 +315,12 @@ def test_a_sweep_says_what_else_is_supposed(repo: Path, capfd: pytest.CaptureFix
     assert run(capfd, *asked, repo).out.startswith("what if ")
     told = json.loads(run(capfd, *asked, "--lose", "a", "--format", "json", repo).out)
     assert told["given"] == "losing cluster a"
+
+
+def test_nothing_to_lose_is_said_as_it_is(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    none = make_repo(tmp_path / "none", Story.of(ANYWHERE).source)
+    ran = run(capfd, "simulate", "--every-cluster", "--now", NOW, none)
+    assert ran.code == 1 and "error: there is no cluster to lose" in ran.err and "--among" not in ran.err
+    one = make_repo(tmp_path / "one", Story.of(cluster("a"), ANYWHERE).source)
+    ran = run(capfd, "simulate", "--pairs", "--now", NOW, one)
+    assert ran.code == 1 and "error: there is no pair to lose: only a is there" in ran.err

@@ -104,7 +104,7 @@ def command(
             except Unsupposable as error:
                 raise UsageError(str(error), error.hint) from None
         if sweeps:
-            asked = _asked(losses, _clusters_wanted(among), every_cluster, pairs)
+            asked = _asked(losses, among, every_cluster, pairs)
             found = _swept(losses, asked, processes, ray_address)
         inputs = _inputs_told(looked.inputs)
     given = supposed.title if sweeps and supposed is not None else ""
@@ -249,19 +249,26 @@ def _clusters_wanted(among: str | None) -> Callable[[Mapping[str, str]], bool]:
     return lambda labels: selector.unmet(labels) is None
 
 
-def _asked(losses: Losses, wanted: Callable[[Mapping[str, str]], bool], singles: bool, pairs: bool) -> list[Loss]:
+def _asked(losses: Losses, among: str | None, singles: bool, pairs: bool) -> list[Loss]:
     """The losses in question."""
     from itertools import combinations
 
     from gitplacer.settings import UsageError
 
+    wanted = _clusters_wanted(among)
     names = [
         name
         for name, cluster in sorted(losses.ground.snapshot.source.own.clusters.items())
         if cluster.spec.role == "Workload" and cluster.spec.state != "Lost" and wanted(cluster.labels())
     ]
     if not names:
+        if among is None:
+            raise UsageError(
+                "there is no cluster to lose", "a Cluster counts that is of role Workload and not lost already"
+            )
         raise UsageError("no cluster is selected", "--among takes labels of Clusters, such as cluster.class=production")
+    if len(names) == 1 and not singles:
+        raise UsageError(f"there is no pair to lose: only {names[0]} is there", "--every-cluster loses one at a time")
     return [*((name,) for name in names if singles), *(combinations(names, 2) if pairs else ())]
 
 
