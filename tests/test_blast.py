@@ -154,4 +154,6 @@ def test_a_policy_that_cannot_be_read_is_told_as_an_error_and_its_groups_as_held
     text = blast_text(found, Options())
     assert text.startswith("Errors\n  policies/web.yaml:")
     assert "! web/blog  is held from now on: " in text
-    assert text.endswith("2 of 3 groups touched by 1 edited file: 2 at the next pass, 0 only later, if at all; it brings 1 error\n")
+    assert text.endswith(
+        "2 of 3 groups touched by 1 edited file: 2 at the next pass, 0 only later, if at all; it brings 1 error\n"
+    )

@@ -26,7 +26,9 @@ def blast_text(blast: Blast, options: Options) -> str:
         name = printable(policy) or "governed by no policy"
         lines += [options.style(f"{name}{f' ({place})' if place else ''}", "blue")]
         ordered = sorted(touched, key=lambda item: (item.fate is None and item.held is None, item.group))
-        lines += aligned([(f"{'→' if t.fate else '·' if t.held is None else '!'} {printable(t.group)}", _what(t)) for t in ordered])
+        lines += aligned(
+            [(f"{'→' if t.fate else '·' if t.held is None else '!'} {printable(t.group)}", _what(t)) for t in ordered]
+        )
         lines.append("")
     return "\n".join([*lines, blast_summary(blast)]) + "\n"
 

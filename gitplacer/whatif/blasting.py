@@ -66,7 +66,14 @@ def blast(ground: Ground, edit: Changes) -> Blast:
             why=told,
             held=held,
         )
-        if one.policy != one.governed or one.gains or one.loses or one.rules or one.fate is not None or held is not None:
+        if (
+            one.policy != one.governed
+            or one.gains
+            or one.loses
+            or one.rules
+            or one.fate is not None
+            or held is not None
+        ):
             touched.append(one)
     return Blast(
         touched=tuple(touched),
