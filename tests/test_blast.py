@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from gitplacer.formats.blast import blast_text
+from gitplacer.formats.options import Options
 from gitplacer.model.blasts import Blast
 from gitplacer.model.fates import Fate
 from gitplacer.source.files import InMemory
@@ -142,3 +144,16 @@ def test_what_cannot_be_compared_is_refused(
     ran = run(capfd, "blast", *args, "--now", NOW, repo)
     assert (ran.code, ran.out) == (1, "")
     assert said in ran.err
+
+
+def test_a_policy_that_cannot_be_read_is_told_as_an_error_and_its_groups_as_held() -> None:
+    found = touched(fleet(), policy("web", BEFORE.replace("clusters:", "klusters:")))
+    assert [(t.group, t.held) for t in found.touched] == [("web/blog", True), ("web/shop", True)]
+    assert [problem.location.file for problem in found.problems] == ["policies/web.yaml"]
+    assert found.moves == 2
+    text = blast_text(found, Options())
+    assert text.startswith("Errors\n  policies/web.yaml:")
+    assert "! web/blog  is held from now on: " in text
+    assert text.endswith(
+        "2 of 3 groups touched by 1 edited file: 2 at the next pass, 0 only later, if at all; it brings 1 error\n"
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.abc
 import json
+import shutil
 import sys
 import textwrap
 from pathlib import Path
@@ -297,6 +298,17 @@ def test_the_example_fleet_keeps_its_promises(capfd: pytest.CaptureFixture[str])
     ran = run(capfd, "test", ROOT / "fleet-repo-example", "--strict")
     assert ran.code == 0
     assert ran.out.splitlines()[0].startswith("passed  production: ") and ran.out.splitlines()[-1] == "3 passed"
+
+
+def test_the_promises_of_the_example_fleet_do_not_lean_on_what_is_drained_today(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    fleet = tmp_path / "fleet"
+    shutil.copytree(ROOT / "fleet-repo-example", fleet)
+    drained = fleet / "clusters" / "static-cluster.yaml"
+    drained.write_text(drained.read_text().replace("  state: Active", "  state: Draining"))
+    ran = run(capfd, "test", fleet)
+    assert (ran.code, ran.out.splitlines()[-1]) == (0, "3 passed")
 
 
 def test_a_failure_is_told_with_its_place_and_values_and_the_last_line_counts(

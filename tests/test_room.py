@@ -34,7 +34,7 @@ from gitplacer.room import (
     stranded,
     written,
 )
-from tests.commands import run
+from tests.commands import NOW, make_repo, run
 from tests.stories import ANYWHERE, Story, cluster, policy, rayjob, rayservice, snapshot
 from tests.test_remedies import planned
 
@@ -473,3 +473,17 @@ def test_the_room_command_asks_and_answers(capfd: Capture, tmp_path: Path) -> No
     wrong = run(capfd, "room", tmp_path, "--gang", "gpu=1")
     assert wrong.code == 1 and "--gang: nothing in this fleet has" in wrong.err
     assert 'there is no group "ml/ap"' in run(capfd, "room", tmp_path, "--like", "ml/ap").err
+
+
+@pytest.mark.parametrize("state", ["Cordoned", "Draining"])
+def test_no_gang_fits_a_cluster_that_takes_nothing_new(tmp_path: Path, capfd: Capture, state: str) -> None:
+    story = Story.of(
+        cluster("a", state=state), cluster("b"), ANYWHERE,
+        capacity={k: v for name in "ab" for k, v in snapshot(name, "n1 16 64Gi 2").items()},
+    )  # fmt: skip
+    repo = make_repo(tmp_path, {**story.source, **{f"capacity/{k}": v for k, v in story.capacity.items()}})
+    asked = ("room", "--gang", "nvidia.com/gpu=1,cpu=1", "--now", NOW)
+    text = run(capfd, *asked, repo).out
+    assert f"2 of 2 free  none stranded; the cluster is {state}, and takes nothing new" in text
+    told = json.loads(run(capfd, *asked, "--format", "json", repo).out)["clusters"]
+    assert [(one["state"], one["largest"][0]["now"]) for one in told] == [(state, 0), ("Active", 2)]

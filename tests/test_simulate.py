@@ -294,3 +294,33 @@ def test_the_benchmark_of_losses_prints_its_rows() -> None:
         "the loss of every cluster",
         "the same, in seconds of a processor",
     ]
+
+
+def test_an_addition_that_is_wrong_is_not_told_as_fine(
+    repo: Path, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    twin = next(path for path in sorted(repo.rglob("*.yaml")) if "kind: RayJob" in path.read_text())
+    asked = ("simulate", "--add", f"workloads/jobs/twin.yaml={twin}", "--now", NOW)
+    lines = run(capfd, *asked, repo).out.splitlines()
+    assert "Errors" in lines
+    assert any("twin.yaml" in line for line in lines)
+    [result] = json.loads(run(capfd, *asked, "--format", "json", repo).out)["results"]
+    assert {problem["severity"] for problem in result["problems"]} == {"error"}
+    assert lines[-1].endswith(f"; it brings {len(result['problems'])} errors")
+
+
+def test_a_sweep_says_what_else_is_supposed(repo: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    asked = ("simulate", "--every-cluster", "--now", NOW)
+    assert run(capfd, *asked, "--lose", "a", repo).out.startswith("On top of: losing cluster a\n\nwhat if ")
+    assert run(capfd, *asked, repo).out.startswith("what if ")
+    told = json.loads(run(capfd, *asked, "--lose", "a", "--format", "json", repo).out)
+    assert told["given"] == "losing cluster a"
+
+
+def test_nothing_to_lose_is_said_as_it_is(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    none = make_repo(tmp_path / "none", Story.of(ANYWHERE).source)
+    ran = run(capfd, "simulate", "--every-cluster", "--now", NOW, none)
+    assert ran.code == 1 and "error: there is no cluster to lose" in ran.err and "--among" not in ran.err
+    one = make_repo(tmp_path / "one", Story.of(cluster("a"), ANYWHERE).source)
+    ran = run(capfd, "simulate", "--pairs", "--now", NOW, one)
+    assert ran.code == 1 and "error: there is no pair to lose: only a is there" in ran.err

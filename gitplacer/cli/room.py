@@ -46,7 +46,7 @@ def command(
     from gitplacer.accounts import Accounts
     from gitplacer.cli.looking import looking
     from gitplacer.formats.room import room_json, room_text
-    from gitplacer.model.room import ClusterRoom, Room
+    from gitplacer.model.room import ClusterRoom, Largest, Room
     from gitplacer.room import as_asked, largest, read_catalogue, shop, stranded
 
     offered = read_catalogue(catalogue, Path(catalogue).read_bytes()) if catalogue else None
@@ -59,7 +59,11 @@ def command(
             ClusterRoom(
                 cluster=name,
                 stranded=stranded(accounts.after[name], [set_.shape for set_ in pods]),
-                largest=tuple(largest(accounts.after[name], one) for one in tried),
+                largest=tuple(
+                    largest(accounts.after[name], one) if view.clusters[name].spec.state == "Active" else Largest(now=0)
+                    for one in tried
+                ),
+                state=view.clusters[name].spec.state,
             )
             for name in accounts.after.names
             if view.clusters[name].spec.role == "Workload"

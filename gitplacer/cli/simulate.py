@@ -104,14 +104,15 @@ def command(
             except Unsupposable as error:
                 raise UsageError(str(error), error.hint) from None
         if sweeps:
-            asked = _asked(losses, _clusters_wanted(among), every_cluster, pairs)
+            asked = _asked(losses, among, every_cluster, pairs)
             found = _swept(losses, asked, processes, ray_address)
         inputs = _inputs_told(looked.inputs)
+    given = supposed.title if sweeps and supposed is not None else ""
     options = Options(verbose=everything, style=style())
     if output == "json":
-        click.echo(simulation_json(found, inputs), nl=False)
+        click.echo(simulation_json(found, inputs, given), nl=False)
     elif sweeps or len(found) > 1:
-        click.echo(many_text(found, options), nl=False)
+        click.echo(many_text(found, options, given), nl=False)
     else:
         click.echo(one_text(found[0], options), nl=False)
     failed = [word for word in fail_on if any(_has(item, word) for item in found)]
@@ -215,7 +216,7 @@ def _one_by_one(looked: Looked, given: Supposition | None, files: Sequence[str],
 
     cases = [*([given] if given is not None else []), *_scenarios(looked, files)]
     if not cases:
-        hint = "give --lose, --drain, --cordon, --add, --remove, --replicas, --price, --scenario or --every-cluster"
+        hint = "give --lose, --drain, --cordon, --add, --remove, --replicas, --price, --scenario, --every-cluster or --pairs"
         raise UsageError("nothing is supposed", hint)
     ground = Ground.of(looked.inputs, looked.memo)
     found = []
@@ -248,19 +249,26 @@ def _clusters_wanted(among: str | None) -> Callable[[Mapping[str, str]], bool]:
     return lambda labels: selector.unmet(labels) is None
 
 
-def _asked(losses: Losses, wanted: Callable[[Mapping[str, str]], bool], singles: bool, pairs: bool) -> list[Loss]:
+def _asked(losses: Losses, among: str | None, singles: bool, pairs: bool) -> list[Loss]:
     """The losses in question."""
     from itertools import combinations
 
     from gitplacer.settings import UsageError
 
+    wanted = _clusters_wanted(among)
     names = [
         name
         for name, cluster in sorted(losses.ground.snapshot.source.own.clusters.items())
         if cluster.spec.role == "Workload" and cluster.spec.state != "Lost" and wanted(cluster.labels())
     ]
     if not names:
+        if among is None:
+            raise UsageError(
+                "there is no cluster to lose", "a Cluster counts that is of role Workload and not lost already"
+            )
         raise UsageError("no cluster is selected", "--among takes labels of Clusters, such as cluster.class=production")
+    if len(names) == 1 and not singles:
+        raise UsageError(f"there is no pair to lose: only {names[0]} is there", "--every-cluster loses one at a time")
     return [*((name,) for name in names if singles), *(combinations(names, 2) if pairs else ())]
 
 

@@ -36,7 +36,8 @@ def _device_rows(room: Room) -> Iterator[tuple[str, ...]]:
     for one in room.clusters:
         for device in (each for each in one.stranded if each.free):
             free = f"{amount_text(device.resource, device.free)} of {amount_text(device.resource, device.offered)} free"
-            yield one.cluster, device.resource, free, _stranded_text(device)
+            closed = f"; the cluster is {one.state}, and takes nothing new" if one.state != "Active" else ""
+            yield one.cluster, device.resource, free, _stranded_text(device) + closed
 
 
 def _stranded_text(device: Stranded) -> str:
@@ -109,6 +110,7 @@ def room_document(room: Room, view: PlanView) -> dict[str, Any]:
         "clusters": [
             {
                 "cluster": one.cluster,
+                "state": one.state,
                 "devices": [_device(device) for device in one.stranded],
                 "largest": [{"now": n.now, "withMachines": n.added, "bounded": n.bounded} for n in one.largest],
             }

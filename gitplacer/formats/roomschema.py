@@ -62,6 +62,7 @@ def _cluster() -> dict[str, Any]:
     )
     return object_of(
         cluster=text("The cluster."),
+        state=text("Active, or why it takes nothing new: Cordoned, Draining or Lost."),
         devices=array_of(device, "Sorted by resource."),
         largest=array_of(largest, "One for each gang of `asked`, in that order."),
     )

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from gitplacer.explain import amount_text
+from gitplacer.explain import LONGEST_SENTENCE, amount_text, problem_lines
 from gitplacer.formats.options import Options
-from gitplacer.formats.planjson import to_json
+from gitplacer.formats.planjson import problem_value, to_json
 from gitplacer.kinds.fields import API_VERSION
 from gitplacer.model.fates import LOSES, Fate, GroupFate, Left, Supposed, worst_first
 from gitplacer.model.resources import Resources
@@ -45,8 +45,10 @@ _TOLD_RESOURCES = ("cpu", "memory")
 
 
 def one_text(found: Supposed, options: Options) -> str:
-    """One supposition, every group that it concerns."""
+    """One supposition, every group that it concerns, and the errors that it brings."""
     lines = [f"What if: {found.title}", ""]
+    if found.problems:
+        lines += [options.style("Errors", "red"), *_errors(found), ""]
     if not found.fates:
         lines += ["  No group is concerned.", ""]
     for heading, serves in (("Services", True), ("Jobs", False)):
@@ -58,13 +60,18 @@ def one_text(found: Supposed, options: Options) -> str:
     return "\n".join([*lines, summary(found)]) + "\n"
 
 
-def many_text(found: Sequence[Supposed], options: Options) -> str:
-    """A table of suppositions, the worst on top, and who would not survive them."""
+def _errors(found: Supposed) -> Iterator[str]:
+    for problem in found.problems:
+        yield from (f"  {printable(line, LONGEST_SENTENCE)}" for line in problem_lines(problem))
+
+
+def many_text(found: Sequence[Supposed], options: Options, given: str = "") -> str:
+    """A table of suppositions, the worst on top, and who would not survive them; `given` is what all of them are on top of."""
     ordered = worst_first(tuple(found))
     header = ("what if", "concerned", "move", "part", "held", "stranded", "of these services")
     shown = [item for item in ordered if item.fates or options.verbose]
     rows = [header, *(_counts(item) for item in shown)]
-    lines = aligned(rows, "", widest=140)
+    lines = [*([f"On top of: {given}", ""] if given else []), *aligned(rows, "", widest=140)]
     quiet = len(ordered) - len(shown)
     if quiet:
         lines.append(f"and {quiet} more that concern no group")
@@ -72,6 +79,8 @@ def many_text(found: Sequence[Supposed], options: Options) -> str:
     for item in bad if options.verbose else bad[:SHOWN]:
         losers = [fate for fate in item.fates if fate.fate in LOSES]
         lines += ["", f"{item.title}:", *_rows(losers, options)]
+    for item in (each for each in ordered if each.problems):
+        lines += ["", f"{item.title} brings errors:", *_errors(item)]
     if len(bad) > SHOWN and not options.verbose:
         lines += ["", f"{len(bad) - SHOWN} more would cost somebody something; --all shows them"]
     return "\n".join([*lines, "", many_summary(ordered)]) + "\n"
@@ -121,7 +130,9 @@ def summary(found: Supposed) -> str:
         "nobody is concerned"
     ]
     waiting = f"; {found.waiting} wait{'s' * (found.waiting == 1)} anyway" if found.waiting else ""
-    return f"{found.title}: {', '.join(counts)}{waiting}"
+    number = len(found.problems)
+    errors = f"; it brings {number} error{'s' * (number > 1)}" if number else ""
+    return f"{found.title}: {', '.join(counts)}{waiting}{errors}"
 
 
 def many_summary(found: Sequence[Supposed]) -> str:
@@ -136,13 +147,14 @@ def many_summary(found: Sequence[Supposed]) -> str:
     )
 
 
-def simulation_json(found: Sequence[Supposed], inputs: Mapping[str, Any]) -> str:
-    """All suppositions, in the order given, as a document of the kind Simulation."""
+def simulation_json(found: Sequence[Supposed], inputs: Mapping[str, Any], given: str = "") -> str:
+    """All suppositions, in the order given, as a document of the kind Simulation; `given` is what all of them are on top of."""
     document = {
         "apiVersion": API_VERSION,
         "kind": "Simulation",
         "formatVersion": FORMAT_VERSION,
         "inputs": dict(inputs),
+        "given": given or None,
         "results": [_result(item) for item in found],
     }
     return to_json(document, indent=2)
@@ -155,6 +167,7 @@ def _result(item: Supposed) -> dict[str, Any]:
         "summary": {str(fate): item.count(fate) for fate in Fate},
         "services": {str(fate): item.count(fate, serves=True) for fate in Fate},
         "waiting": item.waiting,
+        "problems": [problem_value(problem) for problem in item.problems],
         "groups": [_group(fate) for fate in item.fates],
         "left": None
         if item.left is None

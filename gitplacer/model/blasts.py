@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gitplacer.model.fates import Fate
+from gitplacer.problems import Problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,6 +14,7 @@ class Touched:
     One group that an edit touches. `policy` governs it with the edit and `governed` did without; `gains` and `loses` are clusters
     that it may be on since, and not any more; `rules`: its policy says something else otherwise. `fate` is what a pass would do
     with it, None where it stays as it is, and may only be treated otherwise later; `why` says it in words.
+    `held`: True where it comes to be held, False where it is held no longer.
     """
 
     group: str
@@ -25,21 +27,23 @@ class Touched:
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     why: str = ""
+    held: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blast:
     """
     The groups that an edit touches, by id, of `total`; `places` says where each policy stands, `file:line:column`, and `edited` which
-    files of the edit were looked at.
+    files of the edit were looked at, `problems` the errors that there are not without it.
     """
 
     touched: tuple[Touched, ...]
     total: int
     places: dict[str, str]
     edited: tuple[str, ...]
+    problems: tuple[Problem, ...] = ()
 
     @property
     def moves(self) -> int:
-        """How many groups a pass would do something with."""
-        return sum(item.fate is not None for item in self.touched)
+        """How many groups a pass would treat otherwise."""
+        return sum(item.fate is not None or item.held is not None for item in self.touched)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gitplacer.model.resources import Resources
+from gitplacer.problems import Problem
 
 
 class Fate(enum.StrEnum):
@@ -65,7 +66,8 @@ class Left:
 class Supposed:
     """
     What a supposition comes to: the groups that it concerns, by id; all others are as they are without it. `clusters` are those
-    it takes out of service; `waiting` how many groups wait whatever is supposed; `left` what is free then, where it was asked for.
+    it takes out of service; `waiting` how many groups wait whatever is supposed; `left` what is free then, where it was asked for;
+    `problems` the errors that there are not without it.
     """
 
     title: str
@@ -73,6 +75,7 @@ class Supposed:
     fates: tuple[GroupFate, ...] = ()
     waiting: int = 0
     left: Left | None = None
+    problems: tuple[Problem, ...] = ()
 
     def count(self, *fates: Fate, serves: bool | None = None) -> int:
         """How many groups have one of these fates; `serves`: only those that serve, or only jobs."""

@@ -54,11 +54,15 @@ class Largest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterRoom:
-    """What is left on one cluster. `largest` is in the order of what was asked."""
+    """
+    What is left on one cluster. `largest` is in the order of what was asked; no gang fits a cluster whose `state` is that it takes
+    nothing new.
+    """
 
     cluster: str
     stranded: tuple[Stranded, ...]
     largest: tuple[Largest, ...]
+    state: str = "Active"
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -11,14 +11,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from gitplacer.explain import LONGEST_SENTENCE, why
 from gitplacer.grouping import Group
 from gitplacer.hydrate import Inputs, hydrate
 from gitplacer.model.blasts import Blast, Touched
+from gitplacer.model.decision import Action, Decision
 from gitplacer.placement.eligibility import may_not_stay
+from gitplacer.plaintext import printable
 from gitplacer.snapshot import Snapshot
 from gitplacer.source.manifests import unit_of
 from gitplacer.tree import Changes, Tree, differing_paths
-from gitplacer.whatif.ground import Ground, fates, out_of_service, unguarded
+from gitplacer.whatif.ground import Ground, brought, fates, out_of_service, unguarded
 
 
 def policy_edit(before: Tree, after: Tree, snapshot: Snapshot) -> Changes:
@@ -40,10 +43,16 @@ def blast(ground: Ground, edit: Changes) -> Blast:
     gone = out_of_service(old, new)
     view, later = unguarded(ground, made.view, gone)
     found = {fate.group: fate for fate in fates(ground, view, gone, later)}
+    decisions = {decision.group: decision for decision in view.plan.decisions}
     touched = []
     for group_id in sorted(old.groups.keys() | new.groups.keys() | found.keys()):
         was, now, fate = old.groups.get(group_id), new.groups.get(group_id), found.get(group_id)
         could, can = _eligible(was, old), _eligible(now, new)
+        decision = decisions.get(group_id)
+        held = _held(ground.decisions.get(group_id), decision)
+        told = fate.why if fate is not None else ""
+        if held and decision is not None and not told:
+            told = printable(why(decision, view), LONGEST_SENTENCE)
         one = Touched(
             group=group_id,
             policy=_policy(now),
@@ -54,16 +63,31 @@ def blast(ground: Ground, edit: Changes) -> Blast:
             fate=fate.fate if fate is not None else None,
             before=fate.before if fate is not None else (),
             after=fate.after if fate is not None else (),
-            why=fate.why if fate is not None else "",
+            why=told,
+            held=held,
         )
-        if one.policy != one.governed or one.gains or one.loses or one.rules or one.fate is not None:
+        if (
+            one.policy != one.governed
+            or one.gains
+            or one.loses
+            or one.rules
+            or one.fate is not None
+            or held is not None
+        ):
             touched.append(one)
     return Blast(
         touched=tuple(touched),
         total=len(old.groups.keys() | new.groups.keys()),
         places={**_places(old), **_places(new)},
         edited=tuple(sorted({*edit.written, *edit.removed})),
+        problems=tuple(brought(ground, made)),
     )
+
+
+def _held(before: Decision | None, now: Decision | None) -> bool | None:
+    """Whether a group comes to be held, or is held no longer; None where that is as it was."""
+    was, is_ = (each is not None and each.action is Action.HOLD for each in (before, now))
+    return None if was is is_ else is_
 
 
 def _edited(inputs: Inputs, edit: Changes) -> Inputs:

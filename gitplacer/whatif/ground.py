@@ -25,6 +25,7 @@ from gitplacer.model.fates import Fate, GroupFate, Left, Supposed
 from gitplacer.model.resources import NOTHING
 from gitplacer.placement.plan import Plan
 from gitplacer.plaintext import printable
+from gitplacer.problems import Problem, Severity
 from gitplacer.snapshot import Snapshot, read_snapshot
 from gitplacer.source.files import Memo
 from gitplacer.source.manifests import PLATFORM
@@ -104,8 +105,17 @@ def suppose(
         fates=found,
         waiting=ground.waiting,
         left=left(view, gone) if with_left else None,
+        problems=tuple(brought(ground, made)),
     )
     return supposed, made
+
+
+def brought(ground: Ground, made: Hydration) -> Iterator[Problem]:
+    """The errors that are not there without a supposition: what cannot be read concerns no group, and is not fine for that."""
+    known = {(p.location.file, p.code, p.message) for p in ground.due.problems}
+    for problem in made.problems:
+        if problem.severity is Severity.ERROR and (problem.location.file, problem.code, problem.message) not in known:
+            yield problem
 
 
 def unguarded(
