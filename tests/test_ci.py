@@ -143,6 +143,14 @@ def test_a_comment_remembers_the_plan_unless_strangers_read_it(runner: Runner) -
         assert (f"--plan={ran.outputs['plan-json']}" in program.calls()[-1]) == (redact == "false")
 
 
+def test_strangers_are_not_told_why_no_plan_could_be_made(runner: Runner) -> None:
+    program = canned(runner, code=1)
+    for redact in ("false", "true"):
+        before = len(program.calls())
+        runner.action("plan", {"redact": redact})
+        assert ("validate" in [call[0] for call in program.calls()[before:]]) == (redact == "false")
+
+
 def test_pages_are_one_summary_in_their_order(runner: Runner) -> None:
     canned(runner, said="page 1\n", more=tuple(f"page {n}\n" for n in range(2, 12)))
     assert runner.action("plan").summary == "".join(f"page {n}\n" for n in range(1, 12))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from dataclasses import replace
@@ -182,6 +183,16 @@ def test_escaped_text_is_the_text_and_nothing_else(text: str) -> None:
 @given(st.text(alphabet="@#!%:/w.gGhH-1ab ", max_size=30))
 def test_no_mention_reference_or_link_survives(text: str) -> None:
     assert not re.search(r"(?i)[@#!%]\w|://|www\.|gh-", re.sub(r"&#\d+;", "", escaped(text)))
+
+
+@pytest.mark.parametrize(("text", "drawn"), [
+    ("a/x.yaml:100:9", True), ("a/x.yaml:1234:9", True), ("a/x.yaml:41:9", False), ("x:skull:y", True), (":+1:", True),
+    (":1st_place_medal:", True), ("clusters: a, b", False),
+])  # fmt: skip
+def test_what_stands_between_colons_is_not_drawn_as_a_picture(text: str, drawn: bool) -> None:
+    shown = html.unescape(escaped(text))
+    assert (shown != text) == drawn and shown.replace("\u200b", "") == text
+    assert not re.search(r":(100|1234|[a-z0-9_+-]*[a-z_+-][a-z0-9_+-]*):", shown)
 
 
 def test_every_row_of_a_table_has_its_columns() -> None:

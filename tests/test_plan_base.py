@@ -6,11 +6,14 @@ import json
 import re
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from gitplacer.cli.plan import FAILED_ON, WOULD_CHANGE
 from gitplacer.formats.markdown import marker
+from gitplacer.remedies.few import few_trials
 from tests.commands import NOW, commit, git, make_bare, make_repo, run, starter, write
 from tests.planviews import ROOT, assert_golden
 
@@ -188,3 +191,69 @@ def test_what_is_saved_is_whole_and_says_whether_it_may_be_merged(
     document = json.loads(saved.read_text())
     assert document["review"]["check"] == "NeedsALook" and document["review"]["redacted"] is False
     assert {g["group"] for g in document["groups"]} == {"hello/hello", "hello/huge"} and document["fleet"]
+
+
+def test_what_would_place_a_group_that_waits_is_shown_in_every_format_and_to_no_stranger(
+    fleet: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    write(fleet, another("more"))
+    cluster = fleet / "clusters/my-cluster.yaml"
+    cluster.write_text(cluster.read_text().replace("state: Active", "state: Cordoned"))
+    said = "what would place it: cluster my-cluster takes new groups again (clusters/my-cluster.yaml:"
+    assert said in run(capfd, "plan", *options(fleet)).out
+    comment = run(capfd, "plan", "--format", "markdown", *options(fleet)).out
+    assert said.capitalize() in comment.replace("\u200b", "")
+    document = json.loads(run(capfd, "plan", "--format", "json", *options(fleet)).out)
+    [remedy] = document["review"]["remedies"]
+    assert remedy["group"] == "hello/more" and remedy["ways"][0]["changes"][0]["kind"] == "Uncordon"
+    for more in (
+        ["--trials", "0"],
+        ["--redact"],
+        ["--redact", "--format", "markdown"],
+        ["--redact", "--format", "json"],
+    ):
+        out = run(capfd, "plan", *more, *options(fleet)).out
+        assert "hello/more" in out and "takes new groups again" not in out
+
+
+def test_a_large_fleet_is_not_planned_again_for_what_waits() -> None:
+    def fleet_of(groups: int, clusters: int) -> Any:
+        own = SimpleNamespace(clusters=range(clusters))
+        return SimpleNamespace(snapshot=SimpleNamespace(groups=range(groups), source=SimpleNamespace(own=own)))
+
+    assert [few_trials(fleet_of(*size)) for size in ((0, 0), (14, 7), (100, 20), (10_000, 200))] == [10, 10, 3, 0]
+
+
+def test_links_begin_at_the_root_of_the_repository(fleet: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (fleet / "teams").mkdir()
+    for each in ("fleet.yaml", "capacity", "clusters", "policies", "workloads"):
+        git(fleet, "mv", each, "teams/")
+    git(fleet, "commit", "-q", "-m", "Into a directory")
+    address = "https://git.example/r/blob/abc"
+    given = ("--rev", "change", "--base", "change~1", "--now", NOW, "--format", "json", "--link-base", address)
+    out = run(capfd, "plan", *given, "--path", "teams", fleet).out
+    assert f'"manifest": "{address}/teams/workloads/hello/raycluster.yaml#L' in out
+    assert (
+        f'"manifest": "{address}/teams/workloads/hello/raycluster.yaml#L'
+        in run(capfd, "plan", *given, fleet / "teams").out
+    )
+
+
+def test_what_stops_a_redacted_plan_is_told_without_its_words(fleet: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    cluster = fleet / "clusters/my-cluster.yaml"
+    cluster.write_text(cluster.read_text().replace("spec:\n", "spec:\n  secret: 1\n", 1))
+    whole = run(capfd, "plan", *options(fleet))
+    assert whole.code == 1 and 'unknown field "secret"' in whole.err
+    done = run(capfd, "plan", "--redact", *options(fleet))
+    assert done.code == 1 and "clusters/my-cluster.yaml:" in done.err and "secret" not in done.err + done.out
+
+
+def test_a_place_that_cannot_hold_the_plan_is_refused_before_there_is_one(
+    fleet: Path, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    done = run(capfd, "plan", "--out", tmp_path / "none" / "plan.json", *options(fleet))
+    assert done.code == 1 and not done.out
+    assert done.err == (
+        f"error: --out {tmp_path}/none/plan.json: there is no directory {tmp_path}/none\n"
+        "  hint: make it first, or name another\n"
+    )

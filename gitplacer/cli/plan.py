@@ -6,18 +6,20 @@ import contextlib
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import click
 
 from gitplacer.cli.options import choice, fleet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from gitplacer.explain import PlanView
     from gitplacer.formats.options import Options
     from gitplacer.hydrate import Hydration
     from gitplacer.model.decision import Decision
+    from gitplacer.model.remedy import Remedy
     from gitplacer.reconcile import Looked, Progress
     from gitplacer.review import Base, Review
 
@@ -87,7 +89,7 @@ def _comment_id(ctx: click.Context, param: click.Parameter, value: str | None) -
     metavar="URL",
     envvar=LINK_BASE_VARIABLE,
     callback=_address,
-    help=f"Link to lines of the source below this address. Also {LINK_BASE_VARIABLE}.",
+    help=f"Link to lines of the source below this address, that of the repository's files at a commit. Also {LINK_BASE_VARIABLE}.",
 )
 @click.option(
     "--redact",
@@ -105,6 +107,10 @@ def _comment_id(ctx: click.Context, param: click.Parameter, value: str | None) -
 )
 @click.option("--out", metavar="FILE", help="Save the plan as JSON, for `gitplacer reconcile --plan FILE`.")
 @click.option(
+    "--trials", metavar="N", type=click.IntRange(0, 100_000), default=None,
+    help="How many plans may be made to find what would place a group that waits, for 3 groups at most; 0 makes none. Default: 10, fewer for a large fleet.",
+)  # fmt: skip
+@click.option(
     "--trust-base",
     metavar="REV",
     help="Take the Fleet and the capacity from this revision: where repos are, what may move.",
@@ -112,7 +118,7 @@ def _comment_id(ctx: click.Context, param: click.Parameter, value: str | None) -
 @fleet()
 def command(
     output: str, base: str | None, everything: bool, diffs: bool, pages: Path | None, comment_id: str, link_base: str,
-    redact: bool, exit_code: bool, fail_on: list[str], out: str | None, **where: Any,
+    redact: bool, exit_code: bool, fail_on: list[str], out: str | None, trials: int | None, **where: Any,
 ) -> int:  # fmt: skip
     """
     Show what would change and why, without changing it.
@@ -124,24 +130,31 @@ def command(
     from gitplacer.cli.progress import note, style
     from gitplacer.formats.options import Options
     from gitplacer.formats.planjson import plan_document
+    from gitplacer.remedies import few_remedies
     from gitplacer.review import Review
+    from gitplacer.settings import settings
 
     if out is not None:
         from gitplacer.cli.planfile import refuse_place, save_plan
     _refuse_what_does_not_go_together(output, base, pages, redact)
     if out is not None:
-        refuse_place(out, where["source"])
+        refuse_place(out, where["source"], where["path"])
     with contextlib.ExitStack() as stack:
+        stack.enter_context(_told_to_strangers(redact))
         looked, hydration, say = stack.enter_context(looking(where))
         against = stack.enter_context(_base(where, looked, base, say)) if base is not None else None
-        whole = Review(hydration.view, against)
+
+        def seek(groups: Sequence[str]) -> Mapping[str, Remedy]:
+            return few_remedies(looked.inputs, hydration, groups, looked.memo, trials, accounts=whole.accounts)
+
+        whole = Review(hydration.view, against, seek=seek)
         review = Review(hydration.view, against, redact=True) if redact else whole
         options = Options(
-            verbose=everything, style=style(), diffs=diffs, link_base=link_base, comment_id=comment_id,
+            verbose=everything, style=style(), diffs=diffs, link_base=_below(link_base, settings(**where).folder), comment_id=comment_id,
             paged=pages is not None,
         )  # fmt: skip
         shown = list(_written(review, output, options, pages))
-        document = plan_document(hydration.view, whole, link_base=link_base) if out is not None else None
+        document = plan_document(hydration.view, whole, link_base=options.link_base) if out is not None else None
         concerns = _concerns()
         found = [word for word in fail_on if concerns[word](hydration, review)]
         changes = bool(hydration.steps) if against is None else not review.brings_nothing
@@ -153,6 +166,25 @@ def command(
         note(f"failed on: {', '.join(found)}{' because of the change' if base is not None else ''}")
         return FAILED_ON
     return WOULD_CHANGE if exit_code and changes else 0
+
+
+def _below(link_base: str, folder: str) -> str:
+    """The address of the fleet's directory: that of the repository is given, as hosts name it."""
+    return f"{link_base.rstrip('/')}/{quote(folder)}" if link_base and folder else link_base
+
+
+@contextlib.contextmanager
+def _told_to_strangers(redact: bool) -> Iterator[None]:
+    """Redacted, what stops the run is told as any problem is then: what it is and where. Of warnings nobody knows whose they are."""
+    from gitplacer.problems import Rejected, Severity
+    from gitplacer.review import redacted_problem
+
+    try:
+        yield
+    except Rejected as rejected:
+        if not redact:
+            raise
+        raise Rejected(redacted_problem(p) for p in rejected.problems if p.severity is Severity.ERROR) from None
 
 
 @contextlib.contextmanager

@@ -23,12 +23,17 @@ if TYPE_CHECKING:
     from gitplacer.aswasplanned import PlanDiffers
 
 
-def refuse_place(path: str, source: str) -> None:
-    """Raises UsageError for a place where a plan would do harm: in the source it would be read as a part of it."""
+def refuse_place(path: str, source: str, folder: str | None = None) -> None:
+    """
+    Raises UsageError for a place that cannot be written, or where a plan would do harm: below the fleet's folder of the source it
+    would be read as a part of it.
+    """
     place = Path(path)
     if place.is_dir():
         raise UsageError(f"--out {path} is a directory", "name a file, such as ../plan.json")
-    if path.endswith(READ_ENDINGS) and place.resolve().is_relative_to(Path(source).resolve()):
+    if not place.parent.is_dir():
+        raise UsageError(f"--out {path}: there is no directory {place.parent}", "make it first, or name another")
+    if path.endswith(READ_ENDINGS) and place.resolve().is_relative_to((Path(source) / (folder or ".")).resolve()):
         hint = "write it beside the source, or give it another ending, such as plan.saved"
         raise UsageError(f"--out {path} lies in the source, where it would be read as one of its files", hint)
 

@@ -12,13 +12,13 @@ from types import MappingProxyType
 from typing import Any
 
 from gitplacer.closeup import Closeup
-from gitplacer.explain import PlanView, amendment_text, finding_text, governance, place, rfc3339
-from gitplacer.formats.planjson import group_value, inputs_value, problem_value, to_json
+from gitplacer.explain import PlanView, governance, place, rfc3339
+from gitplacer.formats.planjson import group_value, inputs_value, problem_value, remedy_value, to_json
 from gitplacer.kinds.fields import API_VERSION
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord
 from gitplacer.model.decision import Decision
-from gitplacer.model.remedy import Amendment, Remedy, Way
+from gitplacer.model.remedy import Remedy
 
 FORMAT_VERSION = "1.0"
 
@@ -114,34 +114,3 @@ def _closeup(name: str, closeup: Closeup) -> dict[str, Any]:
             for one in closeup.refusals
         ],
     }  # fmt: skip
-
-
-def remedy_value(remedy: Remedy) -> dict[str, Any]:
-    """What would place a group."""
-    return {"ways": [_way(way) for way in remedy.ways], "trials": remedy.trials, "complete": remedy.complete}
-
-
-def _way(way: Way) -> dict[str, Any]:
-    return {
-        "changes": [_change(amendment) for amendment in way.amendments],
-        "to": list(way.clusters),
-        "reason": {"code": str(way.finding.code), "message": finding_text(way.finding)},
-    }
-
-
-def _change(amendment: Amendment) -> dict[str, Any]:
-    where = amendment.place
-    return {
-        "kind": str(amendment.kind),
-        "subject": amendment.subject,
-        "item": amendment.item,
-        "amount": amendment.amount,
-        "before": amendment.before,
-        "after": amendment.after,
-        "file": where.file if where is not None else None,
-        "line": where.line if where is not None else None,
-        "field": amendment.field or None,
-        "resources": amendment.resources.rendered(),
-        "pricePerHour": None if amendment.price is None else f"{amendment.price:.2f}",
-        "message": amendment_text(amendment),
-    }

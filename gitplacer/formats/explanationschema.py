@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from gitplacer.explain.governance import Lost
-from gitplacer.formats.planschema import plan_schema
+from gitplacer.formats.planschema import plan_schema, remedy_schema
 from gitplacer.formats.schemawords import array_of, object_of, or_null, text
 from gitplacer.kinds.fields import API_VERSION
 from gitplacer.kinds.schema import DRAFT
 from gitplacer.model.decision import Reason
-from gitplacer.model.remedy import RemedyKind
 
 _TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$"
 
@@ -32,7 +31,12 @@ def explanation_schema() -> dict[str, Any]:
             governance=_governance(),
             record=_record(),
             nodes=array_of(_closeup(), "Clusters that have too little room, node by node. Sorted by cluster."),
-            remedy=_remedy(),
+            remedy=or_null(
+                {
+                    **remedy_schema(),
+                    "description": "What would place a group that waits; null for one that does not, or where nobody looked.",
+                }
+            ),
             problems=array_of(properties["problems"]["items"], "What is wrong with its manifests."),
         ),
         "$defs": plan["$defs"],
@@ -115,34 +119,4 @@ def _closeup() -> dict[str, Any]:
         wanted={"type": "integer", "minimum": 1},
         requests={**requests, "description": "What each of them asks for."},
         refusals=array_of(refusal, "Why nodes take no further one; the counts add up to the cluster's nodes."),
-    )
-
-
-def _remedy() -> dict[str, Any]:
-    change = object_of(
-        kind={"enum": [str(kind) for kind in RemedyKind]},
-        subject=text("What is changed: a cluster, a policy or an object."),
-        item=text("What of it: a taint, a limit, a node that more are wanted of, a role; may be empty."),
-        amount={"type": "integer", "minimum": 1, "description": "By how much, in steps of the kind."},
-        before=text("The value as it is written; may be empty."),
-        after=text("The value that would do; may be empty."),
-        file=or_null(text("The file of the source that says it.")),
-        line={"type": ["integer", "null"], "minimum": 1},
-        field=or_null(text("The field, as a JSON Pointer.")),
-        resources={"$ref": "#/$defs/requests"},
-        pricePerHour=or_null(text("What it costs in an hour, where that is known.", r"^[0-9]+\.[0-9]{2}$")),
-        message=text("The same for people; may change."),
-    )
-    way = object_of(
-        changes=array_of(change, "All of them are needed."),
-        to={"type": "array", "items": {"type": "string"}, "description": "Where a plan with them puts the group."},
-        reason={"$ref": "#/$defs/reason"},
-    )
-    return or_null(
-        object_of(
-            "What would place a group that waits; null for one that does not, or where nobody looked.",
-            ways=array_of(way, "Each is enough: the smallest first, then the smallest of each other kind."),
-            trials={"type": "integer", "minimum": 0, "description": "Plans that were made to find out."},
-            complete={"type": "boolean", "description": "Whether nothing smaller was left untried."},
-        )
     )

@@ -42,6 +42,7 @@ from gitplacer.formats.reviewwords import (
     older_problems_text,
     outlook_text,
     place_text,
+    remedy_text,
     short_why,
     unblocking_text,
     verdict_line,
@@ -65,8 +66,11 @@ COMMENT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 
 _MARKUP = re.compile(r"[\\`*_\[\]<>|~&${}^]")
 _ZERO_WIDTH = "\u200b"
-# A mention, issue, merge request, label or milestone of some host, after which the host would look for a name.
-_REFERENCE = re.compile(r"[@#!%]|:(?=//)|(?i:www)(?=\.)|(?i:gh)(?=-)")
+# A mention, issue, merge request, label or milestone of some host, after which the host would look for a name; or a name between
+# colons that it would draw as a picture, of which line 100 of a file is one.
+_REFERENCE = re.compile(
+    r"[@#!%]|:(?=//)|(?i:www)(?=\.)|(?i:gh)(?=-)|:(?=100:|1234:)|:(?=(?:[\w+-]|&#95;){1,60}:)(?!\d{1,60}:)"
+)
 _BACKTICKS = re.compile(r"`+")
 
 _SIGNS: Mapping[Check, str] = {Check.PASS: "✅", Check.LOOK: "👀", Check.FAIL: "❌"}
@@ -231,7 +235,7 @@ def _blocks(review: Review, options: Options) -> Iterator[_Block]:
         [f"| {escaped(o.cluster)} | {escaped(cluster_change(o))} |\n" for o in review.outcomes],
     )
     yield _Block("", [f"- {escaped(displacement_text(each))}\n" for each in review.displacements])
-    yield _Block("", [_refusals(row.decision, view) for row in rows if row.is_ours and _found_nothing(row.decision)])
+    yield _Block("", [_refusals(row.decision, review) for row in rows if row.is_ours and _found_nothing(row.decision)])
     anyway = [_row(row, review, options) for row in rows if not row.is_ours]
     folded = f"<details><summary>Would happen anyway: {len(anyway)}</summary>\n\n{table}"
     yield _Block(folded, anyway, "\n</details>\n\n")
@@ -343,12 +347,14 @@ def _found_nothing(decision: Decision) -> bool:
     )
 
 
-def _refusals(decision: Decision, view: PlanView) -> str:
+def _refusals(decision: Decision, review: Review) -> str:
     """Why every cluster refused a group, folded. The blank lines make what is between them Markdown again."""
+    view, remedy = review.view, remedy_text(review.remedies.get(decision.group))
     refused = shortlist([c for c in decision.candidates if c.verdict is not Verdict.CHOSEN])
     rows = [
         f"| {escaped(c.cluster)} | {c.finding.code} | {escaped(verdict_text(c, decision, view))} |\n" for c in refused
     ]
     said = "; ".join(part for part in (cluster_count(decision), unblocking_text(decision, view)) if part)
     head = f"<details><summary>{escaped(decision.group, 253)}: {escaped(said)}</summary>\n\n{escaped(why(decision, view))}\n\n"
+    head += f"{escaped(remedy[0].upper() + remedy[1:], 2000)}\n\n" if remedy else ""
     return f"{head}| Cluster | Reason | Why |\n|---|---|---|\n{''.join(rows)}\n</details>\n\n"

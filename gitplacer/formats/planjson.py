@@ -13,12 +13,22 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gitplacer.accounts import Account
-from gitplacer.explain import PlanView, rfc3339, shortlist, verdict_counts, verdict_text, why
+from gitplacer.explain import (
+    PlanView,
+    amendment_text,
+    finding_text,
+    rfc3339,
+    shortlist,
+    verdict_counts,
+    verdict_text,
+    why,
+)
 from gitplacer.formats.options import Options
 from gitplacer.formats.reviewwords import link, place_text, verdict_line
 from gitplacer.kinds.fields import API_VERSION
 from gitplacer.model.decision import Candidate, Decision
 from gitplacer.model.quantity import render
+from gitplacer.model.remedy import Amendment, Remedy, Way
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, total_requests
 from gitplacer.placement.wakes import ClusterOutcome
@@ -113,6 +123,38 @@ def _review(review: Review) -> dict[str, Any]:
         "concerns": [
             {"concern": str(each.worry), "count": each.count, "names": list(each.names)} for each in review.concerns
         ],
+        "remedies": [{"group": name, **remedy_value(found)} for name, found in sorted(review.remedies.items())],
+    }
+
+
+def remedy_value(remedy: Remedy) -> dict[str, Any]:
+    """What would place a group."""
+    return {"ways": [_way(way) for way in remedy.ways], "trials": remedy.trials, "complete": remedy.complete}
+
+
+def _way(way: Way) -> dict[str, Any]:
+    return {
+        "changes": [_change(amendment) for amendment in way.amendments],
+        "to": list(way.clusters),
+        "reason": {"code": str(way.finding.code), "message": finding_text(way.finding)},
+    }
+
+
+def _change(amendment: Amendment) -> dict[str, Any]:
+    where = amendment.place
+    return {
+        "kind": str(amendment.kind),
+        "subject": amendment.subject,
+        "item": amendment.item,
+        "amount": amendment.amount,
+        "before": amendment.before,
+        "after": amendment.after,
+        "file": where.file if where is not None else None,
+        "line": where.line if where is not None else None,
+        "field": amendment.field or None,
+        "resources": amendment.resources.rendered(),
+        "pricePerHour": None if amendment.price is None else f"{amendment.price:.2f}",
+        "message": amendment_text(amendment),
     }
 
 

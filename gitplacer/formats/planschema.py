@@ -10,6 +10,7 @@ from gitplacer.kinds.fields import API_VERSION
 from gitplacer.kinds.schema import DRAFT
 from gitplacer.model import quantity
 from gitplacer.model.decision import Action, Reason, Verdict
+from gitplacer.model.remedy import RemedyKind
 from gitplacer.problems import Severity
 from gitplacer.review import Check, Downtime, Worry
 
@@ -66,6 +67,10 @@ def plan_schema() -> dict[str, Any]:
                     ),
                     "Why it does not simply pass, severe to mild. A group is in one of them at most.",
                 ),
+                remedies=array_of(
+                    remedy_schema(group=text("The group.", pattern="/")),
+                    "What would place the first few groups that wait, sorted by group; none where nobody looked.",
+                ),
             ),
             groups=array_of(_group(), "Sorted by group."),
             fleet=array_of(_account(), "All clusters, sorted."),
@@ -85,6 +90,36 @@ def plan_schema() -> dict[str, Any]:
             },
         },
     }
+
+
+def remedy_schema(**more: Any) -> dict[str, Any]:
+    """The schema of what would place a group, and `more` beside it."""
+    change = object_of(
+        kind={"enum": [str(kind) for kind in RemedyKind]},
+        subject=text("What is changed: a cluster, a policy or an object."),
+        item=text("What of it: a taint, a limit, a node that more are wanted of, a role; may be empty."),
+        amount={"type": "integer", "minimum": 1, "description": "By how much, in steps of the kind."},
+        before=text("The value as it is written; may be empty."),
+        after=text("The value that would do; may be empty."),
+        file=or_null(text("The file of the source that says it.")),
+        line={"type": ["integer", "null"], "minimum": 1},
+        field=or_null(text("The field, as a JSON Pointer.")),
+        resources={"$ref": "#/$defs/requests"},
+        pricePerHour=or_null(text("What it costs in an hour, where that is known.", r"^[0-9]+\.[0-9]{2}$")),
+        message=text("The same for people; may change."),
+    )
+    way = object_of(
+        changes=array_of(change, "All of them are needed."),
+        to={"type": "array", "items": {"type": "string"}, "description": "Where a plan with them puts the group."},
+        reason={"$ref": "#/$defs/reason"},
+    )
+    return object_of(
+        "What would place a group that waits.",
+        **more,
+        ways=array_of(way, "Each is enough: the smallest first, then the smallest of each other kind."),
+        trials={"type": "integer", "minimum": 0, "description": "Plans that were made to find out."},
+        complete={"type": "boolean", "description": "Whether nothing smaller was left untried."},
+    )
 
 
 def _group() -> dict[str, Any]:

@@ -9,8 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from urllib.parse import quote
 
-from gitplacer.explain import PlanView, amount_text, movement, rfc3339, sentence, summary, verdict_text, why
+from gitplacer.explain import (
+    PlanView,
+    amount_text,
+    movement,
+    remedy_line,
+    rfc3339,
+    sentence,
+    summary,
+    verdict_text,
+    why,
+)
 from gitplacer.model.decision import Candidate, Decision, Verdict
+from gitplacer.model.remedy import Remedy
 from gitplacer.plaintext import few
 from gitplacer.problems import Location
 from gitplacer.review import (
@@ -198,6 +209,15 @@ def unblocking_text(decision: Decision, view: PlanView) -> str:
     if candidate is None:
         return ""
     return f"nearest is {candidate.cluster}: {verdict_text(candidate, decision, view)}"
+
+
+def remedy_text(remedy: Remedy | None) -> str:
+    """What was found to place a group that waits; '' where nothing was, unless everything was tried."""
+    if remedy is None or not (remedy.ways or remedy.complete):
+        return ""
+    return (
+        f"what would place it: {remedy_line(remedy)}{'' if remedy.complete else '; not all that is smaller was tried'}"
+    )
 
 
 def _names(outlook: Outlook) -> str:

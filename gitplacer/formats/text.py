@@ -47,6 +47,7 @@ from gitplacer.formats.reviewwords import (
     machines_to_come,
     older_problems_text,
     outlook_text,
+    remedy_text,
     verdict_line,
     without_text,
 )
@@ -209,6 +210,9 @@ def _section(
             yield f"      {printable(details, LONGEST_SENTENCE)}"
         if decision.action is Action.WAIT or decision.finding.code is Reason.NOWHERE_TO_GO:
             yield from _refusals(decision, view, options)
+            remedy = remedy_text(review.remedies.get(decision.group))
+            if remedy:
+                yield f"      {remedy}"
 
 
 def _details(row: Row, review: Review, options: Options) -> Iterator[str]:

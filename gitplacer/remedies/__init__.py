@@ -9,6 +9,7 @@ that something smaller may have been missed.
 from __future__ import annotations
 
 from gitplacer.remedies.case import waits
+from gitplacer.remedies.few import few_remedies
 from gitplacer.remedies.search import remedy, usual_trials
 
-__all__ = ["remedy", "usual_trials", "waits"]
+__all__ = ["few_remedies", "remedy", "usual_trials", "waits"]

@@ -10,6 +10,7 @@ from gitplacer.review.clusters import ClusterChange
 from gitplacer.review.diffs import Change, FileDiff
 from gitplacer.review.downtime import Downtime
 from gitplacer.review.prospects import Outlook, Prospect
+from gitplacer.review.redaction import redacted_problem
 from gitplacer.review.room import Headroom, Level
 from gitplacer.review.rows import Row
 from gitplacer.review.spending import BudgetUse
@@ -32,4 +33,5 @@ __all__ = [
     "Review",
     "Row",
     "Worry",
+    "redacted_problem",
 ]

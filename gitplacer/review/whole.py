@@ -9,7 +9,7 @@ computed before somebody asks: a plan that changes nothing costs nothing more.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -17,6 +17,7 @@ from gitplacer.accounts import Accounts
 from gitplacer.comparison import Because, Comparison, Difference, compare
 from gitplacer.explain import PlanView, changes_nothing, cluster_change
 from gitplacer.model.decision import Action, Decision, Reason
+from gitplacer.model.remedy import Remedy
 from gitplacer.placement.wakes import ClusterOutcome
 from gitplacer.problems import Location, Problem
 from gitplacer.review.check import Check, Concern, concerns, state
@@ -59,15 +60,20 @@ class Displacement:
 class Review:
     """
     A plan, told to a reviewer. `redact`: only what a stranger may read: no node, amount, price or group of others. It needs a base,
-    which alone tells whose groups are whose.
+    which alone tells whose groups are whose. `seek` is asked, at most once, what would place groups that wait: of those that it is
+    given, the first ones.
     """
 
-    def __init__(self, view: PlanView, base: Base | None = None, *, redact: bool = False) -> None:
+    def __init__(
+        self, view: PlanView, base: Base | None = None, *, redact: bool = False,
+        seek: Callable[[Sequence[str]], Mapping[str, Remedy]] | None = None,
+    ) -> None:  # fmt: skip
         if redact and base is None:
             raise ValueError("without a base nobody knows which groups are those of the change")
         self._whole = view
         self.base = base
         self.is_redacted = redact
+        self._seek = seek
         self._made: dict[str, Row] = {}
 
     # what happens
@@ -174,6 +180,13 @@ class Review:
             for row in self.rows
             if row.decision.finding.code is reason and row.decision.finding.subject
         )
+
+    @cached_property
+    def remedies(self) -> Mapping[str, Remedy]:
+        """What was found to place groups that wait, by group: nodes, limits and policies, so it is not for strangers."""
+        if self._seek is None or self.is_redacted:
+            return {}
+        return self._seek([row.group for row in (*self.ours, *self.anyway)])
 
     @cached_property
     def outcomes(self) -> tuple[ClusterOutcome, ...]:

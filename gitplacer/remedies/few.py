@@ -1,0 +1,48 @@
+"""
+What would place the few groups that a reviewer asks about first, at a price that a plan in a pull request can bear.
+
+Each trial is a plan of the whole fleet. So it is a few trials for a few groups, fewer the larger the fleet is, and none for one whose
+plan takes seconds: `gitplacer explain` looks further, for one group, when somebody asks. The bounds are in plans and not in seconds,
+so the same inputs have the same answer on every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+
+from gitplacer.accounts import Accounts
+from gitplacer.hydrate import Hydration, Inputs
+from gitplacer.model.remedy import Remedy
+from gitplacer.remedies.case import waits
+from gitplacer.remedies.search import remedy
+from gitplacer.source.files import Memo
+
+MOST_GROUPS = 3
+"""Groups for which somebody looks."""
+_WORK = 6_000
+_MOST = 10
+
+
+def few_trials(hydration: Hydration) -> int:
+    """How many plans may be made for each of a few groups where nobody says otherwise; none in a large fleet."""
+    snapshot = hydration.snapshot
+    return min(_MOST, _WORK // max(1, len(snapshot.groups) * len(snapshot.source.own.clusters)))
+
+
+def few_remedies(
+    inputs: Inputs,
+    hydration: Hydration,
+    groups: Sequence[str],
+    memo: Memo | None = None,
+    most_trials: int | None = None,
+    *,
+    accounts: Accounts | None = None,
+) -> dict[str, Remedy]:
+    """For the first few of these groups that wait for room, what was found to place each: at most `most_trials` plans for one."""
+    most = few_trials(hydration) if most_trials is None else most_trials
+    if most < 1:
+        return {}
+    waiting = (name for name in groups if waits(hydration.view.decision(name)))
+    tried = (remedy(inputs, hydration, name, memo, most, accounts=accounts) for name in islice(waiting, MOST_GROUPS))
+    return {found.group: found for found in tried if found is not None}
