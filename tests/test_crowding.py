@@ -44,13 +44,16 @@ def stranded(asks: Rows, counts: list[int], free: Rows, admits: list[list[bool]]
     return found
 
 
-def sure(asks: Rows, counts: list[int], free: Rows, admits: list[list[bool]]) -> set[int]:
+def sure(
+    asks: Rows, counts: list[int], free: Rows, admits: list[list[bool]], needed: list[bool] | None = None
+) -> set[int]:
     table = np.array(
         [[places(row, ask, may[n]) for n, row in enumerate(free)] for ask, may in zip(asks, admits, strict=True)]
     )
     found = certain(
-        table.reshape(len(asks), len(free)), np.array(asks), np.array(counts), np.array(free).reshape(len(free), -1)
-    )
+        table.reshape(len(asks), len(free)), np.array(asks), np.array(counts), np.array(free).reshape(len(free), -1),
+        needed=None if needed is None else np.array(needed),
+    )  # fmt: skip
     return set(np.flatnonzero(found).tolist())
 
 
@@ -80,6 +83,17 @@ def test_for_one_class_the_proof_is_exact(question: tuple[Rows, list[int], Rows,
     asks, counts, free, admits = question
     alone = (asks[:1], counts[:1], free, admits[:1])
     assert sure(*alone) == {0} - stranded(*alone)
+
+
+@settings(max_examples=600)
+@given(questions(), st.lists(st.booleans(), min_size=3, max_size=3))
+def test_who_asks_for_some_only_hears_of_them_what_who_asks_for_all_does(
+    question: tuple[Rows, list[int], Rows, list[list[bool]]], some: list[bool]
+) -> None:
+    needed = some[: len(question[1])]
+    wanted = {k for k, is_needed in enumerate(needed) if is_needed}
+    assert (wanted <= sure(*question, needed)) == (wanted <= sure(*question))
+    assert sure(*question, needed) <= sure(*question)
 
 
 EIGHT = [99, 96, 8]  # slots, cores, GPUs of a node

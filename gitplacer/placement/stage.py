@@ -231,6 +231,7 @@ class Stage:
             np.array([takes[i].row for i in near]),
             np.array([counts[shapes[i]] for i in near]),
             np.maximum(room.free, 0),
+            needed=np.array([shapes[i] in must for i in near]),
         )
         if ruled and (_is_looked_at(gang) or any(shapes[i] in ruled for i in near)):
             return _Proof(False, frozenset(shapes))  # rules look farther than to the nodes that pods share

@@ -32,11 +32,14 @@ _TANGENTS = (0.1, 0.25, 0.5, 0.75, 1.0)
 """Where tangents are laid, as shares of what all others ask."""
 
 
-def certain(places: Ints, asks: Ints, counts: Ints, free: Ints, clash: Mask | None = None) -> Mask:
+def certain(
+    places: Ints, asks: Ints, counts: Ints, free: Ints, clash: Mask | None = None, needed: Mask | None = None
+) -> Mask:
     """
     For each class, whether each of its pods is sure to find a node. `places[k, n]` is how many pods of class k node n takes if
     no others come, `asks[k, r]` what one asks of resource r, `counts[k]` how many there are, `free[n, r]` what there is;
-    `clash[k, j]`: a pod of class j keeps all of k off its node (host ports).
+    `clash[k, j]`: a pod of class j keeps all of k off its node (host ports). Who only asks whether all of some classes are sure
+    says which are `needed`: others may then be called unsure, and all that follow the first of them that is.
     """
     open_to = places > 0
     met = np.minimum(counts[:, None], places @ open_to.T.astype(np.int64))  # of class j, on nodes of k
@@ -47,9 +50,14 @@ def certain(places: Ints, asks: Ints, counts: Ints, free: Ints, clash: Mask | No
         loss = np.where(clash.T, most[None, :], loss)
     room = places.sum(axis=1) - counts
     sure: Mask = room >= (met * loss).sum(axis=0)
-    for k in np.flatnonzero(~sure & (room >= 0)).tolist():
+    doubtful = ~sure if needed is None else ~sure & needed
+    if needed is not None and (doubtful & (room < 0)).any():
+        return sure
+    for k in np.flatnonzero(doubtful & (room >= 0)).tolist():
         if clash is None or not clash[k].any():
             sure[k] = room[k] >= _harm(k, places[k], asks, met[:, k], free)
+        if needed is not None and not sure[k]:
+            break
     return sure
 
 
