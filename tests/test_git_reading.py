@@ -175,6 +175,7 @@ def test_a_commit_is_read_with_its_trailers(work: Path, tmp_path: Path) -> None:
             parents=(git("rev-parse", "HEAD~1", cwd=work),),
             author_name="Grace H",
             author_email="g@example.com",
+            committer_name="Ada",
             date="2026-01-02T03:04:05+01:00",
             subject="Move a group",
             body=message.partition("\n\n")[2].rstrip("\n"),
