@@ -85,8 +85,8 @@ def folded(
             taints=tuple(TaintField(key=t.key, value=t.value, effect=t.effect) for t in alike[key].taints),  # type: ignore[arg-type]
             unschedulable=alike[key].unschedulable,
             ready=alike[key].ready,
-            allocatable=alike[key].allocatable,
-            used=used.get(names[0], NOTHING),
+            allocatable=alike[key].allocatable.rendered(),  # type: ignore[arg-type]
+            used=used.get(names[0], NOTHING).rendered(),  # type: ignore[arg-type]
             pods=listed.get(names[0], ()),
         )
         for key, names in entries.items()

@@ -153,7 +153,7 @@ def _running(pod: PodSeen, placed: Identity) -> RunningPod:
     return RunningPod(
         role=role_of(pod, placed),
         node=pod.node or None,
-        requests=pod.requests,
+        requests=pod.requests.rendered(),  # type: ignore[arg-type]
         pending_since=None if pod.node else pod.since,
         reason=None if pod.node else pod.reason or None,
     )

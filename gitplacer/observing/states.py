@@ -9,7 +9,7 @@ Source: KubeRay's apis/ray/v1 (rayjob_types.go, raycluster_types.go, rayservice_
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gitplacer.documents import Cursor
@@ -48,7 +48,7 @@ def state_of(value: Mapping[str, Any]) -> State:
     reader = _READERS.get((group, root.text("kind")), _anything)
     state = reader(root)
     if root.mapping("metadata").has("deletionTimestamp"):  # it serves nobody any more, and is still there
-        state = State(state.phase, False, state.observed)
+        return replace(state, ready=False)
     return state
 
 
