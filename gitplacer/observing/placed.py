@@ -18,9 +18,14 @@ from gitplacer.workloads import kind_of
 
 @dataclass(frozen=True)
 class Placed:
-    """Objects that become pods, by identity, each with the id of its group."""
+    """
+    Objects that become pods, by identity, each with the id of its group. `members` are all objects of all groups, `kinds_here`
+    (API group, kind) of those that become pods and may be on the cluster.
+    """
 
     groups: Mapping[Identity, str] = field(default_factory=dict)
+    members: frozenset[Identity] = frozenset()
+    kinds_here: frozenset[tuple[str, str]] = frozenset()
 
     @staticmethod
     def on(cluster: str, records: Iterable[PlacementRecord]) -> Placed:
@@ -28,13 +33,18 @@ class Placed:
         What records say. An object of two groups, as when a group got another name, is of the one that the cluster has.
         """
         found: dict[Identity, tuple[bool, str]] = {}
+        members: set[Identity] = set()
+        kinds: set[tuple[str, str]] = set()
         for record in records:
+            members.update(member.identity for member in record.members)
             away = all(entry.name != cluster for entry in record.clusters)
             for member in record.members:
                 if _makes_pods(member.identity, declared=bool(member.declared)):
                     rank = (away, record.id)
                     found[member.identity] = min(found.get(member.identity, rank), rank)
-        return Placed({identity: group for identity, (_, group) in found.items()})
+                    if not away:
+                        kinds.add(member.identity[:2])
+        return Placed({identity: group for identity, (_, group) in found.items()}, frozenset(members), frozenset(kinds))
 
     def kinds(self) -> tuple[tuple[str, str], ...]:
         """(API group, kind) of all these objects, sorted."""

@@ -60,7 +60,7 @@ def together(states: Iterable[State]) -> State:
     found = list(states)
     phases = {state.phase for state in found}
     order: tuple[Phase, ...] = ("Running", "Unknown", "Pending", "Suspended", "Failed", "Succeeded")
-    phase = next((each for each in order if each in phases), "Unknown")
+    phase: Phase = next((each for each in order if each in phases), "Unknown")
     ready = bool(found) and all(state.ready or state.phase == "Succeeded" for state in found)
     seen = {state.observed for state in found if state.observed is not None}
     return State(phase, ready and phase == "Running", next(iter(seen)) if len(seen) == 1 else None)
