@@ -321,6 +321,12 @@ def test_nothing_to_lose_is_said_as_it_is(tmp_path: Path, capfd: pytest.CaptureF
     none = make_repo(tmp_path / "none", Story.of(ANYWHERE).source)
     ran = run(capfd, "simulate", "--every-cluster", "--now", NOW, none)
     assert ran.code == 1 and "error: there is no cluster to lose" in ran.err and "--among" not in ran.err
+    for asked in (("simulate", "--lose", "a"), ("drain", "a", "--diff")):
+        ran = run(capfd, *asked, "--now", NOW, none)
+        assert ran.code == 1
+        assert ran.err.endswith(
+            'there is no cluster "a"\n  hint: the fleet has no clusters yet; each is a file of kind Cluster\n'
+        )
     one = make_repo(tmp_path / "one", Story.of(cluster("a"), ANYWHERE).source)
     ran = run(capfd, "simulate", "--pairs", "--now", NOW, one)
     assert ran.code == 1 and "error: there is no pair to lose: only a is there" in ran.err
