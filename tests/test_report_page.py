@@ -384,7 +384,20 @@ def test_a_fleet_with_nothing_in_it_has_a_page(tab: Page, written: Callable[[str
 def test_room_that_nobody_can_have_is_not_told_as_free(tab: Page, written: Callable[[str], Path]) -> None:
     go(tab, written("draining"))
     tile = tab.locator("ul.tiles li", has_text="gpu free")
-    assert tile.inner_text().split() == ["3", "gpu", "free", "of", "8,", "without", "1", "cluster", "that", "takes", "nothing", "new"]
+    assert tile.inner_text().split() == [
+        "3",
+        "gpu",
+        "free",
+        "of",
+        "8,",
+        "without",
+        "1",
+        "cluster",
+        "that",
+        "takes",
+        "nothing",
+        "new",
+    ]
     assert tab.get_by_text("3 of 8 free").first.is_visible()
 
 

@@ -307,6 +307,12 @@ def test_an_addition_that_is_wrong_is_not_told_as_fine(
     [result] = json.loads(run(capfd, *asked, "--format", "json", repo).out)["results"]
     assert {problem["severity"] for problem in result["problems"]} == {"error"}
     assert lines[-1].endswith(f"; it brings {len(result['problems'])} errors")
+    swept = (*asked, "--every-cluster", "--processes", "1")
+    on_top = run(capfd, *swept, repo).out.splitlines()
+    assert on_top[0] == f"On top of: {result['title']}, which brings errors:"
+    assert lines[lines.index("Errors") + 1 : lines.index("Errors") + 3] == on_top[1:3]
+    told = json.loads(run(capfd, *swept, "--format", "json", repo).out)
+    assert told["givenProblems"] == result["problems"] != []
 
 
 def test_a_sweep_says_what_else_is_supposed(repo: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -314,7 +320,7 @@ def test_a_sweep_says_what_else_is_supposed(repo: Path, capfd: pytest.CaptureFix
     assert run(capfd, *asked, "--lose", "a", repo).out.startswith("On top of: losing cluster a\n\nwhat if ")
     assert run(capfd, *asked, repo).out.startswith("what if ")
     told = json.loads(run(capfd, *asked, "--lose", "a", "--format", "json", repo).out)
-    assert told["given"] == "losing cluster a"
+    assert (told["given"], told["givenProblems"]) == ("losing cluster a", [])
 
 
 def test_nothing_to_lose_is_said_as_it_is(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
