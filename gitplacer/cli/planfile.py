@@ -16,6 +16,7 @@ import click
 
 from gitplacer.cli.progress import note
 from gitplacer.formats.savedplan import MAX_SAVED, BadPlan, SavedPlan, load, refusal, saved_text
+from gitplacer.hosts.pagefiles import read_plain
 from gitplacer.settings import UsageError
 from gitplacer.source.files import READ_ENDINGS
 
@@ -54,11 +55,9 @@ def save_plan(path: str, document: Mapping[str, Any], *, changes: bool) -> None:
 
 
 def read_plan(path: str) -> SavedPlan:
-    """The plan in a file. Raises UsageError, OSError."""
-    with Path(path).open("rb") as file:
-        data = file.read(MAX_SAVED + 1)
+    """The plan in a file. Raises UsageError."""
     try:
-        return load(data, path)
+        return load(read_plain(Path(path), MAX_SAVED), path)
     except BadPlan as error:
         raise UsageError(str(error), error.hint) from None
 
