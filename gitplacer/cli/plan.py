@@ -138,7 +138,7 @@ def command(
         from gitplacer.cli.planfile import refuse_place, save_plan
     _refuse_what_does_not_go_together(output, base, pages, redact)
     if out is not None:
-        refuse_place(out, where["source"], where["path"])
+        refuse_place(out, where["source"] if where["rev"] is None else None, where["path"])
     with contextlib.ExitStack() as stack:
         stack.enter_context(_told_to_strangers(redact))
         looked, hydration, say = stack.enter_context(looking(where))

@@ -24,17 +24,19 @@ if TYPE_CHECKING:
     from gitplacer.aswasplanned import PlanDiffers
 
 
-def refuse_place(path: str, source: str, folder: str | None = None) -> None:
+def refuse_place(path: str, source: str | None, folder: str | None = None) -> None:
     """
-    Raises UsageError for a place that cannot be written, or where a plan would do harm: below the fleet's folder of the source it
-    would be read as a part of it.
+    Raises UsageError for a place that cannot be written, or where a plan would do harm: below the fleet's folder of a source that is
+    read as it lies it would be read as a part of it. `source` is None where a commit is read.
     """
     place = Path(path)
     if place.is_dir():
         raise UsageError(f"--out {path} is a directory", "name a file, such as ../plan.json")
     if not place.parent.is_dir():
         raise UsageError(f"--out {path}: there is no directory {place.parent}", "make it first, or name another")
-    if path.endswith(READ_ENDINGS) and place.resolve().is_relative_to((Path(source) / (folder or ".")).resolve()):
+    if source is None or not path.endswith(READ_ENDINGS):
+        return
+    if place.resolve().is_relative_to((Path(source) / (folder or ".")).resolve()):
         hint = "write it beside the source, or give it another ending, such as plan.saved"
         raise UsageError(f"--out {path} lies in the source, where it would be read as one of its files", hint)
 
