@@ -184,7 +184,11 @@ class RaiseReplicas:
     @property
     def title(self) -> str:
         what = printable(self.group) + (f" worker group {printable(self.worker)}" if self.worker else "")
-        return f"{what} with {self.to} replicas" if self.to is not None else f"{what} with {self.times:g}× its replicas"
+        return (
+            f"{what} with {self.to} replica{'s' * (self.to != 1)}"
+            if self.to is not None
+            else f"{what} with {self.times:g}× its replicas"
+        )
 
     def applied(self, inputs: Inputs, base: Snapshot) -> Inputs:
         tree, found = inputs.source, self._counted(base)
