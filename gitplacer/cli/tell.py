@@ -40,8 +40,8 @@ def command(
     from gitplacer.cli.progress import note, progress
     from gitplacer.hosts.comments import marker
     from gitplacer.hosts.finding import merged_with
-    from gitplacer.outcomes import promise_of
     from gitplacer.plaintext import printable
+    from gitplacer.review.outcomes import promise_of
     from gitplacer.settings import settings
     from gitplacer.telling import landed, read_plan, tell
 
