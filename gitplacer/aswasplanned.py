@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from gitplacer.byhand import by_hand
+from gitplacer.branch.byhand import by_hand
 from gitplacer.formats.savedplan import Moved, Otherwise, SavedPlan, differences, moved, plan_of
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import Deployment

@@ -18,6 +18,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from gitplacer.branch.lastpass import last_pass
 from gitplacer.commits import PREFIX
 from gitplacer.formats.proposal import (
     Moved,
@@ -34,7 +35,6 @@ from gitplacer.git.reading import Commit
 from gitplacer.hosts.host import LONGEST_DESCRIPTION, Host, Pull, State, Status
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.kinds.clusterstate import CLUSTER_STATES
-from gitplacer.lastpass import last_pass
 from gitplacer.layout import METADATA
 from gitplacer.parsecache import ParseCache
 from gitplacer.plaintext import printable

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from gitplacer import __version__
-from gitplacer.byhand import ByHand, by_hand
+from gitplacer.branch.byhand import ByHand, by_hand
 from gitplacer.git.address import Address
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import Deployment, Identity, LostRace, NewCommit, proposal_branch

@@ -12,7 +12,7 @@ import pytest
 from gitplacer.audit.moves import history_of
 from gitplacer.audit.promises import promises_of
 from gitplacer.audit.verifying import verify_history
-from gitplacer.chronicle import history
+from gitplacer.branch.chronicle import history
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import Deployment
 from gitplacer.hosts import HOSTS

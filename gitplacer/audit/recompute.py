@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from gitplacer.audit.repos import Past, unshallow
-from gitplacer.byhand import ByHand, OurPaths, by_hand
+from gitplacer.branch.byhand import ByHand, OurPaths, by_hand
 from gitplacer.git.objects import MissingObject
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import INPUTS, Deployment
