@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 
 import pytest
 
-from gitplacer import __version__, reconcile
+from gitplacer import __version__
 from gitplacer.audit.checking import Checking
 from gitplacer.audit.recompute import Recomputation
 from gitplacer.audit.repos import Past, Place
@@ -23,7 +23,8 @@ from gitplacer.git.publishing import Deployment, Identity, NewCommit
 from gitplacer.git.reading import Repository, parse_commit
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.model.audit import Answer
-from gitplacer.reconcile import Opened
+from gitplacer.passes import reconcile
+from gitplacer.passes.opening import Opened
 from gitplacer.scenarios import telling
 from gitplacer.settings import Settings
 from gitplacer.source.files import Memo, ReadFile

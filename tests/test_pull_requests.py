@@ -19,7 +19,7 @@ from gitplacer.hosts import HOSTS
 from gitplacer.model.decision import Action
 from gitplacer.model.happening import Happening
 from gitplacer.model.promises import Why
-from gitplacer.proposing import CONTEXT, Fate, ProposedPass, propose
+from gitplacer.passes.proposing import CONTEXT, Fate, ProposedPass, propose
 from gitplacer.report import EventKind
 from gitplacer.settings import UsageError, settings
 from tests.commands import Ran, run

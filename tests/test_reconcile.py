@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gitplacer.git.program import GitError
-from gitplacer.reconcile import Outcome, reconcile
+from gitplacer.passes.reconcile import Outcome, reconcile
 from gitplacer.settings import UsageError, settings
 from gitplacer.tree import tree_id
 from tests.gitservers import SSHD, git, https_server, ssh_server

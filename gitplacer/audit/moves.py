@@ -24,7 +24,7 @@ from gitplacer.kinds.record import PlacementRecord
 from gitplacer.model.happening import Event, Happening
 from gitplacer.model.workload import Identity
 from gitplacer.parsecache import ParseCache
-from gitplacer.reconcile import Progress
+from gitplacer.passes.opening import Progress
 from gitplacer.settings import Settings, UsageError
 from gitplacer.snapshot import RECORDS, read_records
 from gitplacer.source.files import Memo

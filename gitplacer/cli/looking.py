@@ -10,7 +10,8 @@ from gitplacer.cli.progress import note, note_work_tree, progress
 from gitplacer.explain import PlanView
 from gitplacer.hydrate import Hydration, hydrate
 from gitplacer.kinds.fleet import FleetSpec
-from gitplacer.reconcile import Looked, Progress, deployment_address, hydrate_once, looked_at
+from gitplacer.passes.looking import Looked, hydrate_once, looked_at
+from gitplacer.passes.opening import Progress, deployment_address
 from gitplacer.settings import Settings, settings
 
 

@@ -30,7 +30,7 @@ def command(target: str, redact: bool, **where: Any) -> None:
     from gitplacer.cli.progress import note, note_work_tree, progress
     from gitplacer.hydrate import hydrate
     from gitplacer.packaged import REPORT, packaged
-    from gitplacer.reconcile import looked_at
+    from gitplacer.passes.looking import looked_at
     from gitplacer.report import document, gathered, page, redacted
     from gitplacer.settings import settings
 

@@ -37,20 +37,10 @@ from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.kinds.clusterstate import CLUSTER_STATES
 from gitplacer.layout import METADATA
 from gitplacer.parsecache import ParseCache
+from gitplacer.passes.opening import Opened, Progress, inputs_of, opened_source, written_to
+from gitplacer.passes.reconcile import ATTEMPTS, AUTHOR, capacity_commit, commits_of, proposals_of
 from gitplacer.plaintext import printable
 from gitplacer.problems import Rejected
-from gitplacer.reconcile import (
-    ATTEMPTS,
-    AUTHOR,
-    Opened,
-    Progress,
-    capacity_commit,
-    commits_of,
-    inputs_of,
-    opened_source,
-    proposals_of,
-    written_to,
-)
 from gitplacer.settings import Settings, UsageError
 from gitplacer.snapshot import RECORDS
 from gitplacer.tree import Tree, differing_paths

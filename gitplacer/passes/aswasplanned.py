@@ -20,8 +20,8 @@ from gitplacer.git.program import GitError
 from gitplacer.git.publishing import Deployment
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.parsecache import ParseCache
+from gitplacer.passes.opening import Progress, opened_source
 from gitplacer.problems import Rejected
-from gitplacer.reconcile import Progress, opened_source
 from gitplacer.settings import Settings
 from gitplacer.source.reading import fleet_spec
 from gitplacer.tree import Tree
