@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import NoSuchFolder, Repository
 from gitplacer.hydrate import Hydration, Inputs, hydrate
-from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes.opening import Opened, Progress, deployment_address, inputs_of, opened_source
 from gitplacer.problems import Rejected
@@ -50,14 +49,6 @@ def looked_at(settings: Settings, *, work_tree: bool, progress: Progress) -> Ite
         progress("planning")
         yield Looked(source, inputs_of(settings, source, deployment), memo, deployment)
         memo.save()
-
-
-def hydrate_once(
-    settings: Settings, *, work_tree: bool, progress: Progress, with_candidates: bool = True
-) -> tuple[Hydration, FleetSpec]:
-    """Plan without publishing, for commands that only look."""
-    with looked_at(settings, work_tree=work_tree, progress=progress) as looked:
-        return hydrate(looked.inputs, memo=looked.memo, with_candidates=with_candidates), looked.source.spec
 
 
 @contextlib.contextmanager
