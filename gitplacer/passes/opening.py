@@ -163,6 +163,27 @@ def _refuse_loop(settings: Settings, spec: FleetSpec, deployment: Address) -> No
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a pass that publishes is computed from, and where it publishes."""
+
+    source: Opened
+    deployment: Deployment
+    inputs: Inputs
+
+
+@contextlib.contextmanager
+def at_work(settings: Settings, memo: Memo, progress: Progress) -> Iterator[Work]:
+    """Open all that a pass which publishes needs, for as long as the context lasts. Raises Rejected, GitError or UsageError."""
+    progress("reading the source")
+    with opened_source(settings, memo, work_tree=False) as source:
+        address = written_to(settings, source.spec)
+        progress(f"reading the deployment repo {address.redacted}")
+        with Deployment.open(address, source.spec.deployment.branch, settings.cache_dir) as deployment:
+            progress("planning")
+            yield Work(source, deployment, inputs_of(settings, source, deployment))
+
+
 def inputs_of(settings: Settings, source: Opened, deployment: Deployment | None) -> Inputs:
     """All that a pass depends on."""
     others = by_hand(deployment, source.spec.deployment.root) if deployment else ByHand()

@@ -37,7 +37,7 @@ from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.kinds.clusterstate import CLUSTER_STATES
 from gitplacer.layout import METADATA
 from gitplacer.parsecache import ParseCache
-from gitplacer.passes.opening import Opened, Progress, inputs_of, opened_source, written_to
+from gitplacer.passes.opening import Opened, Progress, at_work
 from gitplacer.passes.reconcile import ATTEMPTS, AUTHOR, capacity_commit, commits_of, proposals_of
 from gitplacer.plaintext import printable
 from gitplacer.problems import Rejected
@@ -114,25 +114,20 @@ def propose(
 @contextlib.contextmanager
 def _looked(settings: Settings, progress: Progress, host: Host | None) -> Iterator[_Look]:
     memo = ParseCache(settings.cache_dir)
-    progress("reading the source")
-    with opened_source(settings, memo, work_tree=False) as source:
-        address = written_to(settings, source.spec)
-        progress(f"reading the deployment repo {address.redacted}")
-        with Deployment.open(address, source.spec.deployment.branch, settings.cache_dir) as deployment:
-            if deployment.tip is None:
-                raise UsageError(
-                    f"{address.redacted} has no branch {deployment.branch}, and a pull request needs one to go to",
-                    "push a first commit there, such as a README",
-                )
-            progress("planning")
-            inputs = inputs_of(settings, source, deployment)
-            try:
-                hydration = hydrate(inputs, memo=memo)
-            except Rejected as error:
-                _tell(host, deployment.proposed_pass, State.FAILURE, failed_text(len(error.problems)))
-                raise
-            memo.save()
-            yield _Look(source, deployment, inputs, hydration)
+    with at_work(settings, memo, progress) as work:
+        deployment = work.deployment
+        if deployment.tip is None:
+            raise UsageError(
+                f"{deployment.address.redacted} has no branch {deployment.branch}, and a pull request needs one to go to",
+                "push a first commit there, such as a README",
+            )
+        try:
+            hydration = hydrate(work.inputs, memo=memo)
+        except Rejected as error:
+            _tell(host, deployment.proposed_pass, State.FAILURE, failed_text(len(error.problems)))
+            raise
+        memo.save()
+        yield _Look(work.source, deployment, work.inputs, hydration)
 
 
 def _checked(look: _Look, host: Host | None, attempt: int) -> ProposedPass:
