@@ -12,7 +12,7 @@ import pytest
 from gitplacer.audit.moves import history_of
 from gitplacer.audit.promises import promises_of
 from gitplacer.audit.verifying import verify_history
-from gitplacer.chronicle import history
+from gitplacer.branch.chronicle import history
 from gitplacer.formats.options import Options
 from gitplacer.formats.verification import as_text
 from gitplacer.git.program import GitError
@@ -21,7 +21,7 @@ from gitplacer.hosts import HOSTS
 from gitplacer.model.decision import Action
 from gitplacer.model.happening import Happening
 from gitplacer.model.promises import Why
-from gitplacer.proposing import CONTEXT, Fate, ProposedPass, propose
+from gitplacer.passes.proposing import CONTEXT, Fate, ProposedPass, propose
 from gitplacer.report import EventKind
 from gitplacer.settings import UsageError, settings
 from tests.commands import Ran, run

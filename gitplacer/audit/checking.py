@@ -17,13 +17,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from gitplacer.audit.recompute import Recomputation, Recomputed
-from gitplacer.byhand import reverted_by
+from gitplacer.branch.byhand import reverted_by
+from gitplacer.branch.lastpass import brought_by, let_in
 from gitplacer.commits import PREFIX, PROPOSED
 from gitplacer.git.objects import MissingObject
 from gitplacer.git.publishing import is_of_a_pass as is_ours
 from gitplacer.git.reading import Commit, NoSuchRevision
 from gitplacer.hydrate import Step
-from gitplacer.lastpass import brought_by, let_in
 from gitplacer.model.audit import COMPUTED, MISSING, Answer, Checked, Discrepancy, Mismatch
 from gitplacer.snapshot import RECORDS
 from gitplacer.source.files import Memo

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from gitplacer.hydrate import Inputs
     from gitplacer.model.fates import Given, Supposed
-    from gitplacer.reconcile import Looked, Progress
+    from gitplacer.passes.looking import Looked
+    from gitplacer.passes.opening import Progress
     from gitplacer.whatif import Supposition
     from gitplacer.whatif.losses import Loss, Losses
 
@@ -78,7 +79,7 @@ def command(
     from gitplacer.cli.progress import note, note_work_tree, progress, style
     from gitplacer.formats.options import Options
     from gitplacer.formats.simulation import many_text, one_text, simulation_json
-    from gitplacer.reconcile import looked_at
+    from gitplacer.passes.looking import looked_at
     from gitplacer.settings import UsageError, settings
     from gitplacer.whatif import Unsupposable
 
