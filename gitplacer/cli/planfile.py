@@ -1,19 +1,18 @@
 """
 Saved plans as files: written by `plan --out`, read by `reconcile --plan`.
 
-A file may come from anywhere, so no more of it is read than a plan can be long. It is written under another name first: who
-sees it sees all of it.
+A file may come from anywhere, so no more of it is read than a plan can be long.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from gitplacer.cli.files import write_whole
 from gitplacer.cli.progress import note
 from gitplacer.formats.savedplan import MAX_SAVED, BadPlan, SavedPlan, load, refusal, saved_text
 from gitplacer.hosts.pagefiles import read_plain
@@ -43,14 +42,7 @@ def refuse_place(path: str, source: str | None, folder: str | None = None) -> No
 
 def save_plan(path: str, document: Mapping[str, Any], *, changes: bool) -> None:
     """Write a plan's document to a file, and say how it is carried out."""
-    place = Path(path)
-    text = saved_text(document, changes=changes)
-    if place.exists() and not place.is_file():  # a pipe or /dev/stdout
-        place.write_text(text, "utf-8")
-    else:
-        draft = place.with_name(f".{place.name}.{os.getpid()}")
-        draft.write_text(text, "utf-8")
-        draft.replace(place)
+    write_whole(Path(path), saved_text(document, changes=changes).encode())
     note(
         f"saved as {path}; `gitplacer reconcile --plan {path}` carries it out, unless something comes out otherwise by then"
     )
