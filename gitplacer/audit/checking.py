@@ -21,13 +21,13 @@ from gitplacer.branch.byhand import reverted_by
 from gitplacer.branch.lastpass import brought_by, let_in
 from gitplacer.commits import PREFIX, PROPOSED
 from gitplacer.git.objects import MissingObject
-from gitplacer.git.publishing import is_of_a_pass as is_ours
+from gitplacer.git.publishing import is_of_a_pass
 from gitplacer.git.reading import Commit, NoSuchRevision
 from gitplacer.hydrate import Step
 from gitplacer.model.audit import COMPUTED, MISSING, Answer, Checked, Discrepancy, Mismatch
 from gitplacer.snapshot import RECORDS
 from gitplacer.source.files import Memo
-from gitplacer.trailers import Claim, Malformed, instant, is_of_a_pass, read_claim
+from gitplacer.trailers import Claim, Malformed, instant, is_ours, read_claim
 from gitplacer.tree import Changes, Tree, differing_paths, tree_id
 
 _EXCERPT = 12
@@ -45,7 +45,7 @@ def passes(commits: Sequence[Commit]) -> Iterator[list[Commit]]:
     together: list[Commit] = []
     last: Claim | Malformed | None = None
     for commit in commits:
-        claim = read_claim(commit.trailers) if is_ours(commit) else None
+        claim = read_claim(commit.trailers) if is_of_a_pass(commit) else None
         goes_on = (
             isinstance(claim, Claim)
             and isinstance(last, Claim)
@@ -72,7 +72,7 @@ class Checking:
 
     def check(self, commits: Sequence[Commit], memo: Memo) -> list[Checked]:
         """The commits of one pass, or one that is of none; in their order."""
-        if not is_of_a_pass(commits[0].trailers):
+        if not is_ours(commits[0].trailers):
             return [self._foreign(commit, memo) for commit in commits]
         if commits[0].trailer(PROPOSED) is not None:
             return [self._proposal(commit, memo) for commit in commits]
@@ -214,7 +214,7 @@ class Checking:
         for older in self.repository.first_parent_log(commit.id, _BETWEEN):
             if older.id == base:
                 return True
-            if is_of_a_pass(older.trailers) or let_in(self.repository, older):
+            if is_ours(older.trailers) or let_in(self.repository, older):
                 return False
         return False
 
