@@ -20,6 +20,7 @@ from gitplacer.audit.recompute import Recomputation, Recomputed
 from gitplacer.branch.byhand import reverted_by
 from gitplacer.branch.lastpass import brought_by, let_in
 from gitplacer.commits import PREFIX, PROPOSED
+from gitplacer.explain import rfc3339
 from gitplacer.git.objects import MissingObject
 from gitplacer.git.publishing import is_of_a_pass
 from gitplacer.git.reading import Commit, NoSuchRevision
@@ -136,8 +137,8 @@ class Checking:
             return Discrepancy(mismatch=Mismatch.PARENT, expected="one parent", found=f"{len(commit.parents)} parents")
         if instant(commit.date) != claim.inputs.now:
             return Discrepancy(
-                mismatch=Mismatch.DATE, where="Gitplacer-Now", expected=f"{claim.inputs.now:%Y-%m-%dT%H:%M:%SZ}",
-                found=f"{instant(commit.date):%Y-%m-%dT%H:%M:%SZ}",
+                mismatch=Mismatch.DATE, where="Gitplacer-Now", expected=rfc3339(claim.inputs.now),
+                found=rfc3339(instant(commit.date)),
             )  # fmt: skip
         if before is not None and commit.parents == (before.id,):
             return None
@@ -316,7 +317,7 @@ class Checking:
 
 def _told(commit: Commit, answer: Answer) -> Checked:
     return Checked(
-        commit=commit.id, subject=commit.subject, author=commit.author_name, date=f"{instant(commit.date):%Y-%m-%dT%H:%M:%SZ}",
+        commit=commit.id, subject=commit.subject, author=commit.author_name, date=rfc3339(instant(commit.date)),
         answer=answer,
     )  # fmt: skip
 

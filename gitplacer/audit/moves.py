@@ -17,7 +17,7 @@ from gitplacer.branch.byhand import reverted_by
 from gitplacer.branch.lastpass import brought_by, let_in
 from gitplacer.commits import PROPOSED
 from gitplacer.deployed import BETWEEN
-from gitplacer.explain import NoSuchGroup
+from gitplacer.explain import NoSuchGroup, rfc3339
 from gitplacer.git.publishing import is_of_a_pass
 from gitplacer.git.reading import Commit, NoSuchRevision, Repository
 from gitplacer.kinds.record import PlacementRecord
@@ -142,7 +142,7 @@ class _Walk:
     ) -> Event | None:
         previous = before or was
         event = Event(
-            at=f"{instant(commit.date):%Y-%m-%dT%H:%M:%SZ}",
+            at=rfc3339(instant(commit.date)),
             commit=commit.id,
             group=group,
             what=Happening.BY_HAND,
