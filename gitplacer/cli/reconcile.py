@@ -65,23 +65,20 @@ def command(
     except PlanDiffers as differs:
         assert plan_file is not None and planned is not None
         return show_refusal(plan_file, planned, differs)
-    _tell(outcome, chosen)
+    _tell(outcome)
     return 0
 
 
-def _tell(outcome: Outcome, chosen: Settings) -> None:
+def _tell(outcome: Outcome) -> None:
     """What a pass came to: commits on stdout, the rest on stderr."""
     from gitplacer.cli.progress import note, note_attempts, show_problems
     from gitplacer.model.decision import Action
-    from gitplacer.passes.opening import deployment_address
     from gitplacer.plaintext import printable
 
     hydration = outcome.hydration
     note_attempts(outcome.attempts)
     show_problems(hydration.problems)
-    spec = hydration.snapshot.source.own.fleet.spec
-    address = deployment_address(chosen, spec, trusted=True)
-    place = f"{address.redacted if address else ''}, branch {spec.deployment.branch}"
+    place = f"{outcome.deployment}, branch {outcome.branch}"
     if outcome.tip is None:
         click.echo(f"Unchanged  {hydration.view.deployment_commit} at {place}")
     else:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 from gitplacer.git.program import GitError
@@ -38,12 +39,14 @@ class Landing(enum.StrEnum):
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """
-    What a pass came to: `tip` is the new commit, None where none was published. `proposed` are the branches of moves that wait for
+    What a pass came to, in which deployment repo (its address, to be shown) and on which branch: `tip` is the new commit, None where none was published. `proposed` are the branches of moves that wait for
     consent, and `refused` says why the server did not take them, if it did not. `attempts` counts the passes that it took.
     """
 
     landing: Landing
     hydration: Hydration
+    deployment: str
+    branch: str
     tip: str | None = None
     proposed: tuple[str, ...] = ()
     refused: str = ""
@@ -90,17 +93,18 @@ def one_pass(
         if consent is not None:
             consent(hydration, work.inputs, deployment)
         proposals = proposals_of(hydration, settings)
+        ended = partial(Outcome, hydration=hydration, deployment=deployment.address.redacted, branch=deployment.branch)
         proposed = tuple(proposals)
         if not hydration.steps and (deployment.tip is None or deployment.is_proposed(proposals)):
-            return Outcome(Landing.UNCHANGED, hydration, proposed=proposed)
+            return ended(Landing.UNCHANGED, proposed=proposed)
         progress(f"publishing {len(hydration.steps)} commit(s)")
         try:
             tip = _publish(work, hydration, settings, proposals)
         except LostRace:
-            return Outcome(Landing.OVERTAKEN, hydration)
+            return ended(Landing.OVERTAKEN)
         if not hydration.steps:
-            return Outcome(Landing.PROPOSED, hydration, proposed=proposed, refused=deployment.refused)
-        return Outcome(Landing.PUBLISHED, hydration, tip, proposed, deployment.refused)
+            return ended(Landing.PROPOSED, proposed=proposed, refused=deployment.refused)
+        return ended(Landing.PUBLISHED, tip=tip, proposed=proposed, refused=deployment.refused)
 
 
 def proposals_of(hydration: Hydration, settings: Settings) -> dict[str, NewCommit]:
