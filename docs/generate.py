@@ -731,6 +731,11 @@ GIT_KINDS: Mapping[str, tuple[str, str]] = {
         "Try `git ls-remote` with the same address. Questions are never asked: a key with a passphrase needs an agent, and "
         "the server's host key must be known.",
     ),
+    "RateLimited": ("A server is asked too often.", "Ask less often: a webhook instead of a short `--interval`."),
+    "AccessDenied": (
+        "A server does not let this user read, or there is no such repository for it.",
+        "Try `git ls-remote` with the same address and the same credentials.",
+    ),
     "PushRefused": (
         "A hook, branch protection or a missing permission is against the push, or the branch is checked out there.",
         "Let this user push to the branch and to `gitplacer-inputs`, or choose another branch in the Fleet. Push to a bare "

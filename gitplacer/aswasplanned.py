@@ -21,7 +21,7 @@ from gitplacer.git.publishing import Deployment
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.parsecache import ParseCache
 from gitplacer.problems import Rejected
-from gitplacer.reconcile import Progress, opened_source
+from gitplacer.reconcile import Looked, Progress, opened_source
 from gitplacer.settings import Settings
 from gitplacer.source.reading import fleet_spec
 from gitplacer.tree import Tree
@@ -48,14 +48,15 @@ class AsWasPlanned:
     settings: Settings
     progress: Progress
 
-    def __call__(self, hydration: Hydration, inputs: Inputs, deployment: Deployment) -> None:
+    def __call__(self, hydration: Hydration, looked: Looked) -> None:
         """Raises PlanDiffers where something would come out otherwise."""
         now = plan_of(hydration.view)
         found = differences(self.planned, now)
         if found:
             self.progress("asking why the plan differs")
             changed = moved(self.planned, now)
-            raise PlanDiffers(found, self._causes(found, changed, inputs, deployment), changed)
+            assert looked.deployment is not None
+            raise PlanDiffers(found, self._causes(found, changed, looked.inputs, looked.deployment), changed)
 
     def _causes(
         self, found: tuple[Otherwise, ...], changed: tuple[Moved, ...], inputs: Inputs, deployment: Deployment

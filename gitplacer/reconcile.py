@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -45,7 +45,8 @@ class Progress(Protocol):
 class Opened:
     """
     The source as it was asked for. `commit` is None for a work tree as it lies. `spec` says where the rest is; `trusted` is the same
-    where it counts instead of what the source's own Fleet says.
+    where it counts instead of what the source's own Fleet says. `tips` are the commits that were read of `source`, of its default
+    branch (`fleet`), and of `capacity`, for whoever asks later whether one has moved; `repository` is where the source's history is.
     """
 
     tree: Tree
@@ -53,13 +54,15 @@ class Opened:
     spec: FleetSpec
     capacity: Tree
     trusted: FleetSpec | None = None
+    tips: Mapping[str, str] = field(default_factory=dict)
+    repository: Repository | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """
     What a pass came to: `tip` is the new commit, None where nothing changed. `proposed` are the branches of moves that wait for
-    consent, and `refused` says why the server did not take them, if it did not.
+    consent, and `refused` says why the server did not take them, if it did not. `tips` are those of the source that it read.
     """
 
     hydration: Hydration
@@ -67,6 +70,7 @@ class Outcome:
     attempts: int
     proposed: tuple[str, ...] = ()
     refused: str = ""
+    tips: Mapping[str, str] = field(default_factory=dict)
 
 
 @contextlib.contextmanager
@@ -78,6 +82,8 @@ def opened_source(settings: Settings, memo: Memo, *, work_tree: bool) -> Iterato
     address, base = settings.source, settings.trust_base
     with contextlib.ExitStack() as stack:
         lies = work_tree and is_work_tree(settings)
+        tips: dict[str, str] = {}
+        repository: Repository | None = None
         if lies:
             assert address.path is not None
             folder = settings.folder[len(address.folder) :].lstrip("/")
@@ -99,8 +105,9 @@ def opened_source(settings: Settings, memo: Memo, *, work_tree: bool) -> Iterato
             # named, never from the revision that may be under review.
             spec = fleet_spec(at_tip, memo) if base is None else _trusted_spec(at_tip, base, memo)
             commit = source_commit(found, None if address.is_local else address.redacted)
-        capacity = _capacity(settings, spec, at_tip, not lies or base is not None, stack)
-        yield Opened(tree, commit, spec, capacity, spec if base is not None else None)
+            tips = {"source": found.id, "fleet": tip}
+        capacity = _capacity(settings, spec, at_tip, not lies or base is not None, stack, tips)
+        yield Opened(tree, commit, spec, capacity, spec if base is not None else None, tips, repository)
 
 
 def _trusted_spec(tree: Tree, base: str, memo: Memo) -> FleetSpec:
@@ -131,26 +138,40 @@ def source_commit(commit: Commit, repo_url: str | None) -> SourceCommit:
     )
 
 
-def _capacity(settings: Settings, spec: FleetSpec, beside: Tree, trusted: bool, stack: contextlib.ExitStack) -> Tree:
+def capacity_address(settings: Settings, spec: FleetSpec, *, trusted: bool) -> tuple[Address | None, str | None]:
     """
-    The snapshots: where flags or environment say, else in the Fleet's capacity repo or branch, else `beside` the
-    source. What is not trusted to say where to connect does not.
+    Where the snapshots are, and their branch (None: the default one): what flags or environment say, else the Fleet's capacity repo
+    or branch, else no address, and they are beside the source. What is not trusted to say where to connect does not.
     """
     wanted = spec.capacity
-    address, branch = settings.capacity, None if settings.capacity else wanted.branch
-    if address is None and wanted.url is not None and trusted:
-        address = Address.parse(wanted.url, base_dir=Path("/"))
+    if settings.capacity is not None:
+        return settings.capacity, None
+    if wanted.url is not None and trusted:
+        return Address.parse(wanted.url, base_dir=Path("/")), wanted.branch
+    return settings.source if wanted.branch is not None else None, wanted.branch
+
+
+def capacity_folder(address: Address, branch: str | None) -> Path | None:
+    """The local directory with snapshots that are read as they lie; None where commits are read."""
+    return address.path if address.is_local and not _is_bare(address) and branch is None else None
+
+
+def _capacity(
+    settings: Settings, spec: FleetSpec, beside: Tree, trusted: bool, stack: contextlib.ExitStack, tips: dict[str, str]
+) -> Tree:
+    """The snapshots. Where they are read of a commit or a directory of their own, `tips` is told."""
+    address, branch = capacity_address(settings, spec, trusted=trusted)
     if address is None:
-        if branch is None:
-            return beside.under(wanted.path)
-        address = settings.source
-    if address.is_local and not _is_bare(address) and branch is None:
-        assert address.path is not None
-        tree = read_work_tree(address.path)
+        return beside.under(spec.capacity.path)
+    folder = capacity_folder(address, branch)
+    if folder is not None:
+        tree = read_work_tree(folder)
+        tips["capacity"] = tree_id(tree)
     else:
         repository = stack.enter_context(Repository.open(address, settings.cache_dir, fetch=branch))
-        tree = repository.tree(repository.resolve(branch), address.folder)
-    below = tree.under(wanted.path)
+        tips["capacity"] = repository.resolve(branch)
+        tree = repository.tree(tips["capacity"], address.folder)
+    below = tree.under(spec.capacity.path)
     return below if len(below) else tree
 
 
@@ -265,20 +286,26 @@ def inputs_of(settings: Settings, source: Opened, deployment: Deployment | None)
 
 
 class Consent(Protocol):
-    """Asked before anything is published, on every attempt; raises where it is against it."""
+    """Asked before anything is published, on every attempt; raises where it is against it. What it is shown can still be read."""
 
-    def __call__(self, hydration: Hydration, inputs: Inputs, deployment: Deployment) -> None: ...
+    def __call__(self, hydration: Hydration, looked: Looked) -> None: ...
 
 
 def reconcile(
-    settings: Settings, *, progress: Progress, author: Identity = AUTHOR, consent: Consent | None = None
+    settings: Settings,
+    *,
+    progress: Progress,
+    author: Identity = AUTHOR,
+    consent: Consent | None = None,
+    memo: ParseCache | None = None,
+    attempts: int = ATTEMPTS,
 ) -> Outcome:
     """
     One pass: plan, render, commit, push. Raises Rejected, GitError or UsageError, and what `consent` raises; then nothing has
-    landed.
+    landed. `memo` is for whoever makes one pass after another, and `attempts` is how often a race may be lost.
     """
-    memo = ParseCache(settings.cache_dir)
-    for attempt in range(1, ATTEMPTS + 1):
+    memo = memo or ParseCache(settings.cache_dir)
+    for attempt in range(1, attempts + 1):
         progress("reading the source")
         with opened_source(settings, memo, work_tree=False) as source:
             address = written_to(settings, source.spec)
@@ -289,20 +316,21 @@ def reconcile(
                 hydration = hydrate(inputs, memo=memo, with_candidates=False)
                 memo.save()
                 if consent is not None:
-                    consent(hydration, inputs, deployment)
+                    consent(hydration, Looked(source, inputs, memo, deployment))
                 proposals = proposals_of(hydration, settings, author)
                 if not hydration.steps and (deployment.tip is None or deployment.is_proposed(proposals)):
-                    return Outcome(hydration, None, attempt, tuple(proposals))
+                    return Outcome(hydration, None, attempt, tuple(proposals), tips=source.tips)
                 progress(f"publishing {len(hydration.steps)} commit(s)")
                 try:
                     tip = _publish(deployment, hydration, source, settings, author, proposals)
-                    return Outcome(
-                        hydration, tip if hydration.steps else None, attempt, tuple(proposals), deployment.refused
-                    )
+                    landed = tip if hydration.steps else None
+                    return Outcome(hydration, landed, attempt, tuple(proposals), deployment.refused, source.tips)
                 except LostRace:
                     progress("somebody else pushed first; computing again on what they pushed")
     raise GitError(
-        f"lost the race for the deployment branch {ATTEMPTS} times", "LostRace", "run it again; nothing was changed"
+        f"lost the race for the deployment branch {attempts} time{'s' * (attempts > 1)}",
+        "LostRace",
+        "run it again; nothing was changed",
     )
 
 
