@@ -16,19 +16,25 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
+from gitplacer.controller.doubts import ClockBehind, Memory, Seen, doubts, seen_at
 from gitplacer.controller.faults import Found, found
 from gitplacer.controller.looking import DEPLOYMENT, Tips, look
 from gitplacer.controller.observing import Observer, Observers
 from gitplacer.controller.schedule import Due, Pace, after_look, after_pass
 from gitplacer.controller.turns import RULES, Backoff, Outcome, Turn, backed_off
 from gitplacer.controller.wakes import Clock, SystemClock, Wake, Wakes
+from gitplacer.explain import rfc3339
 from gitplacer.hydrate import Hydration
 from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.model.decision import Action
 from gitplacer.parsecache import ParseCache
 from gitplacer.problems import Severity
 from gitplacer.reconcile import Looked, reconcile
+from gitplacer.reconcile import Outcome as PassOutcome
 from gitplacer.settings import Settings
+
+SKEW = timedelta(minutes=2)
+"""How far behind the last pass a clock may be: clocks of two machines differ, and then the pass is made at the time of the last."""
 
 
 class Stopped(BaseException):
@@ -89,6 +95,7 @@ class Controller:
         self._number = 0
         self._backoff = Backoff()
         self._due = Due()
+        self._memory: Memory | None = None
         self._tips: Tips | None = None
         self._standing = _Ended(Outcome.UNCHANGED, is_look=True)
         self._spec: FleetSpec | None = None
@@ -154,20 +161,27 @@ class Controller:
 
     def _pass(self) -> _Ended:
         now = self._clock.wall().astimezone(UTC).replace(microsecond=0)
-        done = reconcile(
-            replace(self._settings, now=now),
-            progress=self._say,
-            consent=self._consent,
-            memo=self._memo,
-            attempts=1,
-        )
+        try:
+            done = self._made_at(now)
+        except ClockBehind as behind:
+            if behind.last - now > SKEW:
+                raise
+            now = behind.last
+            done = self._made_at(now)
         hydration = done.hydration
+        if done.tip is not None and self._memory is not None:
+            self._memory.write(Seen(done.tip, rfc3339(now)))
         tip = done.tip or hydration.view.deployment_commit
         self._spec = hydration.snapshot.source.own.fleet.spec
         self._tips = {**done.tips, **({DEPLOYMENT: tip} if tip else {})}
         outcome = Outcome.PUBLISHED if done.tip else Outcome.HELD if is_held(hydration) else Outcome.UNCHANGED
         return _Ended(
             outcome, None, hydration.view.source_commit, tip, done.attempts, hydration, notes=tuple(self._reach.notes)
+        )
+
+    def _made_at(self, now: datetime) -> PassOutcome:
+        return reconcile(
+            replace(self._settings, now=now), progress=self._say, consent=self._consent, memo=self._memo, attempts=1
         )
 
     def _say(self, message: str) -> None:
@@ -178,6 +192,15 @@ class Controller:
     def _consent(self, hydration: Hydration, looked: Looked) -> None:
         """The last question before a push. From here on nothing stops it."""
         self._reach.source, self._reach.tip = hydration.view.source_commit, hydration.view.deployment_commit
+        assert looked.deployment is not None
+        self._memory = Memory(self._settings.cache_dir, looked.deployment)
+        seen, tip = self._memory.read(), seen_at(looked.deployment)
+        found = list(doubts(looked, seen))
+        if found and hydration.steps:
+            raise found[0]
+        self._reach.notes = [f"{doubt.kind}: {doubt}" for doubt in found if not isinstance(doubt, ClockBehind)]
+        if not found and tip is not None and tip != seen:
+            self._memory.write(tip)
         self._is_pushing = True
         if self.wakes.stopping:
             raise Stopped

@@ -163,7 +163,6 @@ def unreachable(address: Address, failure: CommandFailed) -> GitError:
     if _TOO_OFTEN.search(failure.stderr):
         hint = "its server limits how often it may be asked; ask less often, or later"
         return Unreachable(f"{address.redacted} will not be asked so often: {reason}", "RateLimited", hint)
-    kind = "AccessDenied" if _DENIED.search(failure.stderr) else ""
     if "could not read Username" in reason or "could not read Password" in reason or "Authentication" in reason:
         hint = "it wants credentials: set GIT_ASKPASS to a program that prints them, or put them into ~/.netrc"
     elif "Permission denied" in reason:
@@ -172,7 +171,9 @@ def unreachable(address: Address, failure: CommandFailed) -> GitError:
         hint = "add the server's key to ~/.ssh/known_hosts"
     elif "mismatched algorithms" in reason:
         return unsupported_format(address)
-    return Unreachable(f"cannot reach {address.redacted}: {reason}", kind, hint)
+    if _DENIED.search(failure.stderr):
+        return Unreachable(f"cannot reach {address.redacted}: {reason}", "AccessDenied", hint)
+    return Unreachable(f"cannot reach {address.redacted}: {reason}", hint=hint)
 
 
 def unsupported_format(address: Address) -> GitError:
