@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
 from gitplacer.git.program import GitError
-from gitplacer.git.publishing import Deployment, Identity, LostRace, NewCommit, proposal_branch
-from gitplacer.hydrate import Hydration, Inputs, hydrate
+from gitplacer.git.publishing import Identity, LostRace, NewCommit, proposal_branch
+from gitplacer.hydrate import Hydration, hydrate
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes.opening import Opened, Progress, Work, at_work
 from gitplacer.settings import Settings
@@ -39,8 +39,9 @@ class Landing(enum.StrEnum):
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """
-    What a pass came to, in which deployment repo (its address, to be shown) and on which branch: `tip` is the new commit, None where none was published. `proposed` are the branches of moves that wait for
-    consent, and `refused` says why the server did not take them, if it did not. `attempts` counts the passes that it took.
+    What a pass came to, in which deployment repo (its address, to be shown) and on which branch: `tip` is the new commit, None where
+    none was published. `proposed` are the branches of moves that wait for consent, and `refused` says why the server did not take
+    them, if it did not. `tips` are those of the source and the capacity that it read. `attempts` counts the passes that it took.
     """
 
     landing: Landing
@@ -50,13 +51,14 @@ class Outcome:
     tip: str | None = None
     proposed: tuple[str, ...] = ()
     refused: str = ""
+    tips: Mapping[str, str] = field(default_factory=dict)
     attempts: int = 1
 
 
 class Consent(Protocol):
-    """Asked before anything is published, on every attempt; raises where it is against it."""
+    """Asked before anything is published, on every attempt; raises where it is against it. What it is shown can still be read."""
 
-    def __call__(self, hydration: Hydration, inputs: Inputs, deployment: Deployment) -> None: ...
+    def __call__(self, hydration: Hydration, work: Work) -> None: ...
 
 
 def reconcile(settings: Settings, *, progress: Progress, consent: Consent | None = None) -> Outcome:
@@ -91,9 +93,15 @@ def one_pass(
         hydration = hydrate(work.inputs, memo=memo, with_candidates=False)
         memo.save()
         if consent is not None:
-            consent(hydration, work.inputs, deployment)
+            consent(hydration, work)
         proposals = proposals_of(hydration, settings)
-        ended = partial(Outcome, hydration=hydration, deployment=deployment.address.redacted, branch=deployment.branch)
+        ended = partial(
+            Outcome,
+            hydration=hydration,
+            deployment=deployment.address.redacted,
+            branch=deployment.branch,
+            tips=work.source.tips,
+        )
         proposed = tuple(proposals)
         if not hydration.steps and (deployment.tip is None or deployment.is_proposed(proposals)):
             return ended(Landing.UNCHANGED, proposed=proposed)
