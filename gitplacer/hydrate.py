@@ -118,6 +118,7 @@ def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool =
         if decision.action is not Action.RELOCATE:
             layout.apply(decision)
     layout.ensure_units()
+    layout.ensure_charts()
     for outcome in sleepers.values():
         layout.keep_cluster(outcome)
     layout.leave_clusters()
