@@ -9,11 +9,11 @@ part of what `gitplacer bootstrap` prints. Helm never upgrades CRDs by itself: b
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from gitplacer.kinds.chart import Chart
 from gitplacer.kinds.fleet import Cluster, FleetSpec
-from gitplacer.problems import Location, Problem
+from gitplacer.problems import Location, Problem, Severity
 from gitplacer.yamltext import to_block_yaml
 
 FOLDER = "charts"
@@ -35,14 +35,18 @@ def charts_on(spec: FleetSpec, cluster: Cluster) -> tuple[Chart, ...]:
     return tuple(chart for _, chart in sorted(found.items()))
 
 
-def chart_problems(spec: FleetSpec, clusters: Sequence[Cluster], place: Location) -> list[Problem]:
-    """Charts that two entries give to one cluster, and charts that nobody gets."""
+def chart_problems(spec: FleetSpec, clusters: Iterable[Cluster], place: Location) -> list[Problem]:
+    """Charts that two entries give to one cluster, and charts that no cluster gets."""
     problems = []
     taken: dict[tuple[str, str], int] = {}
     twice: dict[str, list[str]] = defaultdict(list)
     workers = sorted((c for c in clusters if c.spec.role == "Workload"), key=lambda c: c.name)
     for number, chart in enumerate(spec.platform.charts):
         chosen = [c.name for c in workers if chart.clusters.unmet(c.labels()) is None]
+        if not chosen:
+            message = f"no cluster gets the chart {chart.name}: {len(workers)} clusters for workloads, none is selected"
+            hint = "correct its `clusters`, or take it out"
+            problems.append(Problem(place, "ChartNowhere", message, hint, severity=Severity.WARNING))
         for name in chosen:
             if taken.setdefault((chart.name, name), number) != number:
                 twice[chart.name].append(name)
@@ -63,7 +67,7 @@ def release(chart: Chart) -> bytes:
         "apiVersion": "source.toolkit.fluxcd.io/v1",
         "kind": "HelmRepository",
         "metadata": {"name": chart.name, "namespace": chart.namespace},
-        "spec": {"interval": INTERVAL, "url": chart.repo, **({"type": "oci"} if chart.repo.startswith("oci:") else {})},
+        "spec": {**({"type": "oci"} if chart.repo.startswith("oci:") else {}), "interval": INTERVAL, "url": chart.repo},
     }
     source: Mapping[str, object] = {"kind": "HelmRepository", "name": chart.name}
     wanted = {

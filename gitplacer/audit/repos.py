@@ -67,10 +67,10 @@ def read_past(settings: Settings, memo: Memo, progress: Progress) -> Past:
         spec = fleet_spec(source.tree(tip, settings.folder), memo)
         source_place = Place(settings.source, source.git.git_dir)
     progress(f"reading the deployment repo {settings.deployment.redacted}")
-    with Deployment.open(settings.deployment, spec.deployment.branch, settings.cache_dir) as deployment:
+    with Deployment.open(settings.deployment, spec.deployment.written, settings.cache_dir) as deployment:
         place = Place(settings.deployment, deployment.repository.git.git_dir)
         return Past(
-            source_place, settings.folder, place, spec.deployment.branch, spec.deployment.root, deployment.tip,
+            source_place, settings.folder, place, spec.deployment.written, spec.deployment.root, deployment.tip,
             deployment.inputs_tip, spec,
         )  # fmt: skip
 

@@ -31,7 +31,9 @@ _ONLY = {
 
 @click.command("bootstrap")
 @click.argument("engine", type=click.Choice(list(ENGINES)))
-@click.option("-o", "--output", "folder", metavar="DIR", help="Write files into this directory instead of printing them.")
+@click.option(
+    "-o", "--output", "folder", metavar="DIR", help="Write files into this directory instead of printing them."
+)
 @click.option(
     "--per",
     type=click.Choice(["cluster", "workload"]),
@@ -39,8 +41,12 @@ _ONLY = {
     show_default=True,
     help="What one sync covers: all workloads of a cluster, or one group on one cluster (Argo CD).",
 )
-@click.option("--cluster", "only", metavar="NAME", multiple=True, help="Only this cluster; may be given more than once.")
-@click.option("--namespace", metavar="NAME", default="", help="Where the engine is: argocd or flux-system if not given.")
+@click.option(
+    "--cluster", "only", metavar="NAME", multiple=True, help="Only this cluster; may be given more than once."
+)
+@click.option(
+    "--namespace", metavar="NAME", default="", help="Where the engine is: argocd or flux-system if not given."
+)
 @click.option(
     "--cluster-label",
     metavar="LABEL",
@@ -122,8 +128,8 @@ def _read(chosen: Settings) -> tuple[OwnKinds, Address]:
     from gitplacer.cli.progress import progress
     from gitplacer.explain import problem_lines
     from gitplacer.parsecache import ParseCache
+    from gitplacer.passes.opening import deployment_address, opened_source
     from gitplacer.problems import Severity
-    from gitplacer.reconcile import deployment_address, opened_source
     from gitplacer.settings import UsageError
     from gitplacer.source.reading import read_source
 

@@ -76,7 +76,7 @@ def command(
             click.echo(line, err=True)
     spec = hydration.snapshot.source.own.fleet.spec
     address = deployment_address(chosen, spec, trusted=True)
-    place = f"{address.redacted if address else ''}, branch {spec.deployment.branch}"
+    place = f"{address.redacted if address else ''}, branch {spec.deployment.written}"
     if outcome.tip is None:
         click.echo(f"Unchanged  {hydration.view.deployment_commit} at {place}")
     else:

@@ -156,9 +156,7 @@ def _kustomizations(spec: FleetSpec, cluster: str, wanted: Wanted) -> list[Manif
         "ignore": [
             {
                 "target": {"group": "ray.io", "kind": "RayCluster", "annotationSelector": f"{AUTOSCALED}=true"},
-                "paths": [
-                    f"/spec/workerGroupSpecs/{index}/{field}" for index in range(_GROUPS) for field in fields
-                ],
+                "paths": [f"/spec/workerGroupSpecs/{index}/{field}" for index in range(_GROUPS) for field in fields],
             }
         ],
         "healthCheckExprs": [dict(check) for check in CEL],
@@ -169,9 +167,7 @@ def _kustomizations(spec: FleetSpec, cluster: str, wanted: Wanted) -> list[Manif
         (WORKLOADS, _WORKLOADS.format(cluster, AUTOSCALED), workloads),
     ):
         name = f"{prefix}-{unit}"
-        made.append(
-            Manifest(comment, _object("kustomize.toolkit.fluxcd.io/v1", "Kustomization", name, wanted, value))
-        )
+        made.append(Manifest(comment, _object("kustomize.toolkit.fluxcd.io/v1", "Kustomization", name, wanted, value)))
     return made
 
 

@@ -30,7 +30,8 @@ class Chart(Model):
     chart: Annotated[str, Matching(_CHART_NAME, "must be the name of a chart in the repo", 250)]
     """The chart in that repo."""
     version: Annotated[
-        str, Matching(_VERSION, "must be one whole version such as 1.5.0: a range would change clusters without a commit")
+        str,
+        Matching(_VERSION, "must be one whole version such as 1.5.0: a range would change clusters without a commit"),
     ]
     """Its version: one, no range."""
     namespace: DnsLabel

@@ -44,7 +44,7 @@ def looked_at(settings: Settings, *, work_tree: bool, progress: Progress) -> Ite
         deployment = None
         if address is not None:
             progress(f"reading the deployment repo {address.redacted}")
-            branch = source.spec.deployment.branch
+            branch = source.spec.deployment.written
             deployment = stack.enter_context(Deployment.open(address, branch, settings.cache_dir))
         progress("planning")
         yield Looked(source, inputs_of(settings, source, deployment), memo, deployment)

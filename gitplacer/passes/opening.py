@@ -179,7 +179,7 @@ def at_work(settings: Settings, memo: Memo, progress: Progress) -> Iterator[Work
     with opened_source(settings, memo, work_tree=False) as source:
         address = written_to(settings, source.spec)
         progress(f"reading the deployment repo {address.redacted}")
-        with Deployment.open(address, source.spec.deployment.branch, settings.cache_dir) as deployment:
+        with Deployment.open(address, source.spec.deployment.written, settings.cache_dir) as deployment:
             progress("planning")
             yield Work(source, deployment, inputs_of(settings, source, deployment))
 

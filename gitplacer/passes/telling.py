@@ -79,7 +79,7 @@ def landed(settings: Settings, progress: Progress) -> Landed:
     if address is None:
         raise UsageError("nobody said where the deployment repo is", "give --deployment, or set spec.deployment.url")
     progress(f"reading the deployment repo {address.redacted}")
-    with Deployment.open(address, spec.deployment.branch, settings.cache_dir) as deployment:
+    with Deployment.open(address, spec.deployment.written, settings.cache_dir) as deployment:
         commits = _carried_out(settings, commit.id, _passes(deployment))
         tree = deployment.repository.tree(commits[-1].id) if commits else None
         records = read_records(tree, memo, [])[0] if tree is not None else {}
