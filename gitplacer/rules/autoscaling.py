@@ -135,7 +135,7 @@ def owned_replicas(manifest: RayManifest) -> None:
     if manifest.groups and annotations.value.get(AUTOSCALED) != "true":
         message = "the autoscaler owns the replicas of this RayCluster, and Flux would set them back at each sync"
         hint = (
-            f'annotate it with {AUTOSCALED}: "true"; the Kustomization that gitplacer init makes leaves it alone then'
+            f'annotate it with {AUTOSCALED}: "true"; the Kustomization that gitplacer bootstrap makes leaves it alone then'
         )
         tell(manifest.cluster, "AutoscalerOwnsReplicas", message, hint, key="enableInTreeAutoscaling")
 
