@@ -171,7 +171,7 @@ def _clusters(own: OwnKinds, only: Sequence[str]) -> list[Cluster]:
 
 def _write_all(folder: Path, files: Mapping[str, bytes]) -> None:
     from gitplacer.cli.progress import note
-    from gitplacer.cli.writing import write
+    from gitplacer.cli.files import write_whole
     from gitplacer.settings import UsageError
 
     if folder.exists() and not folder.is_dir():
@@ -179,7 +179,7 @@ def _write_all(folder: Path, files: Mapping[str, bytes]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, data in files.items():
         click.echo(folder / name)
-        write(folder / name, data)
+        write_whole(folder / name, data)
     strangers = sorted(path.name for path in folder.glob("*.yaml") if path.name not in files)
     if strangers:
         note(f"{folder} also has {', '.join(strangers)}, which are not of this run: remove what is out of date")

@@ -24,16 +24,16 @@ def command(target: str, redact: bool, **where: Any) -> None:
     relocated when, is what the deployment repo says, so give --deployment. An existing FILE is replaced, whole or not at all.
     """
     from gitplacer.branch.chronicle import history
+    from gitplacer.cli.files import write_whole
     from gitplacer.cli.looking import note_nothing_placed
     from gitplacer.cli.progress import note, note_work_tree, progress
-    from gitplacer.cli.writing import writable, write
     from gitplacer.hydrate import hydrate
     from gitplacer.packaged import REPORT, packaged
     from gitplacer.passes.looking import looked_at
     from gitplacer.report import document, gathered, page, redacted
     from gitplacer.settings import settings
 
-    file = None if target == "-" else writable(Path(target))
+    file = None if target == "-" else _writable(Path(target))
     chosen = settings(**where)
     note_work_tree(chosen)
     with progress() as say, looked_at(chosen, work_tree=True, progress=say) as looked:
@@ -47,6 +47,17 @@ def command(target: str, redact: bool, **where: Any) -> None:
         click.echo(text, nl=False)
         return
     data = text.encode()
-    written = write(file, data)
+    write_whole(file, data)
     size = f" ({len(data) / 1e6:.1f} MB)" if len(data) >= 1e6 else ""
-    note(f"wrote {target}{size}; open {written.resolve().as_uri()}")
+    note(f"wrote {target}{size}; open {file.resolve().as_uri()}")
+
+
+def _writable(target: Path) -> Path:
+    """The file, if there is a place for it: planning takes a while, so a mistake is told before."""
+    from gitplacer.settings import UsageError
+
+    if target.is_dir():
+        raise UsageError(f"{target} is a directory", f"name a file in it: -o {target / 'fleet.html'}")
+    if not target.parent.is_dir():
+        raise UsageError(f"there is no directory {target.parent}", f"make it: mkdir -p {target.parent}")
+    return target

@@ -1,4 +1,4 @@
-"""Files that a command writes for somebody: replaced whole or not at all."""
+"""Files that a command was asked to write: whole or not at all, so that whoever sees one sees all of it."""
 
 from __future__ import annotations
 
@@ -6,23 +6,12 @@ import os
 import tempfile
 from pathlib import Path
 
-from gitplacer.settings import UsageError
 
-
-def writable(target: Path) -> Path:
-    """The file, if there is a place for it: planning takes a while, so a mistake is told before."""
-    if target.is_dir():
-        raise UsageError(f"{target} is a directory", f"name a file in it: -o {target / 'fleet.html'}")
-    if not target.parent.is_dir():
-        raise UsageError(f"there is no directory {target.parent}", f"make it: mkdir -p {target.parent}")
-    return target
-
-
-def write(target: Path, data: bytes) -> Path:
-    """Replace a file whole or not at all; a device or a pipe is written to."""
+def write_whole(target: Path, data: bytes) -> None:
+    """Replace a file; a device or a pipe is written to. Raises OSError."""
     if target.exists() and not target.is_file():
         target.write_bytes(data)
-        return target
+        return
     place = target.resolve()  # what a link points to is replaced, not the link
     handle, temporary = tempfile.mkstemp(prefix=f".{place.name[:100]}.", dir=place.parent)
     try:
@@ -33,7 +22,6 @@ def write(target: Path, data: bytes) -> Path:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
-    return target
 
 
 def _umask() -> int:
