@@ -129,9 +129,7 @@ def _matches(folder: str, pattern: str) -> bool:
 def _path(folder: str) -> dict[str, Any]:
     name = folder.rpartition("/")[2]
     normal = re.sub(r"[^a-z0-9.-]", "-", name.lower())[:253].strip("-.")
-    return {
-        "path": {"path": folder, "basename": name, "basenameNormalized": normal, "segments": folder.split("/")}
-    }
+    return {"path": {"path": folder, "basename": name, "basenameNormalized": normal, "segments": folder.split("/")}}
 
 
 def applications(

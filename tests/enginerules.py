@@ -147,7 +147,11 @@ RULES: Mapping[tuple[str, str], Any] = {
                 "chart!": TEXT,
                 "version": TEXT,
                 "interval": DURATION,
-                "sourceRef!": {"kind!": {"HelmRepository", "GitRepository", "Bucket"}, "name!": TEXT, "namespace": NAME},
+                "sourceRef!": {
+                    "kind!": {"HelmRepository", "GitRepository", "Bucket"},
+                    "name!": TEXT,
+                    "namespace": NAME,
+                },
             }
         },
         "install": {"crds": _CRDS, "createNamespace": bool, "remediation": {"retries": int}},

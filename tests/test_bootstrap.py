@@ -99,7 +99,9 @@ def test_without_an_address_one_is_asked_for(capfd: Capture, fleet: Path) -> Non
 
 
 def test_a_broken_cluster_stops_it_as_it_stops_a_pass(capfd: Capture, fleet: Path) -> None:
-    (fleet / "clusters/other.yaml").write_text("apiVersion: gitplacer.dev/v1alpha1\nkind: Cluster\nmetadata: {name: other}\n")
+    (fleet / "clusters/other.yaml").write_text(
+        "apiVersion: gitplacer.dev/v1alpha1\nkind: Cluster\nmetadata: {name: other}\n"
+    )
     ran = run(capfd, "bootstrap", "argocd", fleet)
     assert (ran.code, ran.out) == (1, "")
     assert "clusters/other.yaml:1" in ran.err

@@ -118,7 +118,9 @@ def test_what_somebody_did_to_a_charts_file_stays_and_is_told() -> None:
 
 
 def test_a_platform_file_of_the_same_place_gets_another_name() -> None:
-    own = {"platform/charts/kuberay-operator.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: default}\n"}
+    own = {
+        "platform/charts/kuberay-operator.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: default}\n"
+    }
     everywhere = {
         "policies/p.yaml": "apiVersion: gitplacer.dev/v1alpha1\nkind: PlacementPolicy\nmetadata: {name: p}\n"
         'spec: {select: {paths: ["platform/**"]}, placement: {copies: All}}\n'

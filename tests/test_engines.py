@@ -186,7 +186,10 @@ def test_clusters_can_be_those_whose_secret_has_a_label() -> None:
 
 
 def test_a_chart_is_an_application_of_each_cluster_that_gets_it() -> None:
-    charts = [{**KUBERAY, "clusters": {"matchLabels": {"ray": "new"}}}, {**KUBERAY, "version": "1.4.2", "clusters": {"names": ["b"]}}]
+    charts = [
+        {**KUBERAY, "clusters": {"matchLabels": {"ray": "new"}}},
+        {**KUBERAY, "version": "1.4.2", "clusters": {"names": ["b"]}},
+    ]
     members = [member("a", ray="new"), member("b"), member("hub", role="Management", ray="new")]
     (made,) = (
         d for d in documents("argocd", fleet(charts=charts), members) if d["metadata"]["name"] == "gitplacer-charts"
@@ -469,7 +472,12 @@ def test_kustomize_builds_every_directory_of_every_scenario(tmp_path: Path) -> N
     assert len(seen) > 100
     script = 'for d in */; do "$0" kustomize "$d" > "$d/built" || echo "$d"; done'
     done = subprocess.run(
-        ["sh", "-c", script, str(KUBECTL)], cwd=tmp_path, capture_output=True, text=True, check=True, env={"HOME": str(tmp_path)}
+        ["sh", "-c", script, str(KUBECTL)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"HOME": str(tmp_path)},
     )
     assert (done.stdout, done.stderr) == ("", "")
     for key, folder in seen.items():

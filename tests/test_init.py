@@ -92,4 +92,3 @@ def test_nothing_is_written_over(capfd: Capture, tmp_path: Path) -> None:
     ran = run(capfd, "init", tmp_path)
     assert ran.code == 1
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
-

@@ -24,7 +24,10 @@ def condition(kind: str, status: str = "True", reason: str = "", message: str = 
     }  # fmt: skip
 
 
-PROVISIONED, HEAD = condition("RayClusterProvisioned", reason="AllPodRunningAndReadyFirstTime"), condition("HeadPodReady")
+PROVISIONED, HEAD = (
+    condition("RayClusterProvisioned", reason="AllPodRunningAndReadyFirstTime"),
+    condition("HeadPodReady"),
+)
 NOT_YET = condition("RayClusterProvisioned", "False", "RayClusterPodsProvisioning")
 TIMEOUT = condition("Ready", "False", "InitializingTimeout")
 

@@ -170,8 +170,8 @@ def _clusters(own: OwnKinds, only: Sequence[str]) -> list[Cluster]:
 
 
 def _write_all(folder: Path, files: Mapping[str, bytes]) -> None:
-    from gitplacer.cli.progress import note
     from gitplacer.cli.files import write_whole
+    from gitplacer.cli.progress import note
     from gitplacer.settings import UsageError
 
     if folder.exists() and not folder.is_dir():
