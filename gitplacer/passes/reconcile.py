@@ -13,9 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from gitplacer.git.notes import Note
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import Deployment, Identity, LostRace, NewCommit, proposal_branch
-from gitplacer.hydrate import Hydration, Inputs, hydrate
+from gitplacer.hydrate import Hydration, Inputs, hydrate, hydrator_note
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes.opening import Opened, Progress, Work, at_work
 from gitplacer.settings import Settings
@@ -39,7 +40,8 @@ class Landing(enum.StrEnum):
 class Outcome:
     """
     What a pass came to: `tip` is the new commit, None where none was published. `proposed` are the branches of moves that wait for
-    consent, and `refused` says why the server did not take them, if it did not. `attempts` counts the passes that it took.
+    consent, and `refused` says why the server did not take them, if it did not. `attempts` counts the passes that it took. `unnoted` says why
+    promoters find no note on the tip, if they should and do not.
     """
 
     landing: Landing
@@ -48,6 +50,7 @@ class Outcome:
     proposed: tuple[str, ...] = ()
     refused: str = ""
     attempts: int = 1
+    unnoted: str = ""
 
 
 class Consent(Protocol):
@@ -92,15 +95,16 @@ def one_pass(
         proposals = proposals_of(hydration, settings)
         proposed = tuple(proposals)
         if not hydration.steps and (deployment.tip is None or deployment.is_proposed(proposals)):
-            return Outcome(Landing.UNCHANGED, hydration, proposed=proposed)
+            if (note := _note(work, settings)) is not None:
+                deployment.annotate(note)
+            return Outcome(Landing.UNCHANGED, hydration, proposed=proposed, unnoted=deployment.unnoted)
         progress(f"publishing {len(hydration.steps)} commit(s)")
         try:
             tip = _publish(work, hydration, settings, proposals)
         except LostRace:
             return Outcome(Landing.OVERTAKEN, hydration)
-        if not hydration.steps:
-            return Outcome(Landing.PROPOSED, hydration, proposed=proposed, refused=deployment.refused)
-        return Outcome(Landing.PUBLISHED, hydration, tip, proposed, deployment.refused)
+        landing, landed = (Landing.PUBLISHED, tip) if hydration.steps else (Landing.PROPOSED, None)
+        return Outcome(landing, hydration, landed, proposed, deployment.refused, unnoted=deployment.unnoted)
 
 
 def proposals_of(hydration: Hydration, settings: Settings) -> dict[str, NewCommit]:
@@ -114,10 +118,18 @@ def proposals_of(hydration: Hydration, settings: Settings) -> dict[str, NewCommi
     }
 
 
+def _note(work: Work, settings: Settings) -> Note | None:
+    """What is noted on the tip, if the Fleet asks for it."""
+    commit = work.source.commit
+    if commit is None or not work.source.spec.deployment.hydrator.notes:
+        return None
+    return Note(text=hydrator_note(commit), author=f"{AUTHOR.name} <{AUTHOR.email}>", when=settings.now)
+
+
 def _publish(work: Work, hydration: Hydration, settings: Settings, proposals: Mapping[str, NewCommit]) -> str:
     commits = commits_of(hydration, settings)
     inputs = capacity_commit(work.source, settings)
-    return work.deployment.publish(commits, inputs=inputs, proposals=proposals)
+    return work.deployment.publish(commits, inputs=inputs, proposals=proposals, note=_note(work, settings))
 
 
 def commits_of(hydration: Hydration, settings: Settings) -> list[NewCommit]:
