@@ -114,6 +114,8 @@ def _tell(outcome: Outcome) -> None:
         click.echo(f"Proposed   {printable(branch)}: {printable(step.subject)}")
     if outcome.refused:
         note(f"{place}: the server did not take the branches with proposals: {outcome.refused}")
+    if outcome.unnoted:
+        note(f"{place}: promoters find no note on the tip, which the next pass tries again: {outcome.unnoted}")
     counts = hydration.view.plan.counts()
     standing = [f"{counts[a]} {word}" for a, word in ((Action.HOLD, "held"), (Action.WAIT, "waiting")) if counts[a]]
     if standing:

@@ -48,7 +48,7 @@ def look(settings: Settings, spec: FleetSpec | None) -> Tips:
             ask("capacity", address, branch)
         written = deployment_address(settings, spec, trusted=True)
         if written is not None:
-            ask(DEPLOYMENT, written, spec.deployment.branch)
+            ask(DEPLOYMENT, written, spec.deployment.written)
     for address, revs in asked.values():
         tips |= _here(address, revs, settings.cache_dir) if address.is_local else _there(address, revs)
     return tips
