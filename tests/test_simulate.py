@@ -148,6 +148,11 @@ def test_a_file_of_what_ifs_is_asked_one_by_one(repo: Path, capfd: pytest.Captur
     assert "w.yaml:8:5:" in ran.err
     assert 'did you mean "lose"?' in ran.err
     assert "needs exactly one of lose, drain, cordon, add, remove, replicas, price" in ran.err
+    (tmp_path / "w.yaml").write_text("nodeTypes: 3\n---\nkind: Pod\n")
+    ran = run(capfd, "simulate", "--scenario", tmp_path / "w.yaml", "--now", NOW, repo)
+    assert ran.code == 1
+    assert "w.yaml:1:1: this has no kind, so it is no WhatIf" in ran.err
+    assert "w.yaml:3:7: a Pod is no WhatIf" in ran.err
 
 
 @pytest.mark.parametrize(
