@@ -120,6 +120,7 @@ def test_the_core_is_not_let_near_the_outside() -> None:
     shell = {
         "audit",
         "cli",
+        "controller",
         "git",
         "hosts",
         "passes/opening",

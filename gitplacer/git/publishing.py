@@ -414,7 +414,7 @@ class Deployment:
         arguments += ["--atomic"] if atomic else []
         arguments += [f"--force-with-lease={ref}:{old or ''}" for ref, (old, _) in updates.items()]
         specs = [f"{oid or ''}:{ref}" for ref, (_, oid) in updates.items()]
-        scratch.run("push", *arguments, "--", self.address.url, *specs)
+        scratch.run("push", *arguments, "--", self.address.url, *specs, apart=True)
 
     def _explain(self, failure: CommandFailed, updates: Mapping[str, tuple[str | None, str | None]]) -> None:
         """Raise what a failed push means; return if it has landed after all and only its answer was lost."""

@@ -8,8 +8,8 @@ of the base that was named, and never that of a revision that may be under revie
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -37,7 +37,8 @@ class Progress(Protocol):
 class Opened:
     """
     The source as it was asked for. `commit` is None for a work tree as it lies. `spec` says where the rest is; `trusted` is the same
-    where it counts instead of what the source's own Fleet says.
+    where it counts instead of what the source's own Fleet says. `tips` are the commits that were read of `source`, of its default
+    branch (`fleet`), and of `capacity`, for whoever asks later whether one has moved; `repository` is where the source's history is.
     """
 
     tree: Tree
@@ -45,6 +46,8 @@ class Opened:
     spec: FleetSpec
     capacity: Tree
     trusted: FleetSpec | None = None
+    tips: Mapping[str, str] = field(default_factory=dict)
+    repository: Repository | None = None
 
 
 @contextlib.contextmanager
@@ -56,6 +59,8 @@ def opened_source(settings: Settings, memo: Memo, *, work_tree: bool) -> Iterato
     address, base = settings.source, settings.trust_base
     with contextlib.ExitStack() as stack:
         lies = work_tree and is_work_tree(settings)
+        tips: dict[str, str] = {}
+        repository: Repository | None = None
         if lies:
             assert address.path is not None
             folder = settings.folder[len(address.folder) :].lstrip("/")
@@ -77,8 +82,9 @@ def opened_source(settings: Settings, memo: Memo, *, work_tree: bool) -> Iterato
             # named, never from the revision that may be under review.
             spec = fleet_spec(at_tip, memo) if base is None else _trusted_spec(at_tip, base, memo)
             commit = source_commit(found, None if address.is_local else address.redacted)
-        capacity = _capacity(settings, spec, at_tip, not lies or base is not None, stack)
-        yield Opened(tree, commit, spec, capacity, spec if base is not None else None)
+            tips = {"source": found.id, "fleet": tip}
+        capacity = _capacity(settings, spec, at_tip, not lies or base is not None, stack, tips)
+        yield Opened(tree, commit, spec, capacity, spec if base is not None else None, tips, repository)
 
 
 def _trusted_spec(tree: Tree, base: str, memo: Memo) -> FleetSpec:
@@ -109,26 +115,40 @@ def source_commit(commit: Commit, repo_url: str | None) -> SourceCommit:
     )
 
 
-def _capacity(settings: Settings, spec: FleetSpec, beside: Tree, trusted: bool, stack: contextlib.ExitStack) -> Tree:
+def capacity_address(settings: Settings, spec: FleetSpec, *, trusted: bool) -> tuple[Address | None, str | None]:
     """
-    The snapshots: where flags or environment say, else in the Fleet's capacity repo or branch, else `beside` the
-    source. What is not trusted to say where to connect does not.
+    Where the snapshots are, and their branch (None: the default one): what flags or environment say, else the Fleet's capacity repo
+    or branch, else no address, and they are beside the source. What is not trusted to say where to connect does not.
     """
     wanted = spec.capacity
-    address, branch = settings.capacity, None if settings.capacity else wanted.branch
-    if address is None and wanted.url is not None and trusted:
-        address = Address.parse(wanted.url, base_dir=Path("/"))
+    if settings.capacity is not None:
+        return settings.capacity, None
+    if wanted.url is not None and trusted:
+        return Address.parse(wanted.url, base_dir=Path("/")), wanted.branch
+    return settings.source if wanted.branch is not None else None, wanted.branch
+
+
+def capacity_folder(address: Address, branch: str | None) -> Path | None:
+    """The local directory with snapshots that are read as they lie; None where commits are read."""
+    return address.path if address.is_local and not _is_bare(address) and branch is None else None
+
+
+def _capacity(
+    settings: Settings, spec: FleetSpec, beside: Tree, trusted: bool, stack: contextlib.ExitStack, tips: dict[str, str]
+) -> Tree:
+    """The snapshots. Where they are read of a commit or a directory of their own, `tips` is told."""
+    address, branch = capacity_address(settings, spec, trusted=trusted)
     if address is None:
-        if branch is None:
-            return beside.under(wanted.path)
-        address = settings.source
-    if address.is_local and not _is_bare(address) and branch is None:
-        assert address.path is not None
-        tree = read_work_tree(address.path)
+        return beside.under(spec.capacity.path)
+    folder = capacity_folder(address, branch)
+    if folder is not None:
+        tree = read_work_tree(folder)
+        tips["capacity"] = tree_id(tree)
     else:
         repository = stack.enter_context(Repository.open(address, settings.cache_dir, fetch=branch))
-        tree = repository.tree(repository.resolve(branch), address.folder)
-    below = tree.under(wanted.path)
+        tips["capacity"] = repository.resolve(branch)
+        tree = repository.tree(tips["capacity"], address.folder)
+    below = tree.under(spec.capacity.path)
     return below if len(below) else tree
 
 
