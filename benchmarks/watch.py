@@ -57,13 +57,17 @@ def floor(source: Path, deployment: Path) -> float:
     return time.perf_counter() - start
 
 
-def measured(folder: Path, gangs: int, clusters: int, nodes: int, pushes: int) -> tuple[list[float], list[float], float, float, float]:
+def measured(
+    folder: Path, gangs: int, clusters: int, nodes: int, pushes: int
+) -> tuple[list[float], list[float], float, float, float]:
     """Seconds of each push and of each floor, those of the first pass, and the memory before and after."""
     source, deployment = generate.make(folder, gangs=gangs, clusters=clusters, nodes=nodes)
     os.environ["GITPLACER_CACHE"] = str(folder / "cache")
     ends = Ends()
     pace = Pace(interval=3600, full=3600, batch=0)
-    controller = Controller(settings(str(source), deployment=str(deployment)), draw=lambda: 0.5, pace=pace, observers=[ends])
+    controller = Controller(
+        settings(str(source), deployment=str(deployment)), draw=lambda: 0.5, pace=pace, observers=[ends]
+    )
     gc.disable()  # as the command line does
     runs = threading.Thread(target=controller.run, daemon=True)
     runs.start()
@@ -79,7 +83,9 @@ def measured(folder: Path, gangs: int, clusters: int, nodes: int, pushes: int) -
         start = time.perf_counter()
         controller.wakes.hint("webhook")
         turn = ends.turns.get()
-        assert turn.tip == subprocess.check_output(["git", "-C", str(deployment), "rev-parse", "main"], text=True).strip()
+        assert (
+            turn.tip == subprocess.check_output(["git", "-C", str(deployment), "rev-parse", "main"], text=True).strip()
+        )
         spent.append(time.perf_counter() - start)
         assert turn.hydration is not None and turn.outcome == "Published", turn.message
     after = resident()

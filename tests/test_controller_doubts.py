@@ -9,7 +9,7 @@ import pytest
 
 from gitplacer.controller.doubts import Memory, Seen
 from gitplacer.git.publishing import Deployment
-from gitplacer.reconcile import reconcile
+from gitplacer.passes.reconcile import reconcile
 from gitplacer.settings import settings
 from tests.gitservers import git
 from tests.stories import cluster, rayservice

@@ -10,6 +10,7 @@ from gitplacer.cli.hosting import host
 from gitplacer.cli.options import fleet
 
 if TYPE_CHECKING:
+    from gitplacer.passes.reconcile import Outcome
     from gitplacer.settings import Settings
     from gitplacer.tree import Tree
 
@@ -54,13 +55,10 @@ def command(
     With --watch it looks every minute whether a branch has moved, and makes a pass when one has, and every five minutes in any case. It
     says on stderr what each pass came to, and ends on SIGTERM or SIGINT with code 0, never in the middle of a push.
     """
-    from gitplacer.aswasplanned import AsWasPlanned, PlanDiffers
     from gitplacer.cli.planfile import read_plan, show_refusal
-    from gitplacer.cli.progress import note, progress
-    from gitplacer.explain import problem_lines
-    from gitplacer.model.decision import Action
-    from gitplacer.plaintext import printable
-    from gitplacer.reconcile import deployment_address, reconcile
+    from gitplacer.cli.progress import progress
+    from gitplacer.passes.aswasplanned import AsWasPlanned, PlanDiffers
+    from gitplacer.passes.reconcile import reconcile
     from gitplacer.settings import UsageError, settings
 
     if not pull_request and (check or host_name or repo):
@@ -92,30 +90,34 @@ def command(
     except PlanDiffers as differs:
         assert plan_file is not None and planned is not None
         return show_refusal(plan_file, planned, differs)
-    if outcome.attempts > 1:
-        note(f"somebody else pushed first, so it was computed anew ({outcome.attempts} attempts)")
+    _tell(outcome)
+    return 0
+
+
+def _tell(outcome: Outcome) -> None:
+    """What a pass came to: commits on stdout, the rest on stderr."""
+    from gitplacer.cli.progress import note, note_attempts, show_problems
+    from gitplacer.model.decision import Action
+    from gitplacer.plaintext import printable
+
     hydration = outcome.hydration
-    for problem in hydration.problems:
-        for line in problem_lines(problem):
-            click.echo(line, err=True)
-    spec = hydration.snapshot.source.own.fleet.spec
-    address = deployment_address(chosen, spec, trusted=True)
-    place = f"{address.redacted if address else ''}, branch {spec.deployment.branch}"
+    note_attempts(outcome.attempts)
+    show_problems(hydration.problems)
+    place = f"{outcome.deployment}, branch {outcome.branch}"
     if outcome.tip is None:
         click.echo(f"Unchanged  {hydration.view.deployment_commit} at {place}")
     else:
         click.echo(f"Published  {outcome.tip} to {place}")
         for step in hydration.steps:
-            click.echo(f"  {printable(step.message.partition(chr(10))[0])}")
+            click.echo(f"  {printable(step.subject)}")
     for branch, step in zip(outcome.proposed, hydration.proposals, strict=True):
-        click.echo(f"Proposed   {printable(branch)}: {printable(step.message.partition(chr(10))[0])}")
+        click.echo(f"Proposed   {printable(branch)}: {printable(step.subject)}")
     if outcome.refused:
         note(f"{place}: the server did not take the branches with proposals: {outcome.refused}")
     counts = hydration.view.plan.counts()
     standing = [f"{counts[a]} {word}" for a, word in ((Action.HOLD, "held"), (Action.WAIT, "waiting")) if counts[a]]
     if standing:
         note(f"{' and '.join(standing)}: `gitplacer plan` names them, `gitplacer explain GROUP` says why")
-    return 0
 
 
 def _note_uncommitted(chosen: Settings) -> None:
@@ -123,7 +125,7 @@ def _note_uncommitted(chosen: Settings) -> None:
     from gitplacer.cli.progress import note
     from gitplacer.git.reading import Repository
     from gitplacer.git.worktree import read_work_tree
-    from gitplacer.reconcile import is_work_tree
+    from gitplacer.passes.opening import is_work_tree
 
     address = chosen.source
     if not is_work_tree(chosen) or address.work_tree is None:

@@ -14,9 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-import click
-
-from gitplacer.cli.progress import note
+from gitplacer.cli.progress import note, show_problems
 from gitplacer.controller.observing import Silent
 from gitplacer.controller.running import Controller
 from gitplacer.controller.schedule import Pace
@@ -61,15 +59,12 @@ def _seconds(option: str, text: str | None, default: float, *, least: float) -> 
 def _signals(controller: Controller) -> Iterator[None]:
     """A first signal ends the controller, a second one the process."""
 
-    def second(number: int, frame: FrameType | None) -> None:
-        os._exit(128 + number)
-
-    def first(number: int, frame: FrameType | None) -> None:
-        for each in _SIGNALS:
-            signal.signal(each, second)
+    def told(number: int, frame: FrameType | None) -> None:
+        if controller.wakes.stopping:
+            os._exit(128 + number)
         controller.interrupt()
 
-    before = {each: signal.signal(each, first) for each in _SIGNALS}
+    before = {each: signal.signal(each, told) for each in _SIGNALS}
     try:
         yield
     finally:
@@ -108,8 +103,7 @@ class Lines(Silent):
         problems = turn.problems or (turn.hydration.problems if turn.hydration else ())
         lines = tuple(line for problem in problems for line in problem_lines(problem))
         if lines != self._problems:
-            for line in lines:
-                click.echo(line, err=True)
+            show_problems(problems)
         self._problems = lines
 
 
@@ -119,5 +113,5 @@ def said_of(turn: Turn) -> str:
         return f"{turn.fault}: {turn.message}"
     revision = f"{(turn.source or '')[:_SHORT]} → {(turn.tip or 'nothing yet')[:_SHORT]}"
     steps = turn.hydration.steps if turn.hydration else ()
-    subjects = [printable(step.message.partition("\n")[0]) for step in steps]
+    subjects = [printable(step.subject) for step in steps]
     return "  ".join((revision, "; ".join(subjects))) if subjects else revision

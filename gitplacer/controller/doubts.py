@@ -24,22 +24,22 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from gitplacer.branch.lastpass import last_pass
 from gitplacer.commits import PREFIX
 from gitplacer.git.cache import UntrustedFolder, private_folder
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import Deployment, is_of_a_pass
 from gitplacer.git.reading import NoSuchRevision, Repository
-from gitplacer.lastpass import last_pass
-from gitplacer.reconcile import Looked
+from gitplacer.passes.opening import Work
 from gitplacer.trailers import Trailers, instant, value_of
 
 _ID = re.compile(r"[0-9a-f]{40}")
-_USED = re.compile(r"Capacity used by ([0-9a-f]{12})$")  # as `reconcile.capacity_commit` says it
+_USED = re.compile(r"Capacity used by ([0-9a-f]{12})$")  # as `passes.reconcile.capacity_commit` says it
 _SHOWN = 12
 
 
 class Doubt(GitError):
-    """A pass that would better not be published before somebody has looked."""
+    """A pass that would better not be published before somebody has work."""
 
 
 class ClockBehind(Doubt):
@@ -81,13 +81,13 @@ class Seen:
     made: str
 
 
-def doubts(looked: Looked, seen: Seen | None) -> Iterator[Doubt]:
+def doubts(work: Work, seen: Seen | None) -> Iterator[Doubt]:
     """What speaks against publishing a pass, the worst first. `seen` is what this controller saw last, None for nothing."""
-    deployment, commit = looked.deployment, looked.inputs.commit
-    assert deployment is not None and commit is not None
+    deployment, commit = work.deployment, work.inputs.commit
+    assert commit is not None
     where = f"branch {deployment.branch} of {deployment.address.redacted}"
     if deployment.tip is None:
-        if seen is not None or _was_here(looked):
+        if seen is not None or _was_here(work):
             tip = seen.tip[:_SHOWN] if seen is not None else "its last commit"
             yield DeploymentLost(
                 f"{where} is gone, and passes were there",
@@ -96,8 +96,8 @@ def doubts(looked: Looked, seen: Seen | None) -> Iterator[Doubt]:
         return
     trailers = _trailers(deployment)
     made = value_of(trailers, f"{PREFIX}Now") or ""
-    if made and looked.inputs.now < instant(made):
-        yield ClockBehind(looked.inputs.now, instant(made))
+    if made and work.inputs.now < instant(made):
+        yield ClockBehind(work.inputs.now, instant(made))
     if seen is not None and not _is_behind(deployment.repository, seen.tip, deployment.tip):
         settled = instant(made) > instant(seen.made) or _same_tree(deployment.repository, seen.tip, deployment.tip)
         if not settled:
@@ -106,7 +106,7 @@ def doubts(looked: Looked, seen: Seen | None) -> Iterator[Doubt]:
                 hint=f"push {seen.tip[:_SHOWN]} to it again; or, if it was meant, run `gitplacer reconcile` once by hand",
             )
     was = value_of(trailers, f"{PREFIX}Source") or ""
-    source = looked.source.repository
+    source = work.source.repository
     if source is not None and _ID.fullmatch(was) and not _is_behind(source, was, commit.id):
         yield SourceRewound(
             f"{source.address.redacted} is at {commit.id[:_SHOWN]}, and {was[:_SHOWN]}, of which the last pass was made, is not "
@@ -116,10 +116,10 @@ def doubts(looked: Looked, seen: Seen | None) -> Iterator[Doubt]:
         )
 
 
-def _was_here(looked: Looked) -> bool:
+def _was_here(work: Work) -> bool:
     """Whether the capacity that is kept beside the deployment branch was used by a pass on this source."""
-    deployment, source = looked.deployment, looked.source.repository
-    if deployment is None or deployment.inputs_tip is None or deployment.proposed_pass is not None or source is None:
+    deployment, source = work.deployment, work.source.repository
+    if deployment.inputs_tip is None or deployment.proposed_pass is not None or source is None:
         return False
     used = _USED.match(deployment.repository.commit(deployment.inputs_tip).subject)
     with contextlib.suppress(NoSuchRevision):

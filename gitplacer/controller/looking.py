@@ -2,7 +2,7 @@
 A look at the branches that a pass reads: where their tips are, and nothing else.
 
 A pass reads and computes; asking a server where three branches are is one question for each repo. As long as they are where the last pass saw them,
-a pass would only find that times have moved on. What is looked at is named as `reconcile.Opened.tips` names it, so that the two can be
+a pass would only find that times have moved on. What is looked at is named as `passes.opening.Opened.tips` names it, so that the two can be
 compared; a branch that is not there is absent.
 """
 
@@ -16,7 +16,7 @@ from gitplacer.git.mirror import refs_of
 from gitplacer.git.reading import NoSuchRevision, Repository, full_names
 from gitplacer.git.worktree import read_work_tree
 from gitplacer.kinds.fleet import FleetSpec
-from gitplacer.reconcile import capacity_address, capacity_folder, deployment_address
+from gitplacer.passes.opening import capacity_address, capacity_folder, deployment_address
 from gitplacer.settings import Settings
 from gitplacer.tree import tree_id
 

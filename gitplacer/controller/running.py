@@ -24,13 +24,15 @@ from gitplacer.controller.schedule import Due, Pace, after_look, after_pass
 from gitplacer.controller.turns import RULES, Backoff, Outcome, Turn, backed_off
 from gitplacer.controller.wakes import Clock, SystemClock, Wake, Wakes
 from gitplacer.explain import rfc3339
+from gitplacer.git.publishing import LostRace
 from gitplacer.hydrate import Hydration
 from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.model.decision import Action
 from gitplacer.parsecache import ParseCache
+from gitplacer.passes.opening import Work
+from gitplacer.passes.reconcile import Landing, one_pass
+from gitplacer.passes.reconcile import Outcome as PassOutcome
 from gitplacer.problems import Severity
-from gitplacer.reconcile import Looked, reconcile
-from gitplacer.reconcile import Outcome as PassOutcome
 from gitplacer.settings import Settings
 
 SKEW = timedelta(minutes=2)
@@ -180,22 +182,23 @@ class Controller:
         )
 
     def _made_at(self, now: datetime) -> PassOutcome:
-        return reconcile(
-            replace(self._settings, now=now), progress=self._say, consent=self._consent, memo=self._memo, attempts=1
-        )
+        done = one_pass(replace(self._settings, now=now), self._memo, progress=self._say, consent=self._consent)
+        if done.landing is Landing.OVERTAKEN:
+            raise LostRace("somebody else pushed first", hint="it is computed again on what they pushed")
+        return done
 
     def _say(self, message: str) -> None:
         self._progress(message)
         if self.wakes.stopping and not self._is_pushing:
             raise Stopped
 
-    def _consent(self, hydration: Hydration, looked: Looked) -> None:
+    def _consent(self, hydration: Hydration, work: Work) -> None:
         """The last question before a push. From here on nothing stops it."""
         self._reach.source, self._reach.tip = hydration.view.source_commit, hydration.view.deployment_commit
-        assert looked.deployment is not None
-        self._memory = Memory(self._settings.cache_dir, looked.deployment)
-        seen, tip = self._memory.read(), seen_at(looked.deployment)
-        found = list(doubts(looked, seen))
+        assert work.deployment is not None
+        self._memory = Memory(self._settings.cache_dir, work.deployment)
+        seen, tip = self._memory.read(), seen_at(work.deployment)
+        found = list(doubts(work, seen))
         if found and hydration.steps:
             raise found[0]
         self._reach.notes = [f"{doubt.kind}: {doubt}" for doubt in found if not isinstance(doubt, ClockBehind)]
