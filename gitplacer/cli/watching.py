@@ -7,14 +7,10 @@ command tells it, if waiting would not help; from then on it is a turn like any 
 
 from __future__ import annotations
 
-import os
 import random
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
 
 from gitplacer.cli.progress import note, show_problems
+from gitplacer.cli.signals import ended_by_signals
 from gitplacer.controller.observing import Silent
 from gitplacer.controller.running import Controller
 from gitplacer.controller.schedule import Pace
@@ -24,7 +20,6 @@ from gitplacer.kinds.fields import duration_seconds
 from gitplacer.plaintext import printable
 from gitplacer.settings import Settings, UsageError
 
-_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _SHORT = 12
 
 
@@ -37,7 +32,7 @@ def watch(chosen: Settings, *, interval: str | None, full_every: str | None, bat
         batch=_seconds("--batch", batch, pace.batch, least=0),
     )
     controller = Controller(chosen, draw=random.random, pace=pace, observers=[Lines()], complain=note)
-    with _signals(controller):
+    with ended_by_signals(controller.stop, controller.interrupt):
         note(f"watching {chosen.source.redacted}; it ends on SIGTERM or Ctrl-C")
         controller.run()
     return 0
@@ -53,23 +48,6 @@ def _seconds(option: str, text: str | None, default: float, *, least: float) -> 
     if found < least:
         raise UsageError(f"{option} {text} is not a time to wait", 'write it like "30s", "15m" or "1h30m"')
     return found
-
-
-@contextmanager
-def _signals(controller: Controller) -> Iterator[None]:
-    """A first signal ends the controller, a second one the process."""
-
-    def told(number: int, frame: FrameType | None) -> None:
-        if controller.wakes.stopping:
-            os._exit(128 + number)
-        controller.interrupt()
-
-    before = {each: signal.signal(each, told) for each in _SIGNALS}
-    try:
-        yield
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
 
 
 class Lines(Silent):
