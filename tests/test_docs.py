@@ -96,8 +96,12 @@ def test_every_way_in_which_git_fails_is_told() -> None:
 
 
 def _kinds_of_git_errors() -> Iterator[str]:
-    places = ("gitplacer/git/*.py", "gitplacer/passes/*.py", "gitplacer/controller/doubts.py")
-    for path in (path for pattern in places for path in ROOT.glob(pattern)):
+    places = (
+        *ROOT.glob("gitplacer/git/*.py"),
+        *ROOT.glob("gitplacer/passes/*.py"),
+        ROOT / "gitplacer/controller/doubts.py",
+    )
+    for path in places:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "kind":
                 yield from _names([node.value])

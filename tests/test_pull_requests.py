@@ -24,11 +24,12 @@ from gitplacer.model.promises import Why
 from gitplacer.passes.proposing import CONTEXT, ProposedPass, Standing, propose
 from gitplacer.report import EventKind
 from gitplacer.settings import UsageError, settings
+from tests import provenance
 from tests.commands import Ran, run
 from tests.gitservers import git
 from tests.hoststandin import TOKEN, StandIn, api_of, serving
 from tests.stories import cluster, decisions, rayjob, rayservice, snapshot
-from tests.test_reconcile import Fleet, made, quiet
+from tests.test_reconcile import Fleet, copied, made, quiet
 
 BRANCH = "gitplacer/next/main"
 API = "clusters/a/workloads/prod/api/api.yaml"
@@ -47,13 +48,22 @@ def branches(fleet: Fleet) -> list[str]:
     return fleet.git("for-each-ref", "--format=%(refname:short)", "refs/heads/").split()
 
 
-@pytest.fixture
-def fleet(tmp_path: Path) -> Fleet:
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory: pytest.TempPathFactory) -> Fleet:
     """A fleet with a service on a, and two changes that a pass would make: a is drained, and a job is new."""
-    fleet = made(tmp_path)
-    fleet.reconcile(5)
+    fleet = made(tmp_path_factory.mktemp("changed"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GITPLACER_CACHE", str(tmp_path_factory.mktemp("cache")))
+        provenance.watch(patch)
+        fleet.reconcile(5)
     fleet.commit(cluster("a", state="Draining") | rayservice("prod", "new"), "drain a, add new")
     return fleet
+
+
+@pytest.fixture
+def fleet(changed: Fleet, tmp_path: Path) -> Fleet:
+    """A copy of that fleet."""
+    return copied(changed, tmp_path)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -70,6 +71,14 @@ def made(tmp_path: Path, name: str = "source") -> Fleet:
     fleet = Fleet(source, str(bare), bare)
     fleet.commit(START, "start")
     return fleet
+
+
+def copied(fleet: Fleet, folder: Path) -> Fleet:
+    """The same fleet in another folder."""
+    shutil.copytree(fleet.source, folder / "source")
+    shutil.copytree(fleet.bare, folder / "served" / fleet.bare.name)
+    bare = folder / "served" / fleet.bare.name
+    return Fleet(folder / "source", str(bare), bare)
 
 
 @pytest.fixture

@@ -31,6 +31,8 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "test": "Run the Scenarios kept beside the policies.",
         "size": "Print what pods manifests become, and what each asks for.",
         "fit": "Tell whether manifests would fit a cluster now.",
+        "snapshot": "Write what a live cluster has, as a CapacitySnapshot.",
+        "bootstrap": "Print what Argo CD or Flux needs to sync the fleet.",
         "reconcile": "Plan, render, commit and push, once or for ever.",
         "move": "Approve that a group moves to a cluster.",
         "return": "Approve that a group goes back to where it was.",

@@ -8,9 +8,11 @@ command tells it, if waiting would not help; from then on it is a turn like any 
 from __future__ import annotations
 
 import random
+import time
 
 from gitplacer.cli.progress import note, show_problems
 from gitplacer.cli.signals import ended_by_signals
+from gitplacer.controller.electing import elected
 from gitplacer.controller.observing import Silent
 from gitplacer.controller.running import Controller
 from gitplacer.controller.schedule import Pace
@@ -23,7 +25,14 @@ from gitplacer.settings import Settings, UsageError
 _SHORT = 12
 
 
-def watch(chosen: Settings, *, interval: str | None, full_every: str | None, batch: str | None) -> int:
+def watch(
+    chosen: Settings,
+    *,
+    interval: str | None,
+    full_every: str | None,
+    batch: str | None,
+    leader_elect: str | None = None,
+) -> int:
     """Make passes until a signal comes. The exit code is 0."""
     pace = Pace()
     pace = Pace(
@@ -31,7 +40,8 @@ def watch(chosen: Settings, *, interval: str | None, full_every: str | None, bat
         full=_seconds("--full-every", full_every, pace.full, least=1),
         batch=_seconds("--batch", batch, pace.batch, least=0),
     )
-    controller = Controller(chosen, draw=random.random, pace=pace, observers=[Lines()], complain=note)
+    replica = elected(leader_elect, time.monotonic, note)
+    controller = Controller(chosen, draw=random.random, pace=pace, observers=[Lines()], elected=replica, complain=note)
     with ended_by_signals(controller.stop, controller.interrupt):
         note(f"watching {chosen.source.redacted}; it ends on SIGTERM or Ctrl-C")
         controller.run()
@@ -70,6 +80,9 @@ class Lines(Silent):
                 note(f"  {text}")
         self._last = state
         self._show_problems(turn)
+
+    def elected(self, leads: bool) -> None:
+        note("this replica works" if leads else "another replica works; this one waits for its turn")
 
     def stopped(self) -> None:
         note("stopped")

@@ -63,7 +63,12 @@ class Keeper:
     """Takes and renews a lease, in a thread of its own. `clock` never jumps."""
 
     def __init__(
-        self, leases: Leases, me: str, clock: Callable[[], float], complain: Callable[[str], None], terms: Terms | None = None
+        self,
+        leases: Leases,
+        me: str,
+        clock: Callable[[], float],
+        complain: Callable[[str], None],
+        terms: Terms | None = None,
     ) -> None:
         self._leases = leases
         self._clock = clock
@@ -126,7 +131,9 @@ class FileLock:
         try:
             self._file = path.open("a")
         except OSError as error:
-            raise UsageError(f"--leader-elect file:{path}: {error.strerror}", "give a file in a directory of your own") from None
+            raise UsageError(
+                f"--leader-elect file:{path}: {error.strerror}", "give a file in a directory of your own"
+            ) from None
 
     def leads(self) -> bool:
         return self._has
@@ -172,10 +179,12 @@ class ClusterLease:
         try:
             from kubernetes import client, config
         except ImportError:
-            raise UsageError("--leader-elect needs the Kubernetes client", "pip install 'gitplacer[clusters]'") from None
+            raise UsageError(
+                "--leader-elect needs the Kubernetes client", "pip install 'gitplacer[clusters]'"
+            ) from None
         namespace, _, short = name.rpartition("/")
         try:
-            config.load_incluster_config()
+            config.load_incluster_config()  # type: ignore[no-untyped-call]
             namespace = namespace or (_ACCOUNT / "namespace").read_text("utf-8").strip()
         except (config.ConfigException, OSError):
             hint = "outside of clusters give --leader-elect file:PATH, or run one controller"
@@ -204,7 +213,12 @@ class ClusterLease:
             "leaseTransitions": record.transitions,
             "renewTime": f"{now:%Y-%m-%dT%H:%M:%S.%fZ}",
         }
-        body: dict[str, Any] = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}
+        body: dict[str, Any] = {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": metadata,
+            "spec": spec,
+        }
         try:
             if record.version:
                 metadata["resourceVersion"] = record.version

@@ -2,7 +2,7 @@
 A look at the branches that a pass reads: where their tips are, and nothing else.
 
 A pass reads and computes; asking a server where three branches are is one question for each repo. As long as they are where the last pass saw them,
-a pass would only find that times have moved on. What is looked at is named as `passes.opening.Opened.tips` names it, so that the two can be
+a pass would only find that times have moved on. What is looked at is named as `opening.Opened.tips` names it, so that the two can be
 compared; a branch that is not there is absent.
 """
 
@@ -48,7 +48,7 @@ def look(settings: Settings, spec: FleetSpec | None) -> Tips:
             ask("capacity", address, branch)
         written = deployment_address(settings, spec, trusted=True)
         if written is not None:
-            ask(DEPLOYMENT, written, spec.deployment.branch)
+            ask(DEPLOYMENT, written, spec.deployment.written)
     for address, revs in asked.values():
         tips |= _here(address, revs, settings.cache_dir) if address.is_local else _there(address, revs)
     return tips

@@ -164,6 +164,12 @@ def deployment_address(settings: Settings, spec: FleetSpec, *, trusted: bool) ->
     return None
 
 
+def opened_deployment(address: Address, spec: FleetSpec, settings: Settings) -> Deployment:
+    """The branch that passes land on. One of proposed commits begins where the branch stands that they are proposed for."""
+    where = spec.deployment
+    return Deployment.open(address, where.written, settings.cache_dir, begun_from=where.branch)
+
+
 def written_to(settings: Settings, spec: FleetSpec) -> Address:
     """The deployment repo of a pass that publishes. Raises UsageError where there is none, or where it is the source."""
     address = deployment_address(settings, spec, trusted=True)
@@ -199,7 +205,7 @@ def at_work(settings: Settings, memo: Memo, progress: Progress) -> Iterator[Work
     with opened_source(settings, memo, work_tree=False) as source:
         address = written_to(settings, source.spec)
         progress(f"reading the deployment repo {address.redacted}")
-        with Deployment.open(address, source.spec.deployment.branch, settings.cache_dir) as deployment:
+        with opened_deployment(address, source.spec, settings) as deployment:
             progress("planning")
             yield Work(source, deployment, inputs_of(settings, source, deployment))
 

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
+from gitplacer.git.notes import Note
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import Identity, LostRace, NewCommit, proposal_branch
-from gitplacer.hydrate import Hydration, hydrate
+from gitplacer.hydrate import Hydration, hydrate, hydrator_note
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes.opening import Opened, Progress, Work, at_work
 from gitplacer.settings import Settings
@@ -39,9 +40,10 @@ class Landing(enum.StrEnum):
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """
-    What a pass came to, in which deployment repo (its address, to be shown) and on which branch: `tip` is the new commit, None where none was published. `proposed` are the branches of moves that wait for
-    consent, and `refused` says why the server did not take them, if it did not. `attempts` counts the passes that it took. `tips` are
-    those of the source that it read, as `Opened` has them.
+    What a pass came to, in which deployment repo (its address, to be shown) and on which branch: `tip` is the new commit, None where
+    none was published. `proposed` are the branches of moves that wait for consent, and `refused` says why the server did not take
+    them, if it did not. `unnoted` says why promoters find no note on the tip, if they should and do not. `tips` are those of the
+    source and the capacity that it read. `attempts` counts the passes that it took.
     """
 
     landing: Landing
@@ -51,8 +53,9 @@ class Outcome:
     tip: str | None = None
     proposed: tuple[str, ...] = ()
     refused: str = ""
-    attempts: int = 1
     tips: Mapping[str, str] = field(default_factory=dict)
+    attempts: int = 1
+    unnoted: str = ""
 
 
 class Consent(Protocol):
@@ -104,15 +107,16 @@ def one_pass(
         )
         proposed = tuple(proposals)
         if not hydration.steps and (deployment.tip is None or deployment.is_proposed(proposals)):
-            return ended(Landing.UNCHANGED, proposed=proposed)
+            if (note := _note(work, settings)) is not None:
+                deployment.annotate(note)
+            return ended(Landing.UNCHANGED, proposed=proposed, unnoted=deployment.unnoted)
         progress(f"publishing {len(hydration.steps)} commit(s)")
         try:
             tip = _publish(work, hydration, settings, proposals)
         except LostRace:
             return ended(Landing.OVERTAKEN)
-        if not hydration.steps:
-            return ended(Landing.PROPOSED, proposed=proposed, refused=deployment.refused)
-        return ended(Landing.PUBLISHED, tip=tip, proposed=proposed, refused=deployment.refused)
+        landing, landed = (Landing.PUBLISHED, tip) if hydration.steps else (Landing.PROPOSED, None)
+        return ended(landing, tip=landed, proposed=proposed, refused=deployment.refused, unnoted=deployment.unnoted)
 
 
 def proposals_of(hydration: Hydration, settings: Settings) -> dict[str, NewCommit]:
@@ -126,10 +130,18 @@ def proposals_of(hydration: Hydration, settings: Settings) -> dict[str, NewCommi
     }
 
 
+def _note(work: Work, settings: Settings) -> Note | None:
+    """What is noted on the tip, if the Fleet asks for it."""
+    commit = work.source.commit
+    if commit is None or not work.source.spec.deployment.hydrator.notes:
+        return None
+    return Note(text=hydrator_note(commit), author=f"{AUTHOR.name} <{AUTHOR.email}>", when=settings.now)
+
+
 def _publish(work: Work, hydration: Hydration, settings: Settings, proposals: Mapping[str, NewCommit]) -> str:
     commits = commits_of(hydration, settings)
     inputs = capacity_commit(work.source, settings)
-    return work.deployment.publish(commits, inputs=inputs, proposals=proposals)
+    return work.deployment.publish(commits, inputs=inputs, proposals=proposals, note=_note(work, settings))
 
 
 def commits_of(hydration: Hydration, settings: Settings) -> list[NewCommit]:
