@@ -88,7 +88,12 @@ spec:
     exclude: [workloads/old/**]
     namespaces: {fromPath: "workloads/{namespace}/**"}
   deployment: {url: "git@example.com:fleet/deployment.git", branch: main, root: fleets/one}
-  capacity: {url: "https://example.com/fleet.git", branch: release/1.x, path: capacity}
+  capacity:
+    url: "https://example.com/fleet.git"
+    branches: "snapshots/{cluster}"
+    path: capacity
+    writers: {gpu-1: ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHVnknQ2 of gpu-1"], "*": ["-----BEGIN PGP PUBLIC KEY BLOCK-----\\n\\nmDME\\n"]}
+    jumps: {factor: 3, nodes: 10, believedAfter: 10m}
   engine: flux
   platform: {paths: ["platform/**"]}
   systemNamespace: gitplacer

@@ -59,6 +59,10 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.LEFT_BEFORE: ("the group left it within the last day",) * 2,
     Reason.NO_SNAPSHOT: ("has no capacity snapshot",) * 2,
     Reason.BROKEN_SNAPSHOT: ("its capacity snapshot cannot be used",) * 2,
+    Reason.DOUBTED_SNAPSHOT: (
+        "its newest capacity snapshot is not believed",
+        "its newest capacity snapshot is not believed, the last that is being of {}",
+    ),
     Reason.STALE_SNAPSHOT: ("its capacity snapshot is too old", "its capacity snapshot of {} is too old"),
     Reason.UNKNOWN_CLUSTER: ("is not in the fleet", "there is no cluster {}"),
     Reason.CANNOT_WAKE: ("it sleeps, and is not woken", "it sleeps, and is not woken: {}"),

@@ -83,6 +83,7 @@ class Reason(enum.StrEnum):
     NO_SNAPSHOT = "NoSnapshot"
     BROKEN_SNAPSHOT = "BrokenSnapshot"
     STALE_SNAPSHOT = "StaleSnapshot"
+    DOUBTED_SNAPSHOT = "DoubtedSnapshot"  # its newest one is not believed
     UNKNOWN_CLUSTER = "UnknownCluster"
     CANNOT_WAKE = "CannotWake"  # it sleeps, and is not called
     LEFTOVER_THERE = "LeftoverThere"  # it was lost, and what it had then is not known to be gone
