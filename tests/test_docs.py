@@ -96,7 +96,7 @@ def test_every_way_in_which_git_fails_is_told() -> None:
 
 
 def _kinds_of_git_errors() -> Iterator[str]:
-    for path in (*ROOT.glob("gitplacer/git/*.py"), ROOT / "gitplacer/reconcile.py"):
+    for path in (*ROOT.glob("gitplacer/git/*.py"), *ROOT.glob("gitplacer/passes/*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "kind":
                 yield from _names([node.value])

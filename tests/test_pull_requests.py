@@ -12,14 +12,16 @@ import pytest
 from gitplacer.audit.moves import history_of
 from gitplacer.audit.promises import promises_of
 from gitplacer.audit.verifying import verify_history
-from gitplacer.chronicle import history
+from gitplacer.branch.chronicle import history
+from gitplacer.formats.options import Options
+from gitplacer.formats.verification import as_text
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import Deployment
 from gitplacer.hosts import HOSTS
 from gitplacer.model.decision import Action
 from gitplacer.model.happening import Happening
 from gitplacer.model.promises import Why
-from gitplacer.proposing import CONTEXT, Fate, ProposedPass, propose
+from gitplacer.passes.proposing import CONTEXT, Fate, ProposedPass, propose
 from gitplacer.report import EventKind
 from gitplacer.settings import UsageError, settings
 from tests.commands import Ran, run
@@ -583,6 +585,18 @@ def test_a_merged_pass_is_verified_as_one_that_was_pushed(
     fleet.commit(rayservice("prod", "newer", gpus=0))
     fleet.reconcile(45)
     assert verified(fleet)[len(answers) :] == ["Verified"]
+
+
+@pytest.mark.parametrize("way", [by_squash_with_a_title_only, by_squash_with_the_messages])
+def test_a_squashed_pass_is_told_from_a_commit_by_hand(
+    fleet: Fleet, clone: Path, way: Callable[[Fleet, Path], None]
+) -> None:
+    landed(fleet, clone, way)
+    chosen = settings(str(fleet.source), deployment=fleet.deployment, now="2026-01-03T00:00:00Z")
+    found = verify_history(chosen, None, 1, quiet)
+    assert [(checked.answer, checked.squashed) for checked in found[1:]] == [("Foreign", False), ("Foreign", True)]
+    by_hand, squash = (as_text([checked], Options()) for checked in found[1:])
+    assert "looks like" not in by_hand and "looks like a pass or a proposal that was squashed" in squash
 
 
 @pytest.mark.parametrize("way", [by_merge_commit, by_rebase])

@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from gitplacer.git.program import GitError
-from gitplacer.reconcile import Outcome, reconcile
-from gitplacer.settings import UsageError, settings
+from gitplacer.parsecache import ParseCache
+from gitplacer.passes.reconcile import Landing, Outcome, one_pass, reconcile
+from gitplacer.problems import Rejected
+from gitplacer.settings import Settings, UsageError, settings
 from gitplacer.tree import tree_id
 from tests.gitservers import SSHD, git, https_server, ssh_server
 from tests.stories import ANYWHERE, FLEET, cluster, policy, rayjob, rayservice, snapshot
@@ -43,9 +45,11 @@ class Fleet:
         git("add", "--all", cwd=self.source)
         git("commit", "-q", "-m", message, cwd=self.source)
 
+    def settings(self, minute: int) -> Settings:
+        return settings(str(self.source), deployment=self.deployment, now=f"2026-01-02T03:{minute:02}:00Z")
+
     def reconcile(self, minute: int = 5, progress: Callable[[str], None] = quiet) -> Outcome:
-        chosen = settings(str(self.source), deployment=self.deployment, now=f"2026-01-02T03:{minute:02}:00Z")
-        return reconcile(chosen, progress=progress)
+        return reconcile(self.settings(minute), progress=progress)
 
     def git(self, *args: str) -> str:
         return git(*args, cwd=self.bare)
@@ -159,6 +163,38 @@ def test_of_two_writers_one_wins_and_the_other_computes_again(tmp_path: Path) ->
     assert mine.git("log", "--format=%s", "main").splitlines()[1:] == ["Place prod/theirs", "Place prod/api"]
     assert "clusters/a/workloads/prod/mine/mine.yaml" in mine.files()
     assert mine.reconcile(8).tip is None
+
+
+def test_passes_of_one_process_each_say_how_they_ended(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """As a loop runs them: one memory of files for all, and nothing else that goes from one to the next."""
+    mine, theirs = made(tmp_path, "mine"), made(tmp_path, "theirs")
+    memo = ParseCache(mine.settings(5).cache_dir)
+
+    def ended(minute: int, progress: Callable[[str], None] = quiet) -> tuple[Landing, bool]:
+        done = one_pass(mine.settings(minute), memo, progress=progress)
+        return done.landing, done.tip == mine.git("rev-parse", "main").strip()
+
+    def interfere(message: str) -> None:
+        if message.startswith("publishing"):
+            theirs.reconcile(7)
+
+    assert ended(5) == (Landing.PUBLISHED, True)
+    assert ended(6) == (Landing.UNCHANGED, False)
+    theirs.commit(rayservice("prod", "theirs"))
+    mine.commit(rayservice("prod", "mine"))
+    assert ended(7, interfere) == (Landing.OVERTAKEN, False)
+    assert mine.git("log", "-1", "--format=%s", "main").strip() == "Place prod/theirs"
+    assert ended(8) == (Landing.PUBLISHED, True)
+    assert "clusters/a/workloads/prod/mine/mine.yaml" in mine.files()
+    (mine.source / "fleet.yaml").unlink()
+    git("commit", "-q", "-am", "no fleet", cwd=mine.source)
+    with pytest.raises(Rejected):
+        one_pass(mine.settings(9), memo, progress=quiet)
+    mine.commit({"fleet.yaml": FLEET} | policy("anywhere", "select: {}\nrelocation: {when: {ClusterDraining: Manual}}"))
+    mine.commit(cluster("a", state="Draining"))
+    assert ended(10) == (Landing.PROPOSED, False)
+    assert ended(11) == (Landing.UNCHANGED, False)
+    assert capfd.readouterr() == ("", "")
 
 
 def fleet_is_linear(fleet: Fleet) -> bool:

@@ -307,6 +307,12 @@ def test_an_addition_that_is_wrong_is_not_told_as_fine(
     [result] = json.loads(run(capfd, *asked, "--format", "json", repo).out)["results"]
     assert {problem["severity"] for problem in result["problems"]} == {"error"}
     assert lines[-1].endswith(f"; it brings {len(result['problems'])} errors")
+    swept = (*asked, "--every-cluster", "--processes", "1")
+    on_top = run(capfd, *swept, repo).out.splitlines()
+    assert on_top[0] == f"On top of: {result['title']}, which brings errors:"
+    assert lines[lines.index("Errors") + 1 : lines.index("Errors") + 3] == on_top[1:3]
+    told = json.loads(run(capfd, *swept, "--format", "json", repo).out)
+    assert told["givenProblems"] == result["problems"] != []
 
 
 def test_a_sweep_says_what_else_is_supposed(repo: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -314,13 +320,19 @@ def test_a_sweep_says_what_else_is_supposed(repo: Path, capfd: pytest.CaptureFix
     assert run(capfd, *asked, "--lose", "a", repo).out.startswith("On top of: losing cluster a\n\nwhat if ")
     assert run(capfd, *asked, repo).out.startswith("what if ")
     told = json.loads(run(capfd, *asked, "--lose", "a", "--format", "json", repo).out)
-    assert told["given"] == "losing cluster a"
+    assert (told["given"], told["givenProblems"]) == ("losing cluster a", [])
 
 
 def test_nothing_to_lose_is_said_as_it_is(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     none = make_repo(tmp_path / "none", Story.of(ANYWHERE).source)
     ran = run(capfd, "simulate", "--every-cluster", "--now", NOW, none)
     assert ran.code == 1 and "error: there is no cluster to lose" in ran.err and "--among" not in ran.err
+    for asked in (("simulate", "--lose", "a"), ("drain", "a", "--diff")):
+        ran = run(capfd, *asked, "--now", NOW, none)
+        assert ran.code == 1
+        assert ran.err.endswith(
+            'there is no cluster "a"\n  hint: the fleet has no clusters yet; each is a file of kind Cluster\n'
+        )
     one = make_repo(tmp_path / "one", Story.of(cluster("a"), ANYWHERE).source)
     ran = run(capfd, "simulate", "--pairs", "--now", NOW, one)
     assert ran.code == 1 and "error: there is no pair to lose: only a is there" in ran.err

@@ -24,7 +24,7 @@ from gitplacer.git.program import GitError
 from gitplacer.git.reading import parse_commit
 from gitplacer.model.audit import Answer, Checked, Mismatch
 from gitplacer.model.byhand import MergedMove, RevertedMove
-from gitplacer.reconcile import reconcile
+from gitplacer.passes.reconcile import reconcile
 from gitplacer.settings import UsageError, settings
 from gitplacer.trailers import Claim, read_claim
 from tests.commands import run

@@ -17,14 +17,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from gitplacer.audit.recompute import Recomputation, Recomputed
-from gitplacer.byhand import reverted_by
-from gitplacer.commits import PROPOSED
+from gitplacer.branch.byhand import reverted_by
+from gitplacer.branch.lastpass import brought_by, let_in
+from gitplacer.commits import PREFIX, PROPOSED
 from gitplacer.git.objects import MissingObject
 from gitplacer.git.publishing import is_of_a_pass as is_ours
 from gitplacer.git.reading import Commit, NoSuchRevision
 from gitplacer.hydrate import Step
-from gitplacer.lastpass import brought_by, let_in
 from gitplacer.model.audit import COMPUTED, MISSING, Answer, Checked, Discrepancy, Mismatch
+from gitplacer.snapshot import RECORDS
 from gitplacer.source.files import Memo
 from gitplacer.trailers import Claim, Malformed, instant, is_of_a_pass, read_claim
 from gitplacer.tree import Changes, Tree, differing_paths, tree_id
@@ -290,7 +291,19 @@ class Checking:
             answer = Answer.VERIFIED if is_it else Answer.FOREIGN
             return replace(checked, answer=answer, consent=claim.proposed or "")
         named = next(iter(reverted_by(self.repository, commit)), "")
-        return replace(checked, reverts=named)
+        return replace(checked, reverts=named, squashed=not named and self._looks_squashed(commit))
+
+    def _looks_squashed(self, commit: Commit) -> bool:
+        """Whether a commit says somewhere what a pass says last, or writes records, as nobody does by hand."""
+        if len(commit.parents) != 1:
+            return False
+        if f"{PREFIX}Version: " in commit.body:
+            return True
+        try:
+            paths = differing_paths(self.repository.tree(commit.parents[0]), self.repository.tree(commit.id))
+        except (MissingObject, NoSuchRevision):
+            return False
+        return any(path.startswith(f"{RECORDS}/") for path in paths)
 
     def _brought(self, merge: Commit) -> list[str]:
         if len(merge.parents) < 2:

@@ -24,7 +24,7 @@ from gitplacer.kinds.record import PlacementRecord
 from gitplacer.model.decision import Reason
 from gitplacer.model.promises import Kept, Promise, Why
 from gitplacer.parsecache import ParseCache
-from gitplacer.reconcile import Progress, opened_source
+from gitplacer.passes.opening import Progress, opened_source
 from gitplacer.relocation.evidence import SYNC_GRACE, reaches, running
 from gitplacer.settings import Settings
 from gitplacer.snapshot import RECORDS, read_records

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from gitplacer.audit.repos import Past, unshallow
-from gitplacer.byhand import ByHand, OurPaths, by_hand
+from gitplacer.branch.byhand import ByHand, OurPaths, by_hand
 from gitplacer.git.objects import MissingObject
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import INPUTS, Deployment
@@ -24,8 +24,8 @@ from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.layout import METADATA
 from gitplacer.model.audit import Discrepancy, Mismatch
 from gitplacer.model.byhand import MergedMove
+from gitplacer.passes.opening import source_commit
 from gitplacer.problems import Rejected
-from gitplacer.reconcile import source_commit
 from gitplacer.source.files import Memo
 from gitplacer.source.reading import fleet_spec
 from gitplacer.trailers import Claim, instant

@@ -18,8 +18,8 @@ from gitplacer.git.program import Git, GitError
 from gitplacer.git.publishing import INPUTS, Deployment
 from gitplacer.git.reading import Commit, NoSuchRevision, Repository
 from gitplacer.kinds.fleet import FleetSpec
+from gitplacer.passes.opening import Progress
 from gitplacer.problems import nearest
-from gitplacer.reconcile import Progress
 from gitplacer.settings import Settings, UsageError
 from gitplacer.source.files import Memo
 from gitplacer.source.reading import fleet_spec

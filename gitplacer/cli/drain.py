@@ -27,8 +27,8 @@ def command(cluster: str, body: str | None, reason: str, branch: str | None, as_
     from gitplacer.cli.intending import Intent
     from gitplacer.cli.progress import progress
     from gitplacer.formats.drain import drain_lines, drain_markdown, verdict
+    from gitplacer.passes.looking import Rehearsal
     from gitplacer.plaintext import printable
-    from gitplacer.reconcile import Rehearsal
     from gitplacer.settings import UsageError
     from gitplacer.tree import Changes, Tree, differing_paths
     from gitplacer.whatif import DrainCluster, Unsupposable

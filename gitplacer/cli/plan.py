@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from gitplacer.hydrate import Hydration
     from gitplacer.model.decision import Decision
     from gitplacer.model.remedy import Remedy
-    from gitplacer.reconcile import Looked, Progress
+    from gitplacer.passes.looking import Looked
+    from gitplacer.passes.opening import Progress
     from gitplacer.review import Base, Review
 
 WOULD_CHANGE = 2
@@ -191,7 +192,7 @@ def _told_to_strangers(redact: bool) -> Iterator[None]:
 def _base(where: Mapping[str, Any], looked: Looked, rev: str, say: Progress) -> Iterator[Base]:
     """What the plan is held against. Its files can be read while the context lasts."""
     from gitplacer.cli.progress import note
-    from gitplacer.reconcile import base_of
+    from gitplacer.passes.looking import base_of
     from gitplacer.settings import settings
 
     say(f"planning {rev}")

@@ -20,7 +20,7 @@ from gitplacer.settings import UsageError
 from gitplacer.source.files import READ_ENDINGS
 
 if TYPE_CHECKING:
-    from gitplacer.aswasplanned import PlanDiffers
+    from gitplacer.passes.aswasplanned import PlanDiffers
 
 
 def refuse_place(path: str, source: str, folder: str | None = None) -> None:

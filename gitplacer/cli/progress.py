@@ -14,8 +14,8 @@ from collections.abc import Iterator
 import click
 
 from gitplacer.formats.options import Style, plain
+from gitplacer.passes.opening import Progress, is_work_tree
 from gitplacer.plaintext import printable
-from gitplacer.reconcile import Progress, is_work_tree
 from gitplacer.settings import Settings
 
 

@@ -11,8 +11,8 @@ from gitplacer.cli.progress import note, progress
 from gitplacer.explain import problem_lines
 from gitplacer.formats.proposal import moved_text
 from gitplacer.hosts.host import Host
+from gitplacer.passes.proposing import Fate, ProposedPass, propose
 from gitplacer.plaintext import printable
-from gitplacer.proposing import Fate, ProposedPass, propose
 from gitplacer.settings import Settings
 
 OUTDATED = 2

@@ -40,13 +40,14 @@ def command(
     there is opened, kept up to date, and closed when there is nothing to do. The check gitplacer/up-to-date on its head tells whether
     it stands; --check sets only that, and exits with 2 if it does not.
     """
-    from gitplacer.aswasplanned import AsWasPlanned, PlanDiffers
     from gitplacer.cli.planfile import read_plan, show_refusal
     from gitplacer.cli.progress import note, progress
     from gitplacer.explain import problem_lines
     from gitplacer.model.decision import Action
+    from gitplacer.passes.aswasplanned import AsWasPlanned, PlanDiffers
+    from gitplacer.passes.opening import deployment_address
+    from gitplacer.passes.reconcile import reconcile
     from gitplacer.plaintext import printable
-    from gitplacer.reconcile import deployment_address, reconcile
     from gitplacer.settings import UsageError, settings
 
     if not pull_request and (check or host_name or repo):
@@ -98,7 +99,7 @@ def _note_uncommitted(chosen: Settings) -> None:
     from gitplacer.cli.progress import note
     from gitplacer.git.reading import Repository
     from gitplacer.git.worktree import read_work_tree
-    from gitplacer.reconcile import is_work_tree
+    from gitplacer.passes.opening import is_work_tree
 
     address = chosen.source
     if not is_work_tree(chosen) or address.work_tree is None:

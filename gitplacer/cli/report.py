@@ -25,12 +25,12 @@ def command(target: str, redact: bool, **where: Any) -> None:
     SOURCE is a directory or an address; a local work tree is read as it lies. What is placed where, and what was
     relocated when, is what the deployment repo says, so give --deployment. An existing FILE is replaced, whole or not at all.
     """
-    from gitplacer.chronicle import history
+    from gitplacer.branch.chronicle import history
     from gitplacer.cli.looking import note_nothing_placed
     from gitplacer.cli.progress import note, note_work_tree, progress
     from gitplacer.hydrate import hydrate
     from gitplacer.packaged import REPORT, packaged
-    from gitplacer.reconcile import looked_at
+    from gitplacer.passes.looking import looked_at
     from gitplacer.report import document, gathered, page, redacted
     from gitplacer.settings import settings
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gitplacer.hydrate import Hydration
     from gitplacer.intents.suspension import Selection, Told
     from gitplacer.kinds.selectors import LabelSelector
-    from gitplacer.reconcile import Rehearsal
+    from gitplacer.passes.looking import Rehearsal
     from gitplacer.tree import Changes
 
 Command = TypeVar("Command", bound=Callable[..., Any])

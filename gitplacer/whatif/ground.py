@@ -105,14 +105,14 @@ def suppose(
         fates=found,
         waiting=ground.waiting,
         left=left(view, gone) if with_left else None,
-        problems=tuple(brought(ground, made)),
+        problems=tuple(brought(ground.due, made)),
     )
     return supposed, made
 
 
-def brought(ground: Ground, made: Hydration) -> Iterator[Problem]:
+def brought(before: Hydration, made: Hydration) -> Iterator[Problem]:
     """The errors that are not there without a supposition: what cannot be read concerns no group, and is not fine for that."""
-    known = {(p.location.file, p.code, p.message) for p in ground.due.problems}
+    known = {(p.location.file, p.code, p.message) for p in before.problems}
     for problem in made.problems:
         if problem.severity is Severity.ERROR and (problem.location.file, problem.code, problem.message) not in known:
             yield problem

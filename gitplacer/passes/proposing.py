@@ -18,6 +18,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from gitplacer.branch.lastpass import last_pass
 from gitplacer.commits import PREFIX
 from gitplacer.formats.proposal import (
     Moved,
@@ -34,23 +35,12 @@ from gitplacer.git.reading import Commit
 from gitplacer.hosts.host import LONGEST_DESCRIPTION, Host, Pull, State, Status
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.kinds.clusterstate import CLUSTER_STATES
-from gitplacer.lastpass import last_pass
 from gitplacer.layout import METADATA
 from gitplacer.parsecache import ParseCache
+from gitplacer.passes.opening import Opened, Progress, at_work
+from gitplacer.passes.reconcile import ATTEMPTS, AUTHOR, capacity_commit, commits_of, proposals_of
 from gitplacer.plaintext import printable
 from gitplacer.problems import Rejected
-from gitplacer.reconcile import (
-    ATTEMPTS,
-    AUTHOR,
-    Opened,
-    Progress,
-    capacity_commit,
-    commits_of,
-    inputs_of,
-    opened_source,
-    proposals_of,
-    written_to,
-)
 from gitplacer.settings import Settings, UsageError
 from gitplacer.snapshot import RECORDS
 from gitplacer.tree import Tree, differing_paths
@@ -124,25 +114,20 @@ def propose(
 @contextlib.contextmanager
 def _looked(settings: Settings, progress: Progress, host: Host | None) -> Iterator[_Look]:
     memo = ParseCache(settings.cache_dir)
-    progress("reading the source")
-    with opened_source(settings, memo, work_tree=False) as source:
-        address = written_to(settings, source.spec)
-        progress(f"reading the deployment repo {address.redacted}")
-        with Deployment.open(address, source.spec.deployment.branch, settings.cache_dir) as deployment:
-            if deployment.tip is None:
-                raise UsageError(
-                    f"{address.redacted} has no branch {deployment.branch}, and a pull request needs one to go to",
-                    "push a first commit there, such as a README",
-                )
-            progress("planning")
-            inputs = inputs_of(settings, source, deployment)
-            try:
-                hydration = hydrate(inputs, memo=memo)
-            except Rejected as error:
-                _tell(host, deployment.proposed_pass, State.FAILURE, failed_text(len(error.problems)))
-                raise
-            memo.save()
-            yield _Look(source, deployment, inputs, hydration)
+    with at_work(settings, memo, progress) as work:
+        deployment = work.deployment
+        if deployment.tip is None:
+            raise UsageError(
+                f"{deployment.address.redacted} has no branch {deployment.branch}, and a pull request needs one to go to",
+                "push a first commit there, such as a README",
+            )
+        try:
+            hydration = hydrate(work.inputs, memo=memo)
+        except Rejected as error:
+            _tell(host, deployment.proposed_pass, State.FAILURE, failed_text(len(error.problems)))
+            raise
+        memo.save()
+        yield _Look(work.source, deployment, work.inputs, hydration)
 
 
 def _checked(look: _Look, host: Host | None, attempt: int) -> ProposedPass:

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gitplacer.branch.lastpass import let_in
 from gitplacer.commits import PREFIX, PROPOSED
 from gitplacer.git.objects import MissingObject
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import Commit, NoSuchRevision, Repository
-from gitplacer.lastpass import let_in
 from gitplacer.report import Event, EventKind, History
 from gitplacer.trailers import instant
 

@@ -23,10 +23,10 @@ from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import Commit, NoSuchRevision, Repository, parse_commit
 from gitplacer.hosts.comments import ours, upsert
 from gitplacer.hosts.host import LONGEST_DESCRIPTION, Host, Pull, State, Status
-from gitplacer.outcomes import Fate, Outcome, Promise, became, promise_of
 from gitplacer.parsecache import ParseCache
+from gitplacer.passes.opening import Progress, deployment_address, opened_source
 from gitplacer.plaintext import printable
-from gitplacer.reconcile import Progress, deployment_address, opened_source
+from gitplacer.review.outcomes import Fate, Outcome, Promise, became, promise_of
 from gitplacer.settings import Settings, UsageError
 from gitplacer.snapshot import read_records
 

@@ -14,14 +14,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from gitplacer.byhand import by_hand
+from gitplacer.branch.byhand import by_hand
 from gitplacer.formats.savedplan import Moved, Otherwise, SavedPlan, differences, moved, plan_of
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import Deployment
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.parsecache import ParseCache
+from gitplacer.passes.opening import Progress, opened_source
 from gitplacer.problems import Rejected
-from gitplacer.reconcile import Progress, opened_source
 from gitplacer.settings import Settings
 from gitplacer.source.reading import fleet_spec
 from gitplacer.tree import Tree
