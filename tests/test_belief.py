@@ -108,7 +108,10 @@ def test_a_jump_is_believed_when_later_snapshots_agree(history: str, believed: i
 
 def test_without_a_time_to_wait_a_jump_is_believed_at_once() -> None:
     sent = [gist("a 20 x cpu=8", 0), gist("a 99 x cpu=8", 1)]
-    assert last_believed(sent, Jumps.model_validate({"believedAfter": "0s"}, by_alias=True), START + timedelta(hours=1)) == 1
+    assert (
+        last_believed(sent, Jumps.model_validate({"believedAfter": "0s"}, by_alias=True), START + timedelta(hours=1))
+        == 1
+    )
 
 
 SIZES = st.lists(st.tuples(st.integers(0, 200), st.integers(0, 4)), min_size=1, max_size=12)
@@ -213,9 +216,7 @@ def test_nothing_leaves_a_cluster_because_it_is_not_believed(disbelieved: str) -
     fleet = "apiVersion: gitplacer.dev/v1alpha1\nkind: Fleet\nmetadata: {name: fleet}\nspec: {lostAfter: 1h}\n"
     capacity = {**snapshot("a", "n1 64 128Gi 8|, count: 20"), **snapshot("b", "n1 64 128Gi 8|, count: 20")}
     capacity |= snapshot("c", "n1 64 128Gi 8")
-    story = Story.of(
-        cluster("a"), cluster("b"), cluster("c"), ANYWHERE, rayservice("x", "j"), capacity=capacity
-    )
+    story = Story.of(cluster("a"), cluster("b"), cluster("c"), ANYWHERE, rayservice("x", "j"), capacity=capacity)
     story.source["fleet.yaml"] = fleet
     (home,) = decisions(story.run())["x/j"].after
     later = START + timedelta(hours=9)

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from gitplacer import __version__
 from gitplacer.branch.byhand import ByHand, by_hand
+from gitplacer.capacity.reading import Branch, open_branches, read_branches
 from gitplacer.git.address import Address
 from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import Commit, Repository
@@ -77,7 +78,7 @@ def opened_source(settings: Settings, memo: Memo, *, work_tree: bool) -> Iterato
             # named, never from the revision that may be under review.
             spec = fleet_spec(at_tip, memo) if base is None else _trusted_spec(at_tip, base, memo)
             commit = source_commit(found, None if address.is_local else address.redacted)
-        capacity = _capacity(settings, spec, at_tip, not lies or base is not None, stack)
+        capacity = _capacity(settings, spec, at_tip, not lies or base is not None, memo, stack)
         yield Opened(tree, commit, spec, capacity, spec if base is not None else None)
 
 
@@ -109,26 +110,39 @@ def source_commit(commit: Commit, repo_url: str | None) -> SourceCommit:
     )
 
 
-def _capacity(settings: Settings, spec: FleetSpec, beside: Tree, trusted: bool, stack: contextlib.ExitStack) -> Tree:
+def _capacity(
+    settings: Settings, spec: FleetSpec, beside: Tree, trusted: bool, memo: Memo, stack: contextlib.ExitStack
+) -> Tree:
     """
-    The snapshots: where flags or environment say, else in the Fleet's capacity repo or branch, else `beside` the
-    source. What is not trusted to say where to connect does not.
+    The snapshots: where flags or environment say, else in the Fleet's capacity repo or branches, as far as they are believed, else
+    `beside` the source. What is not trusted to say where to connect does not.
     """
-    wanted = spec.capacity
-    address, branch = settings.capacity, None if settings.capacity else wanted.branch
-    if address is None and wanted.url is not None and trusted:
+    wanted, address = spec.capacity, settings.capacity
+    if address is not None:
+        return _named_capacity(settings, address, wanted.path, stack)
+    if wanted.url is not None and trusted:
         address = Address.parse(wanted.url, base_dir=Path("/"))
-    if address is None:
-        if branch is None:
-            return beside.under(wanted.path)
-        address = settings.source
-    if address.is_local and not _is_bare(address) and branch is None:
+    elif wanted.branch is None and wanted.branches is None:
+        return beside.under(wanted.path)
+    address = address or settings.source
+    if wanted.branches is not None:
+        repository, branches = open_branches(address, wanted.branches, settings.cache_dir)
+        stack.enter_context(repository)
+    else:
+        repository = stack.enter_context(Repository.open(address, settings.cache_dir, fetch=wanted.branch))
+        branches = [Branch(wanted.branch or "HEAD", repository.resolve(wanted.branch))]
+    return read_branches(repository, branches, wanted, memo, settings.now)
+
+
+def _named_capacity(settings: Settings, address: Address, path: str, stack: contextlib.ExitStack) -> Tree:
+    """The snapshots where whoever runs us says that they are, who vouches for them."""
+    if address.is_local and not _is_bare(address):
         assert address.path is not None
         tree = read_work_tree(address.path)
     else:
-        repository = stack.enter_context(Repository.open(address, settings.cache_dir, fetch=branch))
-        tree = repository.tree(repository.resolve(branch), address.folder)
-    below = tree.under(wanted.path)
+        repository = stack.enter_context(Repository.open(address, settings.cache_dir))
+        tree = repository.tree(repository.resolve(), address.folder)
+    below = tree.under(path)
     return below if len(below) else tree
 
 

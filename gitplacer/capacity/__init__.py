@@ -1,0 +1,1 @@
+"""Capacity snapshots on their way: where they are read from, and how they get there."""
