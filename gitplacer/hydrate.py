@@ -78,6 +78,11 @@ class Step:
     message: str
     relocation: Decision | None = None
 
+    @property
+    def subject(self) -> str:
+        """The first line of its message."""
+        return self.message.partition("\n")[0]
+
 
 @dataclass(frozen=True, slots=True)
 class Hydration:

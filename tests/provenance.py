@@ -19,7 +19,7 @@ from gitplacer.audit.recompute import Recomputation
 from gitplacer.audit.repos import Past, Place
 from gitplacer.formats.verification import sentence
 from gitplacer.git.objects import Object
-from gitplacer.git.publishing import Deployment, Identity, NewCommit
+from gitplacer.git.publishing import Deployment, NewCommit
 from gitplacer.git.reading import Repository, parse_commit
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.model.audit import Answer
@@ -101,10 +101,8 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Prove what is published from now on."""
     publish = reconcile._publish
 
-    def proving(
-        work: Work, hydration: Hydration, settings: Settings, author: Identity, proposals: Mapping[str, NewCommit]
-    ) -> str:
-        tip = publish(work, hydration, settings, author, proposals)
+    def proving(work: Work, hydration: Hydration, settings: Settings, proposals: Mapping[str, NewCommit]) -> str:
+        tip = publish(work, hydration, settings, proposals)
         prove(work.deployment, work.source, settings, tip, len(hydration.steps), list(proposals))
         return tip
 

@@ -200,6 +200,18 @@ def test_the_number_of_processes_changes_nothing() -> None:
     assert in_processes(losses, asked, 2, silence) == alone == [losses(loss) for loss in asked]
 
 
+@pytest.mark.parametrize("processes", [1, 2])
+def test_progress_is_told_up_to_the_end(processes: int) -> None:
+    told: list[int] = []
+
+    @contextlib.contextmanager
+    def telling() -> Iterator[Told]:
+        yield told.append
+
+    assert in_processes(abs, range(-10, 0), processes, telling) == list(range(10, 0, -1))
+    assert len(told) > 1 and told == sorted(set(told)) and told[-1] == 10
+
+
 def test_what_goes_wrong_in_a_process_is_raised_here() -> None:
     def ask(number: int) -> int:
         if number == 7:

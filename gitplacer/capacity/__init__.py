@@ -1,1 +1,1 @@
-"""Capacity snapshots on their way: where they are read from, and how they get there."""
+"""Live clusters to capacity snapshots: the part that connects. What it reads becomes a snapshot in `gitplacer.observing`."""

@@ -7,9 +7,7 @@ from typing import Any
 
 import click
 
-from gitplacer.cli.options import choice, fleet
-
-FAILED_ON = 3
+from gitplacer.cli.options import FAILED_ON, choice, fleet
 
 
 def _limit(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, bool] | None:

@@ -7,10 +7,13 @@ Their names are those of the parameters of `settings.settings`, so a command tak
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar
 
 import click
+
+FAILED_ON = 3
+"""The exit code of a command that was asked to fail on what it found."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -34,6 +37,19 @@ def fleet(*, deployment: bool = True, leave_out: Collection[str] = ()) -> Callab
     """SOURCE and the options that say where the rest is."""
     names = [name for name in _OPTIONS if name not in leave_out and (deployment or name != "deployment")]
     return lambda command: functools.reduce(lambda f, name: _OPTIONS[name](f), reversed(names), _SOURCE(command))
+
+
+def failing_on(concerns: Sequence[str], what: str) -> Callable[[Command], Command]:
+    """`--fail-on`, with which a command exits with 3: some of `concerns`, between commas. They stand in its help in place of `{}`."""
+
+    def words(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str]:
+        found = [word.strip() for word in value.split(",") if word.strip()] if value else []
+        unknown = [word for word in found if word not in concerns]
+        if unknown:
+            raise click.BadParameter(f'"{unknown[0]}" is none of {", ".join(concerns)}', ctx, param)
+        return found
+
+    return click.option("--fail-on", metavar="WORDS", callback=words, help=what.format(",".join(concerns)))
 
 
 def choice(names: Any, what: str) -> Callable[[Command], Command]:

@@ -7,8 +7,7 @@ import contextlib
 import click
 
 from gitplacer.cli.hosting import reached
-from gitplacer.cli.progress import note, progress
-from gitplacer.explain import problem_lines
+from gitplacer.cli.progress import note, note_attempts, progress, show_problems
 from gitplacer.formats.proposal import moved_text
 from gitplacer.hosts.host import Host
 from gitplacer.passes.proposing import Fate, ProposedPass, propose
@@ -25,11 +24,8 @@ def proposal(chosen: Settings, host_name: str | None, repo: str | None, *, check
         there = reached(host_name, repo, in_job=False)
     with there as host, progress() as say:
         done = propose(chosen, progress=say, host=host, check=check)
-    for problem in done.hydration.problems:
-        for line in problem_lines(problem):
-            click.echo(line, err=True)
-    if done.attempts > 1:
-        note(f"somebody else pushed first, so it was computed anew ({done.attempts} attempts)")
+    show_problems(done.hydration.problems)
+    note_attempts(done.attempts)
     _tell(done)
     if host is None and done.fate in (Fate.MADE, Fate.STANDS) and not check:
         note(f"Next: open a pull request from {done.branch} to {done.base}; --host and --repo let gitplacer do that")
@@ -52,7 +48,7 @@ def _tell(done: ProposedPass) -> None:
         case Fate.MADE:
             click.echo(f"Proposed   {done.tip} to {place}{why}")
             for step in done.hydration.steps:
-                click.echo(f"  {printable(step.message.partition(chr(10))[0])}")
+                click.echo(f"  {printable(step.subject)}")
     if done.pull is not None:
         state = "Closed" if done.fate is Fate.WITHDRAWN else "Declined" if done.is_declined else "Requested"
         click.echo(f"{state:<9}  #{done.pull.number}  {done.pull.url}")

@@ -10,6 +10,7 @@ from gitplacer.cli.hosting import host
 from gitplacer.cli.options import fleet
 
 if TYPE_CHECKING:
+    from gitplacer.passes.reconcile import Outcome
     from gitplacer.settings import Settings
     from gitplacer.tree import Tree
 
@@ -41,13 +42,9 @@ def command(
     it stands; --check sets only that, and exits with 2 if it does not.
     """
     from gitplacer.cli.planfile import read_plan, show_refusal
-    from gitplacer.cli.progress import note, progress
-    from gitplacer.explain import problem_lines
-    from gitplacer.model.decision import Action
+    from gitplacer.cli.progress import progress
     from gitplacer.passes.aswasplanned import AsWasPlanned, PlanDiffers
-    from gitplacer.passes.opening import deployment_address
     from gitplacer.passes.reconcile import reconcile
-    from gitplacer.plaintext import printable
     from gitplacer.settings import UsageError, settings
 
     if not pull_request and (check or host_name or repo):
@@ -68,12 +65,20 @@ def command(
     except PlanDiffers as differs:
         assert plan_file is not None and planned is not None
         return show_refusal(plan_file, planned, differs)
-    if outcome.attempts > 1:
-        note(f"somebody else pushed first, so it was computed anew ({outcome.attempts} attempts)")
+    _tell(outcome, chosen)
+    return 0
+
+
+def _tell(outcome: Outcome, chosen: Settings) -> None:
+    """What a pass came to: commits on stdout, the rest on stderr."""
+    from gitplacer.cli.progress import note, note_attempts, show_problems
+    from gitplacer.model.decision import Action
+    from gitplacer.passes.opening import deployment_address
+    from gitplacer.plaintext import printable
+
     hydration = outcome.hydration
-    for problem in hydration.problems:
-        for line in problem_lines(problem):
-            click.echo(line, err=True)
+    note_attempts(outcome.attempts)
+    show_problems(hydration.problems)
     spec = hydration.snapshot.source.own.fleet.spec
     address = deployment_address(chosen, spec, trusted=True)
     place = f"{address.redacted if address else ''}, branch {spec.deployment.branch}"
@@ -82,16 +87,15 @@ def command(
     else:
         click.echo(f"Published  {outcome.tip} to {place}")
         for step in hydration.steps:
-            click.echo(f"  {printable(step.message.partition(chr(10))[0])}")
+            click.echo(f"  {printable(step.subject)}")
     for branch, step in zip(outcome.proposed, hydration.proposals, strict=True):
-        click.echo(f"Proposed   {printable(branch)}: {printable(step.message.partition(chr(10))[0])}")
+        click.echo(f"Proposed   {printable(branch)}: {printable(step.subject)}")
     if outcome.refused:
         note(f"{place}: the server did not take the branches with proposals: {outcome.refused}")
     counts = hydration.view.plan.counts()
     standing = [f"{counts[a]} {word}" for a, word in ((Action.HOLD, "held"), (Action.WAIT, "waiting")) if counts[a]]
     if standing:
         note(f"{' and '.join(standing)}: `gitplacer plan` names them, `gitplacer explain GROUP` says why")
-    return 0
 
 
 def _note_uncommitted(chosen: Settings) -> None:

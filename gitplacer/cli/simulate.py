@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gitplacer.cli.options import choice, fleet
+from gitplacer.cli.options import FAILED_ON, choice, failing_on, fleet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,17 +20,8 @@ if TYPE_CHECKING:
     from gitplacer.whatif import Supposition
     from gitplacer.whatif.losses import Loss, Losses
 
-FAILED_ON = 3
 CONCERNS = ("stranded", "held", "part", "waiting", "services")
 """The words of --fail-on: who is stranded, held, keeps a part, is new and waits; services that are stranded."""
-
-
-def _words(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str]:
-    words = [word.strip() for word in value.split(",") if word.strip()] if value else []
-    unknown = [word for word in words if word not in CONCERNS]
-    if unknown:
-        raise click.BadParameter(f'"{unknown[0]}" is none of {", ".join(CONCERNS)}', ctx, param)
-    return words
 
 
 @click.command("simulate")
@@ -60,7 +51,7 @@ def _words(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
 )
 @click.option("--ray", "ray_address", metavar="ADDRESS", help="Run --every-cluster or --pairs on a Ray cluster.")
 @click.option("--all", "everything", is_flag=True, help="Of many suppositions, tell all in full.")
-@click.option("--fail-on", metavar="WORDS", callback=_words, help=f"Exit with 3 if anybody is: {','.join(CONCERNS)}.")
+@failing_on(CONCERNS, "Exit with 3 if anybody is: {}.")
 @choice(["text", "json"], "For a terminal, or for programs.")
 @fleet()
 def command(

@@ -30,7 +30,7 @@ from gitplacer.formats.proposal import (
     trailers_in,
 )
 from gitplacer.git.program import GitError
-from gitplacer.git.publishing import Deployment, Identity, LostRace, undated
+from gitplacer.git.publishing import Deployment, LostRace, undated
 from gitplacer.git.reading import Commit
 from gitplacer.hosts.host import LONGEST_DESCRIPTION, Host, Pull, State, Status
 from gitplacer.hydrate import Hydration, Inputs, hydrate
@@ -38,7 +38,7 @@ from gitplacer.kinds.clusterstate import CLUSTER_STATES
 from gitplacer.layout import METADATA
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes.opening import Opened, Progress, at_work
-from gitplacer.passes.reconcile import ATTEMPTS, AUTHOR, capacity_commit, commits_of, proposals_of
+from gitplacer.passes.reconcile import ATTEMPTS, capacity_commit, commits_of, proposals_of
 from gitplacer.plaintext import printable
 from gitplacer.problems import Rejected
 from gitplacer.settings import Settings, UsageError
@@ -89,9 +89,7 @@ class _Look:
     hydration: Hydration
 
 
-def propose(
-    settings: Settings, *, progress: Progress, host: Host | None = None, check: bool = False, author: Identity = AUTHOR
-) -> ProposedPass:
+def propose(settings: Settings, *, progress: Progress, host: Host | None = None, check: bool = False) -> ProposedPass:
     """
     Propose what a pass would do. With `check`, nothing is proposed or withdrawn; it is only told whether what is proposed stands.
     Raises Rejected, GitError or UsageError.
@@ -99,11 +97,7 @@ def propose(
     for attempt in range(1, ATTEMPTS + 1):
         with _looked(settings, progress, host) as look:
             try:
-                return (
-                    _checked(look, host, attempt)
-                    if check
-                    else _proposed(look, settings, host, author, attempt, progress)
-                )
+                return _checked(look, host, attempt) if check else _proposed(look, settings, host, attempt, progress)
             except LostRace:
                 progress("somebody else pushed first; computing again on what they pushed")
     raise GitError(
@@ -143,14 +137,12 @@ def _checked(look: _Look, host: Host | None, attempt: int) -> ProposedPass:
     return _outcome(look, Fate.OUTDATED, attempt, tip=deployment.proposed_pass, moved=moved)
 
 
-def _proposed(
-    look: _Look, settings: Settings, host: Host | None, author: Identity, attempt: int, progress: Progress
-) -> ProposedPass:
+def _proposed(look: _Look, settings: Settings, host: Host | None, attempt: int, progress: Progress) -> ProposedPass:
     deployment, hydration = look.deployment, look.hydration
     before = deployment.proposed_pass
     moved = _moved(look) if before is not None else None
     if not _has_work(look):
-        _keep_group_proposals(look, settings, author)
+        _keep_group_proposals(look, settings)
         if before is None:
             return _outcome(look, Fate.NOTHING, attempt)
         progress("withdrawing what is proposed")
@@ -161,8 +153,8 @@ def _proposed(
         tip, fate = before, Fate.STANDS
     else:
         progress(f"proposing {len(hydration.steps)} commit(s)")
-        inputs = capacity_commit(look.source, settings, author)
-        commits = commits_of(hydration, settings, author)
+        inputs = capacity_commit(look.source, settings)
+        commits = commits_of(hydration, settings)
         tip = deployment.propose_pass(commits, inputs=inputs, squashed=_squashed(deployment))
         fate = Fate.MADE
     if host is None:
@@ -204,9 +196,9 @@ def _outcome(
     )
 
 
-def _keep_group_proposals(look: _Look, settings: Settings, author: Identity) -> None:
+def _keep_group_proposals(look: _Look, settings: Settings) -> None:
     """Moves that wait for consent have branches of their own, on the tip; while a pass is proposed, they wait for it."""
-    proposals = proposals_of(look.hydration, settings, author)
+    proposals = proposals_of(look.hydration, settings)
     if not look.deployment.is_proposed(proposals):
         look.deployment.publish([], proposals=proposals)
 

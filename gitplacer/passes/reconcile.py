@@ -56,16 +56,14 @@ class Consent(Protocol):
     def __call__(self, hydration: Hydration, inputs: Inputs, deployment: Deployment) -> None: ...
 
 
-def reconcile(
-    settings: Settings, *, progress: Progress, author: Identity = AUTHOR, consent: Consent | None = None
-) -> Outcome:
+def reconcile(settings: Settings, *, progress: Progress, consent: Consent | None = None) -> Outcome:
     """
     Passes until one is not overtaken: plan, render, commit, push. Raises Rejected, GitError or UsageError, and what `consent` raises;
     then nothing has landed.
     """
     memo = ParseCache(settings.cache_dir)
     for attempt in range(1, ATTEMPTS + 1):
-        outcome = one_pass(settings, memo, progress=progress, author=author, consent=consent)
+        outcome = one_pass(settings, memo, progress=progress, consent=consent)
         if outcome.landing is not Landing.OVERTAKEN:
             return replace(outcome, attempts=attempt)
         progress("somebody else pushed first; computing again on what they pushed")
@@ -79,7 +77,6 @@ def one_pass(
     memo: ParseCache,
     *,
     progress: Progress,
-    author: Identity = AUTHOR,
     consent: Consent | None = None,
 ) -> Outcome:
     """
@@ -92,13 +89,13 @@ def one_pass(
         memo.save()
         if consent is not None:
             consent(hydration, work.inputs, deployment)
-        proposals = proposals_of(hydration, settings, author)
+        proposals = proposals_of(hydration, settings)
         proposed = tuple(proposals)
         if not hydration.steps and (deployment.tip is None or deployment.is_proposed(proposals)):
             return Outcome(Landing.UNCHANGED, hydration, proposed=proposed)
         progress(f"publishing {len(hydration.steps)} commit(s)")
         try:
-            tip = _publish(work, hydration, settings, author, proposals)
+            tip = _publish(work, hydration, settings, proposals)
         except LostRace:
             return Outcome(Landing.OVERTAKEN, hydration)
         if not hydration.steps:
@@ -106,34 +103,32 @@ def one_pass(
         return Outcome(Landing.PUBLISHED, hydration, tip, proposed, deployment.refused)
 
 
-def proposals_of(hydration: Hydration, settings: Settings, author: Identity) -> dict[str, NewCommit]:
+def proposals_of(hydration: Hydration, settings: Settings) -> dict[str, NewCommit]:
     """What is proposed, by branch."""
     return {
         proposal_branch(step.relocation.group): NewCommit(
-            changes=step.changes, message=step.message, author=author, when=settings.now
+            changes=step.changes, message=step.message, author=AUTHOR, when=settings.now
         )
         for step in hydration.proposals
         if step.relocation is not None
     }
 
 
-def _publish(
-    work: Work, hydration: Hydration, settings: Settings, author: Identity, proposals: Mapping[str, NewCommit]
-) -> str:
-    commits = commits_of(hydration, settings, author)
-    inputs = capacity_commit(work.source, settings, author)
+def _publish(work: Work, hydration: Hydration, settings: Settings, proposals: Mapping[str, NewCommit]) -> str:
+    commits = commits_of(hydration, settings)
+    inputs = capacity_commit(work.source, settings)
     return work.deployment.publish(commits, inputs=inputs, proposals=proposals)
 
 
-def commits_of(hydration: Hydration, settings: Settings, author: Identity) -> list[NewCommit]:
+def commits_of(hydration: Hydration, settings: Settings) -> list[NewCommit]:
     """What is done, as commits to be made."""
     return [
-        NewCommit(changes=step.changes, message=step.message, author=author, when=settings.now)
+        NewCommit(changes=step.changes, message=step.message, author=AUTHOR, when=settings.now)
         for step in hydration.steps
     ]
 
 
-def capacity_commit(source: Opened, settings: Settings, author: Identity) -> NewCommit | None:
+def capacity_commit(source: Opened, settings: Settings) -> NewCommit | None:
     """The capacity that was used, to be kept beside what was made of it; None if there is none."""
     if not len(source.capacity):
         return None
@@ -142,4 +137,4 @@ def capacity_commit(source: Opened, settings: Settings, author: Identity) -> New
     modes = {path: entry.mode for path, entry in kept.items()}
     message = f"Capacity used by {source.commit.id[:12] if source.commit else 'a pass'}\n"
     changes = Changes(source.capacity.read_all(kept))
-    return NewCommit(changes=changes, message=message, author=author, when=settings.now, modes=modes)
+    return NewCommit(changes=changes, message=message, author=AUTHOR, when=settings.now, modes=modes)

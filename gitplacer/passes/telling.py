@@ -23,6 +23,7 @@ from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import Commit, NoSuchRevision, Repository, parse_commit
 from gitplacer.hosts.comments import ours, upsert
 from gitplacer.hosts.host import LONGEST_DESCRIPTION, Host, Pull, State, Status
+from gitplacer.hosts.pagefiles import read_plain
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes.opening import Progress, deployment_address, opened_source
 from gitplacer.plaintext import printable
@@ -170,13 +171,9 @@ def read_plan(path: Path) -> Mapping[str, Any]:
     name = printable(str(path))
     hint = "give what `gitplacer plan --format json` prints"
     try:
-        if path.stat().st_size > _LARGEST_PLAN:
-            raise UsageError(f"{name} is too large for a plan", hint)
-        value = json.loads(path.read_bytes())
+        value = json.loads(read_plain(path, _LARGEST_PLAN))
         plan = value.get("plan", value) if isinstance(value, dict) else None
         promise_of(plan if isinstance(plan, dict) else {})
-    except OSError as error:
-        raise UsageError(f"{name} cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{name} is no plan: {printable(str(error))}", hint) from None
     assert isinstance(plan, dict)
