@@ -334,6 +334,22 @@ def _read_snapshots(
     return {name: item for name, item in sorted(found.items()) if name not in broken}, frozenset(broken)
 
 
+def single_snapshot(tree: Tree, path: str, memo: Memo) -> tuple[CapacitySnapshot, tuple[Problem, ...]]:
+    """
+    The snapshot in one file, whatever that is called, and what is to be told of it. Raises Rejected where it cannot be used, with
+    everything that is wrong with it.
+    """
+    reading = read_documents(tree, [path], memo, max_bytes=MAX_SNAPSHOT)
+    problems = [*reading.problems]
+    for _, item in _single_objects(CapacitySnapshot, reading, "", problems):
+        if item is not None:
+            document, parsed = item
+            problems.extend(implausible(parsed, document))
+            if not any(problem.severity is Severity.ERROR for problem in problems):
+                return parsed, tuple(problems)
+    raise Rejected(set(problems))
+
+
 def _beyond_belief(
     document: Document, found: CapacitySnapshot, before: CapacitySnapshot | None, source: Source, now: datetime
 ) -> Problem | None:

@@ -216,5 +216,5 @@ def test_what_is_known_of_a_commit_is_not_asked_again(
             branch = Branch("capacity", repository.resolve("capacity"))
             found.append(texts(read_branches(repository, [branch], settings, memo, NOW)))
         monkeypatch.setattr(reading, "verified", None)
-        monkeypatch.setattr(reading, "parse_own", None)
+        monkeypatch.setattr(reading, "single_snapshot", None)
     assert found == [nodes("gke", 3, 2)] * 2

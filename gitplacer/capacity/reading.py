@@ -22,12 +22,10 @@ from gitplacer.git.mirror import Mirror, refs_of
 from gitplacer.git.objects import BlobTooLarge
 from gitplacer.git.reading import Repository
 from gitplacer.git.signing import AllowedKeys, is_signed, verified
-from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fleet import CapacitySettings
-from gitplacer.kinds.parse import is_own, parse_own
-from gitplacer.plausible import implausible
-from gitplacer.problems import Severity
-from gitplacer.source.files import MAX_SNAPSHOT, READ_ENDINGS, Memo, NoMemo, read_documents
+from gitplacer.problems import Rejected
+from gitplacer.snapshot import single_snapshot
+from gitplacer.source.files import READ_ENDINGS, Memo, NoMemo
 from gitplacer.tree import Changes, Entry, Tree
 
 PLACEHOLDER = "{cluster}"
@@ -230,20 +228,11 @@ class _Read:
         return [Gist.from_text(known[digest]) if known[digest] else None for digest in digests]
 
     def _gist(self, path: str, entry: Entry, memo: Memo) -> Gist | None:
-        tree = Tree({path: entry}, self._repository.objects)
         try:
-            reading = read_documents(tree, [path], memo, max_bytes=MAX_SNAPSHOT)
-        except BlobTooLarge:
+            found, _ = single_snapshot(Tree({path: entry}, self._repository.objects), path, memo)
+        except (BlobTooLarge, Rejected):
             return None
-        documents = reading.documents.get(path, ())
-        if path in reading.broken or len(documents) != 1 or not is_own(documents[0].document):
-            return None
-        document = documents[0].document
-        found = parse_own(document)
-        if not isinstance(found, CapacitySnapshot) or found.name != PurePosixPath(path).stem:
-            return None
-        flawed = any(problem.severity is Severity.ERROR for problem in implausible(found, document))
-        return None if flawed else Gist.of(found)
+        return Gist.of(found) if found.name == PurePosixPath(path).stem else None
 
 
 def _digest(*parts: str) -> str:
