@@ -19,8 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from gitplacer.capacity.access import Access, ClusterError
 from gitplacer.documents import parse
+from gitplacer.kinds.selectors import ClusterMetadata
 from gitplacer.plaintext import few, printable
 from gitplacer.problems import nearest
 
@@ -127,6 +130,16 @@ def trusted(path: Path) -> None:
                 f"{path} is in the Git work tree {folder}, and what a repository says runs nothing here",
                 "keep kubeconfigs outside of repositories",
             )
+
+
+def cluster_name(text: str, *, given: bool = True) -> str:
+    """What the fleet calls a cluster, if it can be called that. Raises ClusterError."""
+    try:
+        return ClusterMetadata(name=text).name
+    except ValidationError:
+        said = f'"{printable(text)}" cannot be the name of a cluster'
+        hint = "a cluster's name has up to 63 lower-case letters, digits and dashes"
+        raise ClusterError(said, hint if given else f"{hint}: give --cluster NAME") from None
 
 
 def access_to(found: Kubeconfig, name: str, *, insecure: bool = False) -> Access:

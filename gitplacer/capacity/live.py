@@ -104,6 +104,9 @@ class _Look:
         found = self._access.get(path)
         return found if isinstance(found, dict) else {}
 
+    def tell(self, message: str) -> None:
+        self._say(message)
+
     def _may_miss(self, resource: Resource, error: ClusterError) -> bool:
         """Whether a snapshot can do without; who can grant it is told how. What is not served is not there."""
         if error.status == 404 and resource.group:
@@ -146,6 +149,10 @@ def _applied(look: _Look, cluster: str, namespace: str, placed: Placed | None) -
         raise ClusterError(
             f"gitplacer has put groups on cluster {cluster}, and nobody said which pods are theirs",
             "give --deployment, the repo whose records tell",
+        )
+    if not epochs and placed is not None and placed.kinds_here:
+        look.tell(
+            f"there is no ConfigMap {namespace}/gitplacer-workloads, so nothing shows what the cluster has synced"
         )
     return Applied(**epochs) if epochs else None
 

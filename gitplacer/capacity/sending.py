@@ -55,4 +55,5 @@ def send_for_ever(
 
 def backoff(every: timedelta, failures: int) -> timedelta:
     """How long is waited after a failure, given how many were just before it: twice as long each time, up to five minutes."""
-    return max(every, min(every * 2 ** min(failures, 20), LONGEST_WAIT))
+    doubled: timedelta = every * 2 ** min(failures, 20)
+    return max(every, min(doubled, LONGEST_WAIT))

@@ -31,6 +31,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "test": "Run the Scenarios kept beside the policies.",
         "size": "Print what pods manifests become, and what each asks for.",
         "fit": "Tell whether manifests would fit a cluster now.",
+        "snapshot": "Write what a live cluster has, as a CapacitySnapshot.",
         "reconcile": "Plan, render, commit and push, once.",
         "move": "Approve that a group moves to a cluster.",
         "return": "Approve that a group goes back to where it was.",

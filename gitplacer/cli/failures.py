@@ -32,6 +32,8 @@ def report(error: BaseException) -> None:
 
 
 def lines(error: BaseException) -> list[str]:
+    """Why something ended, and what to do."""
+    from gitplacer.capacity.access import ClusterError
     from gitplacer.git.program import GitError
     from gitplacer.settings import UsageError
 
@@ -40,7 +42,7 @@ def lines(error: BaseException) -> list[str]:
             from gitplacer.explain import problem_lines
 
             return [line for problem in error.problems for line in problem_lines(problem)]
-        case GitError() | UsageError():
+        case GitError() | UsageError() | ClusterError():
             return _message(str(error), error.hint)
         case click.Abort() | KeyboardInterrupt():
             return ["interrupted"]

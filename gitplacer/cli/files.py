@@ -7,6 +7,17 @@ import tempfile
 from pathlib import Path
 
 
+def writable(target: Path, example: str) -> Path:
+    """A file, if there is a place for it: what is to be written takes a while to make, so a mistake is told before."""
+    from gitplacer.settings import UsageError
+
+    if target.is_dir():
+        raise UsageError(f"{target} is a directory", f"name a file in it: -o {target / example}")
+    if not target.parent.is_dir():
+        raise UsageError(f"there is no directory {target.parent}", f"make it: mkdir -p {target.parent}")
+    return target
+
+
 def write_whole(target: Path, data: bytes) -> None:
     """Replace a file; a device or a pipe is written to. Raises OSError."""
     if target.exists() and not target.is_file():

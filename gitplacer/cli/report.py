@@ -24,7 +24,7 @@ def command(target: str, redact: bool, **where: Any) -> None:
     relocated when, is what the deployment repo says, so give --deployment. An existing FILE is replaced, whole or not at all.
     """
     from gitplacer.branch.chronicle import history
-    from gitplacer.cli.files import write_whole
+    from gitplacer.cli.files import writable, write_whole
     from gitplacer.cli.looking import note_nothing_placed
     from gitplacer.cli.progress import note, note_work_tree, progress
     from gitplacer.hydrate import hydrate
@@ -33,7 +33,7 @@ def command(target: str, redact: bool, **where: Any) -> None:
     from gitplacer.report import document, gathered, page, redacted
     from gitplacer.settings import settings
 
-    file = None if target == "-" else _writable(Path(target))
+    file = None if target == "-" else writable(Path(target), "fleet.html")
     chosen = settings(**where)
     note_work_tree(chosen)
     with progress() as say, looked_at(chosen, work_tree=True, progress=say) as looked:
@@ -50,14 +50,3 @@ def command(target: str, redact: bool, **where: Any) -> None:
     write_whole(file, data)
     size = f" ({len(data) / 1e6:.1f} MB)" if len(data) >= 1e6 else ""
     note(f"wrote {target}{size}; open {file.resolve().as_uri()}")
-
-
-def _writable(target: Path) -> Path:
-    """The file, if there is a place for it: planning takes a while, so a mistake is told before."""
-    from gitplacer.settings import UsageError
-
-    if target.is_dir():
-        raise UsageError(f"{target} is a directory", f"name a file in it: -o {target / 'fleet.html'}")
-    if not target.parent.is_dir():
-        raise UsageError(f"there is no directory {target.parent}", f"make it: mkdir -p {target.parent}")
-    return target

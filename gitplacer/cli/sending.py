@@ -5,15 +5,16 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gitplacer.cli.options import signed
-
 if TYPE_CHECKING:
     from gitplacer.capacity.pushing import Pushed, Target
     from gitplacer.capacity.sending import Look
+    from gitplacer.kinds.capacity import CapacitySnapshot
+    from gitplacer.settings import Settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -72,7 +73,13 @@ _OPTIONS = (
 
 def sending(command: Command) -> Command:
     """The options of a command that pushes snapshots."""
-    return functools.reduce(lambda found, option: option(found), reversed(_OPTIONS), signed()(command))
+    return functools.reduce(lambda found, option: option(found), reversed(_OPTIONS), command)
+
+
+def refuse_without_push(options: dict[str, Any]) -> None:
+    """Raise where somebody wants to go on and said nothing of where to."""
+    if options["every"] is not None:
+        raise click.UsageError("--every is for --push: give that as well, or leave it out")
 
 
 def send(look: Look, options: dict[str, Any]) -> int:
@@ -80,7 +87,7 @@ def send(look: Look, options: dict[str, Any]) -> int:
     from gitplacer.capacity.pushing import Result, push
     from gitplacer.settings import settings
 
-    chosen = settings(".", deployment=options["push"], author=options["author"], sign_key=options["sign_key"])
+    chosen = settings(".", deployment=options["push"])
     target = _target(options, chosen)
     if options["every"] is not None:
         return _send_for_ever(look, target, chosen.cache_dir)
@@ -93,8 +100,9 @@ def send(look: Look, options: dict[str, Any]) -> int:
     return code
 
 
-def _target(options: dict[str, Any], chosen: Any) -> Target:
+def _target(options: dict[str, Any], chosen: Settings) -> Target:
     from gitplacer.capacity.pushing import Target
+    from gitplacer.passes.reconcile import AUTHOR
     from gitplacer.settings import UsageError
 
     every, heartbeat, keep = options["every"] or timedelta(), options["heartbeat"], options["keep"]
@@ -109,15 +117,15 @@ def _target(options: dict[str, Any], chosen: Any) -> Target:
         address=chosen.deployment,
         branch=options["push_branch"],
         folder=options["push_path"].strip("/"),
-        author=chosen.author,
-        signing_key=chosen.signing_key,
+        author=AUTHOR,
+        signing_key=None,
         heartbeat=heartbeat,
         every=every,
         keep=keep,
     )
 
 
-def _send_for_ever(look: Look, target: Target, cache_dir: Any) -> int:
+def _send_for_ever(look: Look, target: Target, cache_dir: Path) -> int:
     import signal
     import threading
     from datetime import UTC, datetime
@@ -148,6 +156,21 @@ def _send_for_ever(look: Look, target: Target, cache_dir: Any) -> int:
     )  # fmt: skip
     note("stopped")
     return 0
+
+
+def written(file: str, cluster: str | None) -> tuple[CapacitySnapshot, bytes]:
+    """A snapshot from a file, which must be of the cluster that was named. Raises Rejected."""
+    from gitplacer.problems import Location, Problem, Rejected
+    from gitplacer.snapshot import single_snapshot
+    from gitplacer.source.files import NoMemo
+    from gitplacer.tree import Tree
+
+    data = Path(file).read_bytes()
+    found, _ = single_snapshot(Tree.of({file: data}), file, NoMemo())
+    if cluster not in (None, found.name):
+        message = f"is the snapshot of {found.name}, not of {cluster}"
+        raise Rejected([Problem(Location(file), "SnapshotName", message, "a cluster testifies only about itself")])
+    return found, data
 
 
 def said(done: Pushed, target: Target) -> str:

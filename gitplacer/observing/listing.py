@@ -8,6 +8,7 @@ takes the snapshot says so. All others are in `used`, as numbers.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
@@ -97,3 +98,19 @@ def _expressions(requirements: Iterable[Requirement]) -> Iterator[LabelRequireme
 
 def _port(port: HostPort) -> TakenPort:
     return TakenPort(port=port.port, protocol=port.protocol, ip=port.ip)  # type: ignore[arg-type]
+
+
+def selector_term(text: str) -> PodTerm:
+    """Pods of any namespace by labels, written as for kubectl: `app=cache,tier!=test,gpu,!old`. Raises ValueError."""
+    requirements = tuple(_requirement(part.strip()) for part in text.split(","))
+    return PodTerm("", Selector(requirements), namespace_selector=Selector(()))
+
+
+def _requirement(part: str) -> Requirement:
+    match = re.fullmatch(r"(?P<not>!)?(?P<key>[^!=\s]+)(\s*(?P<operator>!=|==?)\s*(?P<value>[^!=\s]*))?", part)
+    if match is None or (match["not"] and match["operator"]):
+        raise ValueError(f'"{part}" is not a condition such as app=cache, app!=cache, app or !app')
+    operator = {"!=": "NotIn", "": "DoesNotExist" if match["not"] else "Exists"}.get(match["operator"] or "", "In")
+    values = (match["value"],) if match["operator"] else ()
+    written = LabelRequirement.model_validate({"key": match["key"], "operator": operator, "values": values})
+    return Requirement(written.key, written.operator, written.values)
