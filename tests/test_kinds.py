@@ -330,6 +330,7 @@ spec:
 metadata: {name: gpu-1}
 observedAt: "2026-01-02T03:04:05.678901+01:00"
 applied: {platform: 0, workloads: 40}
+coarse: false
 nodes:
 - name: n1
   count: 3
