@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gitplacer.capacity.reading import Branch, open_branches, read_branches
+from gitplacer.capacity.reading import Branch, branches_at, opened_branches, read_branches
 from gitplacer.git.address import Address
 from gitplacer.git.reading import Repository
 from gitplacer.git.signing import SigningKey
@@ -36,7 +36,7 @@ def read(repo: Path, now: Any = NOW, **settings: Any) -> Iterator[Tree]:
     given = CapacitySettings.model_validate(settings, by_alias=True)
     address = Address.parse(str(repo), base_dir=Path("/"))
     if given.branches is not None:
-        repository, branches = open_branches(address, given.branches, repo.parent / "cache")
+        repository, branches = opened_branches(address, branches_at(address, given.branches), repo.parent / "cache")
     else:
         repository = Repository.open(address, repo.parent / "cache")
         branches = [Branch(given.branch or "HEAD", repository.resolve(given.branch))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from gitplacer.passes.reconcile import Landing, Outcome, one_pass, reconcile
 from gitplacer.problems import Rejected
 from gitplacer.settings import Settings, UsageError, settings
 from gitplacer.tree import tree_id
+from tests.commands import run
 from tests.gitservers import SSHD, git, https_server, ssh_server
 from tests.stories import ANYWHERE, FLEET, cluster, policy, rayjob, rayservice, snapshot
 
@@ -71,6 +73,14 @@ def made(tmp_path: Path, name: str = "source") -> Fleet:
     return fleet
 
 
+def copied(fleet: Fleet, folder: Path) -> Fleet:
+    """The same fleet in another folder."""
+    shutil.copytree(fleet.source, folder / "source")
+    shutil.copytree(fleet.bare, folder / "served" / fleet.bare.name)
+    bare = folder / "served" / fleet.bare.name
+    return Fleet(folder / "source", str(bare), bare)
+
+
 @pytest.fixture
 def fleet(tmp_path: Path) -> Fleet:
     return made(tmp_path)
@@ -95,6 +105,21 @@ def test_no_change_is_no_commit(fleet: Fleet) -> None:
     again = fleet.reconcile(30)
     assert again.tip is None
     assert fleet.git("rev-parse", "main").strip() == first.tip
+
+
+def test_what_is_told_is_where_it_went_whatever_the_revision_says(
+    fleet: Fleet, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Where to publish is what the default branch says; a revision under review may say otherwise and is not asked."""
+    git("checkout", "-q", "-b", "review", cwd=fleet.source)
+    fleet.commit({"fleet.yaml": FLEET.replace("{}", "{deployment: {branch: elsewhere}}")})
+    git("checkout", "-q", "main", cwd=fleet.source)
+    done = run(
+        capfd, "reconcile", fleet.source, "--rev", "review", "--deployment", fleet.bare, "--now", "2026-01-02T03:05:00Z"
+    )
+    tip = fleet.git("rev-parse", "main").strip()
+    assert done.out.splitlines()[0] == f"Published  {tip} to {fleet.bare}, branch main"
+    assert fleet.git("for-each-ref", "refs/heads/elsewhere") == ""
 
 
 def test_a_relocation_is_a_rename_that_git_follows(fleet: Fleet) -> None:

@@ -364,5 +364,6 @@ def test_a_plan_is_not_saved_where_it_would_be_read_as_a_manifest(capfd: Capture
     ran = run(capfd, "plan", source, "--out", source / "plan.json")
     assert (ran.code, ran.out) == (1, "") and "hint: write it beside the source, or give it another ending" in ran.err
     assert run(capfd, "plan", source, "--out", source / "plan.saved").code == 0
-    assert run(capfd, "plan", source, "--rev", "main", "--out", source / "plan.json").code == 0
     assert run(capfd, "validate", source).code == 0
+    assert run(capfd, "plan", source, "--rev", "main", "--out", source / "plan.json").code == 0
+    assert "gitplacer has printed it, and it is no part of a source" in run(capfd, "validate", source).out

@@ -7,6 +7,7 @@ import importlib.util
 import json
 import subprocess
 import sys
+import tempfile
 import types
 from collections.abc import Iterator
 from pathlib import Path
@@ -148,6 +149,11 @@ def test_a_file_of_what_ifs_is_asked_one_by_one(repo: Path, capfd: pytest.Captur
     assert "w.yaml:8:5:" in ran.err
     assert 'did you mean "lose"?' in ran.err
     assert "needs exactly one of lose, drain, cordon, add, remove, replicas, price" in ran.err
+    (tmp_path / "w.yaml").write_text("nodeTypes: 3\n---\nkind: Pod\n")
+    ran = run(capfd, "simulate", "--scenario", tmp_path / "w.yaml", "--now", NOW, repo)
+    assert ran.code == 1
+    assert "w.yaml:1:1: this has no kind, so it is no WhatIf" in ran.err
+    assert "w.yaml:3:7: a Pod is no WhatIf" in ran.err
 
 
 @pytest.mark.parametrize(
@@ -284,11 +290,14 @@ print(json.dumps([there == here, told[-1], len(there)]))
 
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="needs Ray: pip install 'gitplacer[ray]'")
-def test_a_ray_cluster_says_what_one_process_says() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", _ON_RAY], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False,
-        env={"PATH": "/usr/bin:/bin", "HOME": "/tmp", "PYTHONPATH": str(ROOT), "RAY_USAGE_STATS_ENABLED": "0"},
-    )  # fmt: skip
+def test_a_ray_cluster_says_what_one_process_says(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()  # where Ray leaves a token, which no other Ray is to find
+    with tempfile.TemporaryDirectory(prefix="r") as short:  # for its sockets, whose paths may have 107 bytes
+        own = {"HOME": str(tmp_path / "home"), "RAY_TMPDIR": short, "RAY_USAGE_STATS_ENABLED": "0"}
+        done = subprocess.run(
+            [sys.executable, "-c", _ON_RAY], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False,
+            env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), **own},
+        )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[-1]) == [True, 12, 12]
 

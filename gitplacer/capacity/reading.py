@@ -51,28 +51,36 @@ def branch_of(pattern: str, cluster: str) -> str:
     return pattern.replace(PLACEHOLDER, cluster)
 
 
-def open_branches(address: Address, pattern: str, cache_dir: Path) -> tuple[Repository, list[Branch]]:
-    """
-    A repository with the branches that there are for clusters, by `spec.capacity.branches`, and these. Close it. Raises GitError
-    (NotARepository, Unreachable, …).
-    """
+def branches_at(address: Address, pattern: str) -> list[Branch]:
+    """The branches that there are for clusters now, by `spec.capacity.branches`, by cluster. Raises GitError (Unreachable)."""
     if address.is_local and not address.git_dir:
-        return Repository.open(address, cache_dir), []  # which says what is wrong with it
+        return []
     fixed = pattern.removesuffix(PLACEHOLDER)
-    folder, tips = fixed[: fixed.rfind("/") + 1], {}
+    folder, found = fixed[: fixed.rfind("/") + 1], {}
     for heads in _HEADS if address.is_local else _HEADS[-1:]:
         for name, tip in refs_of(address, below=heads + folder).items():
             branch = name.removeprefix(heads)
             cluster = branch.removeprefix(fixed)
             if branch.startswith(fixed) and cluster and "/" not in cluster:
-                tips[cluster] = name, Branch(branch, tip, cluster)
-    found = [branch for _, (_, branch) in sorted(tips.items())]
+                found[cluster] = Branch(branch, tip, cluster)
+    return [found[cluster] for cluster in sorted(found)]
+
+
+def mark_of(branches: Sequence[Branch]) -> str:
+    """A text that is another when one of the branches has moved, come or gone."""
+    return _digest("branches", *(f"{branch.name} {branch.tip}" for branch in branches))
+
+
+def opened_branches(address: Address, branches: Sequence[Branch], cache_dir: Path) -> tuple[Repository, list[Branch]]:
+    """
+    The repository of some branches, to be closed, and these as they are in it: a remote's may have moved on since they were listed. Raises
+    GitError (NotARepository, Unreachable, NoSuchRevision, …).
+    """
     if address.is_local:
-        return Repository.open(address, cache_dir), found
-    wanted = {name: branch.tip for name, branch in tips.values()}
-    repository = Repository.mirrored(address, Mirror(address, cache_dir), wanted)
-    at = {name: repository.refs[name] for name in wanted}  # they may have moved on since they were listed
-    return repository, [Branch(b.name, at[f"{_HEADS[-1]}{b.name}"], b.cluster) for b in found]
+        return Repository.open(address, cache_dir), list(branches)
+    named = {f"{_HEADS[-1]}{branch.name}": branch for branch in branches}
+    repository = Repository.mirrored(address, Mirror(address, cache_dir), {name: b.tip for name, b in named.items()})
+    return repository, [replace(branch, tip=repository.refs[name]) for name, branch in named.items()]
 
 
 def read_branches(

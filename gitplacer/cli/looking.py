@@ -39,4 +39,4 @@ def note_nothing_placed(chosen: Settings, spec: FleetSpec, view: PlanView) -> No
         named = f"; the Fleet names {spec.deployment.url}" if spec.deployment.url else ""
         note(f"no --deployment given, so nothing is placed yet{named}")
     elif view.deployment_commit is None:
-        note(f"{address.redacted} has no branch {spec.deployment.branch} yet, so nothing is placed yet")
+        note(f"{address.redacted} has no branch {spec.deployment.written} yet, so nothing is placed yet")

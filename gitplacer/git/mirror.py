@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -148,10 +149,20 @@ def _kept_as(name: str) -> str:
     return f"refs/mirror/{hashlib.sha256(name.encode('utf-8', 'surrogateescape')).hexdigest()[:32]}"
 
 
+_TOO_OFTEN = re.compile(r"error: 429|rate limit|too many requests", re.I)
+_DENIED = re.compile(
+    r"could not read (?:Username|Password)|Authentication failed|error: 40[13]|Permission denied|Host key verification"
+    r"|[Rr]epository '?[^\n]*'? not found|does not appear to be a git repository|access denied"
+)
+
+
 def unreachable(address: Address, failure: CommandFailed) -> GitError:
     """What to tell a user whose remote could not be listed, fetched or pushed to."""
     reason = cause(failure.stderr)
     hint = "check the address and the network"
+    if _TOO_OFTEN.search(failure.stderr):
+        hint = "its server limits how often it may be asked; ask less often, or later"
+        return Unreachable(f"{address.redacted} will not be asked so often: {reason}", "RateLimited", hint)
     if "could not read Username" in reason or "could not read Password" in reason or "Authentication" in reason:
         hint = "it wants credentials: set GIT_ASKPASS to a program that prints them, or put them into ~/.netrc"
     elif "Permission denied" in reason:
@@ -160,6 +171,8 @@ def unreachable(address: Address, failure: CommandFailed) -> GitError:
         hint = "add the server's key to ~/.ssh/known_hosts"
     elif "mismatched algorithms" in reason:
         return unsupported_format(address)
+    if _DENIED.search(failure.stderr):
+        return Unreachable(f"cannot reach {address.redacted}: {reason}", "AccessDenied", hint)
     return Unreachable(f"cannot reach {address.redacted}: {reason}", hint=hint)
 
 

@@ -103,11 +103,22 @@ class Git:
         kept = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
         return {"GIT_SSH_COMMAND": _SSH, **kept, **_SET, "GIT_ALLOW_PROTOCOL": self._protocol}
 
-    def run(self, *args: str, input: bytes = b"", check: bool = True, cwd: Path | bytes = b"/") -> bytes:
-        """What a command prints. Raises CommandFailed when it fails and `check` is set."""
+    def run(
+        self, *args: str, input: bytes = b"", check: bool = True, cwd: Path | bytes = b"/", apart: bool = False
+    ) -> bytes:
+        """
+        What a command prints. Raises CommandFailed when it fails and `check` is set. `apart`: a Ctrl-C in our terminal does not
+        reach it; whether it is ended is ours to decide.
+        """
         try:
             done = subprocess.run(
-                self.command(*args), env=self.environment, cwd=cwd, input=input, capture_output=True, check=False
+                self.command(*args),
+                env=self.environment,
+                cwd=cwd,
+                input=input,
+                capture_output=True,
+                check=False,
+                process_group=0 if apart else None,
             )
         except OSError as error:
             raise not_started(error) from None

@@ -102,7 +102,11 @@ def _karmada(root: Cursor) -> Mapping[str, Any]:
         offers = {name: amount for name, amount in smallest.get(grade, {}).items() if name in _MODELLED and amount > 0}
         if count > 0 and offers:
             nodes.append(
-                Node(name=f"grade-{grade}", count=min(count, 100_000), allocatable=Resources(offers).rendered())
+                Node(
+                    name=f"grade-{grade}",
+                    count=min(count, 100_000),
+                    allocatable=Resources(offers).rendered(),  # type: ignore[arg-type]
+                )
             )
     served = {item.text("groupVersion") for item in status.items("apiEnablements")}
     # Only the group of a version that is not Kubernetes' own: `v1` has none.

@@ -20,7 +20,7 @@ from gitplacer.git.program import GitError
 from gitplacer.git.publishing import Deployment
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.parsecache import ParseCache
-from gitplacer.passes.opening import Progress, opened_source
+from gitplacer.passes.opening import Progress, Work, opened_source
 from gitplacer.problems import Rejected
 from gitplacer.settings import Settings
 from gitplacer.source.reading import fleet_spec
@@ -48,14 +48,14 @@ class AsWasPlanned:
     settings: Settings
     progress: Progress
 
-    def __call__(self, hydration: Hydration, inputs: Inputs, deployment: Deployment) -> None:
+    def __call__(self, hydration: Hydration, work: Work) -> None:
         """Raises PlanDiffers where something would come out otherwise."""
         now = plan_of(hydration.view)
         found = differences(self.planned, now)
         if found:
             self.progress("asking why the plan differs")
             changed = moved(self.planned, now)
-            raise PlanDiffers(found, self._causes(found, changed, inputs, deployment), changed)
+            raise PlanDiffers(found, self._causes(found, changed, work.inputs, work.deployment), changed)
 
     def _causes(
         self, found: tuple[Otherwise, ...], changed: tuple[Moved, ...], inputs: Inputs, deployment: Deployment

@@ -14,7 +14,7 @@ from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import NoSuchFolder, Repository
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.parsecache import ParseCache
-from gitplacer.passes.opening import Opened, Progress, deployment_address, inputs_of, opened_source
+from gitplacer.passes.opening import Opened, Progress, deployment_address, inputs_of, opened_deployment, opened_source
 from gitplacer.problems import Rejected
 from gitplacer.review import Base
 from gitplacer.settings import Settings
@@ -44,8 +44,7 @@ def looked_at(settings: Settings, *, work_tree: bool, progress: Progress) -> Ite
         deployment = None
         if address is not None:
             progress(f"reading the deployment repo {address.redacted}")
-            branch = source.spec.deployment.branch
-            deployment = stack.enter_context(Deployment.open(address, branch, settings.cache_dir))
+            deployment = stack.enter_context(opened_deployment(address, source.spec, settings))
         progress("planning")
         yield Looked(source, inputs_of(settings, source, deployment), memo, deployment)
         memo.save()

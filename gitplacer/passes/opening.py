@@ -8,14 +8,14 @@ of the base that was named, and never that of a revision that may be under revie
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from gitplacer import __version__
 from gitplacer.branch.byhand import ByHand, by_hand
-from gitplacer.capacity.reading import Branch, open_branches, read_branches
+from gitplacer.capacity.reading import Branch, branches_at, mark_of, opened_branches, read_branches
 from gitplacer.git.address import Address
 from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import Commit, Repository
@@ -38,7 +38,8 @@ class Progress(Protocol):
 class Opened:
     """
     The source as it was asked for. `commit` is None for a work tree as it lies. `spec` says where the rest is; `trusted` is the same
-    where it counts instead of what the source's own Fleet says.
+    where it counts instead of what the source's own Fleet says. `tips` are the commits that were read of `source`, of its default
+    branch (`fleet`), and of `capacity`, for whoever asks later whether one has moved; `repository` is where the source's history is.
     """
 
     tree: Tree
@@ -46,6 +47,8 @@ class Opened:
     spec: FleetSpec
     capacity: Tree
     trusted: FleetSpec | None = None
+    tips: Mapping[str, str] = field(default_factory=dict)
+    repository: Repository | None = None
 
 
 @contextlib.contextmanager
@@ -57,6 +60,8 @@ def opened_source(settings: Settings, memo: Memo, *, work_tree: bool) -> Iterato
     address, base = settings.source, settings.trust_base
     with contextlib.ExitStack() as stack:
         lies = work_tree and is_work_tree(settings)
+        tips: dict[str, str] = {}
+        repository: Repository | None = None
         if lies:
             assert address.path is not None
             folder = settings.folder[len(address.folder) :].lstrip("/")
@@ -78,8 +83,9 @@ def opened_source(settings: Settings, memo: Memo, *, work_tree: bool) -> Iterato
             # named, never from the revision that may be under review.
             spec = fleet_spec(at_tip, memo) if base is None else _trusted_spec(at_tip, base, memo)
             commit = source_commit(found, None if address.is_local else address.redacted)
-        capacity = _capacity(settings, spec, at_tip, not lies or base is not None, memo, stack)
-        yield Opened(tree, commit, spec, capacity, spec if base is not None else None)
+            tips = {"source": found.id, "fleet": tip}
+        capacity = _capacity(settings, spec, at_tip, not lies or base is not None, memo, stack, tips)
+        yield Opened(tree, commit, spec, capacity, spec if base is not None else None, tips, repository)
 
 
 def _trusted_spec(tree: Tree, base: str, memo: Memo) -> FleetSpec:
@@ -110,39 +116,64 @@ def source_commit(commit: Commit, repo_url: str | None) -> SourceCommit:
     )
 
 
+def capacity_address(settings: Settings, spec: FleetSpec, *, trusted: bool) -> tuple[Address | None, str | None]:
+    """
+    Where the snapshots are, and their branch (None: the default one, or one for each cluster): what flags or environment say, else the
+    Fleet's capacity repo or branch, else no address, and they are beside the source. What is not trusted to say where to connect
+    does not.
+    """
+    wanted = spec.capacity
+    if settings.capacity is not None:
+        return settings.capacity, None
+    if wanted.url is not None and trusted:
+        return Address.parse(wanted.url, base_dir=Path("/")), wanted.branch
+    is_apart = wanted.branch is not None or wanted.branches is not None
+    return settings.source if is_apart else None, wanted.branch
+
+
+def capacity_branches(settings: Settings, spec: FleetSpec) -> str | None:
+    """The branches of snapshots, where each cluster has its own; None where there is one for all."""
+    return spec.capacity.branches if settings.capacity is None else None
+
+
+def capacity_folder(address: Address, branch: str | None) -> Path | None:
+    """The local directory with snapshots that are read as they lie; None where commits are read."""
+    return address.path if address.is_local and not _is_bare(address) and branch is None else None
+
+
 def _capacity(
-    settings: Settings, spec: FleetSpec, beside: Tree, trusted: bool, memo: Memo, stack: contextlib.ExitStack
+    settings: Settings,
+    spec: FleetSpec,
+    beside: Tree,
+    trusted: bool,
+    memo: Memo,
+    stack: contextlib.ExitStack,
+    tips: dict[str, str],
 ) -> Tree:
     """
-    The snapshots: where flags or environment say, else in the Fleet's capacity repo or branches, as far as they are believed, else
-    `beside` the source. What is not trusted to say where to connect does not.
+    The snapshots, as far as they are believed: what whoever runs us says is there is vouched for, what is in a branch that the Fleet names
+    is held against its history. Where they are read of commits or a directory of their own, `tips` is told.
     """
-    wanted, address = spec.capacity, settings.capacity
-    if address is not None:
-        return _named_capacity(settings, address, wanted.path, stack)
-    if wanted.url is not None and trusted:
-        address = Address.parse(wanted.url, base_dir=Path("/"))
-    elif wanted.branch is None and wanted.branches is None:
-        return beside.under(wanted.path)
-    address = address or settings.source
-    if wanted.branches is not None:
-        repository, branches = open_branches(address, wanted.branches, settings.cache_dir)
+    address, branch = capacity_address(settings, spec, trusted=trusted)
+    if address is None:
+        return beside.under(spec.capacity.path)
+    pattern = capacity_branches(settings, spec)
+    if pattern is not None:
+        repository, branches = opened_branches(address, branches_at(address, pattern), settings.cache_dir)
         stack.enter_context(repository)
+        tips["capacity"] = mark_of(branches)
+        return read_branches(repository, branches, spec.capacity, memo, settings.now)
+    folder = capacity_folder(address, branch)
+    if folder is not None:
+        tree = read_work_tree(folder)
+        tips["capacity"] = tree_id(tree)
     else:
-        repository = stack.enter_context(Repository.open(address, settings.cache_dir, fetch=wanted.branch))
-        branches = [Branch(wanted.branch or "HEAD", repository.resolve(wanted.branch))]
-    return read_branches(repository, branches, wanted, memo, settings.now)
-
-
-def _named_capacity(settings: Settings, address: Address, path: str, stack: contextlib.ExitStack) -> Tree:
-    """The snapshots where whoever runs us says that they are, who vouches for them."""
-    if address.is_local and not _is_bare(address):
-        assert address.path is not None
-        tree = read_work_tree(address.path)
-    else:
-        repository = stack.enter_context(Repository.open(address, settings.cache_dir))
-        tree = repository.tree(repository.resolve(), address.folder)
-    below = tree.under(path)
+        repository = stack.enter_context(Repository.open(address, settings.cache_dir, fetch=branch))
+        tips["capacity"] = tip = repository.resolve(branch)
+        if settings.capacity is None:
+            return read_branches(repository, [Branch(branch or "HEAD", tip)], spec.capacity, memo, settings.now)
+        tree = repository.tree(tip, address.folder)
+    below = tree.under(spec.capacity.path)
     return below if len(below) else tree
 
 
@@ -156,6 +187,12 @@ def deployment_address(settings: Settings, spec: FleetSpec, *, trusted: bool) ->
     if trusted and spec.deployment.url is not None:
         return Address.parse(spec.deployment.url, base_dir=Path("/"))
     return None
+
+
+def opened_deployment(address: Address, spec: FleetSpec, settings: Settings) -> Deployment:
+    """The branch that passes land on. One of proposed commits begins where the branch stands that they are proposed for."""
+    where = spec.deployment
+    return Deployment.open(address, where.written, settings.cache_dir, begun_from=where.branch)
 
 
 def written_to(settings: Settings, spec: FleetSpec) -> Address:
@@ -193,7 +230,7 @@ def at_work(settings: Settings, memo: Memo, progress: Progress) -> Iterator[Work
     with opened_source(settings, memo, work_tree=False) as source:
         address = written_to(settings, source.spec)
         progress(f"reading the deployment repo {address.redacted}")
-        with Deployment.open(address, source.spec.deployment.branch, settings.cache_dir) as deployment:
+        with opened_deployment(address, source.spec, settings) as deployment:
             progress("planning")
             yield Work(source, deployment, inputs_of(settings, source, deployment))
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol
 
+from gitplacer.git.notes import Note
 from gitplacer.git.program import GitError
-from gitplacer.git.publishing import Deployment, Identity, LostRace, NewCommit, proposal_branch
-from gitplacer.hydrate import Hydration, Inputs, hydrate
+from gitplacer.git.publishing import Identity, LostRace, NewCommit, proposal_branch
+from gitplacer.hydrate import Hydration, hydrate, hydrator_note
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes.opening import Opened, Progress, Work, at_work
 from gitplacer.settings import Settings
@@ -38,22 +40,28 @@ class Landing(enum.StrEnum):
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """
-    What a pass came to: `tip` is the new commit, None where none was published. `proposed` are the branches of moves that wait for
-    consent, and `refused` says why the server did not take them, if it did not. `attempts` counts the passes that it took.
+    What a pass came to, in which deployment repo (its address, to be shown) and on which branch: `tip` is the new commit, None where
+    none was published. `proposed` are the branches of moves that wait for consent, and `refused` says why the server did not take
+    them, if it did not. `unnoted` says why promoters find no note on the tip, if they should and do not. `tips` are those of the
+    source and the capacity that it read. `attempts` counts the passes that it took.
     """
 
     landing: Landing
     hydration: Hydration
+    deployment: str
+    branch: str
     tip: str | None = None
     proposed: tuple[str, ...] = ()
     refused: str = ""
+    tips: Mapping[str, str] = field(default_factory=dict)
     attempts: int = 1
+    unnoted: str = ""
 
 
 class Consent(Protocol):
-    """Asked before anything is published, on every attempt; raises where it is against it."""
+    """Asked before anything is published, on every attempt; raises where it is against it. What it is shown can still be read."""
 
-    def __call__(self, hydration: Hydration, inputs: Inputs, deployment: Deployment) -> None: ...
+    def __call__(self, hydration: Hydration, work: Work) -> None: ...
 
 
 def reconcile(settings: Settings, *, progress: Progress, consent: Consent | None = None) -> Outcome:
@@ -88,19 +96,27 @@ def one_pass(
         hydration = hydrate(work.inputs, memo=memo, with_candidates=False)
         memo.save()
         if consent is not None:
-            consent(hydration, work.inputs, deployment)
+            consent(hydration, work)
         proposals = proposals_of(hydration, settings)
+        ended = partial(
+            Outcome,
+            hydration=hydration,
+            deployment=deployment.address.redacted,
+            branch=deployment.branch,
+            tips=work.source.tips,
+        )
         proposed = tuple(proposals)
         if not hydration.steps and (deployment.tip is None or deployment.is_proposed(proposals)):
-            return Outcome(Landing.UNCHANGED, hydration, proposed=proposed)
+            if (note := _note(work, settings)) is not None:
+                deployment.annotate(note)
+            return ended(Landing.UNCHANGED, proposed=proposed, unnoted=deployment.unnoted)
         progress(f"publishing {len(hydration.steps)} commit(s)")
         try:
             tip = _publish(work, hydration, settings, proposals)
         except LostRace:
-            return Outcome(Landing.OVERTAKEN, hydration)
-        if not hydration.steps:
-            return Outcome(Landing.PROPOSED, hydration, proposed=proposed, refused=deployment.refused)
-        return Outcome(Landing.PUBLISHED, hydration, tip, proposed, deployment.refused)
+            return ended(Landing.OVERTAKEN)
+        landing, landed = (Landing.PUBLISHED, tip) if hydration.steps else (Landing.PROPOSED, None)
+        return ended(landing, tip=landed, proposed=proposed, refused=deployment.refused, unnoted=deployment.unnoted)
 
 
 def proposals_of(hydration: Hydration, settings: Settings) -> dict[str, NewCommit]:
@@ -114,10 +130,18 @@ def proposals_of(hydration: Hydration, settings: Settings) -> dict[str, NewCommi
     }
 
 
+def _note(work: Work, settings: Settings) -> Note | None:
+    """What is noted on the tip, if the Fleet asks for it."""
+    commit = work.source.commit
+    if commit is None or not work.source.spec.deployment.hydrator.notes:
+        return None
+    return Note(text=hydrator_note(commit), author=f"{AUTHOR.name} <{AUTHOR.email}>", when=settings.now)
+
+
 def _publish(work: Work, hydration: Hydration, settings: Settings, proposals: Mapping[str, NewCommit]) -> str:
     commits = commits_of(hydration, settings)
     inputs = capacity_commit(work.source, settings)
-    return work.deployment.publish(commits, inputs=inputs, proposals=proposals)
+    return work.deployment.publish(commits, inputs=inputs, proposals=proposals, note=_note(work, settings))
 
 
 def commits_of(hydration: Hydration, settings: Settings) -> list[NewCommit]:

@@ -25,7 +25,7 @@ from gitplacer.hosts.comments import ours, upsert
 from gitplacer.hosts.host import LONGEST_DESCRIPTION, Host, Pull, State, Status
 from gitplacer.hosts.pagefiles import read_plain
 from gitplacer.parsecache import ParseCache
-from gitplacer.passes.opening import Progress, deployment_address, opened_source
+from gitplacer.passes.opening import Progress, deployment_address, opened_deployment, opened_source
 from gitplacer.plaintext import printable
 from gitplacer.review.outcomes import Fate, Outcome, Promise, became, promise_of
 from gitplacer.settings import Settings, UsageError
@@ -80,7 +80,7 @@ def landed(settings: Settings, progress: Progress) -> Landed:
     if address is None:
         raise UsageError("nobody said where the deployment repo is", "give --deployment, or set spec.deployment.url")
     progress(f"reading the deployment repo {address.redacted}")
-    with Deployment.open(address, spec.deployment.branch, settings.cache_dir) as deployment:
+    with opened_deployment(address, spec, settings) as deployment:
         commits = _carried_out(settings, commit.id, _passes(deployment))
         tree = deployment.repository.tree(commits[-1].id) if commits else None
         records = read_records(tree, memo, [])[0] if tree is not None else {}

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from gitplacer.charts import chart_problems
 from gitplacer.documents import Document
 from gitplacer.kinds import OWN_API_GROUP
 from gitplacer.kinds.fields import Model
@@ -152,6 +153,8 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
     own = read_own_kinds(outside, torn, found)
     if trusted is not None:
         own = with_trusted(own, outside, trusted, found)
+    place = own.places[f"Fleet/{own.fleet.metadata.name}"]
+    found += chart_problems(own.fleet.spec, own.clusters.values(), place)
     unread = frozenset({*reading.broken, *broken, *twins, *large, *links, *(p for p in tree if p.startswith(folders))})
     counts = {path: len(items) for path, items in reading.documents.items()}
     sleeping = read_standby(own, outside, rendered, unread, tree, found)
