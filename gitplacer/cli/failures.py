@@ -23,7 +23,7 @@ _LONGEST = 2000
 def report(error: BaseException) -> None:
     """Say on stderr why the command ended. Never raises, not even when stderr is closed."""
     try:
-        for line in _lines(error):
+        for line in lines(error):
             click.echo(line, err=True)
         if os.environ.get(DEBUG_VARIABLE):
             traceback.print_exception(error, file=sys.stderr)
@@ -31,7 +31,8 @@ def report(error: BaseException) -> None:
         pass
 
 
-def _lines(error: BaseException) -> list[str]:
+def lines(error: BaseException) -> list[str]:
+    """Why something ended, and what to do."""
     from gitplacer.capacity.access import ClusterError
     from gitplacer.git.program import GitError
     from gitplacer.settings import UsageError
