@@ -29,7 +29,7 @@ from gitplacer.formats.proposal import (
     trailers_in,
 )
 from gitplacer.git.program import GitError
-from gitplacer.git.publishing import Deployment, Identity, LostRace, undated
+from gitplacer.git.publishing import Deployment, LostRace, undated
 from gitplacer.git.reading import Commit
 from gitplacer.hosts.host import LONGEST_DESCRIPTION, Host, Pull, State, Status
 from gitplacer.hydrate import Hydration, Inputs, hydrate
@@ -41,12 +41,12 @@ from gitplacer.plaintext import printable
 from gitplacer.problems import Rejected
 from gitplacer.reconcile import (
     ATTEMPTS,
-    AUTHOR,
     Opened,
     Progress,
     capacity_commit,
     commits_of,
     inputs_of,
+    opened_deployment,
     opened_source,
     proposals_of,
     written_to,
@@ -99,9 +99,7 @@ class _Look:
     hydration: Hydration
 
 
-def propose(
-    settings: Settings, *, progress: Progress, host: Host | None = None, check: bool = False, author: Identity = AUTHOR
-) -> ProposedPass:
+def propose(settings: Settings, *, progress: Progress, host: Host | None = None, check: bool = False) -> ProposedPass:
     """
     Propose what a pass would do. With `check`, nothing is proposed or withdrawn; it is only told whether what is proposed stands.
     Raises Rejected, GitError or UsageError.
@@ -109,11 +107,7 @@ def propose(
     for attempt in range(1, ATTEMPTS + 1):
         with _looked(settings, progress, host) as look:
             try:
-                return (
-                    _checked(look, host, attempt)
-                    if check
-                    else _proposed(look, settings, host, author, attempt, progress)
-                )
+                return _checked(look, host, attempt) if check else _proposed(look, settings, host, attempt, progress)
             except LostRace:
                 progress("somebody else pushed first; computing again on what they pushed")
     raise GitError(
@@ -128,7 +122,7 @@ def _looked(settings: Settings, progress: Progress, host: Host | None) -> Iterat
     with opened_source(settings, memo, work_tree=False) as source:
         address = written_to(settings, source.spec)
         progress(f"reading the deployment repo {address.redacted}")
-        with Deployment.open(address, source.spec.deployment.branch, settings.cache_dir) as deployment:
+        with opened_deployment(settings, address, source.spec) as deployment:
             if deployment.tip is None:
                 raise UsageError(
                     f"{address.redacted} has no branch {deployment.branch}, and a pull request needs one to go to",
@@ -158,14 +152,12 @@ def _checked(look: _Look, host: Host | None, attempt: int) -> ProposedPass:
     return _outcome(look, Fate.OUTDATED, attempt, tip=deployment.proposed_pass, moved=moved)
 
 
-def _proposed(
-    look: _Look, settings: Settings, host: Host | None, author: Identity, attempt: int, progress: Progress
-) -> ProposedPass:
+def _proposed(look: _Look, settings: Settings, host: Host | None, attempt: int, progress: Progress) -> ProposedPass:
     deployment, hydration = look.deployment, look.hydration
     before = deployment.proposed_pass
     moved = _moved(look) if before is not None else None
     if not _has_work(look):
-        _keep_group_proposals(look, settings, author)
+        _keep_group_proposals(look, settings)
         if before is None:
             return _outcome(look, Fate.NOTHING, attempt)
         progress("withdrawing what is proposed")
@@ -176,8 +168,8 @@ def _proposed(
         tip, fate = before, Fate.STANDS
     else:
         progress(f"proposing {len(hydration.steps)} commit(s)")
-        inputs = capacity_commit(look.source, settings, author)
-        commits = commits_of(hydration, settings, author)
+        inputs = capacity_commit(look.source, settings)
+        commits = commits_of(hydration, settings)
         tip = deployment.propose_pass(commits, inputs=inputs, squashed=_squashed(deployment))
         fate = Fate.MADE
     if host is None:
@@ -219,9 +211,9 @@ def _outcome(
     )
 
 
-def _keep_group_proposals(look: _Look, settings: Settings, author: Identity) -> None:
+def _keep_group_proposals(look: _Look, settings: Settings) -> None:
     """Moves that wait for consent have branches of their own, on the tip; while a pass is proposed, they wait for it."""
-    proposals = proposals_of(look.hydration, settings, author)
+    proposals = proposals_of(look.hydration, settings)
     if not look.deployment.is_proposed(proposals):
         look.deployment.publish([], proposals=proposals)
 
@@ -249,6 +241,8 @@ def _moved(look: _Look) -> Moved | None:
         return Moved.SOURCE
     if last.trailer(f"{PREFIX}Version") != inputs.version:
         return Moved.VERSION
+    if not all(look.deployment.lets_stand(commit.is_signed) for commit in chain):
+        return Moved.SIGNATURE
     if _is_the_same(look, chain):
         return None
     return Moved.TIME if last.trailer(f"{PREFIX}Capacity") == inputs.capacity_id else Moved.CAPACITY

@@ -17,7 +17,7 @@ from gitplacer import __version__
 from gitplacer.byhand import ByHand, by_hand
 from gitplacer.git.address import Address
 from gitplacer.git.program import GitError
-from gitplacer.git.publishing import Deployment, Identity, LostRace, NewCommit, proposal_branch
+from gitplacer.git.publishing import Deployment, LostRace, NewCommit, proposal_branch
 from gitplacer.git.reading import Commit, NoSuchFolder, Repository
 from gitplacer.git.worktree import read_work_tree
 from gitplacer.hydrate import Hydration, Inputs, SourceCommit, hydrate
@@ -30,7 +30,6 @@ from gitplacer.source.files import Memo
 from gitplacer.source.reading import fleet_spec, readable_fleet
 from gitplacer.tree import SUBMODULE, Changes, Tree, tree_id
 
-AUTHOR = Identity("gitplacer", "gitplacer@users.noreply.gitplacer.dev")
 ATTEMPTS = 5
 """How often a lost race is run again before we give up and leave it to the next pass."""
 
@@ -270,9 +269,7 @@ class Consent(Protocol):
     def __call__(self, hydration: Hydration, inputs: Inputs, deployment: Deployment) -> None: ...
 
 
-def reconcile(
-    settings: Settings, *, progress: Progress, author: Identity = AUTHOR, consent: Consent | None = None
-) -> Outcome:
+def reconcile(settings: Settings, *, progress: Progress, consent: Consent | None = None) -> Outcome:
     """
     One pass: plan, render, commit, push. Raises Rejected, GitError or UsageError, and what `consent` raises; then nothing has
     landed.
@@ -283,19 +280,19 @@ def reconcile(
         with opened_source(settings, memo, work_tree=False) as source:
             address = written_to(settings, source.spec)
             progress(f"reading the deployment repo {address.redacted}")
-            with Deployment.open(address, source.spec.deployment.branch, settings.cache_dir) as deployment:
+            with opened_deployment(settings, address, source.spec) as deployment:
                 progress("planning")
                 inputs = inputs_of(settings, source, deployment)
                 hydration = hydrate(inputs, memo=memo, with_candidates=False)
                 memo.save()
                 if consent is not None:
                     consent(hydration, inputs, deployment)
-                proposals = proposals_of(hydration, settings, author)
+                proposals = proposals_of(hydration, settings)
                 if not hydration.steps and (deployment.tip is None or deployment.is_proposed(proposals)):
                     return Outcome(hydration, None, attempt, tuple(proposals))
                 progress(f"publishing {len(hydration.steps)} commit(s)")
                 try:
-                    tip = _publish(deployment, hydration, source, settings, author, proposals)
+                    tip = _publish(deployment, hydration, source, settings, proposals)
                     return Outcome(
                         hydration, tip if hydration.steps else None, attempt, tuple(proposals), deployment.refused
                     )
@@ -315,11 +312,16 @@ def written_to(settings: Settings, spec: FleetSpec) -> Address:
     return address
 
 
-def proposals_of(hydration: Hydration, settings: Settings, author: Identity) -> dict[str, NewCommit]:
+def opened_deployment(settings: Settings, address: Address, spec: FleetSpec) -> Deployment:
+    """The deployment branch of a pass that publishes."""
+    return Deployment.open(address, spec.deployment.branch, settings.cache_dir, signing_key=settings.signing_key)
+
+
+def proposals_of(hydration: Hydration, settings: Settings) -> dict[str, NewCommit]:
     """What is proposed, by branch."""
     return {
         proposal_branch(step.relocation.group): NewCommit(
-            changes=step.changes, message=step.message, author=author, when=settings.now
+            changes=step.changes, message=step.message, author=settings.author, when=settings.now
         )
         for step in hydration.proposals
         if step.relocation is not None
@@ -331,22 +333,21 @@ def _publish(
     hydration: Hydration,
     source: Opened,
     settings: Settings,
-    author: Identity,
     proposals: Mapping[str, NewCommit],
 ) -> str:
-    commits = commits_of(hydration, settings, author)
-    return deployment.publish(commits, inputs=capacity_commit(source, settings, author), proposals=proposals)
+    commits = commits_of(hydration, settings)
+    return deployment.publish(commits, inputs=capacity_commit(source, settings), proposals=proposals)
 
 
-def commits_of(hydration: Hydration, settings: Settings, author: Identity) -> list[NewCommit]:
+def commits_of(hydration: Hydration, settings: Settings) -> list[NewCommit]:
     """What is done, as commits to be made."""
     return [
-        NewCommit(changes=step.changes, message=step.message, author=author, when=settings.now)
+        NewCommit(changes=step.changes, message=step.message, author=settings.author, when=settings.now)
         for step in hydration.steps
     ]
 
 
-def capacity_commit(source: Opened, settings: Settings, author: Identity) -> NewCommit | None:
+def capacity_commit(source: Opened, settings: Settings) -> NewCommit | None:
     """The capacity that was used, to be kept beside what was made of it; None if there is none."""
     if not len(source.capacity):
         return None
@@ -355,7 +356,7 @@ def capacity_commit(source: Opened, settings: Settings, author: Identity) -> New
     modes = {path: entry.mode for path, entry in kept.items()}
     message = f"Capacity used by {source.commit.id[:12] if source.commit else 'a pass'}\n"
     changes = Changes(source.capacity.read_all(kept))
-    return NewCommit(changes=changes, message=message, author=author, when=settings.now, modes=modes)
+    return NewCommit(changes=changes, message=message, author=settings.author, when=settings.now, modes=modes)
 
 
 def _refuse_loop(settings: Settings, spec: FleetSpec, deployment: Address) -> None:

@@ -14,9 +14,14 @@ from pathlib import Path
 
 from gitplacer.git.address import Address
 from gitplacer.git.cache import default_cache_dir
+from gitplacer.git.publishing import Identity
+from gitplacer.git.signing import SigningKey
 
 DEPLOYMENT_VARIABLE = "GITPLACER_DEPLOYMENT"
 CAPACITY_VARIABLE = "GITPLACER_CAPACITY"
+
+AUTHOR = Identity("gitplacer", "gitplacer@users.noreply.gitplacer.dev")
+"""Who makes the commits of a pass, where nobody says otherwise."""
 
 
 class UsageError(Exception):
@@ -35,7 +40,8 @@ class Settings:
     """
     One invocation. `deployment` and `capacity` are None where nothing was said; `rev` None means the work tree where
     there is one and the command reads work trees, and the default branch otherwise. `trust_base` is the revision that says
-    what `rev` may not, None where that is the default branch's to say.
+    what `rev` may not, None where that is the default branch's to say. Commits of a pass are made by `author`, and signed if there is
+    a `signing_key`.
     """
 
     source: Address
@@ -46,11 +52,14 @@ class Settings:
     now: datetime
     cache_dir: Path
     trust_base: str | None = None
+    author: Identity = AUTHOR
+    signing_key: SigningKey | None = None
 
 
 def settings(
     source: str, *, path: str | None = None, rev: str | None = None, deployment: str | None = None,
     capacity: str | None = None, now: str | None = None, trust_base: str | None = None,
+    author: str | None = None, sign_key: str | None = None,
 ) -> Settings:  # fmt: skip
     """Settings from flags and environment. Raises UsageError or GitError."""
     here = Path.cwd()
@@ -66,7 +75,16 @@ def settings(
         now=_now(now),
         cache_dir=default_cache_dir(),
         trust_base=trust_base,
+        author=_author(author) if author else AUTHOR,
+        signing_key=SigningKey.parse(sign_key, base_dir=here) if sign_key else None,
     )
+
+
+def _author(text: str) -> Identity:
+    try:
+        return Identity.parse(text)
+    except ValueError as error:
+        raise UsageError(f"the author {error}", "give a name and a mail address") from None
 
 
 def _folder(path: str | None) -> str:

@@ -19,7 +19,7 @@ from gitplacer.audit.recompute import Recomputation
 from gitplacer.audit.repos import Past, Place
 from gitplacer.formats.verification import sentence
 from gitplacer.git.objects import Object
-from gitplacer.git.publishing import Deployment, Identity, NewCommit
+from gitplacer.git.publishing import Deployment, NewCommit
 from gitplacer.git.reading import Repository, parse_commit
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.model.audit import Answer
@@ -105,10 +105,9 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> None:
         hydration: Hydration,
         source: Opened,
         settings: Settings,
-        author: Identity,
         proposals: Mapping[str, NewCommit],
     ) -> str:
-        tip = publish(deployment, hydration, source, settings, author, proposals)
+        tip = publish(deployment, hydration, source, settings, proposals)
         prove(deployment, source, settings, tip, len(hydration.steps), list(proposals))
         return tip
 

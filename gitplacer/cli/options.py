@@ -36,6 +36,27 @@ def fleet(*, deployment: bool = True, leave_out: Collection[str] = ()) -> Callab
     return lambda command: functools.reduce(lambda f, name: _OPTIONS[name](f), reversed(names), _SOURCE(command))
 
 
+def signed() -> Callable[[Command], Command]:
+    """In whose name commits are made, and what signs them."""
+
+    def with_options(command: Command) -> Command:
+        name = click.option(
+            "--author",
+            metavar="NAME <MAIL>",
+            envvar="GITPLACER_AUTHOR",
+            help="Who makes the commits. Also GITPLACER_AUTHOR.",
+        )
+        key = click.option(
+            "--sign-key",
+            metavar="FILE|gpg:ID",
+            envvar="GITPLACER_SIGNING_KEY",
+            help="Sign the commits: the file of an ssh key, or gpg: and a fingerprint. Also GITPLACER_SIGNING_KEY.",
+        )
+        return name(key(command))
+
+    return with_options
+
+
 def choice(names: Any, what: str) -> Callable[[Command], Command]:
     """`--format`, of which the first is the default. Its parameter is `output`."""
     known = list(names)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitplacer.cli.hosting import host
-from gitplacer.cli.options import fleet
+from gitplacer.cli.options import fleet, signed
 
 if TYPE_CHECKING:
     from gitplacer.settings import Settings
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 )
 @click.option("--check", is_flag=True, help="With --pull-request: only tell whether what is proposed is up to date.")
 @host("With --pull-request: the deployment repo. Without it, only a branch is pushed.", in_job=False)
+@signed()
 @fleet()
 def command(
     plan_file: str | None, pull_request: bool, check: bool, host_name: str | None, repo: str | None, **where: Any
