@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Protocol
 
 from gitplacer import __version__
@@ -138,7 +137,7 @@ def _capacity(settings: Settings, spec: FleetSpec, beside: Tree, trusted: bool, 
     wanted = spec.capacity
     address, branch = settings.capacity, None if settings.capacity else wanted.branch
     if address is None and wanted.url is not None and trusted:
-        address = Address.parse(wanted.url, base_dir=Path("/"))
+        address = settings.address(wanted.url)
     if address is None:
         if branch is None:
             return beside.under(wanted.path)
@@ -161,7 +160,7 @@ def deployment_address(settings: Settings, spec: FleetSpec, *, trusted: bool) ->
     if settings.deployment is not None:
         return settings.deployment
     if trusted and spec.deployment.url is not None:
-        return Address.parse(spec.deployment.url, base_dir=Path("/"))
+        return settings.address(spec.deployment.url)
     return None
 
 

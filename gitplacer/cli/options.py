@@ -24,6 +24,9 @@ _OPTIONS = {
         metavar="PATH|URL",
         help="Where capacity snapshots are, if not in the source. Also GITPLACER_CAPACITY.",
     ),
+    "credentials": click.option(
+        "--credentials", metavar="FILE", help="What lets us in where: a credentials file. Also GITPLACER_CREDENTIALS."
+    ),
     "path": click.option("--path", metavar="DIR", help="The directory of the source repo that holds the fleet."),
     "rev": click.option("--rev", metavar="REV", help="The branch, tag or commit of the source to read."),
     "now": click.option("--now", metavar="TIME", help="Decide as of this time, such as 2026-01-02T03:04:05Z."),

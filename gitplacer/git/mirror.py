@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -38,7 +39,7 @@ def refs_of(address: Address, *names: str, below: str = "") -> dict[str, str]:
         listing = Git(address.git_dir).run("for-each-ref", "--format=%(objectname)%09%(refname)", *asked)
     else:
         try:
-            listing = Git(NO_REPOSITORY, protocol=address.protocol).run("ls-remote", "--quiet", address.url, *asked)
+            listing = address.git(NO_REPOSITORY).run("ls-remote", "--quiet", address.url, *asked)
         except CommandFailed as failure:
             raise unreachable(address, failure) from None
     found = {}
@@ -61,7 +62,7 @@ class Mirror:
             self.path = private_folder(cache_dir, "repos") / f"{key}.git"
         except UntrustedFolder as error:
             raise GitError(f"{error}", "UntrustedCache", "set GITPLACER_CACHE to a directory of your own") from None
-        self.git = Git(self.path, protocol=address.protocol)
+        self.git = Git(self.path)
 
     def fetch(self, refs: Mapping[str, str]) -> dict[str, str]:
         """
@@ -114,7 +115,7 @@ class Mirror:
         if not refs:
             return
         specs = "".join(f"+{name}:{_kept_as(name)}\n" for name in sorted(refs))
-        self.git.run(
+        self.address.git(self.path).run(
             "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--stdin",
             self.address.url, input=specs.encode("utf-8", "surrogateescape"),
         )  # fmt: skip
@@ -148,11 +149,19 @@ def _kept_as(name: str) -> str:
     return f"refs/mirror/{hashlib.sha256(name.encode('utf-8', 'surrogateescape')).hexdigest()[:32]}"
 
 
+_UNKNOWN = re.compile(r"could not read (?:Username|Password)|Authentication failed|Permission denied|error: 40[13]")
+_MOVED = re.compile(r"error: 30[1-8]")
+
+
 def unreachable(address: Address, failure: CommandFailed) -> GitError:
     """What to tell a user whose remote could not be listed, fetched or pushed to."""
     reason = cause(failure.stderr)
     hint = "check the address and the network"
-    if "could not read Username" in reason or "could not read Password" in reason or "Authentication" in reason:
+    if address.logins is not None and _UNKNOWN.search(failure.stderr):
+        hint = "the credentials file lets nobody in there: is there an entry for its url and this access, and is its secret good?"
+    elif _MOVED.search(failure.stderr):
+        hint = "it redirects, and a credential is not taken along: give the address that it redirects to"
+    elif "could not read Username" in reason or "could not read Password" in reason or "Authentication" in reason:
         hint = "it wants credentials: set GIT_ASKPASS to a program that prints them, or put them into ~/.netrc"
     elif "Permission denied" in reason:
         hint = "its server knows no key of ours: check ssh-agent, or GIT_SSH_COMMAND"

@@ -26,6 +26,7 @@ from types import MappingProxyType, TracebackType
 from typing import Self
 
 from gitplacer.git.address import Address
+from gitplacer.git.login import Right
 from gitplacer.git.mirror import Mirror, Unreachable, refs_of, unreachable
 from gitplacer.git.program import NO_REPOSITORY, CommandFailed, Git, GitError, cause, one_line
 from gitplacer.git.reading import Commit, Repository, check_branch, parse_commit
@@ -363,7 +364,7 @@ class Deployment:
         objects = self.repository.git.run("rev-parse", "--path-format=absolute", "--git-path", "objects")
         (folder / "objects" / "info").mkdir(exist_ok=True)
         (folder / "objects" / "info" / "alternates").write_bytes(objects)
-        return Git(folder, protocol=self.address.protocol)
+        return Git(folder)
 
     def _import(
         self,
@@ -434,7 +435,7 @@ class Deployment:
         arguments += ["--atomic"] if atomic else []
         arguments += [f"--force-with-lease={ref}:{old or ''}" for ref, (old, _) in updates.items()]
         specs = [f"{oid or ''}:{ref}" for ref, (_, oid) in updates.items()]
-        scratch.run("push", *arguments, "--", self.address.url, *specs)
+        self.address.git(scratch.git_dir, Right.WRITE).run("push", *arguments, "--", self.address.url, *specs)
 
     def _explain(self, failure: CommandFailed, updates: Mapping[str, tuple[str | None, str | None]]) -> None:
         """Raise what a failed push means; return if it has landed after all and only its answer was lost."""
