@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import base64
-import contextlib
-import http.server
 import os
 import pickle
+import shutil
 import subprocess
-import sys
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,12 +19,12 @@ from gitplacer.git import credentialhelper, program
 from gitplacer.git.address import Address, parts_of
 from gitplacer.git.credentials import Credentials, NoCredential
 from gitplacer.git.login import HttpsLogin, Right, SshLogin
-from gitplacer.git.program import NO_REPOSITORY, GitError
+from gitplacer.git.program import GitError
 from gitplacer.git.secretfiles import ExposedSecret, UnusableSecret
 from gitplacer.problems import Rejected
-from tests.commands import run, run_apart
-from tests.gitservers import SSHD, git, https_server, ssh_server
-from tests.test_reconcile import made
+from tests.commands import Ran, run
+from tests.gitservers import SSHD, https_server, ssh_server
+from tests.test_reconcile import Fleet, made
 
 HEAD = "apiVersion: gitplacer.dev/v1alpha1\nkind: Credentials\ncredentials:\n"
 
@@ -40,7 +37,8 @@ def secret(folder: Path, name: str, text: str, mode: int = 0o600) -> Path:
 
 def written(folder: Path, *entries: str) -> Path:
     """A credentials file of entries, each on a line."""
-    (folder / "credentials.yaml").write_text(HEAD + "".join(f"- {{{entry}}}\n" for entry in entries))
+    head = HEAD if entries else HEAD.replace("credentials:", "credentials: []")
+    (folder / "credentials.yaml").write_text(head + "".join(f"- {{{entry}}}\n" for entry in entries))
     (folder / "credentials.yaml").chmod(0o600)
     return folder / "credentials.yaml"
 
@@ -298,3 +296,190 @@ def test_a_secret_stands_in_no_argument_and_no_variable() -> None:
                 f"{helper} {operation}", shell=True, input=b"", pass_fds=descriptors, capture_output=True, check=True
             )
             assert done.stdout == b""
+
+
+# with servers
+
+
+READER, WRITER = "read-token-that-is-secret", "write-token+that/is=secret"
+
+
+@dataclass
+class Doorkeeper:
+    """
+    Lets in whoever has the token for what they want to do: one to read, another to write. `asked` is what was asked with which password.
+    Whom it turns away it tells what they said, as no server should.
+    """
+
+    asked: list[tuple[str, str]] = field(default_factory=list)
+
+    def __call__(self, path: str, authorization: str) -> tuple[int, dict[str, str], bytes] | None:
+        said = (
+            base64.b64decode(authorization.removeprefix("Basic ")).decode().partition(":")[2] if authorization else ""
+        )
+        writes = "git-receive-pack" in path
+        self.asked.append(("write" if writes else "read", said))
+        if said == (WRITER if writes else READER):
+            return None
+        words = f"you said {authorization}, that is {said}\n".encode()
+        if not said:
+            return 401, {"WWW-Authenticate": 'Basic realm="here"'}, b""
+        return 403, {"Content-Type": "text/plain"}, words
+
+
+@dataclass
+class Guarded:
+    """A fleet whose deployment repo is behind a door, and a credentials file for it."""
+
+    fleet: Fleet
+    url: str
+    folder: Path
+    door: Doorkeeper
+    capfd: pytest.CaptureFixture[str]
+
+    def reconcile(self, *entries: str, minute: int = 5) -> Ran:
+        file = written(self.folder, *entries)
+        arguments = ["--credentials", file, "--now", f"2026-01-02T03:{minute:02}:00Z", "--deployment", self.url]
+        ran = run(self.capfd, "reconcile", *arguments, self.fleet.source)
+        self.hold_no_secret(ran)
+        return ran
+
+    def hold_no_secret(self, ran: Ran) -> None:
+        spelt = [word for secret in (READER, WRITER) for word in (secret, _basic(secret))]
+        said = ran.out + ran.err
+        files = [p for p in Path(os.environ["GITPLACER_CACHE"]).rglob("*") if p.is_file()]
+        kept = b"".join(p.read_bytes() for p in (*files, *(p for p in self.fleet.bare.rglob("*") if p.is_file())))
+        for word in spelt:
+            assert word not in said
+            assert word.encode() not in kept
+
+
+def _basic(secret: str) -> str:
+    return base64.b64encode(f"x-access-token:{secret}".encode()).decode()
+
+
+@pytest.fixture
+def guarded(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Guarded]:
+    fleet = made(tmp_path)
+    door = Doorkeeper()
+    (tmp_path / "server").mkdir()
+    secret(tmp_path, "reader", READER)
+    secret(tmp_path, "writer", f"{WRITER}\n")
+    # None of these may be used: they would end up at a server that they are not for.
+    (tmp_path / "home").mkdir()
+    secret(tmp_path / "home", ".netrc", "default login me password from-netrc\n")
+    (tmp_path / "ask").write_text("#!/bin/sh\necho from-askpass\n")
+    (tmp_path / "ask").chmod(0o700)
+    ambient = {"HOME": str(tmp_path / "home"), "GIT_ASKPASS": str(tmp_path / "ask")}
+    with https_server(fleet.bare.parent, tmp_path / "server", door) as (url, environment):
+        for name, value in {**environment, **ambient}.items():
+            monkeypatch.setenv(name, value)
+        yield Guarded(fleet, f"{url}/deployment.git", tmp_path, door, capfd)
+
+
+def entry(guarded: Guarded, access: str, file: str) -> str:
+    return f"url: '{guarded.url}', access: [{access}], tokenFile: {file}, caFile: server/ca.pem"
+
+
+@pytest.mark.server
+def test_one_token_reads_another_writes_and_nothing_else_is_tried(
+    guarded: Guarded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = entry(guarded, "read", "reader"), entry(guarded, "write", "writer")
+    monkeypatch.delenv("GIT_SSL_CAINFO")  # the server is trusted by what the entry says
+    done = guarded.reconcile(*both)
+    assert (done.code, done.out.split()[0]) == (0, "Published"), done.err
+    assert set(guarded.door.asked) == {("read", ""), ("read", READER), ("write", ""), ("write", WRITER)}
+    assert guarded.reconcile(*both, minute=6).out.startswith("Unchanged")
+
+
+@pytest.mark.server
+def test_who_may_not_is_told_so_without_what_was_said(guarded: Guarded) -> None:
+    reader = entry(guarded, "read", "reader")
+    for entries, message, hint in (
+        ([], "could not read Username", "the credentials file lets nobody in there"),
+        ([entry(guarded, "read", "writer")], "error: 403", "the credentials file lets nobody in there"),
+        ([entry(guarded, "write", "writer")], "could not read Username", "the credentials file lets nobody in there"),
+        ([reader], "has nothing for pushing to", "access has write"),
+        ([reader, entry(guarded, "write", "reader")], "no permission to push", "let this user push there"),
+        ([reader, entry(guarded, "write", "missing")], "cannot read token", "check the path"),
+    ):
+        done = guarded.reconcile(*entries)
+        assert done.code == 1
+        assert message in done.err.splitlines()[0], done.err
+        assert hint in done.err.splitlines()[1], done.err
+        assert "Traceback" not in done.err
+    assert guarded.fleet.git("for-each-ref") == ""
+    assert {said for _, said in guarded.door.asked} == {"", READER, WRITER}
+
+
+@pytest.mark.server
+def test_a_redirect_gets_no_credential(guarded: Guarded, tmp_path: Path) -> None:
+    other = Doorkeeper()
+    (tmp_path / "elsewhere").mkdir()
+    with https_server(guarded.fleet.bare.parent, tmp_path / "elsewhere", other) as (url, _):
+        there = f"{url}/deployment.git"
+
+        def sends_on(path: str, authorization: str) -> tuple[int, dict[str, str], bytes]:
+            guarded.door(path, authorization)
+            return 302, {"Location": f"{url}{path}"}, b""
+
+        (tmp_path / "third").mkdir()
+        with https_server(guarded.fleet.bare.parent, tmp_path / "third", sends_on) as (first, _):
+            guarded.url = f"{first}/deployment.git"
+            shutil.copy(tmp_path / "third" / "ca.pem", tmp_path / "server" / "ca.pem")
+            ca = (tmp_path / "third" / "ca.pem").read_text() + (tmp_path / "elsewhere" / "ca.pem").read_text()
+            (tmp_path / "server" / "ca.pem").write_text(ca)
+            done = guarded.reconcile(entry(guarded, "read", "reader"), f"url: '{there}', tokenFile: reader")
+    assert done.code == 1
+    assert "error: 302" in done.err
+    assert "give the address that it redirects to" in done.err
+    assert other.asked == []
+
+
+@pytest.mark.server
+def test_hosts_that_are_not_there_are_not_told_secrets_either(
+    guarded: Guarded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITPLACER_DEBUG", "1")
+    for host in ("localhost:1", "nowhere.invalid"):
+        guarded.url = f"https://{host}/acme/deployment.git"
+        done = guarded.reconcile(entry(guarded, "read", "reader"))
+        assert done.code == 1
+        assert f"cannot reach {guarded.url}" in done.err.splitlines()[0]
+
+
+@pytest.mark.server
+@pytest.mark.skipif(SSHD is None, reason="sshd is not installed (Debian: openssh-server)")
+def test_a_deploy_key_opens_its_repository_and_only_a_known_server_is_talked_to(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+    fleet = made(tmp_path)
+    served, mine = tmp_path / "server", tmp_path / "my keys"
+    served.mkdir()
+    mine.mkdir()
+    with ssh_server(served) as (url, _):
+        where = f"{url}{fleet.bare}"
+        key = f"url: '{where}', access: [read, write], sshKeyFile: my keys/user"
+        for name in ("user", "known_hosts"):
+            shutil.copy(served / name, mine)
+
+        def reconciled(*entries: str) -> Ran:
+            file = written(tmp_path, *entries)
+            return run(capfd, "reconcile", "--credentials", file, "--deployment", where, fleet.source)
+
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / "other"], check=True)
+        known = (served / "known_hosts").read_text()
+        (tmp_path / "wrong").write_text(f"{known.split()[0]} {(tmp_path / 'other.pub').read_text()}")
+        for entries, message in (
+            ([], "has nothing for reading ssh://"),
+            ([f"{key}, knownHostsFile: wrong"], "Host key verification failed"),
+            ([f"{key}, knownHostsFile: none"], "Host key verification failed"),
+            ([f"{key.replace('my keys/user', 'other')}, knownHostsFile: my keys/known_hosts"], "Permission denied"),
+        ):
+            done = reconciled(*entries)
+            assert done.code == 1
+            assert message in done.err, done.err
+        done = reconciled(f"{key}, knownHostsFile: my keys/known_hosts")
+        assert (done.code, done.out.split()[0]) == (0, "Published"), done.err

@@ -9,6 +9,7 @@ other keys, no ~/.netrc.
 
 from __future__ import annotations
 
+import base64
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from gitplacer.documents import Document
 from gitplacer.git.address import Parts, is_loopback, parts_of
 from gitplacer.git.apptokens import App, token_of
 from gitplacer.git.login import HttpsLogin, Login, Place, Right, SshLogin
-from gitplacer.git.program import GitError
+from gitplacer.git.program import GitError, hide
 from gitplacer.git.secretfiles import UnusableSecret, private_file, read_private, read_secret
 from gitplacer.kinds.fields import Integer, Matching, Model, OwnKind
 from gitplacer.kinds.parse import parsed_as
@@ -188,6 +189,7 @@ class Credentials:
             )
         assert parts is not None
         username, password = self._words(entry, right)
+        hide(base64.b64encode(f"{username}:{password}".encode()).decode())  # as it goes over the wire
         return HttpsLogin(
             protocol=parts.protocol,
             host=urlsplit(address.url).netloc.rpartition("@")[2],

@@ -166,7 +166,8 @@ def unreachable(address: Address, failure: CommandFailed) -> GitError:
     elif "Permission denied" in reason:
         hint = "its server knows no key of ours: check ssh-agent, or GIT_SSH_COMMAND"
     elif "Host key verification" in failure.stderr:
-        hint = "add the server's key to ~/.ssh/known_hosts"
+        where = "~/.ssh/known_hosts" if address.logins is None else "the knownHostsFile of its entry"
+        hint = f"its key is another than in {where}, or not there: if it is the right one, add it"
     elif "mismatched algorithms" in reason:
         return unsupported_format(address)
     return Unreachable(f"cannot reach {address.redacted}: {reason}", hint=hint)

@@ -198,6 +198,8 @@ def one_line(text: str, limit: int = 500) -> str:
 def cause(stderr: str) -> str:
     """The line in git's error output that says why, rather than what followed from it."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip() and not _NOISE.match(line)]
+    if "Host key verification failed." in lines:
+        return "Host key verification failed"  # after a page of warnings
     for prefix in ("fatal: ", "error: "):
         found = [line for line in lines if line.startswith(prefix)]
         if found:
