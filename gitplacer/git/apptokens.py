@@ -112,18 +112,17 @@ def _asking(app: App) -> Iterator[None]:
         said = error.data.get("message") if isinstance(error.data, dict) else error.message
         told = f"{what}: {one_line(str(said or 'no reason given'), 200)} ({error.status})"
         raise GitError(told, "NoToken", _HINTS.get(error.status, "try again later")) from None
-    except (jwt.PyJWTError, ValueError, TypeError) as error:
+    except (jwt.PyJWTError, ValueError):
         hint = "privateKeyFile is the PEM file that GitHub made for the app"
         told = f"{what}: {app.private_key} does not hold a private key that can sign"
-        if isinstance(error, (jwt.PyJWTError, ValueError)):
-            raise GitError(told, "NoToken", hint) from None
-        raise GitError(f"{what}: its answer is not what the API says", "NoToken", "check apiUrl") from None
+        raise GitError(told, "NoToken", hint) from None
     except (
         requests.RequestException,
         github.BadAttributeException,
         AssertionError,
         AttributeError,
         LookupError,
+        TypeError,
     ) as error:
         hint = "check apiUrl, the network and the proxy"
         raise GitError(f"{what}: no usable answer: {type(error).__name__}", "NoToken", hint) from None
