@@ -731,6 +731,11 @@ GIT_KINDS: Mapping[str, tuple[str, str]] = {
         "Try `git ls-remote` with the same address. Questions are never asked: a key with a passphrase needs an agent, and "
         "the server's host key must be known.",
     ),
+    "RateLimited": ("A server is asked too often.", "Ask less often: a webhook instead of a short `--interval`."),
+    "AccessDenied": (
+        "A server does not let this user read, or there is no such repository for it.",
+        "Try `git ls-remote` with the same address and the same credentials.",
+    ),
     "PushRefused": (
         "A hook, branch protection or a missing permission is against the push, or the branch is checked out there.",
         "Let this user push to the branch and to `gitplacer-inputs`, or choose another branch in the Fleet. Push to a bare "
@@ -739,6 +744,22 @@ GIT_KINDS: Mapping[str, tuple[str, str]] = {
     "LostRace": (
         "Others pushed to the deployment branch again and again while this pass was computed. Nothing was changed.",
         "Run it again. Let one job at a time write a deployment branch.",
+    ),
+    "ClockBehind": (
+        "The controller's clock is earlier than the pass before, so nothing is published.",
+        "Set the clock. If it was the other pass that had a wrong clock, run `gitplacer reconcile` once by hand.",
+    ),
+    "DeploymentLost": (
+        "The deployment branch is gone, and passes were there. The controller does not make it again from nothing.",
+        "Push its last commit to it again. To place everything anew, run `gitplacer reconcile` once by hand.",
+    ),
+    "DeploymentRewound": (
+        "The deployment branch has lost commits that the controller has seen there.",
+        "Push the missing commit again. If it was meant, run `gitplacer reconcile` once by hand.",
+    ),
+    "SourceRewound": (
+        "The source has lost the commit that the last pass was made from.",
+        "Push the missing commits again. If it was meant, record it with `git merge -s ours`, or run `gitplacer reconcile` once by hand.",
     ),
     "ForeignCommit": (
         "Somebody has committed to the branch `gitplacer/next/…`, on which a pass is proposed. It is not overwritten.",

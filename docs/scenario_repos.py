@@ -16,7 +16,7 @@ from pathlib import Path
 from gitplacer.git.address import Address
 from gitplacer.git.publishing import Deployment
 from gitplacer.hydrate import Hydration
-from gitplacer.reconcile import reconcile
+from gitplacer.passes.reconcile import reconcile
 from gitplacer.scenarios.telling import Unstageable
 from gitplacer.settings import settings
 from gitplacer.tree import Tree

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from gitplacer.codecommits import referred
 from gitplacer.commits import PROPOSED, PassTrailers, co_authors, relocation_message, rest_message, whole_message
 from gitplacer.explain import PlanView, refused_approvals
 from gitplacer.kinds.fleet import FleetSpec
@@ -78,6 +79,11 @@ class Step:
     message: str
     relocation: Decision | None = None
 
+    @property
+    def subject(self) -> str:
+        """The first line of its message."""
+        return self.message.partition("\n")[0]
+
 
 @dataclass(frozen=True, slots=True)
 class Hydration:
@@ -118,6 +124,7 @@ def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool =
         if decision.action is not Action.RELOCATE:
             layout.apply(decision)
     layout.ensure_units()
+    layout.ensure_charts()
     for outcome in sleepers.values():
         layout.keep_cluster(outcome)
     layout.leave_clusters()
@@ -297,13 +304,20 @@ def _trailers(inputs: Inputs) -> PassTrailers:
 
 def hydrator_metadata(commit: SourceCommit) -> bytes:
     """The JSON that Argo CD's hydrator writes about the commit it hydrated; promoters read `drySha`."""
+    body, reference = referred(commit.body)
     fields = {
         "author": commit.author,
-        "body": commit.body,
+        "body": body,
         "date": commit.date,
         "drySha": commit.id,
+        "references": [{"commit": reference}] if reference else [],
         "repoURL": commit.repo_url,
         "subject": commit.subject,
     }
     kept = {key: value for key, value in fields.items() if value}
     return (json.dumps(kept, indent=2, ensure_ascii=False, sort_keys=True) + "\n").encode()
+
+
+def hydrator_note(commit: SourceCommit) -> str:
+    """What is noted on the tip: promoters see by it that a commit of the source was looked at, even where nothing came of it."""
+    return json.dumps({"drySha": commit.id})

@@ -14,6 +14,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
+from gitplacer.charts import FOLDER as CHARTS
+from gitplacer.charts import chart_file, charts_on, release
 from gitplacer.deployed import BETWEEN
 from gitplacer.documents import Document, parse
 from gitplacer.grouping import Group
@@ -368,6 +370,27 @@ class Layout:
             if not any((name, unit) in self._units.sentinels for unit in UNITS):
                 self.started.add(name)
 
+    def ensure_charts(self) -> None:
+        """
+        With Flux, each cluster's own installs its charts. One that nobody wants any more stays: with its HelmRelease an operator would
+        go, and finalizers of what it made would wait for it for ever. Somebody else's file of that name stays as well.
+        """
+        for cluster in self._clusters.values():
+            folder = self._units.path(cluster.name, PLATFORM, f"{CHARTS}/")
+            charts = charts_on(self._spec, cluster) if self._spec.engine == "flux" else ()
+            wanted = {self._units.path(cluster.name, PLATFORM, chart_file(chart)): chart for chart in charts}
+            for path, chart in wanted.items():
+                if path in self._snapshot.foreign_paths and path in self._ids:
+                    self.problems.append(_chart_problem("ChartNotOurs", path, chart.name))
+                    continue
+                self._ensure_namespace(cluster.name, chart.namespace)
+                self._write(path, release(chart))
+            for path in sorted(p for p in self._ids if p.startswith(folder) and p not in wanted and self._is_chart(p)):
+                self.problems.append(_chart_problem("ChartLeftOver", path, path[len(folder) :].removesuffix(".yaml")))
+
+    def _is_chart(self, path: str) -> bool:
+        return path.rpartition("/")[2].count(".") == 1 and not self._claims[path]
+
     # clusters that may sleep
 
     def keep_cluster(self, outcome: ClusterOutcome) -> None:
@@ -622,6 +645,20 @@ def _left_over(cluster: str, path: str) -> Problem:
     message = f"it belongs to cluster {cluster}, which is not kept by it any more, and stays"
     hint = "remove it by hand when nothing of the cluster is needed any more"
     return Problem(Location(path), "StandbyLeftOver", message, hint, severity=Severity.WARNING)
+
+
+def _chart_problem(code: str, path: str, chart: str) -> Problem:
+    message, hint = {
+        "ChartLeftOver": (
+            f"no entry of spec.platform.charts gives {chart} to this cluster any more, and it stays",
+            "remove the file by hand when nothing on the cluster needs it any more",
+        ),
+        "ChartNotOurs": (
+            f"somebody changed it by hand, so {chart} stays as it is there",
+            "take the change back, or put it into spec.platform.charts and remove the file",
+        ),
+    }[code]
+    return Problem(Location(path), code, message, hint, severity=Severity.WARNING)
 
 
 def _between(record: PlacementRecord) -> set[str]:

@@ -40,9 +40,11 @@ class ParseCache:
         self._files: dict[str, ReadFile] = {}
         self._texts: dict[str, bytes] = {}
         self._new: dict[str, bytes] = {}
+        self._asked: set[str] = set()
 
     def recall(self, oids: Iterable[str]) -> Mapping[str, ReadFile]:
         wanted = list(oids)
+        self._asked.update(wanted)
         missing = [oid for oid in wanted if oid not in self._files]
         for oid, value in self._blobs.get_many(_namespace(), missing).items():
             self._files[oid] = pickle.loads(value)
@@ -57,12 +59,23 @@ class ParseCache:
 
     def recall_texts(self, digests: Iterable[str]) -> Mapping[str, bytes]:
         wanted = list(digests)
+        self._asked.update(wanted)
         missing = [digest for digest in wanted if digest not in self._texts]
         self._texts.update(self._blobs.get_many(_namespace(), missing))
         return {digest: self._texts[digest] for digest in wanted if digest in self._texts}
 
     def remember_text(self, digest: str, text: bytes) -> None:
         self._texts[digest] = self._new[digest] = text
+
+    def forget_unused(self) -> None:
+        """
+        Forget, in memory, what nobody has asked for since this was called last. Who makes one pass after another calls it between
+        them, and has in memory what one pass needs, however many there were.
+        """
+        if self._asked:
+            self._files = {oid: file for oid, file in self._files.items() if oid in self._asked}
+            self._texts = {digest: text for digest, text in self._texts.items() if digest in self._asked}
+            self._asked = set()
 
     def save(self) -> None:
         """Write what is new to disk, in one transaction."""

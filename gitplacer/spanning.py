@@ -29,7 +29,7 @@ from gitplacer.source.manifests import SourceObject
 from gitplacer.source.reading import Source
 from gitplacer.variants import Variants
 from gitplacer.workloads.edits import effects
-from gitplacer.workloads.facts import ObjectFacts, Scale, at
+from gitplacer.workloads.facts import Scale, at
 from gitplacer.workloads.headaddress import SPEC, HeadAddress, Missing, head_address
 from gitplacer.workloads.joining import going, is_ray_app, missing
 from gitplacer.workloads.remoteworkers import deployment, mirrored_service
@@ -133,11 +133,6 @@ class Spans:
             facts = workloads.read(document, around)[0].remembered()
             pods += [replace(pod, role=role) for pod in group.gang_of([facts])]
         return tuple(pods)
-
-    def facts_at_home(self, group: Group, home: Cluster, counts: Counts) -> ObjectFacts | None:
-        """What the Ray object is at home, with other counts."""
-        app = self.app(group)
-        return None if app is None else self._variants.facts(app, home, counts)[0]
 
     # files
 

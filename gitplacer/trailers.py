@@ -64,7 +64,7 @@ def value_of(trailers: Trailers, key: str) -> str | None:
     return values[-1] if values else None
 
 
-def is_of_a_pass(trailers: Trailers) -> bool:
+def is_ours(trailers: Trailers) -> bool:
     """Whether a pass says that it made the commit, as a proposal or as one of its own."""
     return value_of(trailers, f"{PREFIX}Version") is not None
 

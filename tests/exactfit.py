@@ -67,18 +67,15 @@ class _Problem:
         self.names = judge.classes(case)
         self.kinds = [self.cluster.pods[names[0]] for names in self.names]
         self.nodes = list(self.cluster.nodes.values())
-        self.allowed = {
-            (c, node.name) for c, kind in enumerate(self.kinds) for node in self.nodes if self._may_hold(kind, node)
-        }
+        self.allowed = {(c, node.name) for c, kind in enumerate(self.kinds) for node in self._may_hold(kind)}
         self.spread = [rule for c in range(len(self.kinds)) for rule in self._spread_rules(c)]
 
-    def _may_hold(self, kind: judge.Pod, node: judge.Node) -> bool:
-        """The filters on the starting state that later pods cannot loosen; spread and affinity come later."""
-        alone = next(why for found, why in self.cluster.refusals(_without_order_rules(kind)) if found.name == node.name)
-        if alone is not None:
-            return False
+    def _may_hold(self, kind: judge.Pod) -> Iterator[judge.Node]:
+        """The nodes that pass the filters on the starting state which later pods cannot loosen; spread and affinity come later."""
         keys = [spread.key for spread in kind.spread] + [term.topology_key for term in kind.affinity]
-        return all(key in node.labels for key in keys)
+        for node, alone in self.cluster.refusals(_without_order_rules(kind)):
+            if alone is None and all(key in node.labels for key in keys):
+                yield node
 
     def _spread_rules(self, owner: int) -> Iterator[_SpreadRule]:
         kind = self.kinds[owner]

@@ -488,7 +488,7 @@ class World:
 def records_in(tree: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:
     """Group to record, of a deployment tree."""
     return {
-        path.removeprefix("placements/").removesuffix(".yaml"): yaml.safe_load(data)
+        path.removeprefix("placements/").removesuffix(".yaml"): yaml.load(data, yaml.CSafeLoader)
         for path, data in tree.items()
         if path.startswith("placements/")
     }
@@ -563,7 +563,7 @@ def _pick(choices: Any, number: int) -> Any:
 
 
 def _dumped(value: Any) -> bytes:
-    text: str = yaml.safe_dump(value, sort_keys=False)
+    text: str = yaml.dump(value, Dumper=yaml.CSafeDumper, sort_keys=False)
     return text.encode()
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 
 import pytest
 
-from gitplacer import __version__, reconcile
+from gitplacer import __version__
 from gitplacer.audit.checking import Checking
 from gitplacer.audit.recompute import Recomputation
 from gitplacer.audit.repos import Past, Place
@@ -23,7 +23,8 @@ from gitplacer.git.publishing import Deployment, NewCommit
 from gitplacer.git.reading import Repository, parse_commit
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.model.audit import Answer
-from gitplacer.reconcile import Opened
+from gitplacer.passes import reconcile
+from gitplacer.passes.opening import Opened, Work
 from gitplacer.scenarios import telling
 from gitplacer.settings import Settings
 from gitplacer.source.files import Memo, ReadFile
@@ -100,15 +101,9 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Prove what is published from now on."""
     publish = reconcile._publish
 
-    def proving(
-        deployment: Deployment,
-        hydration: Hydration,
-        source: Opened,
-        settings: Settings,
-        proposals: Mapping[str, NewCommit],
-    ) -> str:
-        tip = publish(deployment, hydration, source, settings, proposals)
-        prove(deployment, source, settings, tip, len(hydration.steps), list(proposals))
+    def proving(work: Work, hydration: Hydration, settings: Settings, proposals: Mapping[str, NewCommit]) -> str:
+        tip = publish(work, hydration, settings, proposals)
+        prove(work.deployment, work.source, settings, tip, len(hydration.steps), list(proposals))
         return tip
 
     def told(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool = True) -> Hydration:

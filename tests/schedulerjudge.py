@@ -18,13 +18,14 @@ Not here, because no case asks for it: volumes, preemption, scheduling gates, re
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 import random
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -580,6 +581,15 @@ class Cluster:
         self.pods = {pod["metadata"]["name"]: _read_pod(pod, is_new=True) for pod in case["pods"]}
         self._known: dict[tuple[Pod, str], str | None] = {}
 
+    def anew(self) -> Cluster:
+        """The same with nothing placed since; what was read of the case is read once."""
+        found = copy.copy(self)  # pods never change, nor what is known of them and a node that stays as it is
+        found.nodes = {
+            name: replace(node, pods=[*node.pods], used=Counter(node.used), scored=Counter(node.scored))
+            for name, node in self.nodes.items()
+        }
+        return found
+
     def concerns(self, term: Term, pod: Pod) -> bool:
         """Does a term of a new pod mean this pod? Namespaces that nobody listed are in no selection but the empty one."""
         chosen = term.namespace_selector
@@ -791,7 +801,11 @@ def run(case: Json, order: Order | None = None, scoring: str = "LeastAllocated",
     Pods that find no node are tried again after the others, until a round places none: their number can only
     shrink with each round, as where a pod waits for the one it wants to be near.
     """
-    cluster = Cluster(case)
+    return run_on(Cluster(case), order, scoring, seed)
+
+
+def run_on(cluster: Cluster, order: Order | None, scoring: str, seed: int) -> Outcome:
+    """The same on a cluster that was read; the pods are on it afterwards."""
     lot = random.Random(seed)
     waiting = list(cluster.pods) if order is None else list(order)
     placed: dict[str, str] = {}
@@ -807,7 +821,8 @@ def run(case: Json, order: Order | None = None, scoring: str = "LeastAllocated",
                 node = nodes[0]
             else:
                 scores = cluster.scores(pod, nodes, scoring)
-                node = lot.choice([n for n, score in zip(nodes, scores, strict=True) if score == max(scores)])
+                best = max(scores)
+                node = lot.choice([n for n, score in zip(nodes, scores, strict=True) if score == best])
             node.add(pod)
             placed[name] = node.name
         if len(left) == len(waiting):
@@ -871,12 +886,13 @@ def first_failure(
     packs, shuffled orders begin with the gang's first pod: KubeRay makes the head first, and the answer promises no more
     (docs/fit.md).
     """
+    start, tried = Cluster(case), orders(case, shuffles)
     for scoring in scorings:
-        for name, order in orders(case, shuffles).items():
+        for name, order in tried.items():
             if name.startswith("shuffled") and scoring != "LeastAllocated":
                 order = (first := case["pods"][0]["metadata"]["name"], *(pod for pod in order if pod != first))
             for seed in range(seeds):
-                left_out = run(case, order, scoring, seed).unplaced
+                left_out = run_on(start.anew(), order, scoring, seed).unplaced
                 if left_out:
                     return name, scoring, seed, left_out
     return None

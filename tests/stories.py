@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 
 from gitplacer.hydrate import Hydration, Inputs, SourceCommit, hydrate
 from gitplacer.model.decision import Decision
+from gitplacer.source.files import InMemory
 from gitplacer.tree import Tree
 from tests.provenance import again
 
@@ -117,6 +118,7 @@ class Story:
     now: datetime = START
     passes: int = 0
     foreign: Mapping[str, str] = field(default_factory=dict)
+    memory: InMemory = field(default_factory=InMemory, repr=False, compare=False)
 
     @staticmethod
     def of(*files: Mapping[str, str], capacity: Mapping[str, str] | None = None) -> Story:
@@ -143,7 +145,7 @@ class Story:
 
     def plan(self) -> Hydration:
         """A pass that is not published."""
-        return hydrate(self.inputs())
+        return hydrate(self.inputs(), memo=self.memory)
 
     def run(self) -> Hydration:
         """A pass; what it made is what the next one starts from. It comes out the same from what its commits say."""

@@ -91,6 +91,11 @@ def test_an_edit_of_a_comment_or_of_workloads_touches_nobody() -> None:
     assert found.edited == ("policies/web.yaml",)
 
 
+def test_a_file_that_is_never_read_is_no_edit() -> None:
+    found = touched(fleet(), {"README.md": "A fleet.", "fleet.html": "<p>", ".github/workflows/plan.yaml": "on: push"})
+    assert found.edited == ()
+
+
 def test_a_cluster_that_is_cordoned_touches_nobody_who_is_there_and_one_that_drains_does() -> None:
     assert touched(fleet(), cluster("a", state="Cordoned")).touched == ()
     assert {t.fate for t in touched(fleet(), cluster("a", state="Draining")).touched} == {Fate.MOVES}
@@ -132,7 +137,7 @@ def test_revisions_are_compared_and_told_to_programs(repo: Path, capfd: pytest.C
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (["--base", "mian"], "has no revision mian"),
+        (["--base", "mian"], 'has no revision mian\n  hint: did you mean "main"?'),
         (["--base", "main", "--limit", "many"], '"many" is neither a number of groups nor a share such as 10%'),
         (["--base", "main", "--limit", "101%"], '"101%" is neither'),
         ([], "Missing option '--base'"),

@@ -17,7 +17,7 @@ from gitplacer.commits import PassTrailers
 from gitplacer.hydrate import Hydration
 from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.model.decision import Action
-from gitplacer.reconcile import Outcome
+from gitplacer.passes.reconcile import Outcome
 from gitplacer.trailers import heard_in
 from tests.gitservers import git
 from tests.stories import START, cluster, decisions, policy, rayjob, rayservice

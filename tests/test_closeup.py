@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitplacer.accounts import Accounts
-from gitplacer.closeup import Closeup, closeup
 from gitplacer.explain import governance
 from gitplacer.explain.governance import Lost
 from gitplacer.formats.explanation import explanation_json
@@ -21,6 +20,7 @@ from gitplacer.formats.group import explain_group
 from gitplacer.hydrate import Hydration
 from gitplacer.kinds.selectors import LabelSelector, ObjectSelector
 from gitplacer.model.decision import Reason
+from gitplacer.placement.closeup import Closeup, closeup
 from gitplacer.policies.selection import selects, unmet
 from gitplacer.remedies import remedy
 from tests import test_spanning as spanning

@@ -96,11 +96,16 @@ def test_every_way_in_which_git_fails_is_told() -> None:
 
 
 def _kinds_of_git_errors() -> Iterator[str]:
-    for path in (*ROOT.glob("gitplacer/git/*.py"), ROOT / "gitplacer/reconcile.py"):
+    places = (
+        *ROOT.glob("gitplacer/git/*.py"),
+        *ROOT.glob("gitplacer/passes/*.py"),
+        ROOT / "gitplacer/controller/doubts.py",
+    )
+    for path in places:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "kind":
                 yield from _names([node.value])
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "GitError":
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("GitError", "Unreachable"):
                 yield from _names([*node.args[1:2], *(k.value for k in node.keywords if k.arg == "kind")])
 
 

@@ -95,7 +95,7 @@ def test_imports_keep_their_contracts(capsys: pytest.CaptureFixture[str], monkey
 
 
 def test_every_module_has_its_floor_in_the_house() -> None:
-    (layers,) = (c["layers"] for c in contracts().values() if c["type"] == "layers")
+    (layers,) = (c["layers"] for c in contracts().values() if c["type"] == "layers" and "containers" not in c)
     floors = {name.strip() for layer in layers for name in layer.split("|")}
     modules = {f"gitplacer.{path.stem}" for path in PACKAGE.glob("*.py") if not path.stem.startswith("__")}
     packages = {f"gitplacer.{path.parent.name}" for path in PACKAGE.glob("*/__init__.py")}
@@ -119,21 +119,23 @@ def test_the_core_is_not_let_near_the_outside() -> None:
     outside = {"subprocess", "socket", "time", "random", "os", "click", "git", "tempfile", "pathlib", "shutil"}
     shell = {
         "audit",
+        "capacity",
         "cli",
+        "controller",
         "git",
         "hosts",
-        "reconcile",
+        "passes/opening",
+        "passes/telling",
         "settings",
         "parsecache",
         "packaged",
-        "proposing",
         "runners",
-        "telling",
         "__main__",
     }
     found = []
     for path in MODULES:
-        if path.relative_to(PACKAGE).parts[0].removesuffix(".py") in shell:
+        place = path.relative_to(PACKAGE).with_suffix("")
+        if not shell.isdisjoint(each.as_posix() for each in (place, *place.parents)):
             continue
         for node in ast.walk(parsed(path)):
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []

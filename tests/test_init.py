@@ -12,12 +12,10 @@ import yaml
 
 from gitplacer import __version__
 from gitplacer.cli import init
-from gitplacer.engines import TABLE
-from gitplacer.kinds.fleet import Cluster, FleetSpec
 from tests.commands import commit, git, make_bare, run
 
 Capture = pytest.CaptureFixture[str]
-ENGINES = sorted(TABLE)
+ENGINES = sorted(init.ENGINES)
 
 
 def made(capfd: Capture, folder: Path, engine: str) -> Path:
@@ -26,10 +24,6 @@ def made(capfd: Capture, folder: Path, engine: str) -> Path:
     written = sorted(str(path) for path in folder.rglob("*") if path.is_file() and ".git/" not in str(path))
     assert ran.out.splitlines() == written
     return folder
-
-
-def test_the_engines_that_can_be_chosen_are_those_that_there_are() -> None:
-    assert sorted(init.ENGINES) == ENGINES
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -50,7 +44,9 @@ def test_what_its_readme_says_to_do_works(capfd: Capture, tmp_path: Path, engine
     commit(fleet, "A fleet")
     assert run(capfd, "reconcile", fleet, "--deployment", deployment).code == 0
     assert run(capfd, "explain", "hello/hello", fleet, "--deployment", deployment).code == 0
-    assert f"bootstrap/{engine}/" in (fleet / "README.md").read_text()
+    assert f"gitplacer bootstrap {engine}" in (fleet / "README.md").read_text()
+    ran = run(capfd, "bootstrap", engine, fleet, "--deployment", "https://example.com/deployment.git")
+    assert (ran.code, "https://example.com/deployment.git" in ran.out) == (0, True)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -69,9 +65,7 @@ def test_the_editor_finds_the_schema_and_it_accepts_what_was_made(capfd: Capture
     validator = jsonschema.Draft202012Validator(json.loads((fleet / ".gitplacer/gitplacer.schema.json").read_text()))
     for path in fleet.rglob("*.yaml"):
         if ".github" not in path.parts:
-            for document in yaml.load_all(
-                path.read_text(), yaml.BaseLoader if "bootstrap" in path.parts else yaml.SafeLoader
-            ):
+            for document in yaml.safe_load_all(path.read_text()):
                 assert not list(validator.iter_errors(document)), path
 
 
@@ -98,84 +92,3 @@ def test_nothing_is_written_over(capfd: Capture, tmp_path: Path) -> None:
     ran = run(capfd, "init", tmp_path)
     assert ran.code == 1
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
-
-
-# engines
-
-URL = "ssh://git@example.com/deployment"
-
-
-def clusters(*names: str, role: str = "Workload") -> list[Cluster]:
-    return [
-        Cluster.model_validate(
-            {
-                "apiVersion": "gitplacer.dev/v1alpha1",
-                "kind": "Cluster",
-                "metadata": {"name": name},
-                "spec": {"role": role},
-            }
-        )
-        for name in names
-    ]
-
-
-def spec(root: str = "clusters", branch: str = "main") -> FleetSpec:
-    return FleetSpec.model_validate({"deployment": {"root": root, "branch": branch}})
-
-
-def parsed(data: bytes) -> list[dict[str, object]]:
-    return list(yaml.safe_load_all(data))
-
-
-FLEET = [*clusters("b", "a"), *clusters("hub", role="Management")]
-
-
-def test_argocd_makes_one_application_for_each_unit_of_each_workload_cluster() -> None:
-    (found,) = parsed(TABLE["argocd"](spec("ray/x", "live"), FLEET, URL)["applicationset.yaml"])
-    applications = []
-    for element in found["spec"]["generators"][0]["list"]["elements"]:
-        text = json.dumps(found["spec"]["template"])
-        for key, value in element.items():
-            text = text.replace("{{." + key + "}}", value)
-        assert "{{" not in text
-        applications.append(json.loads(text))
-    told = [
-        (a["metadata"]["name"], a["spec"]["source"]["path"], a["spec"]["destination"]["name"]) for a in applications
-    ]
-    assert told == [
-        ("a-platform", "ray/x/a/platform", "a"),
-        ("a-workloads", "ray/x/a/workloads", "a"),
-        ("b-platform", "ray/x/b/platform", "b"),
-        ("b-workloads", "ray/x/b/workloads", "b"),
-    ]
-    source = applications[0]["spec"]["source"]
-    assert (source["repoURL"], source["targetRevision"], source["directory"]) == (URL, "live", {"recurse": True})
-    policy = applications[0]["spec"]["syncPolicy"]
-    assert policy["automated"] == {"prune": True, "selfHeal": True}
-    assert {"ServerSideApply=true", "RespectIgnoreDifferences=true"} <= set(policy["syncOptions"])
-    assert found["spec"]["syncPolicy"] == {"preserveResourcesOnDeletion": True}
-
-
-def test_argocd_can_be_told_before_there_are_clusters() -> None:
-    (found,) = parsed(TABLE["argocd"](spec(), [], URL)["applicationset.yaml"])
-    assert found["spec"]["generators"] == [{"list": {"elements": []}}]
-
-
-def test_argocd_learns_the_health_of_every_kind_of_ray() -> None:
-    (found,) = parsed(TABLE["argocd"](spec(), FLEET, URL)["argocd-cm.yaml"])
-    kinds = {key.rpartition("_")[2] for key in found["data"]}
-    assert kinds == {"RayCluster", "RayJob", "RayService"}
-    assert all(text.rstrip().endswith(("return hs", "}\n", "message = message}")) for text in found["data"].values())
-
-
-def test_flux_applies_workloads_after_platform_in_each_workload_cluster() -> None:
-    files = TABLE["flux"](spec("ray/x", "live"), FLEET, URL)
-    assert list(files) == ["a.yaml", "b.yaml"]
-    repository, platform, workloads = parsed(files["b.yaml"])
-    assert repository["spec"]["url"] == URL
-    assert repository["spec"]["ref"] == {"branch": "live"}
-    assert platform["spec"]["path"] == "./ray/x/b/platform"
-    assert workloads["spec"]["path"] == "./ray/x/b/workloads"
-    assert workloads["spec"]["dependsOn"] == [{"name": platform["metadata"]["name"]}]
-    assert [unit["spec"]["prune"] for unit in (platform, workloads)] == [True, True]
-    assert [check["kind"] for check in workloads["spec"]["healthCheckExprs"]] == ["RayCluster", "RayJob"]

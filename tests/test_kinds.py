@@ -1140,6 +1140,13 @@ SAID: list[tuple[str, list[str]]] = [
     # kinds and versions
     (f"{HEAD}PlacmentPolicy\n", ['2:7: unknown kind "PlacmentPolicy" of gitplacer.dev', '  did you mean "PlacementPolicy"?']),
     (
+        f'{HEAD}Plan\nformatVersion: "1.0"\n',
+        [
+            '2:7: unknown kind "Plan" of gitplacer.dev',
+            "  gitplacer has printed it, and it is no part of a source: keep it elsewhere, or under another ending",
+        ],
+    ),
+    (
         "apiVersion: gitplacer.dev/v1alpha1\nmetadata: {}\n",
         [
             "1:1: an object of gitplacer.dev needs a kind",

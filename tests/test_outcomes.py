@@ -15,7 +15,7 @@ from gitplacer.formats.outcome import description, outcome_markdown, remembered,
 from gitplacer.formats.planjson import plan_document
 from gitplacer.hosts.host import LONGEST_DESCRIPTION
 from gitplacer.kinds.record import PlacementRecord, RecordCluster, RecordMetadata
-from gitplacer.outcomes import Fate, Outcome, Promise, Promised, became, packed, promise_of, unpacked
+from gitplacer.review.outcomes import Fate, Outcome, Promise, Promised, became, packed, promise_of, unpacked
 from gitplacer.snapshot import read_records
 from gitplacer.source.files import NoMemo
 from tests.stories import ANYWHERE, START, Story, cluster, rayjob, rayservice, snapshot

@@ -191,7 +191,7 @@ def test_a_server_that_takes_no_proposals_takes_the_pass(fleet: Fleet) -> None:
 
 
 def test_a_tip_that_has_moved_takes_neither_the_pass_nor_its_proposals(fleet: Fleet) -> None:
-    from gitplacer import reconcile as shell
+    from gitplacer.passes.reconcile import ATTEMPTS
 
     fleet.commit(rayservice("prod", "other"))
     raced: list[str] = []
@@ -203,7 +203,7 @@ def test_a_tip_that_has_moved_takes_neither_the_pass_nor_its_proposals(fleet: Fl
             fleet.git("update-ref", "refs/heads/main", empty)
 
     done = fleet.reconcile(20, progress=race)
-    assert shell.ATTEMPTS > done.attempts == 2
+    assert ATTEMPTS > done.attempts == 2
     assert tip(fleet, f"{BRANCH}~1") == tip(fleet) == done.tip
 
 

@@ -12,21 +12,24 @@ import pytest
 from gitplacer.audit.moves import history_of
 from gitplacer.audit.promises import promises_of
 from gitplacer.audit.verifying import verify_history
-from gitplacer.chronicle import history
+from gitplacer.branch.chronicle import history
+from gitplacer.formats.options import Options
+from gitplacer.formats.verification import as_text
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import Deployment
 from gitplacer.hosts import HOSTS
 from gitplacer.model.decision import Action
 from gitplacer.model.happening import Happening
 from gitplacer.model.promises import Why
-from gitplacer.proposing import CONTEXT, Fate, ProposedPass, propose
+from gitplacer.passes.proposing import CONTEXT, ProposedPass, Standing, propose
 from gitplacer.report import EventKind
 from gitplacer.settings import UsageError, settings
+from tests import provenance
 from tests.commands import Ran, run
 from tests.gitservers import git
 from tests.hoststandin import TOKEN, StandIn, api_of, serving
 from tests.stories import cluster, decisions, rayjob, rayservice, snapshot
-from tests.test_reconcile import Fleet, made, quiet
+from tests.test_reconcile import Fleet, copied, made, quiet
 
 BRANCH = "gitplacer/next/main"
 API = "clusters/a/workloads/prod/api/api.yaml"
@@ -45,13 +48,22 @@ def branches(fleet: Fleet) -> list[str]:
     return fleet.git("for-each-ref", "--format=%(refname:short)", "refs/heads/").split()
 
 
-@pytest.fixture
-def fleet(tmp_path: Path) -> Fleet:
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory: pytest.TempPathFactory) -> Fleet:
     """A fleet with a service on a, and two changes that a pass would make: a is drained, and a job is new."""
-    fleet = made(tmp_path)
-    fleet.reconcile(5)
+    fleet = made(tmp_path_factory.mktemp("changed"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GITPLACER_CACHE", str(tmp_path_factory.mktemp("cache")))
+        provenance.watch(patch)
+        fleet.reconcile(5)
     fleet.commit(cluster("a", state="Draining") | rayservice("prod", "new"), "drain a, add new")
     return fleet
+
+
+@pytest.fixture
+def fleet(changed: Fleet, tmp_path: Path) -> Fleet:
+    """A copy of that fleet."""
+    return copied(changed, tmp_path)
 
 
 @pytest.fixture
@@ -66,7 +78,7 @@ def clone(fleet: Fleet, tmp_path: Path) -> Path:
 def test_a_pass_is_a_branch_on_the_tip_and_the_tip_stays(fleet: Fleet) -> None:
     main = tip(fleet, "main")
     done = proposed(fleet)
-    assert (done.fate, done.branch, done.tip) == (Fate.MADE, BRANCH, tip(fleet))
+    assert (done.standing, done.branch, done.tip) == (Standing.MADE, BRANCH, tip(fleet))
     assert tip(fleet, "main") == main
     assert fleet.git("log", "--format=%s", f"main..{BRANCH}").splitlines() == [
         "Place prod/new",
@@ -84,7 +96,7 @@ def test_what_is_pushed_and_what_is_proposed_are_the_same_commits(fleet: Fleet) 
 
 def test_what_stands_is_left_alone_whatever_the_time_and_a_snapshot_that_says_the_same(fleet: Fleet) -> None:
     first = proposed(fleet, 10)
-    assert proposed(fleet, 20).fate is Fate.STANDS
+    assert proposed(fleet, 20).standing is Standing.STANDS
     later = {
         f"capacity/{path}": text.replace("03:05:00", "03:06:00")
         for path, text in snapshot("b", "n1 32 128Gi 4").items()
@@ -109,14 +121,14 @@ def test_capacity_beside_the_source_counts_by_what_it_leads_to(fleet: Fleet, tmp
     first = look(10, "n1 32 128Gi 4", "n1 32 128Gi 4")
     assert look(11, "n1 32 128Gi 4", "n1 33 128Gi 4").tip == first.tip
     other = look(12, "n1 32 128Gi 4", "n1 1 1Gi 0")
-    assert (other.fate, str(other.moved)) == (Fate.MADE, "Capacity")
+    assert (other.standing, str(other.moved)) == (Standing.MADE, "Capacity")
     assert other.tip != first.tip
 
 
 @pytest.mark.parametrize("mover", ["source", "deployment"])
 def test_what_has_moved_turns_the_check_red_and_a_run_renews_it(fleet: Fleet, clone: Path, mover: str) -> None:
     first = proposed(fleet)
-    assert proposed(fleet, 11, check=True).fate is Fate.STANDS
+    assert proposed(fleet, 11, check=True).standing is Standing.STANDS
     if mover == "source":
         fleet.commit(rayservice("prod", "newer"))
     else:
@@ -125,21 +137,21 @@ def test_what_has_moved_turns_the_check_red_and_a_run_renews_it(fleet: Fleet, cl
         git("commit", "-q", "-m", "hello", cwd=clone)
         git("push", "-q", "origin", "HEAD:main", cwd=clone)
     red = proposed(fleet, 12, check=True)
-    assert (red.fate, str(red.moved).lower(), red.tip) == (Fate.OUTDATED, mover, first.tip)
+    assert (red.standing, str(red.moved).lower(), red.tip) == (Standing.OUTDATED, mover, first.tip)
     assert tip(fleet) == first.tip
     renewed = proposed(fleet, 13)
-    assert (renewed.fate, renewed.tip) == (Fate.MADE, tip(fleet))
+    assert (renewed.standing, renewed.tip) == (Standing.MADE, tip(fleet))
     assert fleet.git("merge-base", "main", BRANCH) == tip(fleet, "main")
-    assert proposed(fleet, 14, check=True).fate is Fate.STANDS
+    assert proposed(fleet, 14, check=True).standing is Standing.STANDS
 
 
 def test_what_is_no_longer_to_be_done_is_withdrawn(fleet: Fleet) -> None:
     proposed(fleet)
     fleet.commit(cluster("a"), "a is well again", remove=("workloads/prod/new.yaml",))
     assert str(proposed(fleet, 11, check=True).moved) == "Done"
-    assert proposed(fleet, 12).fate is Fate.WITHDRAWN
+    assert proposed(fleet, 12).standing is Standing.WITHDRAWN
     assert branches(fleet) == ["gitplacer-inputs", "main"]
-    assert proposed(fleet, 13).fate is Fate.NOTHING
+    assert proposed(fleet, 13).standing is Standing.NOTHING
 
 
 def test_somebody_elses_commit_on_the_branch_is_never_replaced(fleet: Fleet, clone: Path) -> None:
@@ -173,7 +185,7 @@ def test_the_hosts_button_that_merges_the_base_into_the_branch_stops_nothing(fle
     git("merge", "-q", "--no-ff", "-m", "Merge branch 'main'", "origin/main", cwd=clone)
     git("push", "-q", "origin", BRANCH, cwd=clone)
     done = proposed(fleet, 11)
-    assert done.fate is Fate.MADE
+    assert done.standing is Standing.MADE
     assert fleet.git("rev-list", "--merges", f"main..{BRANCH}") == ""
 
 
@@ -268,7 +280,7 @@ def test_a_merged_pass_is_ours_however_it_is_merged(
         "prod/api": (Action.KEEP, ("b",)),
         "prod/new": (Action.KEEP, ("b",)),
     }
-    assert done.fate in (Fate.WITHDRAWN, Fate.NOTHING)
+    assert done.standing in (Standing.WITHDRAWN, Standing.NOTHING)
     assert BRANCH not in branches(fleet)
     # The clusters have seen it since the merge, not since it was proposed.
     since = "03:10:00" if way is by_fast_forward else "03:30:00"
@@ -340,7 +352,7 @@ def test_passes_go_on_over_merge_after_merge(fleet: Fleet, clone: Path) -> None:
     for number in range(2):
         minute = 10 + 10 * number
         done = proposed(fleet, minute)
-        assert done.fate is Fate.MADE
+        assert done.standing is Standing.MADE
         git("fetch", "-q", cwd=clone)
         git(
             "merge",
@@ -426,7 +438,7 @@ def test_one_pull_request_lives_through_it_all(bot: Bot, clone: Path) -> None:
     assert pull.title == "Relocate prod/api from a to b and Place prod/new"
     assert " gitplacer: " in pull.body
     assert "prod/new" in pull.body
-    assert pull.body.rstrip().splitlines()[-1].startswith("Gitplacer-Version: ")
+    assert "Gitplacer-Version: " in pull.body.rstrip().rpartition("\n\n")[2]
     success = "success"
     assert bot.check[1] == success
 
@@ -583,6 +595,18 @@ def test_a_merged_pass_is_verified_as_one_that_was_pushed(
     fleet.commit(rayservice("prod", "newer", gpus=0))
     fleet.reconcile(45)
     assert verified(fleet)[len(answers) :] == ["Verified"]
+
+
+@pytest.mark.parametrize("way", [by_squash_with_a_title_only, by_squash_with_the_messages])
+def test_a_squashed_pass_is_told_from_a_commit_by_hand(
+    fleet: Fleet, clone: Path, way: Callable[[Fleet, Path], None]
+) -> None:
+    landed(fleet, clone, way)
+    chosen = settings(str(fleet.source), deployment=fleet.deployment, now="2026-01-03T00:00:00Z")
+    found = verify_history(chosen, None, 1, quiet)
+    assert [(checked.answer, checked.squashed) for checked in found[1:]] == [("Foreign", False), ("Foreign", True)]
+    by_hand, squash = (as_text([checked], Options()) for checked in found[1:])
+    assert "looks like" not in by_hand and "looks like a pass or a proposal that was squashed" in squash
 
 
 @pytest.mark.parametrize("way", [by_merge_commit, by_rebase])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,9 +13,12 @@ from pathlib import Path
 import pytest
 
 from gitplacer.git.program import GitError
-from gitplacer.reconcile import Outcome, reconcile
-from gitplacer.settings import UsageError, settings
+from gitplacer.parsecache import ParseCache
+from gitplacer.passes.reconcile import Landing, Outcome, one_pass, reconcile
+from gitplacer.problems import Rejected
+from gitplacer.settings import Settings, UsageError, settings
 from gitplacer.tree import tree_id
+from tests.commands import run
 from tests.gitservers import SSHD, git, https_server, ssh_server
 from tests.stories import ANYWHERE, FLEET, cluster, policy, rayjob, rayservice, snapshot
 
@@ -44,11 +48,12 @@ class Fleet:
         git("add", "--all", cwd=self.source)
         git("commit", "-q", "-m", message, cwd=self.source)
 
+    def settings(self, minute: int) -> Settings:
+        now = f"2026-01-02T03:{minute:02}:00Z"
+        return settings(str(self.source), deployment=self.deployment, now=now, **self.how)
+
     def reconcile(self, minute: int = 5, progress: Callable[[str], None] = quiet) -> Outcome:
-        chosen = settings(
-            str(self.source), deployment=self.deployment, now=f"2026-01-02T03:{minute:02}:00Z", **self.how
-        )
-        return reconcile(chosen, progress=progress)
+        return reconcile(self.settings(minute), progress=progress)
 
     def git(self, *args: str) -> str:
         return git(*args, cwd=self.bare)
@@ -68,6 +73,14 @@ def made(tmp_path: Path, name: str = "source") -> Fleet:
     fleet = Fleet(source, str(bare), bare)
     fleet.commit(START, "start")
     return fleet
+
+
+def copied(fleet: Fleet, folder: Path) -> Fleet:
+    """The same fleet in another folder."""
+    shutil.copytree(fleet.source, folder / "source")
+    shutil.copytree(fleet.bare, folder / "served" / fleet.bare.name)
+    bare = folder / "served" / fleet.bare.name
+    return Fleet(folder / "source", str(bare), bare)
 
 
 @pytest.fixture
@@ -94,6 +107,21 @@ def test_no_change_is_no_commit(fleet: Fleet) -> None:
     again = fleet.reconcile(30)
     assert again.tip is None
     assert fleet.git("rev-parse", "main").strip() == first.tip
+
+
+def test_what_is_told_is_where_it_went_whatever_the_revision_says(
+    fleet: Fleet, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Where to publish is what the default branch says; a revision under review may say otherwise and is not asked."""
+    git("checkout", "-q", "-b", "review", cwd=fleet.source)
+    fleet.commit({"fleet.yaml": FLEET.replace("{}", "{deployment: {branch: elsewhere}}")})
+    git("checkout", "-q", "main", cwd=fleet.source)
+    done = run(
+        capfd, "reconcile", fleet.source, "--rev", "review", "--deployment", fleet.bare, "--now", "2026-01-02T03:05:00Z"
+    )
+    tip = fleet.git("rev-parse", "main").strip()
+    assert done.out.splitlines()[0] == f"Published  {tip} to {fleet.bare}, branch main"
+    assert fleet.git("for-each-ref", "refs/heads/elsewhere") == ""
 
 
 def test_a_relocation_is_a_rename_that_git_follows(fleet: Fleet) -> None:
@@ -162,6 +190,38 @@ def test_of_two_writers_one_wins_and_the_other_computes_again(tmp_path: Path) ->
     assert mine.git("log", "--format=%s", "main").splitlines()[1:] == ["Place prod/theirs", "Place prod/api"]
     assert "clusters/a/workloads/prod/mine/mine.yaml" in mine.files()
     assert mine.reconcile(8).tip is None
+
+
+def test_passes_of_one_process_each_say_how_they_ended(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """As a loop runs them: one memory of files for all, and nothing else that goes from one to the next."""
+    mine, theirs = made(tmp_path, "mine"), made(tmp_path, "theirs")
+    memo = ParseCache(mine.settings(5).cache_dir)
+
+    def ended(minute: int, progress: Callable[[str], None] = quiet) -> tuple[Landing, bool]:
+        done = one_pass(mine.settings(minute), memo, progress=progress)
+        return done.landing, done.tip == mine.git("rev-parse", "main").strip()
+
+    def interfere(message: str) -> None:
+        if message.startswith("publishing"):
+            theirs.reconcile(7)
+
+    assert ended(5) == (Landing.PUBLISHED, True)
+    assert ended(6) == (Landing.UNCHANGED, False)
+    theirs.commit(rayservice("prod", "theirs"))
+    mine.commit(rayservice("prod", "mine"))
+    assert ended(7, interfere) == (Landing.OVERTAKEN, False)
+    assert mine.git("log", "-1", "--format=%s", "main").strip() == "Place prod/theirs"
+    assert ended(8) == (Landing.PUBLISHED, True)
+    assert "clusters/a/workloads/prod/mine/mine.yaml" in mine.files()
+    (mine.source / "fleet.yaml").unlink()
+    git("commit", "-q", "-am", "no fleet", cwd=mine.source)
+    with pytest.raises(Rejected):
+        one_pass(mine.settings(9), memo, progress=quiet)
+    mine.commit({"fleet.yaml": FLEET} | policy("anywhere", "select: {}\nrelocation: {when: {ClusterDraining: Manual}}"))
+    mine.commit(cluster("a", state="Draining"))
+    assert ended(10) == (Landing.PROPOSED, False)
+    assert ended(11) == (Landing.UNCHANGED, False)
+    assert capfd.readouterr() == ("", "")
 
 
 def fleet_is_linear(fleet: Fleet) -> bool:

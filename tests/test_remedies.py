@@ -150,6 +150,20 @@ def test_a_remedy_names_the_smallest_change_of_every_kind() -> None:
     )
 
 
+@pytest.mark.parametrize(("node", "more"), [("n1 2 8Gi", ", where its pods may have to wait"), ("n1 64 256Gi 8", "")])
+def test_a_group_that_is_placed_whatever_the_room_is_let_in_by_the_first_try(node: str, more: str) -> None:
+    """Its cluster drains and no other is named, which was a question of room only for the ledgers."""
+    names = ("b", "c", "d", "e", "f")
+    story = Story.of(
+        cluster("a", state="Draining"), *(cluster(name) for name in names), rayjob("jobs", "train"),
+        policy("p", "select: {}\nclusters: {names: [a]}\nplacement: {admission: Immediate}"),
+        capacity={k: v for name in ("a", *names) for k, v in snapshot(name, node).items()},
+    )  # fmt: skip
+    found = remedied(story, every_kind=False, most_trials=3)
+    assert found is not None
+    assert (remedy_line(found), found.trials) == (f"policy p allows cluster b (policies/p.yaml:6){more}", 1)
+
+
 def test_two_limits_are_raised_where_one_is_not_enough() -> None:
     autoscaler = GPU_TYPES + "    maxNodes: 2"
     story = Story.of(

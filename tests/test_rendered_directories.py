@@ -16,6 +16,7 @@ import pytest
 from hypothesis import Phase, given, settings
 
 from gitplacer.hydrate import Hydration, Inputs, SourceCommit, hydrate
+from gitplacer.source.files import InMemory
 from gitplacer.tree import Tree
 from tests.fleets import Edit, histories, new_world, records_in
 from tests.judges import Finding, judge, judge_change, objects_on
@@ -289,6 +290,7 @@ class Life:
 
     def __init__(self) -> None:
         self.world = new_world()
+        self.memory = InMemory()
         self.running: dict[tuple[str, str, str, str], str] = {}
         """RayJobs that a snapshot has shown running, and where."""
 
@@ -322,7 +324,8 @@ class Life:
         if backwards:
             source_tree = Tree(dict(reversed(given_.source.entries.items())), given_.source.blobs)
             given_ = Inputs(**{f: getattr(given_, f) for f in Inputs.__dataclass_fields__} | {"source": source_tree})
-        return hydrate(given_)
+            return hydrate(given_)  # and without what is remembered: it must make no difference either
+        return hydrate(given_, memo=self.memory)
 
     @staticmethod
     def _steps_add_up(before: Mapping[str, bytes], done: Hydration, after: Mapping[str, bytes]) -> None:

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitplacer.accounts import Accounts
-from gitplacer.chronicle import history
+from gitplacer.branch.chronicle import history
 from gitplacer.explain import PlanView, sentence
 from gitplacer.git.address import Address
 from gitplacer.git.publishing import Deployment

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, Request, sync_playwright
 
+from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.packaged import REPORT, packaged
 from gitplacer.report import FleetFacts, History, document, gathered, page, redacted
 from tests import fleetfacts, planviews
@@ -69,6 +71,16 @@ def tab(chromium: BrowserContext) -> Iterator[Page]:
     opened.close()
 
 
+def _with_a_cluster_that_drains() -> FleetFacts:
+    facts = fleetfacts.fleet(clusters=2, groups=0)
+    offered = Resources({"nvidia.com/gpu": 8})
+    free = (Resources({"nvidia.com/gpu": 3}), Resources({"nvidia.com/gpu": 5}))
+    stays, leaves = (
+        replace(c, offered=offered, foreign=NOTHING, free=f) for c, f in zip(facts.clusters, free, strict=True)
+    )
+    return replace(facts, clusters=(replace(stays, state="Active"), replace(leaves, state="Draining")))
+
+
 @pytest.fixture(scope="session")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """The file of a fleet's page, made once."""
@@ -80,6 +92,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
         "large": lambda: fleetfacts.fleet(clusters=20, groups=3000, nodes=100),
         "hostile": fleetfacts.hostile,
         "redacted": lambda: redacted(fleetfacts.fleet(clusters=3, groups=8)),
+        "draining": _with_a_cluster_that_drains,
         "nothing": lambda: FleetFacts(fleet="new", now=fleetfacts.NOW, version="test"),
     }
 
@@ -366,6 +379,26 @@ def test_a_fleet_with_nothing_in_it_has_a_page(tab: Page, written: Callable[[str
     for view in VIEWS[1:]:
         turn(tab, view)
     assert tab.get_by_text("a work tree as it lay").is_visible()
+
+
+def test_room_that_nobody_can_have_is_not_told_as_free(tab: Page, written: Callable[[str], Path]) -> None:
+    go(tab, written("draining"))
+    tile = tab.locator("ul.tiles li", has_text="gpu free")
+    assert tile.inner_text().split() == [
+        "3",
+        "gpu",
+        "free",
+        "of",
+        "8,",
+        "without",
+        "1",
+        "cluster",
+        "that",
+        "takes",
+        "nothing",
+        "new",
+    ]
+    assert tab.get_by_text("3 of 8 free").first.is_visible()
 
 
 def test_a_printed_list_is_whole(tab: Page, written: Callable[[str], Path]) -> None:

@@ -225,7 +225,8 @@ def row_of(
     (row_of(MOVE, downtime=Downtime.DOUBLE_RUN), Worry.DOUBLE_RUN),
     (row_of(UPDATE, downtime=Downtime.GAP), Worry.GAP),
     (row_of(REMOVE, downtime=Downtime.ENDS), Worry.ENDS),
-    (row_of(REMOVE), Worry.REMOVED),
+    (row_of(REMOVE, before=("a",)), Worry.REMOVED),
+    (row_of(REMOVE), None),  # it waited, and leaves nothing
     (row_of(Action.PREEMPT, downtime=Downtime.GAP), Worry.PREEMPTED),
 ])  # fmt: skip
 def test_what_waits_moves_stops_or_is_held_needs_a_look(row: Row, worry: Worry | None) -> None:

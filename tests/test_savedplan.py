@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 from dataclasses import replace
 from datetime import timedelta
 from functools import cache
@@ -346,7 +347,16 @@ def test_a_file_that_cannot_be_read_is_told_like_any_other(capfd: Capture, sourc
     Path("p.json").write_text("{}")
     ran = run(capfd, "reconcile", source, "--plan", "p.json")
     assert (ran.code, ran.out) == (1, "") and ran.err.startswith("error: p.json is no saved plan")
-    assert run(capfd, "reconcile", source, "--plan", "none.json").err == "error: none.json: No such file or directory\n"
+    assert run(capfd, "reconcile", source, "--plan", "none.json").err == (
+        "error: none.json cannot be read: No such file or directory\n"
+    )
+    os.mkfifo("pipe.json")
+    Path("link.json").symlink_to("p.json")
+    for no_file in ("pipe.json", "link.json"):
+        said = run(capfd, "reconcile", source, "--plan", no_file).err
+        assert (
+            said == f"error: {no_file} is no plain file\n  hint: links and pipes are not read; give the file itself\n"
+        )
     assert "is a directory" in run(capfd, "plan", source, "--out", source).err
 
 
@@ -355,3 +365,5 @@ def test_a_plan_is_not_saved_where_it_would_be_read_as_a_manifest(capfd: Capture
     assert (ran.code, ran.out) == (1, "") and "hint: write it beside the source, or give it another ending" in ran.err
     assert run(capfd, "plan", source, "--out", source / "plan.saved").code == 0
     assert run(capfd, "validate", source).code == 0
+    assert run(capfd, "plan", source, "--rev", "main", "--out", source / "plan.json").code == 0
+    assert "gitplacer has printed it, and it is no part of a source" in run(capfd, "validate", source).out

@@ -19,7 +19,7 @@ from gitplacer.git.publishing import Deployment, Identity, NewCommit
 from gitplacer.git.reading import Commit
 from gitplacer.git.secretfiles import ExposedSecret
 from gitplacer.git.signing import AllowedKeys, NotSigned, SigningKey, is_signed, signed, unsigned, verified
-from gitplacer.proposing import Fate, ProposedPass, propose
+from gitplacer.passes.proposing import Fate, ProposedPass, propose
 from gitplacer.settings import settings
 from gitplacer.tree import Changes, differing_paths
 from tests.commands import run

@@ -7,6 +7,7 @@ import importlib.util
 import json
 import subprocess
 import sys
+import tempfile
 import types
 from collections.abc import Iterator
 from pathlib import Path
@@ -148,6 +149,11 @@ def test_a_file_of_what_ifs_is_asked_one_by_one(repo: Path, capfd: pytest.Captur
     assert "w.yaml:8:5:" in ran.err
     assert 'did you mean "lose"?' in ran.err
     assert "needs exactly one of lose, drain, cordon, add, remove, replicas, price" in ran.err
+    (tmp_path / "w.yaml").write_text("nodeTypes: 3\n---\nkind: Pod\n")
+    ran = run(capfd, "simulate", "--scenario", tmp_path / "w.yaml", "--now", NOW, repo)
+    assert ran.code == 1
+    assert "w.yaml:1:1: this has no kind, so it is no WhatIf" in ran.err
+    assert "w.yaml:3:7: a Pod is no WhatIf" in ran.err
 
 
 @pytest.mark.parametrize(
@@ -198,6 +204,18 @@ def test_the_number_of_processes_changes_nothing() -> None:
     asked = [*((name,) for name in "abc"), ("a", "b"), ("a", "c"), ("b", "c")]
     alone = in_processes(losses, asked, 1, silence)
     assert in_processes(losses, asked, 2, silence) == alone == [losses(loss) for loss in asked]
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_progress_is_told_up_to_the_end(processes: int) -> None:
+    told: list[int] = []
+
+    @contextlib.contextmanager
+    def telling() -> Iterator[Told]:
+        yield told.append
+
+    assert in_processes(abs, range(-10, 0), processes, telling) == list(range(10, 0, -1))
+    assert len(told) > 1 and told == sorted(set(told)) and told[-1] == 10
 
 
 def test_what_goes_wrong_in_a_process_is_raised_here() -> None:
@@ -272,11 +290,14 @@ print(json.dumps([there == here, told[-1], len(there)]))
 
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="needs Ray: pip install 'gitplacer[ray]'")
-def test_a_ray_cluster_says_what_one_process_says() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", _ON_RAY], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False,
-        env={"PATH": "/usr/bin:/bin", "HOME": "/tmp", "PYTHONPATH": str(ROOT), "RAY_USAGE_STATS_ENABLED": "0"},
-    )  # fmt: skip
+def test_a_ray_cluster_says_what_one_process_says(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()  # where Ray leaves a token, which no other Ray is to find
+    with tempfile.TemporaryDirectory(prefix="r") as short:  # for its sockets, whose paths may have 107 bytes
+        own = {"HOME": str(tmp_path / "home"), "RAY_TMPDIR": short, "RAY_USAGE_STATS_ENABLED": "0"}
+        done = subprocess.run(
+            [sys.executable, "-c", _ON_RAY], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False,
+            env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), **own},
+        )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[-1]) == [True, 12, 12]
 
@@ -307,6 +328,12 @@ def test_an_addition_that_is_wrong_is_not_told_as_fine(
     [result] = json.loads(run(capfd, *asked, "--format", "json", repo).out)["results"]
     assert {problem["severity"] for problem in result["problems"]} == {"error"}
     assert lines[-1].endswith(f"; it brings {len(result['problems'])} errors")
+    swept = (*asked, "--every-cluster", "--processes", "1")
+    on_top = run(capfd, *swept, repo).out.splitlines()
+    assert on_top[0] == f"On top of: {result['title']}, which brings errors:"
+    assert lines[lines.index("Errors") + 1 : lines.index("Errors") + 3] == on_top[1:3]
+    told = json.loads(run(capfd, *swept, "--format", "json", repo).out)
+    assert told["givenProblems"] == result["problems"] != []
 
 
 def test_a_sweep_says_what_else_is_supposed(repo: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -314,13 +341,19 @@ def test_a_sweep_says_what_else_is_supposed(repo: Path, capfd: pytest.CaptureFix
     assert run(capfd, *asked, "--lose", "a", repo).out.startswith("On top of: losing cluster a\n\nwhat if ")
     assert run(capfd, *asked, repo).out.startswith("what if ")
     told = json.loads(run(capfd, *asked, "--lose", "a", "--format", "json", repo).out)
-    assert told["given"] == "losing cluster a"
+    assert (told["given"], told["givenProblems"]) == ("losing cluster a", [])
 
 
 def test_nothing_to_lose_is_said_as_it_is(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     none = make_repo(tmp_path / "none", Story.of(ANYWHERE).source)
     ran = run(capfd, "simulate", "--every-cluster", "--now", NOW, none)
     assert ran.code == 1 and "error: there is no cluster to lose" in ran.err and "--among" not in ran.err
+    for asked in (("simulate", "--lose", "a"), ("drain", "a", "--diff")):
+        ran = run(capfd, *asked, "--now", NOW, none)
+        assert ran.code == 1
+        assert ran.err.endswith(
+            'there is no cluster "a"\n  hint: the fleet has no clusters yet; each is a file of kind Cluster\n'
+        )
     one = make_repo(tmp_path / "one", Story.of(cluster("a"), ANYWHERE).source)
     ran = run(capfd, "simulate", "--pairs", "--now", NOW, one)
     assert ran.code == 1 and "error: there is no pair to lose: only a is there" in ran.err

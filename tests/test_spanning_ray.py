@@ -138,8 +138,9 @@ def test_a_remote_worker_joins_the_head_over_another_network_and_runs_a_task(tmp
     (tmp_path / "ask.py").write_text(ASK.format(home=HOME))
     probe = worker["livenessProbe"]["httpGet"]
     (tmp_path / "probe.py").write_text(PROBE.format(away=AWAY, port=probe["port"], path=probe["path"]))
-    env = {**os.environ, "DIR": str(tmp_path), "RAY_USAGE_STATS_ENABLED": "0"}
-    env["RAY_AUTH_MODE"] = "disabled"  # where another Ray of this user has left a token, the pods would ask for one
+    (tmp_path / "home").mkdir()  # where another Ray has left a token, the pods would ask for one
+    env = {**os.environ, "HOME": str(tmp_path / "home"), "DIR": str(tmp_path), "RAY_USAGE_STATS_ENABLED": "0"}
+    env["RAY_AUTH_MODE"] = "disabled"
     env["GRPC_DNS_RESOLVER"] = "native"  # there is no DNS in these networks, and gRPC's own resolver asks nobody else
     env["PATH"] = f"{Path(sys.executable).parent}:{env['PATH']}"
     done = subprocess.run(

@@ -11,7 +11,7 @@ import pytest
 
 from gitplacer.hydrate import hydrate
 from gitplacer.kinds.fleet import FleetSpec
-from gitplacer.reconcile import looked_at
+from gitplacer.passes.looking import looked_at
 from gitplacer.settings import settings
 from tests.commands import git, make_bare, make_repo, run
 from tests.gitservers import https_server
@@ -111,7 +111,7 @@ def test_the_base_says_where_the_deployment_repo_is(repo: Path, monkeypatch: pyt
         opened.append(f"{address.url} {branch}")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gitplacer.reconcile.Deployment.open", record)
+    monkeypatch.setattr("gitplacer.passes.looking.Deployment.open", record)
     work = repo.parent / "work"
     (work / "fleet.yaml").write_text(fleet("  deployment: {url: 'https://good.example/deploy.git'}\n"))
     git(work, "commit", "-q", "-a", "-m", "where it is")

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,14 +23,14 @@ from gitplacer.git.program import GitError
 from gitplacer.git.reading import parse_commit
 from gitplacer.model.audit import Answer, Checked, Mismatch
 from gitplacer.model.byhand import MergedMove, RevertedMove
-from gitplacer.reconcile import reconcile
+from gitplacer.passes.reconcile import reconcile
 from gitplacer.settings import UsageError, settings
 from gitplacer.trailers import Claim, read_claim
 from tests.commands import run
 from tests.gitservers import git, https_server
 from tests.stories import FLEET, cluster, rayjob, rayservice, snapshot
 from tests.test_proposals import MANUAL, fast_forwarded, merged, rebased, squashed
-from tests.test_reconcile import Fleet, made, quiet
+from tests.test_reconcile import Fleet, copied, made, quiet
 
 API = "clusters/b/workloads/prod/api/api.yaml"
 LATER = "2026-01-03T00:00:00Z"
@@ -66,13 +65,6 @@ def offered(tmp_path_factory: pytest.TempPathFactory) -> Fleet:
         fleet.commit(cluster("a", state="Draining"), "drain a")
         fleet.reconcile(10)
     return fleet
-
-
-def copied(fleet: Fleet, folder: Path) -> Fleet:
-    shutil.copytree(fleet.source, folder / "source")
-    shutil.copytree(fleet.bare, folder / "served" / fleet.bare.name)
-    bare = folder / "served" / fleet.bare.name
-    return Fleet(folder / "source", str(bare), bare)
 
 
 def one(fleet: Fleet, rev: str | None = None, **where: str) -> Checked:

@@ -9,7 +9,8 @@ import pytest
 
 from gitplacer.model.fates import Fate, Supposed, worst_first
 from gitplacer.source.files import NoMemo
-from gitplacer.whatif import LoseCluster, Supposition
+from gitplacer.tree import Changes
+from gitplacer.whatif import LoseCluster, RaiseReplicas, Supposition
 from gitplacer.whatif.ground import Ground, suppose
 from gitplacer.whatif.losses import Losses, supposition
 from tests.stories import ANYWHERE, FLEET, Story, cluster, policy, rayjob, rayservice, snapshot
@@ -71,6 +72,24 @@ def test_a_job_that_may_have_started_is_held_and_is_no_service() -> None:
     found = by_both(story, "a")
     [fate] = [f for f in found.fates if f.group == "jobs/train"]
     assert (fate.fate, fate.serves, fate.code) == (Fate.HELD, False, "MayHaveStarted")
+
+
+def test_a_group_that_is_held_anyway_is_told_when_it_is_to_have_other_pods() -> None:
+    """A drained job gets its new manifests where it is; what a foreign change holds gets nothing."""
+    story = three(rayjob("jobs", "train", workers=1), rayservice("web", "shop"))
+    story.run()
+    story.source |= cluster("a", state="Draining")
+    assert told(suppose(ground(story), RaiseReplicas(group="jobs/train", to=2))[0]) == {
+        "jobs/train": "Changed a→a MayHaveStarted"
+    }
+    assert told(suppose(ground(story), RaiseReplicas(group="jobs/train", to=1))[0]) == {}
+    story.source |= cluster("a")
+    path = next(path for path in story.deployment if path.endswith("web/shop/shop.yaml"))
+    story.deployment = story.deployment.apply(Changes({path: b"kind: Surprise\n"}))
+    story.foreign = {path: ""}
+    assert told(suppose(ground(story), RaiseReplicas(group="web/shop", to=2))[0]) == {
+        "web/shop": "Held a→a ForeignChange"
+    }
 
 
 def test_two_clusters_may_go_where_one_would_be_borne() -> None:

@@ -36,9 +36,10 @@ def test_the_wheel_holds_the_example_the_starter_and_the_schemas(wheel: Path) ->
 
 
 def test_the_demo_runs_from_the_installed_wheel(wheel: Path, tmp_path: Path) -> None:
-    venv.create(tmp_path / "venv", with_pip=True)
+    venv.create(tmp_path / "venv")
     bin_dir = tmp_path / "venv" / "bin"
-    install = [str(bin_dir / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel)]
+    pip = [sys.executable, "-m", "pip", "--python", str(bin_dir / "python"), "--disable-pip-version-check"]
+    install = [*pip, "install", "--quiet", "--no-compile", str(wheel)]
     subprocess.run(install, check=True, capture_output=True, text=True)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     (tmp_path / "elsewhere").mkdir()

@@ -95,7 +95,8 @@ class Wish:
         return f"workloads/{self.namespace}/{self.name}.yaml"
 
     def text(self) -> str:
-        return yaml.safe_dump(self.value(), sort_keys=False)
+        text: str = yaml.dump(self.value(), Dumper=yaml.CSafeDumper, sort_keys=False)
+        return text
 
     def value(self) -> Json:
         metadata = {"name": self.name}

@@ -17,16 +17,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from gitplacer.audit.recompute import Recomputation, Recomputed
-from gitplacer.byhand import reverted_by
-from gitplacer.commits import PROPOSED
+from gitplacer.branch.byhand import reverted_by
+from gitplacer.branch.lastpass import brought_by, let_in
+from gitplacer.commits import PREFIX, PROPOSED
+from gitplacer.explain import rfc3339
 from gitplacer.git.objects import MissingObject
-from gitplacer.git.publishing import is_of_a_pass as is_ours
+from gitplacer.git.publishing import is_of_a_pass
 from gitplacer.git.reading import Commit, NoSuchRevision
 from gitplacer.hydrate import Step
-from gitplacer.lastpass import brought_by, let_in
 from gitplacer.model.audit import COMPUTED, MISSING, Answer, Checked, Discrepancy, Mismatch
+from gitplacer.snapshot import RECORDS
 from gitplacer.source.files import Memo
-from gitplacer.trailers import Claim, Malformed, instant, is_of_a_pass, read_claim
+from gitplacer.trailers import Claim, Malformed, instant, is_ours, read_claim
 from gitplacer.tree import Changes, Tree, differing_paths, tree_id
 
 _EXCERPT = 12
@@ -44,7 +46,7 @@ def passes(commits: Sequence[Commit]) -> Iterator[list[Commit]]:
     together: list[Commit] = []
     last: Claim | Malformed | None = None
     for commit in commits:
-        claim = read_claim(commit.trailers) if is_ours(commit) else None
+        claim = read_claim(commit.trailers) if is_of_a_pass(commit) else None
         goes_on = (
             isinstance(claim, Claim)
             and isinstance(last, Claim)
@@ -71,7 +73,7 @@ class Checking:
 
     def check(self, commits: Sequence[Commit], memo: Memo) -> list[Checked]:
         """The commits of one pass, or one that is of none; in their order."""
-        if not is_of_a_pass(commits[0].trailers):
+        if not is_ours(commits[0].trailers):
             return [self._foreign(commit, memo) for commit in commits]
         if commits[0].trailer(PROPOSED) is not None:
             return [self._proposal(commit, memo) for commit in commits]
@@ -135,8 +137,8 @@ class Checking:
             return Discrepancy(mismatch=Mismatch.PARENT, expected="one parent", found=f"{len(commit.parents)} parents")
         if instant(commit.date) != claim.inputs.now:
             return Discrepancy(
-                mismatch=Mismatch.DATE, where="Gitplacer-Now", expected=f"{claim.inputs.now:%Y-%m-%dT%H:%M:%SZ}",
-                found=f"{instant(commit.date):%Y-%m-%dT%H:%M:%SZ}",
+                mismatch=Mismatch.DATE, where="Gitplacer-Now", expected=rfc3339(claim.inputs.now),
+                found=rfc3339(instant(commit.date)),
             )  # fmt: skip
         if before is not None and commit.parents == (before.id,):
             return None
@@ -213,7 +215,7 @@ class Checking:
         for older in self.repository.first_parent_log(commit.id, _BETWEEN):
             if older.id == base:
                 return True
-            if is_of_a_pass(older.trailers) or let_in(self.repository, older):
+            if is_ours(older.trailers) or let_in(self.repository, older):
                 return False
         return False
 
@@ -290,7 +292,19 @@ class Checking:
             answer = Answer.VERIFIED if is_it else Answer.FOREIGN
             return replace(checked, answer=answer, consent=claim.proposed or "")
         named = next(iter(reverted_by(self.repository, commit)), "")
-        return replace(checked, reverts=named)
+        return replace(checked, reverts=named, squashed=not named and self._looks_squashed(commit))
+
+    def _looks_squashed(self, commit: Commit) -> bool:
+        """Whether a commit says somewhere what a pass says last, or writes records, as nobody does by hand."""
+        if len(commit.parents) != 1:
+            return False
+        if f"{PREFIX}Version: " in commit.body:
+            return True
+        try:
+            paths = differing_paths(self.repository.tree(commit.parents[0]), self.repository.tree(commit.id))
+        except (MissingObject, NoSuchRevision):
+            return False
+        return any(path.startswith(f"{RECORDS}/") for path in paths)
 
     def _brought(self, merge: Commit) -> list[str]:
         if len(merge.parents) < 2:
@@ -303,7 +317,7 @@ class Checking:
 
 def _told(commit: Commit, answer: Answer) -> Checked:
     return Checked(
-        commit=commit.id, subject=commit.subject, author=commit.author_name, date=f"{instant(commit.date):%Y-%m-%dT%H:%M:%SZ}",
+        commit=commit.id, subject=commit.subject, author=commit.author_name, date=rfc3339(instant(commit.date)),
         answer=answer,
     )  # fmt: skip
 

@@ -13,18 +13,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gitplacer.audit.repos import Past, need_whole, read_past
-from gitplacer.byhand import reverted_by
+from gitplacer.branch.byhand import reverted_by
+from gitplacer.branch.lastpass import brought_by, let_in
 from gitplacer.commits import PROPOSED
 from gitplacer.deployed import BETWEEN
-from gitplacer.explain import NoSuchGroup
-from gitplacer.git.publishing import is_of_a_pass as is_ours
+from gitplacer.explain import NoSuchGroup, rfc3339
+from gitplacer.git.publishing import is_of_a_pass
 from gitplacer.git.reading import Commit, NoSuchRevision, Repository
 from gitplacer.kinds.record import PlacementRecord
-from gitplacer.lastpass import brought_by, let_in
 from gitplacer.model.happening import Event, Happening
 from gitplacer.model.workload import Identity
 from gitplacer.parsecache import ParseCache
-from gitplacer.reconcile import Progress
+from gitplacer.passes.opening import Progress
 from gitplacer.settings import Settings, UsageError
 from gitplacer.snapshot import RECORDS, read_records
 from gitplacer.source.files import Memo
@@ -142,7 +142,7 @@ class _Walk:
     ) -> Event | None:
         previous = before or was
         event = Event(
-            at=f"{instant(commit.date):%Y-%m-%dT%H:%M:%SZ}",
+            at=rfc3339(instant(commit.date)),
             commit=commit.id,
             group=group,
             what=Happening.BY_HAND,
@@ -157,7 +157,7 @@ class _Walk:
                 event, what=Happening.MERGED, by=(), said=_first_paragraph(commit)
             )  # who let it in is not said
         merge: Commit | None = None
-        if not is_ours(commit):
+        if not is_of_a_pass(commit):
             told = self._let_in(commit, group)
             if told is None:
                 return self._foreign(commit, event)

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 
 from gitplacer.audit.moves import consists_of
 from gitplacer.audit.repos import need_whole, read_past
-from gitplacer.git.publishing import is_of_a_pass as is_ours
+from gitplacer.git.publishing import is_of_a_pass
 from gitplacer.git.reading import Repository
 from gitplacer.kinds.capacity import CapacitySnapshot, RunningGroup
 from gitplacer.kinds.parse import is_own, parse_own
@@ -24,7 +24,7 @@ from gitplacer.kinds.record import PlacementRecord
 from gitplacer.model.decision import Reason
 from gitplacer.model.promises import Kept, Promise, Why
 from gitplacer.parsecache import ParseCache
-from gitplacer.reconcile import Progress, opened_source
+from gitplacer.passes.opening import Progress, opened_source
 from gitplacer.relocation.evidence import SYNC_GRACE, reaches, running
 from gitplacer.settings import Settings
 from gitplacer.snapshot import RECORDS, read_records
@@ -151,9 +151,9 @@ def _given(repository: Repository, tip: str, memo: Memo) -> Iterator[Given]:
     done: list[Given] = []
     for oid, changes in _changes(repository, tip, f"{RECORDS}/"):
         commit = repository.commit(oid)
-        at = instant(commit.trailer("Gitplacer-Now") or commit.date) if is_ours(commit) else instant(commit.date)
+        at = instant(commit.trailer("Gitplacer-Now") or commit.date) if is_of_a_pass(commit) else instant(commit.date)
         # What was proposed and merged later has promised nothing before.
-        landed = instant(commit.date) if instant(commit.date) > at or not is_ours(commit) else None
+        landed = instant(commit.date) if instant(commit.date) > at or not is_of_a_pass(commit) else None
         records = _records(repository, changes, memo)
         gone = {group: known.pop(group) for group, record in records.items() if record is None and group in known}
         for group, record in records.items():

@@ -15,7 +15,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from gitplacer.audit.repos import Past, unshallow
-from gitplacer.byhand import ByHand, OurPaths, by_hand
+from gitplacer.branch.byhand import ByHand, OurPaths, by_hand
+from gitplacer.explain import rfc3339
 from gitplacer.git.objects import MissingObject
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import INPUTS, Deployment
@@ -24,8 +25,8 @@ from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.layout import METADATA
 from gitplacer.model.audit import Discrepancy, Mismatch
 from gitplacer.model.byhand import MergedMove
+from gitplacer.passes.opening import source_commit
 from gitplacer.problems import Rejected
-from gitplacer.reconcile import source_commit
 from gitplacer.source.files import Memo
 from gitplacer.source.reading import fleet_spec
 from gitplacer.trailers import Claim, instant
@@ -57,7 +58,7 @@ class Recomputation:
         """The pass that a claim of a commit is about, or why there is none."""
         inputs = claim.inputs
         if inputs.now > self._present + AHEAD:
-            return Discrepancy(mismatch=Mismatch.FUTURE, where="Gitplacer-Now", found=_time(inputs.now))
+            return Discrepancy(mismatch=Mismatch.FUTURE, where="Gitplacer-Now", found=rfc3339(inputs.now))
         try:
             return self._made(claim, commit, memo)
         except MissingObject as error:
@@ -226,7 +227,3 @@ def _first_of_moves(
 
 def _untold(where: str, found: str) -> Discrepancy:
     return Discrepancy(mismatch=Mismatch.BY_HAND, where=where, found=found)
-
-
-def _time(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%dT%H:%M:%SZ}"

@@ -15,11 +15,11 @@ from pathlib import Path
 from gitplacer.git.address import Address
 from gitplacer.git.mirror import refs_of
 from gitplacer.git.program import Git, GitError
-from gitplacer.git.publishing import INPUTS, Deployment
+from gitplacer.git.publishing import INPUTS
 from gitplacer.git.reading import Commit, NoSuchRevision, Repository
 from gitplacer.kinds.fleet import FleetSpec
+from gitplacer.passes.opening import Progress, opened_deployment
 from gitplacer.problems import nearest
-from gitplacer.reconcile import Progress
 from gitplacer.settings import Settings, UsageError
 from gitplacer.source.files import Memo
 from gitplacer.source.reading import fleet_spec
@@ -67,10 +67,10 @@ def read_past(settings: Settings, memo: Memo, progress: Progress) -> Past:
         spec = fleet_spec(source.tree(tip, settings.folder), memo)
         source_place = Place(settings.source, source.git.git_dir)
     progress(f"reading the deployment repo {settings.deployment.redacted}")
-    with Deployment.open(settings.deployment, spec.deployment.branch, settings.cache_dir) as deployment:
+    with opened_deployment(settings.deployment, spec, settings) as deployment:
         place = Place(settings.deployment, deployment.repository.git.git_dir)
         return Past(
-            source_place, settings.folder, place, spec.deployment.branch, spec.deployment.root, deployment.tip,
+            source_place, settings.folder, place, spec.deployment.written, spec.deployment.root, deployment.tip,
             deployment.inputs_tip, spec,
         )  # fmt: skip
 

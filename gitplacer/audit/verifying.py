@@ -25,7 +25,7 @@ from gitplacer.audit.repos import Past, chosen_commit, need_whole, read_past
 from gitplacer.git.reading import Commit, Repository
 from gitplacer.model.audit import Checked
 from gitplacer.parsecache import ParseCache
-from gitplacer.reconcile import Progress
+from gitplacer.passes.opening import Progress
 from gitplacer.settings import Settings, UsageError
 
 _AT_ONCE = 20

@@ -7,9 +7,7 @@ from typing import Any
 
 import click
 
-from gitplacer.cli.options import choice, fleet
-
-FAILED_ON = 3
+from gitplacer.cli.options import FAILED_ON, choice, fleet
 
 
 def _limit(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, bool] | None:
@@ -41,7 +39,8 @@ def command(base: str, limit: tuple[int, bool] | None, output: str, **where: Any
     from gitplacer.cli.progress import note, note_work_tree, progress, style
     from gitplacer.formats.blast import blast_json, blast_text
     from gitplacer.formats.options import Options
-    from gitplacer.reconcile import looked_at, opened_source
+    from gitplacer.passes.looking import looked_at
+    from gitplacer.passes.opening import opened_source
     from gitplacer.settings import settings
     from gitplacer.whatif.blasting import blast, policy_edit
     from gitplacer.whatif.ground import Ground

@@ -86,8 +86,8 @@ def _remembering(pages: Sequence[str], plan_file: Path, longest: int) -> list[st
     """The pages, one of which hides what the plan promises. A plan that is too large for all of them is not remembered."""
     from gitplacer.cli.progress import note
     from gitplacer.formats.outcome import remembered
-    from gitplacer.outcomes import promise_of
-    from gitplacer.telling import read_plan
+    from gitplacer.passes.telling import read_plan
+    from gitplacer.review.outcomes import promise_of
 
     line = remembered(promise_of(read_plan(plan_file)))
     for index, page in enumerate(pages):

@@ -24,11 +24,12 @@ def command(cluster: str, body: str | None, reason: str, branch: str | None, as_
     writes the one line to SOURCE, as a commit on the branch that is checked out, or with --diff as a patch. Nothing moves before it
     is merged and `gitplacer reconcile` runs.
     """
+    from gitplacer.cli.files import write_whole
     from gitplacer.cli.intending import Intent
     from gitplacer.cli.progress import progress
     from gitplacer.formats.drain import drain_lines, drain_markdown, verdict
+    from gitplacer.passes.looking import Rehearsal
     from gitplacer.plaintext import printable
-    from gitplacer.reconcile import Rehearsal
     from gitplacer.settings import UsageError
     from gitplacer.tree import Changes, Tree, differing_paths
     from gitplacer.whatif import DrainCluster, Unsupposable
@@ -51,7 +52,7 @@ def command(cluster: str, body: str | None, reason: str, branch: str | None, as_
     except Unsupposable as error:
         raise UsageError(str(error), error.hint) from None
     if body is not None:
-        Path(body).write_text(drain_markdown(found), "utf-8")
+        write_whole(Path(body), drain_markdown(found).encode())
     intent.write(
         Rehearsal(Tree.of(touched), ground.due, changes, None),
         f"Drain {printable(cluster)}",

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gitplacer.accounts import Accounts
-    from gitplacer.closeup import Closeup
     from gitplacer.explain import PlanView
+    from gitplacer.placement.closeup import Closeup
 
 
 @click.command("explain")
@@ -60,8 +60,8 @@ def command(group: str, output: str, nodes: bool, trials: int | None, **where: A
 
 def _closeups(view: PlanView, group_id: str, accounts: Accounts) -> Mapping[str, Closeup]:
     """Of clusters that were refused for want of room."""
-    from gitplacer.closeup import closeup
     from gitplacer.model.decision import Verdict
+    from gitplacer.placement.closeup import closeup
     from gitplacer.placement.onepass import may_scale_up
 
     decision = view.decision(group_id)

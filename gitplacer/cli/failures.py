@@ -34,6 +34,7 @@ def report(error: BaseException) -> None:
 
 
 def _lines(error: BaseException) -> list[str]:
+    from gitplacer.capacity.access import ClusterError
     from gitplacer.git.program import GitError
     from gitplacer.settings import UsageError
 
@@ -42,7 +43,7 @@ def _lines(error: BaseException) -> list[str]:
             from gitplacer.explain import problem_lines
 
             return [line for problem in error.problems for line in problem_lines(problem)]
-        case GitError() | UsageError():
+        case GitError() | UsageError() | ClusterError():
             return _message(str(error), error.hint)
         case click.Abort() | KeyboardInterrupt():
             return ["interrupted"]

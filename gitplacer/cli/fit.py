@@ -65,9 +65,8 @@ def command(
 
 def _judge_files(names: tuple[str, ...], dump: str, slice_topology: str, output: str, coded: bool) -> int:
     from gitplacer.cli.failures import report
-    from gitplacer.cli.progress import style
+    from gitplacer.cli.progress import show_problems, style
     from gitplacer.cli.size import contents
-    from gitplacer.explain import problem_lines
     from gitplacer.formats.fit import FIT_FORMATS, FitView
     from gitplacer.formats.options import Options
     from gitplacer.problems import Severity
@@ -80,11 +79,7 @@ def _judge_files(names: tuple[str, ...], dump: str, slice_topology: str, output:
     for failure in unread:
         report(failure)
     found = sizes(files, cluster.around)
-    for problem in found.problems:
-        if problem.code == "NotCounted":
-            continue  # here it is counted
-        for line in problem_lines(problem):
-            click.echo(line, err=True)
+    show_problems(problem for problem in found.problems if problem.code != "NotCounted")  # here it is counted
     if unread or any(problem.severity is Severity.ERROR for problem in found.problems):
         return 1  # part of a gang is no gang
     number = sum(role.count for sized in found.objects for role in sized.facts.roles)

@@ -1,7 +1,7 @@
 """
 `gitplacer init`: a small fleet repo that validates and plans from its first minute.
 
-What it consists of is in `gitplacer/data/starter`; the schema and the engine's files are made here. Nothing is fetched.
+What it consists of is in `gitplacer/data/starter`; the schema is made here. Nothing is fetched.
 """
 
 from __future__ import annotations
@@ -12,16 +12,13 @@ from pathlib import Path
 
 import click
 
-ENGINES = {"argocd": "Argo CD", "flux": "Flux"}
-"""Here so that `--help` loads nothing; a test holds it against `engines.TABLE`."""
+from gitplacer.cli.bootstrap import ENGINES
 
 _PLACES = {
     "workflow.yaml": ".github/workflows/gitplacer.yaml",
     "editor.json": ".vscode/settings.json",
 }
 """Starter files that are not to be found by tools in our own repository, and where they go."""
-
-DEPLOYMENT_URL = "https://github.com/my-org/my-fleet-deployment.git"
 
 
 @click.command("init")
@@ -53,12 +50,8 @@ def command(folder: str, engine: str) -> None:
 
 def _files(engine: str) -> Iterator[tuple[str, bytes]]:
     from gitplacer import __version__
-    from gitplacer.engines import TABLE
     from gitplacer.kinds.schema import combined_schema
     from gitplacer.packaged import STARTER, packaged
-    from gitplacer.source.files import NoMemo
-    from gitplacer.source.reading import read_source
-    from gitplacer.tree import Tree
 
     starter = packaged(STARTER)
     marks = {
@@ -74,8 +67,5 @@ def _files(engine: str) -> Iterator[tuple[str, bytes]]:
         if not path.startswith("README.") or path == "README.md":
             files[_PLACES.get(path, path)] = data
     yield from files.items()
-    own = read_source(Tree.of(files), NoMemo()).own
-    for path, data in TABLE[engine](own.fleet.spec, list(own.clusters.values()), DEPLOYMENT_URL).items():
-        yield f"bootstrap/{engine}/{path}", data
     schema = json.dumps(combined_schema(), indent=2, ensure_ascii=False) + "\n"
     yield ".gitplacer/gitplacer.schema.json", schema.encode()

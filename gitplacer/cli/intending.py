@@ -21,7 +21,8 @@ import click
 
 if TYPE_CHECKING:
     from gitplacer.hydrate import Hydration
-    from gitplacer.reconcile import Looked, Progress, Rehearsal
+    from gitplacer.passes.looking import Looked, Rehearsal
+    from gitplacer.passes.opening import Progress
     from gitplacer.settings import Settings
     from gitplacer.tree import Changes
 
@@ -81,7 +82,7 @@ class Intent:
     def looking(self, say: Progress) -> AbstractContextManager[Looked]:
         """All that a pass on the source depends on, for who plans otherwise than by `rehearse`."""
         from gitplacer.cli.progress import note
-        from gitplacer.reconcile import looked_at
+        from gitplacer.passes.looking import looked_at
 
         if self.settings.deployment is None:
             note("no --deployment given, so nothing is placed yet")
@@ -90,7 +91,7 @@ class Intent:
     def rehearse(self, change: Callable[[Hydration], Changes]) -> Rehearsal:
         """Plan without the change and with it."""
         from gitplacer.cli.progress import note, progress
-        from gitplacer.reconcile import rehearse
+        from gitplacer.passes.looking import rehearse
 
         if self.settings.deployment is None:
             note("no --deployment given, so nothing is placed yet")

@@ -10,18 +10,15 @@ from gitplacer.cli.progress import note, note_work_tree, progress
 from gitplacer.explain import PlanView
 from gitplacer.hydrate import Hydration, hydrate
 from gitplacer.kinds.fleet import FleetSpec
-from gitplacer.reconcile import Looked, Progress, deployment_address, hydrate_once, looked_at
+from gitplacer.passes.looking import Looked, looked_at
+from gitplacer.passes.opening import Progress, deployment_address
 from gitplacer.settings import Settings, settings
 
 
 def look(where: Mapping[str, Any]) -> Hydration:
     """Plan with the options of `options.fleet`, and say on stderr what was not there to be read."""
-    chosen = settings(**where)
-    note_work_tree(chosen)
-    with progress() as say:
-        hydration, spec = hydrate_once(chosen, work_tree=True, progress=say)
-    note_nothing_placed(chosen, spec, hydration.view)
-    return hydration
+    with looking(where) as (_, hydration, _):
+        return hydration
 
 
 @contextlib.contextmanager
@@ -42,4 +39,4 @@ def note_nothing_placed(chosen: Settings, spec: FleetSpec, view: PlanView) -> No
         named = f"; the Fleet names {spec.deployment.url}" if spec.deployment.url else ""
         note(f"no --deployment given, so nothing is placed yet{named}")
     elif view.deployment_commit is None:
-        note(f"{address.redacted} has no branch {spec.deployment.branch} yet, so nothing is placed yet")
+        note(f"{address.redacted} has no branch {spec.deployment.written} yet, so nothing is placed yet")

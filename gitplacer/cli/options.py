@@ -7,10 +7,13 @@ Their names are those of the parameters of `settings.settings`, so a command tak
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar
 
 import click
+
+FAILED_ON = 3
+"""The exit code of a command that was asked to fail on what it found."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -58,6 +61,19 @@ def signed() -> Callable[[Command], Command]:
         return name(key(command))
 
     return with_options
+
+
+def failing_on(concerns: Sequence[str], what: str) -> Callable[[Command], Command]:
+    """`--fail-on`, with which a command exits with 3: some of `concerns`, between commas. They stand in its help in place of `{}`."""
+
+    def words(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str]:
+        found = [word.strip() for word in value.split(",") if word.strip()] if value else []
+        unknown = [word for word in found if word not in concerns]
+        if unknown:
+            raise click.BadParameter(f'"{unknown[0]}" is none of {", ".join(concerns)}', ctx, param)
+        return found
+
+    return click.option("--fail-on", metavar="WORDS", callback=words, help=what.format(",".join(concerns)))
 
 
 def choice(names: Any, what: str) -> Callable[[Command], Command]:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import click
 
-from gitplacer.cli.options import choice, fleet
+from gitplacer.cli.options import FAILED_ON, choice, failing_on, fleet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from gitplacer.hydrate import Hydration
     from gitplacer.model.decision import Decision
     from gitplacer.model.remedy import Remedy
-    from gitplacer.reconcile import Looked, Progress
+    from gitplacer.passes.looking import Looked
+    from gitplacer.passes.opening import Progress
     from gitplacer.review import Base, Review
 
 WOULD_CHANGE = 2
-FAILED_ON = 3
 
 CONCERNS = ("waiting", "relocated", "removed", "stale", "problems")
 """The words of --fail-on; what they mean is in `_concerns`."""
@@ -33,14 +33,6 @@ LINK_BASE_VARIABLE = "GITPLACER_LINK_BASE"
 
 _PAGE = re.compile(r"plan-[1-9][0-9]*\.md")
 _ADDRESS = re.compile(r"https?://[^\s<>()\[\]\"'`\\|?#\x00-\x1f\x7f]+")
-
-
-def _words(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str]:
-    words = [word.strip() for word in value.split(",") if word.strip()] if value else []
-    unknown = [word for word in words if word not in CONCERNS]
-    if unknown:
-        raise click.BadParameter(f'"{unknown[0]}" is none of {", ".join(CONCERNS)}', ctx, param)
-    return words
 
 
 def _address(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
@@ -99,12 +91,7 @@ def _comment_id(ctx: click.Context, param: click.Parameter, value: str | None) -
 @click.option(
     "--exit-code", is_flag=True, help="Exit with 2 if something would change; with --base, because of the change."
 )
-@click.option(
-    "--fail-on",
-    metavar="WORDS",
-    callback=_words,
-    help=f"Exit with 3 if the plan has any of: {','.join(CONCERNS)}. With --base only what the change brings counts.",
-)
+@failing_on(CONCERNS, "Exit with 3 if the plan has any of: {}. With --base only what the change brings counts.")
 @click.option("--out", metavar="FILE", help="Save the plan as JSON, for `gitplacer reconcile --plan FILE`.")
 @click.option(
     "--trials", metavar="N", type=click.IntRange(0, 100_000), default=None,
@@ -138,7 +125,7 @@ def command(
         from gitplacer.cli.planfile import refuse_place, save_plan
     _refuse_what_does_not_go_together(output, base, pages, redact)
     if out is not None:
-        refuse_place(out, where["source"], where["path"])
+        refuse_place(out, where["source"] if where["rev"] is None else None, where["path"])
     with contextlib.ExitStack() as stack:
         stack.enter_context(_told_to_strangers(redact))
         looked, hydration, say = stack.enter_context(looking(where))
@@ -191,7 +178,7 @@ def _told_to_strangers(redact: bool) -> Iterator[None]:
 def _base(where: Mapping[str, Any], looked: Looked, rev: str, say: Progress) -> Iterator[Base]:
     """What the plan is held against. Its files can be read while the context lasts."""
     from gitplacer.cli.progress import note
-    from gitplacer.reconcile import base_of
+    from gitplacer.passes.looking import base_of
     from gitplacer.settings import settings
 
     say(f"planning {rev}")

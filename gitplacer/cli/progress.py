@@ -9,13 +9,14 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import click
 
 from gitplacer.formats.options import Style, plain
+from gitplacer.passes.opening import Progress, is_work_tree
 from gitplacer.plaintext import printable
-from gitplacer.reconcile import Progress, is_work_tree
+from gitplacer.problems import Problem
 from gitplacer.settings import Settings
 
 
@@ -35,6 +36,21 @@ def progress() -> Iterator[Progress]:
 def note(message: str) -> None:
     """One line on stderr."""
     click.echo(printable(message, 2000), err=True)
+
+
+def note_attempts(attempts: int) -> None:
+    """Say so when a pass was overtaken and run again."""
+    if attempts > 1:
+        note(f"somebody else pushed first, so it was computed anew ({attempts} attempts)")
+
+
+def show_problems(problems: Iterable[Problem]) -> None:
+    """Problems on stderr, with their places and remedies."""
+    from gitplacer.explain import problem_lines
+
+    for problem in problems:
+        for line in problem_lines(problem):
+            click.echo(line, err=True)
 
 
 def note_work_tree(settings: Settings) -> None:

@@ -10,6 +10,7 @@ from gitplacer.cli.hosting import host
 from gitplacer.cli.options import fleet, signed
 
 if TYPE_CHECKING:
+    from gitplacer.passes.reconcile import Outcome
     from gitplacer.settings import Settings
     from gitplacer.tree import Tree
 
@@ -22,14 +23,25 @@ if TYPE_CHECKING:
     "--pull-request", is_flag=True, help="Propose it as a pull request on the deployment repo, instead of pushing."
 )
 @click.option("--check", is_flag=True, help="With --pull-request: only tell whether what is proposed is up to date.")
+@click.option("--watch", is_flag=True, help="Go on for ever: a pass whenever something has moved.")
+@click.option(
+    "--interval", metavar="TIME", help="With --watch: how often to look whether something has moved.  [default: 1m]"
+)
+@click.option(
+    "--full-every", metavar="TIME", help="With --watch: the longest time without a whole pass.  [default: 5m]"
+)
+@click.option(
+    "--batch", metavar="TIME", help="With --watch: what is hinted within this time is one pass.  [default: 2s]"
+)
 @host("With --pull-request: the deployment repo. Without it, only a branch is pushed.", in_job=False)
 @signed()
 @fleet()
 def command(
-    plan_file: str | None, pull_request: bool, check: bool, host_name: str | None, repo: str | None, **where: Any
-) -> int:
+    plan_file: str | None, pull_request: bool, check: bool, watch: bool, interval: str | None, full_every: str | None,
+    batch: str | None, host_name: str | None, repo: str | None, **where: Any,
+) -> int:  # fmt: skip
     """
-    Plan, render, commit and push, once.
+    Plan, render, commit and push, once or for ever.
 
     SOURCE is a repository or an address; only its commits are read. The push lands only on what it was computed from:
     if somebody else was first, everything is read and computed again.
@@ -40,23 +52,34 @@ def command(
     With --pull-request the commits go to the branch gitplacer/next/BRANCH of the deployment repo, and one pull request from
     there is opened, kept up to date, and closed when there is nothing to do. The check gitplacer/up-to-date on its head tells whether
     it stands; --check sets only that, and exits with 2 if it does not.
+
+    With --watch it looks every minute whether a branch has moved, and makes a pass when one has, and every five minutes in any case. It
+    says on stderr what each pass came to, and ends on SIGTERM or SIGINT with code 0, never in the middle of a push.
     """
-    from gitplacer.aswasplanned import AsWasPlanned, PlanDiffers
     from gitplacer.cli.planfile import read_plan, show_refusal
-    from gitplacer.cli.progress import note, progress
-    from gitplacer.explain import problem_lines
-    from gitplacer.model.decision import Action
-    from gitplacer.plaintext import printable
-    from gitplacer.reconcile import deployment_address, reconcile
+    from gitplacer.cli.progress import progress
+    from gitplacer.passes.aswasplanned import AsWasPlanned, PlanDiffers
+    from gitplacer.passes.reconcile import reconcile
     from gitplacer.settings import UsageError, settings
 
     if not pull_request and (check or host_name or repo):
         raise UsageError("--check, --host and --repo are for --pull-request", "give that as well, or leave them out")
     if pull_request and plan_file is not None:
         raise UsageError("--plan is for a pass that is pushed", "a pull request is agreed to by merging it")
+    paces = {"--interval": interval, "--full-every": full_every, "--batch": batch}
+    if not watch and any(paces.values()):
+        given = next(name for name, value in paces.items() if value)
+        raise UsageError(f"{given} is for --watch", "give that as well, or leave it out")
+    if watch and (pull_request or plan_file is not None or where["now"] is not None):
+        other = "--pull-request" if pull_request else "--plan" if plan_file is not None else "--now"
+        raise UsageError(f"--watch does not go with {other}", "it pushes pass after pass, each at the time of its own")
     chosen = settings(**where)
     planned = read_plan(plan_file) if plan_file is not None else None
     _note_uncommitted(chosen)
+    if watch:
+        from gitplacer.cli.watching import watch as watching
+
+        return watching(chosen, interval=interval, full_every=full_every, batch=batch)
     if pull_request:
         from gitplacer.cli.proposal import proposal
 
@@ -68,30 +91,36 @@ def command(
     except PlanDiffers as differs:
         assert plan_file is not None and planned is not None
         return show_refusal(plan_file, planned, differs)
-    if outcome.attempts > 1:
-        note(f"somebody else pushed first, so it was computed anew ({outcome.attempts} attempts)")
+    _tell(outcome)
+    return 0
+
+
+def _tell(outcome: Outcome) -> None:
+    """What a pass came to: commits on stdout, the rest on stderr."""
+    from gitplacer.cli.progress import note, note_attempts, show_problems
+    from gitplacer.model.decision import Action
+    from gitplacer.plaintext import printable
+
     hydration = outcome.hydration
-    for problem in hydration.problems:
-        for line in problem_lines(problem):
-            click.echo(line, err=True)
-    spec = hydration.snapshot.source.own.fleet.spec
-    address = deployment_address(chosen, spec, trusted=True)
-    place = f"{address.redacted if address else ''}, branch {spec.deployment.branch}"
+    note_attempts(outcome.attempts)
+    show_problems(hydration.problems)
+    place = f"{outcome.deployment}, branch {outcome.branch}"
     if outcome.tip is None:
         click.echo(f"Unchanged  {hydration.view.deployment_commit} at {place}")
     else:
         click.echo(f"Published  {outcome.tip} to {place}")
         for step in hydration.steps:
-            click.echo(f"  {printable(step.message.partition(chr(10))[0])}")
+            click.echo(f"  {printable(step.subject)}")
     for branch, step in zip(outcome.proposed, hydration.proposals, strict=True):
-        click.echo(f"Proposed   {printable(branch)}: {printable(step.message.partition(chr(10))[0])}")
+        click.echo(f"Proposed   {printable(branch)}: {printable(step.subject)}")
     if outcome.refused:
         note(f"{place}: the server did not take the branches with proposals: {outcome.refused}")
+    if outcome.unnoted:
+        note(f"{place}: promoters find no note on the tip, which the next pass tries again: {outcome.unnoted}")
     counts = hydration.view.plan.counts()
     standing = [f"{counts[a]} {word}" for a, word in ((Action.HOLD, "held"), (Action.WAIT, "waiting")) if counts[a]]
     if standing:
         note(f"{' and '.join(standing)}: `gitplacer plan` names them, `gitplacer explain GROUP` says why")
-    return 0
 
 
 def _note_uncommitted(chosen: Settings) -> None:
@@ -99,7 +128,7 @@ def _note_uncommitted(chosen: Settings) -> None:
     from gitplacer.cli.progress import note
     from gitplacer.git.reading import Repository
     from gitplacer.git.worktree import read_work_tree
-    from gitplacer.reconcile import is_work_tree
+    from gitplacer.passes.opening import is_work_tree
 
     address = chosen.source
     if not is_work_tree(chosen) or address.work_tree is None:

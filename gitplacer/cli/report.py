@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +23,17 @@ def command(target: str, redact: bool, **where: Any) -> None:
     SOURCE is a directory or an address; a local work tree is read as it lies. What is placed where, and what was
     relocated when, is what the deployment repo says, so give --deployment. An existing FILE is replaced, whole or not at all.
     """
-    from gitplacer.chronicle import history
+    from gitplacer.branch.chronicle import history
+    from gitplacer.cli.files import writable, write_whole
     from gitplacer.cli.looking import note_nothing_placed
     from gitplacer.cli.progress import note, note_work_tree, progress
     from gitplacer.hydrate import hydrate
     from gitplacer.packaged import REPORT, packaged
-    from gitplacer.reconcile import looked_at
+    from gitplacer.passes.looking import looked_at
     from gitplacer.report import document, gathered, page, redacted
     from gitplacer.settings import settings
 
-    file = None if target == "-" else _writable(Path(target))
+    file = None if target == "-" else writable(Path(target), "fleet.html")
     chosen = settings(**where)
     note_work_tree(chosen)
     with progress() as say, looked_at(chosen, work_tree=True, progress=say) as looked:
@@ -48,41 +47,6 @@ def command(target: str, redact: bool, **where: Any) -> None:
         click.echo(text, nl=False)
         return
     data = text.encode()
-    written = _write(file, data)
+    write_whole(file, data)
     size = f" ({len(data) / 1e6:.1f} MB)" if len(data) >= 1e6 else ""
-    note(f"wrote {target}{size}; open {written.resolve().as_uri()}")
-
-
-def _writable(target: Path) -> Path:
-    """The file, if there is a place for it: planning takes a while, so a mistake is told before."""
-    from gitplacer.settings import UsageError
-
-    if target.is_dir():
-        raise UsageError(f"{target} is a directory", f"name a file in it: -o {target / 'fleet.html'}")
-    if not target.parent.is_dir():
-        raise UsageError(f"there is no directory {target.parent}", f"make it: mkdir -p {target.parent}")
-    return target
-
-
-def _write(target: Path, data: bytes) -> Path:
-    """Replace a file whole or not at all; a device or a pipe is written to."""
-    if target.exists() and not target.is_file():
-        target.write_bytes(data)
-        return target
-    place = target.resolve()  # what a link points to is replaced, not the link
-    handle, temporary = tempfile.mkstemp(prefix=f".{place.name[:100]}.", dir=place.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(temporary).chmod(place.stat().st_mode & 0o777 if place.exists() else 0o666 & ~_umask())
-        Path(temporary).replace(place)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    return target
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    note(f"wrote {target}{size}; open {file.resolve().as_uri()}")

@@ -8,28 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gitplacer.cli.options import choice, fleet
+from gitplacer.cli.options import FAILED_ON, choice, failing_on, fleet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from gitplacer.hydrate import Inputs
-    from gitplacer.model.fates import Supposed
-    from gitplacer.reconcile import Looked, Progress
+    from gitplacer.model.fates import Given, Supposed
+    from gitplacer.passes.looking import Looked
+    from gitplacer.passes.opening import Progress
     from gitplacer.whatif import Supposition
     from gitplacer.whatif.losses import Loss, Losses
 
-FAILED_ON = 3
 CONCERNS = ("stranded", "held", "part", "waiting", "services")
 """The words of --fail-on: who is stranded, held, keeps a part, is new and waits; services that are stranded."""
-
-
-def _words(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str]:
-    words = [word.strip() for word in value.split(",") if word.strip()] if value else []
-    unknown = [word for word in words if word not in CONCERNS]
-    if unknown:
-        raise click.BadParameter(f'"{unknown[0]}" is none of {", ".join(CONCERNS)}', ctx, param)
-    return words
 
 
 @click.command("simulate")
@@ -59,7 +51,7 @@ def _words(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
 )
 @click.option("--ray", "ray_address", metavar="ADDRESS", help="Run --every-cluster or --pairs on a Ray cluster.")
 @click.option("--all", "everything", is_flag=True, help="Of many suppositions, tell all in full.")
-@click.option("--fail-on", metavar="WORDS", callback=_words, help=f"Exit with 3 if anybody is: {','.join(CONCERNS)}.")
+@failing_on(CONCERNS, "Exit with 3 if anybody is: {}.")
 @choice(["text", "json"], "For a terminal, or for programs.")
 @fleet()
 def command(
@@ -78,7 +70,7 @@ def command(
     from gitplacer.cli.progress import note, note_work_tree, progress, style
     from gitplacer.formats.options import Options
     from gitplacer.formats.simulation import many_text, one_text, simulation_json
-    from gitplacer.reconcile import looked_at
+    from gitplacer.passes.looking import looked_at
     from gitplacer.settings import UsageError, settings
     from gitplacer.whatif import Unsupposable
 
@@ -97,17 +89,17 @@ def command(
                 note("no --deployment given; the fleet is taken as the first pass would place it")
             try:
                 supposed = _given(looked, lose, drain, cordon, add, remove, replicas, price)
+                given = None
                 if not sweeps:
                     found = _one_by_one(looked, supposed, scenario_files, say)
                 else:
-                    losses = _losses(looked, supposed)
+                    losses, given = _losses(looked, supposed)
             except Unsupposable as error:
                 raise UsageError(str(error), error.hint) from None
         if sweeps:
             asked = _asked(losses, among, every_cluster, pairs)
             found = _swept(losses, asked, processes, ray_address)
         inputs = _inputs_told(looked.inputs)
-    given = supposed.title if sweeps and supposed is not None else ""
     options = Options(verbose=everything, style=style())
     if output == "json":
         click.echo(simulation_json(found, inputs, given), nl=False)
@@ -226,19 +218,24 @@ def _one_by_one(looked: Looked, given: Supposition | None, files: Sequence[str],
     return found
 
 
-def _losses(looked: Looked, given: Supposition | None) -> Losses:
-    """The fleet that clusters are lost of: as it is, or as the options suppose it."""
+def _losses(looked: Looked, supposed: Supposition | None) -> tuple[Losses, Given | None]:
+    """The fleet that clusters are lost of: as it is, or as the options suppose it, and then what that is."""
+    from gitplacer.hydrate import hydrate
+    from gitplacer.model.fates import Given
     from gitplacer.source.files import InMemory
-    from gitplacer.whatif.ground import Ground, read_again
+    from gitplacer.whatif.ground import Ground, brought
     from gitplacer.whatif.losses import Losses
 
     memo = InMemory(looked.memo)
     inputs = looked.inputs.in_memory()  # processes cannot share the pipe to git, nor the cache
-    if given is not None:
-        inputs = given.applied(inputs, read_again(inputs, memo))
-    losses = Losses(Ground.of(inputs, memo))
+    if supposed is None:
+        losses, given = Losses(Ground.of(inputs, memo)), None
+    else:
+        before = hydrate(inputs, memo=memo, with_candidates=False)
+        losses = Losses(Ground.of(supposed.applied(inputs, before.snapshot), memo))
+        given = Given(title=supposed.title, problems=tuple(brought(before, losses.ground.due)))
     memo.alone()
-    return losses
+    return losses, given
 
 
 def _clusters_wanted(among: str | None) -> Callable[[Mapping[str, str]], bool]:

@@ -34,8 +34,7 @@ def command(output: str, clusters: tuple[str, ...], files: tuple[str, ...]) -> i
     on stderr, the rest is printed, and the exit code is 1.
     """
     from gitplacer.cli.failures import report
-    from gitplacer.cli.progress import note, style
-    from gitplacer.explain import problem_lines
+    from gitplacer.cli.progress import note, show_problems, style
     from gitplacer.formats import SIZE_FORMATS
     from gitplacer.formats.options import Options
     from gitplacer.problems import Severity
@@ -45,9 +44,7 @@ def command(output: str, clusters: tuple[str, ...], files: tuple[str, ...]) -> i
     for failure in unread:
         report(failure)
     found = sizes(given, _around(clusters)) if clusters else sizes(given)
-    for problem in found.problems:
-        for line in problem_lines(problem):
-            click.echo(line, err=True)
+    show_problems(found.problems)
     click.echo(SIZE_FORMATS[output](found.objects, Options(style=style())), nl=False)
     failed = bool(unread) or any(problem.severity is Severity.ERROR for problem in found.problems)
     if not found.objects and not failed:

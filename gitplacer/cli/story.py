@@ -21,7 +21,7 @@ from gitplacer.git.program import NO_REPOSITORY, Git
 from gitplacer.hydrate import Hydration
 from gitplacer.model.decision import Action
 from gitplacer.packaged import EXAMPLE, packaged
-from gitplacer.reconcile import Outcome, reconcile
+from gitplacer.passes.reconcile import Outcome, reconcile
 from gitplacer.settings import UsageError, settings
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
 from gitplacer.tree import Tree

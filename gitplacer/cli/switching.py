@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gitplacer.hydrate import Hydration
     from gitplacer.intents.suspension import Selection, Told
     from gitplacer.kinds.selectors import LabelSelector
-    from gitplacer.reconcile import Rehearsal
+    from gitplacer.passes.looking import Rehearsal
     from gitplacer.tree import Changes
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -123,7 +123,7 @@ def _line(item: Told, suspend: bool) -> str:
 
 def _refuse_errors(done: Rehearsal) -> None:
     """Raise if an object is refused with the change that was not refused before it."""
-    from gitplacer.explain import problem_lines
+    from gitplacer.cli.progress import show_problems
     from gitplacer.problems import Severity
     from gitplacer.settings import UsageError
 
@@ -132,8 +132,6 @@ def _refuse_errors(done: Rehearsal) -> None:
     known = {(p.location.file, p.code, p.message) for p in done.before.problems}
     new = [p for p in done.after.problems if p.location.file in files]
     new = [p for p in new if (p.location.file, p.code, p.message) not in known]
-    for problem in new:
-        for line in problem_lines(problem):
-            click.echo(line, err=True)
+    show_problems(new)
     if any(problem.severity is Severity.ERROR for problem in new):
         raise UsageError("an object would be refused, so nothing is written", "mend it first, or select less")

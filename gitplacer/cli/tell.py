@@ -40,10 +40,10 @@ def command(
     from gitplacer.cli.progress import note, progress
     from gitplacer.hosts.comments import marker
     from gitplacer.hosts.finding import merged_with
-    from gitplacer.outcomes import promise_of
+    from gitplacer.passes.telling import landed, read_plan, tell
     from gitplacer.plaintext import printable
+    from gitplacer.review.outcomes import promise_of
     from gitplacer.settings import settings
-    from gitplacer.telling import landed, read_plan, tell
 
     marker(comment_id)
     promise = promise_of(read_plan(plan_file)) if plan_file is not None else None

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
     from gitplacer.model.trial import Trial
     from gitplacer.parsecache import ParseCache
+    from gitplacer.passes.looking import Looked
+    from gitplacer.passes.opening import Progress
     from gitplacer.problems import Problem
-    from gitplacer.reconcile import Looked, Progress
     from gitplacer.scenarios import Script
     from gitplacer.source.files import Memo
     from gitplacer.tree import Tree
@@ -50,7 +51,7 @@ def command(output: str, words: str, first: bool, jobs: int, strict: bool, **whe
     from gitplacer.formats.options import Options
     from gitplacer.formats.trials import conclusion, trial_line
     from gitplacer.model.trial import Report
-    from gitplacer.reconcile import looked_at
+    from gitplacer.passes.looking import looked_at
     from gitplacer.settings import settings
 
     chosen = settings(**where)

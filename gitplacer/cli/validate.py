@@ -55,8 +55,8 @@ def command(output: str, **where: Any) -> int:
 
 def _problems(chosen: Settings) -> Sequence[Problem]:
     from gitplacer.parsecache import ParseCache
+    from gitplacer.passes.opening import opened_source
     from gitplacer.problems import Rejected
-    from gitplacer.reconcile import opened_source
     from gitplacer.snapshot import read_snapshot
     from gitplacer.tree import Tree
 

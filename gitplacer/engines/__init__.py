@@ -11,11 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from gitplacer.engines import argocd, flux
+from gitplacer.engines.wanted import CannotBootstrap, Wanted
 from gitplacer.kinds.fleet import Cluster, FleetSpec
 
-Bootstrap = Callable[[FleetSpec, Sequence[Cluster], str], Mapping[str, bytes]]
+__all__ = ["TABLE", "Bootstrap", "CannotBootstrap", "Wanted"]
+
+Bootstrap = Callable[[FleetSpec, Sequence[Cluster], str, Wanted], Mapping[str, bytes]]
 """
-The files that an engine needs to sync these clusters from the deployment repo at an address, by relative path.
+The files that an engine needs to sync these clusters from the deployment repo at an address, by name, in the order in which they are
+applied. Raises CannotBootstrap.
 
 Management clusters are left out. The address is what the engine can reach, not what we push to.
 """

@@ -190,15 +190,13 @@ def cluster_count(decision: Decision) -> str:
     return f"{feasible} of {len(others)} {other}cluster{'s' if len(others) != 1 else ''} fit"
 
 
-def shortlist(
-    candidates: Sequence[Candidate], most: int = ALL_CANDIDATES, nearest: int = NEAREST_CANDIDATES
-) -> tuple[Candidate, ...]:
-    """All candidates up to `most`; beyond, the chosen and the `nearest` others. Sorted by cluster."""
+def shortlist(candidates: Sequence[Candidate], most: int = ALL_CANDIDATES) -> tuple[Candidate, ...]:
+    """All candidates up to `most`; beyond, the chosen and the nearest others. Sorted by cluster."""
     if len(candidates) <= most:
         return tuple(candidates)
     chosen = [c for c in candidates if c.verdict is Verdict.CHOSEN]
     others = sorted((c for c in candidates if c.verdict is not Verdict.CHOSEN), key=_distance)
-    return tuple(sorted([*chosen, *others[:nearest]], key=lambda c: c.cluster))
+    return tuple(sorted([*chosen, *others[:NEAREST_CANDIDATES]], key=lambda c: c.cluster))
 
 
 _SEVERITY = {reason: rank for rank, reason in enumerate(Reason)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gitplacer.explain.words import amounts_text
+from gitplacer.model.decision import Reason
 from gitplacer.model.remedy import Amendment, Remedy, RemedyKind, Way
 from gitplacer.model.resources import Resources
 from gitplacer.plaintext import few, printable
@@ -39,8 +40,9 @@ def found_how(remedy: Remedy) -> str:
 
 
 def way_text(way: Way) -> str:
-    """Changes that are enough together, with where to write each."""
-    return " and ".join(with_line(amendment) for amendment in way.amendments)
+    """Changes that are enough together, with where to write each, and whether some pods have to wait then."""
+    told = " and ".join(with_line(amendment) for amendment in way.amendments)
+    return f"{told}, where its pods may have to wait" if way.finding.code is Reason.PODS_MAY_WAIT else told
 
 
 def with_line(amendment: Amendment) -> str:

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from gitplacer.closeup import Closeup
 from gitplacer.explain import PlanView, governance, place, rfc3339
 from gitplacer.formats.planjson import group_value, inputs_value, problem_value, remedy_value, to_json
 from gitplacer.kinds.fields import API_VERSION
@@ -19,6 +18,7 @@ from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord
 from gitplacer.model.decision import Decision
 from gitplacer.model.remedy import Remedy
+from gitplacer.placement.closeup import Closeup
 
 FORMAT_VERSION = "1.0"
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from gitplacer.closeup import Closeup
 from gitplacer.explain import (
     LONGEST_SENTENCE,
     ROOM,
@@ -39,6 +38,7 @@ from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.model.decision import Action, Decision, Tally
 from gitplacer.model.remedy import Remedy
 from gitplacer.model.workload import Gang, PodSet, total_requests
+from gitplacer.placement.closeup import Closeup
 from gitplacer.plaintext import LONGEST_PATH, aligned, few, printable
 from gitplacer.policies.selection import POLICY_ANNOTATION
 

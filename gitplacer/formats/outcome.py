@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Sequence
 
 from gitplacer.formats.markdown import escaped
-from gitplacer.outcomes import Fate, GroupOutcome, Outcome, Promise, packed, unpacked
 from gitplacer.plaintext import few, printable
+from gitplacer.review.outcomes import Fate, GroupOutcome, Outcome, Promise, packed, unpacked
 
 _BEGIN, _END = "<!-- gitplacer:done -->", "<!-- /gitplacer:done -->"
 _DONE = re.compile(rf"{_BEGIN}.*?{_END}\n*", re.DOTALL)

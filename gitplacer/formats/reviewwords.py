@@ -107,12 +107,11 @@ def short_why(decision: Decision, view: PlanView) -> str:
     return f"{cut} …"
 
 
-def headroom_text(room: Headroom, *, named: bool = True) -> str:
+def headroom_text(room: Headroom) -> str:
     """`1 of 4 nvidia.com/gpu free on cloud`, and the largest piece on a node where it is not one piece."""
     free, offered = amount_text(room.resource, room.free), amount_text(room.resource, room.offered)
-    where = f" free on {room.cluster}" if named else ""
     pieces = f", {amount_text(room.resource, room.largest)} on one node" if 0 < room.largest < room.free else ""
-    return f"{free} of {offered} {room.resource}{where}{pieces}"
+    return f"{free} of {offered} {room.resource} free on {room.cluster}{pieces}"
 
 
 def cost_text(row: Row) -> str:

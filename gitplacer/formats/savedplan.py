@@ -34,6 +34,8 @@ MAX_SAVED = 256 * 1024 * 1024
 INPUTS = ("source", "capacity", "deployment", "now", "version")
 """What a plan depends on, as the plan's JSON names it."""
 
+_SHOWN = 50
+"""Differences that a refusal tells."""
 _ANEW = "make it anew: gitplacer plan --out FILE"
 
 
@@ -253,18 +255,16 @@ def moved(planned: SavedPlan, now: SavedPlan) -> tuple[Moved, ...]:
 # as words
 
 
-def refusal(
-    found: Sequence[Otherwise], causes: Mapping[str, Sequence[str]], inputs: Sequence[Moved], most: int = 50
-) -> str:
+def refusal(found: Sequence[Otherwise], causes: Mapping[str, Sequence[str]], inputs: Sequence[Moved]) -> str:
     """Both plans side by side: each difference with the inputs that make it, and then what moved of the inputs."""
     rows = [("", "PLANNED", "NOW", "BECAUSE OF")]
     rows += [
         (printable(each.name), fate_text(each.planned, each.now), fate_text(each.now, each.planned), _because(causes.get(each.name, ())))
-        for each in found[:most]
+        for each in found[:_SHOWN]
     ]  # fmt: skip
     lines = aligned(rows)
-    if len(found) > most:
-        lines.append(f"  and {len(found) - most} more")
+    if len(found) > _SHOWN:
+        lines.append(f"  and {len(found) - _SHOWN} more")
     lines += [
         "",
         "Inputs that have moved since",

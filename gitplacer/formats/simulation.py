@@ -14,9 +14,10 @@ from gitplacer.explain import LONGEST_SENTENCE, amount_text, problem_lines
 from gitplacer.formats.options import Options
 from gitplacer.formats.planjson import problem_value, to_json
 from gitplacer.kinds.fields import API_VERSION
-from gitplacer.model.fates import LOSES, Fate, GroupFate, Left, Supposed, worst_first
+from gitplacer.model.fates import LOSES, Fate, Given, GroupFate, Left, Supposed, worst_first
 from gitplacer.model.resources import Resources
 from gitplacer.plaintext import aligned, few, printable
+from gitplacer.problems import Problem
 
 FORMAT_VERSION = "1.0"
 _SYMBOLS: Mapping[Fate, tuple[str, str]] = {
@@ -48,7 +49,7 @@ def one_text(found: Supposed, options: Options) -> str:
     """One supposition, every group that it concerns, and the errors that it brings."""
     lines = [f"What if: {found.title}", ""]
     if found.problems:
-        lines += [options.style("Errors", "red"), *_errors(found), ""]
+        lines += [options.style("Errors", "red"), *_errors(found.problems), ""]
     if not found.fates:
         lines += ["  No group is concerned.", ""]
     for heading, serves in (("Services", True), ("Jobs", False)):
@@ -60,18 +61,22 @@ def one_text(found: Supposed, options: Options) -> str:
     return "\n".join([*lines, summary(found)]) + "\n"
 
 
-def _errors(found: Supposed) -> Iterator[str]:
-    for problem in found.problems:
+def _errors(problems: Iterable[Problem]) -> Iterator[str]:
+    for problem in problems:
         yield from (f"  {printable(line, LONGEST_SENTENCE)}" for line in problem_lines(problem))
 
 
-def many_text(found: Sequence[Supposed], options: Options, given: str = "") -> str:
+def many_text(found: Sequence[Supposed], options: Options, given: Given | None = None) -> str:
     """A table of suppositions, the worst on top, and who would not survive them; `given` is what all of them are on top of."""
     ordered = worst_first(tuple(found))
     header = ("what if", "concerned", "move", "part", "held", "stranded", "of these services")
     shown = [item for item in ordered if item.fates or options.verbose]
     rows = [header, *(_counts(item) for item in shown)]
-    lines = [*([f"On top of: {given}", ""] if given else []), *aligned(rows, "", widest=140)]
+    lines = []
+    if given is not None:
+        brings = ", which brings errors:" if given.problems else ""
+        lines = [f"On top of: {given.title}{brings}", *_errors(given.problems), ""]
+    lines += aligned(rows, "", widest=140)
     quiet = len(ordered) - len(shown)
     if quiet:
         lines.append(f"and {quiet} more that concern no group")
@@ -80,7 +85,7 @@ def many_text(found: Sequence[Supposed], options: Options, given: str = "") -> s
         losers = [fate for fate in item.fates if fate.fate in LOSES]
         lines += ["", f"{item.title}:", *_rows(losers, options)]
     for item in (each for each in ordered if each.problems):
-        lines += ["", f"{item.title} brings errors:", *_errors(item)]
+        lines += ["", f"{item.title} brings errors:", *_errors(item.problems)]
     if len(bad) > SHOWN and not options.verbose:
         lines += ["", f"{len(bad) - SHOWN} more would cost somebody something; --all shows them"]
     return "\n".join([*lines, "", many_summary(ordered)]) + "\n"
@@ -147,14 +152,15 @@ def many_summary(found: Sequence[Supposed]) -> str:
     )
 
 
-def simulation_json(found: Sequence[Supposed], inputs: Mapping[str, Any], given: str = "") -> str:
+def simulation_json(found: Sequence[Supposed], inputs: Mapping[str, Any], given: Given | None = None) -> str:
     """All suppositions, in the order given, as a document of the kind Simulation; `given` is what all of them are on top of."""
     document = {
         "apiVersion": API_VERSION,
         "kind": "Simulation",
         "formatVersion": FORMAT_VERSION,
         "inputs": dict(inputs),
-        "given": given or None,
+        "given": given.title if given is not None else None,
+        "givenProblems": [problem_value(problem) for problem in given.problems] if given is not None else [],
         "results": [_result(item) for item in found],
     }
     return to_json(document, indent=2)

@@ -85,6 +85,9 @@ def _details(checked: Checked) -> Iterator[str]:
         yield f"  merges a proposal to move {printable(checked.consent)}, with something else"
     elif checked.answer is Answer.FOREIGN and checked.reverts:
         yield f"  says that it reverts {checked.reverts[:_SHORT]}"
+    elif checked.answer is Answer.FOREIGN and checked.squashed:
+        yield "  no pass says that it made it; it looks like a pass or a proposal that was squashed, which nothing can prove"
+        yield "  hint: let passes in by a merge commit or a rebase, and switch off squashing for the deployment repo"
     elif checked.answer is Answer.FOREIGN:
         yield "  no pass says that it made it"
     if checked.landed:
@@ -146,6 +149,7 @@ def _value(checked: Checked) -> dict[str, Any]:
         "consent": checked.consent or None,
         "reverts": checked.reverts or None,
         "landed": checked.landed or None,
+        "squashed": checked.squashed,
         "reason": None
         if wrong is None
         else {

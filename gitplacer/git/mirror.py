@@ -149,6 +149,11 @@ def _kept_as(name: str) -> str:
     return f"refs/mirror/{hashlib.sha256(name.encode('utf-8', 'surrogateescape')).hexdigest()[:32]}"
 
 
+_TOO_OFTEN = re.compile(r"error: 429|rate limit|too many requests", re.I)
+_DENIED = re.compile(
+    r"could not read (?:Username|Password)|Authentication failed|error: 40[13]|Permission denied|Host key verification"
+    r"|[Rr]epository '?[^\n]*'? not found|does not appear to be a git repository|access denied"
+)
 _UNKNOWN = re.compile(r"could not read (?:Username|Password)|Authentication failed|Permission denied|error: 40[13]")
 _MOVED = re.compile(r"error: 30[1-8]")
 
@@ -157,6 +162,9 @@ def unreachable(address: Address, failure: CommandFailed) -> GitError:
     """What to tell a user whose remote could not be listed, fetched or pushed to."""
     reason = cause(failure.stderr)
     hint = "check the address and the network"
+    if _TOO_OFTEN.search(failure.stderr):
+        hint = "its server limits how often it may be asked; ask less often, or later"
+        return Unreachable(f"{address.redacted} will not be asked so often: {reason}", "RateLimited", hint)
     if address.logins is not None and _UNKNOWN.search(failure.stderr):
         hint = "the credentials file lets nobody in there: is there an entry for its url and this access, and is its secret good?"
     elif _MOVED.search(failure.stderr):
@@ -170,6 +178,8 @@ def unreachable(address: Address, failure: CommandFailed) -> GitError:
         hint = f"its key is another than in {where}, or not there: if it is the right one, add it"
     elif "mismatched algorithms" in reason:
         return unsupported_format(address)
+    if _DENIED.search(failure.stderr):
+        return Unreachable(f"cannot reach {address.redacted}: {reason}", "AccessDenied", hint)
     return Unreachable(f"cannot reach {address.redacted}: {reason}", hint=hint)
 
 

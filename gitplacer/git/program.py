@@ -109,15 +109,20 @@ class Git:
         ways_in = {name: value for name, value in {"GIT_SSH_COMMAND": SSH, **kept, **let_in}.items() if value}
         return {**ways_in, **_SET, "GIT_ALLOW_PROTOCOL": self._protocol}
 
-    def run(self, *args: str, input: bytes = b"", check: bool = True, cwd: Path | bytes = b"/") -> bytes:
-        """What a command prints. Raises CommandFailed when it fails and `check` is set."""
+    def run(
+        self, *args: str, input: bytes = b"", check: bool = True, cwd: Path | bytes = b"/", apart: bool = False
+    ) -> bytes:
+        """
+        What a command prints. Raises CommandFailed when it fails and `check` is set. `apart`: a Ctrl-C in our terminal does not
+        reach it; whether it is ended is ours to decide.
+        """
         handed = self._login.handed() if self._login is not None else contextlib.nullcontext(([], ()))
         with handed as (settings, descriptors):
             command = self.command(*(part for setting in settings for part in ("-c", setting)), *args)
             try:
                 done = subprocess.run(
                     command, env=self.environment, cwd=cwd, input=input, capture_output=True, check=False,
-                    pass_fds=descriptors,
+                    process_group=0 if apart else None, pass_fds=descriptors,
                 )  # fmt: skip
             except OSError as error:
                 raise not_started(error) from None

@@ -28,6 +28,7 @@ from typing import Self
 from gitplacer.git.address import Address
 from gitplacer.git.login import Right
 from gitplacer.git.mirror import Mirror, Unreachable, refs_of, unreachable
+from gitplacer.git.notes import Note, push_note
 from gitplacer.git.program import NO_REPOSITORY, CommandFailed, Git, GitError, cause, one_line
 from gitplacer.git.reading import Commit, Repository, check_branch, parse_commit
 from gitplacer.git.resigning import same_but_signatures, sign_all
@@ -138,16 +139,32 @@ class Deployment:
         """What every commit is signed with that is made here; None for no signatures."""
         self.refused = ""
         """Why the server did not take the proposals, if it did not."""
+        self.unnoted = ""
+        """Why there is no note on the tip that was to be there, if there is none."""
+        self.expected = tip
+        """What the branch has to be for a push to land: the tip, or None where it is begun from another branch's tip."""
         self.tree = repository.tree(tip) if tip else Tree()
 
     @classmethod
     def open(
-        cls, address: Address, branch: str, cache_dir: Path, *, signing_key: SigningKey | None = None
+        cls,
+        address: Address,
+        branch: str,
+        cache_dir: Path,
+        *,
+        begun_from: str | None = None,
+        signing_key: SigningKey | None = None,
     ) -> Deployment:
-        """The branch as it is now. Raises GitError (Unreachable, NotARepository, NoSuchRevision for an odd name)."""
+        """
+        The branch as it is now; where there is none yet, it begins with the tip of `begun_from`. Raises GitError (Unreachable,
+        NotARepository, NoSuchRevision for an odd name).
+        """
         if check_branch(branch) == INPUTS:
             raise GitError(f"{INPUTS} is kept for capacity trees", "BadAddress", "choose another deployment branch")
-        names = {f"refs/heads/{name}" for name in (branch, INPUTS, f"{NEXT}{branch}", f"{SQUASHED}{branch}")}
+        names = {
+            f"refs/heads/{name}"
+            for name in (branch, begun_from or branch, INPUTS, f"{NEXT}{branch}", f"{SQUASHED}{branch}")
+        }
         if address.is_local:
             repository = Repository.open(address, cache_dir)
             refs = refs_of(address, *sorted(names), below=f"refs/heads/{PROPOSALS}")
@@ -159,16 +176,18 @@ class Deployment:
             refs = dict(repository.refs)
         heads = {name.removeprefix("refs/heads/"): oid for name, oid in refs.items()}
         proposals = {name: oid for name, oid in sorted(heads.items()) if name.startswith(PROPOSALS)}
-        return cls(
+        found = cls(
             repository,
             branch,
-            heads.get(branch),
+            heads.get(branch) or heads.get(begun_from or branch),
             heads.get(INPUTS),
             proposals,
             heads.get(f"{NEXT}{branch}"),
             heads.get(f"{SQUASHED}{branch}"),
             signing_key,
         )
+        found.expected = heads.get(branch)
+        return found
 
     def __enter__(self) -> Self:
         return self
@@ -204,12 +223,14 @@ class Deployment:
         *,
         inputs: NewCommit | None = None,
         proposals: Mapping[str, NewCommit] | None = None,
+        note: Note | None = None,
     ) -> str:
         """
         Make the steps one commit each, on top of the tip, push them together, and return the new tip. `inputs` becomes
         a commit of the branch `gitplacer-inputs`, in the same push, whose whole tree is what it writes; nothing is
         added there when that tree is on top already. `proposals` are all commits that are proposed from now on, by
-        branch, each on top of the new tip; None leaves them as they are.
+        branch, each on top of the new tip; None leaves them as they are. `note` is put on the new tip once it has landed; `unnoted`
+        says why, where that fails.
 
         Raises LostRace, PushRefused, Unreachable, or GitError (PathClash) when writing a path would displace a file
         that the changes do not name. In each case nothing has landed.
@@ -225,7 +246,15 @@ class Deployment:
                 self._push_with_proposals(scratch, new, new_inputs, updates)
             elif new is not None:
                 self._push(scratch, self._updates(new, new_inputs))
+            if note is not None and (tip := new or self.expected):
+                self.unnoted = push_note(scratch, self.address, tip, note, self.signing_key)
         return new or self.tip or ""
+
+    def annotate(self, note: Note) -> None:
+        """Put a note on the tip where a pass changes nothing."""
+        if self.expected is not None:
+            with tempfile.TemporaryDirectory(prefix="gitplacer-") as folder:
+                self.unnoted = push_note(self._scratch(Path(folder)), self.address, self.expected, note)
 
     def propose_pass(
         self, steps: Sequence[NewCommit], *, inputs: NewCommit | None = None, squashed: str | None = None
@@ -420,7 +449,7 @@ class Deployment:
 
     def _updates(self, new: str, new_inputs: str | None) -> dict[str, tuple[str | None, str | None]]:
         """For each ref of the pass itself, what it is and what it becomes."""
-        return {f"refs/heads/{self.branch}": (self.tip, new), **self._inputs_update(new_inputs)}
+        return {f"refs/heads/{self.branch}": (self.expected, new), **self._inputs_update(new_inputs)}
 
     def _inputs_update(self, new: str | None) -> dict[str, tuple[str | None, str | None]]:
         return {f"refs/heads/{INPUTS}": (self.inputs_tip, new)} if new else {}
@@ -435,7 +464,8 @@ class Deployment:
         arguments += ["--atomic"] if atomic else []
         arguments += [f"--force-with-lease={ref}:{old or ''}" for ref, (old, _) in updates.items()]
         specs = [f"{oid or ''}:{ref}" for ref, (_, oid) in updates.items()]
-        self.address.git(scratch.git_dir, Right.WRITE).run("push", *arguments, "--", self.address.url, *specs)
+        git = self.address.git(scratch.git_dir, Right.WRITE)
+        git.run("push", *arguments, "--", self.address.url, *specs, apart=True)
 
     def _explain(self, failure: CommandFailed, updates: Mapping[str, tuple[str | None, str | None]]) -> None:
         """Raise what a failed push means; return if it has landed after all and only its answer was lost."""

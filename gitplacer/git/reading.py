@@ -99,7 +99,7 @@ class Repository:
         wanted = {name: oid for name, oid in offered.items() if name == "HEAD"}
         for rev in (fetch,) if isinstance(fetch, str) else fetch or ():
             name = _split(rev)[0]
-            named = [full for full in _full_names(name) if full in offered]
+            named = [full for full in full_names(name) if full in offered]
             if not named:
                 named = [full for full in offered if full.startswith(("refs/heads/", "refs/tags/"))]
             wanted |= {full: offered[full] for full in named}
@@ -201,7 +201,7 @@ class Repository:
         return found
 
     def _named(self, name: str, back: str) -> Object | None:
-        for full in _full_names(name):
+        for full in full_names(name):
             if not self._mirror:
                 found = self.objects.look_up(f"{full}{back}^{{commit}}")
             elif full in self.refs:
@@ -300,7 +300,8 @@ def _split(rev: str) -> tuple[str, str]:
     return check_branch(found["name"]), found["back"] or ""
 
 
-def _full_names(name: str) -> tuple[str, ...]:
+def full_names(name: str) -> tuple[str, ...]:
+    """The refs that a short name can mean, the first that exists counts."""
     if name == "HEAD" or name.startswith("refs/"):
         return (name,)
     return (f"refs/heads/{name}", f"refs/tags/{name}", f"refs/remotes/{name}", f"refs/remotes/origin/{name}")

@@ -19,7 +19,7 @@ import urllib3
 from gitplacer.git.program import one_line
 from gitplacer.hosts.access import Access
 from gitplacer.hosts.failures import refused, unreached
-from gitplacer.hosts.host import Comment, HostError, Pull, State, Status
+from gitplacer.hosts.host import Comment, Pull, State, Status, but_for
 from gitplacer.hosts.patience import Patience, Wait
 
 _TIMEOUT = 30
@@ -113,12 +113,8 @@ class GitHub:
             self._repository.get_pull(number).get_issue_comment(comment).edit(body)
 
     def delete_comment(self, number: int, comment: int) -> None:
-        try:
-            with self._asking(f"delete a comment of #{number}"):
-                self._repository.get_pull(number).get_issue_comment(comment).delete()
-        except HostError as error:
-            if error.status != 404:
-                raise
+        with but_for(404), self._asking(f"delete a comment of #{number}"):
+            self._repository.get_pull(number).get_issue_comment(comment).delete()
 
     def status(self, commit: str, context: str) -> Status | None:
         with self._asking(f"read the statuses of {commit[:12]}"):

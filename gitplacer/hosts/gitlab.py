@@ -19,7 +19,7 @@ from requests.adapters import HTTPAdapter
 
 from gitplacer.hosts.access import Access
 from gitplacer.hosts.failures import refused, unreached
-from gitplacer.hosts.host import Comment, HostError, Pull, State, Status
+from gitplacer.hosts.host import Comment, HostError, Pull, State, Status, but_for
 from gitplacer.hosts.patience import Patience, Wait
 
 _TIMEOUT = 30.0
@@ -132,12 +132,8 @@ class GitLab:
             self._notes(number).update(comment, {"body": body})
 
     def delete_comment(self, number: int, comment: int) -> None:
-        try:
-            with self._asking(f"delete a note of !{number}"):
-                self._notes(number).delete(comment)
-        except HostError as error:
-            if error.status != 404:
-                raise
+        with but_for(404), self._asking(f"delete a note of !{number}"):
+            self._notes(number).delete(comment)
 
     def status(self, commit: str, context: str) -> Status | None:
         with self._asking(f"read the statuses of {commit[:12]}"):
@@ -203,13 +199,10 @@ class GitLab:
         if project is None:
             return None
         if project not in self._names:
-            try:
-                with self._asking("look up a fork"):
-                    self._names[project] = self._client.projects.get(project).path_with_namespace
-            except HostError as error:
-                if error.status not in (403, 404):
-                    raise
-                self._names[project] = None
+            name: str | None = None
+            with but_for(403, 404), self._asking("look up a fork"):
+                name = self._client.projects.get(project).path_with_namespace
+            self._names[project] = name
         return self._names[project]
 
     @functools.cached_property

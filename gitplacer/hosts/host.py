@@ -8,6 +8,7 @@ is only ever compared or shown, never run.
 
 from __future__ import annotations
 
+import contextlib
 import enum
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -79,6 +80,16 @@ class HostError(GitError):
         super().__init__(message, hint=hint)
         self.status = status
         self.may_have_happened = may_have_happened
+
+
+@contextlib.contextmanager
+def but_for(*statuses: int) -> Iterator[None]:
+    """Take an answer of these for none: what is gone need not be taken away."""
+    try:
+        yield
+    except HostError as error:
+        if error.status not in statuses:
+            raise
 
 
 class Host(Protocol):

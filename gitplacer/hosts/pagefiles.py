@@ -1,5 +1,5 @@
 """
-The pages of a comment, read from files.
+The pages of a comment and the plan that goes with them, read from files.
 
 They may come out of an archive that another job made, so only plain files of reasonable size are read: a link in such an archive
 would publish whatever it points to.
@@ -7,6 +7,8 @@ would publish whatever it points to.
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import stat
 from pathlib import Path
@@ -16,6 +18,7 @@ from gitplacer.settings import UsageError
 
 _MOST = 50
 _LARGEST = 4_000_000
+_PLAIN = "links and pipes are not read; give the file itself"
 
 
 def read_pages(folder: Path) -> list[str]:
@@ -32,18 +35,27 @@ def read_pages(folder: Path) -> list[str]:
 
 def read_text(path: Path) -> str:
     """The text of one plain file. Raises UsageError."""
+    try:
+        return read_plain(path, _LARGEST).decode("utf-8")
+    except UnicodeDecodeError:
+        raise UsageError(f"{printable(str(path))} is not UTF-8") from None
+
+
+def read_plain(path: Path, largest: int) -> bytes:
+    """The bytes of one plain file. No link to one is followed, and nobody waits for who writes into a pipe. Raises UsageError."""
     name = printable(str(path))
     try:
-        about = path.lstat()
-        if not stat.S_ISREG(about.st_mode):
-            raise UsageError(f"{name} is no plain file", "links are not followed")
-        if about.st_size > _LARGEST:
-            raise UsageError(f"{name} has {about.st_size} bytes", f"{_LARGEST} are read at most")
-        return path.read_text("utf-8")
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            about = os.fstat(file.fileno())
+            if not stat.S_ISREG(about.st_mode):
+                raise UsageError(f"{name} is no plain file", _PLAIN)
+            if about.st_size > largest:
+                raise UsageError(f"{name} has {about.st_size} bytes", f"{largest} are read at most")
+            return file.read(largest)
     except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise UsageError(f"{name} is no plain file", _PLAIN) from None
         raise UsageError(f"{name} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{name} is not UTF-8") from None
 
 
 def _order(path: Path) -> list[tuple[int, int | str]]:

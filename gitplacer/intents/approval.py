@@ -6,6 +6,7 @@ import re
 from collections.abc import Container
 from datetime import datetime
 
+from gitplacer.explain import rfc3339
 from gitplacer.kinds.approval import ApprovedAction
 from gitplacer.kinds.fields import API_VERSION
 from gitplacer.yamltext import to_yaml
@@ -31,10 +32,6 @@ def approval_file(
     while (path := f"{FOLDER}/{name}.yaml") in taken:
         count += 1
         name = f"{stem}-{count}"
-    spec = {"groups": [group], "action": action, **({"to": to} if to else {}), "expires": _text(expires)}
+    spec = {"groups": [group], "action": action, **({"to": to} if to else {}), "expires": rfc3339(expires)}
     spec |= {"reason": reason} if reason else {}
     return path, to_yaml({"apiVersion": API_VERSION, "kind": "Approval", "metadata": {"name": name}, "spec": spec})
-
-
-def _text(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%dT%H:%M:%SZ}"

@@ -9,8 +9,10 @@ from typing import Annotated, Literal, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from gitplacer.kinds import calendar
+from gitplacer.kinds.chart import Chart
 from gitplacer.kinds.fields import (
     FOLDER,
+    Boolean,
     DnsLabel,
     Folder,
     Integer,
@@ -71,15 +73,31 @@ class SourceSettings(Model):
     """Where an object without a namespace takes it from."""
 
 
+class HydratorSettings(Model):
+    """How far the contract of Argo CD's hydrator is kept, which promoters build on. `hydrator.metadata` is always written."""
+
+    notes: Boolean = False
+    """Whether the tip also gets a Git note (`refs/notes/hydrator.metadata`) with the commit of the fleet repo that it is from."""
+
+
 class DeploymentSettings(Model):
     """The repo that Argo CD or Flux syncs."""
 
     url: Url | None = None
     """Its address (https or ssh). `--deployment` overrides it."""
     branch: Branch = "main"
-    """The branch that is written."""
+    """The branch that is written, and that the engines sync."""
     root: Root = "clusters"
     """The directory that holds one directory per cluster."""
+    hydrator: HydratorSettings = HydratorSettings()
+    """What promoters need to know."""
+    proposed: Boolean = False
+    """Whether `<branch>-next` is written instead, from which a promoter merges into `branch`. The engines sync `branch`."""
+
+    @property
+    def written(self) -> str:
+        """The branch that passes are computed from and land on."""
+        return f"{self.branch}-next" if self.proposed else self.branch
 
 
 class CapacitySettings(Model):
@@ -98,6 +116,8 @@ class PlatformSettings(Model):
 
     paths: tuple[PathGlob, ...] = ("platform/**",)
     """Files that hold them. Each directory is one group."""
+    charts: tuple[Chart, ...] = ()
+    """Helm charts that clusters get through their engine."""
 
 
 Exceed = Literal["Throttle", "Hold", "Allow"]

@@ -31,6 +31,10 @@ _TYPE_NAMES = {
 }
 
 
+_PRINTED = "gitplacer has printed it, and it is no part of a source: keep it elsewhere, or under another ending"
+"""Of a document with the version of a format: those that are read have none."""
+
+
 def is_own(document: Document) -> bool:
     """Whether the document says that it is one of our kinds, of whatever version."""
     version = document.value.get("apiVersion")
@@ -44,7 +48,8 @@ def parse_own(document: Document) -> Model | list[Problem]:
     if model is None:
         named = isinstance(kind, str)
         said = f'unknown kind "{kind}" of {OWN_API_GROUP}' if named else f"an object of {OWN_API_GROUP} needs a kind"
-        return [document.problem("UnknownKind", said, nearest(str(kind) if named else "", TABLE), path=("kind",))]
+        hint = _PRINTED if "formatVersion" in document.value else nearest(str(kind) if named else "", TABLE)
+        return [document.problem("UnknownKind", said, hint, path=("kind",))]
     if version != API_VERSION:
         hint = f"this version of gitplacer reads {API_VERSION}"
         return [document.problem("UnsupportedVersion", f"unknown version {version}", hint, path=("apiVersion",))]

@@ -67,7 +67,8 @@ class Checked:
     A commit and what was found of it. `version` and `step` are what it says of itself, and `source`, `capacity` and `base` the ids of
     what it says it was made from. `consent` is the group of the proposal that it
     lets in, `reverts` the commit of ours that a foreign one says it reverts, and `landed` who brought a pass to the branch later than
-    it was made, by a merge or a rebase.
+    it was made, by a merge or a rebase. `squashed`: nothing says that a pass made it, and it looks like one, or a proposal, whose
+    commits somebody made into one.
     """
 
     commit: str
@@ -83,4 +84,5 @@ class Checked:
     consent: str = ""
     reverts: str = ""
     landed: str = ""
+    squashed: bool = False
     discrepancy: Discrepancy | None = None

@@ -94,6 +94,14 @@ class Supposed:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What all suppositions of a sweep are on top of, in words that are safe to print, and the errors that it brings itself."""
+
+    title: str
+    problems: tuple[Problem, ...] = ()
+
+
 def worst_first(found: tuple[Supposed, ...]) -> tuple[Supposed, ...]:
     """The worst first; equals by title."""
     return tuple(sorted(found, key=lambda item: (tuple(-number for number in item.badness), item.title)))

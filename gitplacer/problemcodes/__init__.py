@@ -11,12 +11,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from gitplacer.problemcodes import crds, edits, files, gitops, groups, objects, ray, rayjobs, repos, scenarios, standby
+from gitplacer.problemcodes import (
+    charts,
+    crds,
+    edits,
+    files,
+    gitops,
+    groups,
+    objects,
+    ray,
+    rayjobs,
+    repos,
+    scenarios,
+    standby,
+)
 from gitplacer.problemcodes.code import Code
 
 __all__ = ["CODES", "Code"]
 
 _TABLES = (
+    charts.CODES,
     crds.CODES,
     edits.CODES,
     files.CODES,

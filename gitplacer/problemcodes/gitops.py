@@ -28,7 +28,7 @@ CODES: Mapping[str, Code] = {
         "A Kustomization with `postBuild` substitution replaces `${NAME}` in every text of its directory, by nothing where it has "
         "no such value, and fails for what it cannot read. Shell commands, Ray entrypoints and dashboards are full of it. "
         "Reported where Flux is the engine, unless Kustomizations lie in the repo and none of them substitutes, as those that "
-        "`gitplacer init` makes.",
+        "`gitplacer bootstrap` makes.",
         "Annotate the object with `kustomize.toolkit.fluxcd.io/substitute: disabled`. Writing `$${NAME}` helps too, but only where "
         "Flux really substitutes: elsewhere the app gets the second dollar.",
         severity=Severity.WARNING,

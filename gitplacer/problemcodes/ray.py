@@ -156,8 +156,8 @@ CODES: Mapping[str, Code] = {
         "Ray's autoscaler writes `replicas` into the RayCluster, and the GitOps engine sees a difference and writes back what "
         "stands in Git: workers are started and stopped in turn. RayJobs and RayServices do not have this problem, since "
         "their Ray clusters are not in Git.",
-        'With Flux, annotate the RayCluster with `gitplacer.dev/autoscaled: "true"`: the Kustomization that `gitplacer init` '
-        "makes has an ignore rule for such RayClusters. For Argo CD, `init` makes one for all that autoscale, so nothing is "
+        'With Flux, annotate the RayCluster with `gitplacer.dev/autoscaled: "true"`: the Kustomization that `gitplacer bootstrap` '
+        "makes has an ignore rule for such RayClusters. For Argo CD, `bootstrap` makes one for all that autoscale, so nothing is "
         "reported there. Leaving `replicas` out does not help: an apply on the server side then sets it to its default, 0.",
         severity=Severity.WARNING,
         allowable=True,

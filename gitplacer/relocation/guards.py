@@ -57,7 +57,3 @@ class Tally:
         if group_id not in self._begun:
             self._begun.add(group_id)
             self._count[reason in EVACUATIONS] += 1
-
-    def has_begun(self, group_id: str) -> bool:
-        """Whether a group begins to move in this pass."""
-        return group_id in self._begun

@@ -102,6 +102,11 @@ class Case:
         gang = self.gang_on(name)
         return any(isinstance(self.books.fit(gang, name, scale_up=way), Packing) for way in ways)
 
+    def would_take(self, name: str) -> bool:
+        """Whether a cluster would take the group after the plan if nothing else kept it away: for its room, or whatever the room."""
+        at_once = self.policy.spec.placement.admission == "Immediate" and name in self.books
+        return at_once or self.fits(name)
+
 
 def waits(decision: Decision) -> bool:
     """Whether a group, or some copy of it, waits for room that nobody is making for it, or should leave and has nowhere to go."""

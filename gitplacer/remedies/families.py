@@ -115,7 +115,7 @@ def uncordoned(case: Case) -> Iterator[Family]:
     for name, cluster in case.clusters.items():
         if cluster.spec.state == "Cordoned":
             field = _field(case, RemedyKind.UNCORDON, ("Cluster", name), ("spec", "state"))
-            likely = 1 if case.is_allowed(cluster) and case.fits(name) else None
+            likely = 1 if case.is_allowed(cluster) and case.would_take(name) else None
             yield Family(
                 RemedyKind.UNCORDON, name, "",
                 lambda inputs, n, field=field: field(inputs, n, "Active", "Cordoned", None), likely, cluster=name,  # type: ignore[misc]
@@ -131,7 +131,7 @@ def tolerated(case: Case) -> Iterator[Family]:
                 found.setdefault(taint, []).append(cluster)
     for taint, clusters in sorted(found.items(), key=lambda entry: str(entry[0])):
         more = {"key": taint.key, **({"value": taint.value} if taint.value else {}), "effect": taint.effect}
-        able = [c for c in clusters if _lets_in(case, c, taint) and case.fits(c.name)]
+        able = [c for c in clusters if _lets_in(case, c, taint) and case.would_take(c.name)]
         yield Family(RemedyKind.TOLERATE_TAINT, policy.name, str(taint), _tolerating(case, taint, more), 1 if able else None)  # fmt: skip
 
 
@@ -173,7 +173,7 @@ def allowed(case: Case) -> Iterator[Family]:
         edits = widened(spec, cluster)
         if edits:
             tolerates = untolerated(cluster.taints(), case.policy.tolerations()) is None
-            likely = 1 if cluster.spec.state == "Active" and tolerates and case.fits(name) else None
+            likely = 1 if cluster.spec.state == "Active" and tolerates and case.would_take(name) else None
             yield Family(RemedyKind.ALLOW_CLUSTER, case.policy.name, name, _allowing(case, name, edits), likely, cluster=name)  # fmt: skip
 
 

@@ -88,7 +88,7 @@ def _worry(row: Row) -> Worry | None:
     if decision.action is Action.HOLD:
         return Worry.HELD
     if decision.action is Action.REMOVE:
-        return Worry.REMOVED
+        return Worry.REMOVED if decision.before else None  # one that waited leaves nothing
     if decision.finding.code in _NO_ROOM or any(f.code in _NO_ROOM for f in decision.reasons.values()):
         return Worry.NO_ROOM
     return Worry.RELOCATED if decision.action is Action.RELOCATE else None

@@ -134,9 +134,7 @@ def owned_replicas(manifest: RayManifest) -> None:
     annotations = manifest.root.mapping("metadata").mapping("annotations")
     if manifest.groups and annotations.value.get(AUTOSCALED) != "true":
         message = "the autoscaler owns the replicas of this RayCluster, and Flux would set them back at each sync"
-        hint = (
-            f'annotate it with {AUTOSCALED}: "true"; the Kustomization that gitplacer init makes leaves it alone then'
-        )
+        hint = f'annotate it with {AUTOSCALED}: "true"; the Kustomization that gitplacer bootstrap makes leaves it alone then'
         tell(manifest.cluster, "AutoscalerOwnsReplicas", message, hint, key="enableInTreeAutoscaling")
 
 

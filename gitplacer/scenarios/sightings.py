@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from gitplacer.documents import Document, Edit, Path, parse
+from gitplacer.explain import rfc3339
 from gitplacer.kinds.record import SHARED
 from gitplacer.kinds.scenario import Observed
 from gitplacer.problems import nearest
@@ -58,7 +59,7 @@ def observed_files(
 
 
 def _edits(before: Mapping[str, Any], seen: Observed, unit: str, deployment: Tree, at: datetime) -> Iterator[Edit]:
-    time = f"{at:%Y-%m-%dT%H:%M:%SZ}"
+    time = rfc3339(at)
     yield Edit(("observedAt",), "add", time)
     if seen.applied == "Deployed":
         epochs = {name: _epoch(deployment, f"{unit}/{name}/{SENTINEL}") for name in (PLATFORM, WORKLOADS)}

@@ -259,7 +259,7 @@ class OnTrees:
         return hydrate(supposed, memo=self.memo, with_candidates=self.with_candidates)
 
     def restless(self, now: datetime) -> list[str]:
-        return [step.message.partition("\n")[0] for step in self._hydrated(now).steps]
+        return [step.subject for step in self._hydrated(now).steps]
 
     def _hydrated(self, now: datetime) -> Hydration:
         return hydrate(self._inputs(now), memo=self.memo, with_candidates=self.with_candidates)

@@ -23,11 +23,11 @@ from dataclasses import dataclass, field, replace
 from gitplacer.model.decision import Reason
 from gitplacer.scheduler.board import Board
 from gitplacer.scheduler.objects import Pod
-from gitplacer.scheduler.orders import trials
+from gitplacer.scheduler.orders import Order, trials
 from gitplacer.scheduler.packing import Packing, find, replay
 from gitplacer.scheduler.reading import ClusterObjects
 from gitplacer.scheduler.shortage import Shortage, shortage
-from gitplacer.scheduler.simulation import simulate
+from gitplacer.scheduler.simulation import Score, simulate
 
 
 class Fit(enum.StrEnum):
@@ -170,11 +170,16 @@ def refuted(
     if board.never_crowded(may_wait):
         return 0
     tried, most = 0, math.inf if steps is None else max(1, steps // len(board.gang))
+    settled: set[tuple[Order, Score]] = set()
     for order, sequence, profile in trials(board, heads):
         if tried >= most:
             break
         tried += 1
+        if (sequence, profile.score) in settled:
+            continue  # luck had no say: it ends as the first did, and counts as tried
         run = simulate(board, sequence, profile, may_wait=may_wait)
+        if not run.by_luck:
+            settled.add((sequence, profile.score))
         if run.left:
             left = simulate(board, sequence, profile, whole=False, may_wait=may_wait).left
             return Refuted(order, str(profile), board.classes[run.left[0]].name, tried, left)

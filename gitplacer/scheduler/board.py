@@ -93,6 +93,15 @@ class Board:
         self.likes = tuple(self._scores(pod, prefers, bool(pod.preferred_nodes)) for pod in self.classes)
         self.loads = Loads(self.classes, self.columns, self.asks, self.clash)
         self.start: Ints = self._sorts(placed)
+        self.static: tuple[bool, ...] = tuple(rules.is_static for rules in self.rules)
+        """Of each class, whether nothing but a node itself decides whether it takes a pod of it."""
+        self.loads_are_all: bool = all(self.static) and not any(
+            (
+                *(rules.soft or rules.preferred for rules in self.rules),
+                *(row is not None for row in (*self.likes, *self.dislikes)),
+            )
+        )
+        """Whether filters and scores see nothing of a node but its load, so that nodes of one load are alike."""
 
     # -- how it is made -------------------------------------------------------------------------------------------
 
@@ -198,7 +207,7 @@ class Board:
     def never_crowded(self, may_wait: frozenset[int] = frozenset()) -> bool:
         """Whether it is proved that no order and no choice leaves a pod out, of classes other than those that may wait."""
         musts = [k for k in range(len(self.classes)) if k not in may_wait]
-        if not all(self.rules[k].is_static for k in musts):
+        if not all(self.static[k] for k in musts):
             return False
         state = self.bound()
         places = np.array([state.room(k) for k in range(len(self.classes))])
@@ -389,9 +398,8 @@ class Bound:
     def allows(self, k: int) -> Mask:
         """The nodes that pass every filter for a pod of class k now."""
         mask: Mask = self.room(k) > 0
-        rules = self.board.rules[k]
-        if not rules.is_static:
-            others = allowed(rules, self.board.counters, self.counts)
+        if not self.board.static[k]:
+            others = allowed(self.board.rules[k], self.board.counters, self.counts)
             if others is not None:
                 mask &= others
         return mask

@@ -53,10 +53,14 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Where pods went, as (class, node) in the order in which they were bound, and the classes of those left out."""
+    """
+    Where pods went, as (class, node) in the order in which they were bound, and the classes of those left out. `by_luck`: a tie
+    was broken between nodes that are not alike, so that the same order and score with other ties may end otherwise.
+    """
 
     bound: tuple[tuple[int, int], ...]
     left: tuple[int, ...]
+    by_luck: bool
 
 
 def simulate(
@@ -83,7 +87,7 @@ def simulate(
             node = chooser.choose(k)
             if node is None:
                 if final and k not in may_wait:
-                    return Run(tuple(bound), (k,))
+                    return Run(tuple(bound), (k,), chooser.by_luck)
                 if not final:
                     waiting.append(k)
                 continue
@@ -91,9 +95,9 @@ def simulate(
             chooser.remaining[k] -= 1
             bound.append((k, node))
         if len(waiting) == len(pending):
-            return Run(tuple(bound), tuple(k for k in waiting if k not in may_wait))
+            return Run(tuple(bound), tuple(k for k in waiting if k not in may_wait), chooser.by_luck)
         pending = waiting
-    return Run(tuple(bound), ())
+    return Run(tuple(bound), (), chooser.by_luck)
 
 
 def harms(board: Board, state: Bound, k: int, remaining: Sequence[int], loads: Iterable[int]) -> dict[int, float]:
@@ -116,7 +120,10 @@ def harms(board: Board, state: Bound, k: int, remaining: Sequence[int], loads: I
 
 
 class Chooser:
-    """Picks nodes for one run; `remaining` are the pods of each class that are still to come, this one included."""
+    """
+    Picks nodes for one run; `remaining` are the pods of each class that are still to come, this one included. `by_luck` is as in
+    `Run`: nodes of one load are alike where nothing but loads counts, and then it is all the same which of them a pod gets.
+    """
 
     def __init__(self, board: Board, state: Bound, profile: Profile, order: Sequence[int]) -> None:
         self._board = board
@@ -127,17 +134,23 @@ class Chooser:
         self.remaining = [0] * len(board.classes)
         for k in order:
             self.remaining[k] += 1
+        self.by_luck = len(board.nodes) >= ALL_NODES  # where the search for nodes begins is drawn too
 
     def choose(self, k: int) -> int | None:
         """The node for the next pod of class k, None if no node passes its filters."""
-        feasible = np.flatnonzero(self._state.allows(k))
+        feasible = self._state.allows(k).nonzero()[0]
         if len(feasible) == 0:
             return None
         if len(feasible) == 1:
             return int(feasible[0])
         feasible = self._looked_at(feasible)
         best = self.best(k, feasible)
-        return int(best[self._pick(k, best)]) if len(best) > 1 else int(best[0])
+        if len(best) == 1:
+            return int(best[0])
+        if not self.by_luck:
+            loads = self._state.load[best]
+            self.by_luck = not self._board.loads_are_all or bool((loads != loads[0]).any())
+        return int(best[self._pick(k, best)])
 
     def _looked_at(self, feasible: Indexes) -> Indexes:
         """
@@ -173,7 +186,7 @@ class Chooser:
             case "gentle":
                 harm = harms(self._board, self._state, k, self.remaining, set(loads.tolist()))
                 scores = np.array([-harm[load] for load in loads.tolist()])
-        best: Indexes = feasible[scores == scores.max()]
+        best: Indexes = feasible[scores == np.maximum.reduce(scores)]
         return best
 
     def _pick(self, k: int, best: Indexes) -> int:

@@ -39,6 +39,11 @@ class ReadFile:
     problems: tuple[tuple[Problem, ...], ...] = ()
 
 
+def is_read(path: str) -> bool:
+    """Whether a file of a source is looked into at all: by its ending, and not if it or its folder is hidden, as `.github` is."""
+    return path.endswith(READ_ENDINGS) and not any(part.startswith(".") for part in path.split("/"))
+
+
 class Memo(Protocol):
     """
     Remembers `ReadFile`s by blob id, and texts by a digest of all they were made from. Forgetting is always allowed.

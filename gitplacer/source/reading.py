@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from gitplacer.charts import chart_problems
 from gitplacer.documents import Document
 from gitplacer.kinds import OWN_API_GROUP
 from gitplacer.kinds.fields import Model
@@ -24,7 +25,16 @@ from gitplacer.problems import Location, Problem
 from gitplacer.rules import ONLY_FLUX
 from gitplacer.source.claims import Templates, claim_templates, with_devices
 from gitplacer.source.customs import held_against_definitions
-from gitplacer.source.files import MAX_FILE, MAX_SNAPSHOT, READ_ENDINGS, Memo, Reading, SourceDocument, read_documents
+from gitplacer.source.files import (
+    MAX_FILE,
+    MAX_SNAPSHOT,
+    READ_ENDINGS,
+    Memo,
+    Reading,
+    SourceDocument,
+    is_read,
+    read_documents,
+)
 from gitplacer.source.manifests import WORKLOADS, SourceObject, read_manifest, unit_of
 from gitplacer.source.ownkinds import OwnKinds, looks_own, read_own_kinds, torn_kinds
 from gitplacer.source.standby import SleepingClusters, read_standby, set_aside
@@ -103,7 +113,7 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
     Raises Rejected, with every problem found, when there is not exactly one readable Fleet or a Cluster cannot
     be read.
     """
-    paths = [path for path in tree if path.endswith(READ_ENDINGS) and not _is_hidden(path)]
+    paths = [path for path in tree if is_read(path)]
     folders = _unrendered_folders(tree)
     twins = _case_twins(paths)
     large = {path for path in paths if tree.entries[path].size > MAX_FILE}
@@ -143,6 +153,8 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
     own = read_own_kinds(outside, torn, found)
     if trusted is not None:
         own = with_trusted(own, outside, trusted, found)
+    place = own.places[f"Fleet/{own.fleet.metadata.name}"]
+    found += chart_problems(own.fleet.spec, own.clusters.values(), place)
     unread = frozenset({*reading.broken, *broken, *twins, *large, *links, *(p for p in tree if p.startswith(folders))})
     counts = {path: len(items) for path, items in reading.documents.items()}
     sleeping = read_standby(own, outside, rendered, unread, tree, found)
@@ -157,7 +169,7 @@ def fleet_spec(tree: Tree, memo: Memo) -> FleetSpec:
 
 def readable_fleet(tree: Tree, memo: Memo) -> FleetSpec | None:
     """The spec of a source's Fleet, looked for in files called fleet first; None if there is none to read."""
-    paths = [path for path in tree if path.endswith(READ_ENDINGS) and not _is_hidden(path)]
+    paths = [path for path in tree if is_read(path)]
     paths = [path for path in paths if tree.entries[path].size <= MAX_FILE]
     likely = [path for path in paths if path.rpartition("/")[2].partition(".")[0] == "fleet"]
     for some in (likely, paths):
@@ -295,7 +307,3 @@ def _unrendered_folders(tree: Tree) -> tuple[str, ...]:
         if folder != "/" and not any(folder.startswith(outer) for outer in outermost):
             outermost.append(folder)
     return tuple(outermost)
-
-
-def _is_hidden(path: str) -> bool:
-    return any(part.startswith(".") for part in path.split("/"))

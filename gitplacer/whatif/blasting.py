@@ -19,17 +19,19 @@ from gitplacer.model.decision import Action, Decision
 from gitplacer.placement.eligibility import may_not_stay
 from gitplacer.plaintext import printable
 from gitplacer.snapshot import Snapshot
+from gitplacer.source.files import is_read
 from gitplacer.source.manifests import unit_of
 from gitplacer.tree import Changes, Tree, differing_paths
 from gitplacer.whatif.ground import Ground, brought, fates, out_of_service, unguarded
 
 
 def policy_edit(before: Tree, after: Tree, snapshot: Snapshot) -> Changes:
-    """What differs between two sources, apart from workloads, platform and snapshots."""
+    """What differs between two sources in files that are read, apart from workloads, platform and snapshots."""
     spec = snapshot.source.own.fleet.spec
     paths = [
         path
         for path in differing_paths(before, after)
+        if is_read(path)
         if unit_of(spec, path) is None and not path.startswith(spec.capacity.path + "/")
     ]
     written = after.read_all(path for path in paths if path in after and after.entries[path].is_text)
@@ -80,7 +82,7 @@ def blast(ground: Ground, edit: Changes) -> Blast:
         total=len(old.groups.keys() | new.groups.keys()),
         places={**_places(old), **_places(new)},
         edited=tuple(sorted({*edit.written, *edit.removed})),
-        problems=tuple(brought(ground, made)),
+        problems=tuple(brought(ground.due, made)),
     )
 
 

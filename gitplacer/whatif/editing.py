@@ -57,7 +57,10 @@ def with_cluster_edited(tree: Tree, base: Snapshot, name: str, edits: Callable[[
     place, so the edits are made in it. Manifests by which a model sleeps are not copied, because two clusters cannot have the same.
     """
     if name not in base.source.own.clusters:
-        raise Unsupposable(f'there is no cluster "{printable(name)}"', nearest(name, base.source.own.clusters))
+        hint = (
+            nearest(name, base.source.own.clusters) or "the fleet has no clusters yet; each is a file of kind Cluster"
+        )
+        raise Unsupposable(f'there is no cluster "{printable(name)}"', hint)
     found = edited(tree, base.source.own.places[f"Cluster/{name}"].file, _is_cluster(name), edits)
     if found is not None:
         return found

@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from gitplacer.documents import parse
+from gitplacer.explain import rfc3339
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.kinds.record import SHARED
 from gitplacer.model.decision import Reason
@@ -84,7 +85,7 @@ def _observed(value: Mapping[str, Any], name: str, tree: Tree, units: Units, now
     there = _deployed(tree, units, name)
     groups = [before.get(group, {"name": group, "phase": "Running", "ready": True}) for group in there]
     applied = {unit: units.epochs.get((name, unit), 0) for unit in (PLATFORM, WORKLOADS)}
-    return {**value, "observedAt": f"{now:%Y-%m-%dT%H:%M:%SZ}", "applied": applied, "groups": groups}
+    return {**value, "observedAt": rfc3339(now), "applied": applied, "groups": groups}
 
 
 def _deployed(tree: Tree, units: Units, cluster: str) -> list[str]:

@@ -105,14 +105,14 @@ def suppose(
         fates=found,
         waiting=ground.waiting,
         left=left(view, gone) if with_left else None,
-        problems=tuple(brought(ground, made)),
+        problems=tuple(brought(ground.due, made)),
     )
     return supposed, made
 
 
-def brought(ground: Ground, made: Hydration) -> Iterator[Problem]:
+def brought(before: Hydration, made: Hydration) -> Iterator[Problem]:
     """The errors that are not there without a supposition: what cannot be read concerns no group, and is not fine for that."""
-    known = {(p.location.file, p.code, p.message) for p in ground.due.problems}
+    known = {(p.location.file, p.code, p.message) for p in before.problems}
     for problem in made.problems:
         if problem.severity is Severity.ERROR and (problem.location.file, problem.code, problem.message) not in known:
             yield problem
@@ -169,6 +169,8 @@ def fates(ground: Ground, view: PlanView, gone: Iterable[str], later: frozenset[
         if group.unit == PLATFORM if group is not None else record is not None and record.is_platform:
             continue
         fate = None if _held_anyway(ground, decision.group, lost) else _fate(before, decision, lost)
+        if fate is None and decision.action is Action.HOLD and _asks_otherwise(group, ground.snapshot):
+            fate = Fate.CHANGED if decision.updated_in_place else Fate.HELD
         if fate is None:
             continue
         yield GroupFate(
@@ -178,6 +180,12 @@ def fates(ground: Ground, view: PlanView, gone: Iterable[str], later: frozenset[
             later=decision.group in later,
             refused=tuple(_refused(decision, view)) if fate in _LOSERS else (),
         )  # fmt: skip
+
+
+def _asks_otherwise(group: Group | None, before: Snapshot) -> bool:
+    """Whether a group has other pods than it had: one that is held anyway is concerned by that too."""
+    known = before.groups.get(group.id) if group is not None else None
+    return group is not None and known is not None and group.gang != known.gang
 
 
 def _refused(decision: Decision, view: PlanView) -> Iterator[tuple[str, str, str]]:

@@ -112,10 +112,9 @@ def scenarios(file: str, data: bytes, spec: FleetSpec) -> list[Together]:
         elif isinstance(parsed, list):
             problems += parsed
         else:
-            said, hint = (
-                f"a {document.value.get('kind')} is no WhatIf",
-                "`gitplacer schema WhatIf` prints what it holds",
-            )
+            kind = document.value.get("kind")
+            said = f"a {kind} is no WhatIf" if isinstance(kind, str) else "this has no kind, so it is no WhatIf"
+            hint = "`gitplacer schema WhatIf` prints what it holds"
             problems.append(document.problem("MisplacedKind", said, hint, path=("kind",)))
     if problems:
         raise Rejected(problems)

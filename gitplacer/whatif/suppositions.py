@@ -62,11 +62,17 @@ def _with_source(inputs: Inputs, source: Tree) -> Inputs:
     return inputs if source is inputs.source else replace(inputs, source=source, commit=None)
 
 
+@dataclass(frozen=True, slots=True)
 class _InState:
-    """A cluster whose `state` is another."""
+    """A cluster whose `state` is another; `doing` is what somebody does who writes that."""
 
     name: str
     state: ClassVar[str]
+    doing: ClassVar[str]
+
+    @property
+    def title(self) -> str:
+        return f"{self.doing} cluster {printable(self.name)}"
 
     def applied(self, inputs: Inputs, base: Snapshot) -> Inputs:
         return _with_source(inputs, with_cluster_edited(inputs.source, base, self.name, self._edits))
@@ -77,40 +83,22 @@ class _InState:
         return () if same else (Edit(("spec", "state"), "add", self.state),)
 
 
-@dataclass(frozen=True, slots=True)
 class LoseCluster(_InState):
     """A cluster is lost, and somebody says so: its groups go elsewhere, but for what may run on unseen and must not run twice."""
 
-    name: str
-    state: ClassVar[str] = "Lost"
-
-    @property
-    def title(self) -> str:
-        return f"losing cluster {printable(self.name)}"
+    state, doing = "Lost", "losing"
 
 
-@dataclass(frozen=True, slots=True)
 class DrainCluster(_InState):
     """A cluster is to be empty: its groups leave one by one, as guards, strategies and evidence let them."""
 
-    name: str
-    state: ClassVar[str] = "Draining"
-
-    @property
-    def title(self) -> str:
-        return f"draining cluster {printable(self.name)}"
+    state, doing = "Draining", "draining"
 
 
-@dataclass(frozen=True, slots=True)
 class CordonCluster(_InState):
     """A cluster takes nothing new."""
 
-    name: str
-    state: ClassVar[str] = "Cordoned"
-
-    @property
-    def title(self) -> str:
-        return f"cordoning cluster {printable(self.name)}"
+    state, doing = "Cordoned", "cordoning"
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +172,11 @@ class RaiseReplicas:
     @property
     def title(self) -> str:
         what = printable(self.group) + (f" worker group {printable(self.worker)}" if self.worker else "")
-        return f"{what} with {self.to} replicas" if self.to is not None else f"{what} with {self.times:g}× its replicas"
+        return (
+            f"{what} with {self.to} replica{'s' * (self.to != 1)}"
+            if self.to is not None
+            else f"{what} with {self.times:g}× its replicas"
+        )
 
     def applied(self, inputs: Inputs, base: Snapshot) -> Inputs:
         tree, found = inputs.source, self._counted(base)

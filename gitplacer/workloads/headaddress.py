@@ -31,7 +31,6 @@ from gitplacer.workloads.raystart import head_port
 
 GLOBAL = "service.cilium.io/global"
 SHARED = "service.cilium.io/shared"
-AFFINITY = "service.cilium.io/affinity"
 _OLD_GLOBAL = "io.cilium/global-service"
 SPEC: Mapping[str, Path] = {
     "RayCluster": ("spec",),

@@ -100,6 +100,8 @@ class Cluster {
   /** What groups have of it: what is neither free nor used by others. */
   get held() { return this.offered.map((value, i) => Math.max(0, value - this.foreign[i] - this.free[i])); }
   get isWorkload() { return this.state !== "Management"; }
+  /** Whether what is free there is for anybody: nothing new goes to the others. */
+  get takesNew() { return this.isWorkload && !["Cordoned", "Draining", "Lost"].includes(this.state); }
 }
 
 class Group {

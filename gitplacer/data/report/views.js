@@ -29,14 +29,16 @@ function overview() {
   const placed = groups.filter((group) => group.after.length).length;
   const waiting = stalled().filter((group) => group.stall === "Waiting").length;
   const errors = problems.filter((problem) => problem.severity === "error").length;
-  const workload = clusters.filter((each) => each.isWorkload);
+  const workload = clusters.filter((each) => each.isWorkload), open = workload.filter((each) => each.takesNew);
+  const shut = workload.length - open.length;
+  const without = shut ? `without ${counted(shut, "cluster")} that ${shut === 1 ? "takes" : "take"} nothing new` : "";
   const [offered, foreign, held] = [(each) => each.offered, (each) => each.foreign, (each) => each.held].map((of) =>
-    workload.reduce((sum, cluster) => addTo(sum, of(cluster)), new Float64Array(resources.length)));
-  const device = deviceNumbers.find((i) => offered[i] > 0);
+    open.reduce((sum, cluster) => addTo(sum, of(cluster)), new Float64Array(resources.length)));
+  const device = deviceNumbers.find((i) => workload.some((cluster) => cluster.offered[i] > 0));
   const tiles = [
     tile("groups have a place", plain.format(placed), `of ${plain.format(groups.length)}`, place("groups")),
     tile(waiting === 1 ? "group waits" : "groups wait", plain.format(waiting), longestWait() || (stalled().length > waiting ? `${plain.format(stalled().length - waiting)} held or in part` : "all have their room"), place("waiting"), stalled().length > 0),
-    device === undefined ? null : tile(`${shortName(resources[device])} free`, plain.format(Math.max(0, offered[device] - foreign[device] - held[device])), `of ${plain.format(offered[device])}`, `${place("clusters")}?by=Fullest`),
+    device === undefined ? null : tile(`${shortName(resources[device])} free`, plain.format(Math.max(0, offered[device] - foreign[device] - held[device])), [`of ${plain.format(offered[device])}`, without].filter(Boolean).join(", "), `${place("clusters")}?by=Fullest`),
     tile(workload.length === 1 ? "cluster" : "clusters", plain.format(workload.length), unwell.length ? `${unwell.length} ${unwell.length === 1 ? "needs" : "need"} a look` : "all are well", place("clusters"), unwell.length > 0),
     errors ? tile(errors === 1 ? "error" : "errors", plain.format(errors), "what they are about stays as it is", place("problems"), true) : null,
   ].filter(Boolean);
@@ -48,7 +50,7 @@ function overview() {
       h("ul", { class: "tiles" }, tiles),
       h("div", { class: "columns" },
         section("The next pass", groups.length ? list : h("p", { class: "note" }, "There are no groups yet."), raw.deployment ? null : h("p", { class: "note" }, "Nothing is placed yet: this shows what a first pass would do.")),
-        raw.redacted ? null : section("Capacity", h("div", { class: "meters" }, resources.map((_, i) => resourceLine(i, offered, foreign, held))), mapKey([["foreign", "pods of others"], ["held", "groups"]]))),
+        raw.redacted ? null : section("Capacity", without ? h("p", { class: "note" }, `Counted ${without}.`) : null, h("div", { class: "meters" }, resources.map((_, i) => resourceLine(i, offered, foreign, held))), mapKey([["foreign", "pods of others"], ["held", "groups"]]))),
       stalled().length ? section("Waits or is held", shortWaits(), stalled().length > 5 ? h("p", {}, h("a", { href: place("waiting") }, `All ${plain.format(stalled().length)}`)) : null) : null,
       unwell.length ? section("Clusters that need a look", h("ul", { class: "rows" }, unwell.slice(0, 10).map((cluster) => h("li", {},
         clusterLink(cluster), " ", badge(cluster.state), " ", badge(cluster.freshness), h("span", { class: "muted" }, cluster.observed >= 0 ? ` seen ${timeText(cluster.observed)}` : " never seen"))))) : null,

@@ -113,9 +113,9 @@ def _value(plain: Any) -> Value:
     return celtypes.ListType(map(_value, plain)) if isinstance(plain, list) else json_to_cel(plain)
 
 
-def holds(expression: Expression, facts: Facts, names: Mapping[str, Value] | None = None) -> bool:
+def holds(expression: Expression, facts: Facts) -> bool:
     """Whether an expression is true of a plan. Raises Mistake where that cannot be said."""
-    value = value_of(expression.tree, facts, names or {}, Steps())
+    value = value_of(expression.tree, facts, {}, Steps())
     if not isinstance(value, celtypes.BoolType):
         raise mistake(expression.tree, f"must be true or false, and is {described(value)}", "compare it")
     return bool(value)

@@ -18,6 +18,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from gitplacer.branch.lastpass import last_pass
 from gitplacer.commits import PREFIX
 from gitplacer.formats.proposal import (
     Moved,
@@ -34,23 +35,12 @@ from gitplacer.git.reading import Commit
 from gitplacer.hosts.host import LONGEST_DESCRIPTION, Host, Pull, State, Status
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.kinds.clusterstate import CLUSTER_STATES
-from gitplacer.lastpass import last_pass
 from gitplacer.layout import METADATA
 from gitplacer.parsecache import ParseCache
+from gitplacer.passes.opening import Opened, Progress, at_work
+from gitplacer.passes.reconcile import ATTEMPTS, capacity_commit, commits_of, proposals_of
 from gitplacer.plaintext import printable
 from gitplacer.problems import Rejected
-from gitplacer.reconcile import (
-    ATTEMPTS,
-    Opened,
-    Progress,
-    capacity_commit,
-    commits_of,
-    inputs_of,
-    opened_deployment,
-    opened_source,
-    proposals_of,
-    written_to,
-)
 from gitplacer.settings import Settings, UsageError
 from gitplacer.snapshot import RECORDS
 from gitplacer.tree import Tree, differing_paths
@@ -60,7 +50,7 @@ CONTEXT = "gitplacer/up-to-date"
 _DATE = re.compile(rb'"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"')
 
 
-class Fate(enum.StrEnum):
+class Standing(enum.StrEnum):
     """What became of the branch with the proposed pass."""
 
     MADE = "Made"
@@ -81,7 +71,7 @@ class ProposedPass:
     deployment: str
     branch: str
     base: str
-    fate: Fate
+    standing: Standing
     tip: str | None = None
     moved: Moved | None = None
     pull: Pull | None = None
@@ -118,38 +108,33 @@ def propose(settings: Settings, *, progress: Progress, host: Host | None = None,
 @contextlib.contextmanager
 def _looked(settings: Settings, progress: Progress, host: Host | None) -> Iterator[_Look]:
     memo = ParseCache(settings.cache_dir)
-    progress("reading the source")
-    with opened_source(settings, memo, work_tree=False) as source:
-        address = written_to(settings, source.spec)
-        progress(f"reading the deployment repo {address.redacted}")
-        with opened_deployment(settings, address, source.spec) as deployment:
-            if deployment.tip is None:
-                raise UsageError(
-                    f"{address.redacted} has no branch {deployment.branch}, and a pull request needs one to go to",
-                    "push a first commit there, such as a README",
-                )
-            progress("planning")
-            inputs = inputs_of(settings, source, deployment)
-            try:
-                hydration = hydrate(inputs, memo=memo)
-            except Rejected as error:
-                _tell(host, deployment.proposed_pass, State.FAILURE, failed_text(len(error.problems)))
-                raise
-            memo.save()
-            yield _Look(source, deployment, inputs, hydration)
+    with at_work(settings, memo, progress) as work:
+        deployment = work.deployment
+        if deployment.tip is None:
+            raise UsageError(
+                f"{deployment.address.redacted} has no branch {deployment.branch}, and a pull request needs one to go to",
+                "push a first commit there, such as a README",
+            )
+        try:
+            hydration = hydrate(work.inputs, memo=memo)
+        except Rejected as error:
+            _tell(host, deployment.proposed_pass, State.FAILURE, failed_text(len(error.problems)))
+            raise
+        memo.save()
+        yield _Look(work.source, deployment, work.inputs, hydration)
 
 
 def _checked(look: _Look, host: Host | None, attempt: int) -> ProposedPass:
     """Say whether what is proposed stands."""
     deployment = look.deployment
     if deployment.proposed_pass is None:
-        return _outcome(look, Fate.NOTHING, attempt)
+        return _outcome(look, Standing.NOTHING, attempt)
     moved = _moved(look)
     if moved is None:
         _tell(host, deployment.proposed_pass, State.SUCCESS, _standing(look))
-        return _outcome(look, Fate.STANDS, attempt, tip=deployment.proposed_pass)
+        return _outcome(look, Standing.STANDS, attempt, tip=deployment.proposed_pass)
     _tell(host, deployment.proposed_pass, State.FAILURE, outdated_text(moved))
-    return _outcome(look, Fate.OUTDATED, attempt, tip=deployment.proposed_pass, moved=moved)
+    return _outcome(look, Standing.OUTDATED, attempt, tip=deployment.proposed_pass, moved=moved)
 
 
 def _proposed(look: _Look, settings: Settings, host: Host | None, attempt: int, progress: Progress) -> ProposedPass:
@@ -159,25 +144,25 @@ def _proposed(look: _Look, settings: Settings, host: Host | None, attempt: int, 
     if not _has_work(look):
         _keep_group_proposals(look, settings)
         if before is None:
-            return _outcome(look, Fate.NOTHING, attempt)
+            return _outcome(look, Standing.NOTHING, attempt)
         progress("withdrawing what is proposed")
         pull = _close(host, deployment)
         deployment.withdraw_pass(squashed=_squashed(deployment))
-        return _outcome(look, Fate.WITHDRAWN, attempt, tip=before, moved=Moved.DONE, pull=pull)
+        return _outcome(look, Standing.WITHDRAWN, attempt, tip=before, moved=Moved.DONE, pull=pull)
     if before is not None and moved is None:
-        tip, fate = before, Fate.STANDS
+        tip, standing = before, Standing.STANDS
     else:
         progress(f"proposing {len(hydration.steps)} commit(s)")
         inputs = capacity_commit(look.source, settings)
         commits = commits_of(hydration, settings)
         tip = deployment.propose_pass(commits, inputs=inputs, squashed=_squashed(deployment))
-        fate = Fate.MADE
+        standing = Standing.MADE
     if host is None:
-        return _outcome(look, fate, attempt, tip=tip, moved=moved)
+        return _outcome(look, standing, attempt, tip=tip, moved=moved)
     progress("asking the host")
-    pull, is_declined = _requested(look, host, tip, is_new=fate is Fate.MADE)
+    pull, is_declined = _requested(look, host, tip, is_new=standing is Standing.MADE)
     _tell(host, tip, State.SUCCESS, _standing(look))
-    return _outcome(look, fate, attempt, tip=tip, moved=moved, pull=pull, is_declined=is_declined)
+    return _outcome(look, standing, attempt, tip=tip, moved=moved, pull=pull, is_declined=is_declined)
 
 
 def _squashed(deployment: Deployment) -> str | None:
@@ -188,7 +173,7 @@ def _squashed(deployment: Deployment) -> str | None:
 
 def _outcome(
     look: _Look,
-    fate: Fate,
+    standing: Standing,
     attempts: int,
     *,
     tip: str | None = None,
@@ -202,7 +187,7 @@ def _outcome(
         deployment=deployment.address.redacted,
         branch=deployment.next_branch,
         base=deployment.branch,
-        fate=fate,
+        standing=standing,
         tip=tip,
         moved=moved,
         pull=pull,

@@ -18,13 +18,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from gitplacer.branch.lastpass import LastPass, brought_by, last_pass
 from gitplacer.commits import FOREIGN, PROPOSED
 from gitplacer.deployed import BETWEEN
 from gitplacer.documents import parse
 from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import Commit, NoSuchRevision, Repository
 from gitplacer.kinds.clusterstate import CLUSTER_STATES
-from gitplacer.lastpass import LastPass, brought_by, last_pass
 from gitplacer.layout import METADATA
 from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.snapshot import RECORDS

@@ -14,14 +14,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from gitplacer.byhand import by_hand
+from gitplacer.branch.byhand import by_hand
 from gitplacer.formats.savedplan import Moved, Otherwise, SavedPlan, differences, moved, plan_of
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import Deployment
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.parsecache import ParseCache
+from gitplacer.passes.opening import Progress, Work, opened_source
 from gitplacer.problems import Rejected
-from gitplacer.reconcile import Progress, opened_source
 from gitplacer.settings import Settings
 from gitplacer.source.reading import fleet_spec
 from gitplacer.tree import Tree
@@ -48,14 +48,14 @@ class AsWasPlanned:
     settings: Settings
     progress: Progress
 
-    def __call__(self, hydration: Hydration, inputs: Inputs, deployment: Deployment) -> None:
+    def __call__(self, hydration: Hydration, work: Work) -> None:
         """Raises PlanDiffers where something would come out otherwise."""
         now = plan_of(hydration.view)
         found = differences(self.planned, now)
         if found:
             self.progress("asking why the plan differs")
             changed = moved(self.planned, now)
-            raise PlanDiffers(found, self._causes(found, changed, inputs, deployment), changed)
+            raise PlanDiffers(found, self._causes(found, changed, work.inputs, work.deployment), changed)
 
     def _causes(
         self, found: tuple[Otherwise, ...], changed: tuple[Moved, ...], inputs: Inputs, deployment: Deployment

@@ -23,10 +23,11 @@ from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import Commit, NoSuchRevision, Repository, parse_commit
 from gitplacer.hosts.comments import ours, upsert
 from gitplacer.hosts.host import LONGEST_DESCRIPTION, Host, Pull, State, Status
-from gitplacer.outcomes import Fate, Outcome, Promise, became, promise_of
+from gitplacer.hosts.pagefiles import read_plain
 from gitplacer.parsecache import ParseCache
+from gitplacer.passes.opening import Progress, deployment_address, opened_deployment, opened_source
 from gitplacer.plaintext import printable
-from gitplacer.reconcile import Progress, deployment_address, opened_source
+from gitplacer.review.outcomes import Fate, Outcome, Promise, became, promise_of
 from gitplacer.settings import Settings, UsageError
 from gitplacer.snapshot import read_records
 
@@ -79,7 +80,7 @@ def landed(settings: Settings, progress: Progress) -> Landed:
     if address is None:
         raise UsageError("nobody said where the deployment repo is", "give --deployment, or set spec.deployment.url")
     progress(f"reading the deployment repo {address.redacted}")
-    with Deployment.open(address, spec.deployment.branch, settings.cache_dir) as deployment:
+    with opened_deployment(address, spec, settings) as deployment:
         commits = _carried_out(settings, commit.id, _passes(deployment))
         tree = deployment.repository.tree(commits[-1].id) if commits else None
         records = read_records(tree, memo, [])[0] if tree is not None else {}
@@ -170,13 +171,9 @@ def read_plan(path: Path) -> Mapping[str, Any]:
     name = printable(str(path))
     hint = "give what `gitplacer plan --format json` prints"
     try:
-        if path.stat().st_size > _LARGEST_PLAN:
-            raise UsageError(f"{name} is too large for a plan", hint)
-        value = json.loads(path.read_bytes())
+        value = json.loads(read_plain(path, _LARGEST_PLAN))
         plan = value.get("plan", value) if isinstance(value, dict) else None
         promise_of(plan if isinstance(plan, dict) else {})
-    except OSError as error:
-        raise UsageError(f"{name} cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{name} is no plan: {printable(str(error))}", hint) from None
     assert isinstance(plan, dict)

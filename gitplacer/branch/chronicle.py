@@ -4,19 +4,20 @@ What the deployment branch tells of the past: each relocation, each other pass, 
 A pass says in trailers what it did, so a commit is read and no tree is. A relocation that somebody agreed to by merging its
 proposal stands on the branch as that merge; what it moved is told by the commit that was merged. So is a whole pass that was
 merged as a pull request: it happened when it was merged, and each of its commits tells of itself. Anybody who may write to the
-branch may write trailers, so this is for people to look at: nothing is decided by it.
+branch may write trailers, so this is for people to look at: nothing is decided by it. What happened to one group is another
+question, and `audit.moves` answers it from the records before and after each commit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gitplacer.branch.lastpass import let_in
 from gitplacer.commits import PREFIX, PROPOSED
 from gitplacer.git.objects import MissingObject
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import Commit, NoSuchRevision, Repository
-from gitplacer.lastpass import let_in
 from gitplacer.report import Event, EventKind, History
 from gitplacer.trailers import instant
 

@@ -1,0 +1,339 @@
+"""
+One look at a live cluster.
+
+What is evidence later is read in the order that makes it true. First the sentinels: what is seen after them is at least as new as the
+epochs that they tell. Then the objects that own pods, then the pods, so that a pod is followed to an owner that was there
+already. The time of the snapshot is the time before anything was read, the records of the deployment repo included: whoever takes
+an object for gone because the snapshot lacks it goes by records that are no older than that.
+
+What may not be read, or is not there, is left out and told; only without nodes, pods and namespaces there is no snapshot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from gitplacer.capacity import resources
+from gitplacer.capacity.access import METADATA_ONLY, Access, Again, ClusterError
+from gitplacer.capacity.resources import Resource
+from gitplacer.kinds.capacity import Applied, BoundVolume, CapacitySnapshot
+from gitplacer.model.podrules import PodTerm
+from gitplacer.model.workload import Identity
+from gitplacer.observing import equipment, kuberay, machines
+from gitplacer.observing.nodes import read_seen
+from gitplacer.observing.observation import Seen, observation
+from gitplacer.observing.owners import DEEPEST
+from gitplacer.observing.placed import Placed
+from gitplacer.observing.pods import Recall, owner_of, read_pod
+from gitplacer.observing.states import State, state_of
+from gitplacer.scheduler.reading import cursor_of, mappings
+from gitplacer.source.manifests import PLATFORM, WORKLOADS
+
+
+def observe(
+    access: Access,
+    *,
+    cluster: str,
+    system_namespace: str,
+    now: datetime,
+    say: Callable[[str], None],
+    placed: Placed | None = None,
+    asked: tuple[PodTerm, ...] = (),
+) -> CapacitySnapshot:
+    """
+    The snapshot of a cluster, called `cluster` in the fleet. `now` is taken before `placed` is read, which says what of it is
+    gitplacer's; None where nobody knows, which is enough for a cluster where gitplacer has put nothing yet. `say` is told what could
+    not be looked at; `asked` are rules by which further pods of others are listed. Raises ClusterError.
+    """
+    look = _Look(access, say)
+    seen = Seen(asked=asked)
+    seen.applied = _applied(look, cluster, system_namespace, placed)
+    groups = access.get("/apis")
+    known = placed or Placed()
+    operators: list[kuberay.Operator] = []
+    _read_owners(look, groups, known, seen, operators)
+    _read_nodes_and_pods(look, seen)
+    _read_equipment(look, groups, known, seen, operators)
+    _read_machines(look, groups, seen)
+    return observation(seen, known, cluster=cluster, now=now)
+
+
+class _Look:
+    """The API, with what may be left out of it left out."""
+
+    def __init__(self, access: Access, say: Callable[[str], None]) -> None:
+        self._access, self._say = access, say
+
+    def pages(self, resource: Resource, *, names_only: bool = False) -> Iterator[list[dict[str, Any]] | Again | None]:
+        """A list page by page. None in the place of a page: nobody may read it, or there is no such resource."""
+        accept = METADATA_ONLY if names_only else "application/json"
+        try:
+            for page in self._access.pages(resource.path, accept=accept):
+                yield page if isinstance(page, Again) else mappings(page)
+        except ClusterError as error:
+            if not self._may_miss(resource, error):
+                raise
+            yield None
+
+    def all(self, resource: Resource) -> list[dict[str, Any]] | None:
+        """A list as a whole, for resources of which there are few. None as above."""
+        found: list[dict[str, Any]] = []
+        for page in self.pages(resource):
+            if page is None:
+                return None
+            if isinstance(page, Again):
+                found.clear()
+                continue
+            found += page
+        return found
+
+    def one(self, resource: Resource) -> dict[str, Any] | None:
+        """One object; None where it is not there. Raises ClusterError where it may not be read and is needed."""
+        try:
+            found = self._access.get(resource.path)
+        except ClusterError as error:
+            if error.status == 404 or self._may_miss(resource, error):
+                return None
+            raise
+        return found if isinstance(found, dict) else None
+
+    def path(self, path: str) -> dict[str, Any]:
+        found = self._access.get(path)
+        return found if isinstance(found, dict) else {}
+
+    def tell(self, message: str) -> None:
+        self._say(message)
+
+    def _may_miss(self, resource: Resource, error: ClusterError) -> bool:
+        """Whether a snapshot can do without; who can grant it is told how. What is not served is not there."""
+        if error.status == 404 and resource.group:
+            return True
+        if error.status != 403:
+            return False
+        if not resource.lost:
+            raise ClusterError(
+                f"may not {resource.verb} {resource.name_in_url}: {error}",
+                f"grant {resource.rule}; deploy/snapshot/rbac.yaml has all that is needed",
+                status=403,
+            ) from None
+        what = f"{resource.namespace}/{resource.name}" if resource.name else resource.name_in_url
+        self._say(f"may not {resource.verb} {what}, so {resource.lost}; the rule is {resource.rule}")
+        return True
+
+
+# -- what of it is ours -------------------------------------------------------------------------------------------
+
+
+def _applied(look: _Look, cluster: str, namespace: str, placed: Placed | None) -> Applied | None:
+    """
+    The epochs that the sentinels tell. A sentinel of another cluster, or one where nobody said what is placed, ends it: the snapshot
+    would say of groups that are there that they are gone.
+    """
+    epochs: dict[str, int] = {}
+    for unit in (PLATFORM, WORKLOADS):
+        resource = resources.sentinel(unit, namespace)
+        found = look.one(resource if placed is not None else replace(resource, lost=""))
+        if found is None:
+            continue
+        data = cursor_of(found).mapping("data")
+        if (named := data.text("cluster")) not in ("", cluster):
+            raise ClusterError(
+                f"this is cluster {named} and not {cluster}, its ConfigMap {namespace}/{resource.name} says",
+                f"give --cluster {named}, or the context of {cluster}",
+            )
+        epochs[unit] = int(text) if (text := data.text("epoch")).isdecimal() and len(text) < 19 else 0
+    if epochs and placed is None:
+        raise ClusterError(
+            f"gitplacer has put groups on cluster {cluster}, and nobody said which pods are theirs",
+            "give --deployment, the repo whose records tell",
+        )
+    if not epochs and placed is not None and placed.kinds_here:
+        look.tell(
+            f"there is no ConfigMap {namespace}/gitplacer-workloads, so nothing shows what the cluster has synced"
+        )
+    return Applied(**epochs) if epochs else None
+
+
+def _read_owners(
+    look: _Look, groups: Mapping[str, Any], placed: Placed, seen: Seen, operators: list[kuberay.Operator]
+) -> None:
+    """The objects that records name, as far as they say how they are; and the owners of everything between them and pods."""
+    kinds = set(placed.kinds())
+    known = {(item.group, item.kind): item for item in resources.TABLE if not item.name}
+    for group, kind in sorted(kinds - known.keys()):
+        found = _discovered(look, groups, group, kind)
+        if found is not None:
+            known[group, kind] = found
+    wanted = {key: known[key] for key in kinds if key in known and key != ("", "Pod")}
+    rays = {key for key in kinds if key[0] == "ray.io"}
+    if rays:
+        wanted |= {("ray.io", item.kind): item for item in resources.RAY}
+        wanted["batch", "Job"] = resources.JOBS
+    if kinds - rays:
+        wanted |= {(item.group, item.kind): item for item in resources.BETWEEN}
+    wanted["apps", "Deployment"] = resources.DEPLOYMENTS  # where KubeRay's operator is told
+    for key, resource in sorted(wanted.items()):
+        if (served := _served(resource, groups)) is not None:
+            whole = key in kinds or key == ("apps", "Deployment") or key in rays
+            if key in placed.kinds_here:  # without these, what is there would look gone
+                served = replace(served, lost="")
+            _read_kind(look, served, placed, seen, operators, whole=whole)
+    if kinds - rays:
+        _read_higher_owners(look, groups, placed, seen, {*wanted})
+
+
+def _served(resource: Resource, groups: Mapping[str, Any]) -> Resource | None:
+    """The resource in the version that the cluster prefers; None where it serves none of its group."""
+    if not resource.group:
+        return resource
+    found = equipment.versions(groups, resource.group)
+    return replace(resource, version=found[0]) if found else None
+
+
+def _discovered(look: _Look, groups: Mapping[str, Any], group: str, kind: str) -> Resource | None:
+    """A resource that is not in the table, by asking what the group has; None where it has no such kind."""
+    found = equipment.versions(groups, group)
+    if not found:
+        return None
+    listed = cursor_of(look.path(f"/apis/{group}/{found[0]}")).items("resources")
+    names = [item.text("name") for item in listed if item.text("kind") == kind and "/" not in item.text("name")]
+    if not names:
+        return None
+    return Resource(
+        group=group, version=found[0], name_in_url=names[0], kind=kind, lost=f"groups with {kind}s are not known"
+    )
+
+
+def _read_kind(
+    look: _Look, resource: Resource, placed: Placed, seen: Seen, operators: list[kuberay.Operator], *, whole: bool
+) -> None:
+    """Each object's owner and, of those that records name, the state."""
+    owners: dict[Identity, Identity | None] = {}
+    states: dict[Identity, State] = {}
+    found: list[kuberay.Operator] = []
+    for page in look.pages(resource, names_only=not whole):
+        if page is None:
+            return
+        if isinstance(page, Again):
+            owners, states, found = {}, {}, []
+            continue
+        for value in page:
+            metadata = cursor_of(value).mapping("metadata")
+            identity = Identity(resource.group, resource.kind, metadata.text("namespace"), metadata.text("name"))
+            owners[identity] = owner_of(metadata, identity.namespace)
+            if identity in placed.groups:
+                version = f"{resource.group}/{resource.version}"
+                states[identity] = state_of({**value, "apiVersion": version, "kind": resource.kind})
+            if resource.kind == "Deployment":
+                operator = kuberay.operator_of(value)
+                found += [operator] if operator is not None else []
+    seen.owners.update(owners)
+    seen.states.update(states)
+    operators += found
+
+
+def _read_higher_owners(
+    look: _Look, groups: Mapping[str, Any], placed: Placed, seen: Seen, read: set[tuple[str, str]]
+) -> None:
+    """Owners of owners of kinds that nobody foresaw, such as the Revisions of Knative, up to the objects of records."""
+    for _ in range(DEEPEST):
+        above = {(owner.api_group, owner.kind) for owner in seen.owners.values() if owner is not None}
+        missing = sorted(key for key in above - read - {("", "Pod"), ("", "Node")} if key[0])
+        if not missing:
+            return
+        for group, kind in missing:
+            read.add((group, kind))
+            resource = _discovered(look, groups, group, kind)
+            if resource is not None:
+                _read_kind(look, resource, placed, seen, [], whole=False)
+
+
+# -- nodes and pods -----------------------------------------------------------------------------------------------
+
+
+def _read_nodes_and_pods(look: _Look, seen: Seen) -> None:
+    for page in _needed(look.pages(resources.NODES)):
+        if isinstance(page, Again):
+            seen.nodes.clear()
+            continue
+        seen.nodes += map(read_seen, page)
+    for page in _needed(look.pages(resources.NAMESPACES)):
+        if isinstance(page, Again):
+            seen.namespaces.clear()
+            continue
+        for value in page:
+            metadata = cursor_of(value).mapping("metadata")
+            seen.namespaces[metadata.text("name")] = metadata.labels("labels")
+    recall = Recall()
+    for page in _needed(look.pages(resources.PODS)):
+        if isinstance(page, Again):
+            seen.pods.clear()
+            continue
+        seen.pods += [pod for value in page if (pod := read_pod(value, recall)) is not None]
+
+
+def _needed(pages: Iterable[list[dict[str, Any]] | Again | None]) -> Iterator[list[dict[str, Any]] | Again]:
+    """Pages of what nobody may leave out."""
+    for page in pages:
+        assert page is not None
+        yield page
+
+
+# -- what it is equipped with -------------------------------------------------------------------------------------
+
+
+def _read_equipment(
+    look: _Look, groups: Mapping[str, Any], placed: Placed, seen: Seen, operators: list[kuberay.Operator]
+) -> None:
+    fields: dict[str, Any] = {"serves": equipment.served(groups)}
+    settings, scheduler = kuberay.agreed([_configured(look, operator) for operator in operators])
+    fields |= {"kuberay": settings, "gang_scheduler": scheduler}
+    readers: tuple[tuple[str, Resource, Callable[[list[dict[str, Any]]], Any]], ...] = (
+        ("limit_ranges", resources.LIMIT_RANGES, equipment.limit_ranges),
+        ("runtime_classes", resources.RUNTIME_CLASSES, equipment.runtime_classes),
+        ("storage_classes", resources.STORAGE_CLASSES, equipment.storage_classes),
+    )
+    for name, resource, read in readers:
+        values = look.all(resource)
+        fields[name] = None if values is None else read(values)
+    present: list[Identity] = []
+    values = look.all(resources.PRIORITY_CLASSES) or []
+    present += equipment.present(values, "scheduling.k8s.io", "PriorityClass")
+    if present:
+        fields["present"] = equipment.present_objects(present, placed.members)
+    volumes: list[BoundVolume] = []
+    for page in look.pages(resources.VOLUMES):
+        if page is None or isinstance(page, Again):
+            volumes.clear()
+            continue
+        volumes += equipment.bound_volumes(page)
+    seen.volumes = tuple({volume.claim: volume for volume in volumes}.values())
+    seen.equipment = {name: value for name, value in fields.items() if value is not None}
+
+
+def _configured(look: _Look, operator: kuberay.Operator) -> kuberay.Operator:
+    """An operator with what its configuration file says."""
+    if operator.config is None:
+        return operator
+    namespace, name, key = operator.config
+    found = look.one(resources.operator_config(namespace, name))
+    text = cursor_of(found).mapping("data").text(key) if found is not None else ""
+    return kuberay.with_config(operator, text) if text else operator
+
+
+def _read_machines(look: _Look, groups: Mapping[str, Any], seen: Seen) -> None:
+    overheads = machines.overheads(
+        (pod.node, pod.owner is not None and pod.owner.kind == "DaemonSet", pod.requests) for pod in seen.pods
+    )
+    status = look.one(resources.AUTOSCALER_STATUS)
+    if status is not None:
+        statuses = machines.group_statuses(cursor_of(status).mapping("data").text("status"))
+        seen.node_groups += tuple(machines.node_groups(statuses, seen.nodes, overheads))
+    pools = _served(resources.NODE_POOLS, groups)
+    if pools is not None:
+        limits = dict(filter(None, map(machines.pool_limits, look.all(pools) or [])))
+        seen.node_groups += tuple(machines.karpenter_types(limits, seen.nodes, overheads))
+    seen.node_groups = tuple({group.name: group for group in seen.node_groups}.values())

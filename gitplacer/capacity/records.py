@@ -1,0 +1,26 @@
+"""What the deployment repo says of a cluster: the objects that gitplacer put there, and their groups."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gitplacer.git.address import Address
+from gitplacer.git.publishing import Deployment
+from gitplacer.observing.placed import Placed
+from gitplacer.problems import Problem, Rejected, Severity
+from gitplacer.snapshot import read_records
+from gitplacer.source.files import NoMemo
+
+
+def placed_on(cluster: str, address: Address, branch: str, cache_dir: Path) -> Placed:
+    """
+    The records at the tip of a branch, as `observe` wants them: read them after the time of the snapshot was taken. Raises GitError,
+    and Rejected where a record cannot be read: its group's pods would be taken for somebody else's.
+    """
+    problems: list[Problem] = []
+    with Deployment.open(address, branch, cache_dir) as deployment:
+        records, broken = read_records(deployment.tree, NoMemo(), problems)
+    errors = [problem for problem in problems if problem.severity is Severity.ERROR]
+    if broken or errors:
+        raise Rejected(errors)
+    return Placed.on(cluster, records.values())

@@ -1,0 +1,41 @@
+"""Files that a command was asked to write: whole or not at all, so that whoever sees one sees all of it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+
+def writable(target: Path, example: str) -> Path:
+    """A file, if there is a place for it: what is to be written takes a while to make, so a mistake is told before."""
+    from gitplacer.settings import UsageError
+
+    if target.is_dir():
+        raise UsageError(f"{target} is a directory", f"name a file in it: -o {target / example}")
+    if not target.parent.is_dir():
+        raise UsageError(f"there is no directory {target.parent}", f"make it: mkdir -p {target.parent}")
+    return target
+
+
+def write_whole(target: Path, data: bytes) -> None:
+    """Replace a file; a device or a pipe is written to. Raises OSError."""
+    if target.exists() and not target.is_file():
+        target.write_bytes(data)
+        return
+    place = target.resolve()  # what a link points to is replaced, not the link
+    handle, temporary = tempfile.mkstemp(prefix=f".{place.name[:100]}.", dir=place.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        Path(temporary).chmod(place.stat().st_mode & 0o777 if place.exists() else 0o666 & ~_umask())
+        Path(temporary).replace(place)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,131 @@
+"""`gitplacer snapshot`: what a live cluster has, as a CapacitySnapshot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from gitplacer.capacity.access import Access
+    from gitplacer.kinds.capacity import CapacitySnapshot
+    from gitplacer.model.podrules import PodTerm
+
+
+@click.command("snapshot")
+@click.option("--context", metavar="NAME", help="The context of the kubeconfig; by default the current one.")
+@click.option(
+    "--kubeconfig", metavar="FILE", help="The kubeconfig; by default those of KUBECONFIG, else ~/.kube/config."
+)
+@click.option("--in-cluster", is_flag=True, help="Read the cluster of the pod that this runs in.")
+@click.option("--cluster", metavar="NAME", help="What the fleet calls the cluster; by default the context's name.")
+@click.option(
+    "--deployment",
+    metavar="REPO",
+    help="The deployment repo, whose records tell which pods are gitplacer's. Also GITPLACER_DEPLOYMENT.",
+)
+@click.option(
+    "--branch", metavar="BRANCH", default="main", show_default=True, help="The branch of the deployment repo."
+)
+@click.option(
+    "--system-namespace",
+    metavar="NAME",
+    default="gitplacer",
+    show_default=True,
+    help="The Fleet's systemNamespace, which has the ConfigMaps that tell how far the cluster has synced.",
+)
+@click.option(
+    "--list-pods",
+    "selectors",
+    metavar="SELECTOR",
+    multiple=True,
+    help="List pods of others with these labels, because rules of new pods ask for them: app=cache,tier!=test.",
+)
+@click.option("--insecure", is_flag=True, help="Go on where the kubeconfig says not to check the server's certificate.")
+@click.option("-o", "--output", "target", metavar="FILE", default="-", help="Where to write it; - is stdout (default).")
+def command(
+    context: str | None,
+    kubeconfig: str | None,
+    in_cluster: bool,
+    cluster: str | None,
+    deployment: str | None,
+    branch: str,
+    system_namespace: str,
+    selectors: tuple[str, ...],
+    insecure: bool,
+    target: str,
+) -> None:
+    """
+    Read a live cluster, and write what it has and what runs there as a CapacitySnapshot.
+
+    It only reads. Which pods are gitplacer's is told by the records of the deployment repo; a cluster where gitplacer has put nothing
+    yet needs none. What the credentials may not read is left out and told on stderr, with the rule that is missing; without
+    nodes, pods and namespaces there is no snapshot. An existing FILE is replaced, whole or not at all.
+    """
+    from gitplacer.capacity.live import observe
+    from gitplacer.capacity.records import placed_on
+    from gitplacer.cli.files import writable, write_whole
+    from gitplacer.cli.progress import note, progress
+    from gitplacer.observing.writing import snapshot_file
+    from gitplacer.settings import settings
+
+    file = None if target == "-" else writable(Path(target), "my-cluster.yaml")
+    access, name = _reached(context, kubeconfig, in_cluster, cluster, insecure)
+    asked = tuple(_term(selector) for selector in selectors)
+    chosen = settings(".", deployment=deployment)
+    with progress() as say:
+        placed = None
+        if chosen.deployment is not None:
+            say(f"reading the deployment repo {chosen.deployment.redacted}")
+            placed = placed_on(name, chosen.deployment, branch, chosen.cache_dir)
+        say(f"reading {name}")
+        found = observe(
+            access,
+            cluster=name,
+            system_namespace=system_namespace,
+            now=chosen.now,
+            say=note,
+            placed=placed,
+            asked=asked,
+        )
+    data = snapshot_file(found)
+    if file is None:
+        click.echo(data, nl=False)
+        return
+    write_whole(file, data)
+    note(f"wrote {target}: {_counted(found)}")
+
+
+def _reached(
+    context: str | None, kubeconfig: str | None, in_cluster: bool, cluster: str | None, insecure: bool
+) -> tuple[Access, str]:
+    """The API server, and what the fleet calls its cluster."""
+    import os
+
+    from gitplacer.capacity import kubeconfig as files
+
+    if in_cluster:
+        if context or kubeconfig or insecure:
+            raise click.UsageError("--in-cluster needs no --context, --kubeconfig or --insecure")
+        if not cluster:
+            raise click.UsageError("a pod does not know what the fleet calls its cluster: give --cluster")
+        return files.access_in_cluster(), files.cluster_name(cluster)
+    found = files.kubeconfig(kubeconfig, os.environ)
+    name = found.context(context)
+    called = files.cluster_name(cluster or name, given=cluster is not None)
+    return files.access_to(found, name, insecure=insecure), called
+
+
+def _term(selector: str) -> PodTerm:
+    from gitplacer.observing.listing import selector_term
+
+    try:
+        return selector_term(selector)
+    except ValueError as error:
+        raise click.UsageError(f"--list-pods {selector}: {error}") from None
+
+
+def _counted(snapshot: CapacitySnapshot) -> str:
+    nodes = sum(node.count for node in snapshot.nodes)
+    return f"nodes {nodes}, on {len(snapshot.nodes)} lines; groups of gitplacer's {len(snapshot.groups)}"

@@ -1,0 +1,188 @@
+"""
+Reasons not to publish what was computed, because the world is not as it was left.
+
+A pass believes what it reads. But a branch that was rewound, by somebody's force push or by a server that was restored from a backup, looks like
+any other: the pass would undo what came after it, in good faith. So before a push four things are asked, of git itself where git knows:
+
+- Is the clock behind? No pass may be earlier than the one before it, which says when it was in its trailers.
+- Was the deployment branch lost? A branch that was there and is not is never made again from nothing.
+- Was it rewound? The tip that this controller saw last must be behind the one that is there now. It is kept in the cache for the next
+  process. A pass that somebody else has made on top since then settles it: whoever made it has seen what is there.
+- Was the source rewound? The commit that the last pass was made from must be behind the one that is read now.
+
+Nothing of this stops a pass that has nothing to publish; then it is told as a note.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from gitplacer.branch.lastpass import last_pass
+from gitplacer.commits import PREFIX
+from gitplacer.git.cache import UntrustedFolder, private_folder
+from gitplacer.git.program import GitError
+from gitplacer.git.publishing import Deployment, is_of_a_pass
+from gitplacer.git.reading import NoSuchRevision, Repository
+from gitplacer.passes.opening import Work
+from gitplacer.trailers import Trailers, instant, value_of
+
+_ID = re.compile(r"[0-9a-f]{40}")
+_USED = re.compile(r"Capacity used by ([0-9a-f]{12})$")  # as `reconcile.capacity_commit` says it
+_SHOWN = 12
+
+
+class Doubt(GitError):
+    """A pass that would better not be published before somebody has work."""
+
+
+class ClockBehind(Doubt):
+    """The clock is earlier than the last pass. `last` is when that was."""
+
+    kind = "ClockBehind"
+
+    def __init__(self, now: datetime, last: datetime) -> None:
+        self.last = last
+        super().__init__(
+            f"the clock says {now:%Y-%m-%dT%H:%M:%SZ}, and the last pass was made at {last:%Y-%m-%dT%H:%M:%SZ}",
+            hint="set this machine's clock; if that pass was the one with a wrong clock, run `gitplacer reconcile` once by hand",
+        )
+
+
+class DeploymentLost(Doubt):
+    """The deployment branch was there and is not."""
+
+    kind = "DeploymentLost"
+
+
+class DeploymentRewound(Doubt):
+    """The deployment branch has lost commits that it had."""
+
+    kind = "DeploymentRewound"
+
+
+class SourceRewound(Doubt):
+    """The source has lost commits that passes were made from."""
+
+    kind = "SourceRewound"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The tip of the deployment branch that was seen last, and when the pass was made that it ends with ('' for none)."""
+
+    tip: str
+    made: str
+
+
+def doubts(work: Work, seen: Seen | None) -> Iterator[Doubt]:
+    """What speaks against publishing a pass, the worst first. `seen` is what this controller saw last, None for nothing."""
+    deployment, commit = work.deployment, work.inputs.commit
+    assert commit is not None
+    where = f"branch {deployment.branch} of {deployment.address.redacted}"
+    if deployment.tip is None:
+        if seen is not None or _was_here(work):
+            tip = seen.tip[:_SHOWN] if seen is not None else "its last commit"
+            yield DeploymentLost(
+                f"{where} is gone, and passes were there",
+                hint=f"push {tip} to it again; or, to place everything anew, run `gitplacer reconcile` once by hand",
+            )
+        return
+    trailers = _trailers(deployment)
+    made = value_of(trailers, f"{PREFIX}Now") or ""
+    if made and work.inputs.now < instant(made):
+        yield ClockBehind(work.inputs.now, instant(made))
+    if seen is not None and not _is_behind(deployment.repository, seen.tip, deployment.tip):
+        settled = instant(made) > instant(seen.made) or _same_tree(deployment.repository, seen.tip, deployment.tip)
+        if not settled:
+            yield DeploymentRewound(
+                f"{where} is at {deployment.tip[:_SHOWN]}, and {seen.tip[:_SHOWN]}, which was there, is not behind it",
+                hint=f"push {seen.tip[:_SHOWN]} to it again; or, if it was meant, run `gitplacer reconcile` once by hand",
+            )
+    was = value_of(trailers, f"{PREFIX}Source") or ""
+    source = work.source.repository
+    if source is not None and _ID.fullmatch(was) and not _is_behind(source, was, commit.id):
+        yield SourceRewound(
+            f"{source.address.redacted} is at {commit.id[:_SHOWN]}, and {was[:_SHOWN]}, of which the last pass was made, is not "
+            "behind it",
+            hint=f"push the commits that are missing again; or, if it was meant, record it (git merge -s ours {was[:_SHOWN]}), "
+            "or run `gitplacer reconcile` once by hand",
+        )
+
+
+def _was_here(work: Work) -> bool:
+    """Whether the capacity that is kept beside the deployment branch was used by a pass on this source."""
+    deployment, source = work.deployment, work.source.repository
+    if deployment.inputs_tip is None or deployment.proposed_pass is not None or source is None:
+        return False
+    used = _USED.match(deployment.repository.commit(deployment.inputs_tip).subject)
+    with contextlib.suppress(NoSuchRevision):
+        return used is not None and bool(source.resolve(used[1]))
+    return False
+
+
+def _trailers(deployment: Deployment) -> Trailers:
+    """What the last pass on the branch says of itself."""
+    assert deployment.tip is not None
+    tip = deployment.repository.commit(deployment.tip)
+    if is_of_a_pass(tip):
+        return tip.trailers
+    last = last_pass(deployment)
+    return last.trailers if last is not None else ()
+
+
+def _is_behind(repository: Repository, old: str, new: str) -> bool:
+    """Whether a commit is in the history of another. Where the history was cut off, nobody knows, and nothing is doubted."""
+    lacking = 0 if old == new else repository.count_lacking(old, new)
+    return lacking == 0 or (lacking is None and repository.is_shallow)
+
+
+def _same_tree(repository: Repository, old: str, new: str) -> bool:
+    """Whether two commits have the same files: then only the history was written anew."""
+    try:
+        return repository.tree_id(old) == repository.tree_id(new)
+    except GitError:
+        return False
+
+
+def seen_at(deployment: Deployment) -> Seen | None:
+    """What is to be remembered of a deployment branch."""
+    if deployment.tip is None:
+        return None
+    return Seen(deployment.tip, value_of(_trailers(deployment), f"{PREFIX}Now") or "")
+
+
+class Memory:
+    """
+    What was seen last of one deployment branch, in a file of the cache, so that the next process knows it. It is never needed: without
+    it a branch that was rewound while nobody looked is believed.
+    """
+
+    def __init__(self, cache_dir: Path, deployment: Deployment) -> None:
+        key = hashlib.sha256(f"{deployment.address.normalised}\0{deployment.branch}".encode()).hexdigest()[:16]
+        self._path: Path | None = None
+        with contextlib.suppress(UntrustedFolder):
+            self._path = private_folder(cache_dir, "seen") / f"{key}.json"
+
+    def read(self) -> Seen | None:
+        try:
+            said = json.loads(self._path.read_text("utf-8")) if self._path is not None else None
+            found = Seen(str(said["tip"]), str(said["made"])) if isinstance(said, dict) else None
+        except (OSError, ValueError, KeyError):
+            return None
+        return found if found is not None and _ID.fullmatch(found.tip) else None
+
+    def write(self, seen: Seen) -> None:
+        """Keep it, whole or not at all."""
+        if self._path is None:
+            return
+        with contextlib.suppress(OSError):
+            beside = self._path.with_suffix(".new")
+            beside.write_text(json.dumps({"tip": seen.tip, "made": seen.made}), "utf-8")
+            beside.replace(self._path)

@@ -1,0 +1,76 @@
+"""
+What went wrong in a turn, from what was raised: one name, one line, one hint.
+
+A name decides how long the controller waits and whom it asks for help (`turns.RULES`). What nobody foresaw is a fault as well: a pass that
+fails on something odd has changed nothing, and the next one may meet something else.
+"""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gitplacer.controller.turns import Fault
+from gitplacer.git.program import GitError
+from gitplacer.plaintext import printable
+from gitplacer.problems import Problem, Rejected
+from gitplacer.settings import UsageError
+
+_LONGEST = 2000
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_FULL_WORDS = ("No space left on device", "Disk quota exceeded")
+_KINDS: Mapping[str, Fault] = {
+    "LostRace": Fault.LOST_RACE,
+    "Unreachable": Fault.UNREACHABLE,
+    "RateLimited": Fault.RATE_LIMITED,
+    "AccessDenied": Fault.ACCESS_DENIED,
+    "PushRefused": Fault.PUSH_REFUSED,
+    "DamagedRepository": Fault.DAMAGED_CACHE,
+    "ClockBehind": Fault.CLOCK_BEHIND,
+    "SourceRewound": Fault.SOURCE_REWOUND,
+    "DeploymentRewound": Fault.DEPLOYMENT_REWOUND,
+    "DeploymentLost": Fault.DEPLOYMENT_LOST,
+    "NoSuchRevision": Fault.REJECTED_SOURCE,
+    "NoSuchFolder": Fault.REJECTED_SOURCE,
+    "MalformedTree": Fault.REJECTED_SOURCE,
+    "BlobTooLarge": Fault.REJECTED_SOURCE,
+    "GitFailed": Fault.UNEXPECTED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A fault as it is told. `problems` are those of a source that was rejected."""
+
+    fault: Fault
+    message: str
+    hint: str = ""
+    problems: tuple[Problem, ...] = ()
+
+
+def found(error: Exception) -> Found:
+    """The fault behind an error."""
+    match error:
+        case Rejected():
+            first = error.problems[0]
+            more = f" (and {len(error.problems) - 1} more)" if len(error.problems) > 1 else ""
+            return Found(
+                Fault.REJECTED_SOURCE,
+                printable(f"{first.location}: {first.message}{more}", _LONGEST),
+                printable(first.hint, _LONGEST),
+                tuple(error.problems),
+            )
+        case GitError() if any(word in error.message for word in _FULL_WORDS):
+            return Found(Fault.DISK_FULL, error.message, "make room; GITPLACER_CACHE is where repos are kept")
+        case GitError():
+            return Found(_KINDS.get(error.kind, Fault.MISCONFIGURED), error.message, error.hint)
+        case UsageError():
+            return Found(Fault.MISCONFIGURED, printable(str(error), _LONGEST), error.hint)
+        case OSError() if error.errno in _FULL:
+            return Found(Fault.DISK_FULL, printable(str(error), _LONGEST), "make room on this disk")
+        case sqlite3.Error():
+            return Found(Fault.DAMAGED_CACHE, printable(f"the cache cannot be used: {error}", _LONGEST))
+    text = printable(f"{type(error).__name__}: {error}", _LONGEST)
+    return Found(Fault.UNEXPECTED, text, "if it comes again, this is a bug in gitplacer: please report it")

@@ -1,0 +1,253 @@
+"""
+The loop: wait, look, make a pass, tell, and again.
+
+A pass is the same `reconcile` that the command line runs once; the controller adds what a year needs. It keeps in memory what was parsed, so
+that a pass which finds one file changed parses one file. It looks before it reads. It gives whatever goes wrong a name and waits
+accordingly (`turns`), and nothing but being told to stop ends it. A lost race is a turn that is made again, from the start.
+
+Told to stop, it drops what it is doing at once, because nothing that is not pushed is of any worth to others. A push alone is never
+interrupted: from the moment the last question is asked until its answer is there, stopping waits.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+
+from gitplacer.controller.doubts import ClockBehind, Memory, Seen, doubts, seen_at
+from gitplacer.controller.faults import Found, found
+from gitplacer.controller.looking import DEPLOYMENT, Tips, look
+from gitplacer.controller.observing import Observer, Observers
+from gitplacer.controller.schedule import Due, Pace, after_look, after_pass
+from gitplacer.controller.turns import RULES, Backoff, Outcome, Turn, backed_off
+from gitplacer.controller.wakes import Clock, SystemClock, Wake, Wakes
+from gitplacer.explain import rfc3339
+from gitplacer.git.publishing import LostRace
+from gitplacer.hydrate import Hydration
+from gitplacer.kinds.fleet import FleetSpec
+from gitplacer.model.decision import Action
+from gitplacer.parsecache import ParseCache
+from gitplacer.passes.opening import Work
+from gitplacer.passes.reconcile import Landing, one_pass
+from gitplacer.passes.reconcile import Outcome as PassOutcome
+from gitplacer.problems import Severity
+from gitplacer.settings import Settings
+
+SKEW = timedelta(minutes=2)
+"""How far behind the last pass a clock may be: clocks of two machines differ, and then the pass is made at the time of the last."""
+
+
+class Stopped(BaseException):
+    """The controller was told to stop; what was being done has been dropped."""
+
+
+def _quiet(message: str) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """What a turn came to, before it is known when the next one is."""
+
+    outcome: Outcome
+    found: Found | None = None
+    source: str | None = None
+    tip: str | None = None
+    attempts: int = 0
+    hydration: Hydration | None = None
+    is_look: bool = False
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Reach:
+    """How far a pass has come, for the turn that fails: the commits that it read."""
+
+    source: str | None = None
+    tip: str | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+class Controller:
+    """
+    Passes on one fleet, one at a time. `settings.now` does not matter: each pass has its own. `draw` gives numbers from 0 to 1.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        draw: Callable[[], float],
+        clock: Clock | None = None,
+        pace: Pace | None = None,
+        observers: Iterable[Observer] = (),
+        complain: Callable[[str], None] = _quiet,
+        progress: Callable[[str], None] = _quiet,
+    ) -> None:
+        self._settings = settings
+        self._clock = clock or SystemClock()
+        self._pace = pace or Pace()
+        self._draw = draw
+        self._observers = Observers(observers, complain)
+        self._progress = progress
+        self.wakes = Wakes(self._clock, self._pace)
+        self._memo = ParseCache(settings.cache_dir)
+        self._number = 0
+        self._backoff = Backoff()
+        self._due = Due()
+        self._memory: Memory | None = None
+        self._tips: Tips | None = None
+        self._standing = _Ended(Outcome.UNCHANGED, is_look=True)
+        self._spec: FleetSpec | None = None
+        self._is_busy = False
+        self._is_pushing = False
+        self._reach = _Reach()
+
+    def run(self) -> None:
+        """Turn after turn, until somebody calls `stop` or `interrupt`."""
+        try:
+            while (wake := self.wakes.wait(self._due)) is not None:
+                if not self.turn(wake).is_look:
+                    gc.collect()  # between passes, so that none of them waits for it
+                self._observers.waiting(self._wall_at(self.wakes.next_turn(self._due)))
+        except Stopped:
+            pass
+        finally:
+            self._observers.stopped()
+
+    def stop(self) -> None:
+        """End after the turn that is being made, or before its push. From any thread."""
+        self.wakes.stop()
+
+    def interrupt(self) -> None:
+        """The same at once, from a signal handler in the thread that runs: raises Stopped in it, unless it is pushing."""
+        self.wakes.stop()
+        if self._is_busy and not self._is_pushing:
+            raise Stopped
+
+    def turn(self, wake: Wake) -> Turn:
+        """One turn. Raises Stopped, and nothing else."""
+        self._number += 1
+        self._reach = _Reach()
+        started, began = self._clock.wall(), self._clock.monotonic()
+        self._observers.began(self._number, wake.why, started)
+        try:
+            self._is_busy = True
+            ended = self._ended(wake)
+        finally:
+            self._is_busy = self._is_pushing = False
+        turn = self._told(ended, wake, started, began)
+        self._observers.ended(turn)
+        if turn.hydration is not None:
+            self._memo.forget_unused()
+        return turn
+
+    def _ended(self, wake: Wake) -> _Ended:
+        looked: Tips | None = None
+        try:
+            if not wake.makes_pass:
+                looked = look(self._settings, self._spec)
+                if looked and looked == self._tips:
+                    return self._standing
+            return self._pass()
+        except Exception as error:
+            if self.wakes.stopping:
+                raise Stopped from error  # a signal that ends us may have ended a git of ours as well
+            fault = found(error)
+            self._tips = looked
+            return _Ended(
+                RULES[fault.fault].outcome, fault, self._reach.source, self._reach.tip, notes=tuple(self._reach.notes)
+            )
+
+    def _pass(self) -> _Ended:
+        now = self._clock.wall().astimezone(UTC).replace(microsecond=0)
+        try:
+            done = self._made_at(now)
+        except ClockBehind as behind:
+            if behind.last - now > SKEW:
+                raise
+            now = behind.last
+            done = self._made_at(now)
+        hydration = done.hydration
+        if done.tip is not None and self._memory is not None:
+            self._memory.write(Seen(done.tip, rfc3339(now)))
+        tip = done.tip or hydration.view.deployment_commit
+        self._spec = hydration.snapshot.source.own.fleet.spec
+        self._tips = {**done.tips, **({DEPLOYMENT: tip} if tip else {})}
+        outcome = Outcome.PUBLISHED if done.tip else Outcome.HELD if is_held(hydration) else Outcome.UNCHANGED
+        return _Ended(
+            outcome, None, hydration.view.source_commit, tip, done.attempts, hydration, notes=tuple(self._reach.notes)
+        )
+
+    def _made_at(self, now: datetime) -> PassOutcome:
+        settings = replace(self._settings, now=now)
+        done = one_pass(settings, self._memo, progress=self._say, consent=self._consent)
+        if done.landing is Landing.OVERTAKEN:
+            raise LostRace(f"somebody else pushed to branch {done.branch} of {done.deployment} first")
+        return done
+
+    def _say(self, message: str) -> None:
+        self._progress(message)
+        if self.wakes.stopping and not self._is_pushing:
+            raise Stopped
+
+    def _consent(self, hydration: Hydration, work: Work) -> None:
+        """The last question before a push. From here on nothing stops it."""
+        self._reach.source, self._reach.tip = hydration.view.source_commit, hydration.view.deployment_commit
+        self._memory = Memory(self._settings.cache_dir, work.deployment)
+        seen, tip = self._memory.read(), seen_at(work.deployment)
+        found = list(doubts(work, seen))
+        if found and hydration.steps:
+            raise found[0]
+        self._reach.notes = [f"{doubt.kind}: {doubt}" for doubt in found if not isinstance(doubt, ClockBehind)]
+        if not found and tip is not None and tip != seen:
+            self._memory.write(tip)
+        self._is_pushing = True
+        if self.wakes.stopping:
+            raise Stopped
+
+    def _told(self, ended: _Ended, wake: Wake, started: datetime, began: float) -> Turn:
+        """The turn for observers; and what is due next."""
+        now = self._clock.monotonic()
+        fault = ended.found.fault if ended.found else None
+        stretch = 0.9 + 0.2 * self._draw()
+        if ended.is_look:
+            self._due = after_look(self._due, self._pace, began=began, now=now, stretch=stretch)
+        else:
+            self._backoff, delay = backed_off(self._backoff, fault, self._draw())
+            hurries = fault is None or RULES[fault].hurries
+            self._due = after_pass(self._pace, began=began, now=now, delay=delay, hurries=hurries, stretch=stretch)
+            outcome = Outcome.UNCHANGED if ended.outcome is Outcome.PUBLISHED else ended.outcome
+            self._standing = replace(ended, outcome=outcome, hydration=None, notes=(), is_look=True)
+        said = ended.found
+        return Turn(
+            number=self._number,
+            woken=wake.why,
+            outcome=ended.outcome,
+            started=started,
+            seconds=now - began,
+            next_at=self._wall_at(self._due.next_turn(None, self._pace)),
+            fault=fault,
+            again=self._backoff.times,
+            message=said.message if said else "",
+            hint=said.hint if said else "",
+            problems=said.problems if said else (),
+            notes=ended.notes,
+            source=ended.source,
+            tip=ended.tip,
+            attempts=ended.attempts,
+            hydration=ended.hydration,
+            is_look=ended.is_look,
+        )
+
+    def _wall_at(self, monotonic: float) -> datetime:
+        return self._clock.wall() + timedelta(seconds=max(0.0, monotonic - self._clock.monotonic()))
+
+
+def is_held(hydration: Hydration) -> bool:
+    """Whether something of a pass is held, or an input was not believed."""
+    return bool(hydration.view.plan.counts()[Action.HOLD]) or any(
+        problem.severity is Severity.ERROR for problem in hydration.problems
+    )

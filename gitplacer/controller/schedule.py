@@ -1,0 +1,71 @@
+"""
+When the next turn is due, and whether it makes a pass or only looks.
+
+Three things make it due: a hint, the time to look whether a branch has moved, and the time to make a pass whatever has moved, because
+decisions wait for times as well: a freeze ends, a cooldown is over, a snapshot becomes too old. Hints that come in quick succession
+are one pass: the first is followed at once, and what comes within the batching window after a turn has begun waits for its end.
+
+Times are seconds of a clock that never jumps. Nothing here asks one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """
+    Seconds between looks (`interval`), at most between passes (`full`), and at least between the beginnings of two turns that were
+    hinted at (`batch`).
+    """
+
+    interval: float = 60.0
+    full: float = 300.0
+    batch: float = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Due:
+    """
+    What is due when: the next look, the next pass, the beginning of the last turn, and before which time no hint is followed
+    (`not_before`).
+    """
+
+    look_at: float = 0.0
+    pass_at: float = 0.0
+    began: float = float("-inf")
+    not_before: float = float("-inf")
+
+    def next_turn(self, hinted_at: float | None, pace: Pace) -> float:
+        """When the next turn begins, if a hint has waited since `hinted_at`, or none does."""
+        by_itself = min(self.look_at, self.pass_at)
+        if hinted_at is None:
+            return by_itself
+        return min(by_itself, max(hinted_at, self.began + pace.batch, self.not_before))
+
+    def makes_pass(self, now: float, *, hinted: bool) -> bool:
+        """Whether a turn that begins now makes a pass without looking first."""
+        return hinted or now >= self.pass_at
+
+
+def after_pass(pace: Pace, *, began: float, now: float, delay: float, hurries: bool, stretch: float) -> Due:
+    """
+    What is due after a pass. `delay` is the backoff, 0 after one that went well; `hurries` is whether a hint or a branch that has moved cuts
+    it short. `stretch` is about 1, and keeps the looks of many controllers apart.
+    """
+    look_at = now + pace.interval * stretch
+    if not delay:
+        return Due(look_at=look_at, pass_at=now + pace.full * stretch, began=began)
+    retry_at = now + delay
+    return Due(
+        look_at=look_at if hurries else retry_at,
+        pass_at=retry_at,
+        began=began,
+        not_before=float("-inf") if hurries else retry_at,
+    )
+
+
+def after_look(before: Due, pace: Pace, *, began: float, now: float, stretch: float) -> Due:
+    """What is due after a look that found nothing moved."""
+    return Due(look_at=now + pace.interval * stretch, pass_at=before.pass_at, began=began, not_before=before.not_before)

@@ -1,0 +1,176 @@
+"""
+All that was seen of a cluster, as a CapacitySnapshot.
+
+Every pod that holds room is counted once: in the group that a record puts it in, or as used on its node. Pods of others that wait
+hold nothing. The same facts give the same snapshot, whatever order they came in.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from gitplacer.kinds.capacity import (
+    Applied,
+    BoundVolume,
+    CapacitySnapshot,
+    Phase,
+    RunningGroup,
+    RunningPod,
+)
+from gitplacer.kinds.listedpods import NamespaceLabels
+from gitplacer.kinds.machines import NodeGroup
+from gitplacer.kinds.selectors import ClusterMetadata
+from gitplacer.model.podrules import PodTerm
+from gitplacer.model.resources import Resources
+from gitplacer.model.workload import Identity
+from gitplacer.observing.listing import listed_pods
+from gitplacer.observing.nodes import NodeSeen, folded
+from gitplacer.observing.owners import RAY, Following, Owners, role_of
+from gitplacer.observing.placed import Placed
+from gitplacer.observing.pods import PodSeen
+from gitplacer.observing.states import UNKNOWN, State, together
+from gitplacer.scheduler.objects import HOSTNAME, PODS
+
+_OWN_NAME = "kubernetes.io/metadata.name"
+
+
+@dataclass
+class Seen:
+    """
+    What was seen. `states` are those of objects that records name, `owners` the controllers of objects that are no pods.
+    `equipment` has fields of a CapacitySnapshot as they are; what nobody looked at is not among them. `asked` are further rules by
+    which pods of others are listed.
+    """
+
+    nodes: list[NodeSeen] = field(default_factory=list)
+    pods: list[PodSeen] = field(default_factory=list)
+    states: dict[Identity, State] = field(default_factory=dict)
+    owners: dict[Identity, Identity | None] = field(default_factory=dict)
+    namespaces: dict[str, dict[str, str]] = field(default_factory=dict)
+    applied: Applied | None = None
+    volumes: tuple[BoundVolume, ...] = ()
+    node_groups: tuple[NodeGroup, ...] = ()
+    asked: tuple[PodTerm, ...] = ()
+    equipment: dict[str, Any] = field(default_factory=dict)
+
+
+def observation(seen: Seen, placed: Placed, *, cluster: str, now: datetime) -> CapacitySnapshot:
+    """The snapshot of a cluster, as it was seen from a time on."""
+    ours, others = _split(seen.pods, placed, seen.owners)
+    groups = tuple(_groups(ours, seen.states, placed))
+    rules = {term for pods in ours.values() for pod in pods for term in (*pod.rules.asks, *pod.rules.repels)}
+    listed = listed_pods(others, {*rules, *seen.asked}, seen.namespaces)
+    named = {pod.node for pods in ours.values() for pod in pods if pod.node} | _by_volumes(seen.volumes)
+    return CapacitySnapshot(
+        api_version="gitplacer.dev/v1alpha1",
+        kind="CapacitySnapshot",
+        metadata=ClusterMetadata(name=cluster),
+        observed_at=now,
+        applied=seen.applied,
+        nodes=folded(seen.nodes, _used(others), listed, named),
+        node_groups=tuple(sorted(seen.node_groups, key=lambda group: group.name)),
+        groups=groups,
+        namespaces=tuple(
+            NamespaceLabels(name=name, labels={key: labels[key] for key in sorted(labels) if key != _OWN_NAME})
+            for name, labels in sorted(seen.namespaces.items())
+        ),
+        volumes=tuple(sorted(seen.volumes, key=lambda volume: volume.claim)),
+        **seen.equipment,
+    )
+
+
+def _split(
+    pods: Sequence[PodSeen], placed: Placed, owners: Owners
+) -> tuple[dict[Identity, list[PodSeen]], list[PodSeen]]:
+    """Pods of placed objects, by object; and those of others that are on a node."""
+    following = Following(placed, owners)
+    by_identity = _that_own(pods) if placed.groups else {}
+    ours: dict[Identity, list[PodSeen]] = defaultdict(list)
+    others = []
+    for pod in pods:
+        found = following.placed_object(pod, by_identity) if placed.groups else None
+        if found is not None:
+            ours[found].append(pod)
+        elif pod.node:
+            others.append(pod)
+    return ours, others
+
+
+def _that_own(pods: Iterable[PodSeen]) -> dict[Identity, PodSeen]:
+    """Pods that may own others, as the leader of a LeaderWorkerSet does."""
+    return {pod.identity: pod for pod in pods}
+
+
+def _used(others: Iterable[PodSeen]) -> dict[str, Resources]:
+    """What pods use of each node, their slots among it."""
+    totals: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for pod in others:
+        total = totals[pod.node]
+        total[PODS] += 1
+        for name, amount in pod.requests.items():
+            total[name] += amount
+    return {node: Resources(total) for node, total in totals.items()}
+
+
+def _groups(
+    ours: Mapping[Identity, Collection[PodSeen]], states: Mapping[Identity, State], placed: Placed
+) -> Iterable[RunningGroup]:
+    members: dict[str, set[Identity]] = defaultdict(set)
+    for identity in (*states, *ours):
+        if identity in placed.groups:
+            members[placed.groups[identity]].add(identity)
+    for name, identities in sorted(members.items()):
+        state = together(
+            _with_pods(identity, states.get(identity, UNKNOWN), ours.get(identity, ())) for identity in identities
+        )
+        pods = sorted(
+            (_running(pod, identity) for identity in identities for pod in ours.get(identity, ())), key=_pod_order
+        )
+        yield RunningGroup(
+            name=name, phase=state.phase, ready=state.ready, observed_generation=state.observed, pods=tuple(pods)
+        )
+
+
+def _with_pods(identity: Identity, state: State, pods: Collection[PodSeen]) -> State:
+    """
+    A job of another kind than Ray's may have begun as soon as one of its pods has a node. Of a RayJob its status tells: nothing is
+    submitted while it is `Pending`. What has no status is as far as its pods are.
+    """
+    bound = any(pod.node for pod in pods)
+    if state.phase == "Pending" and bound and identity.api_group != RAY:
+        return State("Running", False, state.observed)
+    if state.phase == "Unknown" and pods:
+        phase: Phase = "Running" if bound else "Pending"
+        return State(phase, state.ready, state.observed)
+    return state
+
+
+def _running(pod: PodSeen, placed: Identity) -> RunningPod:
+    return RunningPod(
+        role=role_of(pod, placed),
+        node=pod.node or None,
+        requests=pod.requests.rendered(),  # type: ignore[arg-type]
+        pending_since=None if pod.node else pod.since,
+        reason=None if pod.node else pod.reason or None,
+    )
+
+
+def _pod_order(pod: RunningPod) -> tuple[object, ...]:
+    since = pod.pending_since.isoformat() if pod.pending_since is not None else ""
+    return pod.role, pod.node or "", since, pod.reason or "", tuple(pod.requests.items())
+
+
+def _by_volumes(volumes: Iterable[BoundVolume]) -> set[str]:
+    """Nodes that volumes name."""
+    return {
+        value
+        for volume in volumes
+        for term in volume.node_affinity
+        for requirement in term.requirements()
+        if requirement.key == HOSTNAME
+        for value in requirement.values
+    }

@@ -1,0 +1,55 @@
+"""
+Which objects of a cluster gitplacer put there: by the records of the deployment repo.
+
+Nothing in a cluster says it. Manifests are deployed byte for byte as they were reviewed, so no label is added that would name a
+group, and what a group is called may come from a label, a directory or a namespace. The records know each object of each group, on
+whatever cluster, so an object is of a group if a record says so. One that is not in any record is somebody else's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from gitplacer.kinds.record import PlacementRecord
+from gitplacer.model.workload import Identity
+from gitplacer.workloads import kind_of
+
+
+@dataclass(frozen=True)
+class Placed:
+    """
+    Objects that become pods, by identity, each with the id of its group. `members` are all objects of all groups, `kinds_here`
+    (API group, kind) of those that become pods and may be on the cluster.
+    """
+
+    groups: Mapping[Identity, str] = field(default_factory=dict)
+    members: frozenset[Identity] = frozenset()
+    kinds_here: frozenset[tuple[str, str]] = frozenset()
+
+    @staticmethod
+    def on(cluster: str, records: Iterable[PlacementRecord]) -> Placed:
+        """
+        What records say. An object of two groups, as when a group got another name, is of the one that the cluster has.
+        """
+        found: dict[Identity, tuple[bool, str]] = {}
+        members: set[Identity] = set()
+        kinds: set[tuple[str, str]] = set()
+        for record in records:
+            members.update(member.identity for member in record.members)
+            away = all(entry.name != cluster for entry in record.clusters)
+            for member in record.members:
+                if _makes_pods(member.identity, declared=bool(member.declared)):
+                    rank = (away, record.id)
+                    found[member.identity] = min(found.get(member.identity, rank), rank)
+                    if not away:
+                        kinds.add(member.identity[:2])
+        return Placed({identity: group for identity, (_, group) in found.items()}, frozenset(members), frozenset(kinds))
+
+    def kinds(self) -> tuple[tuple[str, str], ...]:
+        """(API group, kind) of all these objects, sorted."""
+        return tuple(sorted({(identity.api_group, identity.kind) for identity in self.groups}))
+
+
+def _makes_pods(identity: Identity, *, declared: bool) -> bool:
+    return declared or kind_of((identity.api_group, identity.kind)) is not None

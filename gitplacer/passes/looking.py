@@ -1,0 +1,91 @@
+"""
+Passes for those who only look: plan what is there, hold it against another revision, rehearse a change.
+
+Nothing is published or written, but for what was parsed, which the next pass need not parse again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from gitplacer.git.publishing import Deployment
+from gitplacer.git.reading import NoSuchFolder, Repository
+from gitplacer.hydrate import Hydration, Inputs, hydrate
+from gitplacer.parsecache import ParseCache
+from gitplacer.passes.opening import Opened, Progress, deployment_address, inputs_of, opened_deployment, opened_source
+from gitplacer.problems import Rejected
+from gitplacer.review import Base
+from gitplacer.settings import Settings
+from gitplacer.tree import Changes, Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """
+    The source as it was asked for, and all that a pass on it depends on. `memo` knows what was parsed; `deployment` is None where
+    no deployment repo was named.
+    """
+
+    source: Opened
+    inputs: Inputs
+    memo: ParseCache
+    deployment: Deployment | None = None
+
+
+@contextlib.contextmanager
+def looked_at(settings: Settings, *, work_tree: bool, progress: Progress) -> Iterator[Looked]:
+    """For those who only look, readable while the context lasts; what is parsed meanwhile is kept."""
+    memo = ParseCache(settings.cache_dir)
+    progress("reading the source")
+    with opened_source(settings, memo, work_tree=work_tree) as source, contextlib.ExitStack() as stack:
+        address = deployment_address(settings, source.spec, trusted=settings.trust_base is not None)
+        deployment = None
+        if address is not None:
+            progress(f"reading the deployment repo {address.redacted}")
+            deployment = stack.enter_context(opened_deployment(address, source.spec, settings))
+        progress("planning")
+        yield Looked(source, inputs_of(settings, source, deployment), memo, deployment)
+        memo.save()
+
+
+@contextlib.contextmanager
+def base_of(settings: Settings, looked: Looked, rev: str) -> Iterator[Base]:
+    """
+    What the source is held against: the plan of another revision of it, from the same capacity, deployment repo and time. One that
+    has no readable fleet has no plan. Raises NoSuchRevision. The plan's files are readable while the context lasts.
+    """
+    with Repository.open(settings.source, settings.cache_dir, fetch=rev) as repository:
+        found = repository.commit(rev)
+        view = None
+        try:
+            inputs = replace(looked.inputs, source=repository.tree(found.id, settings.folder))
+            view = hydrate(inputs, memo=looked.memo, with_candidates=False).view
+        except (Rejected, NoSuchFolder):
+            pass  # the change is what makes a fleet of it, and all of it is its work
+        head = looked.inputs.commit.id if looked.inputs.commit is not None else repository.default_branch_tip()
+        yield Base(name=rev, commit=found.id, view=view, lacks=repository.count_lacking(found.id, head))
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """What a change of the source would do: a pass before it, the change, and a pass with it. None where nothing is to change."""
+
+    source: Tree
+    before: Hydration
+    changes: Changes
+    after: Hydration | None
+
+
+def rehearse(
+    settings: Settings, change: Callable[[Hydration], Changes], *, work_tree: bool, progress: Progress
+) -> Rehearsal:
+    """Plan, let somebody change the source by what that shows, and plan again. Nothing is published or written."""
+    with looked_at(settings, work_tree=work_tree, progress=progress) as looked:
+        inputs, tree = looked.inputs, looked.source.tree
+        before = hydrate(inputs, memo=looked.memo)
+        changes = change(before)
+        after = hydrate(replace(inputs, source=tree.apply(changes)), memo=looked.memo) if changes else None
+        touched = tree.read_all(path for path in changes.written if path in tree)
+        return Rehearsal(Tree.of(touched), before, changes, after)

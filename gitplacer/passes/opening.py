@@ -1,0 +1,231 @@
+"""
+What a pass is computed from, opened: the source as it was asked for, the capacity, and the deployment repo.
+
+Who says where these are depends on whom we trust. Flags and environment come first; after them the Fleet of the default branch, or
+of the base that was named, and never that of a revision that may be under review.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from gitplacer import __version__
+from gitplacer.branch.byhand import ByHand, by_hand
+from gitplacer.git.address import Address
+from gitplacer.git.publishing import Deployment
+from gitplacer.git.reading import Commit, Repository
+from gitplacer.git.worktree import read_work_tree
+from gitplacer.hydrate import Inputs, SourceCommit
+from gitplacer.kinds.fleet import FleetSpec
+from gitplacer.settings import Settings, UsageError
+from gitplacer.source.files import Memo
+from gitplacer.source.reading import fleet_spec, readable_fleet
+from gitplacer.tree import Tree, tree_id
+
+
+class Progress(Protocol):
+    """Told what is going on; prints, or does not."""
+
+    def __call__(self, message: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """
+    The source as it was asked for. `commit` is None for a work tree as it lies. `spec` says where the rest is; `trusted` is the same
+    where it counts instead of what the source's own Fleet says. `tips` are the commits that were read of `source`, of its default
+    branch (`fleet`), and of `capacity`, for whoever asks later whether one has moved; `repository` is where the source's history is.
+    """
+
+    tree: Tree
+    commit: SourceCommit | None
+    spec: FleetSpec
+    capacity: Tree
+    trusted: FleetSpec | None = None
+    tips: Mapping[str, str] = field(default_factory=dict)
+    repository: Repository | None = None
+
+
+@contextlib.contextmanager
+def opened_source(settings: Settings, memo: Memo, *, work_tree: bool) -> Iterator[Opened]:
+    """
+    The source and its capacity, readable while the context lasts. `work_tree`: read a local work tree as it lies
+    unless a revision was named.
+    """
+    address, base = settings.source, settings.trust_base
+    with contextlib.ExitStack() as stack:
+        lies = work_tree and is_work_tree(settings)
+        tips: dict[str, str] = {}
+        repository: Repository | None = None
+        if lies:
+            assert address.path is not None
+            folder = settings.folder[len(address.folder) :].lstrip("/")
+            tree = read_work_tree(address.path / folder if folder else address.path)
+            spec = fleet_spec(tree, memo)
+            commit, at_tip = None, tree
+            if base is not None:
+                repository = stack.enter_context(Repository.open(address, settings.cache_dir))
+                at_tip = repository.tree(repository.resolve(base), settings.folder)
+                spec = _trusted_spec(at_tip, base, memo)
+        else:
+            wanted = [rev for rev in (settings.rev, base) if rev is not None]
+            repository = stack.enter_context(Repository.open(address, settings.cache_dir, fetch=wanted))
+            found = repository.commit(settings.rev)
+            tree = repository.tree(found.id, settings.folder)
+            tip = repository.default_branch_tip() if base is None else repository.resolve(base)
+            at_tip = tree if tip == found.id else repository.tree(tip, settings.folder)
+            # What decides where to connect and what capacity there is comes from the default branch or the base that was
+            # named, never from the revision that may be under review.
+            spec = fleet_spec(at_tip, memo) if base is None else _trusted_spec(at_tip, base, memo)
+            commit = source_commit(found, None if address.is_local else address.redacted)
+            tips = {"source": found.id, "fleet": tip}
+        capacity = _capacity(settings, spec, at_tip, not lies or base is not None, stack, tips)
+        yield Opened(tree, commit, spec, capacity, spec if base is not None else None, tips, repository)
+
+
+def _trusted_spec(tree: Tree, base: str, memo: Memo) -> FleetSpec:
+    found = readable_fleet(tree, memo)
+    if found is None:
+        raise UsageError(f"--trust-base {base} has no Fleet that can be read", "name the branch that is merged into")
+    return found
+
+
+def is_work_tree(settings: Settings) -> bool:
+    """Whether the source is a local directory with files in it, and no revision of it was asked for."""
+    return settings.rev is None and settings.source.is_local and not _is_bare(settings.source)
+
+
+def _is_bare(address: Address) -> bool:
+    return address.git_dir is not None and address.work_tree is None
+
+
+def source_commit(commit: Commit, repo_url: str | None) -> SourceCommit:
+    """What a pass knows of the commit that it is computed from. `repo_url` is where others find it."""
+    return SourceCommit(
+        id=commit.id,
+        author=f"{commit.author_name} <{commit.author_email}>",
+        date=commit.date,
+        subject=commit.subject,
+        body=commit.body,
+        repo_url=repo_url,
+    )
+
+
+def capacity_address(settings: Settings, spec: FleetSpec, *, trusted: bool) -> tuple[Address | None, str | None]:
+    """
+    Where the snapshots are, and their branch (None: the default one): what flags or environment say, else the Fleet's capacity repo
+    or branch, else no address, and they are beside the source. What is not trusted to say where to connect does not.
+    """
+    wanted = spec.capacity
+    if settings.capacity is not None:
+        return settings.capacity, None
+    if wanted.url is not None and trusted:
+        return settings.address(wanted.url), wanted.branch
+    return settings.source if wanted.branch is not None else None, wanted.branch
+
+
+def capacity_folder(address: Address, branch: str | None) -> Path | None:
+    """The local directory with snapshots that are read as they lie; None where commits are read."""
+    return address.path if address.is_local and not _is_bare(address) and branch is None else None
+
+
+def _capacity(
+    settings: Settings, spec: FleetSpec, beside: Tree, trusted: bool, stack: contextlib.ExitStack, tips: dict[str, str]
+) -> Tree:
+    """The snapshots. Where they are read of a commit or a directory of their own, `tips` is told."""
+    address, branch = capacity_address(settings, spec, trusted=trusted)
+    if address is None:
+        return beside.under(spec.capacity.path)
+    folder = capacity_folder(address, branch)
+    if folder is not None:
+        tree = read_work_tree(folder)
+        tips["capacity"] = tree_id(tree)
+    else:
+        repository = stack.enter_context(Repository.open(address, settings.cache_dir, fetch=branch))
+        tips["capacity"] = repository.resolve(branch)
+        tree = repository.tree(tips["capacity"], address.folder)
+    below = tree.under(spec.capacity.path)
+    return below if len(below) else tree
+
+
+def deployment_address(settings: Settings, spec: FleetSpec, *, trusted: bool) -> Address | None:
+    """
+    Where the deployment repo is: what flags or environment say, else, for a source that is trusted to say where to
+    connect, what the Fleet says.
+    """
+    if settings.deployment is not None:
+        return settings.deployment
+    if trusted and spec.deployment.url is not None:
+        return settings.address(spec.deployment.url)
+    return None
+
+
+def opened_deployment(address: Address, spec: FleetSpec, settings: Settings) -> Deployment:
+    """The branch that passes land on. One of proposed commits begins where the branch stands that they are proposed for."""
+    where = spec.deployment
+    return Deployment.open(
+        address, where.written, settings.cache_dir, begun_from=where.branch, signing_key=settings.signing_key
+    )
+
+
+def written_to(settings: Settings, spec: FleetSpec) -> Address:
+    """The deployment repo of a pass that publishes. Raises UsageError where there is none, or where it is the source."""
+    address = deployment_address(settings, spec, trusted=True)
+    if address is None:
+        raise UsageError("nobody said where the deployment repo is", "give --deployment, or set spec.deployment.url")
+    _refuse_loop(settings, spec, address)
+    return address
+
+
+def _refuse_loop(settings: Settings, spec: FleetSpec, deployment: Address) -> None:
+    """A deployment branch that is the source itself would feed on its own output."""
+    if settings.source.normalised == deployment.normalised and settings.folder == deployment.folder:
+        root = spec.deployment.root
+        raise UsageError(
+            f"the source and the deployment repo are both {deployment.redacted}",
+            f"write to another repo; its directories will be {root}/<cluster>",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a pass that publishes is computed from, and where it publishes."""
+
+    source: Opened
+    deployment: Deployment
+    inputs: Inputs
+
+
+@contextlib.contextmanager
+def at_work(settings: Settings, memo: Memo, progress: Progress) -> Iterator[Work]:
+    """Open all that a pass which publishes needs, for as long as the context lasts. Raises Rejected, GitError or UsageError."""
+    progress("reading the source")
+    with opened_source(settings, memo, work_tree=False) as source:
+        address = written_to(settings, source.spec)
+        progress(f"reading the deployment repo {address.redacted}")
+        with opened_deployment(address, source.spec, settings) as deployment:
+            progress("planning")
+            yield Work(source, deployment, inputs_of(settings, source, deployment))
+
+
+def inputs_of(settings: Settings, source: Opened, deployment: Deployment | None) -> Inputs:
+    """All that a pass depends on."""
+    others = by_hand(deployment, source.spec.deployment.root) if deployment else ByHand()
+    return Inputs(
+        source=source.tree,
+        commit=source.commit,
+        capacity=source.capacity,
+        capacity_id=tree_id(source.capacity) if len(source.capacity) else None,
+        deployment=deployment.tree if deployment else Tree(),
+        deployment_commit=deployment.tip if deployment else None,
+        foreign=others.foreign,
+        reverted=others.reverted,
+        merged=others.merged,
+        now=settings.now,
+        version=__version__,
+        trusted=source.trusted,
+    )

@@ -1,0 +1,173 @@
+"""The controller on real repos and a story's clock: what it publishes, what it only looks at, and how it names what goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from gitplacer.controller.observing import Silent
+from gitplacer.controller.running import Controller
+from gitplacer.controller.schedule import Pace
+from gitplacer.controller.turns import Fault, Outcome, Turn
+from gitplacer.settings import settings
+from tests.clocks import StoryClock
+from tests.gitservers import git
+from tests.stories import cluster, rayjob, rayservice
+from tests.test_reconcile import Fleet, made
+
+PACE = Pace(interval=60, full=300, batch=2)
+
+
+@dataclass
+class Watched(Silent):
+    """A controller with everything that its observer was told."""
+
+    fleet: Fleet
+    clock: StoryClock = field(default_factory=StoryClock)
+    turns: list[Turn] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.controller = self.new()
+
+    def new(self, *others: Silent) -> Controller:
+        chosen = settings(str(self.fleet.source), deployment=self.fleet.deployment)
+        self.controller = Controller(
+            chosen,
+            draw=lambda: 0.5,
+            clock=self.clock,
+            pace=PACE,
+            observers=[*others, self],
+            complain=self.complaints.append,
+        )
+        return self.controller
+
+    def until(self, seconds: float) -> list[Turn]:
+        """Let the controller run until then; the turns since the last time."""
+        before = len(self.turns)
+        self.clock.at(seconds, self.controller.stop)
+        self.controller.run()
+        return self.turns[before:]
+
+    def at(self, seconds: float, happens: Callable[[], object]) -> None:
+        self.clock.at(seconds, happens)
+
+    def began(self, number: int, woken: tuple[str, ...], at: datetime) -> None:
+        self.told.append(f"began {number}: {' '.join(woken)}")
+
+    def ended(self, turn: Turn) -> None:
+        self.turns.append(turn)
+        self.told.append(f"ended {turn.number}: {turn.outcome}{' (look)' if turn.is_look else ''}")
+
+    def waiting(self, until: datetime) -> None:
+        self.told.append(f"waits until {until:%H:%M:%S}")
+
+    def stopped(self) -> None:
+        self.told.append("stopped")
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Watched:
+    return Watched(made(tmp_path))
+
+
+def outcomes(turns: list[Turn]) -> list[str]:
+    return [
+        f"{turn.outcome}{f' {turn.fault}' if turn.fault else ''}{' (look)' if turn.is_look else ''}" for turn in turns
+    ]
+
+
+def test_it_publishes_then_looks_and_makes_a_pass_when_something_has_moved(watched: Watched) -> None:
+    watched.at(100, lambda: watched.fleet.commit(rayservice("prod", "new")))
+    turns = watched.until(310)
+    assert outcomes(turns) == [
+        "Published",
+        "Unchanged (look)",
+        "Published",
+        "Unchanged (look)",
+        "Unchanged (look)",
+        "Unchanged (look)",
+    ]
+    assert watched.told[:5] == [
+        "began 1: time",
+        "ended 1: Published",
+        "waits until 03:06:00",
+        "began 2: look",
+        "ended 2: Unchanged (look)",
+    ]
+    assert watched.told[-1] == "stopped"
+    assert turns[2].tip == watched.fleet.git("rev-parse", "main")
+    assert turns[2].source == git("rev-parse", "HEAD", cwd=watched.fleet.source)
+    assert turns[2].hydration is not None and turns[1].hydration is None
+    assert "Gitplacer-Now: 2026-01-02T03:07:00Z" in watched.fleet.git("log", "-1", "--format=%B", "main")
+
+
+def test_it_follows_a_hint_at_once_and_makes_a_pass_in_time_though_nothing_moves(watched: Watched) -> None:
+    def push() -> None:
+        watched.fleet.commit(rayservice("prod", "new"))
+        watched.controller.wakes.hint("webhook", "refs/heads/main")
+
+    watched.at(10, push)
+    turns = watched.until(320)
+    assert [turn.woken for turn in turns] == [("time",), ("webhook",), *[("look",)] * 4, ("time",)]
+    assert (turns[1].outcome, f"{turns[1].started:%M:%S}") == (Outcome.PUBLISHED, "05:10")
+    assert not turns[-1].is_look and f"{turns[-1].started:%M:%S}" == "10:10"
+
+
+def test_what_is_waiting_for_a_person_is_held_and_named(watched: Watched) -> None:
+    watched.fleet.commit(rayjob("prod", "train"))
+    watched.until(30)
+    watched.new()
+    watched.fleet.commit(cluster("a", state="Draining") | cluster("b", state="Draining"))
+    turns = watched.until(130)
+    assert outcomes(turns) == ["Held", "Held (look)"]
+
+
+def test_a_source_that_cannot_be_read_stalls_and_is_read_again_when_it_is_mended(watched: Watched) -> None:
+    watched.until(30)
+    watched.new()
+    good = (watched.fleet.source / "fleet.yaml").read_text()
+    watched.fleet.commit({"fleet.yaml": "kind: Fleet\n"})
+    watched.at(190, lambda: watched.fleet.commit({"fleet.yaml": good}))
+    turns = watched.until(280)
+    assert outcomes(turns) == [
+        "Stalled RejectedSource", "Stalled RejectedSource", "Stalled RejectedSource (look)", "Unchanged", "Unchanged (look)",
+    ]  # fmt: skip
+    assert turns[0].problems and "fleet.yaml:1" in turns[0].message
+
+
+def test_a_host_that_is_away_is_asked_less_and_less_often_and_a_hint_asks_it_at_once(watched: Watched) -> None:
+    watched.fleet.deployment = "http://127.0.0.1:9/deployment.git"  # nobody listens there
+    watched.new()
+    watched.at(20, lambda: watched.controller.wakes.hint("webhook"))
+    turns = watched.until(100)
+    assert outcomes(turns) == ["Retry Unreachable"] * 5
+    began = [turn.started.minute * 60 + turn.started.second - 300 for turn in turns]
+    assert began == [0, 3, 11, 20, 50]  # three quarters of 5, 10, 20, 40
+    assert "127.0.0.1" in turns[0].message and turns[0].hint
+
+
+def test_a_failing_observer_harms_nobody(watched: Watched) -> None:
+    class Broken(Silent):
+        def ended(self, turn: Turn) -> None:
+            raise RuntimeError("the dashboard is gone")
+
+    watched.new(Broken())
+    turns = watched.until(130)
+    assert outcomes(turns) == ["Published", "Unchanged (look)", "Unchanged (look)"]
+    assert watched.complaints == ["Broken failed and is ignored: RuntimeError: the dashboard is gone"]
+
+
+def test_a_fault_that_nobody_foresaw_is_a_turn_like_any_other(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gitplacer.passes.reconcile.hydrate", lambda *args, **how: 1 / 0)
+    turns = watched.until(100)
+    assert outcomes(turns) == ["Retry Unexpected"] * len(turns)
+    assert [turn.again for turn in turns] == [1, 2, 3, 4]
+    assert turns[0].fault is Fault.UNEXPECTED and "ZeroDivisionError" in turns[0].message

@@ -1,0 +1,141 @@
+"""What a controller does not publish on: rewound and lost branches, a clock that is behind; and what settles each."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from gitplacer.controller.doubts import Memory, Seen
+from gitplacer.git.publishing import Deployment
+from gitplacer.passes.reconcile import reconcile
+from gitplacer.settings import settings
+from tests.gitservers import git
+from tests.stories import cluster, rayservice
+from tests.test_controller import Watched, outcomes
+from tests.test_reconcile import made, quiet
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Watched:
+    """A controller that has placed one app, and then, two minutes later, another."""
+    watched = Watched(made(tmp_path))
+    watched.at(100, lambda: watched.fleet.commit(rayservice("prod", "new")))
+    assert outcomes(watched.until(130)) == ["Published", "Unchanged (look)", "Published"]
+    watched.new()
+    return watched
+
+
+def by_hand(watched: Watched, now: str) -> None:
+    chosen = settings(str(watched.fleet.source), deployment=watched.fleet.deployment, now=now)
+    reconcile(chosen, progress=quiet)
+
+
+def test_a_source_that_was_rewound_is_held_until_what_is_missing_is_back(watched: Watched) -> None:
+    tip = git("rev-parse", "main", cwd=watched.fleet.source)
+    before = watched.fleet.git("rev-parse", "main")
+    git("reset", "-q", "--hard", "HEAD~1", cwd=watched.fleet.source)
+    watched.at(200, lambda: git("reset", "-q", "--hard", tip, cwd=watched.fleet.source))
+    turns = watched.until(300)
+    assert outcomes(turns) == ["Held SourceRewound", "Held SourceRewound", "Unchanged", "Unchanged (look)"]
+    assert tip[:12] in turns[0].message and "git merge -s ours" in turns[0].hint
+    assert (
+        watched.fleet.git("rev-parse", "main") == before
+    )  # the app that is not in the source any more was not removed
+
+
+def test_a_rewind_that_is_recorded_in_the_source_was_meant(watched: Watched) -> None:
+    tip = git("rev-parse", "main", cwd=watched.fleet.source)
+    git("reset", "-q", "--hard", "HEAD~1", cwd=watched.fleet.source)
+    git("merge", "-q", "-s", "ours", "-m", "Go back on purpose", tip, cwd=watched.fleet.source)
+    assert outcomes(watched.until(140)) == ["Published"]
+    assert "clusters/a/workloads/prod/new/new.yaml" not in watched.fleet.files()
+
+
+def test_a_rewound_source_that_changes_nothing_is_only_told(watched: Watched) -> None:
+    watched.fleet.commit({"README.md": "hello\n"})
+    watched.fleet.commit(rayservice("prod", "third"))
+    watched.until(140)
+    git("reset", "-q", "--hard", "HEAD~2", cwd=watched.fleet.source)
+    watched.fleet.commit(rayservice("prod", "third"), "Without the readme")
+    watched.new()
+    (turn,) = watched.until(150)
+    assert turn.outcome == "Unchanged" and turn.notes[0].startswith("SourceRewound: ")
+
+
+def test_a_deployment_branch_that_was_rewound_stalls_also_after_a_restart(watched: Watched) -> None:
+    watched.fleet.git("update-ref", "refs/heads/main", "main~1")
+    rewound = watched.fleet.git("rev-parse", "main")
+    assert outcomes(watched.until(140)) == ["Stalled DeploymentRewound"]
+    watched.new()
+    (turn,) = watched.until(150)
+    assert turn.fault == "DeploymentRewound" and rewound[:12] in turn.message
+    assert watched.fleet.git("rev-parse", "main") == rewound
+
+
+def test_a_pass_by_hand_says_that_a_rewind_was_meant(watched: Watched) -> None:
+    watched.fleet.git("update-ref", "refs/heads/main", "main~1")
+    by_hand(watched, "2026-01-02T03:08:00Z")
+    watched.fleet.commit(cluster("a", state="Draining"))
+    assert outcomes(watched.until(300))[0] == "Published"
+
+
+def test_a_history_that_was_written_anew_with_the_same_files_is_no_rewind(watched: Watched) -> None:
+    last = watched.fleet.git("log", "-1", "--format=%B", "main")
+    squashed = git("commit-tree", "main^{tree}", "-m", last, cwd=watched.fleet.bare)
+    watched.fleet.git("update-ref", "refs/heads/main", squashed)
+    watched.fleet.commit(rayservice("prod", "third"))
+    assert outcomes(watched.until(140)) == ["Published"]
+
+
+@pytest.mark.parametrize("remembers", [True, False])
+def test_a_deployment_branch_that_was_lost_is_never_made_from_nothing(watched: Watched, remembers: bool) -> None:
+    tip = watched.fleet.git("rev-parse", "main")
+    watched.fleet.git("update-ref", "-d", "refs/heads/main")
+    if not remembers:  # another machine: only the capacity that is kept beside the branch tells
+        chosen = settings(str(watched.fleet.source), deployment=watched.fleet.deployment)
+        for path in (chosen.cache_dir / "seen").iterdir():
+            path.unlink()
+    watched.at(200, lambda: watched.fleet.git("update-ref", "refs/heads/main", tip))
+    turns = watched.until(260)
+    assert outcomes(turns)[0] == "Stalled DeploymentLost" and outcomes(turns)[-1].startswith("Unchanged")
+    assert watched.fleet.git("rev-parse", "main") == tip
+
+
+def test_a_pass_by_hand_places_everything_anew_where_the_branch_was_lost(watched: Watched) -> None:
+    watched.fleet.git("update-ref", "-d", "refs/heads/main")
+    by_hand(watched, "2026-01-02T03:08:00Z")
+    watched.fleet.commit(rayservice("prod", "third"))
+    assert outcomes(watched.until(300))[0] == "Published"
+
+
+@pytest.mark.parametrize(("hours", "outcome"), [(-3, "Retry ClockBehind"), (3, "Published")])
+def test_no_pass_is_earlier_than_the_one_before(watched: Watched, hours: int, outcome: str) -> None:
+    watched.clock.jump(timedelta(hours=hours))
+    watched.fleet.commit(rayservice("prod", "third"))
+    assert outcomes(watched.until(140)) == [outcome]
+
+
+def test_a_clock_that_is_a_little_behind_makes_its_pass_at_the_time_of_the_last(watched: Watched) -> None:
+    watched.clock.jump(timedelta(seconds=-100))
+    watched.fleet.commit(rayservice("prod", "third"))
+    assert outcomes(watched.until(140)) == ["Published"]
+    assert (
+        watched.fleet.git("log", "-2", "--format=%(trailers:key=Gitplacer-Now,valueonly,separator=)", "main").split()
+        == ["2026-01-02T03:07:00Z"] * 2
+    )
+
+
+def test_what_was_seen_is_a_memory_that_may_be_damaged_or_lost(watched: Watched, tmp_path: Path) -> None:
+    chosen = settings(str(watched.fleet.source), deployment=watched.fleet.deployment)
+    assert chosen.deployment is not None
+    with Deployment.open(chosen.deployment, "main", chosen.cache_dir) as deployment:
+        memory = Memory(tmp_path / "cache", deployment)
+    assert memory.read() is None
+    memory.write(Seen("a" * 40, "2026-01-02T03:05:00Z"))
+    assert memory.read() == Seen("a" * 40, "2026-01-02T03:05:00Z")
+    (path,) = (tmp_path / "cache" / "seen").iterdir()
+    for damage in ("", "[]", '{"tip": "-x", "made": ""}', "{", '"x"'):
+        path.write_text(damage)
+        assert memory.read() is None

@@ -1,0 +1,297 @@
+"""Reading an API server: pages, expired tokens, patience, refusals, slow bodies; and the way to it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gitplacer.capacity import access as reading
+from gitplacer.capacity.access import Access, Again, ClusterError
+from gitplacer.capacity.kubeconfig import UntrustedKubeconfig, access_to, cluster_name, kubeconfig, trusted
+from tests.apistandin import TOKEN, ApiServer, Served, Trouble, serving, status
+from tests.commands import git
+from tests.livecluster import namespace
+
+NAMESPACES = "/api/v1/namespaces"
+FIVE = [namespace(f"n{number}") for number in range(5)]
+
+
+@pytest.fixture
+def server() -> ApiServer:
+    made = ApiServer({("", "namespaces"): FIVE})
+    made.page = 2
+    return made
+
+
+@pytest.fixture
+def served(server: ApiServer) -> Iterator[Served]:
+    with serving(server) as found:
+        yield found
+
+
+@pytest.fixture
+def waits() -> list[float]:
+    return []
+
+
+@pytest.fixture
+def access(served: Served, tmp_path: Path, waits: list[float]) -> Access:
+    """An access that does not sleep, and notes how long it would have."""
+    place = tmp_path / "kubeconfig"
+    place.write_text(served.kubeconfig())
+    place.chmod(0o600)
+    return replace(access_to(kubeconfig(str(place), {}), "static-cluster"), sleep=waits.append)
+
+
+def names(access: Access) -> list[str]:
+    """The names in the list of namespaces, once it was read to the end."""
+    found: list[str] = []
+    for page in access.pages(NAMESPACES):
+        if isinstance(page, Again):
+            found.clear()
+            continue
+        found += [item["metadata"]["name"] for item in page]
+    return found
+
+
+ALL = ["n0", "n1", "n2", "n3", "n4"]
+
+
+def test_a_list_is_read_page_by_page(access: Access, server: ApiServer) -> None:
+    assert names(access) == ALL
+    assert [("continue" in asked.query, asked.query["limit"]) for asked in server.asked] == [
+        (False, "500"),
+        (True, "500"),
+        (True, "500"),
+    ]
+
+
+def test_an_expired_token_goes_on_with_what_is_there_now(access: Access, server: ApiServer) -> None:
+    server.expires = 1
+    assert names(access) == ALL
+
+
+def test_a_list_whose_server_forgets_begins_again(access: Access, server: ApiServer) -> None:
+    """What was read before does not count, and is not there twice."""
+    server.troubles = [Trouble(NAMESPACES, 410, body=status(410, "Expired", "too old"), after=2)]
+    assert names(access) == ALL
+    assert ["continue" in asked.query for asked in server.asked] == [False, True, True, False, True, True]
+
+
+def test_a_list_that_expires_for_ever_is_given_up(access: Access, server: ApiServer) -> None:
+    server.expires, server.resumes = 1, False
+    with pytest.raises(ClusterError, match="expired 5 times") as raised:
+        names(access)
+    assert raised.value.status == 410
+    assert len(server.asked) == 10
+
+
+@pytest.mark.parametrize(
+    ("header", "waited"),
+    [
+        ({"Retry-After": "7"}, 7.0),
+        ({"Retry-After": "99999"}, reading.LONGEST_WAIT),
+        ({}, 1.0),
+        ({"Retry-After": "soon"}, 1.0),
+    ],
+)
+def test_a_server_that_says_so_is_given_time(
+    header: dict[str, str], waited: float, access: Access, server: ApiServer, waits: list[float]
+) -> None:
+    server.troubles = [Trouble(NAMESPACES, 429, headers=header, after=1)]
+    assert names(access) == ALL
+    assert waits == [waited]
+
+
+@pytest.mark.parametrize("trouble", [Trouble(NAMESPACES, 503), Trouble(NAMESPACES), Trouble(NAMESPACES, cut=40)])
+def test_a_server_that_stumbles_is_asked_again(trouble: Trouble, access: Access, server: ApiServer) -> None:
+    server.troubles = [trouble]
+    assert names(access) == ALL
+
+
+def test_a_server_that_stays_down_is_named(access: Access, server: ApiServer, waits: list[float]) -> None:
+    server.troubles = [Trouble(NAMESPACES, 503, times=99)]
+    with pytest.raises(ClusterError, match="answers 503: arranged"):
+        names(access)
+    assert waits == [1.0, 2.0, 4.0, 8.0]
+
+
+def test_a_body_that_trickles_is_cut_off(access: Access, server: ApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The body comes in two pieces; by the second the time is up."""
+    monkeypatch.setattr(reading, "SILENCE", 0.05)
+    server.troubles = [Trouble(NAMESPACES, 200, stall=10, times=99)]
+    with pytest.raises(ClusterError, match=r"cannot be read: .*timed out"):
+        names(access)
+
+
+def test_an_answer_that_takes_too_long_is_given_up(access: Access) -> None:
+    ticks = iter(range(0, 10_000, 100))
+    slow = replace(access, clock=lambda: float(next(ticks)) * 2)
+    with pytest.raises(ClusterError, match=r"took more than 120 s to answer"):
+        slow.get(NAMESPACES)
+
+
+def test_an_answer_that_is_too_long_is_given_up(access: Access, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "MOST_BYTES", 100)
+    with pytest.raises(ClusterError, match="answers with more than"):
+        access.get(NAMESPACES)
+
+
+def test_what_is_no_api_server_is_called_that(access: Access, server: ApiServer) -> None:
+    server.troubles = [Trouble("/apis", 200, raw=b"<html>welcome</html>", times=9)]
+    with pytest.raises(ClusterError, match="does not answer in JSON") as raised:
+        access.get("/apis")
+    assert "address of a Kubernetes API server" in raised.value.hint
+
+
+def test_a_redirect_is_not_followed(access: Access, server: ApiServer) -> None:
+    """It would take the token with it."""
+    server.troubles = [Trouble("/apis", 302, headers={"Location": "https://evil.example/apis"})]
+    with pytest.raises(ClusterError, match="answers 302"):
+        access.get("/apis")
+
+
+def test_a_token_is_in_no_message(served: Served, tmp_path: Path, server: ApiServer) -> None:
+    place = tmp_path / "kubeconfig"
+    place.write_text(served.kubeconfig(token="wr0ng-SeCrEt-token"))
+    place.chmod(0o600)
+    found = access_to(kubeconfig(str(place), {}), "static-cluster")
+    with pytest.raises(ClusterError, match="answers 401") as raised:
+        found.get("/apis")
+    assert "SeCrEt" not in str(raised.value) + raised.value.hint
+    assert TOKEN not in str(raised.value)
+
+
+def test_a_server_that_nobody_vouches_for_is_not_believed(served: Served, tmp_path: Path) -> None:
+    with serving(ApiServer({})) as other:
+        place = tmp_path / "kubeconfig"
+        place.write_text(replace(served, authority=other.authority).kubeconfig())
+        place.chmod(0o600)
+        found = replace(access_to(kubeconfig(str(place), {}), "static-cluster"), sleep=lambda seconds: None)
+        with pytest.raises(ClusterError, match=r"cannot be read: .*certificate"):
+            found.get("/apis")
+
+
+# -- kubeconfigs --------------------------------------------------------------------------------------------------
+
+EXEC = """
+apiVersion: v1
+kind: Config
+clusters:
+- {name: c, cluster: {server: "https://127.0.0.1:1"}}
+users:
+- name: u
+  user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: ./plugin, interactiveMode: Never}}
+contexts:
+- {name: a, context: {cluster: c, user: u}}
+- {name: b, context: {cluster: missing, user: u}}
+"""
+
+
+@pytest.fixture
+def plugin(tmp_path: Path) -> Path:
+    """A kubeconfig whose program, beside it, leaves a trace when it is run."""
+    program = tmp_path / "plugin"
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\necho SeCrEt >&2\nexit 3\n")
+    program.chmod(0o755)
+    place = tmp_path / "kubeconfig"
+    place.write_text(EXEC)
+    place.chmod(0o600)
+    return place
+
+
+def test_a_program_in_a_kubeconfig_of_ones_own_is_run_and_its_failure_told(plugin: Path) -> None:
+    with pytest.raises(ClusterError, match=r"context a of .* cannot be used: exec: process returned 3"):
+        access_to(kubeconfig(str(plugin), {}), "a")
+    assert (plugin.parent / "ran").exists()
+
+
+@pytest.mark.parametrize("how", ["world-writable", "in a repository"])
+def test_a_kubeconfig_that_others_may_have_written_runs_nothing(how: str, plugin: Path) -> None:
+    if how == "world-writable":
+        plugin.chmod(0o602)
+    else:
+        git(plugin.parent, "init", "-q")
+    with pytest.raises(UntrustedKubeconfig) as raised:
+        kubeconfig(str(plugin), {})
+    assert raised.value.hint
+    assert not (plugin.parent / "ran").exists()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file away")
+def test_a_kubeconfig_of_another_user_runs_nothing(plugin: Path) -> None:
+    os.chown(plugin, 12345, -1)
+    with pytest.raises(UntrustedKubeconfig, match="belongs to another user"):
+        trusted(plugin)
+
+
+def test_the_usual_kubeconfig_may_be_kept_in_git(plugin: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = plugin.parent / "home"
+    (home / ".kube").mkdir(parents=True)
+    plugin.rename(home / ".kube/config")
+    git(home, "init", "-q")
+    monkeypatch.setenv("HOME", str(home))
+    assert kubeconfig(None, {}).contexts == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("context", "message", "hint"),
+    [
+        ("aa", 'there is no context "aa"', 'did you mean "a"'),
+        (None, "has no current context", "give --context: a and b"),
+    ],
+)
+def test_a_context_that_is_not_there_is_named_with_those_that_are(
+    context: str | None, message: str, hint: str, plugin: Path
+) -> None:
+    with pytest.raises(ClusterError, match=message) as raised:
+        kubeconfig(str(plugin), {}).context(context)
+    assert hint in raised.value.hint
+
+
+def test_a_context_whose_cluster_is_missing_is_named(plugin: Path) -> None:
+    with pytest.raises(ClusterError, match='names a cluster "missing" that is not there'):
+        access_to(kubeconfig(str(plugin), {}), "b")
+
+
+def test_files_of_the_environment_are_read_as_one(plugin: Path) -> None:
+    other = plugin.with_name("other")
+    other.write_text(EXEC.replace("name: a,", "name: c,").replace("name: b,", "name: d,") + "current-context: d\n")
+    found = kubeconfig(None, {"KUBECONFIG": f"{plugin}:{plugin.parent}/nothing:{other}"})
+    assert found.contexts == ("a", "b", "c", "d")
+    assert found.context(None) == "d"
+
+
+def test_a_certificate_that_nobody_checks_takes_a_word(plugin: Path) -> None:
+    text = EXEC.replace('1"}}', '1", insecure-skip-tls-verify: true}}').replace(
+        "{exec: {apiVersion: client.authentication.k8s.io/v1, command: ./plugin, interactiveMode: Never}}", "{token: x}"
+    )
+    plugin.write_text(text)
+    with pytest.raises(ClusterError, match="could be anybody") as raised:
+        access_to(kubeconfig(str(plugin), {}), "a")
+    assert "--insecure" in raised.value.hint
+    assert access_to(kubeconfig(str(plugin), {}), "a", insecure=True).host == "https://127.0.0.1:1"
+
+
+def test_a_broken_kubeconfig_is_told_by_its_line(plugin: Path) -> None:
+    plugin.write_text("apiVersion: v1\nclusters: [\n")
+    with pytest.raises(ClusterError, match=r"kubeconfig:\d+:\d+: "):
+        kubeconfig(str(plugin), {})
+
+
+def test_a_name_that_no_cluster_can_have_is_told() -> None:
+    with pytest.raises(ClusterError, match="cannot be the name of a cluster") as raised:
+        cluster_name("arn:aws:eks:eu-west-1:1:cluster/x", given=False)
+    assert "give --cluster NAME" in raised.value.hint
+
+
+def test_files_are_left_as_they_are(plugin: Path) -> None:
+    before = plugin.read_text(), stat.S_IMODE(plugin.stat().st_mode)
+    with pytest.raises(ClusterError):
+        access_to(kubeconfig(str(plugin), {}), "a")
+    assert (plugin.read_text(), stat.S_IMODE(plugin.stat().st_mode)) == before

@@ -1,0 +1,182 @@
+"""When the controller's next turn is due: tables for the rules, laws for the backoff, a story clock for the hints."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitplacer.controller.schedule import Due, Pace, after_look, after_pass
+from gitplacer.controller.turns import RULES, Backoff, Fault, Outcome, backed_off
+from gitplacer.controller.wakes import SystemClock, Wakes
+from tests.clocks import StoryClock
+
+FAULTS = st.sampled_from(list(Fault))
+DRAWS = st.floats(0, 1)
+
+
+# backoff
+
+
+def waits(faults: Sequence[Fault | None], draw: float = 0.0) -> list[float]:
+    state, found = Backoff(), []
+    for fault in faults:
+        state, delay = backed_off(state, fault, draw)
+        found.append(delay)
+    return found
+
+
+def test_every_fault_has_a_rule() -> None:
+    assert set(RULES) == set(Fault)
+    assert {rule.outcome for rule in RULES.values()} == {Outcome.RETRY, Outcome.HELD, Outcome.STALLED}
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        (Fault.LOST_RACE, [1, 2, 4, 8, 16, 30, 30]),
+        (Fault.UNREACHABLE, [5, 10, 20, 40, 80, 160, 300]),
+        (Fault.RATE_LIMITED, [60, 120, 240, 480, 900, 900, 900]),
+        (Fault.PUSH_REFUSED, [30, 60, 120, 240, 480, 900, 900]),
+    ],
+)
+def test_waits_double_up_to_a_bound_and_differ_by_fault(fault: Fault, expected: list[float]) -> None:
+    assert waits([fault] * 7) == expected
+
+
+@given(st.lists(st.tuples(st.none() | FAULTS, DRAWS), max_size=60))
+def test_a_wait_is_within_bounds_whatever_happened_before(history: list[tuple[Fault | None, float]]) -> None:
+    state = Backoff()
+    for fault, draw in history:
+        state, delay = backed_off(state, fault, draw)
+        if fault is None:
+            assert (state, delay) == (Backoff(), 0)
+        else:
+            assert RULES[fault].first / 2 <= delay <= RULES[fault].most
+            assert state.fault is fault
+
+
+@given(st.lists(st.none() | FAULTS, max_size=20), FAULTS)
+def test_a_turn_that_went_well_and_another_fault_begin_anew(history: list[Fault | None], fault: Fault) -> None:
+    first = RULES[fault].first
+    assert waits([*history, None, fault])[-1] == first
+    other = next(each for each in Fault if each is not fault)
+    assert waits([*history, other, fault])[-1] == first
+
+
+@given(FAULTS, st.integers(1, 2000), DRAWS)
+def test_an_outage_of_any_length_is_waited_for_at_most_as_long_as_the_bound(
+    fault: Fault, times: int, draw: float
+) -> None:
+    state, delay = backed_off(Backoff(fault, times), fault, draw)
+    assert state.times == times + 1
+    assert 0 < delay <= RULES[fault].most
+
+
+def test_two_who_lost_the_same_race_do_not_come_back_together() -> None:
+    assert backed_off(Backoff(), Fault.LOST_RACE, 0.0)[1] != backed_off(Backoff(), Fault.LOST_RACE, 0.9)[1]
+
+
+# what is due
+
+PACE = Pace(interval=60, full=300, batch=2)
+
+
+@pytest.mark.parametrize(
+    ("due", "hinted_at", "expected", "why"),
+    [
+        (Due(look_at=60, pass_at=300, began=0), None, 60, "the next look"),
+        (Due(look_at=330, pass_at=300, began=0), None, 300, "the next pass"),
+        (Due(look_at=60, pass_at=300, began=0), 10, 10, "a hint after a quiet time is followed at once"),
+        (Due(look_at=60, pass_at=300, began=9), 10, 11, "a hint soon after a turn waits for others"),
+        (Due(look_at=60, pass_at=300, began=0), 70, 60, "what is due by itself is not put off by a hint"),
+        (Due(look_at=90, pass_at=90, began=0, not_before=90), 10, 90, "whoever is not to be asked is not asked"),
+    ],
+)
+def test_a_turn_is_due_when_something_wants_it(due: Due, hinted_at: float | None, expected: float, why: str) -> None:
+    assert due.next_turn(hinted_at, PACE) == expected, why
+
+
+def test_a_pass_comes_by_itself_however_often_nothing_moves() -> None:
+    due, now, passes = Due(), 0.0, []
+    while now < 1000:
+        now = due.next_turn(None, PACE)
+        if due.makes_pass(now, hinted=False):
+            passes.append(now)
+            due = after_pass(PACE, began=now, now=now + 1, delay=0, hurries=True, stretch=1)
+        else:
+            due = after_look(due, PACE, began=now, now=now, stretch=1)
+    assert passes == [0, 301, 602, 903]
+
+
+def test_a_person_who_mends_what_stalls_is_noticed_before_the_wait_is_over() -> None:
+    stalled = after_pass(PACE, began=0, now=1, delay=600, hurries=True, stretch=1)
+    assert (stalled.next_turn(None, PACE), stalled.makes_pass(61, hinted=False)) == (61, False)
+    assert stalled.next_turn(5, PACE) == 5
+    limited = after_pass(PACE, began=0, now=1, delay=600, hurries=False, stretch=1)
+    assert limited.next_turn(None, PACE) == limited.next_turn(5, PACE) == 601
+
+
+# hints
+
+
+def test_many_hints_are_one_turn_that_knows_their_reasons() -> None:
+    clock = StoryClock()
+    wakes = Wakes(clock, PACE)
+    due = Due(look_at=60, pass_at=300, began=0)
+    clock.at(10, lambda: [wakes.hint("webhook", f"refs/heads/{n % 2}") for n in range(100)])
+    clock.at(10, lambda: wakes.hint("flux"))
+    wake = wakes.wait(due)
+    assert wake is not None
+    assert (clock.seconds, wake.why, wake.refs) == (10, ("webhook",), {"refs/heads/0", "refs/heads/1"})
+    later = wakes.wait(Due(look_at=70, pass_at=300, began=10))
+    assert later is not None
+    assert (clock.seconds, later.why, later.makes_pass) == (12, ("flux",), True)
+    looks = wakes.wait(Due(look_at=72, pass_at=300, began=12))
+    assert looks is not None
+    assert (clock.seconds, looks.why, looks.makes_pass) == (72, ("look",), False)
+
+
+def test_what_hints_say_is_bounded() -> None:
+    wakes = Wakes(StoryClock(), PACE)
+    for number in range(10_000):
+        wakes.hint(f"webhook {number}", f"refs/heads/{number}")
+    wake = wakes.wait(Due(look_at=60, pass_at=300))
+    assert wake is not None and len(wake.why) < 10 and len(wake.refs) < 10
+
+
+def test_whoever_is_told_to_stop_waits_no_longer() -> None:
+    clock = StoryClock()
+    wakes = Wakes(clock, PACE)
+    clock.at(5, wakes.stop)
+    assert wakes.wait(Due(look_at=60, pass_at=300, began=0)) is None
+    assert clock.seconds == 5
+    wakes.hint("webhook")
+    assert wakes.wait(Due()) is None
+
+
+def test_hints_from_many_threads_wake_a_real_wait() -> None:
+    wakes = Wakes(SystemClock(), Pace(interval=3600, full=3600, batch=0))
+    now = SystemClock().monotonic()
+    waiting = Due(look_at=now + 3600, pass_at=now + 3600, began=now)
+    found: list[str] = []
+
+    def follow() -> None:
+        while (wake := wakes.wait(waiting)) is not None:
+            found.extend(wake.why)
+            if "last" in wake.why:
+                wakes.stop()
+
+    follower = threading.Thread(target=follow)
+    follower.start()
+    hinting = [threading.Thread(target=wakes.hint, args=(name,)) for name in "abcdef"]
+    for thread in hinting:
+        thread.start()
+    for thread in hinting:
+        thread.join()
+    wakes.hint("last")
+    follower.join()
+    assert sorted(found) == [*"abcdef", "last"]
