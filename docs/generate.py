@@ -398,7 +398,23 @@ RULES = _rules()
 
 # commands
 
+_DEPLOYED = "--deployment https://github.com/my-org/deployment.git"
+
 EXAMPLES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
+    "bootstrap": (
+        (
+            "What Argo CD is told of the example's clusters; [Engines](../engines.md) tells why:",
+            (f"gitplacer bootstrap argocd gitplacer-demo/fleet {_DEPLOYED} > argocd.yaml", "sed -n '/^# Two/,/^  template/p' argocd.yaml"),
+        ),
+        (
+            "One Application for each group:",
+            (f"gitplacer bootstrap argocd --per workload gitplacer-demo/fleet {_DEPLOYED} | grep -A 3 '^kind'",),
+        ),
+        (
+            "One cluster's own Flux:",
+            (f"gitplacer bootstrap flux --cluster static-cluster gitplacer-demo/fleet {_DEPLOYED} | head -26",),
+        ),
+    ),
     "demo": (("In an empty directory:", ("gitplacer demo",)),),
     "verify": (
         (
