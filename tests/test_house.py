@@ -120,7 +120,6 @@ def test_the_core_is_not_let_near_the_outside() -> None:
     shell = {
         "audit",
         "capacity",
-        "capacity/reading",
         "cli",
         "controller",
         "git",
