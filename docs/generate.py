@@ -640,7 +640,8 @@ EXITS: Mapping[str, str] = {
     "others are printed.",
     "fit": "0 done, whatever the answer; 1 an error, and nothing was judged (with `--cases`: a line was not, the others were); "
     "with `--exit-code` 2 for TightFit and 3 for No, of many cases the worst.",
-    "snapshot": "0 done, also where something could not be looked at, which stderr tells; 1 an error, and FILE is as it was.",
+    "snapshot": "0 done, also where something could not be looked at, which stderr tells; 1 an error, and FILE is as it was; with `--push` also "
+    "where the branch has a later snapshot.",
     "reconcile": "0 done, also where groups are held or nothing had to change; 1 an error, and nothing has landed; 2 with `--check`: what "
     "is proposed is out of date.",
     "comment": "0 done, or the pull request has a newer commit; 1 an error.",
