@@ -613,6 +613,15 @@ EXAMPLES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "test": (
         ("", ("gitplacer test gitplacer-demo/fleet -k training --rev HEAD",)),
     ),
+    "snapshot": (
+        (
+            "[Snapshots of live clusters](../snapshots.md) tells what is read, and with which rights. A context that the kubeconfig lacks:",
+            (
+                "echo 'contexts: [{name: static-cluster}, {name: dynamic-cluster}]' > kubeconfig",
+                "gitplacer snapshot --kubeconfig kubeconfig --context static",
+            ),
+        ),
+    ),
     "schema": (("", ("gitplacer schema Fleet | head -20",)),),
 }  # fmt: skip
 
@@ -631,6 +640,7 @@ EXITS: Mapping[str, str] = {
     "others are printed.",
     "fit": "0 done, whatever the answer; 1 an error, and nothing was judged (with `--cases`: a line was not, the others were); "
     "with `--exit-code` 2 for TightFit and 3 for No, of many cases the worst.",
+    "snapshot": "0 done, also where something could not be looked at, which stderr tells; 1 an error, and FILE is as it was.",
     "reconcile": "0 done, also where groups are held or nothing had to change; 1 an error, and nothing has landed; 2 with `--check`: what "
     "is proposed is out of date.",
     "comment": "0 done, or the pull request has a newer commit; 1 an error.",

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gitplacer.codecommits import referred
-from gitplacer.commits import PROPOSED, PassTrailers, relocation_message, rest_message, whole_message
+from gitplacer.commits import PROPOSED, PassTrailers, co_authors, relocation_message, rest_message, whole_message
 from gitplacer.explain import PlanView, refused_approvals
 from gitplacer.kinds.fleet import FleetSpec
-from gitplacer.layout import Layout, refuse_foreign_root
+from gitplacer.layout import METADATA, Layout, refuse_foreign_root
 from gitplacer.model.byhand import MergedMove, RevertedMove
-from gitplacer.model.decision import Action, Decision, Reason
+from gitplacer.model.decision import Action, Decision, Phase, Reason
 from gitplacer.placement.books import Books
 from gitplacer.placement.cloning import wish
 from gitplacer.placement.plan import Plan, plan
@@ -248,16 +248,45 @@ def _steps(
     inputs: Inputs, view: PlanView, moves: list[tuple[Decision, Changes]], rest: Changes, started: set[str]
 ) -> tuple[Step, ...]:
     total = len(moves) + bool(rest)
-    trailers = _trailers(inputs)
+    trailers, people = _trailers(inputs), _co_authors(inputs)
     steps = []
     for number, (decision, changes) in enumerate(moves, 1):
         subject, body, own = relocation_message(decision, view)
-        message = whole_message(subject, body, [*trailers.lines(number, total), *own])
+        whose = people if _is_of_the_source(decision) else []
+        message = whole_message(subject, body, [*trailers.lines(number, total), *own, *whose])
         steps.append(Step(changes, message, decision))
     if rest:
         subject, body, own = rest_message(view.plan.decisions, view, started)
-        steps.append(Step(rest, whole_message(subject, body, [*trailers.lines(total, total), *own])))
+        steps.append(Step(rest, whole_message(subject, body, [*trailers.lines(total, total), *own, *people])))
     return tuple(steps)
+
+
+def _co_authors(inputs: Inputs) -> list[str]:
+    """
+    Trailers for who made the source commit, in the first pass that carries anything of it out. What the deployment repo holds says which
+    was the last one; a later pass on the same commit is the work of the clock or of the capacity.
+    """
+    if inputs.commit is None or _last_source(inputs.deployment) == inputs.commit.id:
+        return []
+    return co_authors(inputs.commit.author, inputs.commit.body)
+
+
+def _last_source(deployment: Tree) -> str | None:
+    """The source commit that the deployment repo was last made from, as `hydrator_metadata` says it."""
+    if METADATA not in deployment or not deployment.entries[METADATA].is_text:
+        return None
+    try:
+        fields = json.loads(deployment.read(METADATA))
+    except (ValueError, RecursionError):
+        return None
+    said = fields.get("drySha") if isinstance(fields, dict) else None
+    return said if isinstance(said, str) else None
+
+
+def _is_of_the_source(decision: Decision) -> bool:
+    """Whether somebody's commit can be what moves a group: not where only evidence or a better place does."""
+    begins = decision.phase in (None, Phase.ADD, Phase.LEAVE)
+    return begins and decision.finding.code not in (Reason.PENDING_PODS, Reason.PREFERRED_AVAILABLE)
 
 
 def _trailers(inputs: Inputs) -> PassTrailers:

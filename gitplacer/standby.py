@@ -132,7 +132,7 @@ def as_awake(cluster: Cluster, seen: CapacitySnapshot | None, now: datetime) -> 
         "groups": (),
         "nodes": standby.nodes or seen.nodes,
     }
-    return seen.model_copy(update=update)
+    return CapacitySnapshot.model_construct(**{**dict(seen), **update})  # its nodes are declared, so no doubt is left
 
 
 def ready_nodes(seen: CapacitySnapshot) -> int:

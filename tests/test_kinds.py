@@ -93,7 +93,12 @@ spec:
     root: fleets/one
     hydrator: {notes: true}
     proposed: false
-  capacity: {url: "https://example.com/fleet.git", branch: release/1.x, path: capacity}
+  capacity:
+    url: "https://example.com/fleet.git"
+    branches: "snapshots/{cluster}"
+    path: capacity
+    writers: {gpu-1: ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHVnknQ2 of gpu-1"], "*": ["-----BEGIN PGP PUBLIC KEY BLOCK-----\\n\\nmDME\\n"]}
+    jumps: {factor: 3, nodes: 10, believedAfter: 10m}
   engine: flux
   platform:
     paths: ["platform/**"]
@@ -339,6 +344,7 @@ spec:
 metadata: {name: gpu-1}
 observedAt: "2026-01-02T03:04:05.678901+01:00"
 applied: {platform: 0, workloads: 40}
+coarse: false
 nodes:
 - name: n1
   count: 3

@@ -575,3 +575,71 @@ def test_a_large_cluster_takes_less_than_a_gibibyte(tmp_path: Path) -> None:
     found = bigcluster.measured(5000, 100_000, tmp_path)
     assert found["code"] == 0, found["err"]
     assert found["kib"] < 1 << 20
+
+
+# -- a fleet of clusters that are there ---------------------------------------------------------------------------
+
+
+def two_contexts(served: Served, place: Path, second: str) -> Path:
+    value = yaml.safe_load(served.kubeconfig())
+    value["contexts"].append({**value["contexts"][0], "name": second})
+    place.write_text(yaml.safe_dump(value))
+    place.chmod(0o600)
+    return place
+
+
+def test_a_fleet_begins_with_clusters_that_are_there(
+    served: Served, server: ApiServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """What it writes validates, and the example is placed on one of them."""
+    server.objects["", "configmaps"] = []
+    region = {"topology.kubernetes.io/region": "eu-west-1", "eks.amazonaws.com/nodegroup": "cpu"}
+    server.objects["", "nodes"] = [livecluster.node(f"n{number}", **region) for number in range(3)]
+    config = two_contexts(served, tmp_path / "kubeconfig", "gke_project_us-west1_C")
+    fleet = tmp_path / "fleet"
+    ran = run(
+        capfd,
+        "init",
+        fleet,
+        "--kubeconfig",
+        config,
+        "--context",
+        "static-cluster",
+        "--context",
+        "gke_project_us-west1_C",
+    )
+    assert ran.code == 0, ran.err
+    assert sorted(path.name for path in (fleet / "clusters").iterdir()) == [
+        "gke-project-us-west1-c.yaml",
+        "static-cluster.yaml",
+    ]
+    assert yaml.safe_load((fleet / "clusters/static-cluster.yaml").read_text()) == {
+        "apiVersion": "gitplacer.dev/v1alpha1", "kind": "Cluster",
+        "metadata": {"name": "static-cluster", "labels": {"class": "general"}},
+        "spec": {"provider": "aws", "region": "eu-west-1", "kubernetesVersion": "1.33"},
+    }  # fmt: skip
+    assert run(capfd, "validate", fleet).code == 0
+    planned = run(capfd, "plan", fleet)
+    assert "+ hello/hello  → " in planned.out, planned.out
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--context", "nowhere"], 'error: there is no context "nowhere"'),
+        (
+            ["--context", "static-cluster", "--context", "Static_Cluster"],
+            "error: two contexts would both be cluster static-cluster",
+        ),
+        ([], "error: --kubeconfig is for --context"),
+    ],
+)
+def test_a_fleet_of_clusters_that_cannot_be_read_is_not_begun(
+    args: list[str], message: str, served: Served, server: ApiServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    server.objects["", "configmaps"] = []
+    config = two_contexts(served, tmp_path / "kubeconfig", "Static_Cluster")
+    ran = run(capfd, "init", tmp_path / "fleet", "--kubeconfig", config, *args)
+    assert ran.code == 1
+    assert ran.err.startswith(message)
+    assert not (tmp_path / "fleet").exists()

@@ -61,6 +61,15 @@ def observe(
     return observation(seen, known, cluster=cluster, now=now)
 
 
+def new_cluster(
+    access: Access, *, cluster: str, system_namespace: str, now: datetime, say: Callable[[str], None]
+) -> tuple[CapacitySnapshot, str]:
+    """The snapshot of a cluster that is new to a fleet, and the version that its API server tells. Raises ClusterError."""
+    found = observe(access, cluster=cluster, system_namespace=system_namespace, now=now, say=say)
+    version = access.get("/version")
+    return found, str(version.get("gitVersion") or "") if isinstance(version, dict) else ""
+
+
 class _Look:
     """The API, with what may be left out of it left out."""
 

@@ -231,6 +231,8 @@ def _moved(look: _Look) -> Moved | None:
         return Moved.SOURCE
     if last.trailer(f"{PREFIX}Version") != inputs.version:
         return Moved.VERSION
+    if not all(look.deployment.lets_stand(commit.is_signed) for commit in chain):
+        return Moved.SIGNATURE
     if _is_the_same(look, chain):
         return None
     return Moved.TIME if last.trailer(f"{PREFIX}Capacity") == inputs.capacity_id else Moved.CAPACITY
