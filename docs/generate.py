@@ -398,7 +398,23 @@ RULES = _rules()
 
 # commands
 
+_DEPLOYED = "--deployment https://github.com/my-org/deployment.git"
+
 EXAMPLES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
+    "bootstrap": (
+        (
+            "What Argo CD is told of the example's clusters; [Engines](../engines.md) tells why:",
+            (f"gitplacer bootstrap argocd gitplacer-demo/fleet {_DEPLOYED} > argocd.yaml", "sed -n '/^# Two/,/^  template/p' argocd.yaml"),
+        ),
+        (
+            "One Application for each group:",
+            (f"gitplacer bootstrap argocd --per workload gitplacer-demo/fleet {_DEPLOYED} | grep -A 3 '^kind'",),
+        ),
+        (
+            "One cluster's own Flux:",
+            (f"gitplacer bootstrap flux --cluster static-cluster gitplacer-demo/fleet {_DEPLOYED} | head -26",),
+        ),
+    ),
     "demo": (("In an empty directory:", ("gitplacer demo",)),),
     "verify": (
         (
@@ -597,6 +613,15 @@ EXAMPLES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "test": (
         ("", ("gitplacer test gitplacer-demo/fleet -k training --rev HEAD",)),
     ),
+    "snapshot": (
+        (
+            "[Snapshots of live clusters](../snapshots.md) tells what is read, and with which rights. A context that the kubeconfig lacks:",
+            (
+                "echo 'contexts: [{name: static-cluster}, {name: dynamic-cluster}]' > kubeconfig",
+                "gitplacer snapshot --kubeconfig kubeconfig --context static",
+            ),
+        ),
+    ),
     "schema": (("", ("gitplacer schema Fleet | head -20",)),),
 }  # fmt: skip
 
@@ -615,6 +640,8 @@ EXITS: Mapping[str, str] = {
     "others are printed.",
     "fit": "0 done, whatever the answer; 1 an error, and nothing was judged (with `--cases`: a line was not, the others were); "
     "with `--exit-code` 2 for TightFit and 3 for No, of many cases the worst.",
+    "snapshot": "0 done, also where something could not be looked at, which stderr tells; 1 an error, and FILE is as it was; with `--push` also "
+    "where the branch has a later snapshot.",
     "reconcile": "0 done, also where groups are held or nothing had to change; 1 an error, and nothing has landed; 2 with `--check`: what "
     "is proposed is out of date.",
     "comment": "0 done, or the pull request has a newer commit; 1 an error.",

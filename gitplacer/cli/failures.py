@@ -25,7 +25,7 @@ def report(error: BaseException) -> None:
     from gitplacer.git.program import redact
 
     try:
-        for line in _lines(error):
+        for line in lines(error):
             click.echo(redact(line), err=True)
         if os.environ.get(DEBUG_VARIABLE):
             sys.stderr.write(redact("".join(traceback.format_exception(error))))
@@ -33,7 +33,8 @@ def report(error: BaseException) -> None:
         pass
 
 
-def _lines(error: BaseException) -> list[str]:
+def lines(error: BaseException) -> list[str]:
+    """Why something ended, and what to do."""
     from gitplacer.capacity.access import ClusterError
     from gitplacer.git.program import GitError
     from gitplacer.settings import UsageError

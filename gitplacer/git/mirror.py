@@ -3,7 +3,8 @@ A remote repository's objects, kept on disk between runs.
 
 What a remote has is asked anew each time; only objects are remembered, so a mirror may be deleted at any moment and
 can never make an old answer look new. Refs in it (`refs/mirror/<hash of the name>`) say only what has arrived
-completely. Processes take turns by a file lock. A mirror that git finds damaged is thrown away and made again.
+completely. Processes take turns by a file lock. A mirror that git finds damaged is thrown away and made again; so is one that has become
+much larger than it was when it was new, by objects of branches that are gone. What a git that was killed has left is cleared away.
 """
 
 from __future__ import annotations
@@ -19,6 +20,10 @@ from pathlib import Path
 from gitplacer.git.address import Address
 from gitplacer.git.cache import UntrustedFolder, private_folder
 from gitplacer.git.program import NO_REPOSITORY, CommandFailed, Git, GitError, cause
+
+_GROWTH = 4
+_SPARE = 64 << 20
+"""Bytes. A mirror may become so many times as large as it was when it was new, and so much larger, before it is made again."""
 
 
 class Unreachable(GitError):
@@ -77,9 +82,13 @@ class Mirror:
 
     def renew(self, refs: Mapping[str, str]) -> dict[str, str]:
         """Throw away what is here and fetch again."""
+        self.discard()
+        return self.fetch(refs)
+
+    def discard(self) -> None:
+        """Throw away what is here."""
         with self._locked():
             self._remove()
-        return self.fetch(refs)
 
     def _has(self, refs: Mapping[str, str]) -> bool:
         if not (self.path / "HEAD").exists():
@@ -96,9 +105,13 @@ class Mirror:
 
     def _fetch(self, refs: Mapping[str, str]) -> None:
         is_new = not self.path.exists()
+        self._clear("objects/pack/tmp_*")
         try:
             self._fetch_once(refs)
         except CommandFailed as failure:
+            if self._clear("*.lock", "refs/mirror/*.lock", "objects/info/*.lock"):
+                self._fetch(refs)  # the locks were of a git that was killed: whoever lives waits for ours
+                return
             if is_new or self._is_sound():
                 raise unreachable(self.address, failure) from None
             self._remove()
@@ -106,6 +119,30 @@ class Mirror:
                 self._fetch_once(refs)
             except CommandFailed as again:
                 raise unreachable(self.address, again) from None
+        if self._is_bloated():
+            self._remove()
+            try:
+                self._fetch_once(refs)
+            except CommandFailed as failure:
+                raise unreachable(self.address, failure) from None
+            self._is_bloated()
+
+    def _clear(self, *patterns: str) -> bool:
+        """Delete files that a git which was killed has left; whether there were any. The lock must be held."""
+        found = [path for pattern in patterns for path in self.path.glob(pattern)]
+        for path in found:
+            path.unlink(missing_ok=True)
+        return bool(found)
+
+    def _is_bloated(self) -> bool:
+        """Whether it has become much larger than it was when it was new, which is noted the first time."""
+        size = sum(path.lstat().st_size for path in self.path.rglob("*") if path.is_file())
+        noted = self.path / "size-when-new"
+        try:
+            return size > _GROWTH * int(noted.read_text()) + _SPARE
+        except (OSError, ValueError):
+            noted.write_text(f"{size}\n")
+            return False
 
     def _fetch_once(self, refs: Mapping[str, str]) -> None:
         if not (self.path / "HEAD").exists():

@@ -250,6 +250,23 @@ class Deployment:
                 self.unnoted = push_note(scratch, self.address, tip, note, self.signing_key)
         return new or self.tip or ""
 
+    def restart(self, kept: Sequence[Commit], step: NewCommit) -> str:
+        """
+        Make the branch anew: of its commits those that are kept, the first of them upon nothing, then the step. For branches that are
+        their writer's own and none of a pass. Returns the new tip; raises as `publish` does.
+        """
+        with tempfile.TemporaryDirectory(prefix="gitplacer-") as folder:
+            scratch = self._scratch(Path(folder))
+            stream = [
+                line for commit in kept for line in _again("refs/heads/new", commit, self.repository.message(commit.id))
+            ]
+            gone = step.changes.removed & set(self.tree.entries)
+            new = self._imported(scratch, [*stream, *_commit("refs/heads/new", step, None, gone)])["new"]
+            with Repository(self.address, scratch, {}) as made:
+                self._check_tree(made.tree(new), [step])
+            self._push(scratch, self._updates(new, None))
+        return new
+
     def annotate(self, note: Note) -> None:
         """Put a note on the tip where a pass changes nothing."""
         if self.expected is not None:
@@ -417,9 +434,13 @@ class Deployment:
         for number, (_, proposal) in enumerate(sorted(proposals.items())):
             parent = "refs/heads/new" if steps else self.tip
             stream += _commit(f"refs/heads/proposal-{number}", proposal, parent, proposal.changes.removed & paths)
-        stream.append(b"done\n")
+        return self._imported(scratch, stream)
+
+    def _imported(self, scratch: Git, stream: Sequence[bytes]) -> dict[str, str]:
+        """The branches that a stream for fast-import makes."""
         # unpackLimit=0: leave the pack as it is; it goes to the server in a moment, and then away.
-        scratch.run("-c", "fastimport.unpackLimit=0", "fast-import", "--quiet", "--done", input=b"".join(stream))
+        command = ("-c", "fastimport.unpackLimit=0", "fast-import", "--quiet", "--done")
+        scratch.run(*command, input=b"".join((*stream, b"done\n")))
         listing = scratch.run("for-each-ref", "--format=%(refname) %(objectname)").decode()
         made = dict(line.split(" ") for line in listing.splitlines())
         return {name.removeprefix("refs/heads/"): oid for name, oid in made.items()}
@@ -553,6 +574,14 @@ def _commit(ref: str, commit: NewCommit, parent: str | None, gone: Iterable[str]
         mode = commit.modes.get(path, FILE).encode()
         lines += [b"M %s inline %s\ndata %d\n" % (mode, _quoted(path), len(data)), data, b"\n"]
     return lines
+
+
+def _again(ref: str, commit: Commit, message: bytes) -> list[bytes]:
+    """The lines that make fast-import repeat a commit on a ref: the same files and words, by the same person at the same time."""
+    when = int(datetime.datetime.fromisoformat(commit.date).timestamp())
+    who = f"{_plain(commit.author_name)} <{_plain(commit.author_email)}> {when} +0000\n"
+    lines = [f"commit {ref}\nauthor {who}committer {who}".encode(), b"data %d\n" % len(message), message, b"\n"]
+    return [*lines, f'M 040000 {commit.tree} ""\n'.encode()]
 
 
 def _plain(text: str) -> str:

@@ -84,6 +84,7 @@ class Repository:
         self.objects = Objects(git)
         self.refs = refs
         self._mirror = mirror
+        self._is_mirrored = mirror is not None
 
     @classmethod
     def open(cls, address: Address, cache_dir: Path, *, fetch: str | Iterable[str] | None = None) -> Repository:
@@ -202,7 +203,7 @@ class Repository:
 
     def _named(self, name: str, back: str) -> Object | None:
         for full in full_names(name):
-            if not self._mirror:
+            if not self._is_mirrored:
                 found = self.objects.look_up(f"{full}{back}^{{commit}}")
             elif full in self.refs:
                 found = self.objects.look_up(f"{self.refs[full]}{back}^{{commit}}")
@@ -231,7 +232,7 @@ class Repository:
     def _names(self) -> list[str]:
         """The branches and tags, by the names that people use."""
         found: Iterable[str] = self.refs
-        if not self._mirror:
+        if not self._is_mirrored:
             try:
                 found = self.git.run("for-each-ref", "--format=%(refname)").decode("utf-8", "replace").split()
             except GitError:
