@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import re
 import shutil
@@ -13,9 +14,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitplacer.git.address import Address
+from gitplacer.git.publishing import Deployment, Identity, NewCommit
+from gitplacer.git.reading import Commit
 from gitplacer.git.secretfiles import ExposedSecret
 from gitplacer.git.signing import AllowedKeys, NotSigned, SigningKey, is_signed, signed, unsigned, verified
+from gitplacer.passes.proposing import ProposedPass, Standing, propose
+from gitplacer.settings import settings
+from gitplacer.tree import Changes, differing_paths
+from tests.commands import run
 from tests.gitservers import git
+from tests.stories import cluster, policy, rayservice
+from tests.test_reconcile import Fleet, made, quiet
 
 needs_gpg = pytest.mark.skipif(not shutil.which("gpg") or not shutil.which("gpgv"), reason="gpg is not installed")
 
@@ -230,3 +240,124 @@ def test_an_agent_holds_the_passphrase(keys: Path, tmp_path: Path, monkeypatch: 
                 assert verified(commit, AllowedKeys({"bot": [public(keys, "locked")]})) == "bot"
         finally:
             agent.terminate()
+
+
+# whole passes
+
+MANUAL = policy("anywhere", "select: {}\nrelocation: {when: {ClusterDraining: Manual}}")
+PROPOSAL, NEXT = "gitplacer/proposed/prod/api", "gitplacer/next/main"
+
+
+def unsigned_ones(fleet: Fleet, allowed: str) -> list[str]:
+    """The subjects of all commits that git does not find well signed."""
+    seen = f"gpg.ssh.allowedSignersFile={allowed}"
+    lines = fleet.git("-c", seen, "log", "--all", "--format=%G? %s").splitlines()
+    return sorted(
+        line[2:] for line in lines if not line.startswith(("G ", "U "))
+    )  # U: it trusts nobody for who that is
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Fleet:
+    return made(tmp_path)
+
+
+def test_all_commits_of_a_pass_are_signed_and_verify_and_nothing_changes_after_it(
+    fleet: Fleet, keys: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "allowed").write_text(f"* {public(keys, 'bot')}")
+    where = ["--deployment", fleet.deployment, str(fleet.source)]
+    how = ["--sign-key", keys / "bot", "--author", "Rob Ot <rob@example.com>"]
+    for minute, files in enumerate((MANUAL, cluster("a", state="Draining"), rayservice("prod", "new")), 5):
+        fleet.commit(files)
+        done = run(capfd, "reconcile", *how, "--now", f"2026-01-02T03:{minute:02}:00Z", *where)
+        assert done.code == 0, done.err
+    assert PROPOSAL in fleet.git("for-each-ref", "--format=%(refname:short)").split()[-2]
+    assert unsigned_ones(fleet, f"{tmp_path}/allowed") == []
+    assert set(fleet.git("log", "--all", "--format=%an <%ae>, %cn <%ce>").splitlines()) == {
+        "Rob Ot <rob@example.com>, Rob Ot <rob@example.com>"
+    }
+    assert run(capfd, "verify", "--all", *where).out.endswith("2 commits: 2 Verified\n")
+    before = fleet.git("for-each-ref")
+    assert run(capfd, "reconcile", *how, "--now", "2026-01-02T03:30:00Z", *where).out.startswith("Unchanged")
+    assert run(capfd, "reconcile", "--now", "2026-01-02T03:31:00Z", *where).out.startswith("Unchanged")
+    assert fleet.git("for-each-ref") == before
+    assert git("fsck", "--strict", "--no-dangling", cwd=fleet.bare) == ""
+
+
+def test_a_proposal_from_before_is_signed_once_commits_are_signed(fleet: Fleet, keys: Path, tmp_path: Path) -> None:
+    (tmp_path / "allowed").write_text(f"* {public(keys, 'bot')}")
+    fleet.commit(MANUAL)
+    fleet.reconcile(5)
+    fleet.commit(cluster("a", state="Draining"))
+    fleet.reconcile(6)
+    before = unsigned_ones(fleet, f"{tmp_path}/allowed")
+    assert "Relocate prod/api from a to b" in before
+    fleet.how = {"sign_key": str(keys / "bot")}
+    assert fleet.reconcile(7).tip is None
+    gone = set(before) - set(unsigned_ones(fleet, f"{tmp_path}/allowed"))
+    assert gone == {"Relocate prod/api from a to b"}
+
+
+@needs_gpg
+def test_a_proposed_pass_is_pushed_once_although_no_two_signatures_are_the_same(
+    fleet: Fleet, gnupg: tuple[Path, str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GNUPGHOME", str(gnupg[0]))
+
+    def proposed(minute: int, key: str | None, *, check: bool = False) -> ProposedPass:
+        now = f"2026-01-02T03:{minute:02}:00Z"
+        chosen = settings(str(fleet.source), deployment=fleet.deployment, now=now, sign_key=key)
+        return propose(chosen, progress=quiet, check=check)
+
+    fleet.reconcile(5)
+    fleet.commit(cluster("a", state="Draining") | rayservice("prod", "new"))
+    key = f"gpg:{gnupg[1]}"
+    assert proposed(6, None).standing is Standing.MADE
+    outdated = proposed(7, key, check=True)
+    assert (outdated.standing, outdated.moved) == (Standing.OUTDATED, "Signature")
+    made = proposed(8, key)
+    assert made.standing is Standing.MADE
+    assert fleet.git("log", "--format=%G?", f"main..{NEXT}").splitlines() == ["G", "G"]
+    for minute, by in ((9, key), (10, None)):
+        again = proposed(minute, by)
+        assert (again.standing, again.tip) == (Standing.STANDS, made.tip)
+    with Deployment.open(Address.parse(fleet.deployment, base_dir=Path("/")), "main", fleet.source / "../cache") as now:
+        chain = now.pass_proposed()
+        now.signing_key = SigningKey.parse(key, base_dir=Path("/"))
+        steps = [
+            NewCommit(
+                changes=changes(now, commit),
+                message=f"{commit.subject}\n\n{commit.body}",
+                author=Identity(commit.author_name, commit.author_email),
+                when=datetime.datetime.fromisoformat(commit.date),
+            )
+            for commit in chain
+        ]
+        assert now.propose_pass(steps) == made.tip
+
+
+def changes(deployment: Deployment, commit: Commit) -> Changes:
+    """What a commit has changed."""
+    before, after = (deployment.repository.tree(oid) for oid in (commit.parents[0], commit.id))
+    paths = differing_paths(before, after)
+    return Changes(after.read_all(p for p in paths if p in after), frozenset(p for p in paths if p not in after))
+
+
+def test_what_cannot_be_signed_is_not_published(fleet: Fleet, keys: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    where = ["--deployment", fleet.deployment, str(fleet.source)]
+    done = run(capfd, "reconcile", "--sign-key", keys / "locked", *where)
+    assert (done.code, done.out) == (1, "")
+    assert done.err.splitlines()[0].startswith("error: ssh-keygen does not sign: ")
+    assert "ssh-add" in done.err.splitlines()[1]
+    assert fleet.git("for-each-ref") == ""
+
+
+@pytest.mark.parametrize(
+    "author", ["bot", "bot@example.com", "<bot@example.com>", "Bot <bot>", "A <a@b>\n <c@d>", "A\x1b[1m <a@b>"]
+)
+def test_an_author_that_is_none_is_refused(author: str, fleet: Fleet, capfd: pytest.CaptureFixture[str]) -> None:
+    done = run(capfd, "reconcile", "--author", author, "--deployment", fleet.deployment, fleet.source)
+    assert done.code == 1
+    assert "is not written like Name <name@example.com>" in done.err
+    assert len(done.err.splitlines()) == 2

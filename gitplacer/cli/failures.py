@@ -21,12 +21,14 @@ _LONGEST = 2000
 
 
 def report(error: BaseException) -> None:
-    """Say on stderr why the command ended. Never raises, not even when stderr is closed."""
+    """Say on stderr why the command ended, without secrets. Never raises, not even when stderr is closed."""
+    from gitplacer.git.program import redact
+
     try:
         for line in lines(error):
-            click.echo(line, err=True)
+            click.echo(redact(line), err=True)
         if os.environ.get(DEBUG_VARIABLE):
-            traceback.print_exception(error, file=sys.stderr)
+            sys.stderr.write(redact("".join(traceback.format_exception(error))))
     except OSError:
         pass
 

@@ -105,7 +105,6 @@ def send(look: Look, options: dict[str, Any]) -> int:
 
 def _target(options: dict[str, Any], chosen: Settings) -> Target:
     from gitplacer.capacity.pushing import Target
-    from gitplacer.passes.reconcile import AUTHOR
     from gitplacer.settings import UsageError
 
     every, heartbeat, keep = options["every"] or timedelta(), options["heartbeat"], options["keep"]
@@ -120,7 +119,7 @@ def _target(options: dict[str, Any], chosen: Settings) -> Target:
         address=chosen.deployment,
         branch=options["push_branch"],
         folder=options["push_path"].strip("/"),
-        author=AUTHOR,
+        author=chosen.author,
         signing_key=None,
         heartbeat=heartbeat,
         every=every,

@@ -11,12 +11,10 @@ import os
 import stat
 from pathlib import Path
 
-from gitplacer.git.program import GitError, hide
+from gitplacer.git.program import SHORTEST_SECRET, GitError, hide
 from gitplacer.plaintext import printable
 
 _LARGEST = 64 * 1024
-_SHORTEST = 8
-"""Characters of a secret. A shorter one cannot be kept out of messages without making them unreadable."""
 
 
 class ExposedSecret(GitError):
@@ -50,9 +48,9 @@ def private_file(path: Path, what: str) -> Path:
 def read_secret(path: Path, what: str) -> str:
     """The one line of a file that nobody else can read; it appears in no message from now on. Raises GitError."""
     text = read_private(path, what).strip()
-    if len(text) < _SHORTEST or not text.isprintable():
+    if len(text) < SHORTEST_SECRET or not text.isprintable():
         raise UnusableSecret(
-            f"{what} {_shown(path)} does not hold one line of {_SHORTEST} or more characters",
+            f"{what} {_shown(path)} does not hold one line of {SHORTEST_SECRET} or more characters",
             hint="put the secret into it and nothing else",
         )
     hide(text)

@@ -31,8 +31,8 @@ _GOOD = re.compile(rb"^\[GNUPG:\] GOODSIG ", re.MULTILINE)
 _LONGEST_SIGNATURE = 32 * 1024
 _PASSED_ON = ("PATH", "HOME", "TMPDIR", "GNUPGHOME", "SSH_AUTH_SOCK", "GPG_AGENT_INFO")
 
-_FRAME = re.compile(r"@|Signing |gpg: signing failed|WARNING")
-"""Lines of ssh-keygen and gpg that say nothing."""
+_FRAME = re.compile(r"@|Signing |WARNING|gpg: WARNING")
+"""Lines of ssh-keygen and gpg that do not say what is wrong."""
 _SSH_HINTS = MappingProxyType(
     {
         "passphrase": "the key has a passphrase, which nobody can be asked for: put the key into an ssh agent (ssh-add)",

@@ -126,7 +126,7 @@ def capacity_address(settings: Settings, spec: FleetSpec, *, trusted: bool) -> t
     if settings.capacity is not None:
         return settings.capacity, None
     if wanted.url is not None and trusted:
-        return Address.parse(wanted.url, base_dir=Path("/")), wanted.branch
+        return settings.address(wanted.url), wanted.branch
     return settings.source if wanted.branch is not None else None, wanted.branch
 
 
@@ -184,14 +184,16 @@ def deployment_address(settings: Settings, spec: FleetSpec, *, trusted: bool) ->
     if settings.deployment is not None:
         return settings.deployment
     if trusted and spec.deployment.url is not None:
-        return Address.parse(spec.deployment.url, base_dir=Path("/"))
+        return settings.address(spec.deployment.url)
     return None
 
 
 def opened_deployment(address: Address, spec: FleetSpec, settings: Settings) -> Deployment:
     """The branch that passes land on. One of proposed commits begins where the branch stands that they are proposed for."""
     where = spec.deployment
-    return Deployment.open(address, where.written, settings.cache_dir, begun_from=where.branch)
+    return Deployment.open(
+        address, where.written, settings.cache_dir, begun_from=where.branch, signing_key=settings.signing_key
+    )
 
 
 def written_to(settings: Settings, spec: FleetSpec) -> Address:
