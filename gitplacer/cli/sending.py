@@ -125,7 +125,7 @@ def _target(options: dict[str, Any], chosen: Settings) -> Target:
         branch=options["push_branch"],
         folder=options["push_path"].strip("/"),
         author=chosen.author,
-        signing_key=None,
+        signing_key=chosen.signing_key,
         heartbeat=heartbeat,
         every=every,
         keep=keep,
