@@ -9,7 +9,7 @@ leaves alone what depends on them.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -186,11 +186,13 @@ def read_snapshot(
     reverted: Mapping[str, RevertedMove] = NOTHING_BY_HAND,
     merged: Mapping[str, MergedMove] = NOTHING_BY_HAND,
     new_clones: Mapping[str, str] = MappingProxyType({}),
+    asleep: Collection[str] = (),
     trusted: FleetSpec | None = None,
 ) -> Snapshot:
     """
     Read all inputs. `capacity` holds the snapshot files at its top; `new_clones` are clusters that this pass makes, each with the
-    one that it is like. `trusted` is what counts instead of what the source's Fleet says.
+    one that it is like, and `asleep` are some that it has put to sleep. `trusted` is what counts instead of what the source's Fleet
+    says.
 
     Raises Rejected as `read_source` does. Paths in problems about capacity begin with the Fleet's capacity path,
     those about records with `placements/`.
@@ -205,6 +207,7 @@ def read_snapshot(
     reported, broken_reports = _read_capacity(capacity, read, now, memo, problems)
     held = _held_states(read, left_states, broken_states, deployment, foreign_paths, problems)
     states = _states(read, reported, left_states, broken_states, {**models, **new_clones}, now)
+    states |= {name: standby.put_to_sleep(states[name], now) for name in asleep if name in states}
     capacities, broken_capacity = _as_counted(read, reported, broken_reports, states, now)
     profiles = {name: ClusterProfile.of(cluster, capacities.get(name)) for name, cluster in read.own.clusters.items()}
     problems.extend(_types_not_counted(read, capacities, now))

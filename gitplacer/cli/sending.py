@@ -34,6 +34,7 @@ def _duration(ctx: click.Context, param: click.Parameter, value: str | None) -> 
 
 
 _OPTIONS = (
+    click.option("--now", metavar="TIME", help="Look and push as of this time, such as 2026-01-02T03:04:05Z."),
     click.option("--push", metavar="REPO", help="Push it to a branch of this repo: a path or an address."),
     click.option(
         "--push-branch",
@@ -87,9 +88,11 @@ def send(look: Look, options: dict[str, Any]) -> int:
     from gitplacer.capacity.pushing import Result, push
     from gitplacer.settings import settings
 
-    chosen = settings(".", deployment=options["push"])
+    chosen = settings(".", deployment=options["push"], now=options["now"])
     target = _target(options, chosen)
     if options["every"] is not None:
+        if options["now"] is not None:
+            raise click.UsageError("--every goes on, and --now is one time: give one of them")
         return _send_for_ever(look, target, chosen.cache_dir)
     code = 0
     for snapshot, data in look(chosen.now):

@@ -142,9 +142,9 @@ def command(
         return send(look, options)
     refuse_without_push(options)
     if hub is not None:
-        return write_all(look(settings(".").now), target)
+        return write_all(look(settings(".", now=options["now"]).now), target)
     file = None if target == "-" else writable(Path(target), "my-cluster.yaml")
-    ((found, data),) = look(settings(".").now)
+    ((found, data),) = look(settings(".", now=options["now"]).now)
     if file is None:
         click.echo(data, nl=False)
         return 0
