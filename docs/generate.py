@@ -400,7 +400,23 @@ RULES = _rules()
 
 # commands
 
+_DEPLOYED = "--deployment https://github.com/my-org/deployment.git"
+
 EXAMPLES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
+    "bootstrap": (
+        (
+            "What Argo CD is told of the example's clusters; [Engines](../engines.md) tells why:",
+            (f"gitplacer bootstrap argocd gitplacer-demo/fleet {_DEPLOYED} > argocd.yaml", "sed -n '/^# Two/,/^  template/p' argocd.yaml"),
+        ),
+        (
+            "One Application for each group:",
+            (f"gitplacer bootstrap argocd --per workload gitplacer-demo/fleet {_DEPLOYED} | grep -A 3 '^kind'",),
+        ),
+        (
+            "One cluster's own Flux:",
+            (f"gitplacer bootstrap flux --cluster static-cluster gitplacer-demo/fleet {_DEPLOYED} | head -26",),
+        ),
+    ),
     "demo": (("In an empty directory:", ("gitplacer demo",)),),
     "verify": (
         (
@@ -599,6 +615,15 @@ EXAMPLES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "test": (
         ("", ("gitplacer test gitplacer-demo/fleet -k training --rev HEAD",)),
     ),
+    "snapshot": (
+        (
+            "[Snapshots of live clusters](../snapshots.md) tells what is read, and with which rights. A context that the kubeconfig lacks:",
+            (
+                "echo 'contexts: [{name: static-cluster}, {name: dynamic-cluster}]' > kubeconfig",
+                "gitplacer snapshot --kubeconfig kubeconfig --context static",
+            ),
+        ),
+    ),
     "schema": (("", ("gitplacer schema Fleet | head -20",)),),
 }  # fmt: skip
 
@@ -617,6 +642,8 @@ EXITS: Mapping[str, str] = {
     "others are printed.",
     "fit": "0 done, whatever the answer; 1 an error, and nothing was judged (with `--cases`: a line was not, the others were); "
     "with `--exit-code` 2 for TightFit and 3 for No, of many cases the worst.",
+    "snapshot": "0 done, also where something could not be looked at, which stderr tells; 1 an error, and FILE is as it was; with `--push` also "
+    "where the branch has a later snapshot.",
     "reconcile": "0 done, also where groups are held or nothing had to change; 1 an error, and nothing has landed; 2 with `--check`: what "
     "is proposed is out of date.",
     "comment": "0 done, or the pull request has a newer commit; 1 an error.",
@@ -638,6 +665,8 @@ def commands_index() -> str:
         "| `GITPLACER_DEPLOYMENT` | the deployment repo; `--deployment` overrides it |\n"
         "| `GITPLACER_CAPACITY` | where capacity snapshots are; `--capacity` overrides it |\n"
         "| `GITPLACER_CACHE` | the cache of parsed files and fetched repos; it may be deleted at any time |\n"
+        "| `GITPLACER_CREDENTIALS` | the [credentials file](../credentials.md); `--credentials` overrides it |\n"
+        "| `GITPLACER_AUTHOR`, `GITPLACER_SIGNING_KEY` | who makes the commits of a pass, and what signs them |\n"
         "| `SSH_AUTH_SOCK`, `GIT_SSH_COMMAND`, `GIT_ASKPASS` | how git is let in, as usual |",
     )
 
@@ -786,6 +815,26 @@ GIT_KINDS: Mapping[str, tuple[str, str]] = {
     "ChangedWhileReading": ("A file of the work tree changed while it was read.", "Try again."),
     "UnsupportedObjectFormat": ("The repository uses SHA-256 object names.", "Use one with SHA-1 names."),
     "UntrustedCache": ("The cache directory can be written by others.", "Set `GITPLACER_CACHE` to a directory of your own."),
+    "NotSigned": (
+        "Commits are to be signed, and the key is not there, cannot be used, or wants a passphrase. Nothing was pushed.",
+        "Do what the hint says; see [Signed commits](../credentials.md#signed-commits).",
+    ),
+    "NoCredential": (
+        "There is a credentials file, and nothing in it lets us in there for that purpose.",
+        "Add an entry: see [Credentials](../credentials.md#a-credentials-file).",
+    ),
+    "NoToken": (
+        "The host gave no token to the GitHub App.",
+        "Check the app's number, its key, the number of the installation, and what the app is allowed to do.",
+    ),
+    "ExposedSecret": (
+        "A file with a secret can be read by others, or a credentials file can be written by others.",
+        "Take those rights away: `chmod 600`.",
+    ),
+    "UnusableSecret": (
+        "A file with a secret is not there, cannot be read, or does not hold one line of eight or more characters.",
+        "Check the path, and that nothing else stands in it.",
+    ),
     "GitMissing": ("There is no git program on PATH.", "Install git."),
     "GitFailed": ("Git failed in a way that has no name of its own; the message is what git said.", "Read the message."),
 }  # fmt: skip

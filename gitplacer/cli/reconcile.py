@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitplacer.cli.hosting import host
-from gitplacer.cli.options import fleet
+from gitplacer.cli.options import fleet, signed
 
 if TYPE_CHECKING:
     from gitplacer.passes.reconcile import Outcome
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     help="With --watch: of several replicas one works: [NAMESPACE/]NAME of a Lease of the cluster, or file:PATH.",
 )
 @host("With --pull-request: the deployment repo. Without it, only a branch is pushed.", in_job=False)
+@signed()
 @fleet()
 def command(
     plan_file: str | None, pull_request: bool, check: bool, watch: bool, interval: str | None, full_every: str | None,

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from gitplacer.capacity.reading import branches_at, mark_of
 from gitplacer.git.address import Address
 from gitplacer.git.mirror import Mirror, refs_of
 from gitplacer.git.reading import NoSuchRevision, Repository, full_names
 from gitplacer.git.worktree import read_work_tree
 from gitplacer.kinds.fleet import FleetSpec
-from gitplacer.passes.opening import capacity_address, capacity_folder, deployment_address
+from gitplacer.passes.opening import capacity_address, capacity_branches, capacity_folder, deployment_address
 from gitplacer.settings import Settings
 from gitplacer.tree import tree_id
 
@@ -41,8 +42,11 @@ def look(settings: Settings, spec: FleetSpec | None) -> Tips:
     ask("fleet", settings.source, settings.trust_base)
     if spec is not None:
         address, branch = capacity_address(settings, spec, trusted=True)
+        pattern = capacity_branches(settings, spec)
         folder = capacity_folder(address, branch) if address is not None else None
-        if folder is not None:
+        if address is not None and pattern is not None:
+            tips["capacity"] = mark_of(branches_at(address, pattern))
+        elif folder is not None:
             tips["capacity"] = tree_id(read_work_tree(folder))
         elif address is not None:
             ask("capacity", address, branch)

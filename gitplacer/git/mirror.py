@@ -44,7 +44,7 @@ def refs_of(address: Address, *names: str, below: str = "") -> dict[str, str]:
         listing = Git(address.git_dir).run("for-each-ref", "--format=%(objectname)%09%(refname)", *asked)
     else:
         try:
-            listing = Git(NO_REPOSITORY, protocol=address.protocol).run("ls-remote", "--quiet", address.url, *asked)
+            listing = address.git(NO_REPOSITORY).run("ls-remote", "--quiet", address.url, *asked)
         except CommandFailed as failure:
             raise unreachable(address, failure) from None
     found = {}
@@ -67,7 +67,7 @@ class Mirror:
             self.path = private_folder(cache_dir, "repos") / f"{key}.git"
         except UntrustedFolder as error:
             raise GitError(f"{error}", "UntrustedCache", "set GITPLACER_CACHE to a directory of your own") from None
-        self.git = Git(self.path, protocol=address.protocol)
+        self.git = Git(self.path)
 
     def fetch(self, refs: Mapping[str, str]) -> dict[str, str]:
         """
@@ -152,7 +152,7 @@ class Mirror:
         if not refs:
             return
         specs = "".join(f"+{name}:{_kept_as(name)}\n" for name in sorted(refs))
-        self.git.run(
+        self.address.git(self.path).run(
             "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--stdin",
             self.address.url, input=specs.encode("utf-8", "surrogateescape"),
         )  # fmt: skip
@@ -191,6 +191,8 @@ _DENIED = re.compile(
     r"could not read (?:Username|Password)|Authentication failed|error: 40[13]|Permission denied|Host key verification"
     r"|[Rr]epository '?[^\n]*'? not found|does not appear to be a git repository|access denied"
 )
+_UNKNOWN = re.compile(r"could not read (?:Username|Password)|Authentication failed|Permission denied|error: 40[13]")
+_MOVED = re.compile(r"error: 30[1-8]")
 
 
 def unreachable(address: Address, failure: CommandFailed) -> GitError:
@@ -200,12 +202,17 @@ def unreachable(address: Address, failure: CommandFailed) -> GitError:
     if _TOO_OFTEN.search(failure.stderr):
         hint = "its server limits how often it may be asked; ask less often, or later"
         return Unreachable(f"{address.redacted} will not be asked so often: {reason}", "RateLimited", hint)
-    if "could not read Username" in reason or "could not read Password" in reason or "Authentication" in reason:
+    if address.logins is not None and _UNKNOWN.search(failure.stderr):
+        hint = "the credentials file lets nobody in there: is there an entry for its url and this access, and is its secret good?"
+    elif _MOVED.search(failure.stderr):
+        hint = "it redirects, and a credential is not taken along: give the address that it redirects to"
+    elif "could not read Username" in reason or "could not read Password" in reason or "Authentication" in reason:
         hint = "it wants credentials: set GIT_ASKPASS to a program that prints them, or put them into ~/.netrc"
     elif "Permission denied" in reason:
         hint = "its server knows no key of ours: check ssh-agent, or GIT_SSH_COMMAND"
     elif "Host key verification" in failure.stderr:
-        hint = "add the server's key to ~/.ssh/known_hosts"
+        where = "~/.ssh/known_hosts" if address.logins is None else "the knownHostsFile of its entry"
+        hint = f"its key is another than in {where}, or not there: if it is the right one, add it"
     elif "mismatched algorithms" in reason:
         return unsupported_format(address)
     if _DENIED.search(failure.stderr):

@@ -12,12 +12,17 @@ What git says when it fails becomes one line without control characters and with
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import json
 import os
 import re
 import subprocess
+import urllib.parse
 from collections.abc import Mapping
 from pathlib import Path
+
+from gitplacer.git.login import SSH, Login
 
 NO_REPOSITORY = Path(os.devnull)
 """The git directory for a command that needs no repository, so that it does not find one by accident."""
@@ -39,9 +44,6 @@ _SET = {
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_LFS_SKIP_SMUDGE": "1",
 }
-
-# BatchMode: a question nobody can answer (a passphrase, an unknown host key) is a failure, not a hang.
-_SSH = "ssh -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=15 -o ServerAliveCountMax=4"
 
 # Settings on the command line win over those of the repository.
 _SETTINGS = (
@@ -82,13 +84,17 @@ class Git:
 
     `git_dir` is its .git directory, or the repository itself when it is bare. `protocol` is the one protocol that
     this run may speak (`file`, `https`, `ssh`, `http`); '' forbids every connection, also those that git makes on
-    its own for objects a partial clone lacks. `work_tree` matters only to commands that look at files.
+    its own for objects a partial clone lacks. `work_tree` matters only to commands that look at files. With a `login`, nothing else
+    lets git in.
     """
 
-    def __init__(self, git_dir: Path, *, protocol: str = "", work_tree: Path | None = None) -> None:
+    def __init__(
+        self, git_dir: Path, *, protocol: str = "", work_tree: Path | None = None, login: Login | None = None
+    ) -> None:
         self.git_dir = git_dir
         self.work_tree = work_tree
         self._protocol = protocol
+        self._login = login
 
     def command(self, *args: str) -> list[str]:
         """The argument list of a git command. Revisions and paths in it must be guarded by the caller."""
@@ -99,7 +105,9 @@ class Git:
     def environment(self) -> Mapping[str, str]:
         """The environment of every command. GIT_ALLOW_PROTOCOL overrides any `protocol.*` a repository sets."""
         kept = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-        return {"GIT_SSH_COMMAND": _SSH, **kept, **_SET, "GIT_ALLOW_PROTOCOL": self._protocol}
+        let_in = self._login.environment if self._login is not None else {}
+        ways_in = {name: value for name, value in {"GIT_SSH_COMMAND": SSH, **kept, **let_in}.items() if value}
+        return {**ways_in, **_SET, "GIT_ALLOW_PROTOCOL": self._protocol}
 
     def run(
         self, *args: str, input: bytes = b"", check: bool = True, cwd: Path | bytes = b"/", apart: bool = False
@@ -108,18 +116,16 @@ class Git:
         What a command prints. Raises CommandFailed when it fails and `check` is set. `apart`: a Ctrl-C in our terminal does not
         reach it; whether it is ended is ours to decide.
         """
-        try:
-            done = subprocess.run(
-                self.command(*args),
-                env=self.environment,
-                cwd=cwd,
-                input=input,
-                capture_output=True,
-                check=False,
-                process_group=0 if apart else None,
-            )
-        except OSError as error:
-            raise not_started(error) from None
+        handed = self._login.handed() if self._login is not None else contextlib.nullcontext(([], ()))
+        with handed as (settings, descriptors):
+            command = self.command(*(part for setting in settings for part in ("-c", setting)), *args)
+            try:
+                done = subprocess.run(
+                    command, env=self.environment, cwd=cwd, input=input, capture_output=True, check=False,
+                    process_group=0 if apart else None, pass_fds=descriptors,
+                )  # fmt: skip
+            except OSError as error:
+                raise not_started(error) from None
         if check and done.returncode != 0:
             raise CommandFailed(args[0], done.stdout, done.stderr)
         return done.stdout
@@ -154,8 +160,32 @@ _NOISE = re.compile(
 )
 
 
+_HIDDEN: dict[str, None] = {}
+SHORTEST_SECRET = 8
+_MOST_HIDDEN = 1000
+"""Spellings of secrets that are remembered: a process that runs for a year sees many tokens, most of which have ended."""
+
+
+def hide(secret: str) -> None:
+    """
+    Let a secret appear in no message from now on, whoever repeats it, and as URLs and JSON spell it. One of fewer than SHORTEST_SECRET
+    characters is not hidden: messages could not be read without them.
+    """
+    if len(secret) < SHORTEST_SECRET:
+        return
+    for spelt in (secret, urllib.parse.quote(secret, safe=""), json.dumps(secret)[1:-1], repr(secret)[1:-1]):
+        _HIDDEN.pop(spelt, None)
+        _HIDDEN[spelt] = None
+    for spelt in list(_HIDDEN)[:-_MOST_HIDDEN]:
+        del _HIDDEN[spelt]
+
+
 def redact(text: str) -> str:
-    """The text with the user names and passwords of URLs replaced by `***`; an ssh user name alone is no secret."""
+    """
+    The text with what was hidden, and with user names and passwords of URLs, replaced by `***`; an ssh user name alone is no secret.
+    """
+    for secret in sorted(_HIDDEN, key=len, reverse=True):
+        text = text.replace(secret, "***")
 
     def hidden(found: re.Match[str]) -> str:
         is_secret = found[1].lower() != "ssh://" or not _PLAIN_USER.fullmatch(found[2])
@@ -173,6 +203,8 @@ def one_line(text: str, limit: int = 500) -> str:
 def cause(stderr: str) -> str:
     """The line in git's error output that says why, rather than what followed from it."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip() and not _NOISE.match(line)]
+    if "Host key verification failed." in lines:
+        return "Host key verification failed"  # after a page of warnings
     for prefix in ("fatal: ", "error: "):
         found = [line for line in lines if line.startswith(prefix)]
         if found:

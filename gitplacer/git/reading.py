@@ -53,7 +53,8 @@ class NoSuchFolder(GitError):
 class Commit:
     """
     One commit. `date` is the committer's, in ISO 8601 with its time zone. `body` is the message after the subject,
-    trailers included. `trailers` are the `Key: value` lines of its last paragraph, in order.
+    trailers included. `trailers` are the `Key: value` lines of its last paragraph, in order. `is_signed` if there is a signature in it,
+    whatever that is worth.
     """
 
     id: str
@@ -66,6 +67,7 @@ class Commit:
     body: str
     trailers: tuple[tuple[str, str], ...]
     committer_name: str = ""
+    is_signed: bool = False
 
     def trailer(self, key: str) -> str | None:
         """The value of a trailer; the last one if it is repeated. Keys have no case, as in git."""
@@ -328,6 +330,7 @@ def parse_commit(commit: Object) -> Commit:
         body=rest.strip("\n"),
         trailers=_trailers(rest),
         committer_name=when["name"] if when else committer,
+        is_signed="gpgsig" in fields,
     )
 
 
