@@ -26,6 +26,8 @@ import click  # noqa: E402
 
 from docs import problem_examples, scenario_pages, sessions  # noqa: E402
 from gitplacer.cli import COMMANDS, root  # noqa: E402
+from gitplacer.controller.turns import RULES as FAULT_RULES  # noqa: E402
+from gitplacer.controller.turns import Fault  # noqa: E402
 from gitplacer.explain import finding_text  # noqa: E402
 from gitplacer.formats.documents import DOCUMENTS  # noqa: E402
 from gitplacer.formats.reviewwords import DOWNTIME  # noqa: E402
@@ -1066,7 +1068,50 @@ def downtime_part() -> str:
     return "\n".join(["| case | shown as | in JSON |", "|---|---|---|", *rows])
 
 
-PARTS = {"reasons": reasons_part, "downtime": downtime_part}
+FAULTS: Mapping[Fault, tuple[str, str]] = {
+    Fault.LOST_RACE: ("somebody else pushed first", "nothing: it is computed again on what they pushed"),
+    Fault.UNREACHABLE: (
+        "a server does not answer",
+        "nothing, unless it lasts: try `git ls-remote` from the same place",
+    ),
+    Fault.RATE_LIMITED: (
+        "a server is asked too often",
+        "let a webhook wake the controller and make `--interval` longer",
+    ),
+    Fault.DAMAGED_CACHE: ("what is kept on disk is damaged", "nothing: it is thrown away and fetched again"),
+    Fault.DISK_FULL: ("there is no room on a disk", "make room for `GITPLACER_CACHE`, or on the server"),
+    Fault.CLOCK_BEHIND: ("the clock is earlier than the last pass by more than two minutes", "set the clock"),
+    Fault.UNEXPECTED: ("something that has no name", "read the message; if it comes again, report it"),
+    Fault.SOURCE_REWOUND: ("the commit that the last pass was made from is gone from the source", "see below"),
+    Fault.REJECTED_SOURCE: (
+        "the source has no Fleet that can be read, or a broken Cluster",
+        "mend the file that is named",
+    ),
+    Fault.PUSH_REFUSED: (
+        "a hook or a branch protection is against the push",
+        "let this user push to the branch and to `gitplacer-inputs`",
+    ),
+    Fault.ACCESS_DENIED: ("a server does not let this user in", "renew the credentials"),
+    Fault.MISCONFIGURED: ("an option, an address or a repo is not what it should be", "do what the hint says"),
+    Fault.DEPLOYMENT_REWOUND: ("the deployment branch has lost commits", "see below"),
+    Fault.DEPLOYMENT_LOST: ("the deployment branch is gone", "see below"),
+}
+
+
+def faults_part() -> str:
+    """What can go wrong in a turn of the controller, how long it waits, and what a person does about it."""
+    rows = []
+    for fault, rule in FAULT_RULES.items():
+        means, remedy = FAULTS[fault]
+        at_once = "yes" if rule.hurries else "no"
+        rows.append(
+            f"| `{fault}` | {rule.outcome} | {_cell(means)} | {rule.first:g} s | {rule.most / 60:g} min | {at_once} | {_cell(remedy)} |"
+        )
+    head = "| fault | outcome | what is wrong | first wait | longest | cut short | what to do |"
+    return "\n".join([head, "|---|---|---|---|---|---|---|", *rows])
+
+
+PARTS = {"reasons": reasons_part, "downtime": downtime_part, "faults": faults_part}
 _PART = re.compile(r"^( *)(<!-- generated: ([\w-]+) -->\n).*?^ *(<!-- end -->)", re.DOTALL | re.MULTILINE)
 
 

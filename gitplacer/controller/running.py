@@ -198,6 +198,12 @@ class Controller:
             now = behind.last
             done = self._made_at(now)
         hydration = done.hydration
+        if done.refused:
+            self._reach.notes.append(f"the server did not take the branches with proposals: {done.refused}")
+        if done.unnoted:
+            self._reach.notes.append(
+                f"promoters find no note on the tip, which the next pass tries again: {done.unnoted}"
+            )
         if done.tip is not None and self._memory is not None:
             self._memory.write(Seen(done.tip, rfc3339(now)))
         tip = done.tip or hydration.view.deployment_commit
