@@ -119,6 +119,21 @@ def test_it_follows_a_hint_at_once_and_makes_a_pass_in_time_though_nothing_moves
     assert not turns[-1].is_look and f"{turns[-1].started:%M:%S}" == "10:10"
 
 
+def test_a_hint_about_a_branch_that_is_none_of_ours_makes_no_pass_and_is_looked_after_once_more(
+    watched: Watched,
+) -> None:
+    watched.at(20, lambda: watched.controller.wakes.hint("webhook", "refs/heads/feature"))
+    watched.at(22, lambda: watched.fleet.commit(rayservice("prod", "late")))  # the server told of it before it knew it
+    turns = watched.until(40)
+    assert outcomes(turns) == ["Published", "Unchanged (look)", "Published"]
+    assert [f"{turn.started:%S}" for turn in turns] == ["00", "20", "25"]
+
+
+def test_a_hint_without_a_branch_makes_a_pass(watched: Watched) -> None:
+    watched.at(20, lambda: watched.controller.wakes.hint("somebody asked"))
+    assert outcomes(watched.until(40)) == ["Published", "Unchanged"]
+
+
 def test_what_is_waiting_for_a_person_is_held_and_named(watched: Watched) -> None:
     watched.fleet.commit(rayjob("prod", "train"))
     watched.until(30)
