@@ -466,6 +466,14 @@ def test_records_tell_groups_and_the_cluster_that_has_one_counts() -> None:
     assert found.kinds_here == {("ray.io", "RayJob")}
     assert Placed.on("c", [record("a-old-name", "a"), record("new-name", "b")]).groups == {job: "ray/a-old-name"}
     assert Placed.on("c", [record("new-name", "b")]).kinds_here == frozenset()
+    spans = record("spans", "b")
+    remote = spans.members[0].model_copy(update={"api_version": "apps/v1", "kind": "Deployment", "only": "Remote"})
+    found = Placed.on("b", [spans.model_copy(update={"members": (remote,)})])
+    assert (found.remotes, found.groups, found.kinds()) == (
+        {("ray", "train"): "ray/spans"},
+        {},
+        (("apps", "Deployment"),),
+    )
 
 
 # -- what is listed and what is folded ----------------------------------------------------------------------------
@@ -691,3 +699,35 @@ def test_what_reconcile_has_put_there_is_found_again(
     assert found.applied.workloads == int(synced["data"]["epoch"])
     plan = json.loads(run(capfd, "plan", fleet, "--deployment", deployment, "--format", "json").out)
     assert [(g["group"], g["action"], g["to"]) for g in plan["groups"]] == [("hello/hello", "Keep", ["my-cluster"])]
+
+
+def test_workers_of_an_app_whose_head_is_elsewhere_are_of_its_group(access: Access, server: ApiServer) -> None:
+    """They are Deployments that gitplacer makes, one for each worker group; the record names the app."""
+
+    def deployment(name: str, group: str) -> Json:
+        template = {"metadata": {"labels": {"ray.io/group": group, "ray.io/node-type": "worker"}}}
+        return thing(
+            "apps/v1",
+            "Deployment",
+            name,
+            "ray",
+            spec={"replicas": 1, "template": template},
+            status={"availableReplicas": 1},
+        )
+
+    def worker(owner: Json, group: str, where: str) -> Json:
+        labels = {"ray.io/group": group, "ray.io/node-type": "worker", "pod-template-hash": "5d4f"}
+        replica_set = thing("apps/v1", "ReplicaSet", f"{owner['metadata']['name']}-5d4f", "ray", owner=owner)
+        server.objects["apps", "replicasets"] = [*server.objects["apps", "replicasets"], replica_set]
+        return pod(f"{owner['metadata']['name']}-1", "ray", owner=replica_set, on=where, labels=labels)
+
+    _with(server, {})
+    ours, other = deployment("llm-gpus-remote", "gpus"), deployment("llm-remote", "cpus")
+    server.objects["apps", "deployments"] = [ours, other]
+    server.objects["", "pods"] = [worker(ours, "gpus", "cpu-1"), worker(other, "cpus", "cpu-2")]
+    known = Placed(remotes={("ray", "llm"): "ray/llm"})
+    found = look(access, known)
+    [group] = found.groups
+    assert (group.name, group.phase, group.ready) == ("ray/llm", "Running", True)
+    assert [(seen.role, seen.node) for seen in group.pods] == [("worker/gpus", "cpu-1")]
+    assert {node.name: node.used.get("pods", 0) for node in found.nodes if node.used} == {"cpu-2": 1}

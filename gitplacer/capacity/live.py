@@ -160,18 +160,21 @@ def _read_kind(
     """Each object's owner and, of those that records name, the state."""
     owners: dict[Identity, Identity | None] = {}
     states: dict[Identity, State] = {}
+    joined: dict[Identity, str] = {}
     found: list[kuberay.Operator] = []
     for page in look.pages(resource, names_only=not whole):
         if page is None:
             return
         if isinstance(page, Again):
-            owners, states, found = {}, {}, []
+            owners, states, joined, found = {}, {}, {}, []
             continue
         for value in page:
             metadata = cursor_of(value).mapping("metadata")
             identity = Identity(resource.group, resource.kind, metadata.text("namespace"), metadata.text("name"))
             owners[identity] = owner_of(metadata, identity.namespace)
-            if identity in placed.groups:
+            group = placed.groups.get(identity) or placed.of_remote_workers(identity, value)
+            if group is not None:
+                joined[identity] = group
                 version = f"{resource.group}/{resource.version}"
                 states[identity] = state_of({**value, "apiVersion": version, "kind": resource.kind})
             if resource.kind == "Deployment":
@@ -179,6 +182,7 @@ def _read_kind(
                 found += [operator] if operator is not None else []
     seen.owners.update(owners)
     seen.states.update(states)
+    seen.joined.update(joined)
     operators += found
 
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from gitplacer.cli.options import credentials, signed
+
 if TYPE_CHECKING:
     from gitplacer.capacity.pushing import Pushed, Target
     from gitplacer.capacity.sending import Look
@@ -72,9 +74,12 @@ _OPTIONS = (
 )
 
 
+_SETTINGS = ("now", "author", "sign_key", "credentials")
+
+
 def sending(command: Command) -> Command:
     """The options of a command that pushes snapshots."""
-    return functools.reduce(lambda found, option: option(found), reversed(_OPTIONS), command)
+    return functools.reduce(lambda found, option: option(found), reversed(_OPTIONS), signed()(credentials()(command)))
 
 
 def refuse_without_push(options: dict[str, Any]) -> None:
@@ -88,7 +93,7 @@ def send(look: Look, options: dict[str, Any]) -> int:
     from gitplacer.capacity.pushing import Result, push
     from gitplacer.settings import settings
 
-    chosen = settings(".", deployment=options["push"], now=options["now"])
+    chosen = settings(".", deployment=options["push"], **{name: options[name] for name in _SETTINGS})
     target = _target(options, chosen)
     if options["every"] is not None:
         if options["now"] is not None:
@@ -120,7 +125,7 @@ def _target(options: dict[str, Any], chosen: Settings) -> Target:
         branch=options["push_branch"],
         folder=options["push_path"].strip("/"),
         author=chosen.author,
-        signing_key=None,
+        signing_key=chosen.signing_key,
         heartbeat=heartbeat,
         every=every,
         keep=keep,

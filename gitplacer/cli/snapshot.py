@@ -118,7 +118,7 @@ def command(
             access = None if dump is not None else _reached(context, kubeconfig, in_cluster, "hub", insecure)[0]
             return [(found, snapshot_file(found)) for found in told_by_hub(hub, dump, access, now, note)]
         access, name = _reached(context, kubeconfig, in_cluster, cluster, insecure)
-        chosen = settings(".", deployment=deployment)
+        chosen = settings(".", deployment=deployment, credentials=options["credentials"])
         with progress() as say:
             placed = None
             if chosen.deployment is not None:
