@@ -102,7 +102,9 @@ class Lines(Silent):
             return
         problems = turn.problems or (turn.hydration.problems if turn.hydration else ())
         lines = tuple(line for problem in problems for line in problem_lines(problem))
-        if lines != self._problems:
+        if (
+            lines != self._problems and len(turn.problems) != 1
+        ):  # a single one that stops a run stands in the line above
             show_problems(problems)
         self._problems = lines
 
