@@ -35,8 +35,8 @@ def repo(tmp_path: Path) -> Path:
 def read(repo: Path, now: Any = NOW, **settings: Any) -> Iterator[Tree]:
     given = CapacitySettings.model_validate(settings, by_alias=True)
     address = Address.parse(str(repo), base_dir=Path("/"))
-    if given.branches is not None:
-        repository, branches = opened_branches(address, branches_at(address, given.branches), repo.parent / "cache")
+    if given.has_one_each:
+        repository, branches = opened_branches(address, branches_at(address, given.branch or ""), repo.parent / "cache")
     else:
         repository = Repository.open(address, repo.parent / "cache")
         branches = [Branch(given.branch or "HEAD", repository.resolve(given.branch))]
@@ -54,7 +54,7 @@ def test_each_cluster_is_read_from_its_own_branch(repo: Path, folder: str) -> No
         files = {folder + path: text for path, text in nodes(name, 3, 0).items()}
         sent(repo, f"capacity/{name}", files, minutes=0)
     sent(repo, "other/aks", nodes("aks", 3, 0), minutes=0)
-    with read(repo, branches="capacity/{cluster}") as tree:
+    with read(repo, branch="capacity/{cluster}") as tree:
         assert texts(tree) == nodes("gke", 3, 0) | nodes("eks", 3, 0)
 
 
@@ -64,7 +64,7 @@ def test_a_branch_of_one_cluster_speaks_of_no_other(repo: Path) -> None:
         repo, "capacity/gke", {**gke, **eks, "README.md": "x", "earlier/eks.yaml": "x", "deep/gke.yaml": "x"}, minutes=0
     )
     sent(repo, "capacity/eks", nodes("aks", 3, 0), minutes=0)
-    with read(repo, branches="capacity/{cluster}") as tree:
+    with read(repo, branch="capacity/{cluster}") as tree:
         found = texts(tree)
     said = found.pop("doubted/eks.txt")
     assert found == gke
@@ -76,15 +76,15 @@ def test_a_clone_reads_the_branches_that_it_tracks_and_its_own_first(repo: Path,
     sent(repo, "capacity/eks", nodes("eks", 3, 0), minutes=0)
     git("clone", "-q", "--no-checkout", "fleet.git", "clone", cwd=tmp_path)
     sent(tmp_path / "clone", "capacity/eks", nodes("eks", 5, 1), minutes=1)
-    with read(tmp_path / "clone", branches="capacity/{cluster}") as tree:
+    with read(tmp_path / "clone", branch="capacity/{cluster}") as tree:
         assert texts(tree) == nodes("gke", 3, 0) | nodes("eks", 5, 1)
 
 
-SHARED, OWN = {"branch": "capacity"}, {"branches": "capacity/{cluster}"}
+SHARED, OWN = {"branch": "capacity"}, {"branch": "capacity/{cluster}"}
 
 
 def named(where: dict[str, str], cluster: str) -> str:
-    return where.get("branch") or f"capacity/{cluster}"
+    return where["branch"].replace("{cluster}", cluster)
 
 
 @pytest.mark.parametrize("where", [SHARED, OWN])

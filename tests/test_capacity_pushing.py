@@ -16,15 +16,18 @@ from hypothesis import strategies as st
 from gitplacer.capacity import pushing
 from gitplacer.capacity.material import TOLD_ONLY, changed
 from gitplacer.capacity.pushing import Pushed, Result, Target, push
+from gitplacer.capacity.reading import branches_at, read_branches
 from gitplacer.capacity.sending import backoff, send_for_ever
 from gitplacer.git.address import Address
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import Deployment, LostRace, PushRefused
+from gitplacer.git.reading import Repository
 from gitplacer.kinds.capacity import CapacitySnapshot
+from gitplacer.kinds.fleet import CapacitySettings
 from gitplacer.snapshot import single_snapshot
 from gitplacer.source.files import NoMemo
 from gitplacer.tree import Tree
-from tests.capacitybranches import WRITER, nodes, sent
+from tests.capacitybranches import WRITER, nodes, sent, ssh_key
 from tests.gitservers import git
 from tests.stories import ANYWHERE, START, Story, cluster, rayservice
 from tests.stories import snapshot as story_snapshot
@@ -348,3 +351,16 @@ def test_a_refused_push_lands_nothing(repo: Path) -> None:
     with pytest.raises(PushRefused, match="not you"):
         pushed(repo, "gke", 3, 0)
     assert git("for-each-ref", cwd=repo) == ""
+
+
+def test_what_a_writer_signs_is_believed_also_when_history_was_cut_off(repo: Path, tmp_path: Path) -> None:
+    key, public = ssh_key(tmp_path, "gke")
+    for minute in range(0, 240, 60):
+        pushed(repo, "gke", minute // 60 + 3, minute, signing_key=key, keep=HOUR)
+    settings = CapacitySettings.model_validate({"branch": "capacity/{cluster}", "writers": {"gke": [public]}})
+    (branch,) = branches_at(target(repo).address, "capacity/{cluster}")
+    assert len(log(repo, branch.name)) == 2
+    with Repository.open(target(repo).address, repo.parent / "cache") as repository:
+        found = read_branches(repository, [branch], settings, NoMemo(), START + timedelta(hours=4))
+        assert list(found) == ["gke.yaml"]
+        assert b"count: 6" in found.read("gke.yaml")

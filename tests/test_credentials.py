@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from gitplacer.git import credentialhelper, program
 from gitplacer.git.address import Address, parts_of
-from gitplacer.git.credentials import Credentials, NoCredential
+from gitplacer.git.credentials import Credential, Credentials, GitHubApp, NoCredential
 from gitplacer.git.login import HttpsLogin, Right, SshLogin
 from gitplacer.git.program import GitError
 from gitplacer.git.secretfiles import ExposedSecret, UnusableSecret
@@ -483,3 +483,10 @@ def test_a_deploy_key_opens_its_repository_and_only_a_known_server_is_talked_to(
             assert message in done.err, done.err
         done = reconciled(f"{key}, knownHostsFile: my keys/known_hosts")
         assert (done.code, done.out.split()[0]) == (0, "Published"), done.err
+
+
+def test_the_page_tells_of_every_field() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "credentials.md").read_text("utf-8")
+    for model in (Credential, GitHubApp):
+        for name, field_ in model.model_fields.items():
+            assert f"`{field_.alias}`" in page, name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from gitplacer.snapshot import single_snapshot
 from gitplacer.source.files import NoMemo
 from gitplacer.tree import Tree
 from tests.commands import run
-from tests.stories import ANYWHERE, START, Story, cluster, decisions, outcome, policy, rayservice
+from tests.stories import ANYWHERE, START, Story, cluster, decisions, outcome, policy, rayservice, snapshot
 
 GIB = 1 << 30
 
@@ -177,6 +178,25 @@ def test_why_it_is_only_tight_is_said(tmp_path: Path) -> None:
     (candidate,) = decisions(done)["x/s"].candidates
     assert candidate.finding.code == "TightFit"
     assert "knows no taints, labels and pods" in finding_text(candidate.finding)
+
+
+def test_what_a_hub_does_not_show_is_not_gone() -> None:
+    """A hub shows no groups, and a move that waits until the old one is gone waits for a better witness."""
+    moving = policy("anywhere", "select: {}\nplacement: {accept: TightFit}\nrelocation: {strategy: RemoveFirst}")
+    full = snapshot("a", "n1 64 256Gi") | snapshot("b", "n1 64 256Gi")
+    for coarse in (False, True):
+        story = Story.of(cluster("a"), cluster("b"), moving, rayservice("x", "s", gpus=0), capacity=full)
+        (home,) = decisions(story.run())["x/s"].after
+        story.source |= cluster(home, state="Draining")
+        moved = False
+        for minutes in range(10, 60, 10):
+            story.now = START + timedelta(minutes=minutes)
+            for name in "ab":
+                files = snapshot(name, "n1 64 256Gi", at=story.now)
+                story.capacity |= {path: text + ("coarse: true\n" if coarse else "") for path, text in files.items()}
+            done = story.run()
+            moved |= decisions(done)["x/s"].files_after not in ((home,), ())
+        assert moved is not coarse
 
 
 def test_of_totals_nobody_says_that_a_gang_is_too_large() -> None:

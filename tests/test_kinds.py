@@ -95,7 +95,7 @@ spec:
     proposed: false
   capacity:
     url: "https://example.com/fleet.git"
-    branches: "snapshots/{cluster}"
+    branch: "snapshots/{cluster}"
     path: capacity
     writers: {gpu-1: ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHVnknQ2 of gpu-1"], "*": ["-----BEGIN PGP PUBLIC KEY BLOCK-----\\n\\nmDME\\n"]}
     jumps: {factor: 3, nodes: 10, believedAfter: 10m}

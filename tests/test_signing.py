@@ -19,7 +19,7 @@ from gitplacer.git.publishing import Deployment, Identity, NewCommit
 from gitplacer.git.reading import Commit
 from gitplacer.git.secretfiles import ExposedSecret
 from gitplacer.git.signing import AllowedKeys, NotSigned, SigningKey, is_signed, signed, unsigned, verified
-from gitplacer.passes.proposing import Fate, ProposedPass, propose
+from gitplacer.passes.proposing import ProposedPass, Standing, propose
 from gitplacer.settings import settings
 from gitplacer.tree import Changes, differing_paths
 from tests.commands import run
@@ -313,15 +313,15 @@ def test_a_proposed_pass_is_pushed_once_although_no_two_signatures_are_the_same(
     fleet.reconcile(5)
     fleet.commit(cluster("a", state="Draining") | rayservice("prod", "new"))
     key = f"gpg:{gnupg[1]}"
-    assert proposed(6, None).fate is Fate.MADE
+    assert proposed(6, None).standing is Standing.MADE
     outdated = proposed(7, key, check=True)
-    assert (outdated.fate, outdated.moved) == (Fate.OUTDATED, "Signature")
+    assert (outdated.standing, outdated.moved) == (Standing.OUTDATED, "Signature")
     made = proposed(8, key)
-    assert made.fate is Fate.MADE
+    assert made.standing is Standing.MADE
     assert fleet.git("log", "--format=%G?", f"main..{NEXT}").splitlines() == ["G", "G"]
     for minute, by in ((9, key), (10, None)):
         again = proposed(minute, by)
-        assert (again.fate, again.tip) == (Fate.STANDS, made.tip)
+        assert (again.standing, again.tip) == (Standing.STANDS, made.tip)
     with Deployment.open(Address.parse(fleet.deployment, base_dir=Path("/")), "main", fleet.source / "../cache") as now:
         chain = now.pass_proposed()
         now.signing_key = SigningKey.parse(key, base_dir=Path("/"))

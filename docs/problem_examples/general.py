@@ -367,7 +367,7 @@ spec:
                 (
                     "fleet.yaml",
                     "apiVersion: gitplacer.dev/v1alpha1\nkind: Fleet\nmetadata: {name: fleet}\nspec:\n  capacity:\n"
-                    '    branches: "capacity/{cluster}"\n'
+                    '    branch: "capacity/{cluster}"\n'
                     "    writers:\n      my-cluster: [ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDi2VhzGqYyOw1JEsS0rTnXOTR1gIG0wXmkN9xHqBdEF]\n",
                 ),
             ),

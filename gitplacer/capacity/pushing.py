@@ -83,7 +83,7 @@ def push(target: Target, snapshot: CapacitySnapshot, data: bytes, now: datetime,
         raise GitError(message, "SnapshotFromFuture", "set the clock of whoever took it: nobody would believe it")
     branch = branch_of(target.branch, snapshot.name)
     for attempt in range(ATTEMPTS):
-        with Deployment.open(target.address, branch, cache_dir) as there:
+        with Deployment.open(target.address, branch, cache_dir, signing_key=target.signing_key) as there:
             ours = _ours(there.tree, target.folder, snapshot.name)
             before = _before(there.tree, ours, now)
             fields = changed(before, snapshot) if before is not None else ("everything",)

@@ -29,7 +29,7 @@ from gitplacer.source.files import READ_ENDINGS, Memo, NoMemo
 from gitplacer.tree import Changes, Entry, Tree
 
 PLACEHOLDER = "{cluster}"
-"""Stands for the name of a cluster in `spec.capacity.branches`."""
+"""Stands for the name of a cluster in `spec.capacity.branch`."""
 
 _HEADS = ("refs/remotes/origin/", "refs/heads/")
 """Where branches are; what a clone tracks is there for who has not made the branch his own."""
@@ -52,7 +52,7 @@ def branch_of(pattern: str, cluster: str) -> str:
 
 
 def branches_at(address: Address, pattern: str) -> list[Branch]:
-    """The branches that there are for clusters now, by `spec.capacity.branches`, by cluster. Raises GitError (Unreachable)."""
+    """The branches that there are for clusters now, by `spec.capacity.branch`, by cluster. Raises GitError (Unreachable)."""
     if address.is_local and not address.git_dir:
         return []
     fixed = pattern.removesuffix(PLACEHOLDER)

@@ -105,7 +105,7 @@ def command(engine: str, folder: str | None, only: tuple[str, ...], per: str, na
         _write_all(Path(folder), files)
         return
     if engine == "flux" and wanted.kubeconfig_secret is None and len(files) > 1:
-        names = ", ".join(name.removesuffix(".yaml") for name in files)
+        names = ", ".join(name.removesuffix(".yaml") for name in list(files)[:5]) + (", …" if len(files) > 5 else "")
         raise UsageError(
             f"each cluster's own Flux gets a file of its own, and there are {len(files)}: {names}",
             "name one with --cluster, or write all with -o DIR; a hub that reaches them takes --kubeconfig-secret",

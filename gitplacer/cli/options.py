@@ -42,6 +42,11 @@ def fleet(*, deployment: bool = True, leave_out: Collection[str] = ()) -> Callab
     return lambda command: functools.reduce(lambda f, name: _OPTIONS[name](f), reversed(names), _SOURCE(command))
 
 
+def credentials() -> Callable[[Command], Command]:
+    """`--credentials`, for a command that takes no SOURCE."""
+    return lambda command: _OPTIONS["credentials"](command)
+
+
 def signed() -> Callable[[Command], Command]:
     """In whose name commits are made, and what signs them."""
 

@@ -102,8 +102,7 @@ def command(
 
 def _tell(outcome: Outcome) -> None:
     """What a pass came to: commits on stdout, the rest on stderr."""
-    from gitplacer.cli.progress import note, note_attempts, show_problems
-    from gitplacer.model.decision import Action
+    from gitplacer.cli.progress import note, note_attempts, show_problems, standing_text
     from gitplacer.plaintext import printable
 
     hydration = outcome.hydration
@@ -122,10 +121,9 @@ def _tell(outcome: Outcome) -> None:
         note(f"{place}: the server did not take the branches with proposals: {outcome.refused}")
     if outcome.unnoted:
         note(f"{place}: promoters find no note on the tip, which the next pass tries again: {outcome.unnoted}")
-    counts = hydration.view.plan.counts()
-    standing = [f"{counts[a]} {word}" for a, word in ((Action.HOLD, "held"), (Action.WAIT, "waiting")) if counts[a]]
+    standing = standing_text(hydration)
     if standing:
-        note(f"{' and '.join(standing)}: `gitplacer plan` names them, `gitplacer explain GROUP` says why")
+        note(f"{standing}: `gitplacer plan` names them, `gitplacer explain GROUP` says why")
 
 
 def _note_uncommitted(chosen: Settings) -> None:

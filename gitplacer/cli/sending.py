@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from gitplacer.cli.options import credentials, signed
+
 if TYPE_CHECKING:
     from gitplacer.capacity.pushing import Pushed, Target
     from gitplacer.capacity.sending import Look
@@ -34,6 +36,7 @@ def _duration(ctx: click.Context, param: click.Parameter, value: str | None) -> 
 
 
 _OPTIONS = (
+    click.option("--now", metavar="TIME", help="Look and push as of this time, such as 2026-01-02T03:04:05Z."),
     click.option("--push", metavar="REPO", help="Push it to a branch of this repo: a path or an address."),
     click.option(
         "--push-branch",
@@ -71,9 +74,12 @@ _OPTIONS = (
 )
 
 
+_SETTINGS = ("now", "author", "sign_key", "credentials")
+
+
 def sending(command: Command) -> Command:
     """The options of a command that pushes snapshots."""
-    return functools.reduce(lambda found, option: option(found), reversed(_OPTIONS), command)
+    return functools.reduce(lambda found, option: option(found), reversed(_OPTIONS), signed()(credentials()(command)))
 
 
 def refuse_without_push(options: dict[str, Any]) -> None:
@@ -87,9 +93,11 @@ def send(look: Look, options: dict[str, Any]) -> int:
     from gitplacer.capacity.pushing import Result, push
     from gitplacer.settings import settings
 
-    chosen = settings(".", deployment=options["push"])
+    chosen = settings(".", deployment=options["push"], **{name: options[name] for name in _SETTINGS})
     target = _target(options, chosen)
     if options["every"] is not None:
+        if options["now"] is not None:
+            raise click.UsageError("--every goes on, and --now is one time: give one of them")
         return _send_for_ever(look, target, chosen.cache_dir)
     code = 0
     for snapshot, data in look(chosen.now):
@@ -117,7 +125,7 @@ def _target(options: dict[str, Any], chosen: Settings) -> Target:
         branch=options["push_branch"],
         folder=options["push_path"].strip("/"),
         author=chosen.author,
-        signing_key=None,
+        signing_key=chosen.signing_key,
         heartbeat=heartbeat,
         every=every,
         keep=keep,

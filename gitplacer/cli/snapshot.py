@@ -118,7 +118,7 @@ def command(
             access = None if dump is not None else _reached(context, kubeconfig, in_cluster, "hub", insecure)[0]
             return [(found, snapshot_file(found)) for found in told_by_hub(hub, dump, access, now, note)]
         access, name = _reached(context, kubeconfig, in_cluster, cluster, insecure)
-        chosen = settings(".", deployment=deployment)
+        chosen = settings(".", deployment=deployment, credentials=options["credentials"])
         with progress() as say:
             placed = None
             if chosen.deployment is not None:
@@ -142,9 +142,9 @@ def command(
         return send(look, options)
     refuse_without_push(options)
     if hub is not None:
-        return write_all(look(settings(".").now), target)
+        return write_all(look(settings(".", now=options["now"]).now), target)
     file = None if target == "-" else writable(Path(target), "my-cluster.yaml")
-    ((found, data),) = look(settings(".").now)
+    ((found, data),) = look(settings(".", now=options["now"]).now)
     if file is None:
         click.echo(data, nl=False)
         return 0

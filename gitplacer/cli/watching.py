@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import time
 
-from gitplacer.cli.progress import note, show_problems
+from gitplacer.cli.progress import note, show_problems, standing_text
 from gitplacer.cli.signals import ended_by_signals
 from gitplacer.controller.electing import elected
 from gitplacer.controller.observing import Silent
@@ -23,6 +23,7 @@ from gitplacer.plaintext import printable
 from gitplacer.settings import Settings, UsageError
 
 _SHORT = 12
+_SHOWN = 3
 
 
 def watch(
@@ -102,7 +103,10 @@ def said_of(turn: Turn) -> str:
     """What a turn came to, in a line."""
     if turn.fault is not None:
         return f"{turn.fault}: {turn.message}"
-    revision = f"{(turn.source or '')[:_SHORT]} → {(turn.tip or 'nothing yet')[:_SHORT]}"
-    steps = turn.hydration.steps if turn.hydration else ()
-    subjects = [printable(step.subject) for step in steps]
-    return "  ".join((revision, "; ".join(subjects))) if subjects else revision
+    said = [f"{(turn.source or '')[:_SHORT]} → {(turn.tip or 'nothing yet')[:_SHORT]}"]
+    if turn.hydration is not None:
+        subjects = [printable(step.subject) for step in turn.hydration.steps]
+        more = [f"and {len(subjects) - _SHOWN} more"] if len(subjects) > _SHOWN else []
+        said += ["; ".join([*subjects[:_SHOWN], *more])] if subjects else []
+        said += [standing] if (standing := standing_text(turn.hydration)) else []
+    return "  ".join(said)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gitplacer.capacity.reading import branches_at, mark_of
 from gitplacer.git.address import Address
-from gitplacer.git.mirror import refs_of
+from gitplacer.git.mirror import Mirror, refs_of
 from gitplacer.git.reading import NoSuchRevision, Repository, full_names
 from gitplacer.git.worktree import read_work_tree
 from gitplacer.kinds.fleet import FleetSpec
@@ -56,6 +56,19 @@ def look(settings: Settings, spec: FleetSpec | None) -> Tips:
     for address, revs in asked.values():
         tips |= _here(address, revs, settings.cache_dir) if address.is_local else _there(address, revs)
     return tips
+
+
+def forget_mirrors(settings: Settings, spec: FleetSpec | None) -> None:
+    """Throw away what is kept of the remote repos that a pass reads; they are fetched again. Raises GitError."""
+    addresses: list[Address | None] = [settings.source, settings.deployment, settings.capacity]
+    if spec is not None:
+        addresses += [
+            capacity_address(settings, spec, trusted=True)[0],
+            deployment_address(settings, spec, trusted=True),
+        ]
+    for address in addresses:
+        if address is not None and not address.is_local:
+            Mirror(address, settings.cache_dir).discard()
 
 
 def _here(address: Address, revs: Mapping[str, str], cache_dir: Path) -> dict[str, str]:

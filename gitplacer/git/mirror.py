@@ -82,9 +82,13 @@ class Mirror:
 
     def renew(self, refs: Mapping[str, str]) -> dict[str, str]:
         """Throw away what is here and fetch again."""
+        self.discard()
+        return self.fetch(refs)
+
+    def discard(self) -> None:
+        """Throw away what is here."""
         with self._locked():
             self._remove()
-        return self.fetch(refs)
 
     def _has(self, refs: Mapping[str, str]) -> bool:
         if not (self.path / "HEAD").exists():

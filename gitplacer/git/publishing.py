@@ -264,6 +264,7 @@ class Deployment:
             new = self._imported(scratch, [*stream, *_commit("refs/heads/new", step, None, gone)])["new"]
             with Repository(self.address, scratch, {}) as made:
                 self._check_tree(made.tree(new), [step])
+            new = self._signed(scratch, {"new": new})["new"]
             self._push(scratch, self._updates(new, None))
         return new
 

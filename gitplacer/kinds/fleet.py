@@ -131,49 +131,46 @@ Writer = Annotated[
 ]
 
 
+SnapshotBranch = Annotated[
+    str,
+    Matching(
+        r"^[A-Za-z0-9_]([A-Za-z0-9_/-]|\.(?!\.))*((?<![.])\{cluster\}|(?<![/.])(?<!\.lock))$",
+        "must be the name of a Git branch, or of one for each cluster, which ends with {cluster}: capacity/{cluster}",
+        200,
+    ),
+]
+
+
 class CapacitySettings(Model):
     """Where capacity snapshots are. Always read at the tip of the branch, or of the branches."""
 
     model_config = ConfigDict(
-        json_schema_extra={
-            "not": {"required": ["branch", "branches"]},
-            "if": {"required": ["writers"]},
-            "then": {"anyOf": [{"required": ["branch"]}, {"required": ["branches"]}]},
-        }
+        json_schema_extra={"if": {"required": ["writers"]}, "then": {"required": ["branch"]}},
     )
 
     url: Url | None = None
     """The repo that holds them; absent means the source repo."""
-    branch: Branch | None = None
-    """The branch; absent means the default branch."""
-    branches: (
-        Annotated[
-            str,
-            Matching(
-                r"^[A-Za-z0-9_][A-Za-z0-9_./-]*\{cluster\}$",
-                "must be the name of a branch that ends with {cluster}, such as capacity/{cluster}",
-                200,
-            ),
-        ]
-        | None
-    ) = None
-    """One branch for each cluster, such as `capacity/{cluster}`: only the cluster's own snapshot is read from it. Absent means that all
-    are in one branch."""
+    branch: SnapshotBranch | None = None
+    """The branch, or with `{cluster}` at its end one for each cluster, from which only the cluster's own snapshot is read. Absent
+    means the default branch."""
     path: Folder = "capacity"
     """The directory in it."""
     writers: dict[Writer, Annotated[tuple[PublicKey, ...], Field(min_length=1)]] | None = None
-    """Who may speak for which cluster: public SSH or OpenPGP keys, by cluster. A commit that changes a cluster's snapshot and is signed by none of
-    them is not believed. Absent means that whoever can push is believed."""
+    """Who may speak for which cluster: public SSH or OpenPGP keys, by cluster. A commit that changes a cluster's snapshot and is signed by
+    none of them is not believed. Absent means that whoever can push is believed."""
     jumps: Jumps = Jumps()
     """When a cluster is not believed to have changed so much. Held against the history of a branch of snapshots; files beside the source
     are believed."""
 
+    @property
+    def has_one_each(self) -> bool:
+        """Whether each cluster has a branch of its own."""
+        return self.branch is not None and self.branch.endswith("{cluster}")
+
     @model_validator(mode="after")
-    def _is_one_or_several(self) -> Self:
-        if self.branch is not None and self.branches is not None:
-            raise ValueError("has branch and branches: snapshots are in one branch or in one for each cluster")
-        if self.writers is not None and self.branch is None and self.branches is None:
-            raise ValueError("has writers and no branch: give snapshots a branch of their own, by branch or branches")
+    def _writers_have_a_branch(self) -> Self:
+        if self.writers is not None and self.branch is None:
+            raise ValueError("has writers and no branch: give snapshots a branch of their own")
         return self
 
 

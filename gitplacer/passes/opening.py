@@ -118,7 +118,7 @@ def source_commit(commit: Commit, repo_url: str | None) -> SourceCommit:
 
 def capacity_address(settings: Settings, spec: FleetSpec, *, trusted: bool) -> tuple[Address | None, str | None]:
     """
-    Where the snapshots are, and their branch (None: the default one, or one for each cluster): what flags or environment say, else the
+    Where the snapshots are, and their branch (None: the default one): what flags or environment say, else the
     Fleet's capacity repo or branch, else no address, and they are beside the source. What is not trusted to say where to connect
     does not.
     """
@@ -127,13 +127,12 @@ def capacity_address(settings: Settings, spec: FleetSpec, *, trusted: bool) -> t
         return settings.capacity, None
     if wanted.url is not None and trusted:
         return settings.address(wanted.url), wanted.branch
-    is_apart = wanted.branch is not None or wanted.branches is not None
-    return settings.source if is_apart else None, wanted.branch
+    return settings.source if wanted.branch is not None else None, wanted.branch
 
 
 def capacity_branches(settings: Settings, spec: FleetSpec) -> str | None:
     """The branches of snapshots, where each cluster has its own; None where there is one for all."""
-    return spec.capacity.branches if settings.capacity is None else None
+    return spec.capacity.branch if spec.capacity.has_one_each and settings.capacity is None else None
 
 
 def capacity_folder(address: Address, branch: str | None) -> Path | None:

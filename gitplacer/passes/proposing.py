@@ -110,6 +110,11 @@ def _looked(settings: Settings, progress: Progress, host: Host | None) -> Iterat
     memo = ParseCache(settings.cache_dir)
     with at_work(settings, memo, progress) as work:
         deployment = work.deployment
+        if work.source.spec.deployment.proposed:
+            raise UsageError(
+                f"the Fleet says deployment.proposed, so a promoter merges {deployment.branch}",
+                "leave out --pull-request, or take `proposed` out of the Fleet",
+            )
         if deployment.tip is None:
             raise UsageError(
                 f"{deployment.address.redacted} has no branch {deployment.branch}, and a pull request needs one to go to",

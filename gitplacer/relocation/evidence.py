@@ -38,7 +38,12 @@ def speaks_of(snapshot: CapacitySnapshot, entry: RecordCluster | RecordClaim | R
 
 
 def reaches(snapshot: CapacitySnapshot, epoch: int, since: datetime, unit: str) -> bool:
-    """Whether a snapshot was taken after the cluster applied a change that was made at a time and gave its unit an epoch."""
+    """
+    Whether a snapshot was taken after the cluster applied a change that was made at a time and gave its unit an epoch. One from a hub
+    never tells: it shows no groups, which must not be taken for their being gone.
+    """
+    if snapshot.coarse:
+        return False
     if snapshot.applied is not None:
         applied = snapshot.applied.platform if unit == PLATFORM else snapshot.applied.workloads
         return applied >= epoch and snapshot.observed_at > since
