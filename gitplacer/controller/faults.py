@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gitplacer.controller.turns import Fault
-from gitplacer.git.program import GitError
+from gitplacer.git.program import GitError, redact
 from gitplacer.plaintext import printable
 from gitplacer.problems import Problem, Rejected
 from gitplacer.settings import UsageError
@@ -73,10 +73,10 @@ def found(error: Exception) -> Found:
         case GitError():
             return Found(KINDS.get(error.kind, Fault.UNEXPECTED), error.message, error.hint)
         case UsageError():
-            return Found(Fault.MISCONFIGURED, printable(str(error), _LONGEST), error.hint)
+            return Found(Fault.MISCONFIGURED, printable(redact(str(error)), _LONGEST), error.hint)
         case OSError() if error.errno in _FULL:
             return Found(Fault.DISK_FULL, printable(str(error), _LONGEST), "make room on this disk")
         case sqlite3.Error():
             return Found(Fault.DAMAGED_CACHE, printable(f"the cache cannot be used: {error}", _LONGEST))
-    text = printable(f"{type(error).__name__}: {error}", _LONGEST)
+    text = printable(redact(f"{type(error).__name__}: {error}"), _LONGEST)
     return Found(Fault.UNEXPECTED, text, "if it comes again, this is a bug in gitplacer: please report it")
