@@ -950,6 +950,8 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.NO_SNAPSHOT: Finding(code=Reason.NO_SNAPSHOT),
             Reason.BROKEN_SNAPSHOT: Finding(code=Reason.BROKEN_SNAPSHOT),
             Reason.STALE_SNAPSHOT: Finding(code=Reason.STALE_SNAPSHOT, subject="2026-01-02T03:04:05Z"),
+            Reason.DOUBTED_SNAPSHOT: Finding(code=Reason.DOUBTED_SNAPSHOT, subject="2026-01-02T03:04:05Z"),
+            Reason.NODES_NOT_KNOWN: Finding(code=Reason.NODES_NOT_KNOWN),
             Reason.UNKNOWN_CLUSTER: Finding(code=Reason.UNKNOWN_CLUSTER, subject="static-cluster"),
             Reason.CANNOT_WAKE: Finding(code=Reason.CANNOT_WAKE, subject="its standby manifests have problems"),
         },

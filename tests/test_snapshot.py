@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import random
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -572,18 +573,14 @@ def test_nodes_are_told_as_they_are(access: Access, server: ApiServer) -> None:
 
 @pytest.mark.server
 def test_memory_does_not_grow_with_the_list(tmp_path: Path) -> None:
-    """Ten times as many pods take little more than the interpreter and its libraries do."""
-    few, many = bigcluster.measured(10, 300, tmp_path), bigcluster.measured(100, 3000, tmp_path)
+    """
+    What three thousand pods take beside what is there anyway is so little that a hundred thousand take less than a gibibyte.
+    `benchmarks/snapshot.py` measures these.
+    """
+    few, many = bigcluster.measured(10, 20, tmp_path), bigcluster.measured(100, 3000, tmp_path, hard=True)
     assert (few["code"], many["code"]) == (0, 0), many["err"]
-    assert many["kib"] - few["kib"] < 24 << 10
-
-
-@pytest.mark.slow
-@pytest.mark.server
-def test_a_large_cluster_takes_less_than_a_gibibyte(tmp_path: Path) -> None:
-    found = bigcluster.measured(5000, 100_000, tmp_path)
-    assert found["code"] == 0, found["err"]
-    assert found["kib"] < 1 << 20
+    pods = 100_000 / 3000
+    assert few["kib"] + (many["kib"] - few["kib"]) * pods < 1 << 20
 
 
 # -- a fleet of clusters that are there ---------------------------------------------------------------------------
@@ -731,3 +728,18 @@ def test_workers_of_an_app_whose_head_is_elsewhere_are_of_its_group(access: Acce
     assert (group.name, group.phase, group.ready) == ("ray/llm", "Running", True)
     assert [(seen.role, seen.node) for seen in group.pods] == [("worker/gpus", "cpu-1")]
     assert {node.name: node.used.get("pods", 0) for node in found.nodes if node.used} == {"cpu-2": 1}
+
+
+def test_the_page_quotes_what_is_printed(access: Access, server: ApiServer) -> None:
+    page = (ROOT / "docs/snapshots.md").read_text()
+    [example] = re.findall(r"```yaml\n(.*?)```", page, re.S)
+    golden = (GOLDEN / "small.yaml").read_text().splitlines()
+    assert [line for line in example.splitlines() if line not in golden] == []
+    needs, misses = re.findall(r"```text\n(.*?)```", page, re.S)
+    with pytest.raises(ClusterError) as raised:
+        look(access, None)
+    assert needs == f"error: {raised.value}\n  hint: {raised.value.hint}\n"
+    server.forbidden = {("", "persistentvolumes")}
+    said: list[str] = []
+    look(access, placed(), said)
+    assert misses == "".join(f"{line}\n" for line in said)

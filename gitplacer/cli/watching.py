@@ -1,14 +1,14 @@
 """
 `gitplacer reconcile --watch`: the controller in the foreground, with a line on stderr for each turn that is worth one.
 
-A signal ends it: the first one gently, the second at once. What goes wrong before the first pass has ended is told as any
-command tells it, if waiting would not help; from then on it is a turn like any other.
+A signal ends it: the first one gently, the second at once.
 """
 
 from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable
 
 from gitplacer.cli.progress import note, show_problems, standing_text
 from gitplacer.cli.signals import ended_by_signals
@@ -16,7 +16,7 @@ from gitplacer.controller.electing import elected
 from gitplacer.controller.observing import Silent
 from gitplacer.controller.running import Controller
 from gitplacer.controller.schedule import Pace
-from gitplacer.controller.turns import Outcome, Turn
+from gitplacer.controller.turns import Fault, Outcome, Turn
 from gitplacer.explain import problem_lines
 from gitplacer.kinds.fields import duration_seconds
 from gitplacer.plaintext import printable
@@ -34,7 +34,7 @@ def watch(
     batch: str | None,
     leader_elect: str | None = None,
 ) -> int:
-    """Make passes until a signal comes. The exit code is 0."""
+    """Make passes until a signal comes. The exit code is 0, or 1 if it cannot work as it was started."""
     pace = Pace()
     pace = Pace(
         interval=_seconds("--interval", interval, pace.interval, least=1),
@@ -42,11 +42,13 @@ def watch(
         batch=_seconds("--batch", batch, pace.batch, least=0),
     )
     replica = elected(leader_elect, time.monotonic, note)
-    controller = Controller(chosen, draw=random.random, pace=pace, observers=[Lines()], elected=replica, complain=note)
+    lines = Lines()
+    controller = Controller(chosen, draw=random.random, pace=pace, observers=[lines], elected=replica, complain=note)
+    lines.give_up = controller.stop
     with ended_by_signals(controller.stop, controller.interrupt):
         note(f"watching {chosen.source.redacted}; it ends on SIGTERM or Ctrl-C")
         controller.run()
-    return 0
+    return 1 if lines.gave_up else 0
 
 
 def _seconds(option: str, text: str | None, default: float, *, least: float) -> float:
@@ -64,10 +66,13 @@ def _seconds(option: str, text: str | None, default: float, *, least: float) -> 
 class Lines(Silent):
     """
     A line for each turn that published something, and for each that ended otherwise than the one before; the problems of a source, when
-    they are others than before. A turn that only looked says nothing.
+    they are others than before. A turn that only looked says nothing. What cannot work from the beginning is given up: whoever has just
+    started it is still there to mend it.
     """
 
     def __init__(self) -> None:
+        self.give_up: Callable[[], None] = lambda: None
+        self.gave_up = False
         self._last: tuple[str, ...] = ()
         self._problems: tuple[str, ...] = ()
 
@@ -81,6 +86,9 @@ class Lines(Silent):
                 note(f"  {text}")
         self._last = state
         self._show_problems(turn)
+        if turn.number == 1 and turn.fault is Fault.MISCONFIGURED:
+            self.gave_up = True
+            self.give_up()
 
     def elected(self, leads: bool) -> None:
         note("this replica works" if leads else "another replica works; this one waits for its turn")
@@ -94,7 +102,9 @@ class Lines(Silent):
             return
         problems = turn.problems or (turn.hydration.problems if turn.hydration else ())
         lines = tuple(line for problem in problems for line in problem_lines(problem))
-        if lines != self._problems:
+        if (
+            lines != self._problems and len(turn.problems) != 1
+        ):  # a single one that stops a run stands in the line above
             show_problems(problems)
         self._problems = lines
 
