@@ -33,11 +33,16 @@ if TYPE_CHECKING:
 @click.option(
     "--batch", metavar="TIME", help="With --watch: what is hinted within this time is one pass.  [default: 2s]"
 )
+@click.option(
+    "--leader-elect",
+    metavar="NAME",
+    help="With --watch: of several replicas one works: [NAMESPACE/]NAME of a Lease of the cluster, or file:PATH.",
+)
 @host("With --pull-request: the deployment repo. Without it, only a branch is pushed.", in_job=False)
 @fleet()
 def command(
     plan_file: str | None, pull_request: bool, check: bool, watch: bool, interval: str | None, full_every: str | None,
-    batch: str | None, host_name: str | None, repo: str | None, **where: Any,
+    batch: str | None, leader_elect: str | None, host_name: str | None, repo: str | None, **where: Any,
 ) -> int:  # fmt: skip
     """
     Plan, render, commit and push, once or for ever.
@@ -65,9 +70,9 @@ def command(
         raise UsageError("--check, --host and --repo are for --pull-request", "give that as well, or leave them out")
     if pull_request and plan_file is not None:
         raise UsageError("--plan is for a pass that is pushed", "a pull request is agreed to by merging it")
-    paces = {"--interval": interval, "--full-every": full_every, "--batch": batch}
-    if not watch and any(paces.values()):
-        given = next(name for name, value in paces.items() if value)
+    of_watch = {"--interval": interval, "--full-every": full_every, "--batch": batch, "--leader-elect": leader_elect}
+    if not watch and any(of_watch.values()):
+        given = next(name for name, value in of_watch.items() if value)
         raise UsageError(f"{given} is for --watch", "give that as well, or leave it out")
     if watch and (pull_request or plan_file is not None or where["now"] is not None):
         other = "--pull-request" if pull_request else "--plan" if plan_file is not None else "--now"
@@ -78,7 +83,7 @@ def command(
     if watch:
         from gitplacer.cli.watching import watch as watching
 
-        return watching(chosen, interval=interval, full_every=full_every, batch=batch)
+        return watching(chosen, interval=interval, full_every=full_every, batch=batch, leader_elect=leader_elect)
     if pull_request:
         from gitplacer.cli.proposal import proposal
 

@@ -7,16 +7,12 @@ command tells it, if waiting would not help; from then on it is a turn like any 
 
 from __future__ import annotations
 
-import os
 import random
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
+import time
 
-import click
-
-from gitplacer.cli.progress import note
+from gitplacer.cli.progress import note, show_problems
+from gitplacer.cli.signals import ended_by_signals
+from gitplacer.controller.electing import elected
 from gitplacer.controller.observing import Silent
 from gitplacer.controller.running import Controller
 from gitplacer.controller.schedule import Pace
@@ -26,11 +22,17 @@ from gitplacer.kinds.fields import duration_seconds
 from gitplacer.plaintext import printable
 from gitplacer.settings import Settings, UsageError
 
-_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _SHORT = 12
 
 
-def watch(chosen: Settings, *, interval: str | None, full_every: str | None, batch: str | None) -> int:
+def watch(
+    chosen: Settings,
+    *,
+    interval: str | None,
+    full_every: str | None,
+    batch: str | None,
+    leader_elect: str | None = None,
+) -> int:
     """Make passes until a signal comes. The exit code is 0."""
     pace = Pace()
     pace = Pace(
@@ -38,8 +40,9 @@ def watch(chosen: Settings, *, interval: str | None, full_every: str | None, bat
         full=_seconds("--full-every", full_every, pace.full, least=1),
         batch=_seconds("--batch", batch, pace.batch, least=0),
     )
-    controller = Controller(chosen, draw=random.random, pace=pace, observers=[Lines()], complain=note)
-    with _signals(controller):
+    replica = elected(leader_elect, time.monotonic, note)
+    controller = Controller(chosen, draw=random.random, pace=pace, observers=[Lines()], elected=replica, complain=note)
+    with ended_by_signals(controller.stop, controller.interrupt):
         note(f"watching {chosen.source.redacted}; it ends on SIGTERM or Ctrl-C")
         controller.run()
     return 0
@@ -55,26 +58,6 @@ def _seconds(option: str, text: str | None, default: float, *, least: float) -> 
     if found < least:
         raise UsageError(f"{option} {text} is not a time to wait", 'write it like "30s", "15m" or "1h30m"')
     return found
-
-
-@contextmanager
-def _signals(controller: Controller) -> Iterator[None]:
-    """A first signal ends the controller, a second one the process."""
-
-    def second(number: int, frame: FrameType | None) -> None:
-        os._exit(128 + number)
-
-    def first(number: int, frame: FrameType | None) -> None:
-        for each in _SIGNALS:
-            signal.signal(each, second)
-        controller.interrupt()
-
-    before = {each: signal.signal(each, first) for each in _SIGNALS}
-    try:
-        yield
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
 
 
 class Lines(Silent):
@@ -98,6 +81,9 @@ class Lines(Silent):
         self._last = state
         self._show_problems(turn)
 
+    def elected(self, leads: bool) -> None:
+        note("this replica works" if leads else "another replica works; this one waits for its turn")
+
     def stopped(self) -> None:
         note("stopped")
 
@@ -108,8 +94,7 @@ class Lines(Silent):
         problems = turn.problems or (turn.hydration.problems if turn.hydration else ())
         lines = tuple(line for problem in problems for line in problem_lines(problem))
         if lines != self._problems:
-            for line in lines:
-                click.echo(line, err=True)
+            show_problems(problems)
         self._problems = lines
 
 
@@ -119,5 +104,5 @@ def said_of(turn: Turn) -> str:
         return f"{turn.fault}: {turn.message}"
     revision = f"{(turn.source or '')[:_SHORT]} → {(turn.tip or 'nothing yet')[:_SHORT]}"
     steps = turn.hydration.steps if turn.hydration else ()
-    subjects = [printable(step.message.partition("\n")[0]) for step in steps]
+    subjects = [printable(step.subject) for step in steps]
     return "  ".join((revision, "; ".join(subjects))) if subjects else revision

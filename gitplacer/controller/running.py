@@ -17,10 +17,11 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from gitplacer.controller.doubts import ClockBehind, Memory, Seen, doubts, seen_at
+from gitplacer.controller.electing import Alone, Elected
 from gitplacer.controller.faults import Found, found
 from gitplacer.controller.looking import DEPLOYMENT, Tips, look
 from gitplacer.controller.observing import Observer, Observers
-from gitplacer.controller.schedule import Due, Pace, after_look, after_pass
+from gitplacer.controller.schedule import NEVER, Due, Pace, after_look, after_pass
 from gitplacer.controller.turns import RULES, Backoff, Outcome, Turn, backed_off
 from gitplacer.controller.wakes import Clock, SystemClock, Wake, Wakes
 from gitplacer.explain import rfc3339
@@ -83,6 +84,7 @@ class Controller:
         clock: Clock | None = None,
         pace: Pace | None = None,
         observers: Iterable[Observer] = (),
+        elected: Elected | None = None,
         complain: Callable[[str], None] = _quiet,
         progress: Callable[[str], None] = _quiet,
     ) -> None:
@@ -91,6 +93,8 @@ class Controller:
         self._pace = pace or Pace()
         self._draw = draw
         self._observers = Observers(observers, complain)
+        self._elected = elected or Alone()
+        self._led: bool | None = None
         self._progress = progress
         self.wakes = Wakes(self._clock, self._pace)
         self._memo = ParseCache(settings.cache_dir)
@@ -107,15 +111,28 @@ class Controller:
 
     def run(self) -> None:
         """Turn after turn, until somebody calls `stop` or `interrupt`."""
+        self._elected.start(self.wakes.ring)
         try:
-            while (wake := self.wakes.wait(self._due)) is not None:
+            while (wake := self.wakes.wait(self._when)) is not None:
                 if not self.turn(wake).is_look:
                     gc.collect()  # between passes, so that none of them waits for it
                 self._observers.waiting(self._wall_at(self.wakes.next_turn(self._due)))
         except Stopped:
             pass
         finally:
+            self._elected.stop()
             self._observers.stopped()
+
+    def _when(self) -> Due:
+        """What is due for this replica. Whoever begins to work looks at what others have done in the meantime."""
+        leads = self._elected.leads()
+        if leads is not self._led:
+            if not isinstance(self._elected, Alone):
+                self._observers.elected(leads)
+            if leads:
+                self._due = Due()
+            self._led = leads
+        return self._due if leads else NEVER
 
     def stop(self) -> None:
         """End after the turn that is being made, or before its push. From any thread."""
