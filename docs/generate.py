@@ -636,6 +636,8 @@ def commands_index() -> str:
         "| `GITPLACER_DEPLOYMENT` | the deployment repo; `--deployment` overrides it |\n"
         "| `GITPLACER_CAPACITY` | where capacity snapshots are; `--capacity` overrides it |\n"
         "| `GITPLACER_CACHE` | the cache of parsed files and fetched repos; it may be deleted at any time |\n"
+        "| `GITPLACER_GIT_TIMEOUT` | how long git may talk to a server before it is ended, such as `30m`; 15 minutes if nothing is said, and "
+        "for a mere question two at most |\n"
         "| `SSH_AUTH_SOCK`, `GIT_SSH_COMMAND`, `GIT_ASKPASS` | how git is let in, as usual |",
     )
 
@@ -783,6 +785,7 @@ GIT_KINDS: Mapping[str, tuple[str, str]] = {
     "Unreadable": ("A file of the work tree cannot be read.", "Check its permissions."),
     "ChangedWhileReading": ("A file of the work tree changed while it was read.", "Try again."),
     "UnsupportedObjectFormat": ("The repository uses SHA-256 object names.", "Use one with SHA-1 names."),
+    "BadTimeout": ("`GITPLACER_GIT_TIMEOUT` is no time.", 'Give one such as `"30m"`, or unset it.'),
     "UntrustedCache": ("The cache directory can be written by others.", "Set `GITPLACER_CACHE` to a directory of your own."),
     "GitMissing": ("There is no git program on PATH.", "Install git."),
     "GitFailed": ("Git failed in a way that has no name of its own; the message is what git said.", "Read the message."),

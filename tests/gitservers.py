@@ -53,28 +53,28 @@ def https_server(root: Path, folder: Path) -> Iterator[tuple[str, dict[str, str]
     authority.issue_cert("localhost").configure_cert(context)
     authority.cert_pem.write_to_path(str(folder / "ca.pem"))
 
-    class Handler(_GitBackend):
+    class Handler(GitBackend):
         project_root = str(root)
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.socket = context.wrap_socket(server.socket, server_side=True)
-        with _serving(server):
+        with serving(server):
             yield f"https://localhost:{server.server_address[1]}", {"GIT_SSL_CAINFO": str(folder / "ca.pem")}
 
 
-class _GitBackend(http.server.BaseHTTPRequestHandler):
+class GitBackend(http.server.BaseHTTPRequestHandler):
     """Runs `git http-backend` as a web server runs a CGI program."""
 
     protocol_version = "HTTP/1.1"
     project_root = ""
 
     def do_GET(self) -> None:
-        self._answer(b"")
+        self.answer()
 
     def do_POST(self) -> None:
-        self._answer(self._body())
+        self.answer()
 
-    def _body(self) -> bytes:
+    def body(self) -> bytes:
         if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
             return self.rfile.read(int(self.headers.get("Content-Length", 0)))
         body = b""
@@ -84,7 +84,20 @@ class _GitBackend(http.server.BaseHTTPRequestHandler):
         self.rfile.readline()
         return body
 
-    def _answer(self, body: bytes) -> None:
+    def answer(self) -> None:
+        self.send(*self.served(self.body()))
+
+    def send(self, status: int, headers: dict[str, str], content: bytes, *, most: int | None = None) -> None:
+        """An answer; no more than `most` bytes of its content."""
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content[:most])
+
+    def served(self, body: bytes) -> tuple[int, dict[str, str], bytes]:
+        """What git answers: a status, headers and content."""
         url = urllib.parse.urlsplit(self.path)
         environment = {
             "PATH": os.environ["PATH"],
@@ -104,12 +117,7 @@ class _GitBackend(http.server.BaseHTTPRequestHandler):
         done = subprocess.run(["git", "http-backend"], input=body, env=environment, stdout=subprocess.PIPE, check=False)
         head, _, content = done.stdout.partition(b"\r\n\r\n")
         headers = dict(line.split(": ", 1) for line in head.decode().split("\r\n"))
-        self.send_response(int(headers.pop("Status", "200").split()[0]))
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
+        return int(headers.pop("Status", "200").split()[0]), headers, content
 
     def log_message(self, format: str, *args: object) -> None:
         pass
@@ -140,7 +148,7 @@ def ssh_server(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
         (folder / "known_hosts").write_text(f"[127.0.0.1]:{port} {key}\n")
         options = ("BatchMode=yes", "IdentitiesOnly=yes", f"UserKnownHostsFile={folder}/known_hosts")
         client = " ".join(("ssh -F none", f"-i {folder}/user", *(f"-o {option}" for option in options)))
-        with _serving(server):
+        with serving(server):
             yield f"ssh://{getpass.getuser()}@127.0.0.1:{port}", {"GIT_SSH_COMMAND": client}
 
 
@@ -149,7 +157,7 @@ class _Server(socketserver.ThreadingTCPServer):
 
 
 @contextlib.contextmanager
-def _serving(server: socketserver.BaseServer) -> Iterator[None]:
+def serving(server: socketserver.BaseServer) -> Iterator[None]:
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:

@@ -4,12 +4,17 @@ A remote repository's objects, kept on disk between runs.
 What a remote has is asked anew each time; only objects are remembered, so a mirror may be deleted at any moment and
 can never make an old answer look new. Refs in it (`refs/mirror/<hash of the name>`) say only what has arrived
 completely. Processes take turns by a file lock. A mirror that git finds damaged is thrown away and made again.
+
+The lock is held by whoever writes: by us, and by each git that we have started, for as long as it runs. So when one of us is killed, and
+its git goes on, the next one waits for that; and what lies about once the lock is ours was left by somebody who was killed. It
+is taken away: a lock file would stop git for ever, and a half-made pack would stay for weeks.
 """
 
 from __future__ import annotations
 
 import fcntl
 import hashlib
+import itertools
 import re
 import shutil
 from collections.abc import Iterator, Mapping
@@ -18,7 +23,7 @@ from pathlib import Path
 
 from gitplacer.git.address import Address
 from gitplacer.git.cache import UntrustedFolder, private_folder
-from gitplacer.git.program import NO_REPOSITORY, CommandFailed, Git, GitError, cause
+from gitplacer.git.program import NO_REPOSITORY, CommandFailed, Git, GitError, Talk, TimedOut, cause
 
 
 class Unreachable(GitError):
@@ -39,7 +44,9 @@ def refs_of(address: Address, *names: str, below: str = "") -> dict[str, str]:
         listing = Git(address.git_dir).run("for-each-ref", "--format=%(objectname)%09%(refname)", *asked)
     else:
         try:
-            listing = Git(NO_REPOSITORY, protocol=address.protocol).run("ls-remote", "--quiet", address.url, *asked)
+            listing = Git(NO_REPOSITORY, protocol=address.protocol).run(
+                "ls-remote", "--quiet", address.url, *asked, talk=Talk.QUESTION
+            )
         except CommandFailed as failure:
             raise unreachable(address, failure) from None
     found = {}
@@ -69,9 +76,10 @@ class Mirror:
         Bring these refs here, with everything they reach, and return them as they are now: a remote may have moved on
         since it was asked. Talks to the remote only when something is missing. Raises Unreachable.
         """
-        with self._locked():
+        with self._locked() as lock:
             if not self._has(refs):
-                self._fetch(refs)
+                self._sweep()
+                self._fetch(refs, lock)
             kept = self._kept()
             return {name: kept[_kept_as(name)] for name in refs}
 
@@ -94,20 +102,20 @@ class Mirror:
         listing = self.git.run("for-each-ref", "--format=%(refname) %(objectname)", "refs/mirror/").decode()
         return dict(line.split(" ") for line in listing.splitlines())
 
-    def _fetch(self, refs: Mapping[str, str]) -> None:
+    def _fetch(self, refs: Mapping[str, str], lock: int) -> None:
         is_new = not self.path.exists()
         try:
-            self._fetch_once(refs)
+            self._fetch_once(refs, lock)
         except CommandFailed as failure:
-            if is_new or self._is_sound():
+            if is_new or isinstance(failure, TimedOut) or self._is_sound():
                 raise unreachable(self.address, failure) from None
             self._remove()
             try:
-                self._fetch_once(refs)
+                self._fetch_once(refs, lock)
             except CommandFailed as again:
                 raise unreachable(self.address, again) from None
 
-    def _fetch_once(self, refs: Mapping[str, str]) -> None:
+    def _fetch_once(self, refs: Mapping[str, str], lock: int) -> None:
         if not (self.path / "HEAD").exists():
             Git(NO_REPOSITORY).run(
                 "init", "--quiet", "--bare", "--template=", "--object-format=sha1", "--", str(self.path)
@@ -117,10 +125,11 @@ class Mirror:
         specs = "".join(f"+{name}:{_kept_as(name)}\n" for name in sorted(refs))
         self.git.run(
             "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--stdin",
-            self.address.url, input=specs.encode("utf-8", "surrogateescape"),
+            self.address.url, input=specs.encode("utf-8", "surrogateescape"), talk=Talk.TRANSFER, keep=[lock],
         )  # fmt: skip
         # Each fetch adds a pack; gather them now and then, here, where the lock is held.
-        self.git.run("-c", "gc.auto=6700", "-c", "gc.autoDetach=false", "gc", "--auto", "--quiet", check=False)
+        gather = ("-c", "gc.auto=6700", "-c", "gc.autoDetach=false", "gc", "--auto", "--quiet")
+        self.git.run(*gather, check=False, keep=[lock])
 
     def _is_sound(self) -> bool:
         try:
@@ -129,19 +138,39 @@ class Mirror:
             return False
         return True
 
+    def _sweep(self) -> None:
+        """Take away what was left by whoever was killed here. The lock is ours, so nobody is at work on any of it."""
+        shutil.rmtree(self._gone, ignore_errors=True)
+        for left in itertools.chain.from_iterable(map(self.path.glob, _LEFT)):
+            if left.is_dir():
+                shutil.rmtree(left, ignore_errors=True)
+            else:
+                left.unlink(missing_ok=True)
+
+    @property
+    def _gone(self) -> Path:
+        """Where a mirror goes that is thrown away."""
+        return self.path.with_suffix(".broken")
+
     def _remove(self) -> None:
         """Move it away first, so that nobody finds it half deleted."""
         if self.path.exists():
-            gone = self.path.with_suffix(".broken")
-            shutil.rmtree(gone, ignore_errors=True)
-            self.path.rename(gone)
-            shutil.rmtree(gone, ignore_errors=True)
+            shutil.rmtree(self._gone, ignore_errors=True)
+            self.path.rename(self._gone)
+            shutil.rmtree(self._gone, ignore_errors=True)
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _locked(self) -> Iterator[int]:
         with self.path.with_suffix(".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # given back by the system even when we are killed
-            yield
+            yield lock.fileno()
+
+
+_LEFT = (
+    "*.lock", "gc.pid", "refs/mirror/*.lock", "objects/tmp_objdir-*", "objects/??/tmp_obj_*", "objects/info/*.lock",
+    "objects/pack/tmp_*", "objects/pack/.tmp-*", "objects/pack/*.keep",
+)  # fmt: skip
+"""Files of a git at work, in a repository that one process writes at a time."""
 
 
 def _kept_as(name: str) -> str:
@@ -169,6 +198,8 @@ def unreachable(address: Address, failure: CommandFailed) -> GitError:
         hint = "its server knows no key of ours: check ssh-agent, or GIT_SSH_COMMAND"
     elif "Host key verification" in failure.stderr:
         hint = "add the server's key to ~/.ssh/known_hosts"
+    elif isinstance(failure, TimedOut):
+        hint = "if it is only slow, give it longer: GITPLACER_GIT_TIMEOUT=30m"
     elif "mismatched algorithms" in reason:
         return unsupported_format(address)
     if _DENIED.search(failure.stderr):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from gitplacer.git.address import Address
 from gitplacer.git.mirror import refs_of
-from gitplacer.git.program import CommandFailed, Git, GitError, cause
+from gitplacer.git.program import CommandFailed, Git, GitError, Talk, cause
 
 HYDRATOR_NOTES = "refs/notes/hydrator.metadata"
 """Where Argo CD's hydrator keeps them, and promoters look."""
@@ -39,13 +39,23 @@ def push_note(scratch: Git, address: Address, commit: str, note: Note) -> str:
         for _ in range(_ATTEMPTS):
             known = refs_of(address, HYDRATOR_NOTES).get(HYDRATOR_NOTES)
             if known is not None:
-                scratch.run("fetch", "--quiet", "--no-tags", "--", address.url, f"+{HYDRATOR_NOTES}:{HYDRATOR_NOTES}")
+                scratch.run(
+                    "fetch",
+                    "--quiet",
+                    "--no-tags",
+                    "--",
+                    address.url,
+                    f"+{HYDRATOR_NOTES}:{HYDRATOR_NOTES}",
+                    talk=Talk.TRANSFER,
+                )
             if _noted(scratch, commit) == note.text:
                 return ""
             scratch.run("fast-import", "--quiet", "--done", input=_stream(commit, note, known))
             arguments = ["--porcelain", "--no-verify", f"--force-with-lease={HYDRATOR_NOTES}:{known or ''}"]
             try:
-                scratch.run("push", *arguments, "--", address.url, f"{HYDRATOR_NOTES}:{HYDRATOR_NOTES}")
+                scratch.run(
+                    "push", *arguments, "--", address.url, f"{HYDRATOR_NOTES}:{HYDRATOR_NOTES}", talk=Talk.TRANSFER
+                )
                 return ""
             except CommandFailed as failure:
                 why = cause(failure.stderr)
