@@ -79,8 +79,8 @@ class Relay:
 
     port: int = 0
     cut_after: int | None = None
-    longest: int = 0
-    """Bytes that the server has said in one connection."""
+    shortest: int = 1 << 62
+    """The fewest bytes that the server has said in one connection."""
 
 
 @contextlib.contextmanager
@@ -93,7 +93,7 @@ def relay_to(port: int) -> Iterator[Relay]:
             with socket.create_connection(("127.0.0.1", port)) as server:
                 threading.Thread(target=_pump, args=(client, server), daemon=True).start()
                 said = _pump(server, client, relay.cut_after)
-                relay.longest = max(relay.longest, said)
+                relay.shortest = min(relay.shortest, said)
                 for each in (client, server):
                     with contextlib.suppress(OSError):
                         each.shutdown(socket.SHUT_RDWR)

@@ -174,6 +174,7 @@ def test_a_hook_that_never_ends_is_ended_with_the_push_that_waits_for_it(
     assert watched.until(60)[-1].outcome == "Published"
 
 
+@pytest.mark.slow
 def test_ten_races_are_lost_and_the_eleventh_is_won(tmp_path: Path) -> None:
     """Somebody else pushes whenever we are about to."""
     fleet = made(tmp_path)
@@ -197,6 +198,7 @@ def test_ten_races_are_lost_and_the_eleventh_is_won(tmp_path: Path) -> None:
     assert fleet.git("log", "-3", "--format=%s", "main").splitlines() == ["Place prod/new", "By hand x", "By hand xx"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not SSHD, reason="sshd is not installed (Debian: openssh-server)")
 def test_ssh_that_is_refused_or_cut_is_named_and_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keys = tmp_path / "keys"
@@ -208,7 +210,7 @@ def test_ssh_that_is_refused_or_cut_is_named_and_tried_again(tmp_path: Path, mon
         assert served.turn().outcome == "Published"
         served.fleet.commit(rayservice("prod", "new"))
         before = served.tips()
-        for size in (1000, relay.longest - 500):  # in the middle of the greeting, of an answer
+        for size in (1000, relay.shortest - 100):  # in the middle of the greeting, of an answer
             relay.cut_after = size
             turn = served.turn()
             assert f"{turn.outcome} {turn.fault}" == "Retry Unreachable" and turn.hint
@@ -265,6 +267,7 @@ def test_what_a_killed_git_leaves_in_a_mirror_stops_nobody_and_is_taken_away(ser
     assert [path for path in left if path.exists()] == []
 
 
+@pytest.mark.slow
 def test_a_git_that_outlives_us_keeps_the_mirror_locked_until_it_ends(served: Served, host: Host) -> None:
     served.fleet.commit(rayservice("prod", "new"))
     host.bad = {Ask.FETCH: Bad.STALL}
