@@ -159,6 +159,6 @@ def test_a_server_that_never_answers_is_not_waited_for_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GIT_SSH_COMMAND", "cat > /dev/null #")  # listens, says nothing, and ends with git
-    monkeypatch.setitem(program.PATIENCE, "ls-remote", 0.05)
-    with pytest.raises(Unreachable, match=r"cannot reach .*: no answer within 0.05 seconds"):
+    monkeypatch.setattr(program, "patience", lambda talk: 0.05)
+    with pytest.raises(Unreachable, match=r"cannot reach .*: git ls-remote has not ended within 0.05 seconds"):
         refs_of(Address.parse("git@127.0.0.1:fleet.git", base_dir=tmp_path))

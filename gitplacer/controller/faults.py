@@ -23,7 +23,7 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _FULL_WORDS = ("No space left on device", "Disk quota exceeded")
 _STARTED_WRONG = (
     "BadAddress", "NoSuchDirectory", "NotARepository", "UnsupportedObjectFormat", "GitMissing", "UntrustedCache",
-    "PathClash", "ForeignCommit", "NotWritten", "Unreadable", "NotSigned",
+    "PathClash", "ForeignCommit", "NotWritten", "Unreadable", "NotSigned", "BadTimeout",
 )  # fmt: skip
 KINDS: Mapping[str, Fault] = {
     "LostRace": Fault.LOST_RACE,
