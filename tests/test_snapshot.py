@@ -61,6 +61,10 @@ def records() -> dict[str, str]:
             "policy": "default", "members": [member], "clusters": [ENTRY], "reason": "Fits",
         }  # fmt: skip
         found[f"placements/{group_id}.yaml"] = yaml.safe_dump(record)
+    for unit, epoch in (("platform", 12), ("workloads", 40)):
+        found[f"clusters/static-cluster/{unit}/gitplacer.yaml"] = yaml.safe_dump(
+            livecluster.sentinel(unit, "static-cluster", epoch)
+        )
     return found
 
 
@@ -163,8 +167,10 @@ def _served(server: ApiServer, path: str) -> int:
 
 def test_where_gitplacer_has_put_nothing_all_is_somebody_elses(access: Access, server: ApiServer) -> None:
     server.objects["", "configmaps"] = []
-    found = look(access, None)
+    said: list[str] = []
+    found = look(access, None, said)
     assert found.groups == ()
+    assert said == ["2 Ray clusters there count as somebody else's; if gitplacer has put any there, give --deployment"]
     used = {node.name: node.used for node in found.nodes}
     assert dict(used["cpu-1"]) == {"cpu": 2100, "memory": 2 * 256 << 20, "pods": 2}
 
@@ -179,6 +185,17 @@ def test_a_context_that_leads_to_another_cluster_is_noticed(access: Access) -> N
     with pytest.raises(ClusterError, match="this is cluster static-cluster and not edge") as raised:
         look(access, placed(), cluster="edge")
     assert raised.value.hint.startswith("give --cluster static-cluster")
+
+
+@pytest.mark.parametrize("epochs", [{}, {"platform": 12, "workloads": 39}])
+def test_records_that_are_older_than_the_cluster_are_not_believed(epochs: dict[str, int], access: Access) -> None:
+    """A branch that is not there, another fleet's repo: what runs would look like somebody else's, and what was placed like gone."""
+    with pytest.raises(
+        ClusterError, match=r"has applied epoch \d+ of its (platform|workloads), and the deployment repo is at"
+    ) as raised:
+        look(access, replace(placed(), epochs=epochs))
+    assert "--branch" in raised.value.hint
+    look(access, replace(placed(), epochs={"platform": 12, "workloads": 41}))
 
 
 def test_a_cluster_without_sentinels_is_told(access: Access, server: ApiServer) -> None:
@@ -689,6 +706,20 @@ def test_what_reconcile_has_put_there_is_found_again(
     )
     assert ran.code == 0, ran.err
     found = read_back(file.read_bytes())
+    elsewhere = run(
+        capfd,
+        "snapshot",
+        "--kubeconfig",
+        config,
+        "--cluster",
+        "my-cluster",
+        "--deployment",
+        deployment,
+        "--branch",
+        "other",
+    )
+    assert elsewhere.code == 1
+    assert "the deployment repo is at 0" in elsewhere.err
     [group] = found.groups
     assert (group.name, group.phase, group.ready) == ("hello/hello", "Running", True)
     assert [(pod.role, pod.node) for pod in group.pods] == [("head", "cpu-1"), ("worker/workers", "cpu-2")]

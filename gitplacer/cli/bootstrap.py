@@ -42,7 +42,7 @@ _ONLY = {
     help="What one sync covers: all workloads of a cluster, or one group on one cluster (Argo CD).",
 )
 @click.option(
-    "--cluster", "only", metavar="NAME", multiple=True, help="Only this cluster; may be given more than once."
+    "--cluster", "only", metavar="NAME", multiple=True, help="Flux: only this cluster; may be given more than once."
 )
 @click.option(
     "--namespace", metavar="NAME", default="", help="Where the engine is: argocd or flux-system if not given."

@@ -102,9 +102,8 @@ class Lines(Silent):
             return
         problems = turn.problems or (turn.hydration.problems if turn.hydration else ())
         lines = tuple(line for problem in problems for line in problem_lines(problem))
-        if (
-            lines != self._problems and len(turn.problems) != 1
-        ):  # a single one that stops a run stands in the line above
+        stands_above = len(turn.problems) == 1  # it stops the run, and its line says it
+        if lines != self._problems and not stands_above:
             show_problems(problems)
         self._problems = lines
 

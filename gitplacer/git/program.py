@@ -54,6 +54,10 @@ _SETTINGS = (
 )  # fmt: skip
 
 
+PATIENCE: dict[str, float] = {"ls-remote": 120, "fetch": 3600, "push": 3600}
+"""Seconds that a command which speaks to a server may take. One that stalls for ever must not stop us for ever."""
+
+
 class GitError(Exception):
     """Git could not do what we asked. `message` is one line, fit for a user; `kind` is a problem code."""
 
@@ -122,8 +126,11 @@ class Git:
             try:
                 done = subprocess.run(
                     command, env=self.environment, cwd=cwd, input=input, capture_output=True, check=False,
-                    process_group=0 if apart else None, pass_fds=descriptors,
+                    process_group=0 if apart else None, pass_fds=descriptors, timeout=PATIENCE.get(args[0]),
                 )  # fmt: skip
+            except subprocess.TimeoutExpired as late:
+                said = f"fatal: no answer within {late.timeout:g} seconds"
+                raise CommandFailed(args[0], late.stdout or b"", said.encode()) from None
             except OSError as error:
                 raise not_started(error) from None
         if check and done.returncode != 0:
