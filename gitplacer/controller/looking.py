@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gitplacer.git.address import Address
+from gitplacer.git.asking import about
 from gitplacer.git.mirror import refs_of
 from gitplacer.git.reading import NoSuchRevision, Repository, full_names
 from gitplacer.git.worktree import read_work_tree
@@ -50,7 +51,8 @@ def look(settings: Settings, spec: FleetSpec | None) -> Tips:
         if written is not None:
             ask(DEPLOYMENT, written, spec.deployment.written)
     for address, revs in asked.values():
-        tips |= _here(address, revs, settings.cache_dir) if address.is_local else _there(address, revs)
+        with about(next(iter(revs))):
+            tips |= _here(address, revs, settings.cache_dir) if address.is_local else _there(address, revs)
     return tips
 
 

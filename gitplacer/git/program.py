@@ -13,9 +13,11 @@ What git says when it fails becomes one line without control characters and with
 from __future__ import annotations
 
 import functools
+import json
 import os
 import re
 import subprocess
+import urllib.parse
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -154,8 +156,32 @@ _NOISE = re.compile(
 )
 
 
+_HIDDEN: dict[str, None] = {}
+SHORTEST_SECRET = 8
+_MOST_HIDDEN = 1000
+"""Spellings of secrets that are remembered: a process that runs for a year sees many tokens, most of which have ended."""
+
+
+def hide(secret: str) -> None:
+    """
+    Let a secret appear in no message from now on, whoever repeats it, and as URLs and JSON spell it. One of fewer than SHORTEST_SECRET
+    characters is not hidden: messages could not be read without them.
+    """
+    if len(secret) < SHORTEST_SECRET:
+        return
+    for spelt in (secret, urllib.parse.quote(secret, safe=""), json.dumps(secret)[1:-1], repr(secret)[1:-1]):
+        _HIDDEN.pop(spelt, None)
+        _HIDDEN[spelt] = None
+    for spelt in list(_HIDDEN)[:-_MOST_HIDDEN]:
+        del _HIDDEN[spelt]
+
+
 def redact(text: str) -> str:
-    """The text with the user names and passwords of URLs replaced by `***`; an ssh user name alone is no secret."""
+    """
+    The text with what was hidden, and with user names and passwords of URLs, replaced by `***`; an ssh user name alone is no secret.
+    """
+    for secret in sorted(_HIDDEN, key=len, reverse=True):
+        text = text.replace(secret, "***")
 
     def hidden(found: re.Match[str]) -> str:
         is_secret = found[1].lower() != "ssh://" or not _PLAIN_USER.fullmatch(found[2])

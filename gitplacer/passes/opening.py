@@ -16,6 +16,7 @@ from typing import Protocol
 from gitplacer import __version__
 from gitplacer.branch.byhand import ByHand, by_hand
 from gitplacer.git.address import Address
+from gitplacer.git.asking import about
 from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import Commit, Repository
 from gitplacer.git.worktree import read_work_tree
@@ -145,7 +146,8 @@ def _capacity(
         tree = read_work_tree(folder)
         tips["capacity"] = tree_id(tree)
     else:
-        repository = stack.enter_context(Repository.open(address, settings.cache_dir, fetch=branch))
+        with about("capacity"):
+            repository = stack.enter_context(Repository.open(address, settings.cache_dir, fetch=branch))
         tips["capacity"] = repository.resolve(branch)
         tree = repository.tree(tips["capacity"], address.folder)
     below = tree.under(spec.capacity.path)
@@ -167,7 +169,8 @@ def deployment_address(settings: Settings, spec: FleetSpec, *, trusted: bool) ->
 def opened_deployment(address: Address, spec: FleetSpec, settings: Settings) -> Deployment:
     """The branch that passes land on. One of proposed commits begins where the branch stands that they are proposed for."""
     where = spec.deployment
-    return Deployment.open(address, where.written, settings.cache_dir, begun_from=where.branch)
+    with about("deployment"):
+        return Deployment.open(address, where.written, settings.cache_dir, begun_from=where.branch)
 
 
 def written_to(settings: Settings, spec: FleetSpec) -> Address:
