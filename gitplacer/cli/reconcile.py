@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitplacer.cli.hosting import host
+from gitplacer.cli.listening import Listening, listening
 from gitplacer.cli.options import fleet
 
 if TYPE_CHECKING:
@@ -33,11 +34,12 @@ if TYPE_CHECKING:
 @click.option(
     "--batch", metavar="TIME", help="With --watch: what is hinted within this time is one pass.  [default: 2s]"
 )
+@listening
 @host("With --pull-request: the deployment repo. Without it, only a branch is pushed.", in_job=False)
 @fleet()
 def command(
     plan_file: str | None, pull_request: bool, check: bool, watch: bool, interval: str | None, full_every: str | None,
-    batch: str | None, host_name: str | None, repo: str | None, **where: Any,
+    batch: str | None, listening: Listening, host_name: str | None, repo: str | None, **where: Any,
 ) -> int:  # fmt: skip
     """
     Plan, render, commit and push, once or for ever.
@@ -53,7 +55,8 @@ def command(
     it stands; --check sets only that, and exits with 2 if it does not.
 
     With --watch it looks every minute whether a branch has moved, and makes a pass when one has, and every five minutes in any case. It
-    says on stderr what each pass came to, and ends on SIGTERM or SIGINT with code 0, never in the middle of a push.
+    says on stderr what each pass came to, and ends on SIGTERM or SIGINT with code 0, never in the middle of a push. Webhooks wake it
+    sooner; metrics, a report, notices and Events tell of it; each of these is off unless it is asked for.
     """
     from gitplacer.cli.planfile import read_plan, show_refusal
     from gitplacer.cli.progress import progress
@@ -66,8 +69,8 @@ def command(
     if pull_request and plan_file is not None:
         raise UsageError("--plan is for a pass that is pushed", "a pull request is agreed to by merging it")
     paces = {"--interval": interval, "--full-every": full_every, "--batch": batch}
-    if not watch and any(paces.values()):
-        given = next(name for name, value in paces.items() if value)
+    given = next((name for name, value in paces.items() if value), listening.first_given())
+    if not watch and given is not None:
         raise UsageError(f"{given} is for --watch", "give that as well, or leave it out")
     if watch and (pull_request or plan_file is not None or where["now"] is not None):
         other = "--pull-request" if pull_request else "--plan" if plan_file is not None else "--now"
@@ -78,7 +81,7 @@ def command(
     if watch:
         from gitplacer.cli.watching import watch as watching
 
-        return watching(chosen, interval=interval, full_every=full_every, batch=batch)
+        return watching(chosen, listening, interval=interval, full_every=full_every, batch=batch)
     if pull_request:
         from gitplacer.cli.proposal import proposal
 

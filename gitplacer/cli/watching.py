@@ -14,23 +14,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-import click
-
-from gitplacer.cli.progress import note
-from gitplacer.controller.observing import Silent
+from gitplacer.cli.listening import Listening, logs_of, opened
 from gitplacer.controller.running import Controller
 from gitplacer.controller.schedule import Pace
-from gitplacer.controller.turns import Outcome, Turn
-from gitplacer.explain import problem_lines
+from gitplacer.controller.wakes import SystemClock
 from gitplacer.kinds.fields import duration_seconds
-from gitplacer.plaintext import printable
 from gitplacer.settings import Settings, UsageError
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
-_SHORT = 12
 
 
-def watch(chosen: Settings, *, interval: str | None, full_every: str | None, batch: str | None) -> int:
+def watch(
+    chosen: Settings, listening: Listening, *, interval: str | None, full_every: str | None, batch: str | None
+) -> int:
     """Make passes until a signal comes. The exit code is 0."""
     pace = Pace()
     pace = Pace(
@@ -38,10 +34,22 @@ def watch(chosen: Settings, *, interval: str | None, full_every: str | None, bat
         full=_seconds("--full-every", full_every, pace.full, least=1),
         batch=_seconds("--batch", batch, pace.batch, least=0),
     )
-    controller = Controller(chosen, draw=random.random, pace=pace, observers=[Lines()], complain=note)
-    with _signals(controller):
-        note(f"watching {chosen.source.redacted}; it ends on SIGTERM or Ctrl-C")
-        controller.run()
+    clock = SystemClock()
+    logs = logs_of(listening, clock)
+    begun: list[Controller] = []
+
+    def hint(why: str, ref: str | None) -> None:
+        for each in begun:  # none yet: the first pass comes anyway
+            each.wakes.hint(why, ref)
+
+    with opened(listening, chosen, logs, clock, hint) as observers:
+        controller = Controller(
+            chosen, draw=random.random, clock=clock, pace=pace, observers=[logs, *observers], complain=logs.complain
+        )
+        begun.append(controller)
+        with _signals(controller):
+            logs.say(f"watching {chosen.source.redacted}; it ends on SIGTERM or Ctrl-C")
+            controller.run()
     return 0
 
 
@@ -75,49 +83,3 @@ def _signals(controller: Controller) -> Iterator[None]:
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
-
-
-class Lines(Silent):
-    """
-    A line for each turn that published something, and for each that ended otherwise than the one before; the problems of a source, when
-    they are others than before. A turn that only looked says nothing.
-    """
-
-    def __init__(self) -> None:
-        self._last: tuple[str, ...] = ()
-        self._problems: tuple[str, ...] = ()
-
-    def ended(self, turn: Turn) -> None:
-        if turn.is_look:
-            return
-        state = (turn.outcome, turn.fault or "", turn.message, *turn.notes)
-        if turn.outcome is Outcome.PUBLISHED or state != self._last:
-            note(f"{turn.started:%Y-%m-%dT%H:%M:%SZ} {turn.outcome:<9}  {said_of(turn)}")
-            for text in (*turn.notes, *([f"hint: {turn.hint}"] if turn.hint else [])):
-                note(f"  {text}")
-        self._last = state
-        self._show_problems(turn)
-
-    def stopped(self) -> None:
-        note("stopped")
-
-    def _show_problems(self, turn: Turn) -> None:
-        """Those of a pass that failed for another reason are not known, and those before it still stand."""
-        if turn.hydration is None and not turn.problems:
-            return
-        problems = turn.problems or (turn.hydration.problems if turn.hydration else ())
-        lines = tuple(line for problem in problems for line in problem_lines(problem))
-        if lines != self._problems:
-            for line in lines:
-                click.echo(line, err=True)
-        self._problems = lines
-
-
-def said_of(turn: Turn) -> str:
-    """What a turn came to, in a line."""
-    if turn.fault is not None:
-        return f"{turn.fault}: {turn.message}"
-    revision = f"{(turn.source or '')[:_SHORT]} → {(turn.tip or 'nothing yet')[:_SHORT]}"
-    steps = turn.hydration.steps if turn.hydration else ()
-    subjects = [printable(step.message.partition("\n")[0]) for step in steps]
-    return "  ".join((revision, "; ".join(subjects))) if subjects else revision

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
-from gitplacer.git.notes import Note
 from gitplacer.git.asking import about
+from gitplacer.git.notes import Note
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import Identity, LostRace, NewCommit, proposal_branch
 from gitplacer.hydrate import Hydration, hydrate, hydrator_note
