@@ -149,11 +149,10 @@ class _Refused(Exception):
 
 def application(known: Secrets, interests: Interests, told: Told, *, wall: Callable[[], float] = time.time) -> Any:
     """The ASGI application that takes webhooks at `/hooks/<provider>`."""
-    from starlette.applications import Starlette
     from starlette.concurrency import run_in_threadpool
     from starlette.requests import ClientDisconnect, Request
     from starlette.responses import PlainTextResponse
-    from starlette.routing import Route
+    from starlette.routing import Route, Router
 
     seen = Seen()
 
@@ -212,4 +211,4 @@ def application(known: Secrets, interests: Interests, told: Told, *, wall: Calla
             told.counted(provider, result, time.monotonic() - began)
 
     every = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
-    return Starlette(routes=[Route("/hooks/{provider}", hook, methods=every)])
+    return Router([Route("/hooks/{provider}", hook, methods=every)], redirect_slashes=False)

@@ -97,10 +97,9 @@ def hosts(where: Place, given: Collection[str]) -> frozenset[str]:
 
 def application(pages: Pages, names: frozenset[str]) -> Any:
     """The ASGI application that shows the report at `/`."""
-    from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import PlainTextResponse, Response
-    from starlette.routing import Route
+    from starlette.routing import Route, Router
 
     def shown(request: Request) -> Any:
         if _name(request.headers.getlist("host")) not in names:
@@ -122,7 +121,7 @@ def application(pages: Pages, names: frozenset[str]) -> Any:
             return Response(status_code=304, headers=headers)
         return Response(page.html, media_type="text/html; charset=utf-8", headers=headers)
 
-    return Starlette(routes=[Route("/", shown, methods=["GET"])])
+    return Router([Route("/", shown, methods=["GET"])], redirect_slashes=False)
 
 
 def _name(given: list[str]) -> str:

@@ -18,10 +18,9 @@ BOUNDS = Bounds(connections=32, seconds=15.0)
 
 def application(health: Health, metrics: Metrics) -> Any:
     """The ASGI application."""
-    from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import PlainTextResponse, Response
-    from starlette.routing import Route
+    from starlette.routing import Route, Router
 
     def probe(ask: Callable[[], State]) -> Callable[[Request], Any]:
         def answer(request: Request) -> Any:
@@ -33,10 +32,11 @@ def application(health: Health, metrics: Metrics) -> Any:
     def exposed(request: Request) -> Any:
         return Response(metrics.exposed(), media_type=metrics.content_type)
 
-    return Starlette(
-        routes=[
+    return Router(
+        [
             Route("/healthz", probe(health.alive)),
             Route("/readyz", probe(health.ready)),
             Route("/metrics", exposed),
-        ]
+        ],
+        redirect_slashes=False,
     )

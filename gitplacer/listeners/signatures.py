@@ -43,7 +43,7 @@ class Verified:
 
 
 Headers = Mapping[str, str]
-"""By names in small letters."""
+"""By names in small letters; each value as the bytes that came, decoded as Latin-1."""
 
 
 def verify(provider: str, headers: Headers, body: bytes, secrets: Sequence[str], now: float) -> Verified:
@@ -63,7 +63,7 @@ def _hmac(header: str, delivery: str, *, digests: Sequence[str] = (), bare: bool
         digest = "sha256" if bare else next((name for name in digests if given.startswith(f"{name}=")), None)
         if digest is None:
             raise Forged(f"{header} is of no kind that is taken")
-        hexadecimal = given.removeprefix(f"{digest}=")
+        hexadecimal = given if bare else given.removeprefix(f"{digest}=")
         if not re.fullmatch(r"[0-9a-f]{64}(?:[0-9a-f]{64})?", hexadecimal):
             raise Forged(f"{header} is no digest")
         # All are compared, so that the time tells nothing of which one it was.
@@ -82,7 +82,7 @@ def _gitlab(headers: Headers, body: bytes, secrets: Sequence[str], now: float) -
     if given is None:
         raise Forged("neither webhook-signature nor x-gitlab-token")
     # Digests are compared, because the secret's length must not be told by the time either.
-    found = hashlib.sha256(given.encode("utf-8", "surrogateescape")).digest()
+    found = hashlib.sha256(given.encode("latin-1", "replace")).digest()
     matches = [hmac.compare_digest(hashlib.sha256(each.encode()).digest(), found) for each in secrets]
     if not any(matches):
         raise Forged("x-gitlab-token is wrong")

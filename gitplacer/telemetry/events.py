@@ -33,7 +33,7 @@ _NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 _LONGEST_NOTE = 1000  # bytes; the API takes 1024
 _REMEMBERED = 64
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
-_TIMEOUT = (5.0, 10.0)
+_HOW: Mapping[str, Any] = {"_request_timeout": (5.0, 10.0), "_preload_content": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,11 @@ def _reason(notice: Notice) -> str:
 
 
 def _micro(at: datetime) -> str:
-    return f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
+    """
+    A MicroTime, which the API takes with six digits after the point and not otherwise. Clients read it and write it anew, and some leave the digits
+    out where they are zeros; so they never are.
+    """
+    return f"{at.astimezone(UTC).replace(microsecond=at.microsecond or 1):%Y-%m-%dT%H:%M:%S.%fZ}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,19 +152,24 @@ class Events(Silent):
         name, namespace = post.body["metadata"]["name"], self._about.namespace
         try:
             if post.count == 1:
-                self._api.create_namespaced_event(namespace, post.body, _request_timeout=_TIMEOUT)
+                _taken(self._api.create_namespaced_event(namespace, post.body, **_HOW))
                 return
             seen = {"series": {"count": post.count, "lastObservedTime": _micro(self._clock.wall())}}
             try:
-                self._api.patch_namespaced_event(name, namespace, seen, _request_timeout=_TIMEOUT)
+                _taken(self._api.patch_namespaced_event(name, namespace, seen, **_HOW))
             except Exception as error:
                 if getattr(error, "status", None) != 404:  # events are kept for an hour or so
                     raise
                 body = {**post.body, "eventTime": _micro(self._clock.wall())}
-                self._api.create_namespaced_event(namespace, body, _request_timeout=_TIMEOUT)
+                _taken(self._api.create_namespaced_event(namespace, body, **_HOW))
         except Exception as error:
             status = getattr(error, "status", None) or 0
             if status == 409:  # it was made, and only the answer was lost
                 return
             why = f"the API server answers {status}" if status else f"it cannot be reached ({type(error).__name__})"
             raise Undelivered(why, again=status in (0, 429) or status >= 500) from None
+
+
+def _taken(answer: Any) -> None:
+    """The answer's body is of no interest, and its connection may be used again."""
+    answer.drain_conn()
