@@ -26,6 +26,8 @@ import click  # noqa: E402
 
 from docs import problem_examples, scenario_pages, sessions  # noqa: E402
 from gitplacer.cli import COMMANDS, root  # noqa: E402
+from gitplacer.controller.turns import RULES as FAULT_RULES  # noqa: E402
+from gitplacer.controller.turns import Fault  # noqa: E402
 from gitplacer.explain import finding_text  # noqa: E402
 from gitplacer.formats.documents import DOCUMENTS  # noqa: E402
 from gitplacer.formats.reviewwords import DOWNTIME  # noqa: E402
@@ -398,7 +400,23 @@ RULES = _rules()
 
 # commands
 
+_DEPLOYED = "--deployment https://github.com/my-org/deployment.git"
+
 EXAMPLES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
+    "bootstrap": (
+        (
+            "What Argo CD is told of the example's clusters; [Engines](../engines.md) tells why:",
+            (f"gitplacer bootstrap argocd gitplacer-demo/fleet {_DEPLOYED} > argocd.yaml", "sed -n '/^# Two/,/^  template/p' argocd.yaml"),
+        ),
+        (
+            "One Application for each group:",
+            (f"gitplacer bootstrap argocd --per workload gitplacer-demo/fleet {_DEPLOYED} | grep -A 3 '^kind'",),
+        ),
+        (
+            "One cluster's own Flux:",
+            (f"gitplacer bootstrap flux --cluster static-cluster gitplacer-demo/fleet {_DEPLOYED} | head -26",),
+        ),
+    ),
     "demo": (("In an empty directory:", ("gitplacer demo",)),),
     "verify": (
         (
@@ -597,6 +615,15 @@ EXAMPLES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "test": (
         ("", ("gitplacer test gitplacer-demo/fleet -k training --rev HEAD",)),
     ),
+    "snapshot": (
+        (
+            "[Snapshots of live clusters](../snapshots.md) tells what is read, and with which rights. A context that the kubeconfig lacks:",
+            (
+                "echo 'contexts: [{name: static-cluster}, {name: dynamic-cluster}]' > kubeconfig",
+                "gitplacer snapshot --kubeconfig kubeconfig --context static",
+            ),
+        ),
+    ),
     "schema": (("", ("gitplacer schema Fleet | head -20",)),),
 }  # fmt: skip
 
@@ -615,6 +642,8 @@ EXITS: Mapping[str, str] = {
     "others are printed.",
     "fit": "0 done, whatever the answer; 1 an error, and nothing was judged (with `--cases`: a line was not, the others were); "
     "with `--exit-code` 2 for TightFit and 3 for No, of many cases the worst.",
+    "snapshot": "0 done, also where something could not be looked at, which stderr tells; 1 an error, and FILE is as it was; with `--push` also "
+    "where the branch has a later snapshot.",
     "reconcile": "0 done, also where groups are held or nothing had to change; 1 an error, and nothing has landed; 2 with `--check`: what "
     "is proposed is out of date.",
     "comment": "0 done, or the pull request has a newer commit; 1 an error.",
@@ -636,6 +665,8 @@ def commands_index() -> str:
         "| `GITPLACER_DEPLOYMENT` | the deployment repo; `--deployment` overrides it |\n"
         "| `GITPLACER_CAPACITY` | where capacity snapshots are; `--capacity` overrides it |\n"
         "| `GITPLACER_CACHE` | the cache of parsed files and fetched repos; it may be deleted at any time |\n"
+        "| `GITPLACER_CREDENTIALS` | the [credentials file](../credentials.md); `--credentials` overrides it |\n"
+        "| `GITPLACER_AUTHOR`, `GITPLACER_SIGNING_KEY` | who makes the commits of a pass, and what signs them |\n"
         "| `SSH_AUTH_SOCK`, `GIT_SSH_COMMAND`, `GIT_ASKPASS` | how git is let in, as usual |",
     )
 
@@ -784,6 +815,26 @@ GIT_KINDS: Mapping[str, tuple[str, str]] = {
     "ChangedWhileReading": ("A file of the work tree changed while it was read.", "Try again."),
     "UnsupportedObjectFormat": ("The repository uses SHA-256 object names.", "Use one with SHA-1 names."),
     "UntrustedCache": ("The cache directory can be written by others.", "Set `GITPLACER_CACHE` to a directory of your own."),
+    "NotSigned": (
+        "Commits are to be signed, and the key is not there, cannot be used, or wants a passphrase. Nothing was pushed.",
+        "Do what the hint says; see [Signed commits](../credentials.md#signed-commits).",
+    ),
+    "NoCredential": (
+        "There is a credentials file, and nothing in it lets us in there for that purpose.",
+        "Add an entry: see [Credentials](../credentials.md#a-credentials-file).",
+    ),
+    "NoToken": (
+        "The host gave no token to the GitHub App.",
+        "Check the app's number, its key, the number of the installation, and what the app is allowed to do.",
+    ),
+    "ExposedSecret": (
+        "A file with a secret can be read by others, or a credentials file can be written by others.",
+        "Take those rights away: `chmod 600`.",
+    ),
+    "UnusableSecret": (
+        "A file with a secret is not there, cannot be read, or does not hold one line of eight or more characters.",
+        "Check the path, and that nothing else stands in it.",
+    ),
     "GitMissing": ("There is no git program on PATH.", "Install git."),
     "GitFailed": ("Git failed in a way that has no name of its own; the message is what git said.", "Read the message."),
 }  # fmt: skip
@@ -1017,7 +1068,50 @@ def downtime_part() -> str:
     return "\n".join(["| case | shown as | in JSON |", "|---|---|---|", *rows])
 
 
-PARTS = {"reasons": reasons_part, "downtime": downtime_part}
+FAULTS: Mapping[Fault, tuple[str, str]] = {
+    Fault.LOST_RACE: ("somebody else pushed first", "nothing: it is computed again on what they pushed"),
+    Fault.UNREACHABLE: (
+        "a server does not answer",
+        "nothing, unless it lasts: try `git ls-remote` from the same place",
+    ),
+    Fault.RATE_LIMITED: (
+        "a server is asked too often",
+        "let a webhook wake the controller and make `--interval` longer",
+    ),
+    Fault.DAMAGED_CACHE: ("what is kept on disk is damaged", "nothing: it is thrown away and fetched again"),
+    Fault.DISK_FULL: ("there is no room on a disk", "make room for `GITPLACER_CACHE`, or on the server"),
+    Fault.CLOCK_BEHIND: ("the clock is earlier than the last pass by more than two minutes", "set the clock"),
+    Fault.UNEXPECTED: ("something that has no name", "read the message; if it comes again, report it"),
+    Fault.SOURCE_REWOUND: ("the commit that the last pass was made from is gone from the source", "see below"),
+    Fault.REJECTED_SOURCE: (
+        "the source has no Fleet that can be read, or a broken Cluster",
+        "mend the file that is named",
+    ),
+    Fault.PUSH_REFUSED: (
+        "a hook or a branch protection is against the push",
+        "let this user push to the branch and to `gitplacer-inputs`",
+    ),
+    Fault.ACCESS_DENIED: ("a server does not let this user in", "renew the credentials"),
+    Fault.MISCONFIGURED: ("an option, an address or a repo is not what it should be", "do what the hint says"),
+    Fault.DEPLOYMENT_REWOUND: ("the deployment branch has lost commits", "see below"),
+    Fault.DEPLOYMENT_LOST: ("the deployment branch is gone", "see below"),
+}
+
+
+def faults_part() -> str:
+    """What can go wrong in a turn of the controller, how long it waits, and what a person does about it."""
+    rows = []
+    for fault, rule in FAULT_RULES.items():
+        means, remedy = FAULTS[fault]
+        at_once = "yes" if rule.hurries else "no"
+        rows.append(
+            f"| `{fault}` | {rule.outcome} | {_cell(means)} | {rule.first:g} s | {rule.most / 60:g} min | {at_once} | {_cell(remedy)} |"
+        )
+    head = "| fault | outcome | what is wrong | first wait | longest | cut short | what to do |"
+    return "\n".join([head, "|---|---|---|---|---|---|---|", *rows])
+
+
+PARTS = {"reasons": reasons_part, "downtime": downtime_part, "faults": faults_part}
 _PART = re.compile(r"^( *)(<!-- generated: ([\w-]+) -->\n).*?^ *(<!-- end -->)", re.DOTALL | re.MULTILINE)
 
 

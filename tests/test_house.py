@@ -119,6 +119,7 @@ def test_the_core_is_not_let_near_the_outside() -> None:
     outside = {"subprocess", "socket", "time", "random", "os", "click", "git", "tempfile", "pathlib", "shutil"}
     shell = {
         "audit",
+        "capacity",
         "cli",
         "controller",
         "git",

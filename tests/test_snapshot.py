@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -25,7 +26,7 @@ from gitplacer.observing.placed import Placed
 from gitplacer.observing.writing import snapshot_file
 from tests import bigcluster, livecluster
 from tests.apistandin import ApiServer, Json, Served, Trouble, checked, serving
-from tests.commands import commit, git, make_repo, run, write
+from tests.commands import commit, git, make_bare, make_repo, run, write
 from tests.livecluster import OLD_SECRET_WORDS, pod, ray, ray_pod, thing
 from tests.planviews import assert_golden
 
@@ -465,6 +466,14 @@ def test_records_tell_groups_and_the_cluster_that_has_one_counts() -> None:
     assert found.kinds_here == {("ray.io", "RayJob")}
     assert Placed.on("c", [record("a-old-name", "a"), record("new-name", "b")]).groups == {job: "ray/a-old-name"}
     assert Placed.on("c", [record("new-name", "b")]).kinds_here == frozenset()
+    spans = record("spans", "b")
+    remote = spans.members[0].model_copy(update={"api_version": "apps/v1", "kind": "Deployment", "only": "Remote"})
+    found = Placed.on("b", [spans.model_copy(update={"members": (remote,)})])
+    assert (found.remotes, found.groups, found.kinds()) == (
+        {("ray", "train"): "ray/spans"},
+        {},
+        (("apps", "Deployment"),),
+    )
 
 
 # -- what is listed and what is folded ----------------------------------------------------------------------------
@@ -575,3 +584,150 @@ def test_a_large_cluster_takes_less_than_a_gibibyte(tmp_path: Path) -> None:
     found = bigcluster.measured(5000, 100_000, tmp_path)
     assert found["code"] == 0, found["err"]
     assert found["kib"] < 1 << 20
+
+
+# -- a fleet of clusters that are there ---------------------------------------------------------------------------
+
+
+def two_contexts(served: Served, place: Path, second: str) -> Path:
+    value = yaml.safe_load(served.kubeconfig())
+    value["contexts"].append({**value["contexts"][0], "name": second})
+    place.write_text(yaml.safe_dump(value))
+    place.chmod(0o600)
+    return place
+
+
+def test_a_fleet_begins_with_clusters_that_are_there(
+    served: Served, server: ApiServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """What it writes validates, and the example is placed on one of them."""
+    server.objects["", "configmaps"] = []
+    region = {"topology.kubernetes.io/region": "eu-west-1", "eks.amazonaws.com/nodegroup": "cpu"}
+    server.objects["", "nodes"] = [livecluster.node(f"n{number}", **region) for number in range(3)]
+    config = two_contexts(served, tmp_path / "kubeconfig", "gke_project_us-west1_C")
+    fleet = tmp_path / "fleet"
+    ran = run(
+        capfd,
+        "init",
+        fleet,
+        "--kubeconfig",
+        config,
+        "--context",
+        "static-cluster",
+        "--context",
+        "gke_project_us-west1_C",
+    )
+    assert ran.code == 0, ran.err
+    assert sorted(path.name for path in (fleet / "clusters").iterdir()) == [
+        "gke-project-us-west1-c.yaml",
+        "static-cluster.yaml",
+    ]
+    assert yaml.safe_load((fleet / "clusters/static-cluster.yaml").read_text()) == {
+        "apiVersion": "gitplacer.dev/v1alpha1", "kind": "Cluster",
+        "metadata": {"name": "static-cluster", "labels": {"class": "general"}},
+        "spec": {"provider": "aws", "region": "eu-west-1", "kubernetesVersion": "1.33"},
+    }  # fmt: skip
+    assert run(capfd, "validate", fleet).code == 0
+    planned = run(capfd, "plan", fleet)
+    assert "+ hello/hello  → " in planned.out, planned.out
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--context", "nowhere"], 'error: there is no context "nowhere"'),
+        (
+            ["--context", "static-cluster", "--context", "Static_Cluster"],
+            "error: two contexts would both be cluster static-cluster",
+        ),
+        ([], "error: --kubeconfig is for --context"),
+    ],
+)
+def test_a_fleet_of_clusters_that_cannot_be_read_is_not_begun(
+    args: list[str], message: str, served: Served, server: ApiServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    server.objects["", "configmaps"] = []
+    config = two_contexts(served, tmp_path / "kubeconfig", "Static_Cluster")
+    ran = run(capfd, "init", tmp_path / "fleet", "--kubeconfig", config, *args)
+    assert ran.code == 1
+    assert ran.err.startswith(message)
+    assert not (tmp_path / "fleet").exists()
+
+
+def test_what_a_snapshot_has_no_words_for_is_left_out_and_told(access: Access, server: ApiServer) -> None:
+    server.objects["apps", "deployments"] = [livecluster.operator(args=["--watch-namespace=not a namespace"])]
+    server.objects["node.k8s.io", "runtimeclasses"] = [thing("node.k8s.io/v1", "RuntimeClass", "x" * 300, handler="h")]
+    said: list[str] = []
+    found = look(access, placed([]), said)
+    assert (found.kuberay, found.runtime_classes) == (None, None)
+    assert sorted(line.partition(",")[0] for line in said) == [
+        "cannot say how KubeRay operators are",
+        "cannot say how runtimeclasses are",
+    ]
+
+
+def test_what_reconcile_has_put_there_is_found_again(
+    server: ApiServer, config: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """From a fleet to its deployment repo, to what a cluster makes of it, to a snapshot: the next plan keeps what runs."""
+    fleet, deployment = tmp_path / "fleet", make_bare(tmp_path / "deployment")
+    assert run(capfd, "init", fleet).code == 0
+    make_repo(fleet, {})
+    assert run(capfd, "reconcile", fleet, "--deployment", deployment).code == 0
+    app = ray(
+        "RayCluster", "hello", "hello", status={"state": "ready", "desiredWorkerReplicas": 1, "readyWorkerReplicas": 1}
+    )
+    synced = yaml.safe_load(git(deployment, "show", "main:clusters/my-cluster/workloads/gitplacer.yaml"))
+    server.objects |= {
+        ("ray.io", "rayclusters"): [app],
+        ("", "configmaps"): [synced],
+        ("", "pods"): [
+            ray_pod(app, "head", "head", on="cpu-1", cpu="1"),
+            ray_pod(app, "w", "worker", "workers", on="cpu-2", cpu="1"),
+        ],
+    }
+    file = fleet / "capacity/my-cluster.yaml"
+    ran = run(
+        capfd, "snapshot", "--kubeconfig", config, "--cluster", "my-cluster", "--deployment", deployment, "-o", file
+    )
+    assert ran.code == 0, ran.err
+    found = read_back(file.read_bytes())
+    [group] = found.groups
+    assert (group.name, group.phase, group.ready) == ("hello/hello", "Running", True)
+    assert [(pod.role, pod.node) for pod in group.pods] == [("head", "cpu-1"), ("worker/workers", "cpu-2")]
+    assert found.applied is not None
+    assert found.applied.workloads == int(synced["data"]["epoch"])
+    plan = json.loads(run(capfd, "plan", fleet, "--deployment", deployment, "--format", "json").out)
+    assert [(g["group"], g["action"], g["to"]) for g in plan["groups"]] == [("hello/hello", "Keep", ["my-cluster"])]
+
+
+def test_workers_of_an_app_whose_head_is_elsewhere_are_of_its_group(access: Access, server: ApiServer) -> None:
+    """They are Deployments that gitplacer makes, one for each worker group; the record names the app."""
+
+    def deployment(name: str, group: str) -> Json:
+        template = {"metadata": {"labels": {"ray.io/group": group, "ray.io/node-type": "worker"}}}
+        return thing(
+            "apps/v1",
+            "Deployment",
+            name,
+            "ray",
+            spec={"replicas": 1, "template": template},
+            status={"availableReplicas": 1},
+        )
+
+    def worker(owner: Json, group: str, where: str) -> Json:
+        labels = {"ray.io/group": group, "ray.io/node-type": "worker", "pod-template-hash": "5d4f"}
+        replica_set = thing("apps/v1", "ReplicaSet", f"{owner['metadata']['name']}-5d4f", "ray", owner=owner)
+        server.objects["apps", "replicasets"] = [*server.objects["apps", "replicasets"], replica_set]
+        return pod(f"{owner['metadata']['name']}-1", "ray", owner=replica_set, on=where, labels=labels)
+
+    _with(server, {})
+    ours, other = deployment("llm-gpus-remote", "gpus"), deployment("llm-remote", "cpus")
+    server.objects["apps", "deployments"] = [ours, other]
+    server.objects["", "pods"] = [worker(ours, "gpus", "cpu-1"), worker(other, "cpus", "cpu-2")]
+    known = Placed(remotes={("ray", "llm"): "ray/llm"})
+    found = look(access, known)
+    [group] = found.groups
+    assert (group.name, group.phase, group.ready) == ("ray/llm", "Running", True)
+    assert [(seen.role, seen.node) for seen in group.pods] == [("worker/gpus", "cpu-1")]
+    assert {node.name: node.used.get("pods", 0) for node in found.nodes if node.used} == {"cpu-2": 1}

@@ -129,13 +129,13 @@ def test_many_hints_are_one_turn_that_knows_their_reasons() -> None:
     due = Due(look_at=60, pass_at=300, began=0)
     clock.at(10, lambda: [wakes.hint("webhook", f"refs/heads/{n % 2}") for n in range(100)])
     clock.at(10, lambda: wakes.hint("flux"))
-    wake = wakes.wait(due)
+    wake = wakes.wait(lambda: due)
     assert wake is not None
     assert (clock.seconds, wake.why, wake.refs) == (10, ("webhook",), {"refs/heads/0", "refs/heads/1"})
-    later = wakes.wait(Due(look_at=70, pass_at=300, began=10))
+    later = wakes.wait(lambda: Due(look_at=70, pass_at=300, began=10))
     assert later is not None
     assert (clock.seconds, later.why, later.makes_pass) == (12, ("flux",), True)
-    looks = wakes.wait(Due(look_at=72, pass_at=300, began=12))
+    looks = wakes.wait(lambda: Due(look_at=72, pass_at=300, began=12))
     assert looks is not None
     assert (clock.seconds, looks.why, looks.makes_pass) == (72, ("look",), False)
 
@@ -144,7 +144,7 @@ def test_what_hints_say_is_bounded() -> None:
     wakes = Wakes(StoryClock(), PACE)
     for number in range(10_000):
         wakes.hint(f"webhook {number}", f"refs/heads/{number}")
-    wake = wakes.wait(Due(look_at=60, pass_at=300))
+    wake = wakes.wait(lambda: Due(look_at=60, pass_at=300))
     assert wake is not None and len(wake.why) < 10 and len(wake.refs) < 10
 
 
@@ -152,10 +152,10 @@ def test_whoever_is_told_to_stop_waits_no_longer() -> None:
     clock = StoryClock()
     wakes = Wakes(clock, PACE)
     clock.at(5, wakes.stop)
-    assert wakes.wait(Due(look_at=60, pass_at=300, began=0)) is None
+    assert wakes.wait(lambda: Due(look_at=60, pass_at=300, began=0)) is None
     assert clock.seconds == 5
     wakes.hint("webhook")
-    assert wakes.wait(Due()) is None
+    assert wakes.wait(lambda: Due()) is None
 
 
 def test_hints_from_many_threads_wake_a_real_wait() -> None:
@@ -165,7 +165,7 @@ def test_hints_from_many_threads_wake_a_real_wait() -> None:
     found: list[str] = []
 
     def follow() -> None:
-        while (wake := wakes.wait(waiting)) is not None:
+        while (wake := wakes.wait(lambda: waiting)) is not None:
             found.extend(wake.why)
             if "last" in wake.why:
                 wakes.stop()

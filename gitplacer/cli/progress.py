@@ -10,6 +10,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import click
 
@@ -19,6 +20,8 @@ from gitplacer.plaintext import printable
 from gitplacer.problems import Problem
 from gitplacer.settings import Settings
 
+if TYPE_CHECKING:
+    
 
 @contextlib.contextmanager
 def progress() -> Iterator[Progress]:

@@ -7,25 +7,27 @@ command tells it, if waiting would not help; from then on it is a turn like any 
 
 from __future__ import annotations
 
-import os
 import random
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
+import time
 
 from gitplacer.cli.listening import Listening, logs_of, opened
+from gitplacer.cli.signals import ended_by_signals
+from gitplacer.controller.electing import elected
 from gitplacer.controller.running import Controller
 from gitplacer.controller.schedule import Pace
 from gitplacer.controller.wakes import SystemClock
 from gitplacer.kinds.fields import duration_seconds
 from gitplacer.settings import Settings, UsageError
 
-_SIGNALS = (signal.SIGTERM, signal.SIGINT)
-
 
 def watch(
-    chosen: Settings, listening: Listening, *, interval: str | None, full_every: str | None, batch: str | None
+    chosen: Settings,
+    listening: Listening,
+    *,
+    interval: str | None,
+    full_every: str | None,
+    batch: str | None,
+    leader_elect: str | None = None,
 ) -> int:
     """Make passes until a signal comes. The exit code is 0."""
     pace = Pace()
@@ -43,11 +45,18 @@ def watch(
             each.wakes.hint(why, ref)
 
     with opened(listening, chosen, logs, clock, hint) as observers:
+        replica = elected(leader_elect, time.monotonic, logs.complain)
         controller = Controller(
-            chosen, draw=random.random, clock=clock, pace=pace, observers=[logs, *observers], complain=logs.complain
+            chosen,
+            draw=random.random,
+            clock=clock,
+            pace=pace,
+            observers=[logs, *observers],
+            elected=replica,
+            complain=logs.complain,
         )
         begun.append(controller)
-        with _signals(controller):
+        with ended_by_signals(controller.stop, controller.interrupt):
             logs.say(f"watching {chosen.source.redacted}; it ends on SIGTERM or Ctrl-C")
             controller.run()
     return 0
@@ -63,23 +72,3 @@ def _seconds(option: str, text: str | None, default: float, *, least: float) -> 
     if found < least:
         raise UsageError(f"{option} {text} is not a time to wait", 'write it like "30s", "15m" or "1h30m"')
     return found
-
-
-@contextmanager
-def _signals(controller: Controller) -> Iterator[None]:
-    """A first signal ends the controller, a second one the process."""
-
-    def second(number: int, frame: FrameType | None) -> None:
-        os._exit(128 + number)
-
-    def first(number: int, frame: FrameType | None) -> None:
-        for each in _SIGNALS:
-            signal.signal(each, second)
-        controller.interrupt()
-
-    before = {each: signal.signal(each, first) for each in _SIGNALS}
-    try:
-        yield
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)

@@ -34,7 +34,7 @@ from gitplacer.passes.opening import Work
 from gitplacer.trailers import Trailers, instant, value_of
 
 _ID = re.compile(r"[0-9a-f]{40}")
-_USED = re.compile(r"Capacity used by ([0-9a-f]{12})$")  # as `reconcile.capacity_commit` says it
+_USED = re.compile(r"Capacity used by ([0-9a-f]{12})$")  # as `passes.reconcile.capacity_commit` says it
 _SHOWN = 12
 
 

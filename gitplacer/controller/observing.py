@@ -26,6 +26,9 @@ class Observer(Protocol):
     def waiting(self, until: datetime) -> None:
         """The controller waits, for a hint or until then."""
 
+    def elected(self, leads: bool) -> None:
+        """Of several replicas this one works from now on, or does not."""
+
     def stopped(self) -> None:
         """It was told to stop, and has."""
 
@@ -40,6 +43,9 @@ class Silent:
         return None
 
     def waiting(self, until: datetime) -> None:
+        return None
+
+    def elected(self, leads: bool) -> None:
         return None
 
     def stopped(self) -> None:
@@ -62,6 +68,9 @@ class Observers:
 
     def waiting(self, until: datetime) -> None:
         self._each(lambda observer: observer.waiting(until))
+
+    def elected(self, leads: bool) -> None:
+        self._each(lambda observer: observer.elected(leads))
 
     def stopped(self) -> None:
         self._each(lambda observer: observer.stopped())

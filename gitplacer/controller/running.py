@@ -11,19 +11,22 @@ interrupted: from the moment the last question is asked until its answer is ther
 
 from __future__ import annotations
 
+import contextlib
 import gc
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from gitplacer.controller.doubts import ClockBehind, Memory, Seen, doubts, seen_at
+from gitplacer.controller.electing import Alone, Elected
 from gitplacer.controller.faults import Found, found
-from gitplacer.controller.looking import DEPLOYMENT, Tips, look
+from gitplacer.controller.looking import DEPLOYMENT, Tips, forget_mirrors, look
 from gitplacer.controller.observing import Observer, Observers
-from gitplacer.controller.schedule import Due, Pace, after_look, after_pass
-from gitplacer.controller.turns import RULES, Backoff, Outcome, Turn, backed_off
+from gitplacer.controller.schedule import NEVER, Due, Pace, after_look, after_pass
+from gitplacer.controller.turns import RULES, Backoff, Fault, Outcome, Turn, backed_off
 from gitplacer.controller.wakes import Clock, SystemClock, Wake, Wakes
 from gitplacer.explain import rfc3339
+from gitplacer.git.program import GitError
 from gitplacer.git.publishing import LostRace
 from gitplacer.hydrate import Hydration
 from gitplacer.kinds.fleet import FleetSpec
@@ -83,6 +86,7 @@ class Controller:
         clock: Clock | None = None,
         pace: Pace | None = None,
         observers: Iterable[Observer] = (),
+        elected: Elected | None = None,
         complain: Callable[[str], None] = _quiet,
         progress: Callable[[str], None] = _quiet,
     ) -> None:
@@ -91,6 +95,8 @@ class Controller:
         self._pace = pace or Pace()
         self._draw = draw
         self._observers = Observers(observers, complain)
+        self._elected = elected or Alone()
+        self._led: bool | None = None
         self._progress = progress
         self.wakes = Wakes(self._clock, self._pace)
         self._memo = ParseCache(settings.cache_dir)
@@ -107,15 +113,28 @@ class Controller:
 
     def run(self) -> None:
         """Turn after turn, until somebody calls `stop` or `interrupt`."""
+        self._elected.start(self.wakes.ring)
         try:
-            while (wake := self.wakes.wait(self._due)) is not None:
+            while (wake := self.wakes.wait(self._when)) is not None:
                 if not self.turn(wake).is_look:
                     gc.collect()  # between passes, so that none of them waits for it
                 self._observers.waiting(self._wall_at(self.wakes.next_turn(self._due)))
         except Stopped:
             pass
         finally:
+            self._elected.stop()
             self._observers.stopped()
+
+    def _when(self) -> Due:
+        """What is due for this replica. Whoever begins to work looks at what others have done in the meantime."""
+        leads = self._elected.leads()
+        if leads is not self._led:
+            if not isinstance(self._elected, Alone):
+                self._observers.elected(leads)
+            if leads:
+                self._due = Due()
+            self._led = leads
+        return self._due if leads else NEVER
 
     def stop(self) -> None:
         """End after the turn that is being made, or before its push. From any thread."""
@@ -157,9 +176,17 @@ class Controller:
                 raise Stopped from error  # a signal that ends us may have ended a git of ours as well
             fault = found(error)
             self._tips = looked
+            if fault.fault is Fault.DAMAGED_CACHE:
+                self._heal()
             return _Ended(
                 RULES[fault.fault].outcome, fault, self._reach.source, self._reach.tip, notes=tuple(self._reach.notes)
             )
+
+    def _heal(self) -> None:
+        """A cache may be thrown away at any time; the next pass makes it again."""
+        self._memo = ParseCache(self._settings.cache_dir)
+        with contextlib.suppress(GitError, OSError):
+            forget_mirrors(self._settings, self._spec)
 
     def _pass(self) -> _Ended:
         now = self._clock.wall().astimezone(UTC).replace(microsecond=0)
@@ -171,6 +198,12 @@ class Controller:
             now = behind.last
             done = self._made_at(now)
         hydration = done.hydration
+        if done.refused:
+            self._reach.notes.append(f"the server did not take the branches with proposals: {done.refused}")
+        if done.unnoted:
+            self._reach.notes.append(
+                f"promoters find no note on the tip, which the next pass tries again: {done.unnoted}"
+            )
         if done.tip is not None and self._memory is not None:
             self._memory.write(Seen(done.tip, rfc3339(now)))
         tip = done.tip or hydration.view.deployment_commit

@@ -49,6 +49,10 @@ class Due:
         return hinted or now >= self.pass_at
 
 
+NEVER = Due(look_at=float("inf"), pass_at=float("inf"), not_before=float("inf"))
+"""What is due for a replica that does not work: nothing, and no hint is followed."""
+
+
 def after_pass(pace: Pace, *, began: float, now: float, delay: float, hurries: bool, stretch: float) -> Due:
     """
     What is due after a pass. `delay` is the backoff, 0 after one that went well; `hurries` is whether a hint or a branch that has moved cuts

@@ -13,6 +13,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol
@@ -104,12 +105,13 @@ class Wakes:
         self._bell.put(None)
 
     def ring(self) -> None:
-        """Let whoever waits look again whether there is something to wait for."""
+        """Let whoever waits ask again what is due. From any thread."""
         self._bell.put(None)
 
-    def wait(self, due: Due) -> Wake | None:
-        """Wait until a turn is due, and say why it is; None to stop."""
+    def wait(self, when: Callable[[], Due]) -> Wake | None:
+        """Wait until a turn is due, and say why it is; None to stop. `when` is asked again whenever the bell rings."""
         while not self._stopping:
+            due = when()
             with self._lock:
                 pending = self._pending
                 now = self._clock.monotonic()

@@ -3,7 +3,8 @@ A remote repository's objects, kept on disk between runs.
 
 What a remote has is asked anew each time; only objects are remembered, so a mirror may be deleted at any moment and
 can never make an old answer look new. Refs in it (`refs/mirror/<hash of the name>`) say only what has arrived
-completely. Processes take turns by a file lock. A mirror that git finds damaged is thrown away and made again.
+completely. Processes take turns by a file lock. A mirror that git finds damaged is thrown away and made again; so is one that has become
+much larger than it was when it was new, by objects of branches that are gone. What a git that was killed has left is cleared away.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ from gitplacer.git.address import Address
 from gitplacer.git.asking import Sort, request
 from gitplacer.git.cache import UntrustedFolder, private_folder
 from gitplacer.git.program import NO_REPOSITORY, CommandFailed, Git, GitError, cause
+
+_GROWTH = 4
+_SPARE = 64 << 20
+"""Bytes. A mirror may become so many times as large as it was when it was new, and so much larger, before it is made again."""
 
 
 class Unreachable(GitError):
@@ -41,7 +46,7 @@ def refs_of(address: Address, *names: str, below: str = "") -> dict[str, str]:
     else:
         try:
             with request(Sort.LIST):
-                listing = Git(NO_REPOSITORY, protocol=address.protocol).run("ls-remote", "--quiet", address.url, *asked)
+                listing = address.git(NO_REPOSITORY).run("ls-remote", "--quiet", address.url, *asked)
         except CommandFailed as failure:
             raise unreachable(address, failure) from None
     found = {}
@@ -64,7 +69,7 @@ class Mirror:
             self.path = private_folder(cache_dir, "repos") / f"{key}.git"
         except UntrustedFolder as error:
             raise GitError(f"{error}", "UntrustedCache", "set GITPLACER_CACHE to a directory of your own") from None
-        self.git = Git(self.path, protocol=address.protocol)
+        self.git = Git(self.path)
 
     def fetch(self, refs: Mapping[str, str]) -> dict[str, str]:
         """
@@ -79,9 +84,13 @@ class Mirror:
 
     def renew(self, refs: Mapping[str, str]) -> dict[str, str]:
         """Throw away what is here and fetch again."""
+        self.discard()
+        return self.fetch(refs)
+
+    def discard(self) -> None:
+        """Throw away what is here."""
         with self._locked():
             self._remove()
-        return self.fetch(refs)
 
     def _has(self, refs: Mapping[str, str]) -> bool:
         if not (self.path / "HEAD").exists():
@@ -98,9 +107,13 @@ class Mirror:
 
     def _fetch(self, refs: Mapping[str, str]) -> None:
         is_new = not self.path.exists()
+        self._clear("objects/pack/tmp_*")
         try:
             self._fetch_once(refs)
         except CommandFailed as failure:
+            if self._clear("*.lock", "refs/mirror/*.lock", "objects/info/*.lock"):
+                self._fetch(refs)  # the locks were of a git that was killed: whoever lives waits for ours
+                return
             if is_new or self._is_sound():
                 raise unreachable(self.address, failure) from None
             self._remove()
@@ -108,6 +121,30 @@ class Mirror:
                 self._fetch_once(refs)
             except CommandFailed as again:
                 raise unreachable(self.address, again) from None
+        if self._is_bloated():
+            self._remove()
+            try:
+                self._fetch_once(refs)
+            except CommandFailed as failure:
+                raise unreachable(self.address, failure) from None
+            self._is_bloated()
+
+    def _clear(self, *patterns: str) -> bool:
+        """Delete files that a git which was killed has left; whether there were any. The lock must be held."""
+        found = [path for pattern in patterns for path in self.path.glob(pattern)]
+        for path in found:
+            path.unlink(missing_ok=True)
+        return bool(found)
+
+    def _is_bloated(self) -> bool:
+        """Whether it has become much larger than it was when it was new, which is noted the first time."""
+        size = sum(path.lstat().st_size for path in self.path.rglob("*") if path.is_file())
+        noted = self.path / "size-when-new"
+        try:
+            return size > _GROWTH * int(noted.read_text()) + _SPARE
+        except (OSError, ValueError):
+            noted.write_text(f"{size}\n")
+            return False
 
     def _fetch_once(self, refs: Mapping[str, str]) -> None:
         if not (self.path / "HEAD").exists():
@@ -118,7 +155,7 @@ class Mirror:
             return
         specs = "".join(f"+{name}:{_kept_as(name)}\n" for name in sorted(refs))
         with request(Sort.FETCH):
-            self.git.run(
+            self.address.git(self.path).run(
                 "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--stdin",
                 self.address.url, input=specs.encode("utf-8", "surrogateescape"),
             )  # fmt: skip
@@ -157,6 +194,8 @@ _DENIED = re.compile(
     r"could not read (?:Username|Password)|Authentication failed|error: 40[13]|Permission denied|Host key verification"
     r"|[Rr]epository '?[^\n]*'? not found|does not appear to be a git repository|access denied"
 )
+_UNKNOWN = re.compile(r"could not read (?:Username|Password)|Authentication failed|Permission denied|error: 40[13]")
+_MOVED = re.compile(r"error: 30[1-8]")
 
 
 def unreachable(address: Address, failure: CommandFailed) -> GitError:
@@ -166,12 +205,17 @@ def unreachable(address: Address, failure: CommandFailed) -> GitError:
     if _TOO_OFTEN.search(failure.stderr):
         hint = "its server limits how often it may be asked; ask less often, or later"
         return Unreachable(f"{address.redacted} will not be asked so often: {reason}", "RateLimited", hint)
-    if "could not read Username" in reason or "could not read Password" in reason or "Authentication" in reason:
+    if address.logins is not None and _UNKNOWN.search(failure.stderr):
+        hint = "the credentials file lets nobody in there: is there an entry for its url and this access, and is its secret good?"
+    elif _MOVED.search(failure.stderr):
+        hint = "it redirects, and a credential is not taken along: give the address that it redirects to"
+    elif "could not read Username" in reason or "could not read Password" in reason or "Authentication" in reason:
         hint = "it wants credentials: set GIT_ASKPASS to a program that prints them, or put them into ~/.netrc"
     elif "Permission denied" in reason:
         hint = "its server knows no key of ours: check ssh-agent, or GIT_SSH_COMMAND"
     elif "Host key verification" in failure.stderr:
-        hint = "add the server's key to ~/.ssh/known_hosts"
+        where = "~/.ssh/known_hosts" if address.logins is None else "the knownHostsFile of its entry"
+        hint = f"its key is another than in {where}, or not there: if it is the right one, add it"
     elif "mismatched algorithms" in reason:
         return unsupported_format(address)
     if _DENIED.search(failure.stderr):

@@ -12,6 +12,7 @@ What git says when it fails becomes one line without control characters and with
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
@@ -20,6 +21,8 @@ import subprocess
 import urllib.parse
 from collections.abc import Mapping
 from pathlib import Path
+
+from gitplacer.git.login import SSH, Login
 
 NO_REPOSITORY = Path(os.devnull)
 """The git directory for a command that needs no repository, so that it does not find one by accident."""
@@ -41,9 +44,6 @@ _SET = {
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_LFS_SKIP_SMUDGE": "1",
 }
-
-# BatchMode: a question nobody can answer (a passphrase, an unknown host key) is a failure, not a hang.
-_SSH = "ssh -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=15 -o ServerAliveCountMax=4"
 
 # Settings on the command line win over those of the repository.
 _SETTINGS = (
@@ -84,13 +84,17 @@ class Git:
 
     `git_dir` is its .git directory, or the repository itself when it is bare. `protocol` is the one protocol that
     this run may speak (`file`, `https`, `ssh`, `http`); '' forbids every connection, also those that git makes on
-    its own for objects a partial clone lacks. `work_tree` matters only to commands that look at files.
+    its own for objects a partial clone lacks. `work_tree` matters only to commands that look at files. With a `login`, nothing else
+    lets git in.
     """
 
-    def __init__(self, git_dir: Path, *, protocol: str = "", work_tree: Path | None = None) -> None:
+    def __init__(
+        self, git_dir: Path, *, protocol: str = "", work_tree: Path | None = None, login: Login | None = None
+    ) -> None:
         self.git_dir = git_dir
         self.work_tree = work_tree
         self._protocol = protocol
+        self._login = login
 
     def command(self, *args: str) -> list[str]:
         """The argument list of a git command. Revisions and paths in it must be guarded by the caller."""
@@ -101,7 +105,9 @@ class Git:
     def environment(self) -> Mapping[str, str]:
         """The environment of every command. GIT_ALLOW_PROTOCOL overrides any `protocol.*` a repository sets."""
         kept = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-        return {"GIT_SSH_COMMAND": _SSH, **kept, **_SET, "GIT_ALLOW_PROTOCOL": self._protocol}
+        let_in = self._login.environment if self._login is not None else {}
+        ways_in = {name: value for name, value in {"GIT_SSH_COMMAND": SSH, **kept, **let_in}.items() if value}
+        return {**ways_in, **_SET, "GIT_ALLOW_PROTOCOL": self._protocol}
 
     def run(
         self, *args: str, input: bytes = b"", check: bool = True, cwd: Path | bytes = b"/", apart: bool = False
@@ -110,18 +116,16 @@ class Git:
         What a command prints. Raises CommandFailed when it fails and `check` is set. `apart`: a Ctrl-C in our terminal does not
         reach it; whether it is ended is ours to decide.
         """
-        try:
-            done = subprocess.run(
-                self.command(*args),
-                env=self.environment,
-                cwd=cwd,
-                input=input,
-                capture_output=True,
-                check=False,
-                process_group=0 if apart else None,
-            )
-        except OSError as error:
-            raise not_started(error) from None
+        handed = self._login.handed() if self._login is not None else contextlib.nullcontext(([], ()))
+        with handed as (settings, descriptors):
+            command = self.command(*(part for setting in settings for part in ("-c", setting)), *args)
+            try:
+                done = subprocess.run(
+                    command, env=self.environment, cwd=cwd, input=input, capture_output=True, check=False,
+                    process_group=0 if apart else None, pass_fds=descriptors,
+                )  # fmt: skip
+            except OSError as error:
+                raise not_started(error) from None
         if check and done.returncode != 0:
             raise CommandFailed(args[0], done.stdout, done.stderr)
         return done.stdout
@@ -199,6 +203,8 @@ def one_line(text: str, limit: int = 500) -> str:
 def cause(stderr: str) -> str:
     """The line in git's error output that says why, rather than what followed from it."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip() and not _NOISE.match(line)]
+    if "Host key verification failed." in lines:
+        return "Host key verification failed"  # after a page of warnings
     for prefix in ("fatal: ", "error: "):
         found = [line for line in lines if line.startswith(prefix)]
         if found:

@@ -64,6 +64,15 @@ class Health(Silent):
     def waiting(self, until: datetime) -> None:
         self._set("waits", max(0.0, (until - self._clock.wall()).total_seconds()) + LATE)
 
+    def elected(self, leads: bool) -> None:
+        """A replica that waits for its turn is well, and ready to begin."""
+        if leads:
+            self._set("begins", LONGEST_TURN)
+            return
+        self._set("waits for its turn to work", float("inf"))
+        with self._lock:
+            self._ready = State(True, "another replica works")
+
     def stopped(self) -> None:
         with self._lock:
             self._ready = State(False, "it has stopped")

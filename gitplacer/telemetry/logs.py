@@ -18,13 +18,15 @@ from typing import Any, Literal
 
 from gitplacer.controller.observing import Silent
 from gitplacer.controller.turns import Outcome, Turn
-from gitplacer.explain import problem_lines, rfc3339
+from gitplacer.explain import problem_lines, rfc3339, standing
 from gitplacer.git.program import redact
 from gitplacer.plaintext import printable
 from gitplacer.problems import Problem, Severity
 
 SHORT = 12
 _LONGEST = 2000
+_SUBJECTS = 3
+"""Commits of a pass that its line names."""
 
 Form = Literal["text", "json"]
 FORMS: tuple[Form, ...] = ("text", "json")
@@ -132,6 +134,9 @@ class Logs(Silent):
     def waiting(self, until: datetime) -> None:
         self._put(Line(Level.DEBUG, f"waits until {rfc3339(until)}", self._wall(), self._turn, self._revision))
 
+    def elected(self, leads: bool) -> None:
+        self.say("this replica works" if leads else "another replica works; this one waits for its turn")
+
     def stopped(self) -> None:
         self.say("stopped")
 
@@ -171,7 +176,10 @@ def said_of(turn: Turn) -> str:
     """What a turn came to, in a line."""
     if turn.fault is not None:
         return f"{turn.fault}: {turn.message}"
-    tip = f"→ {(turn.tip or 'nothing yet')[:SHORT]}"
-    steps = turn.hydration.steps if turn.hydration else ()
-    subjects = [printable(step.subject) for step in steps]
-    return "  ".join((tip, "; ".join(subjects))) if subjects else tip
+    said = [f"→ {(turn.tip or 'nothing yet')[:SHORT]}"]
+    if turn.hydration is not None:
+        subjects = [printable(step.subject) for step in turn.hydration.steps]
+        more = [f"and {len(subjects) - _SUBJECTS} more"] if len(subjects) > _SUBJECTS else []
+        said += ["; ".join([*subjects[:_SUBJECTS], *more])] if subjects else []
+        said += [left] if (left := standing(turn.hydration.view.plan)) else []
+    return "  ".join(said)
