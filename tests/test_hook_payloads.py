@@ -102,6 +102,9 @@ def test_branches_that_are_named_are_told_from_the_default_one() -> None:
     interest = Interest((CAPACITY,))
     assert looked_at(github(ref="refs/heads/capacity"), interest) == "refs/heads/capacity"
     assert looked_at(github(), interest) is None
+    each = Interest((Watched("acme/fleet", frozenset({"capacity/{cluster}"})),))
+    assert looked_at(github(ref="refs/heads/capacity/a"), each) == "refs/heads/capacity/a"
+    assert looked_at(github(ref="refs/heads/capa"), each) is None
     tagged = Interest((Watched("acme/fleet", frozenset({"v1"})),))
     assert looked_at(github(ref="refs/tags/v1"), tagged) == "refs/tags/v1"
     assert looked_at(bitbucket_cloud("v1", "tag"), tagged) == "refs/tags/v1"

@@ -10,7 +10,6 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 import click
 
@@ -20,8 +19,6 @@ from gitplacer.plaintext import printable
 from gitplacer.problems import Problem
 from gitplacer.settings import Settings
 
-if TYPE_CHECKING:
-    
 
 @contextlib.contextmanager
 def progress() -> Iterator[Progress]:

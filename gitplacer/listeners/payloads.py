@@ -16,6 +16,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gitplacer.capacity.reading import PLACEHOLDER
+
 _MOST_TEXT = 1000
 _MOST_CHANGES = 100
 _ADDRESSES = (
@@ -118,9 +120,16 @@ def _matters(branch: Branch, repos: tuple[Watched, ...], default: str, known: fr
         for rev in watched.revs:
             if rev is None and default in ("", branch.ref.removeprefix("refs/heads/")):
                 return True
-            if rev is not None and branch.ref in (rev, f"refs/heads/{rev}", f"refs/tags/{rev}"):
+            if rev is not None and _is_named(branch.ref, rev):
                 return True
     return False
+
+
+def _is_named(ref: str, rev: str) -> bool:
+    """Whether a ref is what a revision names: itself, a branch, a tag, or one of the branches of clusters."""
+    if rev.endswith(PLACEHOLDER):
+        return ref.startswith(f"refs/heads/{rev.removesuffix(PLACEHOLDER)}")
+    return ref in (rev, f"refs/heads/{rev}", f"refs/tags/{rev}")
 
 
 def repo_path(address: str) -> str:
