@@ -10,7 +10,6 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 import click
 
@@ -19,9 +18,6 @@ from gitplacer.passes.opening import Progress, is_work_tree
 from gitplacer.plaintext import printable
 from gitplacer.problems import Problem
 from gitplacer.settings import Settings
-
-if TYPE_CHECKING:
-    from gitplacer.hydrate import Hydration
 
 
 @contextlib.contextmanager
@@ -55,15 +51,6 @@ def show_problems(problems: Iterable[Problem]) -> None:
     for problem in problems:
         for line in problem_lines(problem):
             click.echo(line, err=True)
-
-
-def standing_text(hydration: Hydration) -> str:
-    """How many groups a pass leaves held and waiting; '' for none."""
-    from gitplacer.model.decision import Action
-
-    counts = hydration.view.plan.counts()
-    standing = [f"{counts[a]} {word}" for a, word in ((Action.HOLD, "held"), (Action.WAIT, "waiting")) if counts[a]]
-    return " and ".join(standing)
 
 
 def note_work_tree(settings: Settings) -> None:

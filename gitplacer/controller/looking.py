@@ -13,6 +13,7 @@ from pathlib import Path
 
 from gitplacer.capacity.reading import branches_at, mark_of
 from gitplacer.git.address import Address
+from gitplacer.git.asking import about
 from gitplacer.git.mirror import Mirror, refs_of
 from gitplacer.git.reading import NoSuchRevision, Repository, full_names
 from gitplacer.git.worktree import read_work_tree
@@ -45,7 +46,8 @@ def look(settings: Settings, spec: FleetSpec | None) -> Tips:
         pattern = capacity_branches(settings, spec)
         folder = capacity_folder(address, branch) if address is not None else None
         if address is not None and pattern is not None:
-            tips["capacity"] = mark_of(branches_at(address, pattern))
+            with about("capacity"):
+                tips["capacity"] = mark_of(branches_at(address, pattern))
         elif folder is not None:
             tips["capacity"] = tree_id(read_work_tree(folder))
         elif address is not None:
@@ -54,7 +56,8 @@ def look(settings: Settings, spec: FleetSpec | None) -> Tips:
         if written is not None:
             ask(DEPLOYMENT, written, spec.deployment.written)
     for address, revs in asked.values():
-        tips |= _here(address, revs, settings.cache_dir) if address.is_local else _there(address, revs)
+        with about(next(iter(revs))):
+            tips |= _here(address, revs, settings.cache_dir) if address.is_local else _there(address, revs)
     return tips
 
 

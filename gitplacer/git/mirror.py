@@ -23,6 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gitplacer.git.address import Address
+from gitplacer.git.asking import Sort, request
 from gitplacer.git.cache import UntrustedFolder, private_folder
 from gitplacer.git.program import NO_REPOSITORY, CommandFailed, Git, GitError, Talk, TimedOut, cause
 
@@ -49,7 +50,10 @@ def refs_of(address: Address, *names: str, below: str = "") -> dict[str, str]:
         listing = Git(address.git_dir).run("for-each-ref", "--format=%(objectname)%09%(refname)", *asked)
     else:
         try:
-            listing = address.git(NO_REPOSITORY).run("ls-remote", "--quiet", address.url, *asked, talk=Talk.QUESTION)
+            with request(Sort.LIST):
+                listing = address.git(NO_REPOSITORY).run(
+                    "ls-remote", "--quiet", address.url, *asked, talk=Talk.QUESTION
+                )
         except CommandFailed as failure:
             raise unreachable(address, failure) from None
     found = {}
@@ -147,10 +151,11 @@ class Mirror:
         if not refs:
             return
         specs = "".join(f"+{name}:{_kept_as(name)}\n" for name in sorted(refs))
-        self.address.git(self.path).run(
-            "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--stdin",
-            self.address.url, input=specs.encode("utf-8", "surrogateescape"), talk=Talk.TRANSFER, keep=[lock],
-        )  # fmt: skip
+        with request(Sort.FETCH):
+            self.address.git(self.path).run(
+                "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--stdin",
+                self.address.url, input=specs.encode("utf-8", "surrogateescape"), talk=Talk.TRANSFER, keep=[lock],
+            )  # fmt: skip
         # Each fetch adds a pack; gather them now and then, here, where the lock is held.
         gather = ("-c", "gc.auto=6700", "-c", "gc.autoDetach=false", "gc", "--auto", "--quiet")
         self.git.run(*gather, check=False, keep=[lock])

@@ -226,8 +226,8 @@ def not_started(error: OSError) -> GitError:
     return GitError(f"cannot run git: {error.strerror}", "GitMissing", "install git and put it on PATH")
 
 
-# Up to the last `@` of the word: a password may hold `@` and `/`.
-_USERINFO = re.compile(r"([A-Za-z][\w+.-]*://)([^\s'\"]*)@")
+# Up to the last `@` of the word: a password may hold `@` and `/`. Schemes are short, and an endless word must not take for ever.
+_USERINFO = re.compile(r"([A-Za-z][\w+.-]{0,30}://)([^\s'\"]*)@")
 _PLAIN_USER = re.compile(r"[\w.+-]+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|.)?")

@@ -26,6 +26,7 @@ from types import MappingProxyType, TracebackType
 from typing import Self
 
 from gitplacer.git.address import Address
+from gitplacer.git.asking import Sort, request
 from gitplacer.git.login import Right
 from gitplacer.git.mirror import Mirror, Unreachable, refs_of, unreachable
 from gitplacer.git.notes import Note, push_note
@@ -488,7 +489,8 @@ class Deployment:
         arguments += [f"--force-with-lease={ref}:{old or ''}" for ref, (old, _) in updates.items()]
         specs = [f"{oid or ''}:{ref}" for ref, (_, oid) in updates.items()]
         git = self.address.git(scratch.git_dir, Right.WRITE)
-        git.run("push", *arguments, "--", self.address.url, *specs, talk=Talk.TRANSFER)
+        with request(Sort.PUSH):
+            git.run("push", *arguments, "--", self.address.url, *specs, talk=Talk.TRANSFER)
 
     def _explain(self, failure: CommandFailed, updates: Mapping[str, tuple[str | None, str | None]]) -> None:
         """Raise what a failed push means; return if it has landed after all and only its answer was lost."""

@@ -17,6 +17,7 @@ from gitplacer import __version__
 from gitplacer.branch.byhand import ByHand, by_hand
 from gitplacer.capacity.reading import Branch, branches_at, mark_of, opened_branches, read_branches
 from gitplacer.git.address import Address
+from gitplacer.git.asking import about
 from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import Commit, Repository
 from gitplacer.git.worktree import read_work_tree
@@ -84,7 +85,8 @@ def opened_source(settings: Settings, memo: Memo, *, work_tree: bool) -> Iterato
             spec = fleet_spec(at_tip, memo) if base is None else _trusted_spec(at_tip, base, memo)
             commit = source_commit(found, None if address.is_local else address.redacted)
             tips = {"source": found.id, "fleet": tip}
-        capacity = _capacity(settings, spec, at_tip, not lies or base is not None, memo, stack, tips)
+        with about("capacity"):
+            capacity = _capacity(settings, spec, at_tip, not lies or base is not None, memo, stack, tips)
         yield Opened(tree, commit, spec, capacity, spec if base is not None else None, tips, repository)
 
 
@@ -191,9 +193,10 @@ def deployment_address(settings: Settings, spec: FleetSpec, *, trusted: bool) ->
 def opened_deployment(address: Address, spec: FleetSpec, settings: Settings) -> Deployment:
     """The branch that passes land on. One of proposed commits begins where the branch stands that they are proposed for."""
     where = spec.deployment
-    return Deployment.open(
-        address, where.written, settings.cache_dir, begun_from=where.branch, signing_key=settings.signing_key
-    )
+    with about("deployment"):
+        return Deployment.open(
+            address, where.written, settings.cache_dir, begun_from=where.branch, signing_key=settings.signing_key
+        )
 
 
 def written_to(settings: Settings, spec: FleetSpec) -> Address:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
+from gitplacer.git.asking import about
 from gitplacer.git.notes import Note
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import LostRace, NewCommit, proposal_branch
@@ -140,7 +141,8 @@ def _note(work: Work, settings: Settings) -> Note | None:
 def _publish(work: Work, hydration: Hydration, settings: Settings, proposals: Mapping[str, NewCommit]) -> str:
     commits = commits_of(hydration, settings)
     inputs = capacity_commit(work.source, settings)
-    return work.deployment.publish(commits, inputs=inputs, proposals=proposals, note=_note(work, settings))
+    with about("deployment"):
+        return work.deployment.publish(commits, inputs=inputs, proposals=proposals, note=_note(work, settings))
 
 
 def commits_of(hydration: Hydration, settings: Settings) -> list[NewCommit]:
