@@ -671,6 +671,8 @@ def commands_index() -> str:
         "| `GITPLACER_CACHE` | the cache of parsed files and fetched repos; it may be deleted at any time |\n"
         "| `GITPLACER_CREDENTIALS` | the [credentials file](../credentials.md); `--credentials` overrides it |\n"
         "| `GITPLACER_AUTHOR`, `GITPLACER_SIGNING_KEY` | who makes the commits of a pass, and what signs them |\n"
+        "| `GITPLACER_GIT_TIMEOUT` | how long git may talk to a server before it is ended, such as `30m`; 15 minutes if nothing is said, and "
+        "for a mere question two at most |\n"
         "| `SSH_AUTH_SOCK`, `GIT_SSH_COMMAND`, `GIT_ASKPASS` | how git is let in, as usual |",
     )
 
@@ -818,6 +820,7 @@ GIT_KINDS: Mapping[str, tuple[str, str]] = {
     "Unreadable": ("A file of the work tree cannot be read.", "Check its permissions."),
     "ChangedWhileReading": ("A file of the work tree changed while it was read.", "Try again."),
     "UnsupportedObjectFormat": ("The repository uses SHA-256 object names.", "Use one with SHA-1 names."),
+    "BadTimeout": ("`GITPLACER_GIT_TIMEOUT` is no time.", 'Give one such as `"30m"`, or unset it.'),
     "UntrustedCache": ("The cache directory can be written by others.", "Set `GITPLACER_CACHE` to a directory of your own."),
     "NotSigned": (
         "Commits are to be signed, and the key is not there, cannot be used, or wants a passphrase. Nothing was pushed.",
@@ -954,6 +957,8 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.NO_SNAPSHOT: Finding(code=Reason.NO_SNAPSHOT),
             Reason.BROKEN_SNAPSHOT: Finding(code=Reason.BROKEN_SNAPSHOT),
             Reason.STALE_SNAPSHOT: Finding(code=Reason.STALE_SNAPSHOT, subject="2026-01-02T03:04:05Z"),
+            Reason.DOUBTED_SNAPSHOT: Finding(code=Reason.DOUBTED_SNAPSHOT, subject="2026-01-02T03:04:05Z"),
+            Reason.NODES_NOT_KNOWN: Finding(code=Reason.NODES_NOT_KNOWN),
             Reason.UNKNOWN_CLUSTER: Finding(code=Reason.UNKNOWN_CLUSTER, subject="static-cluster"),
             Reason.CANNOT_WAKE: Finding(code=Reason.CANNOT_WAKE, subject="its standby manifests have problems"),
         },

@@ -113,6 +113,13 @@ def test_a_second_signal_ends_it_at_once(fleet: Fleet, gates: tuple[Path, Path])
         go.write_text("go\n")
 
 
+def test_what_cannot_work_as_it_was_started_ends_with_an_error(fleet: Fleet, capfd: pytest.CaptureFixture[str]) -> None:
+    ran = run(capfd, "reconcile", "--watch", fleet.source)
+    assert ran.code == 1
+    assert "Stalled    Misconfigured: nobody said where the deployment repo is" in ran.err
+    assert "hint: give --deployment" in ran.err and ran.err.endswith("stopped\n")
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
