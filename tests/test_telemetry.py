@@ -238,14 +238,15 @@ def test_a_line_for_each_thing_that_is_worth_one_and_the_revision_on_each() -> N
 def test_json_says_the_same_to_programs() -> None:
     log, lines = logged("json", logs.Level.DEBUG)
     problem = Problem(Location("fleet.yaml", 3, 1), "UnknownField", "what is that?", "this")
-    for each in [turn(1), told(2, Outcome.STALLED, Fault.REJECTED_SOURCE, problems=(problem,), tip="d" * 40)]:
+    other = Problem(Location("fleet.yaml", 4, 1), "UnknownField", "and that?")
+    for each in [turn(1), told(2, Outcome.STALLED, Fault.REJECTED_SOURCE, problems=(problem, other), tip="d" * 40)]:
         log.began(each.number, each.woken, each.started)
         log.ended(each)
     log.complain("something else")
     said = [json.loads(line) for line in lines]
     assert all(each["time"] == "2026-01-02T03:05:00Z" and each["turn"] in (1, 2) for each in said)
     assert all(each["revision"] == "5" * 40 for each in said[1:])
-    assert [each["level"] for each in said] == ["debug", "info", "debug", "error", "error", "error", "error", "warning"]
+    assert [each["level"] for each in said] == ["debug", "info", "debug", *["error"] * 5, "warning"]
     assert said[3] | {"message": ""} == said[3] | {
         "fault": "RejectedSource",
         "outcome": "Stalled",
@@ -554,3 +555,20 @@ def test_which_pod_this_is_comes_from_the_downward_api() -> None:
     assert events.regarding(said) == events.Regarding("gitplacer", "gitplacer-0", "u")
     with pytest.raises(UsageError, match="which Pod"):
         events.regarding({**said, "POD_NAME": "Not/A/Name"})
+
+
+# what the docs quote
+
+
+def test_the_lines_that_the_docs_quote_are_what_is_written() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "observability.md").read_text("utf-8")
+    log, lines = logged("text")
+    for each in (
+        turn(1, Outcome.PUBLISHED, tip="d" * 40),
+        told(5, Outcome.RETRY, Fault.UNREACHABLE, "cannot reach it", source=None),
+    ):
+        log.ended(each)
+    assert "```text\n" + "\n".join(lines) + "\n```" in page
+    log, lines = logged("json")
+    log.ended(turn(1, Outcome.PUBLISHED, tip="d" * 40))
+    assert f"```json\n{lines[0]}\n```" in page
