@@ -170,6 +170,18 @@ def test_a_person_reads_what_to_mend_as_the_docs_have_it(watched: Watched) -> No
     assert said == [*quoted[1].splitlines(), "stopped"]  # said once, however often it is tried
 
 
+def test_what_gets_better_is_said_as_well(watched: Watched) -> None:
+    one, two = "workloads/prod/one.yaml", "workloads/prod/two.yaml"
+    said: list[str] = []
+    watched.new(Logs(said.append, watched.clock.wall))
+    watched.at(50, lambda: watched.fleet.commit({one: "kind: [\n", two: "kind: [\n"}))
+    watched.at(100, lambda: watched.fleet.commit({}, remove=(one,)))
+    watched.until(400)
+    came = [re.sub(r"^\S+ turn \d+ \S+  ", "", line).split()[0] for line in said]
+    lines = [word.split(":")[0] for word in came if word != "hint:"]
+    assert lines == ["Published", "Held", one, two, "Held", two, "stopped"]
+
+
 def test_a_host_that_is_away_is_asked_less_and_less_often_and_a_hint_asks_it_at_once(watched: Watched) -> None:
     watched.fleet.deployment = "http://127.0.0.1:9/deployment.git"  # nobody listens there
     watched.new()
@@ -179,6 +191,17 @@ def test_a_host_that_is_away_is_asked_less_and_less_often_and_a_hint_asks_it_at_
     began = [turn.started.minute * 60 + turn.started.second - 300 for turn in turns]
     assert began == [0, 3, 11, 20, 50]  # three quarters of 5, 10, 20, 40
     assert "127.0.0.1" in turns[0].message and turns[0].hint
+
+
+def test_a_repo_on_a_disk_that_is_away_is_waited_for(watched: Watched) -> None:
+    there = Path(watched.fleet.deployment)
+    watched.new()
+    watched.at(50, lambda: there.rename(there.with_name("away")))
+    watched.at(70, lambda: there.with_name("away").rename(there))
+    turns = watched.until(100)
+    assert outcomes(turns)[:3] == ["Published", "Retry Unreachable", "Retry Unreachable"]
+    assert f"there is no directory {there} any more" in turns[1].message and turns[1].hint == "mount it or put it back"
+    assert turns[-1].outcome is Outcome.UNCHANGED
 
 
 def test_a_failing_observer_harms_nobody(watched: Watched) -> None:

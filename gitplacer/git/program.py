@@ -91,6 +91,16 @@ class TimedOut(CommandFailed):
         super().__init__(command, b"", f"fatal: git {command} has not ended within {seconds:g} seconds".encode())
 
 
+class Vanished(CommandFailed):
+    """The directory of the repository is not there: unmounted, moved, deleted. It was there when its address was read."""
+
+    kind = "Unreachable"
+
+    def __init__(self, command: str, git_dir: Path) -> None:
+        super().__init__(command, b"", f"fatal: there is no directory {git_dir} any more".encode())
+        self.hint = "mount it or put it back"
+
+
 class Talk(enum.Enum):
     """What a command asks of a server: where its refs are, or to bring or to take objects."""
 
@@ -192,6 +202,8 @@ class Git:
                         raise TimedOut(args[0], seconds) from None
                     raise
         if check and process.returncode != 0:
+            if self.git_dir != NO_REPOSITORY and not self.git_dir.exists():
+                raise Vanished(args[0], self.git_dir)
             raise CommandFailed(args[0], stdout, stderr)
         return stdout
 

@@ -2,7 +2,8 @@
 The controller's log: a line for each thing that is worth one, as text for people or as JSON for programs.
 
 Each line of a turn has the turn's number and the revision of the source, so that lines of one pass are found by either. What does not change is not
-said again: a fault that comes back stays one line, a pass that changes nothing is none. `debug` says everything.
+said again: a fault that comes back stays one line, a pass that changes nothing is none. But what has changed is said, also when it is better:
+how many groups are held and waiting, and that problems are others than before or gone. `debug` says everything.
 
 A line is one line whatever a name says: control characters are written as escapes, and credentials are taken out.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import enum
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -116,16 +117,19 @@ class Logs(Silent):
 
     def ended(self, turn: Turn) -> None:
         self._revision = turn.source or self._revision
-        state = (turn.outcome, turn.fault or "", turn.message, *turn.notes)
-        is_news = not turn.is_look and (turn.outcome is Outcome.PUBLISHED or state != self._last)
+        left = standing(turn.hydration.view.plan) if turn.hydration else ""
+        state = (turn.outcome, turn.fault or "", turn.message, left, *turn.notes)
+        problems, before = _problems_of(turn, self._problems), self._problems
+        is_news = not turn.is_look and (turn.outcome is Outcome.PUBLISHED or state != self._last or problems != before)
         level = _LEVEL_OF[turn.outcome] if is_news else Level.DEBUG
         self._put_of(turn, level, f"{turn.outcome:<9}  {said_of(turn)}", _fields(turn))
         for text in (*turn.notes, *([f"hint: {turn.hint}"] if turn.hint else [])):
             self._put_of(turn, level, text, {"hint": turn.hint} if turn.hint and text.startswith("hint: ") else {})
         if turn.is_look:
             return
-        self._last = state
-        for problem in self._new_problems(turn):
+        self._last, self._problems = state, problems
+        stands_above = self._form == "text" and len(turn.problems) == 1  # it stops the run, and its line says it
+        for problem in problems if problems != before and not stands_above else ():
             level = Level.ERROR if problem.severity is Severity.ERROR else Level.WARNING
             about = {"code": problem.code, "file": problem.location.file, "line": problem.location.line}
             for text in problem_lines(problem):
@@ -147,15 +151,10 @@ class Logs(Silent):
         if line.level >= self._level:
             self._write(written(line, self._form))
 
-    def _new_problems(self, turn: Turn) -> Iterator[Problem]:
-        """All, when they are others than before. Those of a pass that failed for another reason are not known, and those before still stand."""
-        if turn.hydration is None and not turn.problems:
-            return
-        problems = turn.problems or (turn.hydration.problems if turn.hydration else ())
-        stands_above = self._form == "text" and len(turn.problems) == 1  # it stops the run, and its line says it
-        if problems != self._problems and not stands_above:
-            yield from problems
-        self._problems = problems
+
+def _problems_of(turn: Turn, before: tuple[Problem, ...]) -> tuple[Problem, ...]:
+    """What stands after a turn. A pass that failed for another reason has found out nothing: those `before` still stand."""
+    return turn.problems or (turn.hydration.problems if turn.hydration else before)
 
 
 def _fields(turn: Turn) -> dict[str, Any]:
