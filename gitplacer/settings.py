@@ -77,7 +77,7 @@ def settings(
     address = Address.parse(source, base_dir=here, logins=logins)
     return Settings(
         source=address,
-        folder="/".join(part for part in (address.folder, _folder(path)) if part),
+        folder="/".join(part for part in (address.folder, folder_below("--path", path)) if part),
         rev=rev,
         deployment=Address.parse(deployment, base_dir=here, logins=logins) if deployment else None,
         capacity=Address.parse(capacity, base_dir=here, logins=logins) if capacity else None,
@@ -103,10 +103,11 @@ def _author(text: str) -> Identity:
         raise UsageError(f"the author {error}", "give a name and a mail address") from None
 
 
-def _folder(path: str | None) -> str:
+def folder_below(option: str, path: str | None) -> str:
+    """The directory of a repo that an option gives; '' for its top. Raises UsageError where it is none."""
     parts = [part for part in (path or "").split("/") if part not in ("", ".")]
     if ".." in parts or (path or "").startswith("/"):
-        raise UsageError(f"--path {path} leaves the repository", "give a directory below it")
+        raise UsageError(f"{option} {path} leaves the repository", "give a directory below it")
     return "/".join(parts)
 
 

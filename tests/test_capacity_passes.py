@@ -136,6 +136,7 @@ def test_a_controller_sees_that_one_of_many_branches_has_moved(fleet: Fleet) -> 
         (["--push", "x", "--every", "10m"], "--every is longer than --heartbeat"),
         (["--push", "x", "--every", "half"], 'must be a duration such as "30s"'),
         (["--push", "x", "--keep", "10m"], "--keep is less than an hour"),
+        (["--push", ".", "--push-path", "../x"], "--push-path ../x leaves the repository"),
         (["--push", "x", "-o", "y"], "--push commits the snapshot, and -o writes it"),
         (["--push", "x", "--every", "1s", "--now", "2026-01-02T03:00:00Z"], "--every goes on, and --now is one time"),
         (["--context", "x"], "--from takes a file, and no cluster"),

@@ -110,7 +110,7 @@ def send(look: Look, options: dict[str, Any]) -> int:
 
 def _target(options: dict[str, Any], chosen: Settings) -> Target:
     from gitplacer.capacity.pushing import Target
-    from gitplacer.settings import UsageError
+    from gitplacer.settings import UsageError, folder_below
 
     every, heartbeat, keep = options["every"] or timedelta(), options["heartbeat"], options["keep"]
     if options["every"] is not None and every < timedelta(seconds=1):
@@ -123,7 +123,7 @@ def _target(options: dict[str, Any], chosen: Settings) -> Target:
     return Target(
         address=chosen.deployment,
         branch=options["push_branch"],
-        folder=options["push_path"].strip("/"),
+        folder=folder_below("--push-path", options["push_path"]),
         author=chosen.author,
         signing_key=chosen.signing_key,
         heartbeat=heartbeat,
