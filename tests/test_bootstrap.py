@@ -77,6 +77,8 @@ def test_a_hub_is_told_of_all_clusters_at_once(capfd: Capture, fleet: Path) -> N
         (["flux", "--cluster", "my-clutser"], 'there is no cluster "my-clutser"', 'did you mean "my-cluster"'),
         (["argocd", "--deployment", "."], "is a path on this machine, and Argo CD runs elsewhere", "https://host/path"),
         (["argocd", "--namespace", "Argo CD"], "--namespace Argo CD is no name of a namespace", "lower case"),
+        (["argocd", "--cluster-label", "a b"], "--cluster-label a b is no key of a label", "gitplacer.dev/cluster"),
+        (["flux", "--timeout", "0s", "-o", "out"], "--timeout 0s is no time to wait", "15m or 1h30m"),
         (["argocd", "-o", "fleet.yaml"], "fleet.yaml is a file", "name a directory"),
         (["argocd", "--deployment", "https://me:pw@example.com/x"], "carries a password", "leave it out"),
     ],

@@ -447,7 +447,7 @@ def test_engines_sync_what_was_merged_and_not_what_is_proposed(engine: str) -> N
         ("argocd", [member("a", argocd="http://a")], {}, {}, "Cluster a: gitplacer.dev/argocd-cluster http://a is no https"),
         ("argocd", [member("a", argocd=" ")], {}, {}, "Cluster a: gitplacer.dev/argocd-cluster is empty"),
         ("flux", MEMBERS, {}, {"per": "workload"}, "Flux makes no Kustomizations from directories"),
-        ("flux", MEMBERS, {}, {"timeout": "ever"}, "--timeout ever is no duration"),
+        ("flux", MEMBERS, {}, {"timeout": "ever"}, "--timeout ever is no time to wait"),
         ("flux", MEMBERS, {}, {"git_secret": "A B"}, "--git-secret A B is no name of a Secret"),
         ("flux", MEMBERS, {}, {"kubeconfig_secret": "kc"}, "--kubeconfig-secret kc is the same for every cluster"),
         ("flux", MEMBERS, {"charts": [KUBERAY]}, {"kubeconfig_secret": "{cluster}"}, "has no helm-controller: a, b"),

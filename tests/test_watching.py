@@ -125,6 +125,7 @@ def test_what_cannot_work_as_it_was_started_ends_with_an_error(fleet: Fleet, cap
     [
         (["--watch", "--interval", "soon"], "--interval soon is not a time to wait"),
         (["--watch", "--interval", "0s"], "--interval 0s is not a time to wait"),
+        (["--watch", "--leader-elect", "file:"], "--leader-elect file: names no file"),
         (["--batch", "2s"], "--batch is for --watch"),
         (["--watch", "--now", "2026-01-02T03:04:05Z"], "--watch does not go with --now"),
         (["--watch", "--pull-request"], "--watch does not go with --pull-request"),

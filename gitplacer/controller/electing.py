@@ -249,6 +249,8 @@ def elected(text: str | None, clock: Callable[[], float], complain: Callable[[st
     if text is None:
         return Alone()
     if text.startswith("file:"):
+        if text == "file:":
+            raise UsageError("--leader-elect file: names no file", "give a file in a directory of your own")
         return FileLock(Path(text.removeprefix("file:")))
     me = f"{os.uname().nodename}-{os.urandom(4).hex()}"
     return Keeper(ClusterLease.in_cluster(text), me, clock, complain)

@@ -13,6 +13,7 @@ prune what runs.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from gitplacer.charts import charts_on
 from gitplacer.engines.manifests import Manifest, file_of
 from gitplacer.engines.rayhealth import LUA
 from gitplacer.engines.wanted import CannotBootstrap, Wanted
+from gitplacer.kinds.fields import LABEL_KEY
 from gitplacer.kinds.fleet import Cluster, FleetSpec, synced
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
 from gitplacer.yamltext import to_block_yaml
@@ -43,6 +45,10 @@ def bootstrap(spec: FleetSpec, clusters: Sequence[Cluster], repo_url: str, wante
     known = {cluster.name: cluster for cluster in clusters}
     targets = {name: _destination(known[name]) for name in synced(clusters)}
     namespace = wanted.namespace or "argocd"
+    if wanted.cluster_label is not None and re.match(LABEL_KEY, wanted.cluster_label) is None:
+        raise CannotBootstrap(
+            f"--cluster-label {wanted.cluster_label} is no key of a label", "write it like gitplacer.dev/cluster"
+        )
     if wanted.per == "workload" and wanted.cluster_label is not None:
         raise CannotBootstrap(
             "with --per workload the clusters are listed: a cluster Secret that goes for a moment, or loses its label, "

@@ -27,7 +27,7 @@ MARK = "{cluster}"
 
 _GROUPS = 16
 """Worker groups of one RayCluster that the ignore rule reaches."""
-_DURATION = re.compile(r"([0-9]+(\.[0-9]+)?(s|m|h))+")
+_DURATION = re.compile(r"(?=.*[1-9])([0-9]+(\.[0-9]+)?(s|m|h))+")
 _SECRET_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 
 
@@ -54,7 +54,7 @@ def _refuse(spec: FleetSpec, clusters: Sequence[Cluster], wanted: Wanted) -> Non
             "leave out --per: one Kustomization for each cluster applies them all; or use Argo CD",
         )
     if _DURATION.fullmatch(wanted.timeout) is None:
-        raise CannotBootstrap(f"--timeout {wanted.timeout} is no duration", "write it like 15m or 1h30m")
+        raise CannotBootstrap(f"--timeout {wanted.timeout} is no time to wait", "write it like 15m or 1h30m")
     for option, name in (
         ("--git-secret", wanted.git_secret),
         ("--decryption-secret", wanted.decryption_secret),

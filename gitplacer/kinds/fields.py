@@ -173,10 +173,11 @@ DnsSubdomain = Annotated[
         253,
     ),
 ]
+LABEL_KEY = r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
 LabelKey = Annotated[
     str,
     Matching(
-        r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$",
+        LABEL_KEY,
         "must be a label key: a name of up to 63 characters, with an optional DNS prefix and a slash",
         _NAME,
     ),
