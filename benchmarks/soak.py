@@ -10,7 +10,7 @@ nobody sleeps. Each push is drawn from a seed: apps come, are edited and go; clu
 else pushes first; the host refuses, cuts connections, loses its answer; caches are deleted; repos are packed anew.
 
 In between it is measured what the process holds and what lies on the disk. A straight line is laid through the later half of each: the run fails
-where memory, open files, threads, children or temporary files rise, or where repos grow faster at the end than at the beginning. Tips are
+where memory, open files, threads, children or temporary files rise, or where a push adds more to the repos than its own files come to. Tips are
 verified on the way as `gitplacer verify` does it. At the end everything is well again, and two passes must find rest.
 """
 
@@ -54,12 +54,20 @@ _BAD = (
 )  # fmt: skip
 
 
+_A_PUSH = {"cache": 80.0, "deployment": 8.0}
+"""KiB that a push may add: the cache has its objects as they come and what was read from them, the repo has them packed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What the process holds (MiB of memory, counts) and what lies on the disk (KiB), after so many pushes."""
+    """
+    What the process holds (MiB of memory, counts; `objects` are thousands of Python's own) and what lies on the disk (KiB; the deployment
+    repo once it is packed), after so many pushes.
+    """
 
     pushes: int
     memory: float
+    objects: float
     files: int
     threads: int
     children: int
@@ -92,6 +100,9 @@ class Life:
         for name in CLUSTERS:
             self.state(name, "Active")
             self.tell(name)
+        for number in range(_MOST_APPS):
+            self.apps[f"first-{number}"] = self.lot.choice(("job", "service"))
+            self._edit(f"first-{number}")
         self.commit("The fleet")
 
     def write(self, files: dict[str, str]) -> None:
@@ -247,10 +258,12 @@ class Soak(Silent):
 
     def _sampled(self) -> Sample:
         gc.collect()
+        git("gc", "--quiet", cwd=self.life.bare)
         own = Path("/proc/self")
         return Sample(
             pushes=self.life.pushes,
             memory=int((own / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20,
+            objects=len(gc.get_objects()) / 1000,
             files=len(list((own / "fd").iterdir())),
             threads=len(list((own / "task").iterdir())),
             children=sum(len(path.read_text().split()) for path in own.glob("task/*/children")),
@@ -296,20 +309,17 @@ def growths(samples: list[Sample]) -> list[str]:
     early, late = samples[: len(samples) // 2], samples[len(samples) // 2 :]
     span = late[-1].pushes - late[0].pushes
     found = []
-    risen = slope(late, "memory") * span
-    if risen > 0.05 * late[0].memory:
-        found.append(f"memory rises by {risen:.1f} MiB in {span} pushes")
+    for what in ("memory", "objects"):
+        risen, least = slope(late, what) * span, getattr(late[0], what)
+        if risen > 0.05 * least:
+            found.append(f"{what}: {least:.0f} in the middle, and {risen:.1f} more in {span} pushes")
     for what in ("files", "threads", "children", "temporary"):
-        most = max(getattr(each, what) for each in early)
-        if slope(late, what) * span > 2 and late[-1].__getattribute__(what) > most:
-            found.append(f"{what}: {most} at first, {getattr(late[-1], what)} at the end")
-    for what in ("cache", "deployment"):
-        before, after = (
-            (part[-1].__getattribute__(what) - part[0].__getattribute__(what)) / (part[-1].pushes - part[0].pushes)
-            for part in (early, late)
-        )
-        if after > 2 * max(before, 4):
-            found.append(f"{what}: {before:.1f} KiB a push at first, {after:.1f} at the end")
+        most, now = (max(getattr(each, what) for each in part) for part in (early, late[-2:]))
+        if now > most + 2:
+            found.append(f"{what}: {most} at first, {now} at the end")
+    for what, most in _A_PUSH.items():
+        if slope(late, what) > most:
+            found.append(f"{what}: {slope(late, what):.1f} KiB with each push")
     return found
 
 
