@@ -3,7 +3,7 @@ A week of the controller in minutes: pushes, drains, lost clusters, races and ba
 
     python -m benchmarks.soak                    # 10,000 pushes, one a minute of simulated time: a week
     python -m benchmarks.soak --pushes 500
-    python -m benchmarks.soak --pushes 60        # the short form that CI runs
+    python -m benchmarks.soak --pushes 6 --apps 3          # the short form that CI runs
 
 The controller runs its own loop in this process, on real repos that a server on this machine hands out; only its clock is simulated, so
 nobody sleeps. Each push is drawn from a seed: apps come, are edited and go; clusters are drained, cordoned, lost, silent, and come back; somebody
@@ -47,7 +47,6 @@ STEP = 60.48
 """Seconds between two pushes: a week has 10,000."""
 CLUSTERS = tuple(f"c{number}" for number in range(5))
 _NODES = tuple(f"n{number} 32 128Gi 8" for number in range(3))
-_MOST_APPS = 40
 _BAD = (
     (Ask.LIST, Bad.BUSY), (Ask.REFS, Bad.CUT), (Ask.FETCH, Bad.CUT), (Ask.FETCH, Bad.TOO_OFTEN), (Ask.OFFER, Bad.BUSY), (Ask.PUSH, Bad.BROKEN),
     (Ask.PUSH, Bad.DEAF), (Ask.PUSH, Bad.MUTE),
@@ -83,6 +82,7 @@ class Life:
     folder: Path
     host: Host
     lot: random.Random
+    most_apps: int = 40
     clock: StoryClock = field(default_factory=StoryClock)
     apps: dict[str, str] = field(default_factory=dict)
     states: dict[str, str] = field(default_factory=dict)
@@ -100,7 +100,7 @@ class Life:
         for name in CLUSTERS:
             self.state(name, "Active")
             self.tell(name)
-        for number in range(_MOST_APPS):
+        for number in range(self.most_apps):
             self.apps[f"first-{number}"] = self.lot.choice(("job", "service"))
             self._edit(f"first-{number}")
         self.commit("The fleet")
@@ -136,7 +136,7 @@ class Life:
         self.commit(f"Push {self.pushes}")
 
     def _new(self) -> None:
-        if len(self.apps) >= _MOST_APPS:
+        if len(self.apps) >= self.most_apps:
             self._gone()
         name = f"app-{self.pushes}"
         self.apps[name] = self.lot.choice(("job", "service"))
@@ -327,6 +327,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="A simulated week of the controller.")
     parser.add_argument("--pushes", type=int, default=10_000)
     parser.add_argument("--samples", type=int, default=20, help="how often it is measured and verified")
+    parser.add_argument("--apps", type=int, default=40, help="how many apps there are at most, and at the start")
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()
     start = time.perf_counter()
@@ -336,7 +337,9 @@ def main() -> int:
         os.environ["GITPLACER_CACHE"], tempfile.tempdir = f"{folder}/cache", f"{folder}/tmp"
         os.environ["PYTHONPATH"] = str(Path(__file__).parent.parent)
         soak = Soak(
-            Life(Path(folder), host, random.Random(chosen.seed)), chosen.pushes, max(1, chosen.pushes // chosen.samples)
+            Life(Path(folder), host, random.Random(chosen.seed), chosen.apps),
+            chosen.pushes,
+            max(1, chosen.pushes // chosen.samples),
         )
         gc.disable()  # as the command line does
         soak.run()
