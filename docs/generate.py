@@ -23,15 +23,19 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 import click  # noqa: E402
+import yaml  # noqa: E402
 
 from docs import problem_examples, scenario_pages, sessions  # noqa: E402
 from gitplacer.cli import COMMANDS, root  # noqa: E402
+from gitplacer.controller.turns import RULES as FAULT_RULES  # noqa: E402
+from gitplacer.controller.turns import Fault  # noqa: E402
 from gitplacer.explain import finding_text  # noqa: E402
 from gitplacer.formats.documents import DOCUMENTS  # noqa: E402
 from gitplacer.formats.reviewwords import DOWNTIME  # noqa: E402
 from gitplacer.kinds import TABLE, fields, fleet, selectors  # noqa: E402
 from gitplacer.kinds.fields import Matching  # noqa: E402
 from gitplacer.kinds.schema import combined_schema, kind_schema  # noqa: E402
+from gitplacer.listeners.signatures import PROVIDERS  # noqa: E402
 from gitplacer.model.decision import Finding, NewNodes, Reason, ScaleUpLimit, Spending, UpdateAsks  # noqa: E402
 from gitplacer.model.resources import Resources  # noqa: E402
 from gitplacer.problemcodes import CODES  # noqa: E402
@@ -39,6 +43,8 @@ from gitplacer.problems import Severity  # noqa: E402
 from gitplacer.review.downtime import RULES as DOWNTIME_RULES  # noqa: E402
 from gitplacer.scheduler.dump import WANTED  # noqa: E402
 from gitplacer.source.allowances import PREFIX  # noqa: E402
+from gitplacer.telemetry.metrics import TABLE as METRICS  # noqa: E402
+from gitplacer.telemetry.metrics import full_name  # noqa: E402
 from gitplacer.workloads import shipped  # noqa: E402
 
 QUOTING = ("README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md")))
@@ -398,7 +404,23 @@ RULES = _rules()
 
 # commands
 
+_DEPLOYED = "--deployment https://github.com/my-org/deployment.git"
+
 EXAMPLES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
+    "bootstrap": (
+        (
+            "What Argo CD is told of the example's clusters; [Engines](../engines.md) tells why:",
+            (f"gitplacer bootstrap argocd gitplacer-demo/fleet {_DEPLOYED} > argocd.yaml", "sed -n '/^# Two/,/^  template/p' argocd.yaml"),
+        ),
+        (
+            "One Application for each group:",
+            (f"gitplacer bootstrap argocd --per workload gitplacer-demo/fleet {_DEPLOYED} | grep -A 3 '^kind'",),
+        ),
+        (
+            "One cluster's own Flux:",
+            (f"gitplacer bootstrap flux --cluster static-cluster gitplacer-demo/fleet {_DEPLOYED} | head -26",),
+        ),
+    ),
     "demo": (("In an empty directory:", ("gitplacer demo",)),),
     "verify": (
         (
@@ -597,6 +619,15 @@ EXAMPLES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "test": (
         ("", ("gitplacer test gitplacer-demo/fleet -k training --rev HEAD",)),
     ),
+    "snapshot": (
+        (
+            "[Snapshots of live clusters](../snapshots.md) tells what is read, and with which rights. A context that the kubeconfig lacks:",
+            (
+                "echo 'contexts: [{name: static-cluster}, {name: dynamic-cluster}]' > kubeconfig",
+                "gitplacer snapshot --kubeconfig kubeconfig --context static",
+            ),
+        ),
+    ),
     "schema": (("", ("gitplacer schema Fleet | head -20",)),),
 }  # fmt: skip
 
@@ -615,6 +646,8 @@ EXITS: Mapping[str, str] = {
     "others are printed.",
     "fit": "0 done, whatever the answer; 1 an error, and nothing was judged (with `--cases`: a line was not, the others were); "
     "with `--exit-code` 2 for TightFit and 3 for No, of many cases the worst.",
+    "snapshot": "0 done, also where something could not be looked at, which stderr tells; 1 an error, and FILE is as it was; with `--push` also "
+    "where the branch has a later snapshot.",
     "reconcile": "0 done, also where groups are held or nothing had to change; 1 an error, and nothing has landed; 2 with `--check`: what "
     "is proposed is out of date.",
     "comment": "0 done, or the pull request has a newer commit; 1 an error.",
@@ -636,6 +669,8 @@ def commands_index() -> str:
         "| `GITPLACER_DEPLOYMENT` | the deployment repo; `--deployment` overrides it |\n"
         "| `GITPLACER_CAPACITY` | where capacity snapshots are; `--capacity` overrides it |\n"
         "| `GITPLACER_CACHE` | the cache of parsed files and fetched repos; it may be deleted at any time |\n"
+        "| `GITPLACER_CREDENTIALS` | the [credentials file](../credentials.md); `--credentials` overrides it |\n"
+        "| `GITPLACER_AUTHOR`, `GITPLACER_SIGNING_KEY` | who makes the commits of a pass, and what signs them |\n"
         "| `GITPLACER_GIT_TIMEOUT` | how long git may talk to a server before it is ended, such as `30m`; 15 minutes if nothing is said, and "
         "for a mere question two at most |\n"
         "| `SSH_AUTH_SOCK`, `GIT_SSH_COMMAND`, `GIT_ASKPASS` | how git is let in, as usual |",
@@ -787,6 +822,26 @@ GIT_KINDS: Mapping[str, tuple[str, str]] = {
     "UnsupportedObjectFormat": ("The repository uses SHA-256 object names.", "Use one with SHA-1 names."),
     "BadTimeout": ("`GITPLACER_GIT_TIMEOUT` is no time.", 'Give one such as `"30m"`, or unset it.'),
     "UntrustedCache": ("The cache directory can be written by others.", "Set `GITPLACER_CACHE` to a directory of your own."),
+    "NotSigned": (
+        "Commits are to be signed, and the key is not there, cannot be used, or wants a passphrase. Nothing was pushed.",
+        "Do what the hint says; see [Signed commits](../credentials.md#signed-commits).",
+    ),
+    "NoCredential": (
+        "There is a credentials file, and nothing in it lets us in there for that purpose.",
+        "Add an entry: see [Credentials](../credentials.md#a-credentials-file).",
+    ),
+    "NoToken": (
+        "The host gave no token to the GitHub App.",
+        "Check the app's number, its key, the number of the installation, and what the app is allowed to do.",
+    ),
+    "ExposedSecret": (
+        "A file with a secret can be read by others, or a credentials file can be written by others.",
+        "Take those rights away: `chmod 600`.",
+    ),
+    "UnusableSecret": (
+        "A file with a secret is not there, cannot be read, or does not hold one line of eight or more characters.",
+        "Check the path, and that nothing else stands in it.",
+    ),
     "GitMissing": ("There is no git program on PATH.", "Install git."),
     "GitFailed": ("Git failed in a way that has no name of its own; the message is what git said.", "Read the message."),
 }  # fmt: skip
@@ -902,6 +957,8 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.NO_SNAPSHOT: Finding(code=Reason.NO_SNAPSHOT),
             Reason.BROKEN_SNAPSHOT: Finding(code=Reason.BROKEN_SNAPSHOT),
             Reason.STALE_SNAPSHOT: Finding(code=Reason.STALE_SNAPSHOT, subject="2026-01-02T03:04:05Z"),
+            Reason.DOUBTED_SNAPSHOT: Finding(code=Reason.DOUBTED_SNAPSHOT, subject="2026-01-02T03:04:05Z"),
+            Reason.NODES_NOT_KNOWN: Finding(code=Reason.NODES_NOT_KNOWN),
             Reason.UNKNOWN_CLUSTER: Finding(code=Reason.UNKNOWN_CLUSTER, subject="static-cluster"),
             Reason.CANNOT_WAKE: Finding(code=Reason.CANNOT_WAKE, subject="its standby manifests have problems"),
         },
@@ -1020,7 +1077,115 @@ def downtime_part() -> str:
     return "\n".join(["| case | shown as | in JSON |", "|---|---|---|", *rows])
 
 
-PARTS = {"reasons": reasons_part, "downtime": downtime_part}
+FAULTS: Mapping[Fault, tuple[str, str]] = {
+    Fault.LOST_RACE: ("somebody else pushed first", "nothing: it is computed again on what they pushed"),
+    Fault.UNREACHABLE: (
+        "a server does not answer",
+        "nothing, unless it lasts: try `git ls-remote` from the same place",
+    ),
+    Fault.RATE_LIMITED: (
+        "a server is asked too often",
+        "let a webhook wake the controller and make `--interval` longer",
+    ),
+    Fault.DAMAGED_CACHE: ("what is kept on disk is damaged", "nothing: it is thrown away and fetched again"),
+    Fault.DISK_FULL: ("there is no room on a disk", "make room for `GITPLACER_CACHE`, or on the server"),
+    Fault.CLOCK_BEHIND: ("the clock is earlier than the last pass by more than two minutes", "set the clock"),
+    Fault.UNEXPECTED: ("something that has no name", "read the message; if it comes again, report it"),
+    Fault.SOURCE_REWOUND: ("the commit that the last pass was made from is gone from the source", "see below"),
+    Fault.REJECTED_SOURCE: (
+        "the source has no Fleet that can be read, or a broken Cluster",
+        "mend the file that is named",
+    ),
+    Fault.PUSH_REFUSED: (
+        "a hook or a branch protection is against the push",
+        "let this user push to the branch and to `gitplacer-inputs`",
+    ),
+    Fault.ACCESS_DENIED: ("a server does not let this user in", "renew the credentials"),
+    Fault.MISCONFIGURED: ("an option, an address or a repo is not what it should be", "do what the hint says"),
+    Fault.DEPLOYMENT_REWOUND: ("the deployment branch has lost commits", "see below"),
+    Fault.DEPLOYMENT_LOST: ("the deployment branch is gone", "see below"),
+}
+
+
+def faults_part() -> str:
+    """What can go wrong in a turn of the controller, how long it waits, and what a person does about it."""
+    rows = []
+    for fault, rule in FAULT_RULES.items():
+        means, remedy = FAULTS[fault]
+        at_once = "yes" if rule.hurries else "no"
+        rows.append(
+            f"| `{fault}` | {rule.outcome} | {_cell(means)} | {rule.first:g} s | {rule.most / 60:g} min | {at_once} | {_cell(remedy)} |"
+        )
+    head = "| fault | outcome | what is wrong | first wait | longest | cut short | what to do |"
+    return "\n".join([head, "|---|---|---|---|---|---|---|", *rows])
+
+
+def metrics_part() -> str:
+    """What the controller counts, each with the values of its labels."""
+    rows = []
+    for metric in METRICS:
+        labels = [f"`{name}`: {_values(known)}" for name, known in metric.labels.items()]
+        rows.append(f"| `{full_name(metric)}` | {metric.kind} | {_cell(metric.help)} | {'; '.join(labels)} |")
+    return "\n".join(["| metric | sort | counts | labels |", "|---|---|---|---|", *rows])
+
+
+def _values(known: tuple[str, ...] | str) -> str:
+    return known if isinstance(known, str) else ", ".join(f"`{value}`" for value in known)
+
+
+def alerts_part() -> str:
+    """The alerts that are shipped."""
+    rules = yaml.safe_load((ROOT / "deploy/monitoring/rules.yaml").read_text("utf-8"))
+    rows = [
+        f"| `{rule['alert']}` | {rule['labels']['severity']} | {_cell(_plain(rule['annotations']['summary']))} |"
+        for group in rules["groups"]
+        for rule in group["rules"]
+    ]
+    return "\n".join(["| alert | severity | says |", "|---|---|---|", *rows])
+
+
+def _plain(text: str) -> str:
+    """A template's text, with the name of each label where its value would be."""
+    return re.sub(r"{{ \$labels\.(\w+) }}", r"*\1*", text)
+
+
+HOOKS: Mapping[str, tuple[str, str]] = {
+    "github": (
+        "`X-Hub-Signature-256`",
+        "Settings, Webhooks: content type `application/json`, the secret, just the push event",
+    ),
+    "gitlab": (
+        "`webhook-signature`, or `X-Gitlab-Token`",
+        "Settings, Webhooks: a signing token (then it stands in the file), or a secret token; push events",
+    ),
+    "gitea": (
+        "`X-Gitea-Signature`",
+        "Settings, Webhooks, Gitea: content type `application/json`, the secret, push events",
+    ),
+    "forgejo": (
+        "`X-Forgejo-Signature`",
+        "Settings, Webhooks, Forgejo: content type `application/json`, the secret, push events",
+    ),
+    "bitbucket": ("`X-Hub-Signature`", "Repository settings, Webhooks: the secret; repository push"),
+    "flux": (
+        "`X-Signature`",
+        "a Provider of type `generic-hmac`, whose Secret has the secret as `token`, and an Alert for the GitRepository",
+    ),
+    "generic": ("`X-Signature`", "whatever can compute an HMAC: see below"),
+}
+"""For each provider of webhooks, what it signs with, and what to set up there."""
+
+
+def hooks_part() -> str:
+    """Where webhooks come from, and where they go."""
+    rows = [f"| `/hooks/{name}` | {HOOKS[name][0]} | {HOOKS[name][1]} |" for name in PROVIDERS]
+    return "\n".join(["| address | is signed by | set up |", "|---|---|---|", *rows])
+
+
+PARTS = {
+    "reasons": reasons_part, "downtime": downtime_part, "faults": faults_part, "metrics": metrics_part, "alerts": alerts_part,
+    "hooks": hooks_part,
+}  # fmt: skip
 _PART = re.compile(r"^( *)(<!-- generated: ([\w-]+) -->\n).*?^ *(<!-- end -->)", re.DOTALL | re.MULTILINE)
 
 

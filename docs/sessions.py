@@ -52,6 +52,7 @@ _DATED = (
     "suspend",
     "resume",
     "verify",
+    "snapshot",
 )
 _SHELL = re.compile(r"[|<>;&]")
 

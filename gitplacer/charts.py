@@ -19,6 +19,9 @@ from gitplacer.yamltext import to_block_yaml
 FOLDER = "charts"
 """Below a cluster's platform unit."""
 
+MARK = b"# Made by gitplacer from spec.platform.charts of the Fleet.\n"
+"""The first line of each file of ours: one that begins otherwise is somebody else's."""
+
 INTERVAL = "30m"
 TIMEOUT = "10m"
 """How long an operator may take to start: its image is small, its CRDs are not."""
@@ -84,4 +87,4 @@ def release(chart: Chart) -> bytes:
             **({"values": chart.values} if chart.values else {}),
         },
     }
-    return to_block_yaml(repository) + b"---\n" + to_block_yaml(wanted)
+    return MARK + to_block_yaml(repository) + b"---\n" + to_block_yaml(wanted)

@@ -8,6 +8,7 @@ each line, and nothing in it that came from a manifest without having been check
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,6 +24,8 @@ FOREIGN = "Gitplacer-Foreign"
 REVERTED = "Gitplacer-Reverted"
 MERGED = "Gitplacer-Merged"
 PROPOSED = "Gitplacer-Proposed"
+CO_AUTHOR = "Co-authored-by"
+"""The trailer by which hosts show who else has made a commit."""
 
 _VERBS = (
     (Action.PLACE, "place"),
@@ -40,6 +43,10 @@ _SUBJECTS: Mapping[Phase | None, str] = {
     Phase.LEAVE: "Relocate {group} from {gone} to {come}: remove from {gone}",
     Phase.ARRIVE: "Relocate {group} from {gone} to {come}: add to {come}",
 }
+_NAMED = re.compile(rf"^{CO_AUTHOR}: *(.*)$", re.MULTILINE | re.IGNORECASE)
+_PERSON = re.compile(r"(?P<name>[^<>\s][^<>]*?) *<(?P<mail>[^<>\s@]+@[^<>\s@]+)>")
+_LONGEST_PERSON = 200
+_CO_AUTHORS = 10
 _LISTED = 50
 """Groups named in a commit's body; the trailers and files tell the rest."""
 
@@ -160,6 +167,19 @@ def rest_message(decisions: Sequence[Decision], view: PlanView, started: Collect
         lines.append(f"- and {len(told) - _LISTED} more")
     lines += [f"- cluster {outcome.cluster} {cluster_change(outcome)}" for outcome in changed]
     return subject[0].upper() + subject[1:], "\n".join(lines), []
+
+
+def co_authors(author: str, body: str) -> list[str]:
+    """
+    A trailer for the author of a source commit, and one for each whom its message names beside, as `Name <mail>`. Both come from
+    outside: what is no name and address on a line, or holds what cannot be seen, is nobody.
+    """
+    people: dict[str, str] = {}
+    for text in (author, *_NAMED.findall(body)):
+        found = _PERSON.fullmatch(text.strip())
+        if found and len(text) <= _LONGEST_PERSON and not UNSEEN.search(text):
+            people.setdefault(found["mail"].lower(), f"{CO_AUTHOR}: {found['name']} <{found['mail']}>")
+    return list(people.values())[:_CO_AUTHORS]
 
 
 def _loses_a_copy(decision: Decision) -> bool:

@@ -9,17 +9,17 @@ renames a group's files from one cluster's directory to another's; everything el
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gitplacer.codecommits import referred
-from gitplacer.commits import PROPOSED, PassTrailers, relocation_message, rest_message, whole_message
+from gitplacer.commits import PROPOSED, PassTrailers, co_authors, relocation_message, rest_message, whole_message
 from gitplacer.explain import PlanView, refused_approvals
 from gitplacer.kinds.fleet import FleetSpec
-from gitplacer.layout import Layout, refuse_foreign_root
+from gitplacer.layout import METADATA, Layout, refuse_foreign_root
 from gitplacer.model.byhand import MergedMove, RevertedMove
-from gitplacer.model.decision import Action, Decision, Reason
+from gitplacer.model.decision import Action, Decision, Phase, Reason
 from gitplacer.placement.books import Books
 from gitplacer.placement.cloning import wish
 from gitplacer.placement.plan import Plan, plan
@@ -108,9 +108,10 @@ def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool =
     if the deployment repo's root holds somebody else's files. `memo` only saves work.
     """
     memo = memo or NoMemo()
-    layout, decisions = _planned(inputs, memo, with_candidates)
+    layout, decisions, clones = _planned(inputs, memo, with_candidates)
     snapshot = layout.snapshot
-    sleepers = {outcome.cluster: outcome for outcome in outcomes(snapshot, decisions)}
+    wanted = _wanted_awake(inputs, memo, clones, snapshot, decisions)
+    sleepers = {outcome.cluster: outcome for outcome in outcomes(snapshot, decisions, wanted)}
     decisions = cleared(snapshot, decisions, sleepers.values())
     metadata = hydrator_metadata(inputs.commit) if inputs.commit else None
     moves = []
@@ -148,7 +149,7 @@ def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool =
     return Hydration(snapshot, view, problems, steps, tree, _proposals(inputs, view, layout, metadata))
 
 
-def _planned(inputs: Inputs, memo: Memo, with_candidates: bool) -> tuple[Layout, list[Decision]]:
+def _planned(inputs: Inputs, memo: Memo, with_candidates: bool) -> tuple[Layout, list[Decision], Mapping[str, str]]:
     """The plan, with the clusters that are made for groups which find no other. Each is kept only if its group goes there."""
     clones: dict[str, str] = {}
     layout, decisions = _planned_with(inputs, memo, with_candidates, clones)
@@ -160,13 +161,28 @@ def _planned(inputs: Inputs, memo: Memo, with_candidates: bool) -> tuple[Layout,
             layout, decisions, clones = other_layout, other, more
         else:
             tried.add(wanted.group)
-    return layout, decisions
+    return layout, decisions, clones
+
+
+def _wanted_awake(
+    inputs: Inputs, memo: Memo, clones: Mapping[str, str], snapshot: Snapshot, decisions: Sequence[Decision]
+) -> frozenset[str]:
+    """
+    The clusters that would be put to sleep now and called again by the next pass. One that is awake counts with the nodes it shows, and
+    one that sleeps with those it is to have: who waits for a node that has not come would let it sleep and call it for ever.
+    """
+    tired = {found.cluster for found in outcomes(snapshot, decisions) if found.sleeps}
+    if not tired or all(decision.action is not Action.WAIT for decision in decisions):
+        return frozenset()
+    layout, later = _planned_with(inputs, memo, False, clones, asleep=tired)
+    called = {found.cluster for found in outcomes(layout.snapshot, later) if found.after.state == "Waking"}
+    return frozenset(called & tired)
 
 
 def _planned_with(
-    inputs: Inputs, memo: Memo, with_candidates: bool, clones: Mapping[str, str]
+    inputs: Inputs, memo: Memo, with_candidates: bool, clones: Mapping[str, str], *, asleep: Collection[str] = ()
 ) -> tuple[Layout, list[Decision]]:
-    """The plan of a fleet in which some clusters are new."""
+    """The plan of a fleet in which some clusters are new, and some have just been put to sleep."""
     snapshot = read_snapshot(
         source=inputs.source,
         capacity=inputs.capacity,
@@ -177,6 +193,7 @@ def _planned_with(
         now=inputs.now,
         memo=memo,
         new_clones=clones,
+        asleep=asleep,
         trusted=inputs.trusted,
     )
     refuse_foreign_root(snapshot, inputs.deployment)
@@ -248,16 +265,45 @@ def _steps(
     inputs: Inputs, view: PlanView, moves: list[tuple[Decision, Changes]], rest: Changes, started: set[str]
 ) -> tuple[Step, ...]:
     total = len(moves) + bool(rest)
-    trailers = _trailers(inputs)
+    trailers, people = _trailers(inputs), _co_authors(inputs)
     steps = []
     for number, (decision, changes) in enumerate(moves, 1):
         subject, body, own = relocation_message(decision, view)
-        message = whole_message(subject, body, [*trailers.lines(number, total), *own])
+        whose = people if _is_of_the_source(decision) else []
+        message = whole_message(subject, body, [*trailers.lines(number, total), *own, *whose])
         steps.append(Step(changes, message, decision))
     if rest:
         subject, body, own = rest_message(view.plan.decisions, view, started)
-        steps.append(Step(rest, whole_message(subject, body, [*trailers.lines(total, total), *own])))
+        steps.append(Step(rest, whole_message(subject, body, [*trailers.lines(total, total), *own, *people])))
     return tuple(steps)
+
+
+def _co_authors(inputs: Inputs) -> list[str]:
+    """
+    Trailers for who made the source commit, in the first pass that carries anything of it out. What the deployment repo holds says which
+    was the last one; a later pass on the same commit is the work of the clock or of the capacity.
+    """
+    if inputs.commit is None or _last_source(inputs.deployment) == inputs.commit.id:
+        return []
+    return co_authors(inputs.commit.author, inputs.commit.body)
+
+
+def _last_source(deployment: Tree) -> str | None:
+    """The source commit that the deployment repo was last made from, as `hydrator_metadata` says it."""
+    if METADATA not in deployment or not deployment.entries[METADATA].is_text:
+        return None
+    try:
+        fields = json.loads(deployment.read(METADATA))
+    except (ValueError, RecursionError):
+        return None
+    said = fields.get("drySha") if isinstance(fields, dict) else None
+    return said if isinstance(said, str) else None
+
+
+def _is_of_the_source(decision: Decision) -> bool:
+    """Whether somebody's commit can be what moves a group: not where only evidence or a better place does."""
+    begins = decision.phase in (None, Phase.ADD, Phase.LEAVE)
+    return begins and decision.finding.code not in (Reason.PENDING_PODS, Reason.PREFERRED_AVAILABLE)
 
 
 def _trailers(inputs: Inputs) -> PassTrailers:

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Literal
 
 from gitplacer.charts import FOLDER as CHARTS
+from gitplacer.charts import MARK as CHART_MARK
 from gitplacer.charts import chart_file, charts_on, release
 from gitplacer.deployed import BETWEEN
 from gitplacer.documents import Document, parse
@@ -380,7 +381,7 @@ class Layout:
             charts = charts_on(self._spec, cluster) if self._spec.engine == "flux" else ()
             wanted = {self._units.path(cluster.name, PLATFORM, chart_file(chart)): chart for chart in charts}
             for path, chart in wanted.items():
-                if path in self._snapshot.foreign_paths and path in self._ids:
+                if path in self._ids and (path in self._snapshot.foreign_paths or not self._is_chart(path)):
                     self.problems.append(_chart_problem("ChartNotOurs", path, chart.name))
                     continue
                 self._ensure_namespace(cluster.name, chart.namespace)
@@ -389,7 +390,8 @@ class Layout:
                 self.problems.append(_chart_problem("ChartLeftOver", path, path[len(folder) :].removesuffix(".yaml")))
 
     def _is_chart(self, path: str) -> bool:
-        return path.rpartition("/")[2].count(".") == 1 and not self._claims[path]
+        """Whether a file is one of ours, and not of a platform group."""
+        return not self._claims[path] and self._read(path).startswith(CHART_MARK)
 
     # clusters that may sleep
 
@@ -654,8 +656,8 @@ def _chart_problem(code: str, path: str, chart: str) -> Problem:
             "remove the file by hand when nothing on the cluster needs it any more",
         ),
         "ChartNotOurs": (
-            f"somebody changed it by hand, so {chart} stays as it is there",
-            "take the change back, or put it into spec.platform.charts and remove the file",
+            f"somebody else wrote it, so {chart} is not installed or changed there",
+            "take the change back; or remove the file, and it is made from spec.platform.charts",
         ),
     }[code]
     return Problem(Location(path), code, message, hint, severity=Severity.WARNING)

@@ -14,9 +14,17 @@ from pathlib import Path
 
 from gitplacer.git.address import Address
 from gitplacer.git.cache import default_cache_dir
+from gitplacer.git.credentials import Credentials
+from gitplacer.git.publishing import Identity
+from gitplacer.git.signing import SigningKey
 
 DEPLOYMENT_VARIABLE = "GITPLACER_DEPLOYMENT"
 CAPACITY_VARIABLE = "GITPLACER_CAPACITY"
+
+CREDENTIALS_VARIABLE = "GITPLACER_CREDENTIALS"
+
+AUTHOR = Identity("gitplacer", "gitplacer@users.noreply.gitplacer.dev")
+"""Who makes the commits of a pass, where nobody says otherwise."""
 
 
 class UsageError(Exception):
@@ -35,7 +43,8 @@ class Settings:
     """
     One invocation. `deployment` and `capacity` are None where nothing was said; `rev` None means the work tree where
     there is one and the command reads work trees, and the default branch otherwise. `trust_base` is the revision that says
-    what `rev` may not, None where that is the default branch's to say.
+    what `rev` may not, None where that is the default branch's to say. Commits of a pass are made by `author`, and signed if there is
+    a `signing_key`. `credentials` let us in, None where it is left to git to find a way.
     """
 
     source: Address
@@ -46,27 +55,52 @@ class Settings:
     now: datetime
     cache_dir: Path
     trust_base: str | None = None
+    author: Identity = AUTHOR
+    signing_key: SigningKey | None = None
+    credentials: Credentials | None = None
+
+    def address(self, url: str) -> Address:
+        """The address that a Fleet names. Raises GitError."""
+        return Address.parse(url, base_dir=Path("/"), logins=self.credentials)
 
 
 def settings(
     source: str, *, path: str | None = None, rev: str | None = None, deployment: str | None = None,
     capacity: str | None = None, now: str | None = None, trust_base: str | None = None,
+    author: str | None = None, sign_key: str | None = None, credentials: str | None = None,
 ) -> Settings:  # fmt: skip
     """Settings from flags and environment. Raises UsageError or GitError."""
     here = Path.cwd()
     deployment = deployment or os.environ.get(DEPLOYMENT_VARIABLE)
     capacity = capacity or os.environ.get(CAPACITY_VARIABLE)
-    address = Address.parse(source, base_dir=here)
+    logins = credentials_in(credentials)
+    address = Address.parse(source, base_dir=here, logins=logins)
     return Settings(
         source=address,
         folder="/".join(part for part in (address.folder, _folder(path)) if part),
         rev=rev,
-        deployment=Address.parse(deployment, base_dir=here) if deployment else None,
-        capacity=Address.parse(capacity, base_dir=here) if capacity else None,
+        deployment=Address.parse(deployment, base_dir=here, logins=logins) if deployment else None,
+        capacity=Address.parse(capacity, base_dir=here, logins=logins) if capacity else None,
         now=_now(now),
         cache_dir=default_cache_dir(),
         trust_base=trust_base,
+        author=_author(author) if author else AUTHOR,
+        signing_key=SigningKey.parse(sign_key, base_dir=here) if sign_key else None,
+        credentials=logins,
     )
+
+
+def credentials_in(file: str | None = None) -> Credentials | None:
+    """The credentials file that a flag or the environment names. Raises GitError or Rejected."""
+    file = file or os.environ.get(CREDENTIALS_VARIABLE)
+    return Credentials.read(Path.cwd() / file) if file else None
+
+
+def _author(text: str) -> Identity:
+    try:
+        return Identity.parse(text)
+    except ValueError as error:
+        raise UsageError(f"the author {error}", "give a name and a mail address") from None
 
 
 def _folder(path: str | None) -> str:

@@ -9,7 +9,7 @@ leaves alone what depends on them.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from gitplacer import checks, standby
+from gitplacer.belief import DOUBTED, EARLIER, NODES, Gist, doubt_of, doubted, is_from_the_future, jump
 from gitplacer.clones import with_clones, without_a_model
 from gitplacer.deployed import Deployed
 from gitplacer.documents import Document
@@ -31,6 +32,7 @@ from gitplacer.kinds.record import PlacementRecord, RecordCluster, RecordMember
 from gitplacer.kinds.standby import Standby
 from gitplacer.known import Known
 from gitplacer.machines import Catalogue
+from gitplacer.model import quantity
 from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.model.workload import Identity
 from gitplacer.plausible import implausible
@@ -184,11 +186,13 @@ def read_snapshot(
     reverted: Mapping[str, RevertedMove] = NOTHING_BY_HAND,
     merged: Mapping[str, MergedMove] = NOTHING_BY_HAND,
     new_clones: Mapping[str, str] = MappingProxyType({}),
+    asleep: Collection[str] = (),
     trusted: FleetSpec | None = None,
 ) -> Snapshot:
     """
     Read all inputs. `capacity` holds the snapshot files at its top; `new_clones` are clusters that this pass makes, each with the
-    one that it is like. `trusted` is what counts instead of what the source's Fleet says.
+    one that it is like, and `asleep` are some that it has put to sleep. `trusted` is what counts instead of what the source's Fleet
+    says.
 
     Raises Rejected as `read_source` does. Paths in problems about capacity begin with the Fleet's capacity path,
     those about records with `placements/`.
@@ -200,9 +204,10 @@ def read_snapshot(
     read = with_clones(read, {**models, **new_clones})
     grouping = group_objects(read)
     problems += grouping.problems
-    reported, broken_reports = _read_capacity(capacity, read, memo, problems)
+    reported, broken_reports = _read_capacity(capacity, read, now, memo, problems)
     held = _held_states(read, left_states, broken_states, deployment, foreign_paths, problems)
     states = _states(read, reported, left_states, broken_states, {**models, **new_clones}, now)
+    states |= {name: standby.put_to_sleep(states[name], now) for name in asleep if name in states}
     capacities, broken_capacity = _as_counted(read, reported, broken_reports, states, now)
     profiles = {name: ClusterProfile.of(cluster, capacities.get(name)) for name, cluster in read.own.clusters.items()}
     problems.extend(_types_not_counted(read, capacities, now))
@@ -262,13 +267,48 @@ def _cluster_missing(path: str, cluster: str) -> Problem:
 
 
 def _read_capacity(
-    tree: Tree, source: Source, memo: Memo, problems: list[Problem]
+    tree: Tree, source: Source, now: datetime, memo: Memo, problems: list[Problem]
 ) -> tuple[dict[str, CapacitySnapshot], frozenset[str]]:
+    """
+    What clusters reported, as far as it is believed, and the clusters of which nothing is. Where the newest snapshot of one is not
+    believed and an earlier one is there, that one counts on.
+    """
     folder = source.own.fleet.spec.capacity.path + "/"
-    paths = [path for path in tree if path.endswith(READ_ENDINGS)]
-    reading = read_documents(tree, paths, memo, folder=folder, max_bytes=MAX_SNAPSHOT)
+    parts: dict[str, list[str]] = {part: [] for part in ("", EARLIER, DOUBTED)}
+    for path in tree:
+        part = path.partition("/")[0]
+        parts[part if part in parts and "/" in path else ""].append(path)
+    newest, broken = _read_snapshots(tree, parts[""], source, memo, problems)
+    earlier = _read_snapshots(tree, parts[EARLIER], source, memo, [])[0]
+    doubts = {_stem(path): tree.read(path) for path in parts[DOUBTED] if tree.entries[path].is_text}
+    believed: dict[str, CapacitySnapshot] = {}
+    for name in sorted(source.own.clusters.keys() & (newest.keys() | broken | doubts.keys())):
+        _, before = earlier.get(name, (None, None))
+        after = None
+        if name in newest:
+            document, after = newest[name]
+            flaw = _beyond_belief(document, after, before, source, now)
+            if flaw is not None:
+                problems.append(flaw)
+                after = None
+        if name in doubts:
+            problems.append(Problem(Location(f"{folder}{name}.yaml"), *doubt_of(doubts[name])))
+        if after is not None and name not in doubts:
+            believed[name] = after
+        elif after is not None or before is not None:
+            believed[name] = doubted(after or before)  # type: ignore[arg-type]
+    return believed, frozenset((broken | newest.keys() | doubts.keys()) - believed.keys())
+
+
+def _read_snapshots(
+    tree: Tree, paths: Iterable[str], source: Source, memo: Memo, problems: list[Problem]
+) -> tuple[dict[str, tuple[Document, CapacitySnapshot]], frozenset[str]]:
+    """The snapshots in some files, by cluster, and the clusters whose files have one that cannot be used."""
+    folder = source.own.fleet.spec.capacity.path + "/"
+    wanted = [path for path in paths if path.endswith(READ_ENDINGS)]
+    reading = read_documents(tree, wanted, memo, folder=folder, max_bytes=MAX_SNAPSHOT)
     problems.extend(reading.problems)
-    found: dict[str, CapacitySnapshot] = {}
+    found: dict[str, tuple[Document, CapacitySnapshot]] = {}
     broken = {_stem(path) for path in reading.broken}
     for path, item in _single_objects(CapacitySnapshot, reading, folder, problems):
         if item is None:
@@ -289,12 +329,51 @@ def _read_capacity(
             problems.append(document.problem("DuplicateName", f"{parsed.name} has two snapshots", "remove one"))
             broken.add(parsed.name)
         else:
-            found[parsed.name] = parsed
+            found[parsed.name] = document, parsed
             flaws = list(implausible(parsed, document))
             problems.extend(flaws)
             if any(problem.severity is Severity.ERROR for problem in flaws):
                 broken.add(parsed.name)
     return {name: item for name, item in sorted(found.items()) if name not in broken}, frozenset(broken)
+
+
+def single_snapshot(tree: Tree, path: str, memo: Memo) -> tuple[CapacitySnapshot, tuple[Problem, ...]]:
+    """
+    The snapshot in one file, whatever that is called, and what is to be told of it. Raises Rejected where it cannot be used, with
+    everything that is wrong with it.
+    """
+    reading = read_documents(tree, [path], memo, max_bytes=MAX_SNAPSHOT)
+    problems = [*reading.problems]
+    for _, item in _single_objects(CapacitySnapshot, reading, "", problems):
+        if item is not None:
+            document, parsed = item
+            problems.extend(implausible(parsed, document))
+            if not any(problem.severity is Severity.ERROR for problem in problems):
+                return parsed, tuple(problems)
+    raise Rejected(set(problems))
+
+
+def _beyond_belief(
+    document: Document, found: CapacitySnapshot, before: CapacitySnapshot | None, source: Source, now: datetime
+) -> Problem | None:
+    """Why a snapshot is not believed, held against the clock and the one before it."""
+    if is_from_the_future(found.observed_at, now):
+        message = f"was taken at {found.observed_at:%Y-%m-%dT%H:%M:%SZ}, and it is {now:%Y-%m-%dT%H:%M:%SZ}"
+        return document.problem(
+            "SnapshotFromFuture", message, "set the clock of whoever writes it", path=("observedAt",)
+        )
+    limits, cluster = source.own.fleet.spec.capacity.jumps, source.own.clusters[found.name]
+    leap = jump(Gist.of(before), Gist.of(found), limits, cluster) if before is not None else None
+    if before is None or leap is None:
+        return None
+    was, has = (
+        f"{n} nodes" if leap.what == NODES else quantity.render(leap.what, n) for n in (leap.before, leap.after)
+    )
+    whose = f"node {leap.node}" if leap.node else found.name
+    what = "" if leap.what == NODES else f" {leap.what}"
+    message = f"{whose} has {has}{what}, and had {was} at {before.observed_at:%Y-%m-%dT%H:%M:%SZ}"
+    hint = "it is believed when later snapshots say the same; if it is wrong, look at whoever writes it"
+    return document.problem("SnapshotJump", message, hint, path=("nodes",), key=True)
 
 
 def read_records(tree: Tree, memo: Memo, problems: list[Problem]) -> tuple[dict[str, PlacementRecord], frozenset[str]]:

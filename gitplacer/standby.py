@@ -90,8 +90,15 @@ def advanced(standby: Standby, state: ClusterState, *, busy: bool, now: datetime
         return state.model_copy(update={"idle_since": None, "since": since})
     idle_since = state.idle_since or now
     if now - idle_since >= timedelta(seconds=standby.idle_after):
-        return state.model_copy(update={"state": "Standby", "since": now, "idle_since": None})
+        return put_to_sleep(state, now)
     return state if state.idle_since == idle_since else state.model_copy(update={"idle_since": idle_since})
+
+
+def put_to_sleep(state: ClusterState, now: datetime) -> ClusterState:
+    """The state of a cluster that is put to sleep; one that sleeps goes on sleeping."""
+    if state.state == "Standby":
+        return state
+    return state.model_copy(update={"state": "Standby", "since": now, "idle_since": None})
 
 
 def is_given_up(state: ClusterState, now: datetime) -> bool:
@@ -132,7 +139,7 @@ def as_awake(cluster: Cluster, seen: CapacitySnapshot | None, now: datetime) -> 
         "groups": (),
         "nodes": standby.nodes or seen.nodes,
     }
-    return seen.model_copy(update=update)
+    return CapacitySnapshot.model_construct(**{**dict(seen), **update})  # its nodes are declared, so no doubt is left
 
 
 def ready_nodes(seen: CapacitySnapshot) -> int:

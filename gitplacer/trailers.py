@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from gitplacer.commits import (
+    CO_AUTHOR,
     FOREIGN,
     MERGED,
     PREFIX,
@@ -129,7 +130,7 @@ def _unwritten(trailers: Trailers, claim: Claim) -> Malformed | None:
         if number < len(wanted):
             if f"{key}: {value}" != wanted[number]:
                 return Malformed(key, value)
-        elif key not in (*_OWN, PROPOSED):
+        elif key not in (*_OWN, PROPOSED, CO_AUTHOR):
             return Malformed(key, value)
     if len(trailers) < len(wanted):
         return Malformed(wanted[len(trailers)].partition(":")[0], None)

@@ -116,6 +116,8 @@ class ApiServer:
     def answer(self, path: str, query: Mapping[str, str], accept: str) -> tuple[int, Json]:
         if path == "/apis":
             return 200, {"kind": "APIGroupList", "apiVersion": "v1", "groups": [self._group(n) for n in self.groups]}
+        if path == "/version":
+            return 200, {"major": "1", "minor": "33", "gitVersion": "v1.33.4-eks-1a2b3c"}
         parts = path.strip("/").split("/")
         group, rest = ("", parts[2:]) if parts[0] == "api" else (parts[1], parts[3:])
         version = parts[1] if parts[0] == "api" else parts[2]

@@ -17,7 +17,7 @@ import ssl
 import subprocess
 import threading
 import urllib.parse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import trustme
@@ -45,8 +45,12 @@ def git(*args: str, cwd: Path, input: bytes = b"", at: str | None = None) -> str
 _ADA = {"NAME": "Ada", "EMAIL": "ada@example.com", "DATE": "2026-01-02T03:04:05+01:00"}
 
 
+Guard = Callable[[str, str], tuple[int, dict[str, str], bytes] | None]
+"""Given the path and query of a request and its Authorization: an answer instead of the repository's, or None."""
+
+
 @contextlib.contextmanager
-def https_server(root: Path, folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
+def https_server(root: Path, folder: Path, guard: Guard | None = None) -> Iterator[tuple[str, dict[str, str]]]:
     """Serve the repositories below `root`: the URL they are under, and the environment that makes git trust it."""
     authority = trustme.CA()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -55,6 +59,7 @@ def https_server(root: Path, folder: Path) -> Iterator[tuple[str, dict[str, str]
 
     class Handler(GitBackend):
         project_root = str(root)
+        stands_guard = staticmethod(guard or GitBackend.stands_guard)
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.socket = context.wrap_socket(server.socket, server_side=True)
@@ -67,6 +72,7 @@ class GitBackend(http.server.BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     project_root = ""
+    stands_guard: Guard = staticmethod(lambda path, authorization: None)
 
     def do_GET(self) -> None:
         self.answer()
@@ -85,7 +91,9 @@ class GitBackend(http.server.BaseHTTPRequestHandler):
         return body
 
     def answer(self) -> None:
-        self.send(*self.served(self.body()))
+        body = self.body()
+        refusal = self.stands_guard(self.path, self.headers.get("Authorization", ""))
+        self.send(*(refusal or self.served(body)))
 
     def send(self, status: int, headers: dict[str, str], content: bytes, *, most: int | None = None) -> None:
         """An answer; no more than `most` bytes of its content."""

@@ -10,7 +10,8 @@ Written from these pages:
 
 - GitHub REST, version 2022-11-28: Pulls (list, create, get, update), Issues / Comments (list, create, get, update, delete), Commits
   (get; list pull requests associated with a commit), Commit statuses (create; list for a reference, here at its older path
-  `statuses/{sha}`, which PyGithub uses), Users (get the authenticated user), "Using pagination in the REST API", "Rate limits for
+  `statuses/{sha}`, which PyGithub uses), Users (get the authenticated user), Apps (create an installation access token;
+  "Generating a JSON Web Token (JWT) for a GitHub App"), "Using pagination in the REST API", "Rate limits for
   the REST API"; GraphQL: the query `viewer`.
 - GitLab REST v4: Merge requests (list project's, single, create, update), Notes (merge requests: list, create, modify, delete),
   Commits (statuses of a commit, set the status, merge requests of a commit), Projects (single), Users (current user), "REST API: Pagination",
@@ -20,16 +21,20 @@ Written from these pages:
 from __future__ import annotations
 
 import contextlib
+import datetime
 import http.server
 import json
 import re
 import subprocess
 import threading
+import time
 import urllib.parse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import jwt
 
 ME, OTHER = 41_898_282, 1
 TOKEN = "ghs_SeCrEtSeCrEt0123456789"
@@ -113,6 +118,12 @@ class StandIn:
     calls: list[Call] = field(default_factory=list)
     projects: dict[int, str] = field(default_factory=lambda: {7: "acme/fleet", 8: "mallory/fleet"})
     made: int = 100
+    app: int = 0
+    app_key: str = ""
+    installation: int = 0
+    permissions: dict[str, str] = field(default_factory=lambda: {"contents": "write", "pull_requests": "write"})
+    made_tokens: dict[str, dict[str, str]] = field(default_factory=dict)
+    now: Callable[[], float] = time.time
 
     # what tests do by hand
 
@@ -280,6 +291,7 @@ class GitHubDialect(Dialect):
         repo = f"/repos/{re.escape(self.state.repo)}"
         return (
             ("GET", "/user", self.user),
+            ("POST", "/app/installations/([0-9]+)/access_tokens", self.make_token),
             ("POST", "/api/graphql", self.graphql),
             ("GET", repo, self.repository),
             ("GET", f"{repo}/pulls", self.pulls),
@@ -299,7 +311,9 @@ class GitHubDialect(Dialect):
 
     def check_head(self, call: Call) -> None:
         said = call.headers.get("authorization", "")
-        self.state.expect(said in (f"token {TOKEN}", f"Bearer {TOKEN}"), f"{call.path}: no token")
+        if not call.path.startswith(f"{self.prefix}/app/"):
+            known = (TOKEN, *self.state.made_tokens)
+            self.state.expect(said.removeprefix("token ").removeprefix("Bearer ") in known, f"{call.path}: no token")
         self.state.expect(bool(call.headers.get("user-agent")), f"{call.path}: GitHub wants a User-Agent")
         if call.body is not None:
             self.state.expect("json" in call.headers.get("content-type", ""), f"{call.path}: the body is not JSON")
@@ -317,6 +331,31 @@ class GitHubDialect(Dialect):
         if self.state.is_app:
             raise Answer(403, {"message": "Resource not accessible by integration"})
         return 200, person(ME)
+
+    def make_token(self, call: Call, installation: str) -> tuple[int, Any]:
+        """A token for an installation, for whoever has signed with the app's key that it is the app, now."""
+        state = self.state
+        body = self.body(call, {"permissions": (dict, 0), "repositories": (list, 0), "repository_ids": (list, 0)}, [])
+        try:
+            claims = jwt.decode(
+                call.headers.get("authorization", "").removeprefix("Bearer "), state.app_key, algorithms=["RS256"],
+                issuer=str(state.app), options={"require": ["iat", "exp", "iss"]},
+            )  # fmt: skip
+        except jwt.PyJWTError as error:
+            raise Answer(401, {"message": f"A JSON web token could not be decoded: {error}"}) from None
+        state.expect(claims["exp"] - claims["iat"] <= 660, "a JWT may be good for ten minutes")
+        if int(installation) != state.installation:
+            raise Answer(404, {"message": "Not Found"})
+        permissions = body.get("permissions") or state.permissions
+        levels = ("read", "write")
+        for name, level in permissions.items():
+            state.expect(level in levels, f"there is no permission {level}")
+            if name not in state.permissions or levels.index(level) > levels.index(state.permissions[name]):
+                raise Answer(422, {"message": "The permissions requested are not granted to this installation."})
+        token = f"ghs_installation{len(state.made_tokens):04}{'-'.join(f'{k}.{v}' for k, v in permissions.items())}"
+        state.made_tokens[token] = dict(permissions)
+        ends = datetime.datetime.fromtimestamp(state.now() + 3600, datetime.UTC)
+        return 201, {"token": token, "expires_at": f"{ends:%Y-%m-%dT%H:%M:%SZ}", "permissions": permissions}
 
     def graphql(self, call: Call) -> tuple[int, Any]:
         body = self.body(call, {"query": (str, 1000), "variables": (dict, 0)}, ["query"])

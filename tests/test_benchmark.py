@@ -54,6 +54,24 @@ def test_the_benchmark_of_feasibility_prints_a_row_for_each_question() -> None:
 
 @pytest.mark.slow
 @pytest.mark.server
+def test_the_benchmark_of_snapshots_prints_a_row_for_each_cluster() -> None:
+    command = [sys.executable, str(ROOT / "benchmarks" / "snapshot.py"), "--nodes", "20", "--pods", "100"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    rows = [line.split("|")[1].strip() for line in done.stdout.splitlines() if line.startswith("| ")]
+    assert rows == ["work", "read and decode the pages", "snapshot, nodes alike", "snapshot, no node like another"]
+
+
+@pytest.mark.slow
+def test_the_benchmark_of_the_controller_prints_a_row() -> None:
+    command = [sys.executable, str(ROOT / "benchmarks" / "watch.py")]
+    size = ["--gangs", "20", "--clusters", "2", "--nodes", "20", "--pushes", "2"]
+    done = subprocess.run([*command, *size], check=True, capture_output=True, text=True)
+    rows = [line.split("|")[1].strip() for line in done.stdout.splitlines() if line.startswith("| ")]
+    assert rows == ["work", "hint to commit"]
+
+
+@pytest.mark.slow
+@pytest.mark.server
 def test_a_short_soak_finds_rest_and_nothing_that_stays_open() -> None:
     """What grows slowly shows in the long form alone: there is no judging a slope by so few pushes."""
     command = [sys.executable, "-m", "benchmarks.soak", "--pushes", "6", "--samples", "2", "--apps", "3"]

@@ -10,6 +10,7 @@ import yaml
 from gitplacer.charts import chart_problems, charts_on, release
 from gitplacer.kinds.chart import Chart
 from gitplacer.problems import Location
+from gitplacer.tree import Changes
 from tests.enginerules import broken
 from tests.judges import judge, judge_change
 from tests.stories import Story, cluster
@@ -115,6 +116,17 @@ def test_what_somebody_did_to_a_charts_file_stays_and_is_told() -> None:
     done = story.run()
     assert [p.code for p in done.problems] == ["ChartNotOurs"]
     assert b"1.5.0" in story.deployment.read(FILE.format("a"))
+
+
+def test_a_file_that_was_there_before_is_somebody_elses() -> None:
+    story = Story.of(told(), cluster("a"))
+    story.run()
+    theirs = {FILE.format("a"): b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: default}\n"}
+    story.deployment = story.deployment.apply(Changes(theirs))
+    assert story.run().problems == ()
+    story.source |= told(KUBERAY)
+    assert [p.code for p in story.run().problems] == ["ChartNotOurs"]
+    assert contents(story)[FILE.format("a")] == theirs[FILE.format("a")]
 
 
 def test_a_platform_file_of_the_same_place_gets_another_name() -> None:

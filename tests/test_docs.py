@@ -19,9 +19,10 @@ import yaml
 
 from docs import generate, problem_examples, sessions
 from gitplacer.cli import COMMANDS, root
+from gitplacer.git.credentials import CredentialsFile
 from gitplacer.kinds import TABLE
 from gitplacer.kinds.fields import Model
-from gitplacer.kinds.parse import is_own, parse_own
+from gitplacer.kinds.parse import is_own, parse_own, parsed_as
 from gitplacer.kinds.schema import combined_schema
 from gitplacer.model.decision import Reason
 from gitplacer.problemcodes import CODES
@@ -178,7 +179,9 @@ def test_yaml_examples_are_valid(page: str) -> None:
         found = read_documents(Tree.of({"example.yaml": text.encode()}), ["example.yaml"], NoMemo())
         assert not found.problems
         for item in found.documents["example.yaml"]:
-            if is_own(item.document):
+            if item.document.value.get("kind") == "Credentials":  # which is no part of a fleet repo
+                assert isinstance(parsed_as(item.document, CredentialsFile), CredentialsFile), text
+            elif is_own(item.document):
                 assert isinstance(parse_own(item.document), Model), text
                 assert not list(schema.iter_errors(item.document.value)), text
 

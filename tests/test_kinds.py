@@ -87,10 +87,29 @@ spec:
     include: ["workloads/**", "teams/*/[a-m]?.yaml"]
     exclude: [workloads/old/**]
     namespaces: {fromPath: "workloads/{namespace}/**"}
-  deployment: {url: "git@example.com:fleet/deployment.git", branch: main, root: fleets/one}
-  capacity: {url: "https://example.com/fleet.git", branch: release/1.x, path: capacity}
+  deployment:
+    url: "git@example.com:fleet/deployment.git"
+    branch: main
+    root: fleets/one
+    hydrator: {notes: true}
+    proposed: false
+  capacity:
+    url: "https://example.com/fleet.git"
+    branch: "snapshots/{cluster}"
+    path: capacity
+    writers: {gpu-1: ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHVnknQ2 of gpu-1"], "*": ["-----BEGIN PGP PUBLIC KEY BLOCK-----\\n\\nmDME\\n"]}
+    jumps: {factor: 3, nodes: 10, believedAfter: 10m}
   engine: flux
-  platform: {paths: ["platform/**"]}
+  platform:
+    paths: ["platform/**"]
+    charts:
+    - name: kuberay-operator
+      repo: oci://ghcr.io/example/charts
+      chart: kuberay-operator
+      version: 1.5.0-rc.1
+      namespace: kuberay-system
+      values: {image: {tag: v1.5.0}, env: [{name: A}]}
+      clusters: {names: [gpu-1], matchLabels: {class: gpu}, matchExpressions: [{key: class, operator: Exists}]}
   systemNamespace: gitplacer
   clone: {from: gpu-1, manifests: {active: standby/clone/active, standby: standby/clone/standby}, max: 3}
   lostAfter: 2h
@@ -325,6 +344,7 @@ spec:
 metadata: {name: gpu-1}
 observedAt: "2026-01-02T03:04:05.678901+01:00"
 applied: {platform: 0, workloads: 40}
+coarse: false
 nodes:
 - name: n1
   count: 3
@@ -818,6 +838,18 @@ BROKEN = [
     "Fleet spec.deployment.root: placements",
     "Fleet spec.deployment.root: fleet/x",
     "Fleet spec.capacity.path: a//b",
+    'Fleet spec.deployment.proposed: "yes"',
+    "Fleet spec.deployment.hydrator.notes: 1",
+    "Fleet spec.platform.charts.0.name: Kuberay",
+    f"Fleet spec.platform.charts.0.name: {'a' * 54}",
+    "Fleet spec.platform.charts.0.repo: http://example.com",
+    "Fleet spec.platform.charts.0.repo: https://me:pw@example.com",
+    "Fleet spec.platform.charts.0.version: '>=1.0.0'",
+    "Fleet spec.platform.charts.0.version: 1.5",
+    "Fleet spec.platform.charts.0.chart: ../x",
+    "Fleet spec.platform.charts.0.namespace: A",
+    "Fleet spec.platform.charts.0.namespace: (gone)",
+    "Fleet spec.platform.charts.0.values: []",
     "PlacementPolicy spec.select.namespaces: [a b]",
     'PlacementPolicy spec.select.kinds: [""]',
     "PlacementPolicy spec.select.paths: [a/]",

@@ -62,6 +62,7 @@ def test_a_pod_behind_a_gate_waits_for_that() -> None:
     assert reason_of("SchedulingGated", "Scheduling is blocked due to non-empty scheduling gates") == "SchedulingGated"
 
 
+@settings(max_examples=30)
 @given(st.text(max_size=80))
 def test_no_word_of_a_message_gets_through(text: str) -> None:
     known = {"Unschedulable", "UntoleratedTaint", "NodeAffinity", "VolumeNodeAffinity", "PodAntiAffinity", "PodAffinity", "TopologySpread",
@@ -535,3 +536,22 @@ def test_a_pod_is_told_by_what_it_holds_while_it_is_resized() -> None:
     found = read_pod(value, Recall())
     assert found is not None
     assert Fraction(found.requests["cpu"], 1000) == 3
+
+
+def test_values_that_no_label_can_have_select_nothing() -> None:
+    """Old objects have them; an API server took them once."""
+
+    def terms(*values: str, operator: str = "In") -> Json:
+        return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+            {"topologyKey": "zone", "labelSelector": {"matchExpressions": [{"key": "app", "operator": operator, "values": list(values)}]}}
+        ]}}  # fmt: skip
+
+    def selected(affinity: Json) -> Any:
+        found = read_pod(pod("p", on="n", affinity=affinity), Recall())
+        assert found is not None
+        snapshot = observation(Seen(nodes=[read_seen(node("n"))], pods=[found]), Placed(), cluster="a", now=AT)
+        return snapshot.nodes[0].pods[0].terms()[0].selector.requirements
+
+    assert selected(terms("no label", "db"))[0].values == ("db",)
+    assert selected(terms("no label")) is None
+    assert selected(terms("no label", operator="NotIn")) == ()

@@ -208,6 +208,14 @@ def test_a_proposed_branch_is_written_and_the_active_one_is_left_to_the_promoter
     assert verified.code == 0, verified.out
 
 
+def test_a_promoter_and_a_pull_request_of_ours_are_not_both(capfd: Capture, tmp_path: Path) -> None:
+    fleet = Fleet(capfd, tmp_path, "{proposed: true}")
+    fleet.reconcile()
+    ran = fleet.reconcile("--pull-request")
+    assert (ran.code, ran.out) == (1, "")
+    assert "a promoter merges main-next" in ran.err and "leave out --pull-request" in ran.err
+
+
 def test_a_merge_of_the_active_branch_into_the_proposed_one_changes_nothing(capfd: Capture, tmp_path: Path) -> None:
     """A promoter that finds a conflict makes one, and keeps the proposed side."""
     fleet = Fleet(capfd, tmp_path, "{proposed: true}")

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -32,11 +32,12 @@ def quiet(message: str) -> None:
 
 @dataclass
 class Fleet:
-    """A source repo with a work tree, and where its deployment repo is."""
+    """A source repo with a work tree, where its deployment repo is, and what else is said of how to write there."""
 
     source: Path
     deployment: str
     bare: Path
+    how: dict[str, str] = field(default_factory=dict)
 
     def commit(self, files: dict[str, str], message: str = "edit", *, remove: tuple[str, ...] = ()) -> None:
         for path, text in files.items():
@@ -48,7 +49,8 @@ class Fleet:
         git("commit", "-q", "-m", message, cwd=self.source)
 
     def settings(self, minute: int) -> Settings:
-        return settings(str(self.source), deployment=self.deployment, now=f"2026-01-02T03:{minute:02}:00Z")
+        now = f"2026-01-02T03:{minute:02}:00Z"
+        return settings(str(self.source), deployment=self.deployment, now=now, **self.how)
 
     def reconcile(self, minute: int = 5, progress: Callable[[str], None] = quiet) -> Outcome:
         return reconcile(self.settings(minute), progress=progress)

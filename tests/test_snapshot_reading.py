@@ -108,10 +108,21 @@ def test_a_server_that_says_so_is_given_time(
     assert waits == [waited]
 
 
-@pytest.mark.parametrize("trouble", [Trouble(NAMESPACES, 503), Trouble(NAMESPACES), Trouble(NAMESPACES, cut=40)])
+@pytest.mark.parametrize(
+    "trouble", [Trouble(NAMESPACES, 503), Trouble(NAMESPACES, after=1), Trouble(NAMESPACES, cut=40, after=1)]
+)
 def test_a_server_that_stumbles_is_asked_again(trouble: Trouble, access: Access, server: ApiServer) -> None:
     server.troubles = [trouble]
     assert names(access) == ALL
+
+
+def test_a_server_that_never_answered_is_told_at_once(plugin: Path, waits: list[float]) -> None:
+    """Its address is likely wrong, and somebody waits for the answer."""
+    plugin.write_text(EXEC.replace(PLUGIN, "{token: x}"))
+    found = replace(access_to(kubeconfig(str(plugin), {}), "a"), sleep=waits.append)
+    with pytest.raises(ClusterError, match=r"https://127.0.0.1:1 cannot be read: .*refused"):
+        found.get("/apis")
+    assert not waits
 
 
 def test_a_server_that_stays_down_is_named(access: Access, server: ApiServer, waits: list[float]) -> None:
@@ -179,17 +190,18 @@ def test_a_server_that_nobody_vouches_for_is_not_believed(served: Served, tmp_pa
 
 # -- kubeconfigs --------------------------------------------------------------------------------------------------
 
-EXEC = """
+PLUGIN = "{exec: {apiVersion: client.authentication.k8s.io/v1, command: ./plugin, interactiveMode: Never}}"
+EXEC = f"""
 apiVersion: v1
 kind: Config
 clusters:
-- {name: c, cluster: {server: "https://127.0.0.1:1"}}
+- {{name: c, cluster: {{server: "https://127.0.0.1:1"}}}}
 users:
 - name: u
-  user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: ./plugin, interactiveMode: Never}}
+  user: {PLUGIN}
 contexts:
-- {name: a, context: {cluster: c, user: u}}
-- {name: b, context: {cluster: missing, user: u}}
+- {{name: a, context: {{cluster: c, user: u}}}}
+- {{name: b, context: {{cluster: missing, user: u}}}}
 """
 
 
@@ -267,15 +279,26 @@ def test_files_of_the_environment_are_read_as_one(plugin: Path) -> None:
     assert found.context(None) == "d"
 
 
-def test_a_certificate_that_nobody_checks_takes_a_word(plugin: Path) -> None:
-    text = EXEC.replace('1"}}', '1", insecure-skip-tls-verify: true}}').replace(
-        "{exec: {apiVersion: client.authentication.k8s.io/v1, command: ./plugin, interactiveMode: Never}}", "{token: x}"
-    )
-    plugin.write_text(text)
-    with pytest.raises(ClusterError, match="could be anybody") as raised:
+@pytest.mark.parametrize(
+    ("server", "message"),
+    [
+        ('"https://127.0.0.1:1", insecure-skip-tls-verify: true', "could be anybody"),
+        ('"http://cluster.example:8001"', "everybody on the way can read the token"),
+    ],
+)
+def test_a_way_that_others_can_read_takes_a_word(server: str, message: str, plugin: Path) -> None:
+    plugin.write_text(EXEC.replace('"https://127.0.0.1:1"', server).replace(PLUGIN, "{token: x}"))
+    with pytest.raises(ClusterError, match=message) as raised:
         access_to(kubeconfig(str(plugin), {}), "a")
     assert "--insecure" in raised.value.hint
-    assert access_to(kubeconfig(str(plugin), {}), "a", insecure=True).host == "https://127.0.0.1:1"
+    assert access_to(kubeconfig(str(plugin), {}), "a", insecure=True).host == server.split('"')[1]
+
+
+def test_a_proxy_on_this_machine_needs_no_encryption(plugin: Path) -> None:
+    """As `kubectl proxy` is one."""
+    plugin.write_text(EXEC.replace("https://127", "http://127").replace(PLUGIN, "{}"))
+    assert kubeconfig(str(plugin), {}).context("a") == "a"
+    assert access_to(kubeconfig(str(plugin), {}), "a").host == "http://127.0.0.1:1"
 
 
 def test_a_broken_kubeconfig_is_told_by_its_line(plugin: Path) -> None:

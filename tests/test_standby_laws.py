@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 import yaml
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 from tests.stories import Story, cluster, policy, rayservice, snapshot
@@ -131,6 +131,13 @@ EVENTS = st.one_of(
 )
 
 
+WAITED_FOR: list[tuple[object, ...]] = [
+    ("demand", "c", False), ("lose", "two"), ("observe", "one", 1, 15, False), ("demand", "c", True), ("wait", 3),
+    ("observe", "one", 1, 2, True), ("wait", 85),
+]  # fmt: skip
+"""A cluster comes with one of its two nodes, and somebody waits for the other: it is not put to sleep to be called for both."""
+
+
 def happen(day: Day, event: tuple[object, ...]) -> None:
     match event:
         case ("wait", int(minutes)):
@@ -145,6 +152,7 @@ def happen(day: Day, event: tuple[object, ...]) -> None:
 
 @settings(max_examples=300 if THOROUGH else 12, phases=PHASES)
 @given(st.lists(EVENTS, max_size=10))
+@example(WAITED_FOR)
 def test_states_go_on_legally_and_nothing_sleeps_under_work_and_all_comes_to_rest(
     events: list[tuple[object, ...]],
 ) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from docs.problem_examples import crds, edits, general, gitops, policies, ray, rayjobs, spanning, standby
+from docs.problem_examples import charts, crds, edits, general, gitops, policies, ray, rayjobs, spanning, standby
 from docs.problem_examples.example import Example, printed, problems
 
 __all__ = ["EXAMPLES", "Example", "printed", "problems"]
@@ -16,6 +16,7 @@ __all__ = ["EXAMPLES", "Example", "printed", "problems"]
 EXAMPLES: Mapping[str, tuple[Example, ...]] = dict(
     sorted(
         {
+            **charts.EXAMPLES,
             **crds.EXAMPLES,
             **edits.EXAMPLES,
             **general.EXAMPLES,

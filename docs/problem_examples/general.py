@@ -10,6 +10,7 @@ from docs.problem_examples.pieces import (
     CLUSTER,
     HEAD,
     JOB,
+    NODES,
     PLATFORM,
     POD,
     POLICY,
@@ -348,6 +349,35 @@ spec:
         ),
     ),
     "SnapshotName": (Example((("capacity/my-cluster.yaml", SNAPSHOT.format("other-cluster")),)),),
+    "SnapshotFromFuture": (
+        Example((("capacity/my-cluster.yaml", SNAPSHOT.format("my-cluster").replace("2026-01-01", "2027-01-01")),)),
+    ),
+    "SnapshotJump": (
+        Example(
+            (("capacity/my-cluster.yaml", NODES.format("04:00", "count: 2")),),
+            "The last snapshot that was believed is of 03:00 and shows 64 such nodes:",
+            beside={
+                "capacity/earlier/my-cluster.yaml": NODES.format("03:00", "count: 64"),
+            },
+        ),
+    ),
+    "SnapshotNotSigned": (
+        Example(
+            (
+                (
+                    "fleet.yaml",
+                    "apiVersion: gitplacer.dev/v1alpha1\nkind: Fleet\nmetadata: {name: fleet}\nspec:\n  capacity:\n"
+                    '    branch: "capacity/{cluster}"\n'
+                    "    writers:\n      my-cluster: [ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDi2VhzGqYyOw1JEsS0rTnXOTR1gIG0wXmkN9xHqBdEF]\n",
+                ),
+            ),
+            "Commit 3f1c09ab54d2 on the branch `capacity/my-cluster` has a signature by another key:",
+            beside={
+                "capacity/doubted/my-cluster.txt": "SnapshotNotSigned: commit 3f1c09ab54d2 of branch capacity/my-cluster is signed by "
+                "no key that may speak for my-cluster\n"
+            },
+        ),
+    ),
     "TabIndentation": (settings("data:\n\tlevel: info\n"),),
     "TooDeep": (
         Example(

@@ -124,6 +124,10 @@ SNAPSHOT = (
     "apiVersion: gitplacer.dev/v1alpha1\nkind: CapacitySnapshot\nmetadata:\n  name: {}\n"
     'observedAt: "2026-01-01T00:00:00Z"\nnodes: []\n'
 )
+NODES = (
+    "apiVersion: gitplacer.dev/v1alpha1\nkind: CapacitySnapshot\nmetadata:\n  name: my-cluster\n"
+    'observedAt: "2026-01-01T{}:00Z"\nnodes:\n- {{name: n1, {}, allocatable: {{cpu: "32", memory: 120Gi}}}}\n'
+)
 SELECT = '  select:\n    paths: ["workloads/**"]\n'
 SERVICE = (
     "apiVersion: v1\nkind: Service\nmetadata:\n  name: both\nspec:\n  selector: {team: a}\n  ports: [{port: 80}]\n"

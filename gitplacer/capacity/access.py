@@ -79,6 +79,8 @@ class Access:
     headers: Callable[[], Mapping[str, str]] = dict
     sleep: Callable[[float], None] = time.sleep
     clock: Callable[[], float] = time.monotonic
+    met: bool = False
+    """Whether it has ever answered. A server that never did is told at once, because its address is likely wrong."""
 
     def get(self, path: str, query: Mapping[str, str] | None = None, *, accept: str = "application/json") -> Any:
         """The JSON at a path. Raises ClusterError; one of status 404 or 403 says that it is not there or not ours to see."""
@@ -127,7 +129,7 @@ class Access:
                     return reply
                 wait = reply.retry_after
             except ClusterError:
-                if tried == MOST_TRIES:
+                if tried == MOST_TRIES or not self.met:
                     raise
                 wait = None
             self.sleep(min(2.0 ** (tried - 1) if wait is None else wait, LONGEST_WAIT))
@@ -144,6 +146,7 @@ class Access:
                 preload_content=False, redirect=False, retries=False,
                 timeout=urllib3.Timeout(connect=CONNECT, read=SILENCE),
             )  # fmt: skip
+            self.met = True
             try:
                 data = self._body(path, response, until)
             finally:

@@ -18,11 +18,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
 from gitplacer.capacity.access import Access, ClusterError
 from gitplacer.documents import parse
+from gitplacer.git.address import is_loopback
 from gitplacer.kinds.selectors import ClusterMetadata
 from gitplacer.plaintext import few, printable
 from gitplacer.problems import nearest
@@ -58,11 +60,15 @@ class Kubeconfig:
                     return found if isinstance(found, dict) else {}
         return {}
 
+    def names(self, key: str) -> tuple[str, ...]:
+        """The names of its clusters, users or contexts."""
+        names = (item.get("name") for content in self.contents for item in _entries(content, f"{key}s"))
+        return tuple(dict.fromkeys(name for name in names if isinstance(name, str)))
+
     @property
     def contexts(self) -> tuple[str, ...]:
         """The names of its contexts."""
-        names = (item.get("name") for content in self.contents for item in _entries(content, "contexts"))
-        return tuple(dict.fromkeys(name for name in names if isinstance(name, str)))
+        return self.names("context")
 
     def context(self, wanted: str | None) -> str:
         """A context that is there: the wanted one, or the current one. Raises ClusterError."""
@@ -147,13 +153,19 @@ def access_to(found: Kubeconfig, name: str, *, insecure: bool = False) -> Access
     client, config = _client()
     context = found.entry("context", name)
     for key in ("cluster", "user"):
-        if not found.entry(key, context.get(key)):
+        if context.get(key, "") not in (*found.names(key), "" if key == "user" else None):
             said = printable(str(context.get(key) or ""))
             raise ClusterError(f'context {name} of {found.named} names a {key} "{said}" that is not there')
     if found.entry("cluster", context.get("cluster")).get("insecure-skip-tls-verify") and not insecure:
         raise ClusterError(
             f"context {name} does not check the certificate of its server, so it could be anybody",
             "give its certificate-authority in the kubeconfig; --insecure goes on without",
+        )
+    server = urlsplit(str(found.entry("cluster", context.get("cluster")).get("server") or ""))
+    if server.scheme != "https" and not insecure and not is_loopback(server.hostname or ""):
+        raise ClusterError(
+            f"context {name} goes to {printable(server.geturl())}, where everybody on the way can read the token",
+            "give an https:// server; --insecure goes on without",
         )
     configuration = client.Configuration()
     with _said() as said_by_client:
@@ -209,6 +221,10 @@ def _client() -> tuple[Any, Any]:
 
 def _access(client: Any, configuration: Any) -> Access:
     configuration.retries = False
+    if not configuration.verify_ssl:  # which somebody asked for on the command line
+        import urllib3
+
+        urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
     pool = client.ApiClient(configuration).rest_client.pool_manager
 
     def headers() -> dict[str, str]:

@@ -17,7 +17,8 @@ from datetime import datetime
 from typing import Any
 
 from gitplacer.capacity import resources
-from gitplacer.capacity.access import METADATA_ONLY, Access, Again, ClusterError
+from gitplacer.capacity.access import Access, Again, ClusterError
+from gitplacer.capacity.looking import Look
 from gitplacer.capacity.resources import Resource
 from gitplacer.kinds.capacity import Applied, BoundVolume, CapacitySnapshot
 from gitplacer.model.podrules import PodTerm
@@ -27,9 +28,9 @@ from gitplacer.observing.nodes import read_seen
 from gitplacer.observing.observation import Seen, observation
 from gitplacer.observing.owners import DEEPEST
 from gitplacer.observing.placed import Placed
-from gitplacer.observing.pods import Recall, owner_of, read_pod
+from gitplacer.observing.pods import RAY_CLUSTER, Recall, owner_of, read_pod
 from gitplacer.observing.states import State, state_of
-from gitplacer.scheduler.reading import cursor_of, mappings
+from gitplacer.scheduler.reading import cursor_of
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
 
 
@@ -48,7 +49,7 @@ def observe(
     gitplacer's; None where nobody knows, which is enough for a cluster where gitplacer has put nothing yet. `say` is told what could
     not be looked at; `asked` are rules by which further pods of others are listed. Raises ClusterError.
     """
-    look = _Look(access, say)
+    look = Look(access, say)
     seen = Seen(asked=asked)
     seen.applied = _applied(look, cluster, system_namespace, placed)
     groups = access.get("/apis")
@@ -56,78 +57,30 @@ def observe(
     operators: list[kuberay.Operator] = []
     _read_owners(look, groups, known, seen, operators)
     _read_nodes_and_pods(look, seen)
+    apps = {(pod.namespace, name) for pod in seen.pods if (name := pod.label(RAY_CLUSTER))} if placed is None else set()
+    if apps:
+        say(
+            f"{'a Ray cluster there counts' if len(apps) == 1 else f'{len(apps)} Ray clusters there count'} as somebody else's; "
+            "if gitplacer has put any there, give --deployment"
+        )
     _read_equipment(look, groups, known, seen, operators)
     _read_machines(look, groups, seen)
     return observation(seen, known, cluster=cluster, now=now)
 
 
-class _Look:
-    """The API, with what may be left out of it left out."""
-
-    def __init__(self, access: Access, say: Callable[[str], None]) -> None:
-        self._access, self._say = access, say
-
-    def pages(self, resource: Resource, *, names_only: bool = False) -> Iterator[list[dict[str, Any]] | Again | None]:
-        """A list page by page. None in the place of a page: nobody may read it, or there is no such resource."""
-        accept = METADATA_ONLY if names_only else "application/json"
-        try:
-            for page in self._access.pages(resource.path, accept=accept):
-                yield page if isinstance(page, Again) else mappings(page)
-        except ClusterError as error:
-            if not self._may_miss(resource, error):
-                raise
-            yield None
-
-    def all(self, resource: Resource) -> list[dict[str, Any]] | None:
-        """A list as a whole, for resources of which there are few. None as above."""
-        found: list[dict[str, Any]] = []
-        for page in self.pages(resource):
-            if page is None:
-                return None
-            if isinstance(page, Again):
-                found.clear()
-                continue
-            found += page
-        return found
-
-    def one(self, resource: Resource) -> dict[str, Any] | None:
-        """One object; None where it is not there. Raises ClusterError where it may not be read and is needed."""
-        try:
-            found = self._access.get(resource.path)
-        except ClusterError as error:
-            if error.status == 404 or self._may_miss(resource, error):
-                return None
-            raise
-        return found if isinstance(found, dict) else None
-
-    def path(self, path: str) -> dict[str, Any]:
-        found = self._access.get(path)
-        return found if isinstance(found, dict) else {}
-
-    def tell(self, message: str) -> None:
-        self._say(message)
-
-    def _may_miss(self, resource: Resource, error: ClusterError) -> bool:
-        """Whether a snapshot can do without; who can grant it is told how. What is not served is not there."""
-        if error.status == 404 and resource.group:
-            return True
-        if error.status != 403:
-            return False
-        if not resource.lost:
-            raise ClusterError(
-                f"may not {resource.verb} {resource.name_in_url}: {error}",
-                f"grant {resource.rule}; deploy/snapshot/rbac.yaml has all that is needed",
-                status=403,
-            ) from None
-        what = f"{resource.namespace}/{resource.name}" if resource.name else resource.name_in_url
-        self._say(f"may not {resource.verb} {what}, so {resource.lost}; the rule is {resource.rule}")
-        return True
+def new_cluster(
+    access: Access, *, cluster: str, system_namespace: str, now: datetime, say: Callable[[str], None]
+) -> tuple[CapacitySnapshot, str]:
+    """The snapshot of a cluster that is new to a fleet, and the version that its API server tells. Raises ClusterError."""
+    found = observe(access, cluster=cluster, system_namespace=system_namespace, now=now, say=say)
+    version = access.get("/version")
+    return found, str(version.get("gitVersion") or "") if isinstance(version, dict) else ""
 
 
 # -- what of it is ours -------------------------------------------------------------------------------------------
 
 
-def _applied(look: _Look, cluster: str, namespace: str, placed: Placed | None) -> Applied | None:
+def _applied(look: Look, cluster: str, namespace: str, placed: Placed | None) -> Applied | None:
     """
     The epochs that the sentinels tell. A sentinel of another cluster, or one where nobody said what is placed, ends it: the snapshot
     would say of groups that are there that they are gone.
@@ -145,6 +98,12 @@ def _applied(look: _Look, cluster: str, namespace: str, placed: Placed | None) -
                 f"give --cluster {named}, or the context of {cluster}",
             )
         epochs[unit] = int(text) if (text := data.text("epoch")).isdecimal() and len(text) < 19 else 0
+        known = placed.epochs.get(unit, 0) if placed is not None and placed.epochs is not None else epochs[unit]
+        if epochs[unit] > known:
+            raise ClusterError(
+                f"cluster {cluster} has applied epoch {epochs[unit]} of its {unit}, and the deployment repo is at {known}",
+                "its records are older than the cluster, or another fleet's: look at --deployment and --branch",
+            )
     if epochs and placed is None:
         raise ClusterError(
             f"gitplacer has put groups on cluster {cluster}, and nobody said which pods are theirs",
@@ -158,7 +117,7 @@ def _applied(look: _Look, cluster: str, namespace: str, placed: Placed | None) -
 
 
 def _read_owners(
-    look: _Look, groups: Mapping[str, Any], placed: Placed, seen: Seen, operators: list[kuberay.Operator]
+    look: Look, groups: Mapping[str, Any], placed: Placed, seen: Seen, operators: list[kuberay.Operator]
 ) -> None:
     """The objects that records name, as far as they say how they are; and the owners of everything between them and pods."""
     kinds = set(placed.kinds())
@@ -193,7 +152,7 @@ def _served(resource: Resource, groups: Mapping[str, Any]) -> Resource | None:
     return replace(resource, version=found[0]) if found else None
 
 
-def _discovered(look: _Look, groups: Mapping[str, Any], group: str, kind: str) -> Resource | None:
+def _discovered(look: Look, groups: Mapping[str, Any], group: str, kind: str) -> Resource | None:
     """A resource that is not in the table, by asking what the group has; None where it has no such kind."""
     found = equipment.versions(groups, group)
     if not found:
@@ -208,35 +167,39 @@ def _discovered(look: _Look, groups: Mapping[str, Any], group: str, kind: str) -
 
 
 def _read_kind(
-    look: _Look, resource: Resource, placed: Placed, seen: Seen, operators: list[kuberay.Operator], *, whole: bool
+    look: Look, resource: Resource, placed: Placed, seen: Seen, operators: list[kuberay.Operator], *, whole: bool
 ) -> None:
     """Each object's owner and, of those that records name, the state."""
     owners: dict[Identity, Identity | None] = {}
     states: dict[Identity, State] = {}
+    joined: dict[Identity, str] = {}
     found: list[kuberay.Operator] = []
     for page in look.pages(resource, names_only=not whole):
         if page is None:
             return
         if isinstance(page, Again):
-            owners, states, found = {}, {}, []
+            owners, states, joined, found = {}, {}, {}, []
             continue
         for value in page:
             metadata = cursor_of(value).mapping("metadata")
             identity = Identity(resource.group, resource.kind, metadata.text("namespace"), metadata.text("name"))
             owners[identity] = owner_of(metadata, identity.namespace)
-            if identity in placed.groups:
+            group = placed.groups.get(identity) or placed.of_remote_workers(identity, value)
+            if group is not None:
+                joined[identity] = group
                 version = f"{resource.group}/{resource.version}"
                 states[identity] = state_of({**value, "apiVersion": version, "kind": resource.kind})
             if resource.kind == "Deployment":
-                operator = kuberay.operator_of(value)
+                operator = look.told("KubeRay operators", kuberay.operator_of, value)
                 found += [operator] if operator is not None else []
     seen.owners.update(owners)
     seen.states.update(states)
+    seen.joined.update(joined)
     operators += found
 
 
 def _read_higher_owners(
-    look: _Look, groups: Mapping[str, Any], placed: Placed, seen: Seen, read: set[tuple[str, str]]
+    look: Look, groups: Mapping[str, Any], placed: Placed, seen: Seen, read: set[tuple[str, str]]
 ) -> None:
     """Owners of owners of kinds that nobody foresaw, such as the Revisions of Knative, up to the objects of records."""
     for _ in range(DEEPEST):
@@ -254,7 +217,7 @@ def _read_higher_owners(
 # -- nodes and pods -----------------------------------------------------------------------------------------------
 
 
-def _read_nodes_and_pods(look: _Look, seen: Seen) -> None:
+def _read_nodes_and_pods(look: Look, seen: Seen) -> None:
     for page in _needed(look.pages(resources.NODES)):
         if isinstance(page, Again):
             seen.nodes.clear()
@@ -286,7 +249,7 @@ def _needed(pages: Iterable[list[dict[str, Any]] | Again | None]) -> Iterator[li
 
 
 def _read_equipment(
-    look: _Look, groups: Mapping[str, Any], placed: Placed, seen: Seen, operators: list[kuberay.Operator]
+    look: Look, groups: Mapping[str, Any], placed: Placed, seen: Seen, operators: list[kuberay.Operator]
 ) -> None:
     fields: dict[str, Any] = {"serves": equipment.served(groups)}
     settings, scheduler = kuberay.agreed([_configured(look, operator) for operator in operators])
@@ -298,7 +261,7 @@ def _read_equipment(
     )
     for name, resource, read in readers:
         values = look.all(resource)
-        fields[name] = None if values is None else read(values)
+        fields[name] = None if values is None else look.told(resource.name_in_url, read, values)
     present: list[Identity] = []
     values = look.all(resources.PRIORITY_CLASSES) or []
     present += equipment.present(values, "scheduling.k8s.io", "PriorityClass")
@@ -309,12 +272,12 @@ def _read_equipment(
         if page is None or isinstance(page, Again):
             volumes.clear()
             continue
-        volumes += equipment.bound_volumes(page)
+        volumes += look.told("volumes", lambda page: [*equipment.bound_volumes(page)], page) or ()
     seen.volumes = tuple({volume.claim: volume for volume in volumes}.values())
     seen.equipment = {name: value for name, value in fields.items() if value is not None}
 
 
-def _configured(look: _Look, operator: kuberay.Operator) -> kuberay.Operator:
+def _configured(look: Look, operator: kuberay.Operator) -> kuberay.Operator:
     """An operator with what its configuration file says."""
     if operator.config is None:
         return operator
@@ -324,16 +287,22 @@ def _configured(look: _Look, operator: kuberay.Operator) -> kuberay.Operator:
     return kuberay.with_config(operator, text) if text else operator
 
 
-def _read_machines(look: _Look, groups: Mapping[str, Any], seen: Seen) -> None:
+def _read_machines(look: Look, groups: Mapping[str, Any], seen: Seen) -> None:
     overheads = machines.overheads(
         (pod.node, pod.owner is not None and pod.owner.kind == "DaemonSet", pod.requests) for pod in seen.pods
     )
     status = look.one(resources.AUTOSCALER_STATUS)
     if status is not None:
         statuses = machines.group_statuses(cursor_of(status).mapping("data").text("status"))
-        seen.node_groups += tuple(machines.node_groups(statuses, seen.nodes, overheads))
+        groups_of = look.told(
+            "node groups", lambda found: tuple(machines.node_groups(found, seen.nodes, overheads)), statuses
+        )
+        seen.node_groups += groups_of or ()
     pools = _served(resources.NODE_POOLS, groups)
     if pools is not None:
         limits = dict(filter(None, map(machines.pool_limits, look.all(pools) or [])))
-        seen.node_groups += tuple(machines.karpenter_types(limits, seen.nodes, overheads))
+        types = look.told(
+            "node pools", lambda found: tuple(machines.karpenter_types(found, seen.nodes, overheads)), limits
+        )
+        seen.node_groups += types or ()
     seen.node_groups = tuple({group.name: group for group in seen.node_groups}.values())

@@ -42,7 +42,7 @@ _ONLY = {
     help="What one sync covers: all workloads of a cluster, or one group on one cluster (Argo CD).",
 )
 @click.option(
-    "--cluster", "only", metavar="NAME", multiple=True, help="Only this cluster; may be given more than once."
+    "--cluster", "only", metavar="NAME", multiple=True, help="Flux: only this cluster; may be given more than once."
 )
 @click.option(
     "--namespace", metavar="NAME", default="", help="Where the engine is: argocd or flux-system if not given."
@@ -66,14 +66,14 @@ def command(engine: str, folder: str | None, only: tuple[str, ...], per: str, na
     Print what ENGINE needs to sync the fleet: argocd or flux.
 
     It is made from the Fleet and the Clusters in SOURCE, and from the address of the deployment repo: `spec.deployment.url`
-    or --deployment. Nothing is applied and no cluster is reached. Paste it:
-
-    \b
-      gitplacer bootstrap argocd | kubectl apply --server-side --field-manager gitplacer -f -
+    or --deployment. Nothing is applied and no cluster is reached: read it, and pipe it to
+    `kubectl apply --server-side --field-manager gitplacer -f -`.
 
     For Argo CD, a Cluster that has another name there says so by the annotation `gitplacer.dev/argocd-cluster`: the name, or the
-    https address of its API. Without --kubeconfig-secret each cluster's own Flux reads its own file: print one with --cluster,
-    or write all with -o.
+    https address of its API.
+
+    For Flux, each cluster's own Flux reads its own file: print one with --cluster, or write all with -o. One Flux on a hub
+    for all clusters takes --kubeconfig-secret.
     """
     from gitplacer.cli.progress import note, note_work_tree
     from gitplacer.engines import TABLE, CannotBootstrap, Wanted
@@ -85,6 +85,12 @@ def command(engine: str, folder: str | None, only: tuple[str, ...], per: str, na
             raise UsageError(f"--{name.replace('_', '-')} is for {ENGINES[_ONLY[name]]}", "leave it out")
     if per not in ("cluster", "workload"):
         raise AssertionError(per)
+    if only and engine == "argocd":
+        raise UsageError(
+            "--cluster is for Flux: an ApplicationSet lists all clusters, and applied with fewer it takes away the Applications of "
+            "the others",
+            "leave it out",
+        )
     wanted = Wanted(
         per="workload" if per == "workload" else "cluster",
         namespace=_namespace(namespace),
@@ -105,7 +111,7 @@ def command(engine: str, folder: str | None, only: tuple[str, ...], per: str, na
         _write_all(Path(folder), files)
         return
     if engine == "flux" and wanted.kubeconfig_secret is None and len(files) > 1:
-        names = ", ".join(name.removesuffix(".yaml") for name in files)
+        names = ", ".join(name.removesuffix(".yaml") for name in list(files)[:5]) + (", …" if len(files) > 5 else "")
         raise UsageError(
             f"each cluster's own Flux gets a file of its own, and there are {len(files)}: {names}",
             "name one with --cluster, or write all with -o DIR; a hub that reaches them takes --kubeconfig-secret",

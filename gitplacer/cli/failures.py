@@ -21,17 +21,20 @@ _LONGEST = 2000
 
 
 def report(error: BaseException) -> None:
-    """Say on stderr why the command ended. Never raises, not even when stderr is closed."""
+    """Say on stderr why the command ended, without secrets. Never raises, not even when stderr is closed."""
+    from gitplacer.git.program import redact
+
     try:
-        for line in _lines(error):
-            click.echo(line, err=True)
+        for line in lines(error):
+            click.echo(redact(line), err=True)
         if os.environ.get(DEBUG_VARIABLE):
-            traceback.print_exception(error, file=sys.stderr)
+            sys.stderr.write(redact("".join(traceback.format_exception(error))))
     except OSError:
         pass
 
 
-def _lines(error: BaseException) -> list[str]:
+def lines(error: BaseException) -> list[str]:
+    """Why something ended, and what to do."""
     from gitplacer.capacity.access import ClusterError
     from gitplacer.git.program import GitError
     from gitplacer.settings import UsageError

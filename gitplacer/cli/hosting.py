@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
+    from gitplacer.git.credentials import Credentials
     from gitplacer.hosts.host import Host
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -46,11 +47,16 @@ def comment_id(command: Command) -> Command:
 
 
 @contextlib.contextmanager
-def reached(host_name: str | None, repo: str | None, *, in_job: bool = True) -> Iterator[Host]:
-    """The repository on its host, while the context lasts. Raises UsageError."""
+def reached(
+    host_name: str | None, repo: str | None, *, in_job: bool = True, credentials: Credentials | None = None
+) -> Iterator[Host]:
+    """
+    The repository on its host, while the context lasts. `credentials` are those that the environment names, where none are given.
+    Raises UsageError.
+    """
     from gitplacer.hosts import opened
     from gitplacer.hosts.access import access
-    from gitplacer.settings import UsageError
+    from gitplacer.settings import UsageError, credentials_in
 
     if host_name is None:
         known = _HOSTS if in_job else ()
@@ -62,5 +68,5 @@ def reached(host_name: str | None, repo: str | None, *, in_job: bool = True) -> 
         repo = os.environ.get(_CI[host_name][1]) if is_its_ci else None
         if not repo:
             raise UsageError("nobody said which repository it is", "give --repo OWNER/NAME")
-    with contextlib.closing(opened(access(host_name, repo))) as found:
+    with contextlib.closing(opened(access(host_name, repo, credentials=credentials or credentials_in()))) as found:
         yield found

@@ -27,6 +27,9 @@ _OPTIONS = {
         metavar="PATH|URL",
         help="Where capacity snapshots are, if not in the source. Also GITPLACER_CAPACITY.",
     ),
+    "credentials": click.option(
+        "--credentials", metavar="FILE", help="What lets us in where: a credentials file. Also GITPLACER_CREDENTIALS."
+    ),
     "path": click.option("--path", metavar="DIR", help="The directory of the source repo that holds the fleet."),
     "rev": click.option("--rev", metavar="REV", help="The branch, tag or commit of the source to read."),
     "now": click.option("--now", metavar="TIME", help="Decide as of this time, such as 2026-01-02T03:04:05Z."),
@@ -37,6 +40,32 @@ def fleet(*, deployment: bool = True, leave_out: Collection[str] = ()) -> Callab
     """SOURCE and the options that say where the rest is."""
     names = [name for name in _OPTIONS if name not in leave_out and (deployment or name != "deployment")]
     return lambda command: functools.reduce(lambda f, name: _OPTIONS[name](f), reversed(names), _SOURCE(command))
+
+
+def credentials() -> Callable[[Command], Command]:
+    """`--credentials`, for a command that takes no SOURCE."""
+    return lambda command: _OPTIONS["credentials"](command)
+
+
+def signed() -> Callable[[Command], Command]:
+    """In whose name commits are made, and what signs them."""
+
+    def with_options(command: Command) -> Command:
+        name = click.option(
+            "--author",
+            metavar="NAME <MAIL>",
+            envvar="GITPLACER_AUTHOR",
+            help="Who makes the commits. Also GITPLACER_AUTHOR.",
+        )
+        key = click.option(
+            "--sign-key",
+            metavar="FILE|gpg:ID",
+            envvar="GITPLACER_SIGNING_KEY",
+            help="Sign the commits: the file of an ssh key, or gpg: and a fingerprint. Also GITPLACER_SIGNING_KEY.",
+        )
+        return name(key(command))
+
+    return with_options
 
 
 def failing_on(concerns: Sequence[str], what: str) -> Callable[[Command], Command]:

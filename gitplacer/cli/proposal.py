@@ -21,7 +21,7 @@ def proposal(chosen: Settings, host_name: str | None, repo: str | None, *, check
     """Propose, or check what is proposed, and say what came of it."""
     there: contextlib.AbstractContextManager[Host | None] = contextlib.nullcontext()
     if host_name is not None or repo is not None:
-        there = reached(host_name, repo, in_job=False)
+        there = reached(host_name, repo, in_job=False, credentials=chosen.credentials)
     with there as host, progress() as say:
         done = propose(chosen, progress=say, host=host, check=check)
     show_problems(done.hydration.problems)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitplacer.cli.hosting import host
-from gitplacer.cli.options import fleet
+from gitplacer.cli.listening import Listening, listening
+from gitplacer.cli.options import fleet, signed
 
 if TYPE_CHECKING:
     from gitplacer.passes.reconcile import Outcome
@@ -38,11 +39,14 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="With --watch: of several replicas one works: [NAMESPACE/]NAME of a Lease of the cluster, or file:PATH.",
 )
+@listening
 @host("With --pull-request: the deployment repo. Without it, only a branch is pushed.", in_job=False)
+@signed()
 @fleet()
 def command(
     plan_file: str | None, pull_request: bool, check: bool, watch: bool, interval: str | None, full_every: str | None,
-    batch: str | None, leader_elect: str | None, host_name: str | None, repo: str | None, **where: Any,
+    batch: str | None, leader_elect: str | None, listening: Listening, host_name: str | None, repo: str | None,
+    **where: Any,
 ) -> int:  # fmt: skip
     """
     Plan, render, commit and push, once or for ever.
@@ -58,7 +62,8 @@ def command(
     it stands; --check sets only that, and exits with 2 if it does not.
 
     With --watch it looks every minute whether a branch has moved, and makes a pass when one has, and every five minutes in any case. It
-    says on stderr what each pass came to, and ends on SIGTERM or SIGINT with code 0, never in the middle of a push.
+    says on stderr what each pass came to, and ends on SIGTERM or SIGINT with code 0, never in the middle of a push. Webhooks wake it
+    sooner; metrics, a report, notices and Events tell of it; each of these is off unless it is asked for.
     """
     from gitplacer.cli.planfile import read_plan, show_refusal
     from gitplacer.cli.progress import progress
@@ -71,8 +76,8 @@ def command(
     if pull_request and plan_file is not None:
         raise UsageError("--plan is for a pass that is pushed", "a pull request is agreed to by merging it")
     of_watch = {"--interval": interval, "--full-every": full_every, "--batch": batch, "--leader-elect": leader_elect}
-    if not watch and any(of_watch.values()):
-        given = next(name for name, value in of_watch.items() if value)
+    given = next((name for name, value in of_watch.items() if value), listening.first_given())
+    if not watch and given is not None:
         raise UsageError(f"{given} is for --watch", "give that as well, or leave it out")
     if watch and (pull_request or plan_file is not None or where["now"] is not None):
         other = "--pull-request" if pull_request else "--plan" if plan_file is not None else "--now"
@@ -83,7 +88,9 @@ def command(
     if watch:
         from gitplacer.cli.watching import watch as watching
 
-        return watching(chosen, interval=interval, full_every=full_every, batch=batch, leader_elect=leader_elect)
+        return watching(
+            chosen, listening, interval=interval, full_every=full_every, batch=batch, leader_elect=leader_elect
+        )
     if pull_request:
         from gitplacer.cli.proposal import proposal
 
@@ -102,7 +109,7 @@ def command(
 def _tell(outcome: Outcome) -> None:
     """What a pass came to: commits on stdout, the rest on stderr."""
     from gitplacer.cli.progress import note, note_attempts, show_problems
-    from gitplacer.model.decision import Action
+    from gitplacer.explain import standing as standing_of
     from gitplacer.plaintext import printable
 
     hydration = outcome.hydration
@@ -121,10 +128,9 @@ def _tell(outcome: Outcome) -> None:
         note(f"{place}: the server did not take the branches with proposals: {outcome.refused}")
     if outcome.unnoted:
         note(f"{place}: promoters find no note on the tip, which the next pass tries again: {outcome.unnoted}")
-    counts = hydration.view.plan.counts()
-    standing = [f"{counts[a]} {word}" for a, word in ((Action.HOLD, "held"), (Action.WAIT, "waiting")) if counts[a]]
+    standing = standing_of(hydration.view.plan)
     if standing:
-        note(f"{' and '.join(standing)}: `gitplacer plan` names them, `gitplacer explain GROUP` says why")
+        note(f"{standing}: `gitplacer plan` names them, `gitplacer explain GROUP` says why")
 
 
 def _note_uncommitted(chosen: Settings) -> None:

@@ -23,30 +23,22 @@ def command(target: str, redact: bool, **where: Any) -> None:
     SOURCE is a directory or an address; a local work tree is read as it lies. What is placed where, and what was
     relocated when, is what the deployment repo says, so give --deployment. An existing FILE is replaced, whole or not at all.
     """
-    from gitplacer.branch.chronicle import history
     from gitplacer.cli.files import writable, write_whole
     from gitplacer.cli.looking import note_nothing_placed
     from gitplacer.cli.progress import note, note_work_tree, progress
-    from gitplacer.hydrate import hydrate
-    from gitplacer.packaged import REPORT, packaged
-    from gitplacer.passes.looking import looked_at
-    from gitplacer.report import document, gathered, page, redacted
+    from gitplacer.passes.drawing import drawn
     from gitplacer.settings import settings
 
     file = None if target == "-" else writable(Path(target), "fleet.html")
     chosen = settings(**where)
     note_work_tree(chosen)
-    with progress() as say, looked_at(chosen, work_tree=True, progress=say) as looked:
-        view = hydrate(looked.inputs, memo=looked.memo).view
-        say("drawing the fleet")
-        facts = gathered(view, history(looked.deployment))
-        text = page(document(redacted(facts) if redact else facts), packaged(REPORT))
-        spec = looked.source.spec
-    note_nothing_placed(chosen, spec, view)
+    with progress() as say:
+        found = drawn(chosen, work_tree=True, redact=redact, progress=say)
+    note_nothing_placed(chosen, found.spec, found.view)
     if file is None:
-        click.echo(text, nl=False)
+        click.echo(found.html, nl=False)
         return
-    data = text.encode()
+    data = found.html.encode()
     write_whole(file, data)
     size = f" ({len(data) / 1e6:.1f} MB)" if len(data) >= 1e6 else ""
     note(f"wrote {target}{size}; open {file.resolve().as_uri()}")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from gitplacer.cli.sending import sending
+
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from gitplacer.capacity.access import Access
     from gitplacer.kinds.capacity import CapacitySnapshot
     from gitplacer.model.podrules import PodTerm
@@ -42,8 +46,21 @@ if TYPE_CHECKING:
     multiple=True,
     help="List pods of others with these labels, because rules of new pods ask for them: app=cache,tier!=test.",
 )
+@click.option("--from", "given", metavar="FILE", help="Take a snapshot that was written already, instead of a look.")
+@click.option(
+    "--hub",
+    type=click.Choice(["karmada", "ocm", "clusterprofile"]),
+    help="Read what this hub knows of its clusters, instead of a cluster.",
+)
+@click.option(
+    "--from-dump",
+    "dump",
+    metavar="FILE",
+    help="With --hub: what `kubectl get CLUSTERS -A -o json` prints there; - is stdin.",
+)
 @click.option("--insecure", is_flag=True, help="Go on where the kubeconfig says not to check the server's certificate.")
 @click.option("-o", "--output", "target", metavar="FILE", default="-", help="Where to write it; - is stdout (default).")
+@sending
 def command(
     context: str | None,
     kubeconfig: str | None,
@@ -53,48 +70,87 @@ def command(
     branch: str,
     system_namespace: str,
     selectors: tuple[str, ...],
+    given: str | None,
+    hub: str | None,
+    dump: str | None,
     insecure: bool,
     target: str,
-) -> None:
+    **options: Any,
+) -> int:
     """
     Read a live cluster, and write what it has and what runs there as a CapacitySnapshot.
 
     It only reads. Which pods are gitplacer's is told by the records of the deployment repo; a cluster where gitplacer has put nothing
     yet needs none. What the credentials may not read is left out and told on stderr, with the rule that is missing; without
     nodes, pods and namespaces there is no snapshot. An existing FILE is replaced, whole or not at all.
+
+    With --hub it reads what a hub knows of its clusters, one snapshot for each, and -o is a directory. They are coarse: no gang is
+    promised more than a tight fit on them.
+
+    With --push it is committed to a branch of a repo instead, where it says something new, and else when a heartbeat is due. With
+    --every it goes on until it is told to stop.
     """
     from gitplacer.capacity.live import observe
     from gitplacer.capacity.records import placed_on
     from gitplacer.cli.files import writable, write_whole
+    from gitplacer.cli.hubs import told_by_hub, write_all
     from gitplacer.cli.progress import note, progress
+    from gitplacer.cli.sending import refuse_without_push, send, written
     from gitplacer.observing.writing import snapshot_file
     from gitplacer.settings import settings
 
-    file = None if target == "-" else writable(Path(target), "my-cluster.yaml")
-    access, name = _reached(context, kubeconfig, in_cluster, cluster, insecure)
-    asked = tuple(_term(selector) for selector in selectors)
-    chosen = settings(".", deployment=deployment)
-    with progress() as say:
-        placed = None
-        if chosen.deployment is not None:
-            say(f"reading the deployment repo {chosen.deployment.redacted}")
-            placed = placed_on(name, chosen.deployment, branch, chosen.cache_dir)
-        say(f"reading {name}")
-        found = observe(
-            access,
-            cluster=name,
-            system_namespace=system_namespace,
-            now=chosen.now,
-            say=note,
-            placed=placed,
-            asked=asked,
+    if dump is not None and hub is None:
+        raise click.UsageError("--from-dump is for --hub: say which hub it is of")
+    if hub is not None and (given is not None or cluster is not None or deployment is not None):
+        raise click.UsageError(
+            "--hub reads all clusters that a hub knows: leave out --from, --cluster and --deployment"
         )
-    data = snapshot_file(found)
+    asked = tuple(_term(selector) for selector in selectors)
+    if given is not None and (context or kubeconfig or in_cluster):
+        raise click.UsageError(
+            "--from takes a file, and no cluster: leave out --context, --kubeconfig and --in-cluster"
+        )
+
+    def look(now: datetime) -> list[tuple[CapacitySnapshot, bytes]]:
+        if given is not None:
+            return [written(given, cluster)]
+        if hub is not None:
+            access = None if dump is not None else _reached(context, kubeconfig, in_cluster, "hub", insecure)[0]
+            return [(found, snapshot_file(found)) for found in told_by_hub(hub, dump, access, now, note)]
+        access, name = _reached(context, kubeconfig, in_cluster, cluster, insecure)
+        chosen = settings(".", deployment=deployment, credentials=options["credentials"])
+        with progress() as say:
+            placed = None
+            if chosen.deployment is not None:
+                say(f"reading the deployment repo {chosen.deployment.redacted}")
+                placed = placed_on(name, chosen.deployment, branch, chosen.cache_dir)
+            say(f"reading {name}")
+            found = observe(
+                access,
+                cluster=name,
+                system_namespace=system_namespace,
+                now=now,
+                say=note,
+                placed=placed,
+                asked=asked,
+            )
+        return [(found, snapshot_file(found))]
+
+    if options["push"] is not None:
+        if target != "-":
+            raise click.UsageError("--push commits the snapshot, and -o writes it: give one of them")
+        return send(look, options)
+    refuse_without_push(options)
+    if hub is not None:
+        return write_all(look(settings(".", now=options["now"]).now), target)
+    file = None if target == "-" else writable(Path(target), "my-cluster.yaml")
+    ((found, data),) = look(settings(".", now=options["now"]).now)
     if file is None:
         click.echo(data, nl=False)
-        return
+        return 0
     write_whole(file, data)
     note(f"wrote {target}: {_counted(found)}")
+    return 0
 
 
 def _reached(

@@ -47,8 +47,9 @@ def command(
 
     marker(comment_id)
     promise = promise_of(read_plan(plan_file)) if plan_file is not None else None
-    with reached(host_name, repo) as there, progress() as say:
-        found = landed(settings(**where), say)
+    chosen = settings(**where)
+    with reached(host_name, repo, credentials=chosen.credentials) as there, progress() as say:
+        found = landed(chosen, say)
         say("asking the host")
         pull = there.pull(number) if number is not None else merged_with(there, found.source)
         told = tell(there, found, pull, promise=promise, comment_id=comment_id, link_host=there.name)

@@ -1,51 +1,69 @@
 """
 `gitplacer reconcile --watch`: the controller in the foreground, with a line on stderr for each turn that is worth one.
 
-A signal ends it: the first one gently, the second at once. What goes wrong before the first pass has ended is told as any
-command tells it, if waiting would not help; from then on it is a turn like any other.
+A signal ends it: the first one gently, the second at once.
 """
 
 from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable
 
-from gitplacer.cli.progress import note, show_problems
+from gitplacer.cli.listening import Listening, logs_of, opened
 from gitplacer.cli.signals import ended_by_signals
 from gitplacer.controller.electing import elected
 from gitplacer.controller.observing import Silent
 from gitplacer.controller.running import Controller
 from gitplacer.controller.schedule import Pace
-from gitplacer.controller.turns import Outcome, Turn
-from gitplacer.explain import problem_lines
+from gitplacer.controller.turns import Fault, Turn
+from gitplacer.controller.wakes import SystemClock
 from gitplacer.kinds.fields import duration_seconds
-from gitplacer.plaintext import printable
 from gitplacer.settings import Settings, UsageError
-
-_SHORT = 12
 
 
 def watch(
     chosen: Settings,
+    listening: Listening,
     *,
     interval: str | None,
     full_every: str | None,
     batch: str | None,
     leader_elect: str | None = None,
 ) -> int:
-    """Make passes until a signal comes. The exit code is 0."""
+    """Make passes until a signal comes. The exit code is 0, or 1 if it cannot work as it was started."""
     pace = Pace()
     pace = Pace(
         interval=_seconds("--interval", interval, pace.interval, least=1),
         full=_seconds("--full-every", full_every, pace.full, least=1),
         batch=_seconds("--batch", batch, pace.batch, least=0),
     )
-    replica = elected(leader_elect, time.monotonic, note)
-    controller = Controller(chosen, draw=random.random, pace=pace, observers=[Lines()], elected=replica, complain=note)
-    with ended_by_signals(controller.stop, controller.interrupt):
-        note(f"watching {chosen.source.redacted}; it ends on SIGTERM or Ctrl-C")
-        controller.run()
-    return 0
+    clock = SystemClock()
+    logs = logs_of(listening, clock)
+    begun: list[Controller] = []
+    first = FirstTurn()
+
+    def hint(why: str, ref: str | None) -> None:
+        for each in begun:  # none yet: the first pass comes anyway
+            each.wakes.hint(why, ref)
+
+    with opened(listening, chosen, logs, clock, hint) as observers:
+        replica = elected(leader_elect, time.monotonic, logs.complain)
+        controller = Controller(
+            chosen,
+            draw=random.random,
+            clock=clock,
+            pace=pace,
+            observers=[logs, *observers, first],
+            elected=replica,
+            complain=logs.complain,
+        )
+        begun.append(controller)
+        first.give_up = controller.stop
+        with ended_by_signals(controller.stop, controller.interrupt):
+            logs.say(f"watching {chosen.source.redacted}; it ends on SIGTERM or Ctrl-C")
+            controller.run()
+    return 1 if first.gave_up else 0
 
 
 def _seconds(option: str, text: str | None, default: float, *, least: float) -> float:
@@ -60,49 +78,14 @@ def _seconds(option: str, text: str | None, default: float, *, least: float) -> 
     return found
 
 
-class Lines(Silent):
-    """
-    A line for each turn that published something, and for each that ended otherwise than the one before; the problems of a source, when
-    they are others than before. A turn that only looked says nothing.
-    """
+class FirstTurn(Silent):
+    """What cannot work from the beginning is given up: whoever has just started it is still there to mend it."""
 
     def __init__(self) -> None:
-        self._last: tuple[str, ...] = ()
-        self._problems: tuple[str, ...] = ()
+        self.give_up: Callable[[], None] = lambda: None
+        self.gave_up = False
 
     def ended(self, turn: Turn) -> None:
-        if turn.is_look:
-            return
-        state = (turn.outcome, turn.fault or "", turn.message, *turn.notes)
-        if turn.outcome is Outcome.PUBLISHED or state != self._last:
-            note(f"{turn.started:%Y-%m-%dT%H:%M:%SZ} {turn.outcome:<9}  {said_of(turn)}")
-            for text in (*turn.notes, *([f"hint: {turn.hint}"] if turn.hint else [])):
-                note(f"  {text}")
-        self._last = state
-        self._show_problems(turn)
-
-    def elected(self, leads: bool) -> None:
-        note("this replica works" if leads else "another replica works; this one waits for its turn")
-
-    def stopped(self) -> None:
-        note("stopped")
-
-    def _show_problems(self, turn: Turn) -> None:
-        """Those of a pass that failed for another reason are not known, and those before it still stand."""
-        if turn.hydration is None and not turn.problems:
-            return
-        problems = turn.problems or (turn.hydration.problems if turn.hydration else ())
-        lines = tuple(line for problem in problems for line in problem_lines(problem))
-        if lines != self._problems:
-            show_problems(problems)
-        self._problems = lines
-
-
-def said_of(turn: Turn) -> str:
-    """What a turn came to, in a line."""
-    if turn.fault is not None:
-        return f"{turn.fault}: {turn.message}"
-    revision = f"{(turn.source or '')[:_SHORT]} → {(turn.tip or 'nothing yet')[:_SHORT]}"
-    steps = turn.hydration.steps if turn.hydration else ()
-    subjects = [printable(step.subject) for step in steps]
-    return "  ".join((revision, "; ".join(subjects))) if subjects else revision
+        if turn.number == 1 and turn.fault is Fault.MISCONFIGURED:
+            self.gave_up = True
+            self.give_up()

@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from gitplacer.capacity.reading import branches_at, mark_of
 from gitplacer.git.address import Address
-from gitplacer.git.mirror import refs_of
+from gitplacer.git.asking import about
+from gitplacer.git.mirror import Mirror, refs_of
 from gitplacer.git.reading import NoSuchRevision, Repository, full_names
 from gitplacer.git.worktree import read_work_tree
 from gitplacer.kinds.fleet import FleetSpec
-from gitplacer.passes.opening import capacity_address, capacity_folder, deployment_address
+from gitplacer.passes.opening import capacity_address, capacity_branches, capacity_folder, deployment_address
 from gitplacer.settings import Settings
 from gitplacer.tree import tree_id
 
@@ -41,8 +43,12 @@ def look(settings: Settings, spec: FleetSpec | None) -> Tips:
     ask("fleet", settings.source, settings.trust_base)
     if spec is not None:
         address, branch = capacity_address(settings, spec, trusted=True)
+        pattern = capacity_branches(settings, spec)
         folder = capacity_folder(address, branch) if address is not None else None
-        if folder is not None:
+        if address is not None and pattern is not None:
+            with about("capacity"):
+                tips["capacity"] = mark_of(branches_at(address, pattern))
+        elif folder is not None:
             tips["capacity"] = tree_id(read_work_tree(folder))
         elif address is not None:
             ask("capacity", address, branch)
@@ -50,8 +56,22 @@ def look(settings: Settings, spec: FleetSpec | None) -> Tips:
         if written is not None:
             ask(DEPLOYMENT, written, spec.deployment.written)
     for address, revs in asked.values():
-        tips |= _here(address, revs, settings.cache_dir) if address.is_local else _there(address, revs)
+        with about(next(iter(revs))):
+            tips |= _here(address, revs, settings.cache_dir) if address.is_local else _there(address, revs)
     return tips
+
+
+def forget_mirrors(settings: Settings, spec: FleetSpec | None) -> None:
+    """Throw away what is kept of the remote repos that a pass reads; they are fetched again. Raises GitError."""
+    addresses: list[Address | None] = [settings.source, settings.deployment, settings.capacity]
+    if spec is not None:
+        addresses += [
+            capacity_address(settings, spec, trusted=True)[0],
+            deployment_address(settings, spec, trusted=True),
+        ]
+    for address in addresses:
+        if address is not None and not address.is_local:
+            Mirror(address, settings.cache_dir).discard()
 
 
 def _here(address: Address, revs: Mapping[str, str], cache_dir: Path) -> dict[str, str]:

@@ -11,6 +11,7 @@ interrupted: from the moment the last question is asked until its answer is ther
 
 from __future__ import annotations
 
+import contextlib
 import gc
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -19,12 +20,13 @@ from datetime import UTC, datetime, timedelta
 from gitplacer.controller.doubts import ClockBehind, Memory, Seen, doubts, seen_at
 from gitplacer.controller.electing import Alone, Elected
 from gitplacer.controller.faults import Found, found
-from gitplacer.controller.looking import DEPLOYMENT, Tips, look
+from gitplacer.controller.looking import DEPLOYMENT, Tips, forget_mirrors, look
 from gitplacer.controller.observing import Observer, Observers
 from gitplacer.controller.schedule import NEVER, Due, Pace, after_look, after_pass
-from gitplacer.controller.turns import RULES, Backoff, Outcome, Turn, backed_off
+from gitplacer.controller.turns import RULES, Backoff, Fault, Outcome, Turn, backed_off
 from gitplacer.controller.wakes import Clock, SystemClock, Wake, Wakes
 from gitplacer.explain import rfc3339
+from gitplacer.git.program import GitError
 from gitplacer.git.publishing import LostRace
 from gitplacer.hydrate import Hydration
 from gitplacer.kinds.fleet import FleetSpec
@@ -164,7 +166,7 @@ class Controller:
     def _ended(self, wake: Wake) -> _Ended:
         looked: Tips | None = None
         try:
-            if not wake.makes_pass:
+            if not wake.makes_pass or (wake.refs and self._standing.found is None):
                 looked = look(self._settings, self._spec)
                 if looked and looked == self._tips:
                     return self._standing
@@ -174,9 +176,17 @@ class Controller:
                 raise Stopped from error  # a signal that ends us may have ended a git of ours as well
             fault = found(error)
             self._tips = looked
+            if fault.fault is Fault.DAMAGED_CACHE:
+                self._heal()
             return _Ended(
                 RULES[fault.fault].outcome, fault, self._reach.source, self._reach.tip, notes=tuple(self._reach.notes)
             )
+
+    def _heal(self) -> None:
+        """A cache may be thrown away at any time; the next pass makes it again."""
+        self._memo = ParseCache(self._settings.cache_dir)
+        with contextlib.suppress(GitError, OSError):
+            forget_mirrors(self._settings, self._spec)
 
     def _pass(self) -> _Ended:
         now = self._clock.wall().astimezone(UTC).replace(microsecond=0)
@@ -188,6 +198,12 @@ class Controller:
             now = behind.last
             done = self._made_at(now)
         hydration = done.hydration
+        if done.refused:
+            self._reach.notes.append(f"the server did not take the branches with proposals: {done.refused}")
+        if done.unnoted:
+            self._reach.notes.append(
+                f"promoters find no note on the tip, which the next pass tries again: {done.unnoted}"
+            )
         if done.tip is not None and self._memory is not None:
             self._memory.write(Seen(done.tip, rfc3339(now)))
         tip = done.tip or hydration.view.deployment_commit
@@ -231,7 +247,7 @@ class Controller:
         fault = ended.found.fault if ended.found else None
         stretch = 0.9 + 0.2 * self._draw()
         if ended.is_look:
-            self._due = after_look(self._due, self._pace, began=began, now=now, stretch=stretch)
+            self._due = after_look(self._due, self._pace, began=began, now=now, stretch=stretch, hinted=bool(wake.refs))
         else:
             self._backoff, delay = backed_off(self._backoff, fault, self._draw())
             hurries = fault is None or RULES[fault].hurries

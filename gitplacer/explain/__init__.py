@@ -24,7 +24,15 @@ from gitplacer.explain.decisions import (
 )
 from gitplacer.explain.findings import ROOM, finding_text, tally_text
 from gitplacer.explain.governance import Governance, condition_text, governance, lost_text
-from gitplacer.explain.plan import changes_nothing, cluster_change, computed_from, file_count, is_worth_telling, summary
+from gitplacer.explain.plan import (
+    changes_nothing,
+    cluster_change,
+    computed_from,
+    file_count,
+    is_worth_telling,
+    standing,
+    summary,
+)
 from gitplacer.explain.remedies import amendment_text, found_how, nothing_found, remedy_line, way_text
 from gitplacer.explain.view import NoSuchGroup, PlanView
 from gitplacer.explain.words import LONGEST_SENTENCE, amount_text, amounts_text, problem_lines, rfc3339, with_place
@@ -61,6 +69,7 @@ __all__ = [
     "sentence",
     "shares",
     "shortlist",
+    "standing",
     "summary",
     "tally_text",
     "verdict_counts",

@@ -59,6 +59,11 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.LEFT_BEFORE: ("the group left it within the last day",) * 2,
     Reason.NO_SNAPSHOT: ("has no capacity snapshot",) * 2,
     Reason.BROKEN_SNAPSHOT: ("its capacity snapshot cannot be used",) * 2,
+    Reason.DOUBTED_SNAPSHOT: (
+        "its newest capacity snapshot is not believed",
+        "its newest capacity snapshot is not believed; the last believed one is of {}",
+    ),
+    Reason.NODES_NOT_KNOWN: ("its nodes are not known, and totals promise no gang its room",) * 2,
     Reason.STALE_SNAPSHOT: ("its capacity snapshot is too old", "its capacity snapshot of {} is too old"),
     Reason.UNKNOWN_CLUSTER: ("is not in the fleet", "there is no cluster {}"),
     Reason.CANNOT_WAKE: ("it sleeps, and is not woken", "it sleeps, and is not woken: {}"),
@@ -342,8 +347,10 @@ def _moving(finding: Finding) -> str:
 
 
 def _tight(finding: Finding) -> str:
-    """The planner's subject is `<order>; <scoring>`; a record keeps the code alone."""
+    """The planner's subject is `<order>; <scoring>`, or `coarse`; a record keeps the code alone."""
     order, _, scoring = finding.subject.partition("; ")
+    if finding.subject == "coarse":
+        return "all its pods can be placed by what a hub says is free, which knows no taints, labels and pods of nodes"
     if not order:
         return "all its pods can be placed, but not in every order"
     who = finding.role if finding.role.partition(" ")[0] == "pod" else f"pod of {finding.role}"

@@ -32,6 +32,12 @@ _COUNTED = (
 _RARE = (Action.EXTEND, Action.PREEMPT)
 
 
+def standing(plan: Plan) -> str:
+    """How many groups a pass leaves held and waiting: `2 held and 1 waiting`; '' for none."""
+    counts = plan.counts()
+    return " and ".join(f"{counts[a]} {word}" for a, word in _COUNTED if a in (Action.HOLD, Action.WAIT) and counts[a])
+
+
 def summary(plan: Plan, *, zeros: bool = True) -> str:
     """`2 placed, 1 relocated, 0 updated, 0 removed, 0 held, 1 waiting, 5 kept`."""
     counts = plan.counts()

@@ -32,6 +32,7 @@ class Moved(enum.StrEnum):
     CAPACITY = "Capacity"
     TIME = "Time"
     VERSION = "Version"
+    SIGNATURE = "Signature"
     DONE = "Done"
 
 
@@ -41,6 +42,7 @@ _WORDS = {
     Moved.CAPACITY: "the capacity has changed, and with it what would be done",
     Moved.TIME: "time has passed, and something else would be done now",
     Moved.VERSION: "it was made by another version of gitplacer",
+    Moved.SIGNATURE: "it is not signed, and commits are signed now",
     Moved.DONE: "there is nothing to do any more",
 }
 

@@ -11,16 +11,18 @@ from __future__ import annotations
 import ipaddress
 import re
 import urllib.parse
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from gitplacer.git.program import GitError, redact
+from gitplacer.git.login import Logins, Right
+from gitplacer.git.program import Git, GitError, redact
 
 _HOST = r"(?P<host>[A-Za-z0-9_][A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])"
 _USER = r"(?:(?P<user>[A-Za-z0-9_][A-Za-z0-9._+-]*)@)?"
 _URL = re.compile(rf"(?P<scheme>https|ssh|http)://{_USER}{_HOST}(?::(?P<port>[0-9]{{1,5}}))?(?P<path>/[^?#]*)")
 _SCP = re.compile(rf"{_USER}{_HOST}:(?P<path>[^:/-][^:]*|/[^:]*)")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_NOT_IN_PART = re.compile(r"[/\\\x00-\x1f\x7f]")
 _PORTS = {"https": "443", "ssh": "22", "http": "80"}
 
 ACCEPTED = "give a local directory, https://host/path, ssh://user@host/path or user@host:path"
@@ -34,7 +36,7 @@ class Address:
     `url` is what git is given: for a local repository the absolute path of its git directory. `protocol` is `file`,
     `https`, `ssh` or `http`. For a local path `work_tree` is the root of the work tree (None: bare, or in no
     repository), `git_dir` is None when the directory is in no repository, and `folder` is where in the repository the
-    path points ('' is the root).
+    path points ('' is the root). `logins` know what lets git in; without them, it is what git finds by itself.
     """
 
     url: str
@@ -43,9 +45,10 @@ class Address:
     work_tree: Path | None = None
     folder: str = ""
     path: Path | None = None
+    logins: Logins | None = field(default=None, repr=False, compare=False)
 
     @staticmethod
-    def parse(text: str, *, base_dir: Path) -> Address:
+    def parse(text: str, *, base_dir: Path, logins: Logins | None = None) -> Address:
         """
         The address that `text` spells; local paths are relative to `base_dir`.
         Raises GitError (BadAddress, NoSuchDirectory) for what is refused.
@@ -57,17 +60,22 @@ class Address:
         if re.match(r"[A-Za-z0-9+.-]+::", text):
             raise _refused(f"{text.split('::')[0]}:: addresses run programs and are not allowed")
         if "://" in text and not text.startswith(("/", ".")):
-            return _of_url(text)
+            return _of_url(text, logins)
         if re.match(r"[^/@]+:[^/]*@", text):
             raise _refused("an ssh address cannot carry a password", "use a key, and user@host:path")
         scp = _SCP.fullmatch(text)
         if scp and not (base_dir / text).exists():
-            return Address(text, "ssh")
+            return Address(text, "ssh", logins=logins)
         return _of_path(base_dir / text, text)
 
     @property
     def is_local(self) -> bool:
         return self.protocol == "file"
+
+    def git(self, git_dir: Path, right: Right = Right.READ) -> Git:
+        """How to run git on one repository while it talks to this one. Raises GitError where nothing would let it in."""
+        login = self.logins.login(self, right) if self.logins is not None and not self.is_local else None
+        return Git(git_dir, protocol=self.protocol, login=login)
 
     @property
     def redacted(self) -> str:
@@ -96,7 +104,7 @@ class Address:
         return f"{host.lower()}/{path}"
 
 
-def _of_url(text: str) -> Address:
+def _of_url(text: str, logins: Logins | None) -> Address:
     scheme = text.split("://")[0].lower()
     if scheme not in _PORTS:
         raise _refused(f"{scheme}:// addresses are not allowed")
@@ -113,7 +121,34 @@ def _of_url(text: str) -> Address:
         raise _refused(f"{redact(text)} is no address of a repository")
     if scheme == "http" and not is_loopback(found["host"]):
         raise _refused(f"{redact(text)} is not encrypted; http:// is allowed to this machine only", "use https://")
-    return Address(text, scheme)
+    return Address(text, scheme, logins=logins)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A URL taken apart. `user` is '' where none is said; `host` has its port unless that is the usual one."""
+
+    protocol: str
+    user: str
+    host: str
+    path: tuple[str, ...]
+
+
+def parts_of(url: str) -> Parts | None:
+    """
+    What a URL is made of; None where server and path cannot be told for certain, such as with `..` in it: client and server would have
+    to agree on what that means.
+    """
+    found = _URL.fullmatch(url) if "://" in url else _SCP.fullmatch(url)
+    if found is None:
+        return None
+    scheme = found.groupdict().get("scheme", "ssh")
+    port = found.groupdict().get("port")
+    host = found["host"].lower() + (f":{port}" if port not in (None, _PORTS[scheme]) else "")
+    path = tuple(urllib.parse.unquote(part) for part in found["path"].strip("/").split("/") if found["path"].strip("/"))
+    if any(part in ("", ".", "..") or _NOT_IN_PART.search(part) for part in path):
+        return None
+    return Parts(scheme, found["user"] or "", host, path)
 
 
 def _of_path(path: Path, text: str) -> Address:

@@ -3,7 +3,8 @@ A remote repository's objects, kept on disk between runs.
 
 What a remote has is asked anew each time; only objects are remembered, so a mirror may be deleted at any moment and
 can never make an old answer look new. Refs in it (`refs/mirror/<hash of the name>`) say only what has arrived
-completely. Processes take turns by a file lock. A mirror that git finds damaged is thrown away and made again.
+completely. Processes take turns by a file lock. A mirror that git finds damaged is thrown away and made again; so is one that has become
+much larger than it was when it was new, by objects of branches that are gone.
 
 The lock is held by whoever writes: by us, and by each git that we have started, for as long as it runs. So when one of us is killed, and
 its git goes on, the next one waits for that; and what lies about once the lock is ours was left by somebody who was killed. It
@@ -22,8 +23,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gitplacer.git.address import Address
+from gitplacer.git.asking import Sort, request
 from gitplacer.git.cache import UntrustedFolder, private_folder
 from gitplacer.git.program import NO_REPOSITORY, CommandFailed, Git, GitError, Talk, TimedOut, cause
+
+_GROWTH = 4
+_SPARE = 64 << 20
+"""Bytes. A mirror may become so many times as large as it was when it was new, and so much larger, before it is made again."""
 
 
 class Unreachable(GitError):
@@ -44,9 +50,10 @@ def refs_of(address: Address, *names: str, below: str = "") -> dict[str, str]:
         listing = Git(address.git_dir).run("for-each-ref", "--format=%(objectname)%09%(refname)", *asked)
     else:
         try:
-            listing = Git(NO_REPOSITORY, protocol=address.protocol).run(
-                "ls-remote", "--quiet", address.url, *asked, talk=Talk.QUESTION
-            )
+            with request(Sort.LIST):
+                listing = address.git(NO_REPOSITORY).run(
+                    "ls-remote", "--quiet", address.url, *asked, talk=Talk.QUESTION
+                )
         except CommandFailed as failure:
             raise unreachable(address, failure) from None
     found = {}
@@ -69,7 +76,7 @@ class Mirror:
             self.path = private_folder(cache_dir, "repos") / f"{key}.git"
         except UntrustedFolder as error:
             raise GitError(f"{error}", "UntrustedCache", "set GITPLACER_CACHE to a directory of your own") from None
-        self.git = Git(self.path, protocol=address.protocol)
+        self.git = Git(self.path)
 
     def fetch(self, refs: Mapping[str, str]) -> dict[str, str]:
         """
@@ -85,9 +92,13 @@ class Mirror:
 
     def renew(self, refs: Mapping[str, str]) -> dict[str, str]:
         """Throw away what is here and fetch again."""
+        self.discard()
+        return self.fetch(refs)
+
+    def discard(self) -> None:
+        """Throw away what is here."""
         with self._locked():
             self._remove()
-        return self.fetch(refs)
 
     def _has(self, refs: Mapping[str, str]) -> bool:
         if not (self.path / "HEAD").exists():
@@ -114,6 +125,23 @@ class Mirror:
                 self._fetch_once(refs, lock)
             except CommandFailed as again:
                 raise unreachable(self.address, again) from None
+        if self._is_bloated():
+            self._remove()
+            try:
+                self._fetch_once(refs, lock)
+            except CommandFailed as failure:
+                raise unreachable(self.address, failure) from None
+            self._is_bloated()
+
+    def _is_bloated(self) -> bool:
+        """Whether it has become much larger than it was when it was new, which is noted the first time."""
+        size = sum(path.lstat().st_size for path in self.path.rglob("*") if path.is_file())
+        noted = self.path / "size-when-new"
+        try:
+            return size > _GROWTH * int(noted.read_text()) + _SPARE
+        except (OSError, ValueError):
+            noted.write_text(f"{size}\n")
+            return False
 
     def _fetch_once(self, refs: Mapping[str, str], lock: int) -> None:
         if not (self.path / "HEAD").exists():
@@ -123,10 +151,11 @@ class Mirror:
         if not refs:
             return
         specs = "".join(f"+{name}:{_kept_as(name)}\n" for name in sorted(refs))
-        self.git.run(
-            "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--stdin",
-            self.address.url, input=specs.encode("utf-8", "surrogateescape"), talk=Talk.TRANSFER, keep=[lock],
-        )  # fmt: skip
+        with request(Sort.FETCH):
+            self.address.git(self.path).run(
+                "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--stdin",
+                self.address.url, input=specs.encode("utf-8", "surrogateescape"), talk=Talk.TRANSFER, keep=[lock],
+            )  # fmt: skip
         # Each fetch adds a pack; gather them now and then, here, where the lock is held.
         gather = ("-c", "gc.auto=6700", "-c", "gc.autoDetach=false", "gc", "--auto", "--quiet")
         self.git.run(*gather, check=False, keep=[lock])
@@ -183,6 +212,8 @@ _DENIED = re.compile(
     r"could not read (?:Username|Password)|Authentication failed|error: 40[13]|Permission denied|Host key verification"
     r"|[Rr]epository '?[^\n]*'? not found|does not appear to be a git repository|access denied"
 )
+_UNKNOWN = re.compile(r"could not read (?:Username|Password)|Authentication failed|Permission denied|error: 40[13]")
+_MOVED = re.compile(r"error: 30[1-8]")
 
 
 def unreachable(address: Address, failure: CommandFailed) -> GitError:
@@ -192,12 +223,17 @@ def unreachable(address: Address, failure: CommandFailed) -> GitError:
     if _TOO_OFTEN.search(failure.stderr):
         hint = "its server limits how often it may be asked; ask less often, or later"
         return Unreachable(f"{address.redacted} will not be asked so often: {reason}", "RateLimited", hint)
-    if "could not read Username" in reason or "could not read Password" in reason or "Authentication" in reason:
+    if address.logins is not None and _UNKNOWN.search(failure.stderr):
+        hint = "the credentials file lets nobody in there: is there an entry for its url and this access, and is its secret good?"
+    elif _MOVED.search(failure.stderr):
+        hint = "it redirects, and a credential is not taken along: give the address that it redirects to"
+    elif "could not read Username" in reason or "could not read Password" in reason or "Authentication" in reason:
         hint = "it wants credentials: set GIT_ASKPASS to a program that prints them, or put them into ~/.netrc"
     elif "Permission denied" in reason:
         hint = "its server knows no key of ours: check ssh-agent, or GIT_SSH_COMMAND"
     elif "Host key verification" in failure.stderr:
-        hint = "add the server's key to ~/.ssh/known_hosts"
+        where = "~/.ssh/known_hosts" if address.logins is None else "the knownHostsFile of its entry"
+        hint = f"its key is another than in {where}, or not there: if it is the right one, add it"
     elif isinstance(failure, TimedOut):
         hint = "if it is only slow, give it longer: GITPLACER_GIT_TIMEOUT=30m"
     elif "mismatched algorithms" in reason:

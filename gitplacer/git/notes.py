@@ -11,8 +11,12 @@ import datetime
 from dataclasses import dataclass
 
 from gitplacer.git.address import Address
+from gitplacer.git.login import Right
 from gitplacer.git.mirror import refs_of
 from gitplacer.git.program import CommandFailed, Git, GitError, Talk, cause
+from gitplacer.git.reading import Repository
+from gitplacer.git.resigning import sign_all
+from gitplacer.git.signing import SigningKey
 
 HYDRATOR_NOTES = "refs/notes/hydrator.metadata"
 """Where Argo CD's hydrator keeps them, and promoters look."""
@@ -29,33 +33,28 @@ class Note:
     when: datetime.datetime
 
 
-def push_note(scratch: Git, address: Address, commit: str, note: Note) -> str:
+def push_note(scratch: Git, address: Address, commit: str, note: Note, key: SigningKey | None = None) -> str:
     """
-    Put a note on a commit that `scratch` has, in place of one that is there. Returns why it could not be, '' if it could; nothing is
-    pushed that is there already. Never raises GitError.
+    Put a note on a commit that `scratch` has, in place of one that is there, by a commit that is signed if there is a `key`. Returns
+    why it could not be, '' if it could; nothing is pushed that is there already. Never raises GitError.
     """
     try:
         why = ""
         for _ in range(_ATTEMPTS):
             known = refs_of(address, HYDRATOR_NOTES).get(HYDRATOR_NOTES)
             if known is not None:
-                scratch.run(
-                    "fetch",
-                    "--quiet",
-                    "--no-tags",
-                    "--",
-                    address.url,
-                    f"+{HYDRATOR_NOTES}:{HYDRATOR_NOTES}",
-                    talk=Talk.TRANSFER,
-                )
+                reader = address.git(scratch.git_dir)
+                fetched = f"+{HYDRATOR_NOTES}:{HYDRATOR_NOTES}"
+                reader.run("fetch", "--quiet", "--no-tags", "--", address.url, fetched, talk=Talk.TRANSFER)
             if _noted(scratch, commit) == note.text:
                 return ""
             scratch.run("fast-import", "--quiet", "--done", input=_stream(commit, note, known))
+            made = _signed(scratch, address, known, key) if key is not None else HYDRATOR_NOTES
             arguments = ["--porcelain", "--no-verify", f"--force-with-lease={HYDRATOR_NOTES}:{known or ''}"]
             try:
-                scratch.run(
-                    "push", *arguments, "--", address.url, f"{HYDRATOR_NOTES}:{HYDRATOR_NOTES}", talk=Talk.TRANSFER
-                )
+                writer = address.git(scratch.git_dir, Right.WRITE)
+                pushed = f"{made}:{HYDRATOR_NOTES}"
+                writer.run("push", *arguments, "--", address.url, pushed, talk=Talk.TRANSFER)
                 return ""
             except CommandFailed as failure:
                 why = cause(failure.stderr)
@@ -64,6 +63,12 @@ def push_note(scratch: Git, address: Address, commit: str, note: Note) -> str:
         return cause(failure.stderr)
     except GitError as error:
         return str(error)
+
+
+def _signed(scratch: Git, address: Address, known: str | None, key: SigningKey) -> str:
+    tips = {"notes": scratch.run("rev-parse", HYDRATOR_NOTES).decode().strip()}
+    with Repository(address, scratch, {}) as plain:
+        return sign_all(scratch, plain.objects, tips, [known] if known is not None else [], key)["notes"]
 
 
 def _noted(scratch: Git, commit: str) -> str | None:

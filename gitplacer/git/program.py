@@ -19,12 +19,16 @@ from __future__ import annotations
 import contextlib
 import enum
 import functools
+import json
 import os
 import re
 import signal
 import subprocess
+import urllib.parse
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+
+from gitplacer.git.login import SSH, Login
 
 NO_REPOSITORY = Path(os.devnull)
 """The git directory for a command that needs no repository, so that it does not find one by accident."""
@@ -46,9 +50,6 @@ _SET = {
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_LFS_SKIP_SMUDGE": "1",
 }
-
-# BatchMode: a question nobody can answer (a passphrase, an unknown host key) is a failure, not a hang.
-_SSH = "ssh -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=15 -o ServerAliveCountMax=4"
 
 # Settings on the command line win over those of the repository.
 _SETTINGS = (
@@ -127,13 +128,17 @@ class Git:
 
     `git_dir` is its .git directory, or the repository itself when it is bare. `protocol` is the one protocol that
     this run may speak (`file`, `https`, `ssh`, `http`); '' forbids every connection, also those that git makes on
-    its own for objects a partial clone lacks. `work_tree` matters only to commands that look at files.
+    its own for objects a partial clone lacks. `work_tree` matters only to commands that look at files. With a `login`, nothing else
+    lets git in.
     """
 
-    def __init__(self, git_dir: Path, *, protocol: str = "", work_tree: Path | None = None) -> None:
+    def __init__(
+        self, git_dir: Path, *, protocol: str = "", work_tree: Path | None = None, login: Login | None = None
+    ) -> None:
         self.git_dir = git_dir
         self.work_tree = work_tree
         self._protocol = protocol
+        self._login = login
 
     def command(self, *args: str) -> list[str]:
         """The argument list of a git command. Revisions and paths in it must be guarded by the caller."""
@@ -144,7 +149,9 @@ class Git:
     def environment(self) -> Mapping[str, str]:
         """The environment of every command. GIT_ALLOW_PROTOCOL overrides any `protocol.*` a repository sets."""
         kept = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-        return {"GIT_SSH_COMMAND": _SSH, **kept, **_SET, "GIT_ALLOW_PROTOCOL": self._protocol}
+        let_in = self._login.environment if self._login is not None else {}
+        ways_in = {name: value for name, value in {"GIT_SSH_COMMAND": SSH, **kept, **let_in}.items() if value}
+        return {**ways_in, **_SET, "GIT_ALLOW_PROTOCOL": self._protocol}
 
     def run(
         self,
@@ -161,27 +168,29 @@ class Git:
         are ended is ours to decide. `keep` are open files that the command keeps open as long as anything of it runs.
         """
         seconds = None if talk is None else patience(talk)
-        try:
-            process = subprocess.Popen(
-                self.command(*args),
-                env=self.environment,
-                cwd=cwd,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                process_group=None if talk is None else 0,
-                pass_fds=tuple(keep),
-            )
-        except OSError as error:
-            raise not_started(error) from None
-        with process:
+        handed = self._login.handed() if self._login is not None else contextlib.nullcontext(([], ()))
+        with handed as (settings, descriptors):
             try:
-                stdout, stderr = process.communicate(input, seconds)
-            except BaseException as error:  # too late, or a signal that ends us
-                _end(process, whole_group=talk is not None)
-                if seconds is not None and isinstance(error, subprocess.TimeoutExpired):
-                    raise TimedOut(args[0], seconds) from None
-                raise
+                process = subprocess.Popen(
+                    self.command(*(part for setting in settings for part in ("-c", setting)), *args),
+                    env=self.environment,
+                    cwd=cwd,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    process_group=None if talk is None else 0,
+                    pass_fds=(*descriptors, *keep),
+                )
+            except OSError as error:
+                raise not_started(error) from None
+            with process:
+                try:
+                    stdout, stderr = process.communicate(input, seconds)
+                except BaseException as error:  # too late, or a signal that ends us
+                    _end(process, whole_group=talk is not None)
+                    if seconds is not None and isinstance(error, subprocess.TimeoutExpired):
+                        raise TimedOut(args[0], seconds) from None
+                    raise
         if check and process.returncode != 0:
             raise CommandFailed(args[0], stdout, stderr)
         return stdout
@@ -217,8 +226,8 @@ def not_started(error: OSError) -> GitError:
     return GitError(f"cannot run git: {error.strerror}", "GitMissing", "install git and put it on PATH")
 
 
-# Up to the last `@` of the word: a password may hold `@` and `/`.
-_USERINFO = re.compile(r"([A-Za-z][\w+.-]*://)([^\s'\"]*)@")
+# Up to the last `@` of the word: a password may hold `@` and `/`. Schemes are short, and an endless word must not take for ever.
+_USERINFO = re.compile(r"([A-Za-z][\w+.-]{0,30}://)([^\s'\"]*)@")
 _PLAIN_USER = re.compile(r"[\w.+-]+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|.)?")
@@ -228,8 +237,32 @@ _NOISE = re.compile(
 )
 
 
+_HIDDEN: dict[str, None] = {}
+SHORTEST_SECRET = 8
+_MOST_HIDDEN = 1000
+"""Spellings of secrets that are remembered: a process that runs for a year sees many tokens, most of which have ended."""
+
+
+def hide(secret: str) -> None:
+    """
+    Let a secret appear in no message from now on, whoever repeats it, and as URLs and JSON spell it. One of fewer than SHORTEST_SECRET
+    characters is not hidden: messages could not be read without them.
+    """
+    if len(secret) < SHORTEST_SECRET:
+        return
+    for spelt in (secret, urllib.parse.quote(secret, safe=""), json.dumps(secret)[1:-1], repr(secret)[1:-1]):
+        _HIDDEN.pop(spelt, None)
+        _HIDDEN[spelt] = None
+    for spelt in list(_HIDDEN)[:-_MOST_HIDDEN]:
+        del _HIDDEN[spelt]
+
+
 def redact(text: str) -> str:
-    """The text with the user names and passwords of URLs replaced by `***`; an ssh user name alone is no secret."""
+    """
+    The text with what was hidden, and with user names and passwords of URLs, replaced by `***`; an ssh user name alone is no secret.
+    """
+    for secret in sorted(_HIDDEN, key=len, reverse=True):
+        text = text.replace(secret, "***")
 
     def hidden(found: re.Match[str]) -> str:
         is_secret = found[1].lower() != "ssh://" or not _PLAIN_USER.fullmatch(found[2])
@@ -247,6 +280,8 @@ def one_line(text: str, limit: int = 500) -> str:
 def cause(stderr: str) -> str:
     """The line in git's error output that says why, rather than what followed from it."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip() and not _NOISE.match(line)]
+    if "Host key verification failed." in lines:
+        return "Host key verification failed"  # after a page of warnings
     for begins, prefix in (("error: RPC failed; ", "error: "), ("fatal: ", "fatal: "), ("error: ", "error: ")):
         found = [line for line in lines if line.startswith(begins)]
         if found:

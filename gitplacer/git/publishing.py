@@ -26,11 +26,15 @@ from types import MappingProxyType, TracebackType
 from typing import Self
 
 from gitplacer.git.address import Address
+from gitplacer.git.asking import Sort, request
+from gitplacer.git.login import Right
 from gitplacer.git.mirror import Mirror, Unreachable, refs_of, unreachable
 from gitplacer.git.notes import Note, push_note
 from gitplacer.git.program import NO_REPOSITORY, CommandFailed, Git, GitError, Talk, cause, one_line
 from gitplacer.git.reading import Commit, Repository, check_branch, parse_commit
+from gitplacer.git.resigning import same_but_signatures, sign_all
 from gitplacer.git.scratch import scratch_folder
+from gitplacer.git.signing import SigningKey
 from gitplacer.tree import FILE, Changes, Tree, differing_paths
 
 INPUTS = "gitplacer-inputs"
@@ -81,6 +85,17 @@ class Identity:
     name: str
     email: str
 
+    @staticmethod
+    def parse(text: str) -> Identity:
+        """The identity that `Name <mail>` spells. Raises ValueError."""
+        found = _PERSON.fullmatch(text.strip())
+        if found is None or found["name"] != _plain(found["name"]):
+            raise ValueError(f"{one_line(text, 100)!r} is not written like Name <name@example.com>")
+        return Identity(found["name"], found["email"])
+
+    def __str__(self) -> str:
+        return f"{self.name} <{self.email}>"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewCommit:
@@ -112,6 +127,7 @@ class Deployment:
         proposals: Mapping[str, str] = MappingProxyType({}),
         proposed_pass: str | None = None,
         squashed_pass: str | None = None,
+        signing_key: SigningKey | None = None,
     ) -> None:
         self.repository = repository
         self.address = repository.address
@@ -121,6 +137,8 @@ class Deployment:
         self.proposals = proposals
         self.proposed_pass = proposed_pass
         self.squashed_pass = squashed_pass
+        self.signing_key = signing_key
+        """What every commit is signed with that is made here; None for no signatures."""
         self.refused = ""
         """Why the server did not take the proposals, if it did not."""
         self.unnoted = ""
@@ -130,7 +148,15 @@ class Deployment:
         self.tree = repository.tree(tip) if tip else Tree()
 
     @classmethod
-    def open(cls, address: Address, branch: str, cache_dir: Path, *, begun_from: str | None = None) -> Deployment:
+    def open(
+        cls,
+        address: Address,
+        branch: str,
+        cache_dir: Path,
+        *,
+        begun_from: str | None = None,
+        signing_key: SigningKey | None = None,
+    ) -> Deployment:
         """
         The branch as it is now; where there is none yet, it begins with the tip of `begun_from`. Raises GitError (Unreachable,
         NotARepository, NoSuchRevision for an odd name).
@@ -160,6 +186,7 @@ class Deployment:
             proposals,
             heads.get(f"{NEXT}{branch}"),
             heads.get(f"{SQUASHED}{branch}"),
+            signing_key,
         )
         found.expected = heads.get(branch)
         return found
@@ -179,11 +206,15 @@ class Deployment:
         )
 
     def _stands(self, branch: str, commit: NewCommit) -> bool:
-        """Whether a commit is proposed already: on the tip, and with what it says of itself and the paths it touches."""
+        """
+        Whether a commit is proposed already: on the tip, with what it says of itself and the paths it touches, and signed if we sign.
+        """
         if branch not in self.proposals or self.tip is None:
             return False
         found = self.repository.commit(self.proposals[branch])
-        if found.parents != (self.tip,) or undated(f"{found.subject}\n\n{found.body}") != undated(commit.message):
+        if not self.lets_stand(found.is_signed) or found.parents != (self.tip,):
+            return False
+        if undated(f"{found.subject}\n\n{found.body}") != undated(commit.message):
             return False
         made = set(differing_paths(self.tree, self.repository.tree(found.id)))
         return made == {*commit.changes.written, *commit.changes.removed}
@@ -210,7 +241,7 @@ class Deployment:
             raise ValueError("nothing to publish: a pass without changes makes no commit")
         with scratch_folder() as folder:
             scratch = self._scratch(folder)
-            made = self._made(scratch, steps, inputs, proposals or {})
+            made = self._signed(scratch, self._made(scratch, steps, inputs, proposals or {}))
             new, new_inputs = made.get("new"), made.get("inputs")
             updates = self._proposal_updates(made, proposals, moved=new is not None)
             if updates:
@@ -218,8 +249,26 @@ class Deployment:
             elif new is not None:
                 self._push(scratch, self._updates(new, new_inputs))
             if note is not None and (tip := new or self.expected):
-                self.unnoted = push_note(scratch, self.address, tip, note)
+                self.unnoted = push_note(scratch, self.address, tip, note, self.signing_key)
         return new or self.tip or ""
+
+    def restart(self, kept: Sequence[Commit], step: NewCommit) -> str:
+        """
+        Make the branch anew: of its commits those that are kept, the first of them upon nothing, then the step. For branches that are
+        their writer's own and none of a pass. Returns the new tip; raises as `publish` does.
+        """
+        with scratch_folder() as folder:
+            scratch = self._scratch(folder)
+            stream = [
+                line for commit in kept for line in _again("refs/heads/new", commit, self.repository.message(commit.id))
+            ]
+            gone = step.changes.removed & set(self.tree.entries)
+            new = self._imported(scratch, [*stream, *_commit("refs/heads/new", step, None, gone)])["new"]
+            with Repository(self.address, scratch, {}) as made:
+                self._check_tree(made.tree(new), [step])
+            new = self._signed(scratch, {"new": new})["new"]
+            self._push(scratch, self._updates(new, None))
+        return new
 
     def annotate(self, note: Note) -> None:
         """Put a note on the tip where a pass changes nothing."""
@@ -240,11 +289,31 @@ class Deployment:
         with scratch_folder() as folder:
             scratch = self._scratch(folder)
             made = self._made(scratch, steps, inputs, {})
-            if made["new"] != self.proposed_pass:
-                ref = f"refs/heads/{self.next_branch}"
-                updates = {ref: (self.proposed_pass, made["new"]), **self._inputs_update(made.get("inputs"))}
-                self._push(scratch, {**updates, **self._kept(squashed)})
+            if self._is_proposed_pass(scratch, made["new"]):
+                return self.proposed_pass or ""
+            made = self._signed(scratch, made)
+            ref = f"refs/heads/{self.next_branch}"
+            updates = {ref: (self.proposed_pass, made["new"]), **self._inputs_update(made.get("inputs"))}
+            self._push(scratch, {**updates, **self._kept(squashed)})
         return made["new"]
+
+    def lets_stand(self, has_signature: bool) -> bool:
+        """Whether a proposed commit can stay, as far as its signature goes: where we sign, one without is made anew."""
+        return has_signature or self.signing_key is None
+
+    def _is_proposed_pass(self, scratch: Git, new: str) -> bool:
+        """Whether commits that are not signed yet are what is proposed already."""
+        if self.proposed_pass is None:
+            return False
+        with Repository(self.address, scratch, {}) as made:
+            return same_but_signatures(made.objects, new, self.proposed_pass, self.lets_stand)
+
+    def _signed(self, scratch: Git, made: Mapping[str, str]) -> dict[str, str]:
+        if self.signing_key is None or not made:
+            return dict(made)
+        known = [tip for tip in (self.tip, self.inputs_tip) if tip is not None]
+        with Repository(self.address, scratch, {}) as plain:
+            return sign_all(scratch, plain.objects, made, known, self.signing_key)
 
     def withdraw_pass(self, *, squashed: str | None = None) -> None:
         """Delete the branch of the proposed pass. Raises as `propose_pass` does."""
@@ -344,7 +413,7 @@ class Deployment:
         objects = self.repository.git.run("rev-parse", "--path-format=absolute", "--git-path", "objects")
         (folder / "objects" / "info").mkdir(exist_ok=True)
         (folder / "objects" / "info" / "alternates").write_bytes(objects)
-        return Git(folder, protocol=self.address.protocol)
+        return Git(folder)
 
     def _import(
         self,
@@ -368,9 +437,13 @@ class Deployment:
         for number, (_, proposal) in enumerate(sorted(proposals.items())):
             parent = "refs/heads/new" if steps else self.tip
             stream += _commit(f"refs/heads/proposal-{number}", proposal, parent, proposal.changes.removed & paths)
-        stream.append(b"done\n")
+        return self._imported(scratch, stream)
+
+    def _imported(self, scratch: Git, stream: Sequence[bytes]) -> dict[str, str]:
+        """The branches that a stream for fast-import makes."""
         # unpackLimit=0: leave the pack as it is; it goes to the server in a moment, and then away.
-        scratch.run("-c", "fastimport.unpackLimit=0", "fast-import", "--quiet", "--done", input=b"".join(stream))
+        command = ("-c", "fastimport.unpackLimit=0", "fast-import", "--quiet", "--done")
+        scratch.run(*command, input=b"".join((*stream, b"done\n")))
         listing = scratch.run("for-each-ref", "--format=%(refname) %(objectname)").decode()
         made = dict(line.split(" ") for line in listing.splitlines())
         return {name.removeprefix("refs/heads/"): oid for name, oid in made.items()}
@@ -418,7 +491,9 @@ class Deployment:
         # computed from should be there rather than the pass. New refs are taken in our order, others in that of their names.
         order = sorted(updates, key=lambda ref: ref != f"refs/heads/{INPUTS}")
         specs = [f"{updates[ref][1] or ''}:{ref}" for ref in order]
-        scratch.run("push", *arguments, "--", self.address.url, *specs, talk=Talk.TRANSFER)
+        git = self.address.git(scratch.git_dir, Right.WRITE)
+        with request(Sort.PUSH):
+            git.run("push", *arguments, "--", self.address.url, *specs, talk=Talk.TRANSFER)
 
     def _explain(self, failure: CommandFailed, updates: Mapping[str, tuple[str | None, str | None]]) -> None:
         """Raise what a failed push means; return if it has landed after all and only its answer was lost."""
@@ -474,6 +549,7 @@ def proposal_branch(group_id: str) -> str:
         return f"{PROPOSALS}{re.sub(r'[^A-Za-z0-9_/-]', '-', group_id)}-{digest}"
 
 
+_PERSON = re.compile(r"(?P<name>[^<>]*[^<>\s]) <(?P<email>[^<>\s@]+@[^<>\s@]+)>")
 _DATED = ("Gitplacer-Now:", "Gitplacer-Capacity:", "Gitplacer-Base:")
 
 _RACE = re.compile(
@@ -524,6 +600,14 @@ def _commit(ref: str, commit: NewCommit, parent: str | None, gone: Iterable[str]
         mode = commit.modes.get(path, FILE).encode()
         lines += [b"M %s inline %s\ndata %d\n" % (mode, _quoted(path), len(data)), data, b"\n"]
     return lines
+
+
+def _again(ref: str, commit: Commit, message: bytes) -> list[bytes]:
+    """The lines that make fast-import repeat a commit on a ref: the same files and words, by the same person at the same time."""
+    when = int(datetime.datetime.fromisoformat(commit.date).timestamp())
+    who = f"{_plain(commit.author_name)} <{_plain(commit.author_email)}> {when} +0000\n"
+    lines = [f"commit {ref}\nauthor {who}committer {who}".encode(), b"data %d\n" % len(message), message, b"\n"]
+    return [*lines, f'M 040000 {commit.tree} ""\n'.encode()]
 
 
 def _plain(text: str) -> str:

@@ -53,7 +53,8 @@ class NoSuchFolder(GitError):
 class Commit:
     """
     One commit. `date` is the committer's, in ISO 8601 with its time zone. `body` is the message after the subject,
-    trailers included. `trailers` are the `Key: value` lines of its last paragraph, in order.
+    trailers included. `trailers` are the `Key: value` lines of its last paragraph, in order. `is_signed` if there is a signature in it,
+    whatever that is worth.
     """
 
     id: str
@@ -66,6 +67,7 @@ class Commit:
     body: str
     trailers: tuple[tuple[str, str], ...]
     committer_name: str = ""
+    is_signed: bool = False
 
     def trailer(self, key: str) -> str | None:
         """The value of a trailer; the last one if it is repeated. Keys have no case, as in git."""
@@ -82,6 +84,7 @@ class Repository:
         self.objects = Objects(git)
         self.refs = refs
         self._mirror = mirror
+        self._is_mirrored = mirror is not None
 
     @classmethod
     def open(cls, address: Address, cache_dir: Path, *, fetch: str | Iterable[str] | None = None) -> Repository:
@@ -200,7 +203,7 @@ class Repository:
 
     def _named(self, name: str, back: str) -> Object | None:
         for full in full_names(name):
-            if not self._mirror:
+            if not self._is_mirrored:
                 found = self.objects.look_up(f"{full}{back}^{{commit}}")
             elif full in self.refs:
                 found = self.objects.look_up(f"{self.refs[full]}{back}^{{commit}}")
@@ -229,7 +232,7 @@ class Repository:
     def _names(self) -> list[str]:
         """The branches and tags, by the names that people use."""
         found: Iterable[str] = self.refs
-        if not self._mirror:
+        if not self._is_mirrored:
             try:
                 found = self.git.run("for-each-ref", "--format=%(refname)").decode("utf-8", "replace").split()
             except GitError:
@@ -327,6 +330,7 @@ def parse_commit(commit: Object) -> Commit:
         body=rest.strip("\n"),
         trailers=_trailers(rest),
         committer_name=when["name"] if when else committer,
+        is_signed="gpgsig" in fields,
     )
 
 

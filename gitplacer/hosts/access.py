@@ -1,8 +1,8 @@
 """
 Which host, which repository, and with what right: from flags and the environment, and from nowhere else.
 
-A token is read from the environment only: what stands on a command line can be read by everybody on the machine. It goes to one
-address, which is encrypted or on this machine, and into no message.
+A token is read from the environment or by way of a credentials file: what stands on a command line can be read by everybody on the
+machine. It goes to one address, which is encrypted or on this machine, and into no message.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from gitplacer.git.address import is_loopback
+from gitplacer.git.credentials import Credentials
+from gitplacer.git.program import hide
 from gitplacer.plaintext import printable
 from gitplacer.problems import nearest
 from gitplacer.settings import UsageError
@@ -60,15 +62,31 @@ class Access:
     token: str = field(repr=False)
 
 
-def access(host: str, repo: str, environment: Mapping[str, str] = os.environ) -> Access:
-    """Raises UsageError for what cannot be used, and where there is no token."""
+def access(
+    host: str, repo: str, environment: Mapping[str, str] = os.environ, credentials: Credentials | None = None
+) -> Access:
+    """
+    What `credentials` have for the API about the repository counts before the environment. Raises UsageError for what cannot be used,
+    and where there is no token, and GitError where a credential cannot be used.
+    """
     names = _HOSTS.get(host)
     if names is None:
         raise UsageError(f'there is no host "{printable(host)}"', nearest(host, _HOSTS))
     if not re.fullmatch(names.repo, repo, re.ASCII) or any(part.strip(".") == "" for part in repo.split("/")):
         raise UsageError(f'"{printable(repo)}" is no repository of {host}', f"write it as {names.spelt}")
     url = environment.get(URL_VARIABLE) or environment.get(names.url) or names.api
-    return Access(host=host, repo=repo, url=_checked(url), token=_token(names, environment))
+    url = _checked(url)
+    token = credentials.api_token(f"{_web(url)}/{repo}") if credentials is not None else None
+    token = token or _token(names, environment)
+    hide(token)
+    return Access(host=host, repo=repo, url=url, token=token)
+
+
+def _web(api: str) -> str:
+    """The address below which a host's repositories are, given that of its API."""
+    if api == _HOSTS["github"].api:
+        return "https://github.com"
+    return re.sub(r"/api/v\d+$", "", api)
 
 
 def _token(names: _Names, environment: Mapping[str, str]) -> str:

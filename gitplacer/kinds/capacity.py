@@ -111,6 +111,9 @@ class Observation(OwnKind):
     """When it was taken."""
     applied: Applied | None = None
     """The epochs of what the cluster has applied."""
+    coarse: Boolean = False
+    """Whether the nodes are no nodes that somebody saw, but at least what is free, as a hub has it: without labels, taints and pods.
+    No more than a tight fit is promised on them."""
     nodes: tuple[Node, ...] = ()
     """The nodes."""
     node_groups: tuple[NodeGroup, ...] = ()

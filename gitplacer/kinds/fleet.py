@@ -100,15 +100,78 @@ class DeploymentSettings(Model):
         return f"{self.branch}-next" if self.proposed else self.branch
 
 
+class Jumps(Model):
+    """How much a cluster may grow or shrink from one snapshot to the next before it takes a second one to believe it."""
+
+    factor: Annotated[Integer, Field(ge=2, le=1000)] = 3
+    """More than so many times as much, or less than that part of it, is a jump: of the nodes, of a resource that all of them offer, or
+    of one that a single node offers."""
+    nodes: Annotated[Integer, Field(ge=0, le=100_000)] = 10
+    """While no more nodes than this come or go, neither their number nor what all of them offer is judged; nor is it where the Cluster
+    has an autoscaler or a standby."""
+    believed_after: Seconds = 600
+    """A jump is believed once snapshots have said the same for so long."""
+
+
+PublicKey = Annotated[
+    str,
+    Matching(
+        r"^((sk-)?(ssh|ecdsa)-[a-z0-9@.-]+ [A-Za-z0-9+/]{16,}={0,3}( [^\x00-\x1f]*)?"
+        r"|-----BEGIN PGP PUBLIC KEY BLOCK-----\n[\x0a\x20-\x7e]+)$",
+        'must be a public key: an SSH key as it stands in a file such as id_ed25519.pub, "ssh-ed25519 AAAA…", or an armoured OpenPGP block',
+        50_000,
+    ),
+]
+Writer = Annotated[
+    str,
+    Matching(
+        r"^(\*|[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)$",
+        "must be the name of a Cluster, or * for every cluster that is not named",
+    ),
+]
+
+
+SnapshotBranch = Annotated[
+    str,
+    Matching(
+        r"^[A-Za-z0-9_]([A-Za-z0-9_/-]|\.(?!\.))*((?<![.])\{cluster\}|(?<![/.])(?<!\.lock))$",
+        "must be the name of a Git branch, or of one for each cluster, which ends with {cluster}: capacity/{cluster}",
+        200,
+    ),
+]
+
+
 class CapacitySettings(Model):
-    """Where capacity snapshots are. Always read at the branch's tip."""
+    """Where capacity snapshots are. Always read at the tip of the branch, or of the branches."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"if": {"required": ["writers"]}, "then": {"required": ["branch"]}},
+    )
 
     url: Url | None = None
     """The repo that holds them; absent means the source repo."""
-    branch: Branch | None = None
-    """The branch; absent means the default branch."""
+    branch: SnapshotBranch | None = None
+    """The branch, or with `{cluster}` at its end one for each cluster, from which only the cluster's own snapshot is read. Absent
+    means the default branch."""
     path: Folder = "capacity"
     """The directory in it."""
+    writers: dict[Writer, Annotated[tuple[PublicKey, ...], Field(min_length=1)]] | None = None
+    """Who may speak for which cluster: public SSH or OpenPGP keys, by cluster. A commit that changes a cluster's snapshot and is signed by
+    none of them is not believed. Absent means that whoever can push is believed."""
+    jumps: Jumps = Jumps()
+    """When a cluster is not believed to have changed so much. Held against the history of a branch of snapshots; files beside the source
+    are believed."""
+
+    @property
+    def has_one_each(self) -> bool:
+        """Whether each cluster has a branch of its own."""
+        return self.branch is not None and self.branch.endswith("{cluster}")
+
+    @model_validator(mode="after")
+    def _writers_have_a_branch(self) -> Self:
+        if self.writers is not None and self.branch is None:
+            raise ValueError("has writers and no branch: give snapshots a branch of their own")
+        return self
 
 
 class PlatformSettings(Model):

@@ -18,13 +18,15 @@ from gitplacer.kinds.selectors import Metadata
 class SupposedReplicas(Model):
     """Another replica count."""
 
+    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["to"]}, {"required": ["times"]}]})
+
     group: GroupId
     """The group."""
     worker: Annotated[str, Field(min_length=1)] | None = None
     """The worker group of its Ray cluster. Absent: the only count that it has, or with `times` all of them."""
     to: Annotated[Integer, Field(ge=0, lt=2**31)] | None = None
     """So many replicas."""
-    times: Annotated[float, Field(gt=0, le=1000)] | None = None
+    times: Annotated[float, Field(strict=True, gt=0, le=1000)] | None = None
     """So many times its replicas, rounded up."""
 
     @model_validator(mode="after")

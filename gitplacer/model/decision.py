@@ -83,6 +83,8 @@ class Reason(enum.StrEnum):
     NO_SNAPSHOT = "NoSnapshot"
     BROKEN_SNAPSHOT = "BrokenSnapshot"
     STALE_SNAPSHOT = "StaleSnapshot"
+    DOUBTED_SNAPSHOT = "DoubtedSnapshot"  # its newest one is not believed
+    NODES_NOT_KNOWN = "NodesNotKnown"  # a hub tells of it, and knows totals at most
     UNKNOWN_CLUSTER = "UnknownCluster"
     CANNOT_WAKE = "CannotWake"  # it sleeps, and is not called
     LEFTOVER_THERE = "LeftoverThere"  # it was lost, and what it had then is not known to be gone

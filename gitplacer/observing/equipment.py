@@ -16,7 +16,7 @@ from gitplacer.kinds.capacity import BoundVolume
 from gitplacer.kinds.profile import ZONE, LimitRange, PresentObject, RuntimeClass, StorageClass
 from gitplacer.kinds.selectors import LabelSelector, TolerationField
 from gitplacer.model.resources import Resources
-from gitplacer.model.workload import Identity, NodeTerm
+from gitplacer.model.workload import Identity
 from gitplacer.observing.listing import written_selector
 from gitplacer.scheduler.admission import read_rules
 from gitplacer.scheduler.reading import cursor_of
@@ -59,6 +59,7 @@ def runtime_classes(values: Iterable[Mapping[str, Any]]) -> tuple[RuntimeClass, 
             tolerations=tuple(
                 TolerationField(key=t.key, operator=t.operator, value=t.value, effect=t.effect)  # type: ignore[arg-type]
                 for t in item.tolerations
+                if t.operator in ("Equal", "Exists")
             ),
         )
         for item in sorted(found, key=lambda item: item.name)
@@ -89,11 +90,10 @@ def bound_volumes(values: Iterable[Mapping[str, Any]]) -> Iterator[BoundVolume]:
 
 def _terms(reach: Reach) -> tuple[LabelSelector, ...]:
     """The alternatives of one condition on nodes. What a selector cannot say is left out, which lets in more nodes."""
-    return tuple(_selector(term) for terms in reach[:1] for term in terms)
-
-
-def _selector(term: NodeTerm) -> LabelSelector:
-    return written_selector(item for item in term.labels if item.operator in _WRITABLE)
+    written = (
+        written_selector(r for r in term.labels if r.operator in _WRITABLE) for terms in reach[:1] for term in terms
+    )
+    return tuple(selector for selector in written if selector is not None)
 
 
 def served(groups: Mapping[str, Any]) -> tuple[str, ...]:

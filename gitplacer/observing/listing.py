@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from gitplacer.kinds.listedpods import AntiAffinityTerm, ListedPod, TakenPort
 from gitplacer.kinds.selectors import LabelRequirement, LabelSelector
 from gitplacer.model.labels import Requirement
 from gitplacer.model.podrules import HostPort, LabelPairs, PodTerm, Selector
 from gitplacer.observing.pods import PodSeen
+
+_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
 
 Namespaces = Mapping[str, Mapping[str, str]]
 """The labels of each namespace."""
@@ -86,14 +88,20 @@ def _selector(selector: Selector) -> LabelSelector | None:
     return None if selector.requirements is None else written_selector(selector.requirements)
 
 
-def written_selector(requirements: Iterable[Requirement]) -> LabelSelector:
-    """Conditions on labels as our kinds write them."""
-    return LabelSelector(match_expressions=tuple(_expressions(requirements)))
-
-
-def _expressions(requirements: Iterable[Requirement]) -> Iterator[LabelRequirement]:
+def written_selector(requirements: Iterable[Requirement]) -> LabelSelector | None:
+    """
+    Conditions on labels as our kinds write them. API servers take values that no label can have: one of several says nothing, and where
+    there is no other, nothing is selected (None).
+    """
+    found = []
     for item in requirements:
-        yield LabelRequirement(key=item.key, operator=item.operator, values=item.values)  # type: ignore[arg-type]
+        values = tuple(value for value in item.values if _VALUE.fullmatch(value))
+        if item.values and not values:
+            if item.operator == "In":
+                return None
+            continue
+        found.append(LabelRequirement.model_validate({"key": item.key, "operator": item.operator, "values": values}))
+    return LabelSelector(match_expressions=tuple(found))
 
 
 def _port(port: HostPort) -> TakenPort:

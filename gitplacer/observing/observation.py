@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -41,7 +41,8 @@ _OWN_NAME = "kubernetes.io/metadata.name"
 @dataclass
 class Seen:
     """
-    What was seen. `states` are those of objects that records name, `owners` the controllers of objects that are no pods.
+    What was seen. `states` are those of objects that records name, `owners` the controllers of objects that are no pods. `joined` are
+    objects of groups that records tell without naming them.
     `equipment` has fields of a CapacitySnapshot as they are; what nobody looked at is not among them. `asked` are further rules by
     which pods of others are listed.
     """
@@ -50,6 +51,7 @@ class Seen:
     pods: list[PodSeen] = field(default_factory=list)
     states: dict[Identity, State] = field(default_factory=dict)
     owners: dict[Identity, Identity | None] = field(default_factory=dict)
+    joined: dict[Identity, str] = field(default_factory=dict)
     namespaces: dict[str, dict[str, str]] = field(default_factory=dict)
     applied: Applied | None = None
     volumes: tuple[BoundVolume, ...] = ()
@@ -60,6 +62,7 @@ class Seen:
 
 def observation(seen: Seen, placed: Placed, *, cluster: str, now: datetime) -> CapacitySnapshot:
     """The snapshot of a cluster, as it was seen from a time on."""
+    placed = replace(placed, groups={**placed.groups, **seen.joined})
     ours, others = _split(seen.pods, placed, seen.owners)
     groups = tuple(_groups(ours, seen.states, placed))
     rules = {term for pods in ours.values() for pod in pods for term in (*pod.rules.asks, *pod.rules.repels)}

@@ -15,8 +15,8 @@ import re
 from collections.abc import Mapping
 
 from gitplacer.model.workload import Identity
-from gitplacer.observing.placed import Placed
-from gitplacer.observing.pods import GROUP, NODE_TYPE, RAY_CLUSTER, PodSeen
+from gitplacer.observing.placed import GROUP, Placed
+from gitplacer.observing.pods import NODE_TYPE, RAY_CLUSTER, PodSeen
 
 DEEPEST = 10
 """Owners that are followed: InferenceService, Service, Configuration, Revision, Deployment, ReplicaSet, Pod are seven."""

@@ -10,22 +10,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from gitplacer.kinds.record import PlacementRecord
 from gitplacer.model.workload import Identity
+from gitplacer.scheduler.reading import cursor_of
 from gitplacer.workloads import kind_of
+from gitplacer.workloads.remoteworkers import workers_name
+
+GROUP = "ray.io/group"
+_DEPLOYMENT = ("apps", "Deployment")
 
 
 @dataclass(frozen=True)
 class Placed:
     """
     Objects that become pods, by identity, each with the id of its group. `members` are all objects of all groups, `kinds_here`
-    (API group, kind) of those that become pods and may be on the cluster.
+    (API group, kind) of those that become pods and may be on the cluster. `remotes` are Ray apps, by namespace and name, whose
+    workers may run as Deployments where their head is not; a record tells the app, and each worker group has a Deployment. `epochs` are
+    those of the cluster's sync units in the same commit as the records, None where nobody looked.
     """
 
     groups: Mapping[Identity, str] = field(default_factory=dict)
     members: frozenset[Identity] = frozenset()
     kinds_here: frozenset[tuple[str, str]] = frozenset()
+    remotes: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    epochs: Mapping[str, int] | None = None
 
     @staticmethod
     def on(cluster: str, records: Iterable[PlacementRecord]) -> Placed:
@@ -35,20 +45,39 @@ class Placed:
         found: dict[Identity, tuple[bool, str]] = {}
         members: set[Identity] = set()
         kinds: set[tuple[str, str]] = set()
+        remotes: dict[tuple[str, str], str] = {}
         for record in records:
             members.update(member.identity for member in record.members)
             away = all(entry.name != cluster for entry in record.clusters)
             for member in record.members:
+                if member.only == "Remote":
+                    remotes[member.namespace, member.name] = record.id
+                    if not away:
+                        kinds.add(_DEPLOYMENT)
+                    continue
                 if _makes_pods(member.identity, declared=bool(member.declared)):
                     rank = (away, record.id)
                     found[member.identity] = min(found.get(member.identity, rank), rank)
                     if not away:
                         kinds.add(member.identity[:2])
-        return Placed({identity: group for identity, (_, group) in found.items()}, frozenset(members), frozenset(kinds))
+        return Placed(
+            {identity: group for identity, (_, group) in found.items()}, frozenset(members), frozenset(kinds), remotes
+        )
 
     def kinds(self) -> tuple[tuple[str, str], ...]:
         """(API group, kind) of all these objects, sorted."""
-        return tuple(sorted({(identity.api_group, identity.kind) for identity in self.groups}))
+        kinds = {(identity.api_group, identity.kind) for identity in self.groups}
+        return tuple(sorted(kinds | ({_DEPLOYMENT} if self.remotes else set())))
+
+    def of_remote_workers(self, identity: Identity, value: Mapping[str, Any]) -> str | None:
+        """The group whose workers a Deployment has, if it is one that gitplacer made for a Ray app whose head is elsewhere."""
+        if not self.remotes or identity[:2] != _DEPLOYMENT:
+            return None
+        labels = cursor_of(value).mapping("spec").mapping("template").mapping("metadata").labels("labels")
+        for (namespace, app), group in self.remotes.items():
+            if namespace == identity.namespace and workers_name(app, labels.get(GROUP, "")) == identity.name:
+                return group
+        return None
 
 
 def _makes_pods(identity: Identity, *, declared: bool) -> bool:

@@ -24,7 +24,6 @@ from gitplacer.scheduler.objects import Pod
 from gitplacer.scheduler.reading import cursor_of, read_existing
 
 NODE_TYPE = "ray.io/node-type"
-GROUP = "ray.io/group"
 RAY_CLUSTER = "ray.io/cluster"
 
 

@@ -15,7 +15,9 @@ from typing import Protocol
 
 from gitplacer import __version__
 from gitplacer.branch.byhand import ByHand, by_hand
+from gitplacer.capacity.reading import Branch, branches_at, mark_of, opened_branches, read_branches
 from gitplacer.git.address import Address
+from gitplacer.git.asking import about
 from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import Commit, Repository
 from gitplacer.git.worktree import read_work_tree
@@ -83,7 +85,8 @@ def opened_source(settings: Settings, memo: Memo, *, work_tree: bool) -> Iterato
             spec = fleet_spec(at_tip, memo) if base is None else _trusted_spec(at_tip, base, memo)
             commit = source_commit(found, None if address.is_local else address.redacted)
             tips = {"source": found.id, "fleet": tip}
-        capacity = _capacity(settings, spec, at_tip, not lies or base is not None, stack, tips)
+        with about("capacity"):
+            capacity = _capacity(settings, spec, at_tip, not lies or base is not None, memo, stack, tips)
         yield Opened(tree, commit, spec, capacity, spec if base is not None else None, tips, repository)
 
 
@@ -117,15 +120,21 @@ def source_commit(commit: Commit, repo_url: str | None) -> SourceCommit:
 
 def capacity_address(settings: Settings, spec: FleetSpec, *, trusted: bool) -> tuple[Address | None, str | None]:
     """
-    Where the snapshots are, and their branch (None: the default one): what flags or environment say, else the Fleet's capacity repo
-    or branch, else no address, and they are beside the source. What is not trusted to say where to connect does not.
+    Where the snapshots are, and their branch (None: the default one): what flags or environment say, else the
+    Fleet's capacity repo or branch, else no address, and they are beside the source. What is not trusted to say where to connect
+    does not.
     """
     wanted = spec.capacity
     if settings.capacity is not None:
         return settings.capacity, None
     if wanted.url is not None and trusted:
-        return Address.parse(wanted.url, base_dir=Path("/")), wanted.branch
+        return settings.address(wanted.url), wanted.branch
     return settings.source if wanted.branch is not None else None, wanted.branch
+
+
+def capacity_branches(settings: Settings, spec: FleetSpec) -> str | None:
+    """The branches of snapshots, where each cluster has its own; None where there is one for all."""
+    return spec.capacity.branch if spec.capacity.has_one_each and settings.capacity is None else None
 
 
 def capacity_folder(address: Address, branch: str | None) -> Path | None:
@@ -134,20 +143,37 @@ def capacity_folder(address: Address, branch: str | None) -> Path | None:
 
 
 def _capacity(
-    settings: Settings, spec: FleetSpec, beside: Tree, trusted: bool, stack: contextlib.ExitStack, tips: dict[str, str]
+    settings: Settings,
+    spec: FleetSpec,
+    beside: Tree,
+    trusted: bool,
+    memo: Memo,
+    stack: contextlib.ExitStack,
+    tips: dict[str, str],
 ) -> Tree:
-    """The snapshots. Where they are read of a commit or a directory of their own, `tips` is told."""
+    """
+    The snapshots, as far as they are believed: what whoever runs us says is there is vouched for, what is in a branch that the Fleet names
+    is held against its history. Where they are read of commits or a directory of their own, `tips` is told.
+    """
     address, branch = capacity_address(settings, spec, trusted=trusted)
     if address is None:
         return beside.under(spec.capacity.path)
+    pattern = capacity_branches(settings, spec)
+    if pattern is not None:
+        repository, branches = opened_branches(address, branches_at(address, pattern), settings.cache_dir)
+        stack.enter_context(repository)
+        tips["capacity"] = mark_of(branches)
+        return read_branches(repository, branches, spec.capacity, memo, settings.now)
     folder = capacity_folder(address, branch)
     if folder is not None:
         tree = read_work_tree(folder)
         tips["capacity"] = tree_id(tree)
     else:
         repository = stack.enter_context(Repository.open(address, settings.cache_dir, fetch=branch))
-        tips["capacity"] = repository.resolve(branch)
-        tree = repository.tree(tips["capacity"], address.folder)
+        tips["capacity"] = tip = repository.resolve(branch)
+        if settings.capacity is None:
+            return read_branches(repository, [Branch(branch or "HEAD", tip)], spec.capacity, memo, settings.now)
+        tree = repository.tree(tip, address.folder)
     below = tree.under(spec.capacity.path)
     return below if len(below) else tree
 
@@ -160,14 +186,17 @@ def deployment_address(settings: Settings, spec: FleetSpec, *, trusted: bool) ->
     if settings.deployment is not None:
         return settings.deployment
     if trusted and spec.deployment.url is not None:
-        return Address.parse(spec.deployment.url, base_dir=Path("/"))
+        return settings.address(spec.deployment.url)
     return None
 
 
 def opened_deployment(address: Address, spec: FleetSpec, settings: Settings) -> Deployment:
     """The branch that passes land on. One of proposed commits begins where the branch stands that they are proposed for."""
     where = spec.deployment
-    return Deployment.open(address, where.written, settings.cache_dir, begun_from=where.branch)
+    with about("deployment"):
+        return Deployment.open(
+            address, where.written, settings.cache_dir, begun_from=where.branch, signing_key=settings.signing_key
+        )
 
 
 def written_to(settings: Settings, spec: FleetSpec) -> Address:

@@ -110,6 +110,11 @@ def _looked(settings: Settings, progress: Progress, host: Host | None) -> Iterat
     memo = ParseCache(settings.cache_dir)
     with at_work(settings, memo, progress) as work:
         deployment = work.deployment
+        if work.source.spec.deployment.proposed:
+            raise UsageError(
+                f"the Fleet says deployment.proposed, so a promoter merges {deployment.branch}",
+                "leave out --pull-request, or take `proposed` out of the Fleet",
+            )
         if deployment.tip is None:
             raise UsageError(
                 f"{deployment.address.redacted} has no branch {deployment.branch}, and a pull request needs one to go to",
@@ -226,6 +231,8 @@ def _moved(look: _Look) -> Moved | None:
         return Moved.SOURCE
     if last.trailer(f"{PREFIX}Version") != inputs.version:
         return Moved.VERSION
+    if not all(look.deployment.lets_stand(commit.is_signed) for commit in chain):
+        return Moved.SIGNATURE
     if _is_the_same(look, chain):
         return None
     return Moved.TIME if last.trailer(f"{PREFIX}Capacity") == inputs.capacity_id else Moved.CAPACITY

@@ -14,16 +14,16 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
+from gitplacer.git.asking import about
 from gitplacer.git.notes import Note
 from gitplacer.git.program import GitError
-from gitplacer.git.publishing import Identity, LostRace, NewCommit, proposal_branch
+from gitplacer.git.publishing import LostRace, NewCommit, proposal_branch
 from gitplacer.hydrate import Hydration, hydrate, hydrator_note
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes.opening import Opened, Progress, Work, at_work
 from gitplacer.settings import Settings
 from gitplacer.tree import SUBMODULE, Changes
 
-AUTHOR = Identity("gitplacer", "gitplacer@users.noreply.gitplacer.dev")
 ATTEMPTS = 5
 """How often a lost race is run again before we give up and leave it to the next pass."""
 
@@ -123,7 +123,7 @@ def proposals_of(hydration: Hydration, settings: Settings) -> dict[str, NewCommi
     """What is proposed, by branch."""
     return {
         proposal_branch(step.relocation.group): NewCommit(
-            changes=step.changes, message=step.message, author=AUTHOR, when=settings.now
+            changes=step.changes, message=step.message, author=settings.author, when=settings.now
         )
         for step in hydration.proposals
         if step.relocation is not None
@@ -135,19 +135,20 @@ def _note(work: Work, settings: Settings) -> Note | None:
     commit = work.source.commit
     if commit is None or not work.source.spec.deployment.hydrator.notes:
         return None
-    return Note(text=hydrator_note(commit), author=f"{AUTHOR.name} <{AUTHOR.email}>", when=settings.now)
+    return Note(text=hydrator_note(commit), author=str(settings.author), when=settings.now)
 
 
 def _publish(work: Work, hydration: Hydration, settings: Settings, proposals: Mapping[str, NewCommit]) -> str:
     commits = commits_of(hydration, settings)
     inputs = capacity_commit(work.source, settings)
-    return work.deployment.publish(commits, inputs=inputs, proposals=proposals, note=_note(work, settings))
+    with about("deployment"):
+        return work.deployment.publish(commits, inputs=inputs, proposals=proposals, note=_note(work, settings))
 
 
 def commits_of(hydration: Hydration, settings: Settings) -> list[NewCommit]:
     """What is done, as commits to be made."""
     return [
-        NewCommit(changes=step.changes, message=step.message, author=AUTHOR, when=settings.now)
+        NewCommit(changes=step.changes, message=step.message, author=settings.author, when=settings.now)
         for step in hydration.steps
     ]
 
@@ -161,4 +162,4 @@ def capacity_commit(source: Opened, settings: Settings) -> NewCommit | None:
     modes = {path: entry.mode for path, entry in kept.items()}
     message = f"Capacity used by {source.commit.id[:12] if source.commit else 'a pass'}\n"
     changes = Changes(source.capacity.read_all(kept))
-    return NewCommit(changes=changes, message=message, author=AUTHOR, when=settings.now, modes=modes)
+    return NewCommit(changes=changes, message=message, author=settings.author, when=settings.now, modes=modes)

@@ -24,7 +24,7 @@ from gitplacer.placement.budget import Budgets
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass, may_scale_up
 from gitplacer.placement.pack import Packing, Shortfall
-from gitplacer.placement.stage import NOT_TRIED, Tight
+from gitplacer.placement.stage import COARSE, NOT_TRIED, Tight
 from gitplacer.policies import BY_COST
 from gitplacer.relocation.memory import left_before
 from gitplacer.source.manifests import PLATFORM
@@ -385,6 +385,8 @@ class Choice:
 def _tight_finding(tight: Tight) -> Finding:
     if tight is NOT_TRIED:
         return Finding(code=Reason.ROOM)
+    if tight is COARSE:
+        return Finding(code=Reason.TIGHT_FIT, subject="coarse")
     return Finding(code=Reason.TIGHT_FIT, subject=f"{tight.order}; {tight.scoring}", role=tight.pod)
 
 

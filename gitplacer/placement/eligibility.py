@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
+from gitplacer.belief import Doubted
 from gitplacer.grouping import Group
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fleet import Cluster
@@ -70,8 +71,13 @@ def may_not_enter(
     snapshot = capacity.get(cluster.name)
     if snapshot is None:
         return Finding(code=Reason.NO_SNAPSHOT)
+    if isinstance(snapshot, Doubted):
+        return Finding(code=Reason.DOUBTED_SNAPSHOT, subject=f"{snapshot.observed_at:%Y-%m-%dT%H:%M:%SZ}")
     if is_stale(cluster, snapshot, now):
         return Finding(code=Reason.STALE_SNAPSHOT, subject=f"{snapshot.observed_at:%Y-%m-%dT%H:%M:%SZ}")
+    policy = group.policy.spec.placement if group.policy is not None else None
+    if snapshot.coarse and not snapshot.nodes and (policy is None or policy.admission == "Gang"):
+        return Finding(code=Reason.NODES_NOT_KNOWN)
     missing = next((api for api in custom_apis(group) if not _serves(snapshot, api)), None)
     if missing is not None:
         return Finding(code=Reason.API_NOT_SERVED, subject=missing)

@@ -26,7 +26,7 @@ from gitplacer.placement.asseen import as_seen, by_size, like, to_come
 from gitplacer.placement.autoscalers.cost import costs
 from gitplacer.placement.nodes import Amounts, Columns, Mask, Nodes
 from gitplacer.placement.pack import Packing, Room, Shortfall, Use, pack, pack_what_fits
-from gitplacer.placement.stage import NOT_TRIED, Coming, Stage, Tight
+from gitplacer.placement.stage import COARSE, NOT_TRIED, Coming, Stage, Tight
 from gitplacer.scheduler import Pod
 
 Answer = TypeVar("Answer")
@@ -77,6 +77,7 @@ class Ledger:
         self.nodes = nodes or Nodes(cluster, snapshot, columns, now)
         self.version = 0
         self.closed = False
+        self._coarse = snapshot.coarse
         self._room: Room | None = None
         self._running: dict[str, RunningGroup] = {group.name: group for group in snapshot.groups}
         self._free = self.nodes.allocatable - self.nodes.used
@@ -193,6 +194,8 @@ class Ledger:
 
     def proves(self, gang: Gang, *, lucky: bool = False, opened: Sequence[str] = ()) -> bool:
         """Whether it is known without a trial that a gang finds room in every order; a `lucky` one leaves others theirs."""
+        if self._coarse and gang and not lucky:
+            return False
         now = self._stage.proves(gang, self.coming(), lucky=lucky, added=self._added(lucky, opened))
         return now and all(later.proves(gang, lucky=lucky, opened=opened) for later in self._later)
 
@@ -210,6 +213,8 @@ class Ledger:
         An order of what is to come, with a gang that fits, that leaves a pod out; None if we can find none. Beside a `lucky` gang
         others may also take the machines that are to be added, those among them that are `opened` for it.
         """
+        if self._coarse and gang and not lucky:
+            return COARSE
         now = self._stage.tight(gang, self.coming(), lucky=lucky, added=self._added(lucky, opened))
         if now is not None:
             return now

@@ -75,6 +75,9 @@ class Tight:
 NOT_TRIED = Tight("", "", "", ())
 """Nobody knows: there are too many pods to try."""
 
+COARSE = Tight("", "", "", ())
+"""Nobody can know: taints, labels and pods of the nodes were not seen."""
+
 
 class Stage:
     """

@@ -89,8 +89,13 @@ class ClusterOutcome:
         return self.after.state == "Active" and self.before is not None and self.before.state != "Active"
 
 
-def outcomes(snapshot: Snapshot, decisions: Iterable[Decision]) -> tuple[ClusterOutcome, ...]:
-    """The clusters that may sleep and whose state may change, sorted, each with its state after these decisions."""
+def outcomes(
+    snapshot: Snapshot, decisions: Iterable[Decision], wanted: Collection[str] = ()
+) -> tuple[ClusterOutcome, ...]:
+    """
+    The clusters that may sleep and whose state may change, sorted, each with its state after these decisions. Those that are
+    `wanted` are not put to sleep.
+    """
     keeping: dict[str, set[str]] = {name: set() for name in snapshot.states}
     staying: dict[str, set[str]] = {name: set() for name in snapshot.states}
     for decision in decisions:
@@ -107,6 +112,8 @@ def outcomes(snapshot: Snapshot, decisions: Iterable[Decision]) -> tuple[Cluster
             continue
         groups = tuple(sorted(keeping[name] | set(_leaving(snapshot, name, state, staying[name]))))
         after = standby.advanced(sleeps, state, busy=bool(groups), now=snapshot.now)
+        if name in wanted and after.state == "Standby":
+            after = state
         found.append(ClusterOutcome(name, snapshot.left_states.get(name), after, groups))
     return tuple(found)
 

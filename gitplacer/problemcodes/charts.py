@@ -27,9 +27,9 @@ CODES: Mapping[str, Code] = {
         severity=Severity.WARNING,
     ),
     "ChartNotOurs": Code(
-        "Somebody else changed a chart's file in the deployment repo",
-        "What somebody did by hand is not written over.",
-        "Take the change back, or put it into the Fleet and remove the file: it is written anew.",
+        "Somebody else wrote a chart's file in the deployment repo",
+        "What somebody did by hand is not written over. A file of ours begins with a line that says so.",
+        "Take the change back, or put it into the Fleet and remove the file: it is made anew.",
         severity=Severity.WARNING,
     ),
 }

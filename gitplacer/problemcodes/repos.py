@@ -42,8 +42,30 @@ CODES: Mapping[str, Code] = {
     ),
     "SnapshotName": Code(
         "A snapshot is in a file named after another cluster",
-        "A cluster testifies only about itself. Neither of the two takes anything new.",
-        "Name the file after the cluster.",
+        "A cluster testifies only about itself. Neither of the two takes anything new. From the branch of a cluster only the file that is "
+        "named after it is read.",
+        "Name the file after the cluster, and let each writer push to the branch of its own cluster.",
+    ),
+    "SnapshotFromFuture": Code(
+        "A snapshot was taken at a time that has not come",
+        "Clocks differ by seconds. A snapshot that is more than five minutes ahead would never grow stale, and would count as "
+        "evidence of what nobody has seen yet. In a branch of snapshots the last one that was believed counts on, as stale; "
+        "else the cluster takes nothing new. Nothing is moved away for it.",
+        "Set the clock where the snapshot is taken, and take it again.",
+    ),
+    "SnapshotJump": Code(
+        "A cluster has grown or shrunk beyond belief",
+        "A list that was cut off or a mistaken unit looks like this, and would move a fleet for nothing. So the last snapshot that was "
+        "believed counts on, as stale: the cluster takes nothing new, and nothing is moved away for it.",
+        "If it is true, wait: a jump is believed once later snapshots have said the same for ten minutes "
+        "(`spec.capacity.jumps` of the Fleet says how much is a jump, and how long). If not, look at whoever takes the snapshots.",
+    ),
+    "SnapshotNotSigned": Code(
+        "A snapshot is signed by nobody who may speak for its cluster",
+        "`spec.capacity.writers` of the Fleet names the keys that speak for each cluster. What others say, or nobody has signed, is "
+        "not believed: the last snapshot that is signed counts on, as stale, or the cluster takes nothing new.",
+        "Sign with `gitplacer snapshot --sign KEY`, and list the public half of that key for the cluster. If nobody knows the commit, "
+        "somebody else can push to that branch: find out who.",
     ),
     "UsedBeyondAllocatable": Code(
         "More is used on a node than it offers",

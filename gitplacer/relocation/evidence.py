@@ -13,6 +13,7 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from gitplacer.belief import Doubted
 from gitplacer.kinds.capacity import CapacitySnapshot, RunningGroup
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.record import RecordClaim, RecordCluster, RecordUpdate
@@ -24,9 +25,11 @@ SYNC_GRACE = timedelta(minutes=5)
 
 
 def is_stale(cluster: Cluster, snapshot: CapacitySnapshot, now: datetime) -> bool:
-    """Whether a snapshot is older than its cluster's `maxAge` allows."""
+    """Whether a snapshot is older than its cluster's `maxAge` allows, or counts only because a later one is not believed."""
     max_age = cluster.spec.max_age
-    return max_age is not None and now - snapshot.observed_at > timedelta(seconds=max_age)
+    return isinstance(snapshot, Doubted) or (
+        max_age is not None and now - snapshot.observed_at > timedelta(seconds=max_age)
+    )
 
 
 def speaks_of(snapshot: CapacitySnapshot, entry: RecordCluster | RecordClaim | RecordUpdate, unit: str) -> bool:
@@ -35,7 +38,12 @@ def speaks_of(snapshot: CapacitySnapshot, entry: RecordCluster | RecordClaim | R
 
 
 def reaches(snapshot: CapacitySnapshot, epoch: int, since: datetime, unit: str) -> bool:
-    """Whether a snapshot was taken after the cluster applied a change that was made at a time and gave its unit an epoch."""
+    """
+    Whether a snapshot was taken after the cluster applied a change that was made at a time and gave its unit an epoch. One from a hub
+    never tells: it shows no groups, which must not be taken for their being gone.
+    """
+    if snapshot.coarse:
+        return False
     if snapshot.applied is not None:
         applied = snapshot.applied.platform if unit == PLATFORM else snapshot.applied.workloads
         return applied >= epoch and snapshot.observed_at > since

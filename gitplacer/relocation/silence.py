@@ -2,7 +2,7 @@
 Which clusters are lost without anybody having said so: those that have been silent for too long.
 
 A cluster that nobody hears of may be gone, or the network to it, or whoever writes its snapshots. If most clusters are silent,
-it is the last: then silence says nothing, and nothing moves for it. A snapshot that is there and cannot be read is no silence.
+it is the last: then silence says nothing, and nothing moves for it. A snapshot that is there and cannot be read, or is not believed, is no silence.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
+from gitplacer.belief import Doubted
 from gitplacer.snapshot import Snapshot
 
 
@@ -23,5 +24,9 @@ def silent_clusters(snapshot: Snapshot) -> Mapping[str, datetime]:
         for name, capacity in snapshot.capacity.items()
         if snapshot.source.own.clusters[name].spec.role == "Workload"
     }
-    silent = {name: at for name, at in sorted(heard.items()) if snapshot.now - at > timedelta(seconds=after)}
+    silent = {
+        name: at
+        for name, at in sorted(heard.items())
+        if snapshot.now - at > timedelta(seconds=after) and not isinstance(snapshot.capacity[name], Doubted)
+    }
     return silent if 2 * len(silent) <= len(heard) else {}

@@ -17,8 +17,7 @@ from gitplacer.machines import MachineType
 from gitplacer.machines.types import INSTANCE_TYPE, REGION, ZONE
 from gitplacer.placement.ledger import Ledger
 from gitplacer.problems import Rejected
-from gitplacer.source.files import NoMemo, read_documents
-from gitplacer.tree import Tree
+from gitplacer.source.files import documents_in
 
 
 class NodeCatalogue(Model):
@@ -30,10 +29,7 @@ class NodeCatalogue(Model):
 
 def read_catalogue(name: str, data: bytes) -> tuple[NodeType, ...]:
     """The machines of a file. Raises Rejected with everything that is wrong with it."""
-    path = name if name.endswith((".yaml", ".yml", ".json")) else f"{name}.yaml"
-    reading = read_documents(Tree.of({path: data}), [path], NoMemo())
-    documents = [item.document for items in reading.documents.values() for item in items]
-    problems = list(reading.problems)
+    documents, problems = documents_in(name, data)
     found: tuple[NodeType, ...] = ()
     for document in documents:
         parsed = parsed_as(document, NodeCatalogue)

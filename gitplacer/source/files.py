@@ -137,6 +137,12 @@ class Reading:
     broken: frozenset[str]
 
 
+def documents_in(name: str, data: bytes) -> tuple[list[Document], list[Problem]]:
+    """The documents of one file that is in no tree, whatever its name, and what is wrong with it."""
+    reading = read_documents(Tree.of({name: data}), [name], NoMemo())
+    return [item.document for items in reading.documents.values() for item in items], list(reading.problems)
+
+
 def read_documents(
     tree: Tree, paths: Iterable[str], memo: Memo, *, folder: str = "", max_bytes: int = MAX_FILE
 ) -> Reading:

@@ -1,0 +1,247 @@
+"""
+Capacity snapshots from branches of their own: what their writers sent, as far as it is believed.
+
+Clusters push their snapshots to one branch or to one each. What is read is the tip, and of the history before it only as much as
+it takes to believe the tip: whether a key that may speak for the cluster has signed the commit that changed its file, and whether
+the cluster has jumped (`gitplacer.belief`). What comes out is a capacity tree in which the snapshots that were believed before stand
+under `earlier/`, and why something is left out under `doubted/`. What was found out of a commit or a file is remembered by its id.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path, PurePosixPath
+
+from gitplacer.belief import DOUBTED, EARLIER, Gist, doubt, last_believed
+from gitplacer.git.address import Address
+from gitplacer.git.mirror import Mirror, refs_of
+from gitplacer.git.objects import BlobTooLarge
+from gitplacer.git.reading import Repository
+from gitplacer.git.signing import AllowedKeys, is_signed, verified
+from gitplacer.kinds.fleet import CapacitySettings
+from gitplacer.problems import Rejected
+from gitplacer.snapshot import single_snapshot
+from gitplacer.source.files import READ_ENDINGS, Memo, NoMemo
+from gitplacer.tree import Changes, Entry, Tree
+
+PLACEHOLDER = "{cluster}"
+"""Stands for the name of a cluster in `spec.capacity.branch`."""
+
+_HEADS = ("refs/remotes/origin/", "refs/heads/")
+"""Where branches are; what a clone tracks is there for who has not made the branch his own."""
+_LOOKED_BACK = 2000
+"""Commits of a branch that are looked at: an hour of thirty clusters that change with every minute."""
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A branch of snapshots by its name, its tip, and the one cluster it is of, None where it is of all."""
+
+    name: str
+    tip: str
+    cluster: str | None = None
+
+
+def branch_of(pattern: str, cluster: str) -> str:
+    """The branch of a cluster; a name without `{cluster}` is that of every cluster."""
+    return pattern.replace(PLACEHOLDER, cluster)
+
+
+def branches_at(address: Address, pattern: str) -> list[Branch]:
+    """The branches that there are for clusters now, by `spec.capacity.branch`, by cluster. Raises GitError (Unreachable)."""
+    if address.is_local and not address.git_dir:
+        return []
+    fixed = pattern.removesuffix(PLACEHOLDER)
+    folder, found = fixed[: fixed.rfind("/") + 1], {}
+    for heads in _HEADS if address.is_local else _HEADS[-1:]:
+        for name, tip in refs_of(address, below=heads + folder).items():
+            branch = name.removeprefix(heads)
+            cluster = branch.removeprefix(fixed)
+            if branch.startswith(fixed) and cluster and "/" not in cluster:
+                found[cluster] = Branch(branch, tip, cluster)
+    return [found[cluster] for cluster in sorted(found)]
+
+
+def mark_of(branches: Sequence[Branch]) -> str:
+    """A text that is another when one of the branches has moved, come or gone."""
+    return _digest("branches", *(f"{branch.name} {branch.tip}" for branch in branches))
+
+
+def opened_branches(address: Address, branches: Sequence[Branch], cache_dir: Path) -> tuple[Repository, list[Branch]]:
+    """
+    The repository of some branches, to be closed, and these as they are in it: a remote's may have moved on since they were listed. Raises
+    GitError (NotARepository, Unreachable, NoSuchRevision, …).
+    """
+    if address.is_local:
+        return Repository.open(address, cache_dir), list(branches)
+    named = {f"{_HEADS[-1]}{branch.name}": branch for branch in branches}
+    repository = Repository.mirrored(address, Mirror(address, cache_dir), {name: b.tip for name, b in named.items()})
+    return repository, [replace(branch, tip=repository.refs[name]) for name, branch in named.items()]
+
+
+def read_branches(
+    repository: Repository, branches: Iterable[Branch], settings: CapacitySettings, memo: Memo, now: datetime
+) -> Tree:
+    """
+    The capacity tree that some branches make together. Its bytes can be read until the repository is closed. Raises GitError,
+    never for what is in a branch.
+    """
+    entries: dict[str, Entry] = {}
+    doubts: dict[str, bytes] = {}
+    for branch in branches:
+        read = _Read(repository, branch, settings, memo, now)
+        entries |= read.entries
+        doubts |= {f"{DOUBTED}/{cluster}.txt": said for cluster, said in read.doubts.items()}
+    return Tree(dict(sorted(entries.items())), repository.objects).apply(Changes(doubts))
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """A file as one commit made it: `entry` is None where the commit removed it."""
+
+    commit: str
+    at: datetime
+    entry: Entry | None
+
+
+class _Read:
+    """What one branch adds to the capacity tree: `entries` by path, and `doubts` by cluster."""
+
+    def __init__(
+        self, repository: Repository, branch: Branch, settings: CapacitySettings, memo: Memo, now: datetime
+    ) -> None:
+        self._repository, self._branch, self._settings, self._memo, self._now = repository, branch, settings, memo, now
+        whole = repository.tree(branch.tip, repository.address.folder)
+        below = whole.under(settings.path)
+        tree, self._folder = (below, settings.path) if len(below) else (whole, "")
+        self.entries = {path: e for path, e in tree.entries.items() if self._is_of_the_branch(path)}
+        self.doubts: dict[str, bytes] = {}
+        histories = self._histories()
+        for path in sorted(path for path in {*self.entries, *histories} if path.endswith(READ_ENDINGS)):
+            if self._is_of_the_branch(path):
+                self._decide(path, histories.get(path, []))
+        if branch.cluster is not None and not self.entries and not self.doubts:
+            others = ", ".join(sorted(tree.entries)[:3]) or "nothing"
+            message = f"branch {branch.name} holds {others}, and no snapshot of {branch.cluster}"
+            hint = f"it is read from {branch.cluster}.yaml, in {settings.path}/ or at the top"
+            self.doubts[branch.cluster] = doubt("SnapshotName", message, hint)
+
+    def _is_of_the_branch(self, path: str) -> bool:
+        """A branch of one cluster speaks of no other; what is believed, and why not, is ours to say."""
+        if path.startswith((f"{EARLIER}/", f"{DOUBTED}/")):
+            return False
+        return self._branch.cluster in (None, PurePosixPath(path).stem) and (
+            self._branch.cluster is None or "/" not in path
+        )
+
+    def _decide(self, path: str, history: Sequence[_Version]) -> None:
+        """Which versions of a file go into the tree; `history` is newest first, and empty where it is older than was looked back."""
+        cluster = PurePosixPath(path).stem
+        if not history and self._settings.writers is None:
+            return
+        believable = list(self._signed(cluster, self._recent(history))) if history else []
+        at_tip = self.entries.pop(path, None)
+        if not believable or believable[0] is not history[0]:
+            self.doubts[cluster] = self._unsigned(cluster, history[0].commit if history else self._branch.tip)
+        if not believable or believable[0].entry is None:
+            return
+        sent = [version.entry for version in reversed(believable) if version.entry is not None]
+        self.entries[path] = self._sized(sent[-1], at_tip)
+        gists = self._gists(path, sent)
+        last = last_believed(gists, self._settings.jumps, self._now)
+        if last is not None and sent[last] != sent[-1]:
+            self.entries[f"{EARLIER}/{PurePosixPath(path).name}"] = self._sized(sent[last], at_tip)
+
+    def _sized(self, entry: Entry, at_tip: Entry | None) -> Entry:
+        """An entry with the size of its blob, so that what is too large is never read. History does not tell it."""
+        if at_tip is not None and (at_tip.mode, at_tip.oid) == (entry.mode, entry.oid):
+            return at_tip
+        return replace(entry, size=int(self._repository.git.run("cat-file", "-s", entry.oid)))
+
+    def _recent(self, history: Sequence[_Version]) -> list[_Version]:
+        """The versions that can be of interest: twice the time that a jump takes to be believed, and the one before."""
+        since = history[0].at - timedelta(seconds=2 * self._settings.jumps.believed_after)
+        end = next((n for n, version in enumerate(history) if version.at < since), len(history))
+        return list(history[: end + 1])
+
+    def _histories(self) -> Mapping[str, list[_Version]]:
+        """For each path below the folder the versions that the branch has had of it, newest first."""
+        folder = "/".join(part for part in (self._repository.address.folder, self._folder) if part)
+        listing = self._repository.git.run(
+            "log", f"--max-count={_LOOKED_BACK}", "--first-parent", "--diff-merges=first-parent", "--no-renames", "--no-color", "--no-ext-diff", "--root", "--raw",
+            "--no-abbrev", "-z", "--format=%x00%H %ct", "--end-of-options", self._branch.tip, "--", f":(top,literal){folder}",
+        )  # fmt: skip
+        found: dict[str, list[_Version]] = defaultdict(list)
+        commit, at = "", datetime.fromtimestamp(0, UTC)
+        parts = iter(listing.split(b"\0"))
+        for part in parts:
+            text = part.strip(b"\n").decode("utf-8", "backslashreplace")
+            if text.startswith(":"):
+                _, mode, _, oid, status = text.split(" ")
+                path = next(parts).decode("utf-8", "backslashreplace")
+                entry = None if status == "D" else Entry(mode, oid)
+                found[path[len(folder) :].lstrip("/")].append(_Version(commit, at, entry))
+            elif text:
+                commit, _, seconds = text.partition(" ")
+                at = datetime.fromtimestamp(int(seconds), UTC)
+        return found
+
+    def _keys(self, cluster: str) -> Sequence[str]:
+        writers = self._settings.writers or {}
+        return writers.get(cluster, writers.get("*", ()))
+
+    def _signed(self, cluster: str, versions: Sequence[_Version]) -> Iterator[_Version]:
+        """Those whose commits are signed by a key that may speak for a cluster; all of them where nobody says who may."""
+        if self._settings.writers is None:
+            yield from versions
+            return
+        keys = self._keys(cluster)
+        digests = [_digest("signed", version.commit, *sorted(keys)) for version in versions]
+        known = self._memo.recall_texts(digests)
+        for version, digest in zip(versions, digests, strict=True):
+            answer = known.get(digest)
+            if answer is None:
+                commit = self._repository.objects.look_up(version.commit)
+                is_good = commit is not None and verified(commit.data, AllowedKeys({cluster: keys})) is not None
+                answer = b"yes" if is_good else b"no"
+                self._memo.remember_text(digest, answer)
+            if answer == b"yes":
+                yield version
+
+    def _unsigned(self, cluster: str, oid: str) -> bytes:
+        commit = self._repository.objects.look_up(oid)
+        by = (
+            "by no key that may speak for" if commit is not None and is_signed(commit.data) else "by nobody, so not for"
+        )
+        message = f"commit {oid[:12]} of branch {self._branch.name} is signed {by} {cluster}"
+        hint = "sign with a key that the Fleet lists under spec.capacity.writers, or find out who pushes there"
+        if not self._keys(cluster):
+            hint = f"the Fleet lists no key for {cluster} under spec.capacity.writers"
+        return doubt("SnapshotNotSigned", message, hint)
+
+    def _gists(self, path: str, sent: Sequence[Entry]) -> list[Gist | None]:
+        """What is held against one another, None for what cannot be read."""
+        digests = [_digest("gist", path, entry.mode, entry.oid) for entry in sent]
+        known = dict(self._memo.recall_texts(digests))
+        for entry, digest in zip(sent, digests, strict=True):
+            if digest not in known:
+                # The newest is parsed once more in a moment; those before it never again.
+                gist = self._gist(path, entry, self._memo if entry is sent[-1] else NoMemo())
+                known[digest] = gist.as_text() if gist is not None else b""
+                self._memo.remember_text(digest, known[digest])
+        return [Gist.from_text(known[digest]) if known[digest] else None for digest in digests]
+
+    def _gist(self, path: str, entry: Entry, memo: Memo) -> Gist | None:
+        try:
+            found, _ = single_snapshot(Tree({path: entry}, self._repository.objects), path, memo)
+        except (BlobTooLarge, Rejected):
+            return None
+        return Gist.of(found) if found.name == PurePosixPath(path).stem else None
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(("capacity-1", *parts)).encode("utf-8", "surrogateescape")).hexdigest()

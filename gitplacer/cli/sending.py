@@ -1,0 +1,196 @@
+"""`--push` and what goes with it: snapshots onto a branch, once or for ever."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from gitplacer.cli.options import credentials, signed
+
+if TYPE_CHECKING:
+    from gitplacer.capacity.pushing import Pushed, Target
+    from gitplacer.capacity.sending import Look
+    from gitplacer.kinds.capacity import CapacitySnapshot
+    from gitplacer.settings import Settings
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+SHORTEST_KEPT = timedelta(hours=1)
+"""What is to be kept at least: a jump is held against what was before it."""
+
+
+def _duration(ctx: click.Context, param: click.Parameter, value: str | None) -> timedelta | None:
+    from gitplacer.kinds.fields import duration_seconds
+
+    if value is None:
+        return None
+    try:
+        return timedelta(seconds=duration_seconds(value))
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx, param) from None
+
+
+_OPTIONS = (
+    click.option("--now", metavar="TIME", help="Look and push as of this time, such as 2026-01-02T03:04:05Z."),
+    click.option("--push", metavar="REPO", help="Push it to a branch of this repo: a path or an address."),
+    click.option(
+        "--push-branch",
+        metavar="BRANCH",
+        default="capacity/{cluster}",
+        show_default=True,
+        help="The branch; {cluster} stands for the cluster's name.",
+    ),
+    click.option(
+        "--push-path",
+        metavar="DIR",
+        default="capacity",
+        show_default=True,
+        help="The directory in it, as in the Fleet's spec.capacity.path.",
+    ),
+    click.option(
+        "--every", metavar="TIME", callback=_duration, help="Go on, and look again every so often, such as 30s."
+    ),
+    click.option(
+        "--heartbeat",
+        metavar="TIME",
+        callback=_duration,
+        default="5m",
+        show_default=True,
+        help="Push at the latest after this time though nothing has changed; less than the Cluster's maxAge.",
+    ),
+    click.option(
+        "--keep",
+        metavar="TIME",
+        callback=_duration,
+        default="168h",
+        show_default=True,
+        help="Keep so much history in a branch of one cluster alone, and up to twice as much.",
+    ),
+)
+
+
+_SETTINGS = ("now", "author", "sign_key", "credentials")
+
+
+def sending(command: Command) -> Command:
+    """The options of a command that pushes snapshots."""
+    return functools.reduce(lambda found, option: option(found), reversed(_OPTIONS), signed()(credentials()(command)))
+
+
+def refuse_without_push(options: dict[str, Any]) -> None:
+    """Raise where somebody wants to go on and said nothing of where to."""
+    if options["every"] is not None:
+        raise click.UsageError("--every is for --push: give that as well, or leave it out")
+
+
+def send(look: Look, options: dict[str, Any]) -> int:
+    """Push what `look` sees, once or until we are told to stop. Raises GitError, Rejected, ClusterError or UsageError."""
+    from gitplacer.capacity.pushing import Result, push
+    from gitplacer.settings import settings
+
+    chosen = settings(".", deployment=options["push"], **{name: options[name] for name in _SETTINGS})
+    target = _target(options, chosen)
+    if options["every"] is not None:
+        if options["now"] is not None:
+            raise click.UsageError("--every goes on, and --now is one time: give one of them")
+        return _send_for_ever(look, target, chosen.cache_dir)
+    code = 0
+    for snapshot, data in look(chosen.now):
+        done = push(target, snapshot, data, chosen.now, chosen.cache_dir)
+        click.echo(said(done, target))
+        if done.result is Result.OLDER:
+            code = 1
+    return code
+
+
+def _target(options: dict[str, Any], chosen: Settings) -> Target:
+    from gitplacer.capacity.pushing import Target
+    from gitplacer.settings import UsageError
+
+    every, heartbeat, keep = options["every"] or timedelta(), options["heartbeat"], options["keep"]
+    if options["every"] is not None and every < timedelta(seconds=1):
+        raise UsageError("--every is less than a second", "give a time such as 30s")
+    if every > heartbeat:
+        raise UsageError("--every is longer than --heartbeat", "look more often, or let heartbeats be further apart")
+    if keep < SHORTEST_KEPT:
+        raise UsageError("--keep is less than an hour", "a jump is held against what was before it: keep 1h or more")
+    assert chosen.deployment is not None
+    return Target(
+        address=chosen.deployment,
+        branch=options["push_branch"],
+        folder=options["push_path"].strip("/"),
+        author=chosen.author,
+        signing_key=chosen.signing_key,
+        heartbeat=heartbeat,
+        every=every,
+        keep=keep,
+    )
+
+
+def _send_for_ever(look: Look, target: Target, cache_dir: Path) -> int:
+    import signal
+    import threading
+    from datetime import UTC, datetime
+
+    from gitplacer.capacity.pushing import Result
+    from gitplacer.capacity.sending import send_for_ever
+    from gitplacer.cli.failures import lines
+    from gitplacer.cli.progress import note
+
+    stopped = threading.Event()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(name, lambda *_: stopped.set())
+
+    def told(done: Pushed) -> None:
+        if done.result is not Result.UNCHANGED:
+            note(said(done, target))
+
+    def failed(error: Exception, pause: timedelta) -> None:
+        for line in lines(error):
+            note(line)
+        note(f"trying again in {int(pause.total_seconds())} s")
+
+    send_for_ever(
+        look, target, cache_dir,
+        clock=lambda: datetime.now(UTC).replace(microsecond=0),
+        wait=lambda pause: stopped.wait(pause.total_seconds()),
+        told=told, failed=failed,
+    )  # fmt: skip
+    note("stopped")
+    return 0
+
+
+def written(file: str, cluster: str | None) -> tuple[CapacitySnapshot, bytes]:
+    """A snapshot from a file, which must be of the cluster that was named. Raises Rejected."""
+    from gitplacer.problems import Location, Problem, Rejected
+    from gitplacer.snapshot import single_snapshot
+    from gitplacer.source.files import NoMemo
+    from gitplacer.tree import Tree
+
+    data = Path(file).read_bytes()
+    found, _ = single_snapshot(Tree.of({file: data}), file, NoMemo())
+    if cluster not in (None, found.name):
+        message = f"is the snapshot of {found.name}, not of {cluster}"
+        raise Rejected([Problem(Location(file), "SnapshotName", message, "a cluster testifies only about itself")])
+    return found, data
+
+
+def said(done: Pushed, target: Target) -> str:
+    """A push in one line."""
+    from gitplacer.capacity.pushing import Result
+
+    where = f"branch {done.branch} of {target.address.redacted}"
+    at = f"{done.at:%Y-%m-%dT%H:%M:%SZ}"
+    match done.result:
+        case Result.CHANGED:
+            return f"Changed    {done.tip[:12]} in {where}: {', '.join(done.fields)}"
+        case Result.HEARTBEAT:
+            return f"Heartbeat  {done.tip[:12]} in {where}: nothing changed until {at}"
+        case Result.OLDER:
+            return f"Older      {where} has a snapshot of {at} already, which is later"
+    return f"Unchanged  {where} has what there is, as of {at}"

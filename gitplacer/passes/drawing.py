@@ -1,0 +1,35 @@
+"""
+The fleet as a page: a plan, what every cluster has and has left, and the past, drawn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gitplacer.branch.chronicle import history
+from gitplacer.explain import PlanView
+from gitplacer.hydrate import hydrate
+from gitplacer.kinds.fleet import FleetSpec
+from gitplacer.packaged import REPORT, packaged
+from gitplacer.passes.looking import looked_at
+from gitplacer.passes.opening import Progress
+from gitplacer.report import document, gathered, page, redacted
+from gitplacer.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """The page, the plan that it shows, and what the source's Fleet says."""
+
+    html: str
+    view: PlanView
+    spec: FleetSpec
+
+
+def drawn(settings: Settings, *, work_tree: bool, redact: bool, progress: Progress) -> Drawn:
+    """The fleet of the source as one HTML page. Raises Rejected, GitError or UsageError."""
+    with looked_at(settings, work_tree=work_tree, progress=progress) as looked:
+        view = hydrate(looked.inputs, memo=looked.memo).view
+        progress("drawing the fleet")
+        facts = gathered(view, history(looked.deployment))
+        return Drawn(page(document(redacted(facts) if redact else facts), packaged(REPORT)), view, looked.source.spec)

@@ -1,0 +1,173 @@
+"""Snapshots from the cluster to the deployment repo: pushed, believed or not, and what is computed of it proved again."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from gitplacer.controller.looking import look
+from gitplacer.kinds.fleet import FleetSpec
+from gitplacer.settings import settings
+from tests.capacitybranches import ssh_key
+from tests.commands import Ran, git, make_bare, make_repo, run, starter, write
+
+SNAPSHOT = """\
+apiVersion: gitplacer.dev/v1alpha1
+kind: CapacitySnapshot
+metadata: {{name: my-cluster}}
+observedAt: "2026-01-02T{time}:00Z"
+nodes:
+- {{name: n1, count: {count}, allocatable: {{cpu: "4", memory: 16Gi, pods: "58"}}}}
+"""
+
+
+@dataclass
+class Fleet:
+    """A fleet repo whose snapshots are in branches of it, a deployment repo, and who works with them."""
+
+    capfd: pytest.CaptureFixture[str]
+    source: Path
+    deployment: Path
+
+    def push(self, time: str, count: int, *more: str | Path) -> Ran:
+        file = self.source.parent / "seen.yaml"
+        file.write_text(SNAPSHOT.format(time=time, count=count))
+        return run(
+            self.capfd, "snapshot", "--from", file, "--push", self.source, "--now", f"2026-01-02T{time}:10Z", *more
+        )
+
+    def reconcile(self, time: str) -> Ran:
+        now = f"2026-01-02T{time}:20Z"
+        return run(self.capfd, "reconcile", "--deployment", self.deployment, "--now", now, self.source)
+
+    def verify(self) -> Ran:
+        return run(self.capfd, "verify", "--all", "--deployment", self.deployment, self.source)
+
+    def placed(self) -> list[str]:
+        listed = git(self.deployment, "ls-tree", "-r", "--name-only", "main").splitlines()
+        return [path for path in listed if path.startswith("clusters/my-cluster/workloads/hello/")]
+
+
+def fleet_text(writers: str = "") -> str:
+    return (
+        "apiVersion: gitplacer.dev/v1alpha1\nkind: Fleet\nmetadata: {name: fleet}\nspec:\n"
+        f'  capacity:\n    branch: "capacity/{{cluster}}"\n{writers}'
+    )
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Fleet:
+    files = {**starter(), "fleet.yaml": fleet_text().encode()}
+    return Fleet(capfd, make_repo(tmp_path / "fleet", files), make_bare(tmp_path / "deployment.git"))
+
+
+def test_what_a_cluster_pushes_is_what_is_planned_by_and_can_be_computed_again(fleet: Fleet) -> None:
+    waits = fleet.reconcile("03:00")
+    assert (waits.code, fleet.placed()) == (0, []), waits.err
+    assert fleet.push("03:05", 3).out.startswith("Changed    ")
+    assert fleet.push("03:06", 3).out.startswith("Unchanged  ")
+    assert fleet.reconcile("03:07").code == 0
+    assert fleet.placed() == ["clusters/my-cluster/workloads/hello/hello/raycluster.yaml"]
+    proved = fleet.verify()
+    assert proved.code == 0, proved.out + proved.err
+
+
+def test_a_jump_places_nothing_until_it_is_confirmed_and_can_be_computed_again(fleet: Fleet) -> None:
+    fleet.push("03:00", 20)
+    write(fleet.source, {"workloads/hello/raycluster.yaml": b"# none yet\n"})
+    git(fleet.source, "commit", "-qam", "None yet")
+    fleet.push("03:05", 99)
+    write(fleet.source, {"workloads/hello/raycluster.yaml": starter()["workloads/hello/raycluster.yaml"]})
+    git(fleet.source, "commit", "-qam", "One")
+    jumped = fleet.reconcile("03:06")
+    assert (
+        "capacity/my-cluster.yaml:5:1: my-cluster has 99 nodes, and had 20 nodes at 2026-01-02T03:00:00Z" in jumped.err
+    )
+    assert fleet.placed() == []
+    assert git(fleet.deployment, "ls-tree", "-r", "--name-only", "gitplacer-inputs").splitlines() == [
+        "earlier/my-cluster.yaml",
+        "my-cluster.yaml",
+    ]
+    fleet.push("03:16", 99)
+    assert "99 nodes" not in fleet.reconcile("03:17").err
+    assert fleet.placed() == ["clusters/my-cluster/workloads/hello/hello/raycluster.yaml"]
+    proved = fleet.verify()
+    assert proved.code == 0, proved.out + proved.err
+
+
+def test_only_a_key_that_speaks_for_the_cluster_is_believed(fleet: Fleet, tmp_path: Path) -> None:
+    _, public = ssh_key(tmp_path, "mine")
+    ssh_key(tmp_path, "theirs")
+    write(fleet.source, {"fleet.yaml": fleet_text(f"    writers: {{my-cluster: [{public}]}}\n").encode()})
+    git(fleet.source, "commit", "-qam", "List the writers")
+    fleet.push("03:00", 3, "--sign-key", tmp_path / "theirs")
+    refused = fleet.reconcile("03:01")
+    assert "is signed by no key that may speak for my-cluster" in refused.err
+    assert "hint: sign with a key that the Fleet lists under spec.capacity.writers" in refused.err
+    assert fleet.placed() == []
+    fleet.push("03:02", 4, "--sign-key", tmp_path / "mine")
+    assert "SnapshotNotSigned" not in fleet.reconcile("03:03").err
+    assert fleet.placed() == ["clusters/my-cluster/workloads/hello/hello/raycluster.yaml"]
+    proved = fleet.verify()
+    assert proved.code == 0, proved.out + proved.err
+
+
+def test_a_controller_sees_that_one_of_many_branches_has_moved(fleet: Fleet) -> None:
+    spec = FleetSpec.model_validate({"capacity": {"branch": "capacity/{cluster}"}})
+    chosen = settings(str(fleet.source))
+    seen = [look(chosen, spec)["capacity"]]
+    fleet.push("03:00", 3)
+    seen += [look(chosen, spec)["capacity"]] * 2
+    fleet.push("03:01", 4)
+    seen.append(look(chosen, spec)["capacity"])
+    assert len(set(seen)) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--every", "30s"], "--every is for --push"),
+        (["--push", "x", "--every", "10m"], "--every is longer than --heartbeat"),
+        (["--push", "x", "--every", "half"], 'must be a duration such as "30s"'),
+        (["--push", "x", "--keep", "10m"], "--keep is less than an hour"),
+        (["--push", "x", "-o", "y"], "--push commits the snapshot, and -o writes it"),
+        (["--push", "x", "--every", "1s", "--now", "2026-01-02T03:00:00Z"], "--every goes on, and --now is one time"),
+        (["--context", "x"], "--from takes a file, and no cluster"),
+        (["--hub", "ocm"], "leave out --from, --cluster and --deployment"),
+        (["--from-dump", "x"], "--from-dump is for --hub"),
+        (["--cluster", "other"], "is the snapshot of my-cluster, not of other"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, options: list[str], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make_bare(tmp_path / "x")
+    (tmp_path / "seen.yaml").write_text(SNAPSHOT.format(time="03:00", count=1))
+    done = run(capfd, "snapshot", "--from", "seen.yaml", *options)
+    assert (done.code, done.out) == (1, "")
+    assert said in done.err
+    assert "Traceback" not in done.err
+
+
+def test_a_writer_in_a_pod_stops_when_it_is_told_to(fleet: Fleet, tmp_path: Path) -> None:
+    file = tmp_path / "seen.yaml"
+    file.write_text(SNAPSHOT.format(time="03:00", count=2))
+    command = ["snapshot", "--from", str(file), "--push", str(fleet.source), "--every", "1h", "--heartbeat", "2h"]
+    with subprocess.Popen(
+        [sys.executable, "-c", "import sys; from gitplacer.cli import main; sys.exit(main())", *command],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)},
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as writer:
+        assert writer.stderr is not None
+        assert writer.stderr.readline().startswith("Changed    ")
+        writer.send_signal(signal.SIGTERM)
+        assert writer.stderr.read() == "stopped\n"
+    assert writer.returncode == 0

@@ -1,0 +1,435 @@
+"""
+What is applied to a cluster to run gitplacer there: the chart, and the manifests that are made of it.
+
+Each set of objects is held against itself (what refers to what), against Kubernetes' schemas, against the command line that it calls, and against
+what the code asks of an API server.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import kubernetes_validate
+import pytest
+import yaml
+
+from gitplacer import __version__
+from gitplacer.cli import root
+from gitplacer.git.secretfiles import private_file
+from tests.apistandin import VERSION
+from tests.helmcharts import CHART, ROOT, lint, needs_helm, render
+
+Json = dict[str, Any]
+SOURCE = {"controller": {"source": "https://git.example.com/platform/fleet.git"}}
+WRITER = {
+    "controller": {"enabled": False},
+    "snapshot": {
+        "enabled": True, "cluster": "gke", "push": "https://git.example.com/f.git", "deployment": "https://git.example.com/d.git",
+    },
+}  # fmt: skip
+EXAMPLE = "fleet-repo-example/management/gitplacer"
+CONTROLLERS = ("deploy/manifests", "deploy/several-replicas", EXAMPLE)
+SETS = (*CONTROLLERS, "deploy/snapshot")
+KUBECTL = shutil.which("kubectl")
+
+
+def plain(folder: str) -> list[Json]:
+    """The objects of a set, without its kustomization."""
+    files = sorted((ROOT / folder).glob("*.yaml"))
+    texts = [file.read_text("utf-8") for file in files if file.name != "kustomization.yaml"]
+    return [found for text in texts for found in yaml.safe_load_all(text)]
+
+
+def of_kind(objects: list[Json], kind: str) -> list[Json]:
+    return [found for found in objects if found["kind"] == kind]
+
+
+def pods(objects: list[Json]) -> Iterator[tuple[Json, Json]]:
+    """Labels and specs of the pods that come of a set."""
+    for found in of_kind(objects, "Deployment"):
+        template = found["spec"]["template"]
+        yield template["metadata"]["labels"], template["spec"]
+
+
+def container(spec: Json) -> Json:
+    (found,) = spec["containers"]
+    return dict(found)
+
+
+def selects(selector: Json, labels: Json) -> bool:
+    return selector.items() <= labels.items()
+
+
+# -- one truth ----------------------------------------------------------------------------------------------------
+
+
+@needs_helm
+def test_the_manifests_are_what_the_chart_renders(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, ROOT / "deploy/generate.py", "-o", tmp_path], check=True)
+    for folder in SETS:
+        made = {path.name: path.read_text("utf-8") for path in (tmp_path / folder).iterdir()}
+        kept = {path.name: path.read_text("utf-8") for path in (ROOT / folder).iterdir()}
+        assert made == kept, f"run `python deploy/generate.py`, and read the diff of {folder}"
+
+
+@needs_helm
+def test_the_chart_is_one_that_helm_has_nothing_against() -> None:
+    assert [said for said in lint(SOURCE) if said["error"] != "icon is recommended"] == []
+
+
+def test_the_chart_is_of_the_version_that_it_installs() -> None:
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text("utf-8"))
+    assert (chart["version"], chart["appVersion"]) == (__version__, __version__)
+
+
+def test_every_value_has_its_rule_and_every_rule_its_value() -> None:
+    def hold(values: Json, rules: Json, where: str) -> None:
+        rules = schema["$defs"][rules["$ref"].rpartition("/")[2]] if "$ref" in rules else rules
+        if "properties" not in rules:
+            return
+        assert rules["additionalProperties"] is False, where
+        assert set(values) - {"requests", "limits"} == set(rules["properties"]) - {"global", "requests", "limits"}, (
+            where
+        )
+        for name, value in values.items():
+            if isinstance(value, dict):
+                hold(value, rules["properties"][name], f"{where}/{name}")
+
+    schema = json.loads((CHART / "values.schema.json").read_text("utf-8"))
+    hold(yaml.safe_load((CHART / "values.yaml").read_text("utf-8")), schema, "")
+
+
+BAD_VALUES: list[tuple[Json, str]] = [
+    ({}, "controller.source is needed: the address of the fleet repo"),
+    ({**WRITER, "snapshot": {"enabled": True}}, "snapshot.cluster is needed: what the fleet calls this cluster"),
+    ({"controler": {}}, "additional properties 'controler' not allowed"),
+    ({"controller": {"sourc": "x"}}, "additional properties 'sourc' not allowed"),
+    ({"controller": {"source": "https://me:secret@git.example.com/f.git"}}, "/controller/source"),
+    ({"controller": {"source": "http://git.example.com/f.git"}}, "/controller/source"),
+    ({"controller": {"source": "--upload-pack=x"}}, "/controller/source"),
+    ({"controller": {"source": "ext::sh"}}, "/controller/source"),
+    ({"controller": {"replicas": "2"}}, "/controller/replicas"),
+    ({"controller": {"interval": "1 minute"}}, "/controller/interval"),
+    ({"controller": {"interval": ""}}, "/controller/interval"),
+    ({"controller": {"env": {"A": 1}}}, "/controller/env/A"),
+    ({"controller": {"extraArgs": ["main"]}}, "/controller/extraArgs/0"),
+    ({"controller": {"rev": "-x"}}, "/controller/rev"),
+    ({"credentials": {"file": "../x"}}, "/credentials/file"),
+    ({"hooks": {"enabled": True}}, "/hooks/providers"),
+    ({"hooks": {"providers": ["githbu"]}}, "/hooks/providers/0"),
+    ({"image": {"digest": "sha256:1"}}, "/image/digest"),
+    ({"name": "Git_Placer"}, "/name"),
+    ({"networkPolicy": {"hooksFrom": [{}]}}, "/networkPolicy/hooksFrom/0"),
+]  # fmt: skip
+
+
+@needs_helm
+def test_wrong_values_are_refused_where_they_are() -> None:
+    for (values, why), found in zip(BAD_VALUES, render(*(values for values, _ in BAD_VALUES)), strict=True):
+        assert why in found.error, values
+
+
+COMBINATIONS: list[Json] = [
+    SOURCE,
+    WRITER,
+    {**WRITER, **SOURCE},
+    {"controller": {**SOURCE["controller"], "leaderElection": False, "events": False}, "credentials": {"secrets": []}},
+    {
+        "name": "research",
+        "author": "Placer <placer@example.com>",
+        "image": {"repository": "registry.example.com:5000/gitplacer", "digest": f"sha256:{'0' * 64}", "pullSecrets": ["pull"]},
+        "credentials": {"secrets": ["read", "write"], "signingKey": "signing-key"},
+        "controller": {
+            **SOURCE["controller"], "rev": "main", "path": "fleets/a", "deployment": "git@git.example.com:d.git",
+            "capacity": "ssh://git@git.example.com/c.git", "replicas": 3, "extraArgs": ["--log-level=debug"],
+            "env": {"HTTPS_PROXY": "http://proxy:3128"}, "podAnnotations": {"a/b": "true"}, "nodeSelector": {"a": "b"},
+            "tolerations": [{"operator": "Exists"}], "affinity": {"nodeAffinity": {}}, "priorityClassName": "high",
+        },
+        "metrics": {"serviceMonitor": True, "port": 9000},
+        "hooks": {"enabled": True, "providers": ["github", "flux"], "port": 9001},
+        "notify": {"urlFile": "notify-url", "secretFile": "notify-secret"},
+        "report": {"enabled": True},
+        "snapshot": {**WRITER["snapshot"], "listPods": ["app=cache,tier!=test"], "systemNamespace": "placing"},
+        "networkPolicy": {"hooksFrom": [{"namespaceSelector": {"matchLabels": {"a": "b"}}}]},
+    },
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def combinations() -> list[list[Json]]:
+    """The plain sets, and where there is Helm, what comes of other values."""
+    sets = [plain(folder) for folder in SETS]
+    if needs_helm.args[0]:
+        return sets
+    found = render(*COMBINATIONS)
+    assert [each.error for each in found] == [""] * len(found)
+    return sets + [each.objects for each in found]
+
+
+# -- objects that agree with each other ---------------------------------------------------------------------------
+
+
+def test_kubernetes_takes_every_object(combinations: list[list[Json]]) -> None:
+    for objects in combinations:
+        for found in objects:
+            if found["apiVersion"] != "monitoring.coreos.com/v1":
+                kubernetes_validate.validate(found, VERSION, strict=True)
+        names = [(found["kind"], found["metadata"].get("namespace"), found["metadata"]["name"]) for found in objects]
+        assert len(names) == len(set(names))
+
+
+@needs_helm
+def test_names_and_namespaces_are_those_of_the_release() -> None:
+    """But for what must be elsewhere: the Roles of what is read in other namespaces."""
+    (found,) = render(COMBINATIONS[-1])
+    namespaces = {
+        (each["kind"], each["metadata"].get("namespace"))
+        for each in found.objects
+        if each["metadata"].get("namespace") != "a-namespace"
+    }
+    assert namespaces == {
+        ("ClusterRole", None), ("ClusterRoleBinding", None), *((kind, where) for kind in ("Role", "RoleBinding") for where in ("kube-system", "placing")),
+    }  # fmt: skip
+    assert {each["metadata"]["name"].split("-")[0] for each in found.objects} == {"research"}
+    for each in found.objects:
+        for subject in each.get("subjects", ()):
+            assert subject["namespace"] == "a-namespace"
+
+
+def test_pods_may_do_nothing_that_they_need_not(combinations: list[list[Json]]) -> None:
+    """The restricted Pod Security Standard, and more."""
+    for objects in combinations:
+        for _, spec in pods(objects):
+            assert spec["securityContext"]["runAsNonRoot"] is True
+            assert spec["securityContext"]["runAsUser"] > 0 < spec["securityContext"]["fsGroup"]
+            assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+            assert container(spec)["securityContext"] == {
+                "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]},
+            }  # fmt: skip
+            assert not {"hostNetwork", "hostPID", "hostIPC"} & set(spec)
+            assert {next(iter(set(volume) - {"name"})) for volume in spec["volumes"]} <= {
+                "emptyDir",
+                "projected",
+                "secret",
+            }
+            assert container(spec)["resources"]["limits"]["memory"]
+            assert spec["shareProcessNamespace"] is True
+
+
+def test_a_pod_has_a_token_only_where_it_asks_an_api_server(combinations: list[list[Json]]) -> None:
+    for objects in combinations:
+        bound = {subject["name"] for found in objects for subject in found.get("subjects", ())}
+        for _, spec in pods(objects):
+            assert spec["automountServiceAccountToken"] is (spec["serviceAccountName"] in bound)
+        accounts = {found["metadata"]["name"] for found in of_kind(objects, "ServiceAccount")}
+        assert bound <= accounts == {spec["serviceAccountName"] for _, spec in pods(objects)}
+
+
+def test_everything_that_is_named_is_there(combinations: list[list[Json]]) -> None:
+    for objects in combinations:
+        described = [
+            (labels, {port["name"]: port["containerPort"] for port in container(spec).get("ports", ())})
+            for labels, spec in pods(objects)
+        ]
+        for service in of_kind(objects, "Service"):
+            (ports,) = [ports for labels, ports in described if selects(service["spec"]["selector"], labels)]
+            assert {port["targetPort"] for port in service["spec"]["ports"]} <= set(ports)
+        for monitor in of_kind(objects, "ServiceMonitor"):
+            (service,) = [
+                found
+                for found in of_kind(objects, "Service")
+                if selects(monitor["spec"]["selector"]["matchLabels"], found["metadata"]["labels"])
+            ]
+            assert [end["port"] for end in monitor["spec"]["endpoints"]] == [
+                p["name"] for p in service["spec"]["ports"]
+            ]
+        for _, spec in pods(objects):
+            found = container(spec)
+            assert {mount["name"] for mount in found["volumeMounts"]} == {volume["name"] for volume in spec["volumes"]}
+            for probe in ("livenessProbe", "readinessProbe"):
+                assert found.get(probe, {"httpGet": {"port": "metrics"}})["httpGet"]["port"] == "metrics"
+
+
+def test_nothing_goes_in_or_out_but_what_is_named(combinations: list[list[Json]]) -> None:
+    for objects in combinations:
+        policies = of_kind(objects, "NetworkPolicy")
+        for labels, spec in pods(objects):
+            (policy,) = [
+                found["spec"] for found in policies if selects(found["spec"]["podSelector"]["matchLabels"], labels)
+            ]
+            assert policy["policyTypes"] == ["Ingress", "Egress"]
+            allowed = {port["port"]: rule.get("from") for rule in policy["ingress"] for port in rule["ports"]}
+            assert set(allowed) == {port["name"] for port in container(spec).get("ports", ())}
+            if "metrics" in allowed:
+                names = {"kubernetes.io/metadata.name": "monitoring"}
+                assert allowed["metrics"] == [{"namespaceSelector": {"matchLabels": names}}]
+            assert [[port["port"] for port in rule["ports"]] for rule in policy["egress"]] == [
+                [53, 53],
+                [22, 443, 6443],
+            ]
+
+
+def test_one_replica_is_replaced_and_several_are_kept_apart(combinations: list[list[Json]]) -> None:
+    """A budget for a single one would only stop the draining of its node."""
+    for objects in combinations:
+        several = [found for found in of_kind(objects, "Deployment") if found["spec"]["replicas"] > 1]
+        assert len(of_kind(objects, "PodDisruptionBudget")) == len(several)
+        for found in of_kind(objects, "Deployment"):
+            is_alone = found not in several
+            assert (found["spec"]["strategy"]["type"] == "Recreate") is is_alone
+            assert ("topologySpreadConstraints" in found["spec"]["template"]["spec"]) is not is_alone
+            if not is_alone:
+                args = container(found["spec"]["template"]["spec"])["args"]
+                assert [arg for arg in args if arg.startswith("--leader-elect=")]
+
+
+# -- what they say to gitplacer -----------------------------------------------------------------------------------
+
+
+def parsed(args: list[str]) -> None:
+    """Read these arguments as the program does, without doing what they say. Raises click.UsageError."""
+    context = click.Context(root)
+    name, command, rest = root.resolve_command(context, list(args))
+    assert command is not None
+    command.make_context(name, rest, parent=context)
+
+
+def test_the_command_line_is_one_that_gitplacer_takes(combinations: list[list[Json]]) -> None:
+    for objects in combinations:
+        for _, spec in pods(objects):
+            parsed(container(spec)["args"])
+    with pytest.raises(click.UsageError, match="--watches"):
+        parsed(["reconcile", "--watches"])
+
+
+def test_variables_are_ones_that_gitplacer_reads(combinations: list[list[Json]]) -> None:
+    known = {"TMPDIR", "HTTPS_PROXY"}
+    for path in (ROOT / "gitplacer").rglob("*.py"):
+        known |= set(re.findall(r"\b(?:GITPLACER|POD)_[A-Z_]+\b", path.read_text("utf-8")))
+    for objects in combinations:
+        for _, spec in pods(objects):
+            assert {variable["name"] for variable in container(spec)["env"]} <= known
+
+
+def test_secrets_are_files_that_gitplacer_trusts(combinations: list[list[Json]], tmp_path: Path) -> None:
+    """Never variables, which every child process and every crash dump has; and never files that everybody can read."""
+    for objects in combinations:
+        for _, spec in pods(objects):
+            found = container(spec)
+            assert "envFrom" not in found
+            assert "secretKeyRef" not in json.dumps(found)
+            mounts = {mount["name"]: mount for mount in found["volumeMounts"]}
+            for volume in spec["volumes"]:
+                source = volume.get("secret") or volume.get("projected")
+                if source is not None:
+                    assert mounts[volume["name"]]["readOnly"] is True
+                    assert "subPath" not in mounts[volume["name"]]  # such a file is never renewed
+                    assert source["defaultMode"] == 0o440
+            for arg in (*found["args"], *(variable.get("value", "") for variable in found["env"])):
+                for file in re.findall(r"/etc/gitplacer/[^ =]+", arg):
+                    assert any(file.startswith(f"{mount['mountPath']}/") for mount in mounts.values())
+    mounted = tmp_path / "token"
+    mounted.write_text("x")
+    mounted.chmod(0o444)
+    with pytest.raises(Exception, match="can read"):
+        private_file(mounted, "token")
+
+
+_VERBS = {"read": "get", "replace": "update", "create": "create", "patch": "patch", "delete": "delete", "list": "list"}
+_CALL = re.compile(rf"({'|'.join(_VERBS)})_(?:namespaced_)?\w+")
+
+
+def rights_asked() -> set[tuple[str, str, str]]:
+    """(group, resource, verb) of every call of the official client in the whole package, by the paths that this client asks for."""
+    import kubernetes.client as official
+
+    asked = set()
+    texts = [path.read_text("utf-8") for path in (ROOT / "gitplacer").rglob("*.py")]
+    for text in texts:
+        if "from kubernetes import" not in text:
+            continue
+        nodes = list(ast.walk(ast.parse(text)))
+        names = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+        apis = [name for name in names if re.fullmatch(r"\w+V\d\w*Api", name)]
+        calls = {
+            node.func.attr
+            for node in nodes
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _CALL.fullmatch(node.func.attr)
+        }
+        for api in apis:
+            for call in calls:
+                if hasattr(getattr(official, api), call):
+                    group, resource = _path(getattr(official, api), call)
+                    asked.add((group, resource, _VERBS[call.partition("_")[0]]))
+    return asked
+
+
+def _path(api: type, call: str) -> tuple[str, str]:
+    """The group and the resource that a method of the client is about."""
+    text = "".join(inspect.getsource(member) for name, member in vars(api).items() if call in name)
+    found = re.search(r"'/apis/([a-z0-9.]+)/v\d\w*/namespaces/\{namespace\}/([a-z]+)", text)
+    assert found is not None, call
+    return found[1], found[2]
+
+
+def test_the_controller_may_do_what_its_code_asks_for_and_nothing_else() -> None:
+    """What the writer of snapshots may is held against its table in test_snapshot.py; it asks by plain addresses."""
+    asked = rights_asked()
+    for folder in CONTROLLERS:
+        (role,) = of_kind(plain(folder), "Role")
+        granted = {
+            (group, resource, verb)
+            for rule in role["rules"]
+            for group in rule["apiGroups"]
+            for resource in rule["resources"]
+            for verb in rule["verbs"]
+        }
+        assert granted == asked
+        (deployment,) = of_kind(plain(folder), "Deployment")
+        args = container(deployment["spec"]["template"]["spec"])["args"]
+        named = {name for rule in role["rules"] for name in rule.get("resourceNames", ())}
+        assert {f"--leader-elect={name}" for name in named} <= set(args)
+        assert not of_kind(plain(folder), "ClusterRole")
+
+
+# -- kustomize ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(KUBECTL is None, reason="there is no kubectl, which has kustomize in it")
+@pytest.mark.parametrize("folder", sorted(set(SETS) - {EXAMPLE}))
+def test_kustomize_takes_a_folder_as_it_is_and_puts_it_elsewhere(folder: str, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / folder, tmp_path / "base")
+    assert _kustomized(tmp_path / "base") == _sorted(plain(folder))
+    overlay = {
+        "resources": ["base"],
+        "namespace": "elsewhere",
+        "images": [{"name": "gitplacer", "newName": "r.example.com/g"}],
+    }
+    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(overlay))
+    for found in _kustomized(tmp_path):
+        for subject in found.get("subjects", ()):
+            assert subject["namespace"] == "elsewhere"
+        if found["kind"] == "Deployment":
+            assert container(found["spec"]["template"]["spec"])["image"] == f"r.example.com/g:{__version__}"
+
+
+def _kustomized(folder: Path) -> list[Json]:
+    done = subprocess.run(
+        [str(KUBECTL), "kustomize", folder], capture_output=True, text=True, check=True, env={"HOME": str(folder)}
+    )
+    return _sorted(list(yaml.safe_load_all(done.stdout)))
+
+
+def _sorted(objects: list[Json]) -> list[Json]:
+    key: Callable[[Json], tuple[str, str]] = lambda found: (found["kind"], found["metadata"]["name"])  # noqa: E731
+    return sorted(objects, key=key)

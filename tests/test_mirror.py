@@ -1,0 +1,164 @@
+"""A mirror over a year: it grows by what is new, heals what was left broken, and is made again when it has become too large."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gitplacer.git import mirror as mirror_module
+from gitplacer.git import program
+from gitplacer.git.address import Address
+from gitplacer.git.mirror import Mirror, Unreachable, refs_of
+from gitplacer.git.reading import Repository
+from tests.gitservers import git
+
+
+class Served:
+    """A repository, and its mirror. A path is fetched from as an address is."""
+
+    def __init__(self, folder: Path) -> None:
+        self.bare = folder / "served.git"
+        git("init", "-q", "--bare", "-b", "main", str(self.bare), cwd=folder)
+        self.address = Address.parse(str(self.bare), base_dir=folder)
+        self.mirror = Mirror(self.address, folder / "cache")
+        self.commit("first")
+
+    def commit(self, text: str, branch: str = "main") -> str:
+        blob = git("hash-object", "-w", "--stdin", cwd=self.bare, input=text.encode())
+        tree = git("mktree", cwd=self.bare, input=f"100644 blob {blob}\tfile.yaml\n".encode())
+        refs = refs_of(self.address)
+        parents = ["-p", refs[f"refs/heads/{branch}"]] if f"refs/heads/{branch}" in refs else []
+        made = git("commit-tree", tree, *parents, "-m", text[:20], cwd=self.bare)
+        git("update-ref", f"refs/heads/{branch}", made, cwd=self.bare)
+        return made
+
+    def fetch(self) -> dict[str, str]:
+        return self.mirror.fetch(refs_of(self.address))
+
+    def read(self) -> bytes:
+        wanted = {"refs/heads/main": refs_of(self.address)["refs/heads/main"]}
+        with Repository.mirrored(self.address, self.mirror, wanted) as repository:
+            return repository.tree(repository.resolve("main")).read("file.yaml")
+
+    def size(self) -> int:
+        return sum(path.stat().st_size for path in self.mirror.path.rglob("*") if path.is_file())
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Served:
+    return Served(tmp_path)
+
+
+def test_what_is_there_is_not_fetched_again(served: Served) -> None:
+    served.fetch()
+    before = {path for path in served.mirror.path.rglob("*") if path.is_file()}
+    inodes = {path: path.stat().st_ino for path in before}
+    served.commit("second")
+    assert served.read() == b"second"
+    assert all(path.stat().st_ino == inodes[path] for path in before if "objects" in path.parts)
+
+
+def lock(path: str) -> Callable[[Served], None]:
+    return lambda served: (served.mirror.path / path).write_text("")
+
+
+def ref_lock(served: Served) -> None:
+    for ref in list((served.mirror.path / "refs/mirror").iterdir()):
+        ref.with_name(f"{ref.name}.lock").write_text("")
+
+
+def truncated(served: Served) -> None:
+    git("repack", "-adq", cwd=served.mirror.path)
+    (pack,) = served.mirror.path.glob("objects/pack/*.pack")
+    pack.chmod(0o644)
+    pack.write_bytes(pack.read_bytes()[:40])
+
+
+def no_refs(served: Served) -> None:
+    for ref in (served.mirror.path / "refs/mirror").iterdir():
+        ref.unlink()
+
+
+def bad_ref(served: Served) -> None:
+    for ref in (served.mirror.path / "refs/mirror").iterdir():
+        ref.write_text("rubbish\n")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [lock("packed-refs.lock"), lock("shallow.lock"), lock("config.lock"), ref_lock, truncated, no_refs, bad_ref],
+    ids=["packed-refs", "shallow", "config", "a ref's lock", "a truncated pack", "no refs", "bad refs"],
+)
+@pytest.mark.parametrize("moved", [True, False])
+def test_a_mirror_heals_whatever_was_left_in_it(served: Served, damage: Callable[[Served], None], moved: bool) -> None:
+    served.fetch()
+    damage(served)
+    if moved:
+        served.commit("second")
+    assert served.read() == (b"second" if moved else b"first")
+    served.commit("third")
+    assert served.read() == b"third"
+
+
+def test_a_server_that_is_away_costs_no_mirror(served: Served) -> None:
+    served.fetch()
+    away = served.bare.with_suffix(".away")
+    served.bare.rename(away)
+    with pytest.raises(Unreachable):
+        served.mirror.fetch({"refs/heads/main": "1" * 40})
+    away.rename(served.bare)
+    inode = served.mirror.path.stat().st_ino
+    assert served.read() == b"first" and served.mirror.path.stat().st_ino == inode
+
+
+def test_what_killed_fetches_have_left_does_not_pile_up(served: Served) -> None:
+    served.fetch()
+    for number in range(3):
+        (served.mirror.path / "objects/pack" / f"tmp_pack_{number}").write_bytes(b"x" * 1000)
+    served.commit("second")
+    served.fetch()
+    assert not list(served.mirror.path.glob("objects/pack/tmp_*"))
+
+
+def test_branches_that_are_gone_do_not_make_a_mirror_grow_for_ever(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mirror_module, "_SPARE", 60_000)
+    served.fetch()
+    most, total = 0, 0
+    for number in range(20):
+        text = "".join(f"{number} {line} {line * 7919 % 10007:x}\n" for line in range(2500))
+        total += len(zlib.compress(text.encode()))
+        served.commit(text, branch=f"proposed/{number}")
+        served.fetch()
+        most = max(most, served.size())
+        git("update-ref", "-d", f"refs/heads/proposed/{number}", cwd=served.bare)
+    assert most < 150_000 < total
+    assert served.read() == b"first"
+
+
+def test_many_fetches_leave_few_packs(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = mirror_module.Git.run
+
+    def soon(self: mirror_module.Git, *args: str, **how: object) -> bytes:
+        """Gather after 5 packs, not after 50, and keep every fetch as a pack."""
+        more = ("-c", "gc.autoPackLimit=5") if "gc" in args else ("-c", "fetch.unpackLimit=1")
+        return run(self, *more, *args, **how)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(mirror_module.Git, "run", soon)
+    for number in range(15):
+        served.commit(f"text {number}")
+        served.fetch()
+        assert len(list(served.mirror.path.glob("objects/pack/*.pack"))) <= 7
+
+
+def test_a_server_that_never_answers_is_not_waited_for_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_SSH_COMMAND", "cat > /dev/null #")  # listens, says nothing, and ends with git
+    monkeypatch.setattr(program, "patience", lambda talk: 0.05)
+    with pytest.raises(Unreachable, match=r"cannot reach .*: git ls-remote has not ended within 0.05 seconds"):
+        refs_of(Address.parse("git@127.0.0.1:fleet.git", base_dir=tmp_path))
