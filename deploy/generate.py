@@ -1,8 +1,8 @@
 """
 The manifests that need no Helm, made of the chart: `python deploy/generate.py`.
 
-There is one truth, the chart. What it renders for a few sets of values is written here as plain files, comments included, each set a folder that
-`kubectl apply -k` takes. A test holds them together.
+There is one truth, the chart. What it renders for a few sets of values is written as plain files, comments included: folders here that
+`kubectl apply -k` takes, and one in the example fleet, which an engine syncs. A test holds them together.
 """
 
 from __future__ import annotations
@@ -11,25 +11,31 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parent
 CHART = HERE / "chart" / "gitplacer"
 NAMESPACE = "gitplacer"
 FLEET = "https://git.example.com/platform/fleet.git"
 DEPLOYMENT = "https://git.example.com/platform/fleet-deployment.git"
 
 SETS: dict[str, dict[str, Any]] = {
-    "manifests": {"controller": {"source": FLEET}},
-    "several-replicas": {
+    "deploy/manifests": {"controller": {"source": FLEET}},
+    "deploy/several-replicas": {
         "controller": {"source": FLEET, "replicas": 2},
         "hooks": {"enabled": True, "providers": ["github"]},
         "metrics": {"serviceMonitor": True},
     },
-    "snapshot": {
+    "deploy/snapshot": {
         "controller": {"enabled": False},
         "snapshot": {"enabled": True, "cluster": "my-cluster", "push": FLEET, "deployment": DEPLOYMENT},
     },
+    "fleet-repo-example/management/gitplacer": {
+        "controller": {"source": FLEET},
+        "image": {"repository": "registry.example.com/gitplacer"},
+    },
 }
 """By folder: the values that are not the chart's own."""
+SYNCED = {"fleet-repo-example/management/gitplacer"}
+"""Folders that an engine reads as they are: without a kustomization."""
 _NAMES = {"snapshot": "deployment.yaml", "snapshot-rbac": "rbac.yaml"}
 _KUSTOMIZATION = """\
 apiVersion: kustomize.config.k8s.io/v1beta1
@@ -51,7 +57,7 @@ metadata:
 
 
 def rendered(values: dict[str, Any]) -> dict[str, str]:
-    """The files of a set: what the chart renders, and what `kubectl apply -k` needs beside it."""
+    """The files of a set: what the chart renders, its namespace, and what `kubectl apply -k` needs beside them."""
     import helm_python
 
     with helm_python.Chart.load(CHART) as chart:
@@ -68,13 +74,14 @@ def rendered(values: dict[str, Any]) -> dict[str, str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("-o", "--output", type=Path, default=HERE, help="where the folders are")
+    parser.add_argument("-o", "--output", type=Path, default=HERE.parent, help="the root of the repository")
     into = parser.parse_args().output
     for name, values in SETS.items():
         folder = into / name
         folder.mkdir(parents=True, exist_ok=True)
         for file, text in rendered(values).items():
-            (folder / file).write_text(text, "utf-8")
+            if file != "kustomization.yaml" or name not in SYNCED:
+                (folder / file).write_text(text, "utf-8")
 
 
 if __name__ == "__main__":
