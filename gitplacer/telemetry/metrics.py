@@ -23,7 +23,7 @@ from gitplacer.controller.turns import Fault, Outcome, Turn
 from gitplacer.git.asking import Request, Sort
 from gitplacer.hydrate import Hydration
 from gitplacer.settings import UsageError
-from gitplacer.telemetry.figures import PHASES, RESULTS, STATES, Figures, figures, steps_of
+from gitplacer.telemetry.figures import PHASES, RESULTS, STATES, Figures, figures, headroom, steps_of
 
 PREFIX = "gitplacer_"
 HEADROOM_EVERY = timedelta(minutes=1)
