@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 import click  # noqa: E402
+import yaml  # noqa: E402
 
 from docs import problem_examples, scenario_pages, sessions  # noqa: E402
 from gitplacer.cli import COMMANDS, root  # noqa: E402
@@ -34,6 +35,7 @@ from gitplacer.formats.reviewwords import DOWNTIME  # noqa: E402
 from gitplacer.kinds import TABLE, fields, fleet, selectors  # noqa: E402
 from gitplacer.kinds.fields import Matching  # noqa: E402
 from gitplacer.kinds.schema import combined_schema, kind_schema  # noqa: E402
+from gitplacer.listeners.signatures import PROVIDERS  # noqa: E402
 from gitplacer.model.decision import Finding, NewNodes, Reason, ScaleUpLimit, Spending, UpdateAsks  # noqa: E402
 from gitplacer.model.resources import Resources  # noqa: E402
 from gitplacer.problemcodes import CODES  # noqa: E402
@@ -41,6 +43,8 @@ from gitplacer.problems import Severity  # noqa: E402
 from gitplacer.review.downtime import RULES as DOWNTIME_RULES  # noqa: E402
 from gitplacer.scheduler.dump import WANTED  # noqa: E402
 from gitplacer.source.allowances import PREFIX  # noqa: E402
+from gitplacer.telemetry.metrics import TABLE as METRICS  # noqa: E402
+from gitplacer.telemetry.metrics import full_name  # noqa: E402
 from gitplacer.workloads import shipped  # noqa: E402
 
 QUOTING = ("README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md")))
@@ -667,6 +671,8 @@ def commands_index() -> str:
         "| `GITPLACER_CACHE` | the cache of parsed files and fetched repos; it may be deleted at any time |\n"
         "| `GITPLACER_CREDENTIALS` | the [credentials file](../credentials.md); `--credentials` overrides it |\n"
         "| `GITPLACER_AUTHOR`, `GITPLACER_SIGNING_KEY` | who makes the commits of a pass, and what signs them |\n"
+        "| `GITPLACER_GIT_TIMEOUT` | how long git may talk to a server before it is ended, such as `30m`; 15 minutes if nothing is said, and "
+        "for a mere question two at most |\n"
         "| `SSH_AUTH_SOCK`, `GIT_SSH_COMMAND`, `GIT_ASKPASS` | how git is let in, as usual |",
     )
 
@@ -814,6 +820,7 @@ GIT_KINDS: Mapping[str, tuple[str, str]] = {
     "Unreadable": ("A file of the work tree cannot be read.", "Check its permissions."),
     "ChangedWhileReading": ("A file of the work tree changed while it was read.", "Try again."),
     "UnsupportedObjectFormat": ("The repository uses SHA-256 object names.", "Use one with SHA-1 names."),
+    "BadTimeout": ("`GITPLACER_GIT_TIMEOUT` is no time.", 'Give one such as `"30m"`, or unset it.'),
     "UntrustedCache": ("The cache directory can be written by others.", "Set `GITPLACER_CACHE` to a directory of your own."),
     "NotSigned": (
         "Commits are to be signed, and the key is not there, cannot be used, or wants a passphrase. Nothing was pushed.",
@@ -950,6 +957,8 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.NO_SNAPSHOT: Finding(code=Reason.NO_SNAPSHOT),
             Reason.BROKEN_SNAPSHOT: Finding(code=Reason.BROKEN_SNAPSHOT),
             Reason.STALE_SNAPSHOT: Finding(code=Reason.STALE_SNAPSHOT, subject="2026-01-02T03:04:05Z"),
+            Reason.DOUBTED_SNAPSHOT: Finding(code=Reason.DOUBTED_SNAPSHOT, subject="2026-01-02T03:04:05Z"),
+            Reason.NODES_NOT_KNOWN: Finding(code=Reason.NODES_NOT_KNOWN),
             Reason.UNKNOWN_CLUSTER: Finding(code=Reason.UNKNOWN_CLUSTER, subject="static-cluster"),
             Reason.CANNOT_WAKE: Finding(code=Reason.CANNOT_WAKE, subject="its standby manifests have problems"),
         },
@@ -1111,7 +1120,72 @@ def faults_part() -> str:
     return "\n".join([head, "|---|---|---|---|---|---|---|", *rows])
 
 
-PARTS = {"reasons": reasons_part, "downtime": downtime_part, "faults": faults_part}
+def metrics_part() -> str:
+    """What the controller counts, each with the values of its labels."""
+    rows = []
+    for metric in METRICS:
+        labels = [f"`{name}`: {_values(known)}" for name, known in metric.labels.items()]
+        rows.append(f"| `{full_name(metric)}` | {metric.kind} | {_cell(metric.help)} | {'; '.join(labels)} |")
+    return "\n".join(["| metric | sort | counts | labels |", "|---|---|---|---|", *rows])
+
+
+def _values(known: tuple[str, ...] | str) -> str:
+    return known if isinstance(known, str) else ", ".join(f"`{value}`" for value in known)
+
+
+def alerts_part() -> str:
+    """The alerts that are shipped."""
+    rules = yaml.safe_load((ROOT / "deploy/monitoring/rules.yaml").read_text("utf-8"))
+    rows = [
+        f"| `{rule['alert']}` | {rule['labels']['severity']} | {_cell(_plain(rule['annotations']['summary']))} |"
+        for group in rules["groups"]
+        for rule in group["rules"]
+    ]
+    return "\n".join(["| alert | severity | says |", "|---|---|---|", *rows])
+
+
+def _plain(text: str) -> str:
+    """A template's text, with the name of each label where its value would be."""
+    return re.sub(r"{{ \$labels\.(\w+) }}", r"*\1*", text)
+
+
+HOOKS: Mapping[str, tuple[str, str]] = {
+    "github": (
+        "`X-Hub-Signature-256`",
+        "Settings, Webhooks: content type `application/json`, the secret, just the push event",
+    ),
+    "gitlab": (
+        "`webhook-signature`, or `X-Gitlab-Token`",
+        "Settings, Webhooks: a signing token (then it stands in the file), or a secret token; push events",
+    ),
+    "gitea": (
+        "`X-Gitea-Signature`",
+        "Settings, Webhooks, Gitea: content type `application/json`, the secret, push events",
+    ),
+    "forgejo": (
+        "`X-Forgejo-Signature`",
+        "Settings, Webhooks, Forgejo: content type `application/json`, the secret, push events",
+    ),
+    "bitbucket": ("`X-Hub-Signature`", "Repository settings, Webhooks: the secret; repository push"),
+    "flux": (
+        "`X-Signature`",
+        "a Provider of type `generic-hmac`, whose Secret has the secret as `token`, and an Alert for the GitRepository",
+    ),
+    "generic": ("`X-Signature`", "whatever can compute an HMAC: see below"),
+}
+"""For each provider of webhooks, what it signs with, and what to set up there."""
+
+
+def hooks_part() -> str:
+    """Where webhooks come from, and where they go."""
+    rows = [f"| `/hooks/{name}` | {HOOKS[name][0]} | {HOOKS[name][1]} |" for name in PROVIDERS]
+    return "\n".join(["| address | is signed by | set up |", "|---|---|---|", *rows])
+
+
+PARTS = {
+    "reasons": reasons_part, "downtime": downtime_part, "faults": faults_part, "metrics": metrics_part, "alerts": alerts_part,
+    "hooks": hooks_part,
+}  # fmt: skip
 _PART = re.compile(r"^( *)(<!-- generated: ([\w-]+) -->\n).*?^ *(<!-- end -->)", re.DOTALL | re.MULTILINE)
 
 

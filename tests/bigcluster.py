@@ -1,15 +1,13 @@
 """
 A cluster of any size, whose objects are made when they are asked for; and what it costs to take a snapshot of it, in a process of its own.
-
-    python -m tests.bigcluster 5000 100000
 """
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,13 +15,20 @@ from typing import Any
 from tests import livecluster
 from tests.apistandin import ApiServer, Json, serving
 
+ROOT = Path(__file__).parent.parent
+_SNAPSHOT = 'from gitplacer.cli import main; code = main(["snapshot", "--kubeconfig", sys.argv[1], "-o", sys.argv[2]])'
+_FLOOR = """
+from gitplacer.capacity.kubeconfig import access_to, kubeconfig
+access, code = access_to(kubeconfig(sys.argv[1], {}), "static-cluster"), 0
+for path in ("/api/v1/nodes", "/api/v1/pods"):
+    for page in access.pages(path):
+        pass
+"""
 _CHILD = """
 import json, resource, sys, time
-from gitplacer.cli import main
-begun = time.process_time()
-code = main(["snapshot", "--kubeconfig", sys.argv[1], "-o", sys.argv[2]])
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(json.dumps({"code": code, "seconds": time.process_time() - begun, "kib": peak}))
+{work}
+used = resource.getrusage(resource.RUSAGE_SELF)
+print(json.dumps({{"code": code, "seconds": used.ru_utime + used.ru_stime, "kib": used.ru_maxrss}}))
 """
 
 
@@ -42,8 +47,15 @@ class Made(Sequence[Json]):
         return self._make(index)
 
 
-def cluster(nodes: int, pods: int) -> ApiServer:
-    """A cluster where gitplacer has put nothing; each pod is as large on the wire as pods are (6 KiB)."""
+def cluster(nodes: int, pods: int, *, hard: bool = False) -> ApiServer:
+    """
+    A cluster where gitplacer has put nothing; each pod is as large on the wire as pods are (6 KiB). `hard`: each node has labels of its
+    hardware and two pods with host ports, so that it is like no other.
+    """
+
+    def node(number: int) -> Json:
+        more = {f"feature.node.kubernetes.io/cpu-{k}": "true" for k in range(30)} if hard else {}
+        return livecluster.node(f"node-{number:05d}", zone=f"z{number % 3}", **more)
 
     def pod(number: int) -> Json:
         made = livecluster.pod(
@@ -53,30 +65,35 @@ def cluster(nodes: int, pods: int) -> ApiServer:
         made["metadata"]["managedFields"] = [
             {"manager": "kubelet", "operation": "Update", "fieldsV1": {"f:x" * 1500: {}}}
         ]
+        if hard and number < 2 * nodes:
+            port = 9100 + number // nodes
+            made["spec"]["containers"][0]["ports"] = [{"containerPort": port, "hostPort": port}]
         return made
 
     return ApiServer(
         {
-            ("", "nodes"): Made(nodes, lambda n: livecluster.node(f"node-{n:05d}", zone=f"z{n % 3}")),
+            ("", "nodes"): Made(nodes, node),
             ("", "pods"): Made(pods, pod),
-            ("", "namespaces"): Made(300, lambda n: livecluster.namespace(f"team-{n}")),
+            ("", "namespaces"): Made(300, lambda number: livecluster.namespace(f"team-{number}")),
         }
     )
 
 
-def measured(nodes: int, pods: int, folder: Path) -> dict[str, Any]:
-    """The exit code, CPU seconds and peak memory (KiB) of `gitplacer snapshot`, and the bytes that it wrote."""
+def measured(nodes: int, pods: int, folder: Path, *, hard: bool = False, floor: bool = False) -> dict[str, Any]:
+    """
+    The exit code, CPU seconds and peak memory (KiB) of `gitplacer snapshot` in a process of its own, what it wrote (`bytes`) and what it
+    said. `floor`: of a process that only reads the same pages.
+    """
     config, written = folder / "kubeconfig", folder / "big.yaml"
-    with serving(cluster(nodes, pods)) as served:
+    child = _CHILD.format(work=_FLOOR if floor else _SNAPSHOT)
+    with serving(cluster(nodes, pods, hard=hard)) as served:
         config.write_text(served.kubeconfig())
         config.chmod(0o600)
         done = subprocess.run(
-            [sys.executable, "-c", _CHILD, str(config), str(written)], capture_output=True, text=True, check=False
-        )
-    found: dict[str, Any] = json.loads(done.stdout) if done.stdout else {"code": done.returncode, "said": done.stderr}
+            [sys.executable, "-c", child, str(config), str(written)],
+            capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+    found: dict[str, Any] = (
+        json.loads(done.stdout) if done.stdout else {"code": done.returncode, "kib": 0, "seconds": 0}
+    )
     return {**found, "bytes": written.stat().st_size if written.exists() else 0, "err": done.stderr}
-
-
-if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as place:
-        print(measured(int(sys.argv[1]), int(sys.argv[2]), Path(place)))

@@ -57,30 +57,30 @@ def https_server(root: Path, folder: Path, guard: Guard | None = None) -> Iterat
     authority.issue_cert("localhost").configure_cert(context)
     authority.cert_pem.write_to_path(str(folder / "ca.pem"))
 
-    class Handler(_GitBackend):
+    class Handler(GitBackend):
         project_root = str(root)
-        stands_guard = staticmethod(guard or (lambda path, authorization: None))
+        stands_guard = staticmethod(guard or GitBackend.stands_guard)
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.socket = context.wrap_socket(server.socket, server_side=True)
-        with _serving(server):
+        with serving(server):
             yield f"https://localhost:{server.server_address[1]}", {"GIT_SSL_CAINFO": str(folder / "ca.pem")}
 
 
-class _GitBackend(http.server.BaseHTTPRequestHandler):
+class GitBackend(http.server.BaseHTTPRequestHandler):
     """Runs `git http-backend` as a web server runs a CGI program."""
 
     protocol_version = "HTTP/1.1"
     project_root = ""
-    stands_guard: Guard
+    stands_guard: Guard = staticmethod(lambda path, authorization: None)
 
     def do_GET(self) -> None:
-        self._answer(b"")
+        self.answer()
 
     def do_POST(self) -> None:
-        self._answer(self._body())
+        self.answer()
 
-    def _body(self) -> bytes:
+    def body(self) -> bytes:
         if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
             return self.rfile.read(int(self.headers.get("Content-Length", 0)))
         body = b""
@@ -90,15 +90,22 @@ class _GitBackend(http.server.BaseHTTPRequestHandler):
         self.rfile.readline()
         return body
 
-    def _answer(self, body: bytes) -> None:
+    def answer(self) -> None:
+        body = self.body()
         refusal = self.stands_guard(self.path, self.headers.get("Authorization", ""))
-        if refusal is not None:
-            self.send_response(refusal[0])
-            for name, value in {**refusal[1], "Content-Length": str(len(refusal[2]))}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(refusal[2])
-            return
+        self.send(*(refusal or self.served(body)))
+
+    def send(self, status: int, headers: dict[str, str], content: bytes, *, most: int | None = None) -> None:
+        """An answer; no more than `most` bytes of its content."""
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content[:most])
+
+    def served(self, body: bytes) -> tuple[int, dict[str, str], bytes]:
+        """What git answers: a status, headers and content."""
         url = urllib.parse.urlsplit(self.path)
         environment = {
             "PATH": os.environ["PATH"],
@@ -118,12 +125,7 @@ class _GitBackend(http.server.BaseHTTPRequestHandler):
         done = subprocess.run(["git", "http-backend"], input=body, env=environment, stdout=subprocess.PIPE, check=False)
         head, _, content = done.stdout.partition(b"\r\n\r\n")
         headers = dict(line.split(": ", 1) for line in head.decode().split("\r\n"))
-        self.send_response(int(headers.pop("Status", "200").split()[0]))
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
+        return int(headers.pop("Status", "200").split()[0]), headers, content
 
     def log_message(self, format: str, *args: object) -> None:
         pass
@@ -154,7 +156,7 @@ def ssh_server(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
         (folder / "known_hosts").write_text(f"[127.0.0.1]:{port} {key}\n")
         options = ("BatchMode=yes", "IdentitiesOnly=yes", f"UserKnownHostsFile={folder}/known_hosts")
         client = " ".join(("ssh -F none", f"-i {folder}/user", *(f"-o {option}" for option in options)))
-        with _serving(server):
+        with serving(server):
             yield f"ssh://{getpass.getuser()}@127.0.0.1:{port}", {"GIT_SSH_COMMAND": client}
 
 
@@ -163,7 +165,7 @@ class _Server(socketserver.ThreadingTCPServer):
 
 
 @contextlib.contextmanager
-def _serving(server: socketserver.BaseServer) -> Iterator[None]:
+def serving(server: socketserver.BaseServer) -> Iterator[None]:
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:

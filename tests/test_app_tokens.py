@@ -94,6 +94,9 @@ def test_what_the_host_says_against_it_is_told_with_what_to_do(
             AppTokens()(wrong, Right.READ)
         assert status in str(error.value)
         assert hint in error.value.hint
+        assert (error.value.kind == "Unreachable") is (
+            wrong.api_url != app.api_url
+        )  # which may be otherwise in a moment
         assert not any(line in str(error.value) for line in keys[0].splitlines())
     host.permissions["contents"] = "read"
     with pytest.raises(GitError, match=r"not granted to this installation\. \(422\)") as error:

@@ -50,3 +50,21 @@ def test_the_benchmark_of_feasibility_prints_a_row_for_each_question() -> None:
         "one reservation",
         "feasibility, ranking, packing and reservation of a gang",
     ]
+
+
+@pytest.mark.slow
+@pytest.mark.server
+def test_the_benchmark_of_snapshots_prints_a_row_for_each_cluster() -> None:
+    command = [sys.executable, str(ROOT / "benchmarks" / "snapshot.py"), "--nodes", "20", "--pods", "100"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    rows = [line.split("|")[1].strip() for line in done.stdout.splitlines() if line.startswith("| ")]
+    assert rows == ["work", "read and decode the pages", "snapshot, nodes alike", "snapshot, no node like another"]
+
+
+@pytest.mark.slow
+def test_the_benchmark_of_the_controller_prints_a_row() -> None:
+    command = [sys.executable, str(ROOT / "benchmarks" / "watch.py")]
+    size = ["--gangs", "20", "--clusters", "2", "--nodes", "20", "--pushes", "2"]
+    done = subprocess.run([*command, *size], check=True, capture_output=True, text=True)
+    rows = [line.split("|")[1].strip() for line in done.stdout.splitlines() if line.startswith("| ")]
+    assert rows == ["work", "hint to commit"]

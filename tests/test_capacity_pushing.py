@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from gitplacer.capacity import pushing
 from gitplacer.capacity.material import TOLD_ONLY, changed
 from gitplacer.capacity.pushing import Pushed, Result, Target, push
-from gitplacer.capacity.reading import branches_at, read_branches
+from gitplacer.capacity.reading import branches_at, opened_branches, read_branches
 from gitplacer.capacity.sending import backoff, send_for_ever
 from gitplacer.git.address import Address
 from gitplacer.git.program import GitError
@@ -28,7 +28,7 @@ from gitplacer.snapshot import single_snapshot
 from gitplacer.source.files import NoMemo
 from gitplacer.tree import Tree
 from tests.capacitybranches import WRITER, nodes, sent, ssh_key
-from tests.gitservers import git
+from tests.gitservers import git, https_server
 from tests.stories import ANYWHERE, START, Story, cluster, rayservice
 from tests.stories import snapshot as story_snapshot
 
@@ -364,3 +364,29 @@ def test_what_a_writer_signs_is_believed_also_when_history_was_cut_off(repo: Pat
         found = read_branches(repository, [branch], settings, NoMemo(), START + timedelta(hours=4))
         assert list(found) == ["gke.yaml"]
         assert b"count: 6" in found.read("gke.yaml")
+
+
+@pytest.mark.server
+def test_branches_on_a_server_are_written_cut_off_and_read(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git("config", "http.receivepack", "true", cwd=repo)
+    with https_server(tmp_path, tmp_path) as (url, environment):
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        there = target(repo, address=Address.parse(f"{url}/fleet.git", base_dir=tmp_path), keep=HOUR)
+        settings = CapacitySettings.model_validate({"branch": "capacity/{cluster}"})
+        for minute in (0, 60, 180):
+            for name in ("gke", "eks"):
+                snapshot, data = parsed(nodes(name, minute // 60 + 1, minute))
+                now = START + timedelta(minutes=minute)
+                assert push(there, snapshot, data, now, tmp_path / "writer").result is Result.CHANGED
+            listed = branches_at(there.address, "capacity/{cluster}")
+            repository, branches = opened_branches(there.address, listed, tmp_path / "reader")
+            with repository:
+                found = read_branches(repository, branches, settings, NoMemo(), START + timedelta(minutes=minute))
+                assert [path for path in found if f"count: {minute // 60 + 1}".encode() in found.read(path)] == [
+                    "eks.yaml",
+                    "gke.yaml",
+                ]
+    assert len(log(repo, "capacity/gke")) == 2

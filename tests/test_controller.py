@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from gitplacer.cli.watching import Lines
 from gitplacer.controller.observing import Silent
 from gitplacer.controller.running import Controller
 from gitplacer.controller.schedule import Pace
@@ -119,6 +121,21 @@ def test_it_follows_a_hint_at_once_and_makes_a_pass_in_time_though_nothing_moves
     assert not turns[-1].is_look and f"{turns[-1].started:%M:%S}" == "10:10"
 
 
+def test_a_hint_about_a_branch_that_is_none_of_ours_makes_no_pass_and_is_looked_after_once_more(
+    watched: Watched,
+) -> None:
+    watched.at(20, lambda: watched.controller.wakes.hint("webhook", "refs/heads/feature"))
+    watched.at(22, lambda: watched.fleet.commit(rayservice("prod", "late")))  # the server told of it before it knew it
+    turns = watched.until(40)
+    assert outcomes(turns) == ["Published", "Unchanged (look)", "Published"]
+    assert [f"{turn.started:%S}" for turn in turns] == ["00", "20", "25"]
+
+
+def test_a_hint_without_a_branch_makes_a_pass(watched: Watched) -> None:
+    watched.at(20, lambda: watched.controller.wakes.hint("somebody asked"))
+    assert outcomes(watched.until(40)) == ["Published", "Unchanged"]
+
+
 def test_what_is_waiting_for_a_person_is_held_and_named(watched: Watched) -> None:
     watched.fleet.commit(rayjob("prod", "train"))
     watched.until(30)
@@ -139,6 +156,18 @@ def test_a_source_that_cannot_be_read_stalls_and_is_read_again_when_it_is_mended
         "Stalled RejectedSource", "Stalled RejectedSource", "Stalled RejectedSource (look)", "Unchanged", "Unchanged (look)",
     ]  # fmt: skip
     assert turns[0].problems and "fleet.yaml:1" in turns[0].message
+
+
+def test_a_person_reads_what_to_mend_as_the_docs_have_it(watched: Watched, capfd: pytest.CaptureFixture[str]) -> None:
+    misspelt = cluster("a", state="Draining")["clusters/a.yaml"].replace("state", "sttae")
+    watched.fleet.commit({"clusters/a.yaml": misspelt})
+    watched.new(Lines())
+    watched.until(400)
+    said = capfd.readouterr().err.splitlines()
+    page = (Path(__file__).parent.parent / "docs" / "controller.md").read_text()
+    quoted = re.search(r"```text\n(\S+ Stalled .*?)\n```", page, re.DOTALL)
+    assert quoted is not None
+    assert said == [*quoted[1].splitlines(), "stopped"]  # said once, however often it is tried
 
 
 def test_a_host_that_is_away_is_asked_less_and_less_often_and_a_hint_asks_it_at_once(watched: Watched) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import os
 import pickle
 import shutil
@@ -347,11 +348,17 @@ class Guarded:
     def hold_no_secret(self, ran: Ran) -> None:
         spelt = [word for secret in (READER, WRITER) for word in (secret, _basic(secret))]
         said = ran.out + ran.err
-        files = [p for p in Path(os.environ["GITPLACER_CACHE"]).rglob("*") if p.is_file()]
-        kept = b"".join(p.read_bytes() for p in (*files, *(p for p in self.fleet.bare.rglob("*") if p.is_file())))
+        kept = b"".join(map(_bytes, (*Path(os.environ["GITPLACER_CACHE"]).rglob("*"), *self.fleet.bare.rglob("*"))))
         for word in spelt:
             assert word not in said
             assert word.encode() not in kept
+
+
+def _bytes(path: Path) -> bytes:
+    """What is in a file; a database's side files go when it is closed, which may be now."""
+    with contextlib.suppress(FileNotFoundError, IsADirectoryError):
+        return path.read_bytes()
+    return b""
 
 
 def _basic(secret: str) -> str:

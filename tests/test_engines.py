@@ -55,13 +55,15 @@ def member(name: str, argocd: str | None = None, role: str = "Workload", **label
     )
 
 
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
 MEMBERS = [member("b"), member("a"), member("hub", role="Management")]
 
 
 def told(engine: str, spec: FleetSpec | None = None, members: list[Cluster] = MEMBERS, **wanted: Any) -> dict[str, Any]:
     """Every object that an engine is told with, by file."""
     files = TABLE[engine](spec or fleet(), members, URL, Wanted(**wanted))
-    return {name: list(yaml.safe_load_all(data)) for name, data in files.items()}
+    return {name: list(yaml.load_all(data, _LOADER)) for name, data in files.items()}
 
 
 def documents(engine: str, *args: Any, **wanted: Any) -> list[dict[str, Any]]:
@@ -427,6 +429,14 @@ def test_flux_is_given_an_address_with_a_scheme(url: str, taken: str) -> None:
     assert broken(repository) == []
 
 
+@pytest.mark.parametrize("engine", ["argocd", "flux"])
+def test_engines_sync_what_was_merged_and_not_what_is_proposed(engine: str) -> None:
+    spec = FleetSpec.model_validate({"deployment": {"branch": "live", "proposed": True}})
+    assert spec.deployment.written == "live-next"
+    text = "".join(data.decode() for data in TABLE[engine](spec, MEMBERS, URL, Wanted()).values())
+    assert "live" in text and "live-next" not in text
+
+
 # what is refused
 
 
@@ -482,7 +492,7 @@ def test_kustomize_builds_every_directory_of_every_scenario(tmp_path: Path) -> N
     assert (done.stdout, done.stderr) == ("", "")
     for key, folder in seen.items():
         tree = {f"clusters/x/workloads/{name}": data for name, data in key}
-        built = [value for value in yaml.safe_load_all((folder / "built").read_text()) if value]
+        built = [value for value in yaml.load_all((folder / "built").read_text(), _LOADER) if value]
         wanted = [identity[1::2] for identity in objects_on(tree)["x"]]
         assert sorted((value["kind"], value["metadata"]["name"]) for value in built) == sorted(wanted)
 

@@ -9,7 +9,9 @@ import contextlib
 import http.client
 import json
 import re
+import shutil
 import socket
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -93,7 +95,7 @@ class Hooked:
     def woken(self) -> tuple[str, ...]:
         """Why a turn would begin at once; none where it would not."""
         due = Due(look_at=self.clock.seconds + 1000, pass_at=self.clock.seconds + 1000)
-        wakes = self.wakes.next_turn(due) < due.look_at and self.wakes.wait(due)
+        wakes = self.wakes.next_turn(due) < due.look_at and self.wakes.wait(lambda: due)
         return wakes.why if wakes else ()
 
 
@@ -470,3 +472,19 @@ def test_everything_listens_where_it_says(tmp_path: Path, secret_file: Path) -> 
         assert ask(port, "/hooks/github").status == 405
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", port), timeout=60)
+
+
+@pytest.mark.skipif(not (shutil.which("curl") and shutil.which("openssl")), reason="curl or openssl is missing")
+def test_the_script_that_the_docs_show_wakes_it(tmp_path: Path, secret_file: Path) -> None:
+    page = (Path(__file__).parent.parent / "docs" / "webhooks.md").read_text("utf-8")
+    script = next(block for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) if "openssl dgst" in block)
+    woken: list[str | None] = []
+    told = hooks.Told(lambda why, ref: woken.append(ref), lambda provider, result, seconds: None, lambda message: None)
+    known = hooks.secrets((f"generic={secret_file}",), lambda message: None)
+    secret_file.with_name("hook-secret").write_text(SECRET)
+    with serving(hooks.application(known, hooks.Interests(settings(str(tmp_path))), told)) as port:
+        here = script.replace("localhost:8081", f"127.0.0.1:{port}").replace(
+            "curl ", "curl --silent --fail-with-body --noproxy '*' "
+        )
+        done = subprocess.run(["sh", "-e", "-c", here], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, woken) == (0, "accepted\n", ["refs/heads/main"]), done.stderr

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gitplacer.git import mirror as mirror_module
+from gitplacer.git import program
 from gitplacer.git.address import Address
 from gitplacer.git.mirror import Mirror, Unreachable, refs_of
 from gitplacer.git.reading import Repository
@@ -152,3 +153,12 @@ def test_many_fetches_leave_few_packs(served: Served, monkeypatch: pytest.Monkey
         served.commit(f"text {number}")
         served.fetch()
         assert len(list(served.mirror.path.glob("objects/pack/*.pack"))) <= 7
+
+
+def test_a_server_that_never_answers_is_not_waited_for_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_SSH_COMMAND", "cat > /dev/null #")  # listens, says nothing, and ends with git
+    monkeypatch.setattr(program, "patience", lambda talk: 0.05)
+    with pytest.raises(Unreachable, match=r"cannot reach .*: git ls-remote has not ended within 0.05 seconds"):
+        refs_of(Address.parse("git@127.0.0.1:fleet.git", base_dir=tmp_path))

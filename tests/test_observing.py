@@ -62,6 +62,7 @@ def test_a_pod_behind_a_gate_waits_for_that() -> None:
     assert reason_of("SchedulingGated", "Scheduling is blocked due to non-empty scheduling gates") == "SchedulingGated"
 
 
+@settings(max_examples=30)
 @given(st.text(max_size=80))
 def test_no_word_of_a_message_gets_through(text: str) -> None:
     known = {"Unschedulable", "UntoleratedTaint", "NodeAffinity", "VolumeNodeAffinity", "PodAntiAffinity", "PodAffinity", "TopologySpread",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import random
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -60,6 +61,10 @@ def records() -> dict[str, str]:
             "policy": "default", "members": [member], "clusters": [ENTRY], "reason": "Fits",
         }  # fmt: skip
         found[f"placements/{group_id}.yaml"] = yaml.safe_dump(record)
+    for unit, epoch in (("platform", 12), ("workloads", 40)):
+        found[f"clusters/static-cluster/{unit}/gitplacer.yaml"] = yaml.safe_dump(
+            livecluster.sentinel(unit, "static-cluster", epoch)
+        )
     return found
 
 
@@ -162,8 +167,10 @@ def _served(server: ApiServer, path: str) -> int:
 
 def test_where_gitplacer_has_put_nothing_all_is_somebody_elses(access: Access, server: ApiServer) -> None:
     server.objects["", "configmaps"] = []
-    found = look(access, None)
+    said: list[str] = []
+    found = look(access, None, said)
     assert found.groups == ()
+    assert said == ["2 Ray clusters there count as somebody else's; if gitplacer has put any there, give --deployment"]
     used = {node.name: node.used for node in found.nodes}
     assert dict(used["cpu-1"]) == {"cpu": 2100, "memory": 2 * 256 << 20, "pods": 2}
 
@@ -178,6 +185,17 @@ def test_a_context_that_leads_to_another_cluster_is_noticed(access: Access) -> N
     with pytest.raises(ClusterError, match="this is cluster static-cluster and not edge") as raised:
         look(access, placed(), cluster="edge")
     assert raised.value.hint.startswith("give --cluster static-cluster")
+
+
+@pytest.mark.parametrize("epochs", [{}, {"platform": 12, "workloads": 39}])
+def test_records_that_are_older_than_the_cluster_are_not_believed(epochs: dict[str, int], access: Access) -> None:
+    """A branch that is not there, another fleet's repo: what runs would look like somebody else's, and what was placed like gone."""
+    with pytest.raises(
+        ClusterError, match=r"has applied epoch \d+ of its (platform|workloads), and the deployment repo is at"
+    ) as raised:
+        look(access, replace(placed(), epochs=epochs))
+    assert "--branch" in raised.value.hint
+    look(access, replace(placed(), epochs={"platform": 12, "workloads": 41}))
 
 
 def test_a_cluster_without_sentinels_is_told(access: Access, server: ApiServer) -> None:
@@ -572,18 +590,14 @@ def test_nodes_are_told_as_they_are(access: Access, server: ApiServer) -> None:
 
 @pytest.mark.server
 def test_memory_does_not_grow_with_the_list(tmp_path: Path) -> None:
-    """Ten times as many pods take little more than the interpreter and its libraries do."""
-    few, many = bigcluster.measured(10, 300, tmp_path), bigcluster.measured(100, 3000, tmp_path)
+    """
+    What three thousand pods take beside what is there anyway is so little that a hundred thousand take less than a gibibyte.
+    `benchmarks/snapshot.py` measures these.
+    """
+    few, many = bigcluster.measured(10, 20, tmp_path), bigcluster.measured(100, 3000, tmp_path, hard=True)
     assert (few["code"], many["code"]) == (0, 0), many["err"]
-    assert many["kib"] - few["kib"] < 24 << 10
-
-
-@pytest.mark.slow
-@pytest.mark.server
-def test_a_large_cluster_takes_less_than_a_gibibyte(tmp_path: Path) -> None:
-    found = bigcluster.measured(5000, 100_000, tmp_path)
-    assert found["code"] == 0, found["err"]
-    assert found["kib"] < 1 << 20
+    pods = 100_000 / 3000
+    assert few["kib"] + (many["kib"] - few["kib"]) * pods < 1 << 20
 
 
 # -- a fleet of clusters that are there ---------------------------------------------------------------------------
@@ -692,6 +706,20 @@ def test_what_reconcile_has_put_there_is_found_again(
     )
     assert ran.code == 0, ran.err
     found = read_back(file.read_bytes())
+    elsewhere = run(
+        capfd,
+        "snapshot",
+        "--kubeconfig",
+        config,
+        "--cluster",
+        "my-cluster",
+        "--deployment",
+        deployment,
+        "--branch",
+        "other",
+    )
+    assert elsewhere.code == 1
+    assert "the deployment repo is at 0" in elsewhere.err
     [group] = found.groups
     assert (group.name, group.phase, group.ready) == ("hello/hello", "Running", True)
     assert [(pod.role, pod.node) for pod in group.pods] == [("head", "cpu-1"), ("worker/workers", "cpu-2")]
@@ -731,3 +759,18 @@ def test_workers_of_an_app_whose_head_is_elsewhere_are_of_its_group(access: Acce
     assert (group.name, group.phase, group.ready) == ("ray/llm", "Running", True)
     assert [(seen.role, seen.node) for seen in group.pods] == [("worker/gpus", "cpu-1")]
     assert {node.name: node.used.get("pods", 0) for node in found.nodes if node.used} == {"cpu-2": 1}
+
+
+def test_the_page_quotes_what_is_printed(access: Access, server: ApiServer) -> None:
+    page = (ROOT / "docs/snapshots.md").read_text()
+    [example] = re.findall(r"```yaml\n(.*?)```", page, re.S)
+    golden = (GOLDEN / "small.yaml").read_text().splitlines()
+    assert [line for line in example.splitlines() if line not in golden] == []
+    needs, misses = re.findall(r"```text\n(.*?)```", page, re.S)
+    with pytest.raises(ClusterError) as raised:
+        look(access, None)
+    assert needs == f"error: {raised.value}\n  hint: {raised.value.hint}\n"
+    server.forbidden = {("", "persistentvolumes")}
+    said: list[str] = []
+    look(access, placed(), said)
+    assert misses == "".join(f"{line}\n" for line in said)

@@ -554,3 +554,20 @@ def test_which_pod_this_is_comes_from_the_downward_api() -> None:
     assert events.regarding(said) == events.Regarding("gitplacer", "gitplacer-0", "u")
     with pytest.raises(UsageError, match="which Pod"):
         events.regarding({**said, "POD_NAME": "Not/A/Name"})
+
+
+# what the docs quote
+
+
+def test_the_lines_that_the_docs_quote_are_what_is_written() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "observability.md").read_text("utf-8")
+    log, lines = logged("text")
+    for each in (
+        turn(1, Outcome.PUBLISHED, tip="d" * 40),
+        told(5, Outcome.RETRY, Fault.UNREACHABLE, "cannot reach it", source=None),
+    ):
+        log.ended(each)
+    assert "```text\n" + "\n".join(lines) + "\n```" in page
+    log, lines = logged("json")
+    log.ended(turn(1, Outcome.PUBLISHED, tip="d" * 40))
+    assert f"```json\n{lines[0]}\n```" in page

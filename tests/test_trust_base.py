@@ -107,11 +107,11 @@ def test_the_base_says_where_the_deployment_repo_is(repo: Path, monkeypatch: pyt
     """It is what `reconcile` would be told after the merge; a head that says otherwise is not asked."""
     opened: list[str] = []
 
-    def record(address: Any, branch: str, cache_dir: Path) -> Any:
+    def record(address: Any, branch: str, cache_dir: Path, **more: Any) -> Any:
         opened.append(f"{address.url} {branch}")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gitplacer.passes.looking.Deployment.open", record)
+    monkeypatch.setattr("gitplacer.passes.opening.Deployment.open", record)
     work = repo.parent / "work"
     (work / "fleet.yaml").write_text(fleet("  deployment: {url: 'https://good.example/deploy.git'}\n"))
     git(work, "commit", "-q", "-a", "-m", "where it is")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import sqlite3
 import threading
 from collections.abc import Sequence
 
@@ -9,9 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from docs.generate import GIT_KINDS
+from gitplacer.controller.faults import KINDS, found
 from gitplacer.controller.schedule import Due, Pace, after_look, after_pass
 from gitplacer.controller.turns import RULES, Backoff, Fault, Outcome, backed_off
 from gitplacer.controller.wakes import SystemClock, Wakes
+from gitplacer.git.program import GitError
+from gitplacer.problems import Location, Problem, Rejected
+from gitplacer.settings import UsageError
 from tests.clocks import StoryClock
 
 FAULTS = st.sampled_from(list(Fault))
@@ -78,6 +85,48 @@ def test_an_outage_of_any_length_is_waited_for_at_most_as_long_as_the_bound(
 
 def test_two_who_lost_the_same_race_do_not_come_back_together() -> None:
     assert backed_off(Backoff(), Fault.LOST_RACE, 0.0)[1] != backed_off(Backoff(), Fault.LOST_RACE, 0.9)[1]
+
+
+# what went wrong
+
+
+def test_every_way_in_which_git_fails_has_a_fault() -> None:
+    assert set(KINDS) == set(GIT_KINDS)
+
+
+def test_every_fault_can_happen() -> None:
+    raised = [*KINDS.values(), *(found(error).fault for error in (OSError(errno.ENOSPC, "full"), ValueError("odd")))]
+    assert set(raised) == set(Fault)
+
+
+PLACE = Problem(Location("fleet.yaml", 3, 1), "InvalidValue", "is not so", "write it so")
+
+
+@pytest.mark.parametrize(
+    ("error", "fault", "message", "hint"),
+    [
+        (Rejected([PLACE]), Fault.REJECTED_SOURCE, "fleet.yaml:3:1: is not so", "write it so"),
+        (Rejected([PLACE, PLACE]), Fault.REJECTED_SOURCE, "fleet.yaml:3:1: is not so (and 1 more)", "write it so"),
+        (UsageError("no repo", "give one"), Fault.MISCONFIGURED, "no repo", "give one"),
+        (GitError("https://u:secret@h/x is away", "Unreachable"), Fault.UNREACHABLE, "https://***@h/x is away", ""),
+        (
+            GitError("write error: No space left on device"),
+            Fault.DISK_FULL,
+            "write error: No space left on device",
+            "room",
+        ),
+        (OSError(errno.EDQUOT, "Disk quota exceeded"), Fault.DISK_FULL, "Disk quota exceeded", "room"),
+        (sqlite3.DatabaseError("malformed"), Fault.DAMAGED_CACHE, "malformed", ""),
+        (MemoryError(), Fault.UNEXPECTED, "MemoryError", "bug"),
+        (ValueError("a\x1b[31mb\nc"), Fault.UNEXPECTED, "ValueError: a", "bug"),
+    ],
+)
+def test_what_was_raised_is_told_by_its_fault_in_one_line(
+    error: Exception, fault: Fault, message: str, hint: str
+) -> None:
+    told = found(error)
+    assert (told.fault, message in told.message, hint in told.hint) == (fault, True, True)
+    assert "\n" not in told.message and "\x1b" not in told.message
 
 
 # what is due

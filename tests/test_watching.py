@@ -86,7 +86,7 @@ def test_it_says_what_each_pass_came_to_and_ends_when_it_is_told(fleet: Fleet) -
 
 def shape(text: str) -> str:
     """Lines without what differs from run to run."""
-    text = re.sub(r"^watching [^;]+;", "watching …;", text)
+    text = re.sub(r" turn \d+ ", " turn … ", re.sub(r"^watching [^;]+;", "watching …;", text))
     return re.sub(r"[0-9a-f]{12}", "…", re.sub(r"\d{4}-\d\d-\d\dT[\d:]+Z", "…", text))
 
 
@@ -111,6 +111,13 @@ def test_a_second_signal_ends_it_at_once(fleet: Fleet, gates: tuple[Path, Path])
         process.send_signal(signal.SIGINT)
         assert process.wait(60) in (128 + signal.SIGINT, 128 + signal.SIGTERM)
         go.write_text("go\n")
+
+
+def test_what_cannot_work_as_it_was_started_ends_with_an_error(fleet: Fleet, capfd: pytest.CaptureFixture[str]) -> None:
+    ran = run(capfd, "reconcile", "--watch", fleet.source)
+    assert ran.code == 1
+    assert "Stalled    Misconfigured: nobody said where the deployment repo is" in ran.err
+    assert "hint: give --deployment" in ran.err and ran.err.endswith("stopped\n")
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from gitplacer.observing.nodes import read_seen
 from gitplacer.observing.observation import Seen, observation
 from gitplacer.observing.owners import DEEPEST
 from gitplacer.observing.placed import Placed
-from gitplacer.observing.pods import Recall, owner_of, read_pod
+from gitplacer.observing.pods import RAY_CLUSTER, Recall, owner_of, read_pod
 from gitplacer.observing.states import State, state_of
 from gitplacer.scheduler.reading import cursor_of
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
@@ -57,6 +57,12 @@ def observe(
     operators: list[kuberay.Operator] = []
     _read_owners(look, groups, known, seen, operators)
     _read_nodes_and_pods(look, seen)
+    apps = {(pod.namespace, name) for pod in seen.pods if (name := pod.label(RAY_CLUSTER))} if placed is None else set()
+    if apps:
+        say(
+            f"{'a Ray cluster there counts' if len(apps) == 1 else f'{len(apps)} Ray clusters there count'} as somebody else's; "
+            "if gitplacer has put any there, give --deployment"
+        )
     _read_equipment(look, groups, known, seen, operators)
     _read_machines(look, groups, seen)
     return observation(seen, known, cluster=cluster, now=now)
@@ -92,6 +98,12 @@ def _applied(look: Look, cluster: str, namespace: str, placed: Placed | None) ->
                 f"give --cluster {named}, or the context of {cluster}",
             )
         epochs[unit] = int(text) if (text := data.text("epoch")).isdecimal() and len(text) < 19 else 0
+        known = placed.epochs.get(unit, 0) if placed is not None and placed.epochs is not None else epochs[unit]
+        if epochs[unit] > known:
+            raise ClusterError(
+                f"cluster {cluster} has applied epoch {epochs[unit]} of its {unit}, and the deployment repo is at {known}",
+                "its records are older than the cluster, or another fleet's: look at --deployment and --branch",
+            )
     if epochs and placed is None:
         raise ClusterError(
             f"gitplacer has put groups on cluster {cluster}, and nobody said which pods are theirs",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from gitplacer.git.address import Address
@@ -10,6 +11,9 @@ from gitplacer.observing.placed import Placed
 from gitplacer.problems import Problem, Rejected, Severity
 from gitplacer.snapshot import read_records
 from gitplacer.source.files import NoMemo
+from gitplacer.source.manifests import PLATFORM, SENTINEL, WORKLOADS
+from gitplacer.tree import Tree
+from gitplacer.units import epoch_in
 
 
 def placed_on(cluster: str, address: Address, branch: str, cache_dir: Path) -> Placed:
@@ -20,7 +24,17 @@ def placed_on(cluster: str, address: Address, branch: str, cache_dir: Path) -> P
     problems: list[Problem] = []
     with Deployment.open(address, branch, cache_dir) as deployment:
         records, broken = read_records(deployment.tree, NoMemo(), problems)
+        epochs = _epochs(cluster, deployment.tree)
     errors = [problem for problem in problems if problem.severity is Severity.ERROR]
     if broken or errors:
         raise Rejected(errors)
-    return Placed.on(cluster, records.values())
+    return replace(Placed.on(cluster, records.values()), epochs=epochs)
+
+
+def _epochs(cluster: str, tree: Tree) -> dict[str, int]:
+    """The epochs in the sentinels of a cluster, whatever the root of the clusters is."""
+    found: dict[str, int] = {}
+    for unit in (PLATFORM, WORKLOADS):
+        inside = f"/{cluster}/{unit}/{SENTINEL}"
+        found[unit] = max((epoch_in(tree.read(path)) for path in tree if f"/{path}".endswith(inside)), default=0)
+    return found

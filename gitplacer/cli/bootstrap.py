@@ -42,7 +42,7 @@ _ONLY = {
     help="What one sync covers: all workloads of a cluster, or one group on one cluster (Argo CD).",
 )
 @click.option(
-    "--cluster", "only", metavar="NAME", multiple=True, help="Only this cluster; may be given more than once."
+    "--cluster", "only", metavar="NAME", multiple=True, help="Flux: only this cluster; may be given more than once."
 )
 @click.option(
     "--namespace", metavar="NAME", default="", help="Where the engine is: argocd or flux-system if not given."
@@ -85,6 +85,12 @@ def command(engine: str, folder: str | None, only: tuple[str, ...], per: str, na
             raise UsageError(f"--{name.replace('_', '-')} is for {ENGINES[_ONLY[name]]}", "leave it out")
     if per not in ("cluster", "workload"):
         raise AssertionError(per)
+    if only and engine == "argocd":
+        raise UsageError(
+            "--cluster is for Flux: an ApplicationSet lists all clusters, and applied with fewer it takes away the Applications of "
+            "the others",
+            "leave it out",
+        )
     wanted = Wanted(
         per="workload" if per == "workload" else "cluster",
         namespace=_namespace(namespace),

@@ -109,11 +109,14 @@ def _live(contexts: Iterable[str], given: str | None) -> dict[str, bytes]:
     from gitplacer.settings import UsageError, settings
 
     config = files.kubeconfig(given, os.environ)
-    found: dict[str, bytes] = {}
+    named: dict[str, str] = {}
     for context in [config.context(context) for context in contexts]:
         name = files.cluster_name(name_for(context))
-        if f"clusters/{name}.yaml" in found:
+        if name in named:
             raise UsageError(f"two contexts would both be cluster {name}", "rename one: kubectl config rename-context")
+        named[name] = context
+    found: dict[str, bytes] = {}
+    for name, context in named.items():
         snapshot, version = new_cluster(
             files.access_to(config, context),
             cluster=name,

@@ -1,20 +1,22 @@
 """
 `gitplacer reconcile --watch`: the controller in the foreground, with a line on stderr for each turn that is worth one.
 
-A signal ends it: the first one gently, the second at once. What goes wrong before the first pass has ended is told as any
-command tells it, if waiting would not help; from then on it is a turn like any other.
+A signal ends it: the first one gently, the second at once.
 """
 
 from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable
 
 from gitplacer.cli.listening import Listening, logs_of, opened
 from gitplacer.cli.signals import ended_by_signals
 from gitplacer.controller.electing import elected
+from gitplacer.controller.observing import Silent
 from gitplacer.controller.running import Controller
 from gitplacer.controller.schedule import Pace
+from gitplacer.controller.turns import Fault, Turn
 from gitplacer.controller.wakes import SystemClock
 from gitplacer.kinds.fields import duration_seconds
 from gitplacer.settings import Settings, UsageError
@@ -29,7 +31,7 @@ def watch(
     batch: str | None,
     leader_elect: str | None = None,
 ) -> int:
-    """Make passes until a signal comes. The exit code is 0."""
+    """Make passes until a signal comes. The exit code is 0, or 1 if it cannot work as it was started."""
     pace = Pace()
     pace = Pace(
         interval=_seconds("--interval", interval, pace.interval, least=1),
@@ -39,6 +41,7 @@ def watch(
     clock = SystemClock()
     logs = logs_of(listening, clock)
     begun: list[Controller] = []
+    first = FirstTurn()
 
     def hint(why: str, ref: str | None) -> None:
         for each in begun:  # none yet: the first pass comes anyway
@@ -51,15 +54,16 @@ def watch(
             draw=random.random,
             clock=clock,
             pace=pace,
-            observers=[logs, *observers],
+            observers=[logs, *observers, first],
             elected=replica,
             complain=logs.complain,
         )
         begun.append(controller)
+        first.give_up = controller.stop
         with ended_by_signals(controller.stop, controller.interrupt):
             logs.say(f"watching {chosen.source.redacted}; it ends on SIGTERM or Ctrl-C")
             controller.run()
-    return 0
+    return 1 if first.gave_up else 0
 
 
 def _seconds(option: str, text: str | None, default: float, *, least: float) -> float:
@@ -72,3 +76,16 @@ def _seconds(option: str, text: str | None, default: float, *, least: float) -> 
     if found < least:
         raise UsageError(f"{option} {text} is not a time to wait", 'write it like "30s", "15m" or "1h30m"')
     return found
+
+
+class FirstTurn(Silent):
+    """What cannot work from the beginning is given up: whoever has just started it is still there to mend it."""
+
+    def __init__(self) -> None:
+        self.give_up: Callable[[], None] = lambda: None
+        self.gave_up = False
+
+    def ended(self, turn: Turn) -> None:
+        if turn.number == 1 and turn.fault is Fault.MISCONFIGURED:
+            self.gave_up = True
+            self.give_up()

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gitplacer.controller.turns import Fault
-from gitplacer.git.program import GitError
+from gitplacer.git.program import GitError, redact
 from gitplacer.plaintext import printable
 from gitplacer.problems import Problem, Rejected
 from gitplacer.settings import UsageError
@@ -21,23 +21,29 @@ from gitplacer.settings import UsageError
 _LONGEST = 2000
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _FULL_WORDS = ("No space left on device", "Disk quota exceeded")
-_KINDS: Mapping[str, Fault] = {
+_STARTED_WRONG = (
+    "BadAddress", "NoSuchDirectory", "NotARepository", "UnsupportedObjectFormat", "GitMissing", "UntrustedCache",
+    "PathClash", "ForeignCommit", "NotWritten", "Unreadable", "NotSigned", "BadTimeout",
+)  # fmt: skip
+KINDS: Mapping[str, Fault] = {
     "LostRace": Fault.LOST_RACE,
     "Unreachable": Fault.UNREACHABLE,
     "RateLimited": Fault.RATE_LIMITED,
-    "AccessDenied": Fault.ACCESS_DENIED,
-    "PushRefused": Fault.PUSH_REFUSED,
     "DamagedRepository": Fault.DAMAGED_CACHE,
+    "PushRefused": Fault.PUSH_REFUSED,
     "ClockBehind": Fault.CLOCK_BEHIND,
     "SourceRewound": Fault.SOURCE_REWOUND,
     "DeploymentRewound": Fault.DEPLOYMENT_REWOUND,
     "DeploymentLost": Fault.DEPLOYMENT_LOST,
-    "NoSuchRevision": Fault.REJECTED_SOURCE,
-    "NoSuchFolder": Fault.REJECTED_SOURCE,
-    "MalformedTree": Fault.REJECTED_SOURCE,
-    "BlobTooLarge": Fault.REJECTED_SOURCE,
+    "ChangedWhileReading": Fault.UNEXPECTED,
     "GitFailed": Fault.UNEXPECTED,
+    **dict.fromkeys(("NoSuchRevision", "NoSuchFolder", "MalformedTree", "BlobTooLarge"), Fault.REJECTED_SOURCE),
+    **dict.fromkeys(
+        ("AccessDenied", "NoCredential", "NoToken", "ExposedSecret", "UnusableSecret"), Fault.ACCESS_DENIED
+    ),
+    **dict.fromkeys(_STARTED_WRONG, Fault.MISCONFIGURED),
 }
+"""What each kind of `GitError` comes to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +71,12 @@ def found(error: Exception) -> Found:
         case GitError() if any(word in error.message for word in _FULL_WORDS):
             return Found(Fault.DISK_FULL, error.message, "make room; GITPLACER_CACHE is where repos are kept")
         case GitError():
-            return Found(_KINDS.get(error.kind, Fault.MISCONFIGURED), error.message, error.hint)
+            return Found(KINDS.get(error.kind, Fault.UNEXPECTED), error.message, error.hint)
         case UsageError():
-            return Found(Fault.MISCONFIGURED, printable(str(error), _LONGEST), error.hint)
+            return Found(Fault.MISCONFIGURED, printable(redact(str(error)), _LONGEST), error.hint)
         case OSError() if error.errno in _FULL:
             return Found(Fault.DISK_FULL, printable(str(error), _LONGEST), "make room on this disk")
         case sqlite3.Error():
             return Found(Fault.DAMAGED_CACHE, printable(f"the cache cannot be used: {error}", _LONGEST))
-    text = printable(f"{type(error).__name__}: {error}", _LONGEST)
+    text = printable(redact(f"{type(error).__name__}: {error}"), _LONGEST)
     return Found(Fault.UNEXPECTED, text, "if it comes again, this is a bug in gitplacer: please report it")

@@ -18,7 +18,7 @@ class Observer(Protocol):
     """Told of every turn, in order. Times are by the wall clock."""
 
     def began(self, number: int, woken: tuple[str, ...], at: datetime) -> None:
-        """A turn begins."""
+        """A turn begins. One that is dropped because the controller is told to stop has no end."""
 
     def ended(self, turn: Turn) -> None:
         """The turn that began last has ended."""

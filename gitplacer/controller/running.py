@@ -166,7 +166,7 @@ class Controller:
     def _ended(self, wake: Wake) -> _Ended:
         looked: Tips | None = None
         try:
-            if not wake.makes_pass:
+            if not wake.makes_pass or (wake.refs and self._standing.found is None):
                 looked = look(self._settings, self._spec)
                 if looked and looked == self._tips:
                     return self._standing
@@ -247,7 +247,7 @@ class Controller:
         fault = ended.found.fault if ended.found else None
         stretch = 0.9 + 0.2 * self._draw()
         if ended.is_look:
-            self._due = after_look(self._due, self._pace, began=began, now=now, stretch=stretch)
+            self._due = after_look(self._due, self._pace, began=began, now=now, stretch=stretch, hinted=bool(wake.refs))
         else:
             self._backoff, delay = backed_off(self._backoff, fault, self._draw())
             hurries = fault is None or RULES[fault].hurries

@@ -12,6 +12,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+SOON = 5.0
+"""Seconds."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
@@ -70,6 +73,10 @@ def after_pass(pace: Pace, *, began: float, now: float, delay: float, hurries: b
     )
 
 
-def after_look(before: Due, pace: Pace, *, began: float, now: float, stretch: float) -> Due:
-    """What is due after a look that found nothing moved."""
-    return Due(look_at=now + pace.interval * stretch, pass_at=before.pass_at, began=began, not_before=before.not_before)
+def after_look(before: Due, pace: Pace, *, began: float, now: float, stretch: float, hinted: bool = False) -> Due:
+    """
+    What is due after a look that found nothing moved. If a hint (`hinted`) had said that something has, it is looked again soon: servers
+    tell of a push before each of their machines knows it.
+    """
+    wait = min(pace.interval, SOON) if hinted else pace.interval * stretch
+    return Due(look_at=now + wait, pass_at=before.pass_at, began=began, not_before=before.not_before)

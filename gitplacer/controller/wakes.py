@@ -88,7 +88,10 @@ class Wakes:
         return self._stopping
 
     def hint(self, why: str, ref: str | None = None) -> None:
-        """Something may have happened: `why` is a word such as `webhook`, `ref` the branch that is said to have moved. From any thread."""
+        """
+        Something may have happened: `why` is a word such as `webhook`, `ref` the branch that is said to have moved. From any thread. A hint
+        that names a branch is believed when a look finds one moved, because most branches are none of ours; one that does not makes a pass.
+        """
         with self._lock:
             is_first = self._pending is None
             pending = self._pending = self._pending or _Pending(self._clock.monotonic())

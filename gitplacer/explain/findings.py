@@ -61,7 +61,7 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.BROKEN_SNAPSHOT: ("its capacity snapshot cannot be used",) * 2,
     Reason.DOUBTED_SNAPSHOT: (
         "its newest capacity snapshot is not believed",
-        "its newest capacity snapshot is not believed, the last that is being of {}",
+        "its newest capacity snapshot is not believed; the last believed one is of {}",
     ),
     Reason.NODES_NOT_KNOWN: ("its nodes are not known, and totals promise no gang its room",) * 2,
     Reason.STALE_SNAPSHOT: ("its capacity snapshot is too old", "its capacity snapshot of {} is too old"),

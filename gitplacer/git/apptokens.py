@@ -111,11 +111,8 @@ def _asking(app: App) -> Iterator[None]:
     except github.GithubException as error:
         said = error.data.get("message") if isinstance(error.data, dict) else error.message
         told = f"{what}: {one_line(str(said or 'no reason given'), 200)} ({error.status})"
-        raise GitError(told, "NoToken", _HINTS.get(error.status, "try again later")) from None
-    except (jwt.PyJWTError, ValueError):
-        hint = "privateKeyFile is the PEM file that GitHub made for the app"
-        told = f"{what}: {app.private_key} does not hold a private key that can sign"
-        raise GitError(told, "NoToken", hint) from None
+        kind = "NoToken" if error.status in _HINTS else "Unreachable"
+        raise GitError(told, kind, _HINTS.get(error.status, "try again later")) from None
     except (
         requests.RequestException,
         github.BadAttributeException,
@@ -125,4 +122,8 @@ def _asking(app: App) -> Iterator[None]:
         TypeError,
     ) as error:
         hint = "check apiUrl, the network and the proxy"
-        raise GitError(f"{what}: no usable answer: {type(error).__name__}", "NoToken", hint) from None
+        raise GitError(f"{what}: no usable answer: {type(error).__name__}", "Unreachable", hint) from None
+    except (jwt.PyJWTError, ValueError):
+        hint = "privateKeyFile is the PEM file that GitHub made for the app"
+        told = f"{what}: {app.private_key} does not hold a private key that can sign"
+        raise GitError(told, "NoToken", hint) from None

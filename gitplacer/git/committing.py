@@ -13,7 +13,6 @@ import functools
 import os
 import re
 import subprocess
-import tempfile
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -22,6 +21,7 @@ from gitplacer.git.address import Address
 from gitplacer.git.program import CommandFailed, Git, GitError, not_started
 from gitplacer.git.publishing import Identity
 from gitplacer.git.reading import NoSuchRevision, Repository, check_branch
+from gitplacer.git.scratch import scratch_folder
 from gitplacer.git.worktree import read_work_tree
 from gitplacer.tree import Changes, Entry, Tree, blob_id
 
@@ -108,7 +108,7 @@ class SourceBranch:
 
     def _commit(self, tree: Tree, changes: Changes, message: str, author: Identity, when: datetime) -> str:
         """Write the objects; nothing refers to them yet."""
-        with tempfile.TemporaryDirectory(prefix="gitplacer-") as folder:
+        with scratch_folder() as folder:
             own = _WithIndex(self._git.git_dir, Path(folder) / "index", author, when)
             own.run("read-tree", self.base)
             own.run("update-index", "-z", "--index-info", input=self._index_lines(own, tree, changes))

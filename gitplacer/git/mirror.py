@@ -4,13 +4,18 @@ A remote repository's objects, kept on disk between runs.
 What a remote has is asked anew each time; only objects are remembered, so a mirror may be deleted at any moment and
 can never make an old answer look new. Refs in it (`refs/mirror/<hash of the name>`) say only what has arrived
 completely. Processes take turns by a file lock. A mirror that git finds damaged is thrown away and made again; so is one that has become
-much larger than it was when it was new, by objects of branches that are gone. What a git that was killed has left is cleared away.
+much larger than it was when it was new, by objects of branches that are gone.
+
+The lock is held by whoever writes: by us, and by each git that we have started, for as long as it runs. So when one of us is killed, and
+its git goes on, the next one waits for that; and what lies about once the lock is ours was left by somebody who was killed. It
+is taken away: a lock file would stop git for ever, and a half-made pack would stay for weeks.
 """
 
 from __future__ import annotations
 
 import fcntl
 import hashlib
+import itertools
 import re
 import shutil
 from collections.abc import Iterator, Mapping
@@ -20,7 +25,7 @@ from pathlib import Path
 from gitplacer.git.address import Address
 from gitplacer.git.asking import Sort, request
 from gitplacer.git.cache import UntrustedFolder, private_folder
-from gitplacer.git.program import NO_REPOSITORY, CommandFailed, Git, GitError, cause
+from gitplacer.git.program import NO_REPOSITORY, CommandFailed, Git, GitError, Talk, TimedOut, cause
 
 _GROWTH = 4
 _SPARE = 64 << 20
@@ -46,7 +51,9 @@ def refs_of(address: Address, *names: str, below: str = "") -> dict[str, str]:
     else:
         try:
             with request(Sort.LIST):
-                listing = address.git(NO_REPOSITORY).run("ls-remote", "--quiet", address.url, *asked)
+                listing = address.git(NO_REPOSITORY).run(
+                    "ls-remote", "--quiet", address.url, *asked, talk=Talk.QUESTION
+                )
         except CommandFailed as failure:
             raise unreachable(address, failure) from None
     found = {}
@@ -76,9 +83,10 @@ class Mirror:
         Bring these refs here, with everything they reach, and return them as they are now: a remote may have moved on
         since it was asked. Talks to the remote only when something is missing. Raises Unreachable.
         """
-        with self._locked():
+        with self._locked() as lock:
             if not self._has(refs):
-                self._fetch(refs)
+                self._sweep()
+                self._fetch(refs, lock)
             kept = self._kept()
             return {name: kept[_kept_as(name)] for name in refs}
 
@@ -105,36 +113,25 @@ class Mirror:
         listing = self.git.run("for-each-ref", "--format=%(refname) %(objectname)", "refs/mirror/").decode()
         return dict(line.split(" ") for line in listing.splitlines())
 
-    def _fetch(self, refs: Mapping[str, str]) -> None:
+    def _fetch(self, refs: Mapping[str, str], lock: int) -> None:
         is_new = not self.path.exists()
-        self._clear("objects/pack/tmp_*")
         try:
-            self._fetch_once(refs)
+            self._fetch_once(refs, lock)
         except CommandFailed as failure:
-            if self._clear("*.lock", "refs/mirror/*.lock", "objects/info/*.lock"):
-                self._fetch(refs)  # the locks were of a git that was killed: whoever lives waits for ours
-                return
-            if is_new or self._is_sound():
+            if is_new or isinstance(failure, TimedOut) or self._is_sound():
                 raise unreachable(self.address, failure) from None
             self._remove()
             try:
-                self._fetch_once(refs)
+                self._fetch_once(refs, lock)
             except CommandFailed as again:
                 raise unreachable(self.address, again) from None
         if self._is_bloated():
             self._remove()
             try:
-                self._fetch_once(refs)
+                self._fetch_once(refs, lock)
             except CommandFailed as failure:
                 raise unreachable(self.address, failure) from None
             self._is_bloated()
-
-    def _clear(self, *patterns: str) -> bool:
-        """Delete files that a git which was killed has left; whether there were any. The lock must be held."""
-        found = [path for pattern in patterns for path in self.path.glob(pattern)]
-        for path in found:
-            path.unlink(missing_ok=True)
-        return bool(found)
 
     def _is_bloated(self) -> bool:
         """Whether it has become much larger than it was when it was new, which is noted the first time."""
@@ -146,7 +143,7 @@ class Mirror:
             noted.write_text(f"{size}\n")
             return False
 
-    def _fetch_once(self, refs: Mapping[str, str]) -> None:
+    def _fetch_once(self, refs: Mapping[str, str], lock: int) -> None:
         if not (self.path / "HEAD").exists():
             Git(NO_REPOSITORY).run(
                 "init", "--quiet", "--bare", "--template=", "--object-format=sha1", "--", str(self.path)
@@ -157,10 +154,11 @@ class Mirror:
         with request(Sort.FETCH):
             self.address.git(self.path).run(
                 "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--stdin",
-                self.address.url, input=specs.encode("utf-8", "surrogateescape"),
+                self.address.url, input=specs.encode("utf-8", "surrogateescape"), talk=Talk.TRANSFER, keep=[lock],
             )  # fmt: skip
         # Each fetch adds a pack; gather them now and then, here, where the lock is held.
-        self.git.run("-c", "gc.auto=6700", "-c", "gc.autoDetach=false", "gc", "--auto", "--quiet", check=False)
+        gather = ("-c", "gc.auto=6700", "-c", "gc.autoDetach=false", "gc", "--auto", "--quiet")
+        self.git.run(*gather, check=False, keep=[lock])
 
     def _is_sound(self) -> bool:
         try:
@@ -169,19 +167,39 @@ class Mirror:
             return False
         return True
 
+    def _sweep(self) -> None:
+        """Take away what was left by whoever was killed here. The lock is ours, so nobody is at work on any of it."""
+        shutil.rmtree(self._gone, ignore_errors=True)
+        for left in itertools.chain.from_iterable(map(self.path.glob, _LEFT)):
+            if left.is_dir():
+                shutil.rmtree(left, ignore_errors=True)
+            else:
+                left.unlink(missing_ok=True)
+
+    @property
+    def _gone(self) -> Path:
+        """Where a mirror goes that is thrown away."""
+        return self.path.with_suffix(".broken")
+
     def _remove(self) -> None:
         """Move it away first, so that nobody finds it half deleted."""
         if self.path.exists():
-            gone = self.path.with_suffix(".broken")
-            shutil.rmtree(gone, ignore_errors=True)
-            self.path.rename(gone)
-            shutil.rmtree(gone, ignore_errors=True)
+            shutil.rmtree(self._gone, ignore_errors=True)
+            self.path.rename(self._gone)
+            shutil.rmtree(self._gone, ignore_errors=True)
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _locked(self) -> Iterator[int]:
         with self.path.with_suffix(".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # given back by the system even when we are killed
-            yield
+            yield lock.fileno()
+
+
+_LEFT = (
+    "*.lock", "gc.pid", "refs/mirror/*.lock", "objects/tmp_objdir-*", "objects/??/tmp_obj_*", "objects/info/*.lock",
+    "objects/pack/tmp_*", "objects/pack/.tmp-*", "objects/pack/*.keep",
+)  # fmt: skip
+"""Files of a git at work, in a repository that one process writes at a time."""
 
 
 def _kept_as(name: str) -> str:
@@ -216,6 +234,8 @@ def unreachable(address: Address, failure: CommandFailed) -> GitError:
     elif "Host key verification" in failure.stderr:
         where = "~/.ssh/known_hosts" if address.logins is None else "the knownHostsFile of its entry"
         hint = f"its key is another than in {where}, or not there: if it is the right one, add it"
+    elif isinstance(failure, TimedOut):
+        hint = "if it is only slow, give it longer: GITPLACER_GIT_TIMEOUT=30m"
     elif "mismatched algorithms" in reason:
         return unsupported_format(address)
     if _DENIED.search(failure.stderr):

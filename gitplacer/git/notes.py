@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from gitplacer.git.address import Address
 from gitplacer.git.login import Right
 from gitplacer.git.mirror import refs_of
-from gitplacer.git.program import CommandFailed, Git, GitError, cause
+from gitplacer.git.program import CommandFailed, Git, GitError, Talk, cause
 from gitplacer.git.reading import Repository
 from gitplacer.git.resigning import sign_all
 from gitplacer.git.signing import SigningKey
@@ -44,7 +44,8 @@ def push_note(scratch: Git, address: Address, commit: str, note: Note, key: Sign
             known = refs_of(address, HYDRATOR_NOTES).get(HYDRATOR_NOTES)
             if known is not None:
                 reader = address.git(scratch.git_dir)
-                reader.run("fetch", "--quiet", "--no-tags", "--", address.url, f"+{HYDRATOR_NOTES}:{HYDRATOR_NOTES}")
+                fetched = f"+{HYDRATOR_NOTES}:{HYDRATOR_NOTES}"
+                reader.run("fetch", "--quiet", "--no-tags", "--", address.url, fetched, talk=Talk.TRANSFER)
             if _noted(scratch, commit) == note.text:
                 return ""
             scratch.run("fast-import", "--quiet", "--done", input=_stream(commit, note, known))
@@ -52,7 +53,8 @@ def push_note(scratch: Git, address: Address, commit: str, note: Note, key: Sign
             arguments = ["--porcelain", "--no-verify", f"--force-with-lease={HYDRATOR_NOTES}:{known or ''}"]
             try:
                 writer = address.git(scratch.git_dir, Right.WRITE)
-                writer.run("push", *arguments, "--", address.url, f"{made}:{HYDRATOR_NOTES}")
+                pushed = f"{made}:{HYDRATOR_NOTES}"
+                writer.run("push", *arguments, "--", address.url, pushed, talk=Talk.TRANSFER)
                 return ""
             except CommandFailed as failure:
                 why = cause(failure.stderr)

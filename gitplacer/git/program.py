@@ -8,18 +8,24 @@ configuration is left nothing that could start a program. We run git with `subpr
 with GitPython, because that always passes the caller's environment on and cannot drop a variable from it.
 
 What git says when it fails becomes one line without control characters and without credentials.
+
+A command that talks to a server ends in a limited time, whatever the server does. Over https git gives up by itself where hardly anything
+arrives for a minute, and ssh where the machine is gone; but a server that holds the connection and says nothing, or a hook that never
+ends, is waited for only as long as `patience` says.
 """
 
 from __future__ import annotations
 
 import contextlib
+import enum
 import functools
 import json
 import os
 import re
+import signal
 import subprocess
 import urllib.parse
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from gitplacer.git.login import SSH, Login
@@ -78,6 +84,44 @@ class CommandFailed(GitError):
         super().__init__(f"git {command} failed: {cause(self.stderr)}")
 
 
+class TimedOut(CommandFailed):
+    """A command that talks to a server was ended because it took too long."""
+
+    def __init__(self, command: str, seconds: float) -> None:
+        super().__init__(command, b"", f"fatal: git {command} has not ended within {seconds:g} seconds".encode())
+
+
+class Talk(enum.Enum):
+    """What a command asks of a server: where its refs are, or to bring or to take objects."""
+
+    QUESTION = enum.auto()
+    TRANSFER = enum.auto()
+
+
+_QUESTION, _TRANSFER = 120, 900
+_GRACE = 5
+"""Seconds that git has to put its files away once it is told to end."""
+
+
+def patience(talk: Talk) -> float:
+    """
+    Seconds that a command may take: GITPLACER_GIT_TIMEOUT, else fifteen minutes, and for a question never more than two. Raises GitError
+    where that variable is no time.
+    """
+    said = os.environ.get("GITPLACER_GIT_TIMEOUT", "")
+    limit = _TRANSFER
+    if said:
+        from gitplacer.kinds.fields import duration_seconds  # late: only whoever sets it waits for this import
+
+        try:
+            limit = duration_seconds(said)
+        except ValueError:
+            limit = 0
+        if limit <= 0:
+            raise GitError(f"GITPLACER_GIT_TIMEOUT is no time: {said!r}", "BadTimeout", "give one such as 30m")
+    return min(limit, _QUESTION) if talk is Talk.QUESTION else limit
+
+
 class Git:
     """
     How to run git on one repository.
@@ -110,25 +154,46 @@ class Git:
         return {**ways_in, **_SET, "GIT_ALLOW_PROTOCOL": self._protocol}
 
     def run(
-        self, *args: str, input: bytes = b"", check: bool = True, cwd: Path | bytes = b"/", apart: bool = False
+        self,
+        *args: str,
+        input: bytes = b"",
+        check: bool = True,
+        cwd: Path | bytes = b"/",
+        talk: Talk | None = None,
+        keep: Iterable[int] = (),
     ) -> bytes:
         """
-        What a command prints. Raises CommandFailed when it fails and `check` is set. `apart`: a Ctrl-C in our terminal does not
-        reach it; whether it is ended is ours to decide.
+        What a command prints. Raises CommandFailed when it fails and `check` is set. `talk` is for commands that talk to a server: they are
+        ended when it is over (TimedOut), with all that they have started, and a Ctrl-C in our terminal does not reach them; whether they
+        are ended is ours to decide. `keep` are open files that the command keeps open as long as anything of it runs.
         """
+        seconds = None if talk is None else patience(talk)
         handed = self._login.handed() if self._login is not None else contextlib.nullcontext(([], ()))
         with handed as (settings, descriptors):
-            command = self.command(*(part for setting in settings for part in ("-c", setting)), *args)
             try:
-                done = subprocess.run(
-                    command, env=self.environment, cwd=cwd, input=input, capture_output=True, check=False,
-                    process_group=0 if apart else None, pass_fds=descriptors,
-                )  # fmt: skip
+                process = subprocess.Popen(
+                    self.command(*(part for setting in settings for part in ("-c", setting)), *args),
+                    env=self.environment,
+                    cwd=cwd,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    process_group=None if talk is None else 0,
+                    pass_fds=(*descriptors, *keep),
+                )
             except OSError as error:
                 raise not_started(error) from None
-        if check and done.returncode != 0:
-            raise CommandFailed(args[0], done.stdout, done.stderr)
-        return done.stdout
+            with process:
+                try:
+                    stdout, stderr = process.communicate(input, seconds)
+                except BaseException as error:  # too late, or a signal that ends us
+                    _end(process, whole_group=talk is not None)
+                    if seconds is not None and isinstance(error, subprocess.TimeoutExpired):
+                        raise TimedOut(args[0], seconds) from None
+                    raise
+        if check and process.returncode != 0:
+            raise CommandFailed(args[0], stdout, stderr)
+        return stdout
 
     def start(self, *args: str) -> subprocess.Popen[bytes]:
         """A command that goes on running, with pipes to and from it."""
@@ -143,6 +208,18 @@ class Git:
             )
         except OSError as error:
             raise not_started(error) from None
+
+
+def _end(process: subprocess.Popen[bytes], *, whole_group: bool) -> None:
+    """End a command: git with what it has started, such as ssh, which would wait on."""
+    if not whole_group:
+        process.kill()
+        return
+    with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(_GRACE)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def not_started(error: OSError) -> GitError:
@@ -205,8 +282,8 @@ def cause(stderr: str) -> str:
     lines = [line.strip() for line in stderr.splitlines() if line.strip() and not _NOISE.match(line)]
     if "Host key verification failed." in lines:
         return "Host key verification failed"  # after a page of warnings
-    for prefix in ("fatal: ", "error: "):
-        found = [line for line in lines if line.startswith(prefix)]
+    for begins, prefix in (("error: RPC failed; ", "error: "), ("fatal: ", "fatal: "), ("error: ", "error: ")):
+        found = [line for line in lines if line.startswith(begins)]
         if found:
             return found[0].removeprefix(prefix)
     return lines[0] if lines else "no reason given"

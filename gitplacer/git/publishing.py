@@ -18,7 +18,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import re
-import tempfile
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,9 +30,10 @@ from gitplacer.git.asking import Sort, request
 from gitplacer.git.login import Right
 from gitplacer.git.mirror import Mirror, Unreachable, refs_of, unreachable
 from gitplacer.git.notes import Note, push_note
-from gitplacer.git.program import NO_REPOSITORY, CommandFailed, Git, GitError, cause, one_line
+from gitplacer.git.program import NO_REPOSITORY, CommandFailed, Git, GitError, Talk, cause, one_line
 from gitplacer.git.reading import Commit, Repository, check_branch, parse_commit
 from gitplacer.git.resigning import same_but_signatures, sign_all
+from gitplacer.git.scratch import scratch_folder
 from gitplacer.git.signing import SigningKey
 from gitplacer.tree import FILE, Changes, Tree, differing_paths
 
@@ -238,8 +239,8 @@ class Deployment:
         """
         if not steps and (proposals is None or self.tip is None):
             raise ValueError("nothing to publish: a pass without changes makes no commit")
-        with tempfile.TemporaryDirectory(prefix="gitplacer-") as folder:
-            scratch = self._scratch(Path(folder))
+        with scratch_folder() as folder:
+            scratch = self._scratch(folder)
             made = self._signed(scratch, self._made(scratch, steps, inputs, proposals or {}))
             new, new_inputs = made.get("new"), made.get("inputs")
             updates = self._proposal_updates(made, proposals, moved=new is not None)
@@ -256,8 +257,8 @@ class Deployment:
         Make the branch anew: of its commits those that are kept, the first of them upon nothing, then the step. For branches that are
         their writer's own and none of a pass. Returns the new tip; raises as `publish` does.
         """
-        with tempfile.TemporaryDirectory(prefix="gitplacer-") as folder:
-            scratch = self._scratch(Path(folder))
+        with scratch_folder() as folder:
+            scratch = self._scratch(folder)
             stream = [
                 line for commit in kept for line in _again("refs/heads/new", commit, self.repository.message(commit.id))
             ]
@@ -272,8 +273,8 @@ class Deployment:
     def annotate(self, note: Note) -> None:
         """Put a note on the tip where a pass changes nothing."""
         if self.expected is not None:
-            with tempfile.TemporaryDirectory(prefix="gitplacer-") as folder:
-                self.unnoted = push_note(self._scratch(Path(folder)), self.address, self.expected, note)
+            with scratch_folder() as folder:
+                self.unnoted = push_note(self._scratch(folder), self.address, self.expected, note)
 
     def propose_pass(
         self, steps: Sequence[NewCommit], *, inputs: NewCommit | None = None, squashed: str | None = None
@@ -285,8 +286,8 @@ class Deployment:
         has committed to that branch.
         """
         self._refuse_foreign_commits()
-        with tempfile.TemporaryDirectory(prefix="gitplacer-") as folder:
-            scratch = self._scratch(Path(folder))
+        with scratch_folder() as folder:
+            scratch = self._scratch(folder)
             made = self._made(scratch, steps, inputs, {})
             if self._is_proposed_pass(scratch, made["new"]):
                 return self.proposed_pass or ""
@@ -318,9 +319,9 @@ class Deployment:
         """Delete the branch of the proposed pass. Raises as `propose_pass` does."""
         self._refuse_foreign_commits()
         if self.proposed_pass is not None:
-            with tempfile.TemporaryDirectory(prefix="gitplacer-") as folder:
+            with scratch_folder() as folder:
                 updates = {f"refs/heads/{self.next_branch}": (self.proposed_pass, None)}
-                self._push(self._scratch(Path(folder)), {**updates, **self._kept(squashed)})
+                self._push(self._scratch(folder), {**updates, **self._kept(squashed)})
 
     def _kept(self, squashed: str | None) -> dict[str, tuple[str | None, str | None]]:
         if squashed == self.squashed_pass:
@@ -489,7 +490,7 @@ class Deployment:
         specs = [f"{oid or ''}:{ref}" for ref, (_, oid) in updates.items()]
         git = self.address.git(scratch.git_dir, Right.WRITE)
         with request(Sort.PUSH):
-            git.run("push", *arguments, "--", self.address.url, *specs, apart=True)
+            git.run("push", *arguments, "--", self.address.url, *specs, talk=Talk.TRANSFER)
 
     def _explain(self, failure: CommandFailed, updates: Mapping[str, tuple[str | None, str | None]]) -> None:
         """Raise what a failed push means; return if it has landed after all and only its answer was lost."""
@@ -500,6 +501,10 @@ class Deployment:
         where = f"branch {first.removeprefix('refs/heads/')} of {self.address.redacted}"
         said = f"{failure.stdout}\n{failure.stderr}"
         moved = any(now.get(ref) != old for ref, (old, _) in updates.items())
+        left = _left_lock(said) if self.address.is_local and not moved else None
+        if left is not None:
+            hint = f"if no git is at work there, delete {left}"
+            raise PushRefused(f"{where} is locked by a git that was ended: {left} is there", hint=hint) from None
         # The winner may hold the lock without being visible yet: such an answer is a lost race, too.
         if moved or (_RACE.search(said) and not _NO_RACE.search(said)):
             hint = "somebody else pushed: read it again and recompute"
@@ -561,6 +566,21 @@ def _reason(failure: CommandFailed) -> str:
     remote = re.findall(r"^remote: (.*)$", failure.stderr, re.MULTILINE)
     lines = [one_line(text) for text in (*causes, *remote)]
     return "; ".join(text for text in lines if text) or cause(failure.stderr)
+
+
+_LOCKED = re.compile(r"Unable to create '([^'\n]+\.lock)': File exists")
+_LEFT_AFTER = 60
+"""Seconds. Git holds a lock on a ref for moments."""
+
+
+def _left_lock(said: str) -> Path | None:
+    """The lock in a local repository that was in the way of a push, if it was left there and nobody is about to take it away."""
+    named = _LOCKED.search(said)
+    path = Path(named[1]) if named else None
+    try:
+        return path if path is not None and time.time() - path.stat().st_mtime > _LEFT_AFTER else None
+    except OSError:
+        return None
 
 
 def _commit(ref: str, commit: NewCommit, parent: str | None, gone: Iterable[str] | None) -> list[bytes]:

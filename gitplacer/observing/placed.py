@@ -27,13 +27,15 @@ class Placed:
     """
     Objects that become pods, by identity, each with the id of its group. `members` are all objects of all groups, `kinds_here`
     (API group, kind) of those that become pods and may be on the cluster. `remotes` are Ray apps, by namespace and name, whose
-    workers may run as Deployments where their head is not; a record tells the app, and each worker group has a Deployment.
+    workers may run as Deployments where their head is not; a record tells the app, and each worker group has a Deployment. `epochs` are
+    those of the cluster's sync units in the same commit as the records, None where nobody looked.
     """
 
     groups: Mapping[Identity, str] = field(default_factory=dict)
     members: frozenset[Identity] = frozenset()
     kinds_here: frozenset[tuple[str, str]] = frozenset()
     remotes: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    epochs: Mapping[str, int] | None = None
 
     @staticmethod
     def on(cluster: str, records: Iterable[PlacementRecord]) -> Placed:
