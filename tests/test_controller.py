@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from gitplacer.cli.watching import Lines
 from gitplacer.controller.observing import Silent
 from gitplacer.controller.running import Controller
 from gitplacer.controller.schedule import Pace
 from gitplacer.controller.turns import Fault, Outcome, Turn
 from gitplacer.settings import settings
+from gitplacer.telemetry.logs import Logs
 from tests.clocks import StoryClock
 from tests.gitservers import git
 from tests.stories import cluster, rayjob, rayservice
@@ -158,14 +158,14 @@ def test_a_source_that_cannot_be_read_stalls_and_is_read_again_when_it_is_mended
     assert turns[0].problems and "fleet.yaml:1" in turns[0].message
 
 
-def test_a_person_reads_what_to_mend_as_the_docs_have_it(watched: Watched, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_person_reads_what_to_mend_as_the_docs_have_it(watched: Watched) -> None:
     misspelt = cluster("a", state="Draining")["clusters/a.yaml"].replace("state", "sttae")
     watched.fleet.commit({"clusters/a.yaml": misspelt})
-    watched.new(Lines())
+    said: list[str] = []
+    watched.new(Logs(said.append, watched.clock.wall))
     watched.until(400)
-    said = capfd.readouterr().err.splitlines()
     page = (Path(__file__).parent.parent / "docs" / "controller.md").read_text()
-    quoted = re.search(r"```text\n(\S+ Stalled .*?)\n```", page, re.DOTALL)
+    quoted = re.search(r"```text\n(\S+ turn \S+ \S+  Stalled .*?)\n```", page, re.DOTALL)
     assert quoted is not None
     assert said == [*quoted[1].splitlines(), "stopped"]  # said once, however often it is tried
 

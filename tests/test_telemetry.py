@@ -238,14 +238,15 @@ def test_a_line_for_each_thing_that_is_worth_one_and_the_revision_on_each() -> N
 def test_json_says_the_same_to_programs() -> None:
     log, lines = logged("json", logs.Level.DEBUG)
     problem = Problem(Location("fleet.yaml", 3, 1), "UnknownField", "what is that?", "this")
-    for each in [turn(1), told(2, Outcome.STALLED, Fault.REJECTED_SOURCE, problems=(problem,), tip="d" * 40)]:
+    other = Problem(Location("fleet.yaml", 4, 1), "UnknownField", "and that?")
+    for each in [turn(1), told(2, Outcome.STALLED, Fault.REJECTED_SOURCE, problems=(problem, other), tip="d" * 40)]:
         log.began(each.number, each.woken, each.started)
         log.ended(each)
     log.complain("something else")
     said = [json.loads(line) for line in lines]
     assert all(each["time"] == "2026-01-02T03:05:00Z" and each["turn"] in (1, 2) for each in said)
     assert all(each["revision"] == "5" * 40 for each in said[1:])
-    assert [each["level"] for each in said] == ["debug", "info", "debug", "error", "error", "error", "error", "warning"]
+    assert [each["level"] for each in said] == ["debug", "info", "debug", *["error"] * 5, "warning"]
     assert said[3] | {"message": ""} == said[3] | {
         "fault": "RejectedSource",
         "outcome": "Stalled",

@@ -152,7 +152,7 @@ class Logs(Silent):
         if turn.hydration is None and not turn.problems:
             return
         problems = turn.problems or (turn.hydration.problems if turn.hydration else ())
-        stands_above = len(turn.problems) == 1  # it stops the run, and its line says it
+        stands_above = self._form == "text" and len(turn.problems) == 1  # it stops the run, and its line says it
         if problems != self._problems and not stands_above:
             yield from problems
         self._problems = problems
