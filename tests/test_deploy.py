@@ -31,6 +31,7 @@ from gitplacer.git.address import Address
 from gitplacer.git.credentials import Credentials
 from gitplacer.git.login import Right, SshLogin
 from gitplacer.git.secretfiles import private_file
+from gitplacer.listeners.signatures import PROVIDERS
 from tests.apistandin import VERSION
 from tests.commands import NOW, git, make_bare, make_repo, run, starter, write
 from tests.helmcharts import CHART, ROOT, lint, needs_helm, render
@@ -114,6 +115,23 @@ def test_every_value_has_its_rule_and_every_rule_its_value() -> None:
 
     schema = json.loads((CHART / "values.schema.json").read_text("utf-8"))
     hold(yaml.safe_load((CHART / "values.yaml").read_text("utf-8")), schema, "")
+
+
+def test_every_value_is_used() -> None:
+    def leaves(values: Json) -> Iterator[str]:
+        for name, value in values.items():
+            yield name
+            if isinstance(value, dict) and name != "resources":
+                yield from leaves(value)
+
+    text = "".join(path.read_text("utf-8") for path in sorted((CHART / "templates").iterdir()))
+    for name in leaves(yaml.safe_load((CHART / "values.yaml").read_text("utf-8"))):
+        assert re.search(rf"\.{name}\b", text), name
+
+
+def test_providers_of_webhooks_are_those_that_are_verified() -> None:
+    schema = json.loads((CHART / "values.schema.json").read_text("utf-8"))
+    assert set(schema["properties"]["hooks"]["properties"]["providers"]["items"]["enum"]) == set(PROVIDERS)
 
 
 BAD_VALUES: list[tuple[Json, str]] = [
