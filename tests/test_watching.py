@@ -86,7 +86,7 @@ def test_it_says_what_each_pass_came_to_and_ends_when_it_is_told(fleet: Fleet) -
 
 def shape(text: str) -> str:
     """Lines without what differs from run to run."""
-    text = re.sub(r" turn \d+ ", " turn n ", re.sub(r"^watching [^;]+;", "watching …;", text))
+    text = re.sub(r" turn \d+ ", " turn … ", re.sub(r"^watching [^;]+;", "watching …;", text))
     return re.sub(r"[0-9a-f]{12}", "…", re.sub(r"\d{4}-\d\d-\d\dT[\d:]+Z", "…", text))
 
 

@@ -41,6 +41,7 @@ def watch(
     clock = SystemClock()
     logs = logs_of(listening, clock)
     begun: list[Controller] = []
+    first = FirstTurn()
 
     def hint(why: str, ref: str | None) -> None:
         for each in begun:  # none yet: the first pass comes anyway
@@ -48,35 +49,21 @@ def watch(
 
     with opened(listening, chosen, logs, clock, hint) as observers:
         replica = elected(leader_elect, time.monotonic, logs.complain)
-        start = _Start()
         controller = Controller(
             chosen,
             draw=random.random,
             clock=clock,
             pace=pace,
-            observers=[logs, *observers, start],
+            observers=[logs, *observers, first],
             elected=replica,
             complain=logs.complain,
         )
-        start.give_up = controller.stop
         begun.append(controller)
+        first.give_up = controller.stop
         with ended_by_signals(controller.stop, controller.interrupt):
             logs.say(f"watching {chosen.source.redacted}; it ends on SIGTERM or Ctrl-C")
             controller.run()
-    return 1 if start.gave_up else 0
-
-
-class _Start(Silent):
-    """Gives up what cannot work from the beginning: whoever has just started it is still there to mend it."""
-
-    def __init__(self) -> None:
-        self.give_up: Callable[[], None] = lambda: None
-        self.gave_up = False
-
-    def ended(self, turn: Turn) -> None:
-        if turn.number == 1 and turn.fault is Fault.MISCONFIGURED:
-            self.gave_up = True
-            self.give_up()
+    return 1 if first.gave_up else 0
 
 
 def _seconds(option: str, text: str | None, default: float, *, least: float) -> float:
@@ -89,3 +76,16 @@ def _seconds(option: str, text: str | None, default: float, *, least: float) -> 
     if found < least:
         raise UsageError(f"{option} {text} is not a time to wait", 'write it like "30s", "15m" or "1h30m"')
     return found
+
+
+class FirstTurn(Silent):
+    """What cannot work from the beginning is given up: whoever has just started it is still there to mend it."""
+
+    def __init__(self) -> None:
+        self.give_up: Callable[[], None] = lambda: None
+        self.gave_up = False
+
+    def ended(self, turn: Turn) -> None:
+        if turn.number == 1 and turn.fault is Fault.MISCONFIGURED:
+            self.gave_up = True
+            self.give_up()
