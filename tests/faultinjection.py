@@ -92,7 +92,7 @@ class Publish:
     """One publish that can be made again and again from the same start, in a folder of its own."""
 
     def __init__(self, folder: Path, url: str | None) -> None:
-        self.start, self.work, self.shims = folder / "start", folder / "work", folder / "shims"
+        self.start, self.work, self.shims = folder / "start", folder / "fleet", folder / "shims"
         self._url = url
         self._git = shutil.which("git") or "git"
         for path in (self.start, self.shims):
@@ -179,7 +179,7 @@ class Publish:
 
     def _fleet(self) -> Fleet:
         bare = self.work / "served" / "deployment.git"
-        return Fleet(self.work / "source", f"{self._url}/work/served/deployment.git" if self._url else str(bare), bare)
+        return Fleet(self.work / "source", f"{self._url}/fleet/served/deployment.git" if self._url else str(bare), bare)
 
     def _tips(self) -> tuple[str, ...]:
         refs = ("refs/heads/main", f"refs/heads/{INPUTS}")
