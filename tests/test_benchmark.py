@@ -68,3 +68,18 @@ def test_the_benchmark_of_the_controller_prints_a_row() -> None:
     done = subprocess.run([*command, *size], check=True, capture_output=True, text=True)
     rows = [line.split("|")[1].strip() for line in done.stdout.splitlines() if line.startswith("| ")]
     assert rows == ["work", "hint to commit"]
+
+
+@pytest.mark.slow
+@pytest.mark.server
+def test_a_short_soak_finds_rest_and_nothing_that_stays_open() -> None:
+    """What grows slowly shows in the long form alone: there is no judging a slope by so few pushes."""
+    command = [sys.executable, "-m", "benchmarks.soak", "--pushes", "6", "--samples", "2", "--apps", "3"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert "3 tips verified" in done.stdout, done.stdout + done.stderr
+    rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]] for line in done.stdout.splitlines() if line.startswith("| ")
+    ]
+    what = {name: {row[column] for row in rows[1:]} for column, name in enumerate(rows[0])}
+    assert what["pushes"] == {"3", "6"}
+    assert what["children"] == what["temporary"] == {"0"} and len(what["threads"]) == 1

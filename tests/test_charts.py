@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import yaml
 
 from gitplacer.charts import chart_problems, charts_on, release
 from gitplacer.kinds.chart import Chart
-from gitplacer.problems import Location
+from gitplacer.problems import Location, Rejected
 from gitplacer.tree import Changes
 from tests.enginerules import broken
 from tests.judges import judge, judge_change
@@ -21,7 +22,7 @@ FILE = "clusters/{}/platform/charts/kuberay-operator.yaml"
 
 
 def told(*charts: dict[str, Any], engine: str = "flux") -> dict[str, str]:
-    return {"fleet.yaml": FLEET.format(engine, list(charts))}
+    return {"fleet.yaml": FLEET.format(engine, json.dumps(charts))}
 
 
 def contents(story: Story) -> dict[str, bytes]:
@@ -143,3 +144,12 @@ def test_a_platform_file_of_the_same_place_gets_another_name() -> None:
     files = [path for path in story.deployment if "/charts/" in path]
     assert len(files) == 2 and FILE.format("a") in files
     assert judge(contents(story)) == []
+
+
+def test_null_takes_a_default_of_the_chart_away() -> None:
+    story = Story.of(told({**KUBERAY, "values": {"image": {"tag": None}}}), cluster("a"))
+    assert not story.run().problems
+    assert b"tag: null\n" in contents(story)[FILE.format("a")]
+    for broken_chart in ({**KUBERAY, "values": None}, {**KUBERAY, "clusters": {"matchLabels": {"a": None}}}):
+        with pytest.raises(Rejected):
+            Story.of(told(broken_chart), cluster("a")).run()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -21,12 +22,18 @@ from typing import Any
 import click
 import kubernetes_validate
 import pytest
+import urllib3
 import yaml
 
 from gitplacer import __version__
 from gitplacer.cli import root
+from gitplacer.git.address import Address
+from gitplacer.git.credentials import Credentials
+from gitplacer.git.login import Right, SshLogin
 from gitplacer.git.secretfiles import private_file
+from gitplacer.listeners.signatures import PROVIDERS
 from tests.apistandin import VERSION
+from tests.commands import NOW, git, make_bare, make_repo, run, starter, write
 from tests.helmcharts import CHART, ROOT, lint, needs_helm, render
 
 Json = dict[str, Any]
@@ -40,6 +47,7 @@ WRITER = {
 EXAMPLE = "fleet-repo-example/management/gitplacer"
 CONTROLLERS = ("deploy/manifests", "deploy/several-replicas", EXAMPLE)
 SETS = (*CONTROLLERS, "deploy/snapshot")
+NOTHING_SECRET = "{apiVersion: gitplacer.dev/v1alpha1, kind: Credentials, credentials: []}\n"
 KUBECTL = shutil.which("kubectl")
 
 
@@ -107,6 +115,23 @@ def test_every_value_has_its_rule_and_every_rule_its_value() -> None:
 
     schema = json.loads((CHART / "values.schema.json").read_text("utf-8"))
     hold(yaml.safe_load((CHART / "values.yaml").read_text("utf-8")), schema, "")
+
+
+def test_every_value_is_used() -> None:
+    def leaves(values: Json) -> Iterator[str]:
+        for name, value in values.items():
+            yield name
+            if isinstance(value, dict) and name != "resources":
+                yield from leaves(value)
+
+    text = "".join(path.read_text("utf-8") for path in sorted((CHART / "templates").iterdir()))
+    for name in leaves(yaml.safe_load((CHART / "values.yaml").read_text("utf-8"))):
+        assert re.search(rf"\.{name}\b", text), name
+
+
+def test_providers_of_webhooks_are_those_that_are_verified() -> None:
+    schema = json.loads((CHART / "values.schema.json").read_text("utf-8"))
+    assert set(schema["properties"]["hooks"]["properties"]["providers"]["items"]["enum"]) == set(PROVIDERS)
 
 
 BAD_VALUES: list[tuple[Json, str]] = [
@@ -433,3 +458,149 @@ def _kustomized(folder: Path) -> list[Json]:
 def _sorted(objects: list[Json]) -> list[Json]:
     key: Callable[[Json], tuple[str, str]] = lambda found: (found["kind"], found["metadata"]["name"])  # noqa: E731
     return sorted(objects, key=key)
+
+
+# -- for real -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.server
+def test_the_deployments_own_command_watches_answers_probes_and_ends(tmp_path: Path) -> None:
+    """With its arguments and variables, but for addresses, ports and what only a cluster has."""
+    (deployment,) = of_kind(plain("deploy/several-replicas"), "Deployment")
+    found = container(deployment["spec"]["template"]["spec"])
+    fleet = make_repo(tmp_path / "fleet", starter())
+    for name in ("cache", "hooks", "credentials"):
+        (tmp_path / name).mkdir(mode=0o700)
+    write(tmp_path, {"hooks/github": "0123456789abcdef", "credentials/credentials.yaml": NOTHING_SECRET})
+    (tmp_path / "hooks/github").chmod(0o600)
+    given = {
+        "https://git.example.com/platform/fleet.git": str(fleet),
+        "--metrics-listen=:8080": "--metrics-listen=127.0.0.1:0",
+        "--hooks-listen=:8081": "--hooks-listen=127.0.0.1:0",
+        "--hooks-secret-file=github=/etc/gitplacer/hooks/github": f"--hooks-secret-file=github={tmp_path}/hooks/github",
+        "--leader-elect=gitplacer": f"--leader-elect=file:{tmp_path}/lease",
+    }
+    assert set(given) < set(found["args"])
+    args = [given.get(arg, arg) for arg in found["args"] if arg != "--events"]
+    places = {"/cache/gitplacer": f"{tmp_path}/cache/own", "/tmp": str(tmp_path)}
+    places["/etc/gitplacer/credentials/credentials.yaml"] = f"{tmp_path}/credentials/credentials.yaml"
+    environment = {each["name"]: places[each["value"]] for each in found["env"] if "value" in each}
+    environment |= {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "HOME": str(tmp_path)}
+    command = [sys.executable, "-m", "gitplacer", *args, f"--deployment={make_bare(tmp_path / 'deployment.git')}"]
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True) as running:
+        try:
+            assert running.stderr is not None
+            said: list[Json] = []
+            while not [line for line in said if "turn" in line]:
+                said.append(json.loads(running.stderr.readline()))
+            places = dict(
+                re.findall(r"(hooks|metrics) on (127\.0\.0\.1:\d+)", " ".join(line["message"] for line in said))
+            )
+            for probe in ("livenessProbe", "readinessProbe"):
+                path = found[probe]["httpGet"]["path"]
+                assert urllib3.request("GET", f"http://{places['metrics']}{path}").status == 200
+            forged = urllib3.request("POST", f"http://{places['hooks']}/hooks/github", json={}, retries=False)
+            assert forged.status == 401
+        finally:
+            running.terminate()
+        assert running.wait() == 0
+    assert said[-1]["outcome"] == "Published"
+
+
+# -- what the docs tell people to paste ---------------------------------------------------------------------------
+
+PAGE = (ROOT / "docs/in-a-cluster.md").read_text("utf-8")
+
+
+def quoted(name: str) -> str:
+    """A file that the page shows."""
+    (found,) = re.findall(rf"<!-- file: {re.escape(name)} -->\n+```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    return str(found)
+
+
+def test_the_credentials_file_of_the_page_lets_in_where_the_page_goes(tmp_path: Path) -> None:
+    for name in ("fleet-key", "deployment-key", "known_hosts"):
+        (tmp_path / name).write_text("x")
+        (tmp_path / name).chmod(0o600)
+    write(tmp_path, {"credentials.yaml": quoted("credentials.yaml")})
+    known = Credentials.read(tmp_path / "credentials.yaml")
+    for right, text, key in (
+        (Right.READ, "ssh://git@github.com/my-org/my-fleet.git", "fleet-key"),
+        (Right.WRITE, "ssh://git@github.com/my-org/my-fleet-deployment.git", "deployment-key"),
+        (Right.READ, "git@github.com:my-org/my-fleet-deployment.git", "deployment-key"),
+    ):
+        login = known.login(Address.parse(text, base_dir=tmp_path), right)
+        assert isinstance(login, SshLogin)
+        assert login.key == tmp_path / key
+    assert set(re.findall(r"--from-file=(\S+)", PAGE)) == {path.name for path in tmp_path.iterdir()}
+
+
+@pytest.mark.skipif(KUBECTL is None, reason="there is no kubectl, which has kustomize in it")
+def test_the_overlay_of_the_page_is_what_its_helm_command_installs(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "deploy/manifests", tmp_path / "manifests")
+    write(tmp_path, {"kustomization.yaml": quoted("kustomization.yaml")})
+    (deployment,) = of_kind(_kustomized(tmp_path), "Deployment")
+    found = container(deployment["spec"]["template"]["spec"])
+    assert found["image"] == f"registry.example.com/gitplacer:{__version__}"
+    parsed(found["args"])
+    assert found["args"][2] == "ssh://git@github.com/my-org/my-fleet.git"
+    installed = render(*(installs() if needs_helm.args[0] is False else []))
+    for each in installed[:1]:
+        assert each.error == ""
+        (of_helm,) = of_kind(each.objects, "Deployment")
+        helm = container(of_helm["spec"]["template"]["spec"])
+        assert (helm["image"], sorted(helm["args"])) == (found["image"], sorted(found["args"]))
+    assert [each.error for each in installed] == [""] * len(installed)
+
+
+def installs() -> list[Json]:
+    """The values of every `helm` command of the page; those of upgrades on top of the first."""
+    found: list[Json] = []
+    for command in re.findall(r"^helm (?:.*\\\n)*.*$", PAGE, re.MULTILINE):
+        values: Json = json.loads(json.dumps(found[0])) if "--reuse-values" in command else {}
+        for setting in re.findall(r"--set '?([^ '\n]+)", command):
+            names, _, text = setting.partition("=")
+            *path, last = names.split(".")
+            place = values
+            for name in path:
+                place = place.setdefault(name, {})
+            is_list = text.startswith("{")
+            place[last] = text[1:-1].split(",") if is_list else {"true": True, "false": False}.get(text, text)
+        found.append(values)
+    assert len(found) == 4
+    return found
+
+
+def test_gitplacer_brings_the_writer_of_snapshots_to_every_cluster(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """As the page has it: the same manifests on each, and the cluster's own name in them."""
+    files: dict[str, str | bytes] = dict(starter())
+    for folder in ("clusters", "capacity"):
+        files[f"{folder}/static-cluster.yaml"] = files[f"{folder}/my-cluster.yaml"].replace(
+            b"my-cluster", b"static-cluster"
+        )  # type: ignore[arg-type]
+    for path in (ROOT / "deploy/snapshot").glob("*.yaml"):
+        if path.name != "kustomization.yaml":
+            files[f"platform/gitplacer-snapshot/{path.name}"] = path.read_bytes()
+    files["policies/gitplacer-snapshot.yaml"] = quoted("policies/gitplacer-snapshot.yaml")
+    fleet, deployment = make_repo(tmp_path / "fleet", files), make_bare(tmp_path / "deployment.git")
+    ran = run(capfd, "reconcile", "--now", NOW, "--deployment", deployment, fleet)
+    assert ran.code == 0, ran.err
+    for cluster in ("my-cluster", "static-cluster"):
+        folder = f"main:clusters/{cluster}/platform/gitplacer-snapshot"
+        text = git(deployment, "show", f"{folder}/deployment.yaml")
+        found = container(yaml.safe_load(text)["spec"]["template"]["spec"])
+        assert found["args"][2] == f"--cluster={cluster}"
+        parsed(found["args"])
+        assert git(deployment, "show", f"{folder}/rbac.yaml") == (ROOT / "deploy/snapshot/rbac.yaml").read_text("utf-8")
+
+
+def test_ports_and_names_of_the_page_are_those_of_the_chart() -> None:
+    values = yaml.safe_load((CHART / "values.yaml").read_text("utf-8"))
+    assert f"port-forward deployment/gitplacer {values['report']['port']}" in PAGE
+    assert values["credentials"]["secrets"] == re.findall(r"create secret generic (gitplacer-cred\S+)", PAGE)
+    assert f"create secret generic {values['hooks']['secret']} " in PAGE
+    ports = " and ".join(", ".join(map(str, values["networkPolicy"]["egressPorts"])).rsplit(", ", 1))
+    assert f"ports {ports}" in PAGE
+    assert f"`{values['networkPolicy']['metricsNamespace']}`" in PAGE

@@ -189,7 +189,12 @@ def test_yaml_examples_are_valid(page: str) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_commands_that_are_not_run_exist_with_their_options(page: str) -> None:
     for block in (*fenced(page, "sh"), *fenced(page, "bash")):
-        for found in re.finditer(r"(?:^|[ /;&|])gitplacer ((?:[a-z]+)(?: [^\n;&|>]*)?)", block, re.M):
+        # After some words it is the name of a namespace or a release.
+        for found in re.finditer(
+            r"(?:^|[ /;&|])(?<!-n )(?<!namespace )(?<!install )(?<!upgrade )gitplacer ((?:[a-z]+)(?: [^\n;&|>]*)?)",
+            block,
+            re.M,
+        ):
             name, *args = shlex.split(found[1], comments=True)
             command = root.get_command(click.Context(root), name)
             assert command is not None, found[0]

@@ -175,6 +175,18 @@ def test_the_branch_and_its_inputs_land_together_or_not_at_all(bare: Path) -> No
     assert git("rev-parse", f"{INPUTS}~1", cwd=bare) == theirs
 
 
+def test_what_a_pass_was_computed_from_is_taken_before_the_pass(bare: Path, tmp_path: Path) -> None:
+    """If the server goes down between the two, a capacity that nobody needs is there, and no commit that nobody can prove."""
+    hook = bare / "hooks" / "pre-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\ncat >> {tmp_path}/taken\n")
+    hook.chmod(0o755)
+    for name in (b"1", b"2"):
+        published(bare, step("a pass", {"a": name}), inputs=step("inputs", {"capacity": name}))
+    taken = [line.split()[2] for line in (tmp_path / "taken").read_text().splitlines()]
+    assert taken == ["refs/heads/gitplacer-inputs", "refs/heads/main"] * 2
+
+
 def test_a_push_whose_answer_was_lost_has_landed(bare: Path) -> None:
     hook = bare / "hooks" / "post-receive"
     hook.parent.mkdir(exist_ok=True)

@@ -487,7 +487,10 @@ class Deployment:
         arguments = ["--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no"]
         arguments += ["--atomic"] if atomic else []
         arguments += [f"--force-with-lease={ref}:{old or ''}" for ref, (old, _) in updates.items()]
-        specs = [f"{oid or ''}:{ref}" for ref, (_, oid) in updates.items()]
+        # A server that keeps refs as files takes them one by one, also in an atomic push; if it goes down in between, what a pass was
+        # computed from should be there rather than the pass. New refs are taken in our order, others in that of their names.
+        order = sorted(updates, key=lambda ref: ref != f"refs/heads/{INPUTS}")
+        specs = [f"{updates[ref][1] or ''}:{ref}" for ref in order]
         git = self.address.git(scratch.git_dir, Right.WRITE)
         with request(Sort.PUSH):
             git.run("push", *arguments, "--", self.address.url, *specs, talk=Talk.TRANSFER)

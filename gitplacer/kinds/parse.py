@@ -80,10 +80,10 @@ def _mentions_null(value: Any) -> bool:
 
 
 def _nulls(value: Any, path: Path) -> Iterator[Path]:
-    """Where nulls stand. An override may set a field to null, so its `value` is left alone."""
+    """Where nulls stand, but for those that mean something: an override sets a field to null, and in a chart's values null takes a default away."""
     if isinstance(value, Mapping):
         for key, item in value.items():
-            if key == "value" and "overrides" in path:
+            if (key == "value" and "overrides" in path) or (key == "values" and "charts" in path[-2:]):
                 continue
             if item is None:
                 yield (*path, key)

@@ -43,24 +43,22 @@ class Step:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
     """
-    A pass in numbers. `workloads` counts groups by state; `waiting` and `held` by reason. `observed` is when each cluster was seen last, and
-    `headroom` what is free there after the pass, in cores, bytes or pieces. `guards` are the groups that a guard holds, each with
-    which, and `refused` the inputs that are not believed or cannot be used: code and place.
+    A pass in numbers. `workloads` counts groups by state; `waiting` and `held` by reason. `observed` is when each cluster was seen
+    last. `guards` are the groups that a guard holds, each with which, and `refused` the inputs that are not believed or cannot be used: code and place.
     """
 
     workloads: Mapping[str, int]
     waiting: Mapping[str, int]
     held: Mapping[str, int]
     observed: Mapping[str, datetime]
-    headroom: Mapping[tuple[str, str], float]
     guards: frozenset[tuple[str, str]]
     refused: frozenset[tuple[str, str]]
 
 
 def figures(hydration: Hydration) -> Figures:
-    """The numbers of a pass."""
+    """The numbers of a pass, but for the headroom, which takes about as long as planning."""
     decisions = hydration.view.plan.decisions
-    clusters = sorted(hydration.view.clusters)[:MOST_CLUSTERS]
+    clusters = _clusters(hydration)
     reported = hydration.snapshot.reported
     states = Counter(filter(None, map(_state, decisions)))
     return Figures(
@@ -68,7 +66,6 @@ def figures(hydration: Hydration) -> Figures:
         waiting=Counter(str(d.finding.code) for d in decisions if d.action is Action.WAIT),
         held=Counter(str(d.finding.code) for d in decisions if d.action is Action.HOLD),
         observed={name: reported[name].observed_at for name in clusters if name in reported},
-        headroom=dict(_headroom(hydration, clusters)),
         guards=frozenset((str(d.finding.code), d.group) for d in decisions if d.finding.code in _GUARDS),
         refused=frozenset(
             (problem.code, str(problem.location))
@@ -76,6 +73,11 @@ def figures(hydration: Hydration) -> Figures:
             if problem.severity is Severity.ERROR
         ),
     )
+
+
+def _clusters(hydration: Hydration) -> list[str]:
+    """Those that have numbers of their own."""
+    return sorted(hydration.view.clusters)[:MOST_CLUSTERS]
 
 
 def _state(decision: Decision) -> str | None:
@@ -92,9 +94,14 @@ def _state(decision: Decision) -> str | None:
     return "Placed" if decision.after else None
 
 
-def _headroom(hydration: Hydration, clusters: list[str]) -> Iterator[tuple[tuple[str, str], float]]:
+def headroom(hydration: Hydration) -> dict[tuple[str, str], float]:
+    """What is free on each cluster after a pass, by cluster and resource, in cores, bytes or pieces."""
+    return dict(_headroom(hydration))
+
+
+def _headroom(hydration: Hydration) -> Iterator[tuple[tuple[str, str], float]]:
     accounts = Accounts(hydration.view)
-    for name in clusters:
+    for name in _clusters(hydration):
         account = accounts[name]
         if account.snapshot is None:
             continue

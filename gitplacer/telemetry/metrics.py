@@ -14,17 +14,19 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from gitplacer import __version__
 from gitplacer.controller.observing import Silent
 from gitplacer.controller.turns import Fault, Outcome, Turn
 from gitplacer.git.asking import Request, Sort
+from gitplacer.hydrate import Hydration
 from gitplacer.settings import UsageError
-from gitplacer.telemetry.figures import PHASES, RESULTS, STATES, Figures, figures, steps_of
+from gitplacer.telemetry.figures import PHASES, RESULTS, STATES, Figures, figures, headroom, steps_of
 
 PREFIX = "gitplacer_"
+HEADROOM_EVERY = timedelta(minutes=1)
 NEEDS = "pip install 'gitplacer[watch]'"
 _SECONDS = (0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 _LONG = (60.0, 300.0, 900.0, 1800.0, 3600.0, 7200.0, 14400.0, 43200.0, 86400.0)
@@ -115,6 +117,8 @@ class Metrics(Silent):
         self._wall = wall
         self._lock = threading.Lock()
         self._figures: Figures | None = None
+        self._headroom: Mapping[tuple[str, str], float] = {}
+        self._headroom_at: datetime | None = None
         self._refused: frozenset[tuple[str, str]] = frozenset()
         self._guards: frozenset[tuple[str, str]] = frozenset()
         self._doubt: Fault | None = None
@@ -189,8 +193,9 @@ class Metrics(Silent):
             )
             return
         found = figures(turn.hydration)
+        free = self._headroom_after(turn.hydration)
         with self._lock:
-            self._figures = found
+            self._figures, self._headroom = found, free
         self._count_refused(found.refused, all_of=True)
         for guard, _ in found.guards - self._guards:
             self._grown["tree_guard_trips"].labels(guard).inc()
@@ -200,6 +205,14 @@ class Metrics(Silent):
                 self._grown["moves"].labels(step.phase, step.result).inc()
                 if step.seconds is not None:
                     self._grown["move_duration_seconds"].labels(step.result).observe(max(0.0, step.seconds))
+
+    def _headroom_after(self, hydration: Hydration) -> Mapping[tuple[str, str], float]:
+        """Counted anew at most once a minute, because passes may come every two seconds; meanwhile that of clusters that are still there."""
+        now = self._wall()
+        if self._headroom_at is not None and timedelta() <= now - self._headroom_at < HEADROOM_EVERY:
+            return {key: free for key, free in self._headroom.items() if key[0] in hydration.view.clusters}
+        self._headroom_at = now
+        return headroom(hydration)
 
     def _count_doubt(self, fault: Fault | None) -> None:
         doubt = fault if fault in _DOUBTS else None
@@ -217,17 +230,19 @@ class Metrics(Silent):
     def collect(self) -> Iterator[Any]:
         """What describes the fleet now, for the registry."""
         with self._lock:
-            found = self._figures
+            found, free = self._figures, self._headroom
         now = self._wall()
         for metric in TABLE:
             if metric.of_last_pass:
                 family = self._core.GaugeMetricFamily(f"{PREFIX}{metric.name}", metric.help, labels=list(metric.labels))
-                for labels, value in _values(metric.name, found, now):
+                for labels, value in _values(metric.name, found, free, now):
                     family.add_metric(list(labels), value)
                 yield family
 
 
-def _values(name: str, found: Figures | None, now: datetime) -> Iterator[tuple[tuple[str, ...], float]]:
+def _values(
+    name: str, found: Figures | None, free: Mapping[tuple[str, str], float], now: datetime
+) -> Iterator[tuple[tuple[str, ...], float]]:
     if name == "build_info":
         yield (__version__,), 1
     if found is None:
@@ -239,7 +254,7 @@ def _values(name: str, found: Figures | None, now: datetime) -> Iterator[tuple[t
         for cluster, at in found.observed.items():
             yield (cluster,), (now - at).total_seconds()
     if name == "cluster_headroom":
-        yield from found.headroom.items()
+        yield from free.items()
 
 
 def _pushed(turn: Turn) -> str:
