@@ -58,7 +58,6 @@ class _Ended:
     found: Found | None = None
     source: str | None = None
     tip: str | None = None
-    attempts: int = 0
     hydration: Hydration | None = None
     is_look: bool = False
     notes: tuple[str, ...] = ()
@@ -211,7 +210,7 @@ class Controller:
         self._tips = {**done.tips, **({DEPLOYMENT: tip} if tip else {})}
         outcome = Outcome.PUBLISHED if done.tip else Outcome.HELD if is_held(hydration) else Outcome.UNCHANGED
         return _Ended(
-            outcome, None, hydration.view.source_commit, tip, done.attempts, hydration, notes=tuple(self._reach.notes)
+            outcome, None, hydration.view.source_commit, tip, hydration, notes=tuple(self._reach.notes)
         )
 
     def _made_at(self, now: datetime) -> PassOutcome:
@@ -270,7 +269,6 @@ class Controller:
             notes=ended.notes,
             source=ended.source,
             tip=ended.tip,
-            attempts=ended.attempts,
             hydration=ended.hydration,
             is_look=ended.is_look,
         )

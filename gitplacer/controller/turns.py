@@ -133,6 +133,5 @@ class Turn:
     notes: tuple[str, ...] = ()
     source: str | None = None
     tip: str | None = None
-    attempts: int = 0
     hydration: Hydration | None = None
     is_look: bool = False
