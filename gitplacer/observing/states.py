@@ -132,15 +132,20 @@ def _daemon_set(root: Cursor) -> State:
     return State("Running" if there or not wanted else "Pending", there >= wanted, status.integer("observedGeneration"))
 
 
-def _job(root: Cursor) -> State:
-    status = root.mapping("status")
-    said = _conditions(status)
-    if said.get("Complete") == "True":
+def _not_at_work(said: Mapping[str, str], complete: str) -> State | None:
+    """The state of a job that has ended or sleeps, by its conditions, of which `complete` tells of a good end; None where it goes on."""
+    if said.get(complete) == "True":
         return State("Succeeded")
     if said.get("Failed") == "True":
         return State("Failed")
-    if said.get("Suspended") == "True":
-        return State("Suspended")
+    return State("Suspended") if said.get("Suspended") == "True" else None
+
+
+def _job(root: Cursor) -> State:
+    status = root.mapping("status")
+    said = _conditions(status)
+    if (stands := _not_at_work(said, "Complete")) is not None:
+        return stands
     began = any(status.integer(key) for key in ("ready", "succeeded", "failed", "terminating"))
     active, ready = status.integer("active") or 0, status.integer("ready") or 0
     return State("Running" if began else "Pending", 0 < active <= ready)
@@ -160,12 +165,8 @@ def _pod(root: Cursor) -> State:
 def _job_set(root: Cursor) -> State:
     status = root.mapping("status")
     said = _conditions(status)
-    if said.get("Completed") == "True":
-        return State("Succeeded")
-    if said.get("Failed") == "True":
-        return State("Failed")
-    if said.get("Suspended") == "True":
-        return State("Suspended")
+    if (stands := _not_at_work(said, "Completed")) is not None:
+        return stands
     jobs = status.items("replicatedJobsStatus")
     ready = [(item.integer("ready") or 0) + (item.integer("succeeded") or 0) for item in jobs]
     wanted = [item.integer("replicas", 1) or 0 for item in root.mapping("spec").items("replicatedJobs")]
