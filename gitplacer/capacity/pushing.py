@@ -17,6 +17,7 @@ from pathlib import Path
 from gitplacer.belief import is_from_the_future
 from gitplacer.capacity.material import changed
 from gitplacer.capacity.reading import PLACEHOLDER, branch_of
+from gitplacer.explain import rfc3339
 from gitplacer.git.address import Address
 from gitplacer.git.objects import BlobTooLarge
 from gitplacer.git.program import GitError
@@ -79,7 +80,9 @@ def push(target: Target, snapshot: CapacitySnapshot, data: bytes, now: datetime,
     attempts, SnapshotFromFuture); then nothing has landed.
     """
     if is_from_the_future(snapshot.observed_at, now):
-        message = f"the snapshot of {snapshot.name} was taken at {_time(snapshot.observed_at)}, and it is {_time(now)}"
+        message = (
+            f"the snapshot of {snapshot.name} was taken at {rfc3339(snapshot.observed_at)}, and it is {rfc3339(now)}"
+        )
         raise GitError(message, "SnapshotFromFuture", "set the clock of whoever took it: nobody would believe it")
     branch = branch_of(target.branch, snapshot.name)
     for attempt in range(ATTEMPTS):
@@ -148,7 +151,7 @@ def _commit(
     now: datetime,
 ) -> NewCommit:
     what = f"{', '.join(fields)} changed" if fields else "nothing changed"
-    message = f"Capacity of {snapshot.name}: {what}\n\nGitplacer-Observed: {_time(snapshot.observed_at)}\n"
+    message = f"Capacity of {snapshot.name}: {what}\n\nGitplacer-Observed: {rfc3339(snapshot.observed_at)}\n"
     changes = Changes({ours[0]: data}, frozenset(ours[1:]))
     return NewCommit(changes=changes, message=message, author=target.author, when=now)
 
@@ -178,7 +181,3 @@ def _kept(target: Target, there: Deployment, now: datetime) -> list[Commit] | No
     kept = [commit for commit in log if datetime.fromisoformat(commit.date) >= now - target.keep]
     # One at least: what comes next is held against it.
     return kept[::-1] or [there.repository.commit(there.tip)]
-
-
-def _time(at: datetime) -> str:
-    return f"{at:%Y-%m-%dT%H:%M:%SZ}"

@@ -183,9 +183,10 @@ def written(file: str, cluster: str | None) -> tuple[CapacitySnapshot, bytes]:
 def said(done: Pushed, target: Target) -> str:
     """A push in one line."""
     from gitplacer.capacity.pushing import Result
+    from gitplacer.explain import rfc3339
 
     where = f"branch {done.branch} of {target.address.redacted}"
-    at = f"{done.at:%Y-%m-%dT%H:%M:%SZ}"
+    at = rfc3339(done.at)
     match done.result:
         case Result.CHANGED:
             return f"Changed    {done.tip[:12]} in {where}: {', '.join(done.fields)}"

@@ -26,16 +26,18 @@ from pathlib import Path
 
 from gitplacer.branch.lastpass import last_pass
 from gitplacer.commits import PREFIX
+from gitplacer.explain import rfc3339
 from gitplacer.git.cache import UntrustedFolder, private_folder
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import Deployment, is_of_a_pass
 from gitplacer.git.reading import NoSuchRevision, Repository
 from gitplacer.passes.opening import Work
+from gitplacer.passes.reconcile import CAPACITY_USED
 from gitplacer.trailers import Trailers, instant, value_of
 
-_ID = re.compile(r"[0-9a-f]{40}")
-_USED = re.compile(r"Capacity used by ([0-9a-f]{12})$")  # as `passes.reconcile.capacity_commit` says it
 _SHOWN = 12
+_ID = re.compile(r"[0-9a-f]{40}")
+_USED = re.compile(rf"{CAPACITY_USED}([0-9a-f]{{{_SHOWN}}})$")
 
 
 class Doubt(GitError):
@@ -50,7 +52,7 @@ class ClockBehind(Doubt):
     def __init__(self, now: datetime, last: datetime) -> None:
         self.last = last
         super().__init__(
-            f"the clock says {now:%Y-%m-%dT%H:%M:%SZ}, and the last pass was made at {last:%Y-%m-%dT%H:%M:%SZ}",
+            f"the clock says {rfc3339(now)}, and the last pass was made at {rfc3339(last)}",
             hint="set this machine's clock; if that pass was the one with a wrong clock, run `gitplacer reconcile` once by hand",
         )
 

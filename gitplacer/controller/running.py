@@ -209,9 +209,7 @@ class Controller:
         self._spec = hydration.snapshot.source.own.fleet.spec
         self._tips = {**done.tips, **({DEPLOYMENT: tip} if tip else {})}
         outcome = Outcome.PUBLISHED if done.tip else Outcome.HELD if is_held(hydration) else Outcome.UNCHANGED
-        return _Ended(
-            outcome, None, hydration.view.source_commit, tip, hydration, notes=tuple(self._reach.notes)
-        )
+        return _Ended(outcome, None, hydration.view.source_commit, tip, hydration, notes=tuple(self._reach.notes))
 
     def _made_at(self, now: datetime) -> PassOutcome:
         settings = replace(self._settings, now=now)

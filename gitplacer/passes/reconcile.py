@@ -28,6 +28,10 @@ ATTEMPTS = 5
 """How often a lost race is run again before we give up and leave it to the next pass."""
 
 
+CAPACITY_USED = "Capacity used by "
+"""What the subject of a commit of capacity begins with; the commit of the source follows, cut to twelve characters."""
+
+
 class Landing(enum.StrEnum):
     """How a pass ended."""
 
@@ -160,6 +164,6 @@ def capacity_commit(source: Opened, settings: Settings) -> NewCommit | None:
     # As it is, modes and symlinks included: its id stands in the trailers. A submodule is nothing that could be kept.
     kept = {path: entry for path, entry in source.capacity.entries.items() if entry.mode != SUBMODULE}
     modes = {path: entry.mode for path, entry in kept.items()}
-    message = f"Capacity used by {source.commit.id[:12] if source.commit else 'a pass'}\n"
+    message = f"{CAPACITY_USED}{source.commit.id[:12] if source.commit else 'a pass'}\n"
     changes = Changes(source.capacity.read_all(kept))
     return NewCommit(changes=changes, message=message, author=settings.author, when=settings.now, modes=modes)
