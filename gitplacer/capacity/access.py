@@ -17,8 +17,6 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlencode
 
@@ -156,7 +154,10 @@ class Access:
                 f"{self.host} cannot be read: {_cause(error)}",
                 "is the cluster up, and the address in the kubeconfig right?",
             ) from None
-        wait = _seconds(response.headers.get("Retry-After"))
+        try:
+            wait = urllib3.Retry().get_retry_after(response)
+        except urllib3.exceptions.InvalidHeader:
+            wait = None
         try:
             body = json.loads(data)
         except (ValueError, RecursionError):
@@ -198,18 +199,6 @@ def _continuation(body: Any) -> str:
     metadata = body.get("metadata") if isinstance(body, dict) else None
     token = metadata.get("continue") if isinstance(metadata, dict) else None
     return token if isinstance(token, str) else ""
-
-
-def _seconds(text: str | None) -> float | None:
-    """What Retry-After says: seconds, or a time."""
-    if text is None:
-        return None
-    if re.fullmatch(r"[0-9]{1,9}", text.strip()):
-        return float(text)
-    try:
-        return max(0.0, (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):
-        return None
 
 
 def _cause(error: BaseException) -> str:
