@@ -452,11 +452,11 @@ class World:
         self.deployment = dict(tree)
         self.now += timedelta(minutes=1)
 
-    def running_jobs(self) -> Iterator[tuple[str, str]]:
-        """(cluster, group) of what the latest snapshots show running."""
+    def in_phase(self, *phases: str) -> Iterator[tuple[str, str]]:
+        """(cluster, group) of what the latest snapshots show in one of these phases."""
         for name, snapshot in self.seen.items():
             for group in snapshot.get("groups", ()):
-                if group["phase"] == "Running":
+                if group["phase"] in phases:
                     yield name, group["name"]
 
     def records(self) -> dict[str, dict[str, Any]]:

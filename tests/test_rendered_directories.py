@@ -7,7 +7,7 @@ it. Then it reads what `hydrate` makes of the example fleet, and of small random
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,9 @@ from tests.fleets import Edit, histories, new_world, records_in
 from tests.judges import Finding, judge, judge_change, objects_on
 
 ROOT = "clusters"
+
+Identity = tuple[str, str, str, str]
+"""API group, kind, namespace and name."""
 
 
 def sentinel(unit: str, epoch: int = 1) -> str:
@@ -291,7 +294,7 @@ class Life:
     def __init__(self) -> None:
         self.world = new_world()
         self.memory = InMemory()
-        self.running: dict[tuple[str, str, str, str], str] = {}
+        self.running: dict[Identity, str] = {}
         """RayJobs that a snapshot has shown running, and where."""
 
     def live(self, edits: list[Edit]) -> None:
@@ -372,20 +375,30 @@ class Life:
         for identity in {i for items in now.values() for i in items if i[1] == "RayJob"}:
             places = [cluster for cluster, items in now.items() if identity in items]
             assert len(places) == 1, (identity, places)
-        for cluster, group in self.world.running_jobs():
-            members = records_in(before).get(group, {}).get("members", ())
-            for m in members:
-                identity = ("ray.io", m["kind"], m.get("namespace", ""), m["name"])
-                if m["kind"] == "RayJob" and identity in was.get(cluster, {}):
-                    self.running.setdefault(identity, cluster)
+        for identity, cluster in self._jobs_in_phase("Running", before=before):
+            if identity in was.get(cluster, {}):
+                self.running.setdefault(identity, cluster)
+        ended = set(self._jobs_in_phase("Succeeded", "Failed", before=before))
         for identity, cluster in list(self.running.items()):
             places = [name for name, items in now.items() if identity in items]
             assert places in ([], [cluster]), (identity, cluster, places)
-            if not places:
-                assert identity[1:] not in self.world.manifests or self._unreadable(identity), identity
+            if not places:  # a job that has run to its end need not be moved from a cluster that is left
+                assert (
+                    (identity, cluster) in ended
+                    or identity[1:] not in self.world.manifests
+                    or self._unreadable(identity)
+                ), identity
                 del self.running[identity]
 
-    def _unreadable(self, identity: tuple[str, str, str, str]) -> bool:
+    def _jobs_in_phase(self, *phases: str, before: Mapping[str, bytes]) -> Iterator[tuple[Identity, str]]:
+        """RayJobs of the records that a cluster was last seen to have in one of these phases, and the cluster."""
+        records = records_in(before)
+        for cluster, group in self.world.in_phase(*phases):
+            for m in records.get(group, {}).get("members", ()):
+                if m["kind"] == "RayJob":
+                    yield ("ray.io", m["kind"], m.get("namespace", ""), m["name"]), cluster
+
+    def _unreadable(self, identity: Identity) -> bool:
         return self.world.manifests[identity[1:]].file in self.world.torn
 
     def _nothing_is_removed_unread(self, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> None:
