@@ -178,6 +178,20 @@ spec:
   - {path: /spec/rayClusterConfig/workerGroupSpecs/0/maxReplicas, op: replace, value: 2}
   - {path: /metadata/annotations, op: add, value: {example.com/cost-centre: night}}
 """,
+    "Tenant": """\
+apiVersion: gitplacer.dev/v1alpha1
+kind: Tenant
+metadata:
+  name: research
+spec:
+  paths: ["workloads/research/**"]
+  namespaces: ["research-*"]
+  clusters:
+    matchLabels: {class: experimental}
+  priority: {max: 10}
+  quota: {nvidia.com/gpu: "64"}
+  budgetPerHour: "200"
+""",
     "Approval": """\
 apiVersion: gitplacer.dev/v1alpha1
 kind: Approval
@@ -236,6 +250,7 @@ KIND_PLACES: Mapping[str, str] = {
     "Cluster": "Anywhere in the source outside the workload paths; usually `clusters/<name>.yaml`.",
     "PlacementPolicy": "Anywhere in the source outside the workload paths; usually `policies/<name>.yaml`.",
     "OverridePolicy": "Anywhere in the source outside the workload paths; usually `policies/<name>.yaml`.",
+    "Tenant": "Anywhere in the source outside the workload paths; usually `tenants/<name>.yaml`. What comes of it: [Tenants](../tenants.md).",
     "Approval": "Anywhere in the source outside the workload paths; usually `approvals/<name>.yaml`.",
     "WorkloadKind": "Anywhere in the source outside the workload paths; usually `kinds/<name>.yaml`. "
     "[`gitplacer size`](../commands/size.md) shows what comes of it: `gitplacer size kinds/volcano-job.yaml job.yaml`.\n\n"
@@ -940,6 +955,11 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
         "A cluster is not considered",
         {
             Reason.MANAGEMENT_CLUSTER: Finding(code=Reason.MANAGEMENT_CLUSTER),
+            Reason.NOT_THE_TENANTS: Finding(code=Reason.NOT_THE_TENANTS, subject="research: class=experimental"),
+            Reason.TENANT_QUOTA: Finding(
+                code=Reason.TENANT_QUOTA,
+                subject="asks for 8 nvidia.com/gpu, and 60 of 64 of tenant research are taken",
+            ),
             Reason.CLUSTER_NOT_SELECTED: Finding(code=Reason.CLUSTER_NOT_SELECTED, subject="class=production"),
             Reason.NOT_IN_ORDER: Finding(code=Reason.NOT_IN_ORDER),
             Reason.NO_SHARE: Finding(code=Reason.NO_SHARE),

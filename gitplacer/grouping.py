@@ -12,12 +12,13 @@ from __future__ import annotations
 import itertools
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gitplacer import pathglob
 from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.kinds.policy import PlacementPolicy
+from gitplacer.kinds.tenant import Tenant
 from gitplacer.model.workload import Gang, Identity
 from gitplacer.policies.selection import Governed, governing
 from gitplacer.problems import Problem, Severity
@@ -35,6 +36,11 @@ _GROUP_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,251}[A-Za-z0-9])?")
 _PRIMARY_KINDS = ("RayCluster", "RayService", "RayJob")
 
 
+def holder(group_id: str) -> str:
+    """To whom the room that a group holds is counted where it has no tenant: its namespace."""
+    return group_id.partition("/")[0]
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """
@@ -49,6 +55,19 @@ class Group:
     shared: tuple[SourceObject, ...] = ()
     problems: tuple[Problem, ...] = ()
     under_broken_policy: bool = False
+    tenant: Tenant | None = None
+
+    @property
+    def priority(self) -> int:
+        """That of its policy, as far as its tenant may have it."""
+        said = self.policy.spec.priority if self.policy is not None else 0
+        most = self.tenant.spec.priority.max if self.tenant is not None else None
+        return said if most is None else min(said, most)
+
+    @property
+    def holder(self) -> str:
+        """To whom the room is counted that it takes: its tenant, or its namespace where there are none."""
+        return holder(self.id) if self.tenant is None else f"Tenant/{self.tenant.name}"
 
     @property
     def namespace(self) -> str:
@@ -103,8 +122,11 @@ class Grouping:
     problems: tuple[Problem, ...]
 
 
-def group_objects(source: Source) -> Grouping:
-    """The groups of a source, sorted by id. An object is in at most one group, or shared."""
+def group_objects(source: Source, deployed: Collection[Identity] = ()) -> Grouping:
+    """
+    The groups of a source, sorted by id. An object is in at most one group, or shared. `deployed` are objects that are deployed
+    somewhere: workloads of which nothing is cannot stop platform objects by taking their id, and are no group then.
+    """
     governed = _Governing(source)
     found = [*_platform_groups(source, governed), *_Workloads(source, governed).groups()]
     problems = [p for group in found for p in group.problems]
@@ -113,12 +135,13 @@ def group_objects(source: Source) -> Grouping:
         by_id[group.id].append(group)
     groups = {}
     for group_id, same in sorted(by_id.items()):
+        trusted = [group for group in same if group.unit == PLATFORM or _is_any(group, deployed)]
         if len(same) > 1:
             clash = tuple(_clash(group_id, first, second) for first, second in itertools.pairwise(same))
             problems.extend(clash)
-            same = [_joined(group_id, same, clash)]
+            same = trusted if len(trusted) == 1 and trusted[0].unit == PLATFORM else [_joined(group_id, same, clash)]
         groups[group_id] = same[0]
-    placed = {id(m) for group in groups.values() for m in (*group.members, *group.shared)}
+    placed = {id(m) for group in found for m in (*group.members, *group.shared)}
     problems.extend(_left_over(m) for m in source.objects if id(m) not in placed and not m.held)
     return Grouping(groups, tuple(sorted(set(problems))))
 
@@ -127,12 +150,12 @@ class _Governing:
     """The governing policy of each object, asked for once."""
 
     def __init__(self, source: Source) -> None:
-        self._own, self._labels = source.own, source.namespace_labels
+        self._own, self._labels, self._tenancy = source.own, source.namespace_labels, source.tenancy
         self._known: dict[int, Governed] = {}
 
     def __call__(self, item: SourceObject) -> Governed:
         if id(item) not in self._known:
-            found = governing(item, self._own.policies, self._own.broken_policies, self._labels)
+            found = governing(item, self._own.policies, self._own.broken_policies, self._labels, self._tenancy)
             self._known[id(item)] = found
         return self._known[id(item)]
 
@@ -158,6 +181,10 @@ def _clash(group_id: str, first: Group, second: Group) -> Problem:
         "rename one, or join them with groupBy in their policy",
         path=("metadata", "name"),
     )
+
+
+def _is_any(group: Group, deployed: Collection[Identity]) -> bool:
+    return any(member.identity in deployed for member in group.members)
 
 
 def _joined(group_id: str, same: Sequence[Group], problems: tuple[Problem, ...]) -> Group:
@@ -248,7 +275,7 @@ class _Workloads:
     """The groups of one source's workload objects, found in the order the module's story tells."""
 
     def __init__(self, source: Source, governed: _Governing) -> None:
-        self._governed = governed
+        self._governed, self._tenancy = governed, source.tenancy
         self._objects = [item for item in source.objects if item.unit == WORKLOADS]
         self._leader = list(range(len(self._objects)))
         self._by_identity = {
@@ -443,6 +470,7 @@ class _Workloads:
             tuple(self._objects[index] for index in shared),
             tuple(sorted(set(problems))),
             broken,
+            self._tenancy.owner(primary.path),
         )
 
 

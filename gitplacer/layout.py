@@ -300,7 +300,7 @@ class Layout:
         claim tells the epoch in which they are gone.
         """
         group = self._snapshot.groups.get(decision.group)
-        return decision.claim is not None, group.policy.spec.priority if group and group.policy else 0
+        return decision.claim is not None, group.priority if group else 0
 
     def apply(self, decision: Decision) -> None:
         """

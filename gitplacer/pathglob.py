@@ -11,12 +11,15 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
+_NAME = re.compile(r"\{[a-z]+\}")
+_PARTS = re.compile(r"(\*\*/?|\*|\?|\[[^\]]*\]|\{[a-z]+\})")
+
 
 @lru_cache(maxsize=1024)
 def compiled(pattern: str) -> re.Pattern[str]:
     """The regular expression of a pattern. `{name}` becomes a named group of one folder."""
-    parts = []
-    for part in re.split(r"(\*\*/?|\*|\?|\[[^\]]*\]|\{[a-z]+\})", pattern):
+    parts, names = [], set()
+    for part in _PARTS.split(pattern):
         if part == "**/":
             parts.append("(?:[^/]+/)*")
         elif part == "**":
@@ -25,13 +28,27 @@ def compiled(pattern: str) -> re.Pattern[str]:
             parts.append("[^/]*")
         elif part == "?":
             parts.append("[^/]")
-        elif part.startswith("[") and part.endswith("]"):
-            parts.append("[" + part[1:-1].replace("\\", "\\\\").replace("!", "^", 1) + "]")
-        elif part.startswith("{") and part.endswith("}"):
-            parts.append(f"(?P<{part[1:-1]}>[^/]+)")
+        elif wanted := _one_of(part):
+            parts.append(wanted)
+        elif _NAME.fullmatch(part):
+            parts.append("[^/]+" if part in names else f"(?P<{part[1:-1]}>[^/]+)")
+            names.add(part)
         else:
             parts.append(re.escape(part))
     return re.compile("".join(parts), re.DOTALL)
+
+
+def _one_of(part: str) -> str:
+    """`[a-z]` and `[!a]` as a regular expression, and nothing for what is none of these: `[z-a]` and `[]` stand for themselves."""
+    if not (part.startswith("[") and part.endswith("]")):
+        return ""
+    negated, letters = ("^", part[2:-1]) if part[1:2] in ("!", "^") else ("", part[1:-1])
+    wanted = f"[{negated}{re.sub(r'[^a-zA-Z0-9-]', lambda found: re.escape(found[0]), letters)}]"
+    try:
+        re.compile(wanted)
+    except re.error:
+        return ""
+    return wanted
 
 
 def matches(pattern: str, path: str) -> bool:
@@ -58,3 +75,79 @@ def fixed_folder(pattern: str) -> str:
 def name_matches_any(patterns: Iterable[str], name: str) -> bool:
     """Shell patterns over a plain name, such as a namespace or a kind."""
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+
+
+@lru_cache(maxsize=4096)
+def overlap(one: str, other: str) -> bool:
+    """
+    Whether there is a path that both patterns match, upper and lower case taken for the same. Decided, not guessed: both are
+    followed at once, character by character, over all states that the two can be in together.
+    """
+    first, second = _machine(one.casefold()), _machine(other.casefold())
+    letters = {*one.casefold(), *other.casefold(), "/", _ELSE}
+    waiting = [(0, 0)]
+    seen = set(waiting)
+    while waiting:
+        here, there = waiting.pop()
+        if here == len(first) and there == len(second):
+            return True
+        steps = [(left, there) for left in _skipped(first, here)] + [(here, right) for right in _skipped(second, there)]
+        steps += [
+            (left, right)
+            for letter in letters
+            for left in _taken(first, here, letter)
+            for right in _taken(second, there, letter)
+        ]
+        for step in steps:
+            if step not in seen:
+                seen.add(step)
+                waiting.append(step)
+    return False
+
+
+_ELSE = "\ufffe"
+"""Stands for all letters that no pattern names."""
+_FOLDER = "[^/]"
+
+_Machine = tuple[tuple[str, str], ...]
+"""Atoms, one after another: what a letter has to match, and whether the atom is taken once, any number of times, or (`folders`) as
+whole folders with their slash."""
+
+
+@lru_cache(maxsize=1024)
+def _machine(pattern: str) -> _Machine:
+    atoms: list[tuple[str, str]] = []
+    for part in _PARTS.split(pattern):
+        if part == "**/":
+            atoms += [(_FOLDER, "folders"), (_FOLDER, "within")]
+        elif part == "**":
+            atoms.append((".", "many"))
+        elif part == "*":
+            atoms.append((_FOLDER, "many"))
+        elif part == "?":
+            atoms.append((_FOLDER, "once"))
+        elif wanted := _one_of(part):
+            atoms.append((wanted, "once"))
+        elif _NAME.fullmatch(part):
+            atoms += [(_FOLDER, "once"), (_FOLDER, "many")]
+        else:
+            atoms += [(re.escape(letter), "once") for letter in part]
+    return tuple(atoms)
+
+
+def _skipped(machine: _Machine, at: int) -> Iterable[int]:
+    """The states that are reached without a letter."""
+    how = machine[at][1] if at < len(machine) else ""
+    return {"many": (at + 1,), "folders": (at + 2,)}.get(how, ())
+
+
+def _taken(machine: _Machine, at: int, letter: str) -> Iterable[int]:
+    """The states that are reached by a letter."""
+    if at == len(machine):
+        return ()
+    wanted, how = machine[at]
+    if how == "within" and letter == "/":
+        return (at - 1,)
+    if re.fullmatch(wanted, letter, re.DOTALL) is None:
+        return ()
+    return (at + 1,) if how in ("once", "folders") else (at,)

@@ -202,7 +202,10 @@ def read_snapshot(
     left_states, broken_states = _read_states(deployment, memo, problems)
     models = {name: state.clone_of for name, state in left_states.items() if state.clone_of is not None}
     read = with_clones(read, {**models, **new_clones})
-    grouping = group_objects(read)
+    records, broken_records = read_records(deployment, memo, problems)
+    grouping = group_objects(
+        read, {m.identity for record in records.values() if record.clusters for m in record.members}
+    )
     problems += grouping.problems
     reported, broken_reports = _read_capacity(capacity, read, now, memo, problems)
     held = _held_states(read, left_states, broken_states, deployment, foreign_paths, problems)
@@ -213,7 +216,6 @@ def read_snapshot(
     problems.extend(_types_not_counted(read, capacities, now))
     known = Known(read, profiles)
     groups = checks.checked(known, grouping.groups, problems)
-    records, broken_records = read_records(deployment, memo, problems)
     lost_models = without_a_model(read, left_states, records)
     if lost_models:
         raise Rejected({*problems, *lost_models})

@@ -237,6 +237,19 @@ spec:
   clusters: {names: []}
   overrides: [{path: /spec/replicas, value: 2}, {path: /metadata/labels, op: remove}]
 """,
+    "Tenant": """
+metadata: {name: research, labels: {team: research}}
+spec:
+  paths: ["workloads/research/**"]
+  namespaces: ["research-*", kube-system]
+  clusters: {matchLabels: {class: experimental}, matchExpressions: [{key: a, operator: Exists}], names: [gpu-1]}
+  kinds: ["Ray*", ConfigMap]
+  policies: ["research-*"]
+  priority: {max: 10, classes: ["research-*"]}
+  quota: {nvidia.com/gpu: "64", cpu: 100}
+  clusterQuota: {nvidia.com/gpu: "16"}
+  budgetPerHour: "200"
+""",
     "Approval": """
 metadata: {name: drill, labels: {team: platform}, annotations: {note: any}}
 spec:
@@ -463,6 +476,7 @@ SMALLEST = {
     "Cluster": "{metadata: {name: c}, spec: {}}",
     "PlacementPolicy": "{metadata: {name: p}, spec: {select: {}}}",
     "OverridePolicy": "{metadata: {name: o}, spec: {select: {}, overrides: [{path: /a, value: 1}]}}",
+    "Tenant": '{metadata: {name: t}, spec: {paths: ["workloads/t/**"], namespaces: [t]}}',
     "Approval": '{metadata: {name: a}, spec: {groups: [a/b], action: Return, expires: "2026-01-02T18:00:00Z"}}',
     "WorkloadKind": "{metadata: {name: w}, spec: {apiGroup: a.b, kind: K, versions: [v1], pods: [{resources: [/spec]}]}}",
     "WhatIf": "{metadata: {name: w}, spec: {title: t, suppose: [{lose: a}]}}",
@@ -505,7 +519,7 @@ def test_what_is_right_is_accepted_by_parser_and_schema(name: str) -> None:
 
 def test_every_kind_is_among_the_files_we_ship_except_what_only_machines_and_few_users_write() -> None:
     kinds = {value["kind"] for _, value in shipped()}
-    assert kinds == TABLE.keys() - {"Approval", "OverridePolicy", "Placement", "ClusterState", "WhatIf"}
+    assert kinds == TABLE.keys() - {"Approval", "OverridePolicy", "Tenant", "Placement", "ClusterState", "WhatIf"}
 
 
 def test_the_documents_with_every_field_have_every_field() -> None:
@@ -871,6 +885,26 @@ BROKEN = [
     # a budget
     "PlacementPolicy spec.placement.admission: Immediate",
     # consent
+    "Tenant spec.paths: (gone)",
+    "Tenant spec.paths: []",
+    "Tenant spec.paths: [/workloads/**]",
+    "Tenant spec.paths: [../**]",
+    "Tenant spec.paths: workloads/**",
+    "Tenant spec.namespaces: (gone)",
+    "Tenant spec.namespaces: []",
+    "Tenant spec.namespaces: [Research]",
+    "Tenant spec.namespaces: [a/b]",
+    'Tenant spec.namespaces: [""]',
+    "Tenant spec.kinds: Ray*",
+    "Tenant spec.priority.max: high",
+    "Tenant spec.priority.max: 1.5",
+    "Tenant spec.quota: {cpu: -1}",
+    "Tenant spec.quota: 3",
+    "Tenant spec.clusterQuota: {cpu: [1]}",
+    "Tenant spec.budgetPerHour: -1",
+    'Tenant spec.budgetPerHour: "much"',
+    'Tenant spec.budgetPerHour: "1e3"',
+    'Tenant spec.budgetPerHour: "-1"',
     "Approval spec.groups: (gone)",
     "Approval spec.groups: []",
     "Approval spec.groups: train",
@@ -1182,7 +1216,7 @@ SAID: list[tuple[str, list[str]]] = [
         "apiVersion: gitplacer.dev/v1alpha1\nmetadata: {}\n",
         [
             "1:1: an object of gitplacer.dev needs a kind",
-            "  known here: Approval, CapacitySnapshot, Cluster, ClusterState, Fleet, OverridePolicy, Placement, PlacementPolicy, Scenario, WhatIf … and 1 more",
+            "  known here: Approval, CapacitySnapshot, Cluster, ClusterState, Fleet, OverridePolicy, Placement, PlacementPolicy, Scenario, Tenant … and 2 more",
         ],
     ),
     (

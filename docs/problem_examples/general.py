@@ -23,6 +23,7 @@ from docs.problem_examples.pieces import (
     SERVICE,
     SETTINGS,
     SNAPSHOT,
+    TENANT,
     WORKER,
     approval,
     policy,
@@ -241,6 +242,26 @@ spec:
         ),
     ),
     "NotAMapping": (workload("- apiVersion: v1\n  kind: Pod\n"),),
+    "NoTenant": (
+        Example(
+            (("tenants/research.yaml", TENANT.format("research", "research", "research")),),
+            "With the first Tenant, workloads that are in no Tenant's paths are nobody's:",
+        ),
+    ),
+    "NotTheTenants": (
+        Example(
+            (("tenants/hello.yaml", TENANT.format("hello", "hello", "greetings")),),
+            "The app is in the tenant's paths, and its namespace `hello` is not one of the tenant's:",
+        ),
+    ),
+    "TenantsOverlap": (
+        Example(
+            (
+                ("tenants/hello.yaml", TENANT.format("hello", "hello", "hello")),
+                ("tenants/world.yaml", TENANT.format("world", "h*", "world")),
+            ),
+        ),
+    ),
     "NotAllowed": (
         workload("apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata:\n  name: admin\nrules: []\n"),
     ),

@@ -43,6 +43,8 @@ _TIME = (
     r"T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$"
 )
 
+_DECIMAL = r"^[0-9]{1,9}(\.[0-9]{1,9})?$"
+
 
 class Model(BaseModel):
     """
@@ -108,6 +110,12 @@ def _price(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e9:
         raise ValueError("must be a number from 0 on")
     return float(value)
+
+
+def _budget(value: object) -> float:
+    if isinstance(value, str) and re.fullmatch(_DECIMAL, value):
+        return _price(float(value))
+    return _price(value)
 
 
 def _quantity(value: object) -> str:
@@ -224,6 +232,7 @@ if TYPE_CHECKING:
     Seconds = int
     Instant = datetime
     Price = float
+    Budget = float
     Amounts = Resources
     Bounds = dict[str, int]
     Copies = int | Literal["All"]
@@ -238,6 +247,18 @@ else:
     ]
     Price = Annotated[
         float, BeforeValidator(_price), WithJsonSchema({"type": "number", "minimum": 0, "exclusiveMaximum": 1e9})
+    ]
+    Budget = Annotated[
+        float,
+        BeforeValidator(_budget),
+        WithJsonSchema(
+            {
+                "anyOf": [
+                    {"type": "number", "minimum": 0, "exclusiveMaximum": 1e9},
+                    {"type": "string", "pattern": _DECIMAL},
+                ]
+            }
+        ),
     ]
     _Quantities = dict[
         Annotated[str, Field(min_length=1, max_length=_NAME)],

@@ -7,6 +7,7 @@ A pass plans in rounds, on its own outcome. What does not depend on where things
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -17,6 +18,7 @@ from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord, RecordCluster
+from gitplacer.kinds.tenant import Tenant
 from gitplacer.model.counts import AS_WRITTEN, Counts
 from gitplacer.model.decision import Action, Claim, ClusterRole, Finding, Move, Reason
 from gitplacer.model.resources import Resources
@@ -115,7 +117,7 @@ class Pass:
         self._thaws: dict[Reason, datetime | None] = {}
         self.backing_off: dict[str, datetime] = {}
         """Groups whose relocation is taken back in this pass, and until when they then stay."""
-        self._stay: dict[tuple[str, str | None, str], Finding | None] = {}
+        self._stay: dict[tuple[str, str | None, str, str], Finding | None] = {}
         self._preference: dict[tuple[str, str], int | None] = {}
         self.taken: dict[tuple[str, str], Reason] = {}
         """Why a group was put on a cluster in a round of this pass."""
@@ -131,6 +133,12 @@ class Pass:
         """The clusters that have a group, or keep room for it; not those that it waited for in vain."""
         entries = record.clusters if record is not None else ()
         return tuple(sorted(entry.name for entry in entries if not self.snapshot.has_given_up(entry)))
+
+    @cached_property
+    def least_preemptible(self) -> float:
+        """The lowest priority of a group that others may send away; nobody's is lower where there is none."""
+        found = (g.priority for g in self.groups.values() if g.policy is not None and g.policy.spec.preemptible)
+        return min(found, default=math.inf)
 
     @cached_property
     def books(self) -> Books:
@@ -260,6 +268,11 @@ class Pass:
             self._requests[group_id, name] = total_requests(self.gang_on(group_id, name))
         return self._requests[group_id, name]
 
+    def deployed_requests(self, group_id: str, name: str) -> Resources:
+        """What the pods of a group ask for together as it is deployed on a cluster; nothing where it is not."""
+        record = self.record(group_id)
+        return Resources() if record is None else total_requests(self._deployed(record, group_id, name))
+
     def gang_on(self, group_id: str, name: str) -> Gang:
         """The pods of a group on a cluster, those that run on every node counted."""
         return self._on_nodes(self._gang_there(group_id, name), name)
@@ -344,9 +357,10 @@ class Pass:
         return self.snapshot.deployed.gang(record, group.policy if group else None, name)
 
     def may_not_stay(self, group: Group, policy: PlacementPolicy, cluster: Cluster) -> Finding | None:
-        key = (policy.name, group.wished_cluster, cluster.name)
+        tenant = group.tenant
+        key = (policy.name, group.wished_cluster, tenant.name if tenant is not None else "", cluster.name)
         if key not in self._stay:
-            self._stay[key] = may_not_stay(policy, group.wished_cluster, cluster)
+            self._stay[key] = may_not_stay(group, policy, cluster)
         return self._stay[key]
 
     def may_not_enter(self, group: Group, policy: PlacementPolicy, cluster: Cluster) -> Finding | None:
@@ -397,7 +411,8 @@ class Pass:
         """The clusters that take a group under a policy, in order. For groups that ask the same it is worked out once."""
         alike = () if self._differing else tuple(self.clusters.values())[:1]
         asked = self._asked_on(group, alike[0]) if alike else None
-        key = (policy.name, group.wished_cluster, group.unit, custom_apis(group), asked)
+        tenant = group.tenant.name if group.tenant is not None else ""
+        key = (policy.name, group.wished_cluster, tenant, group.unit, custom_apis(group), asked)
         if key not in self._may_enter or asked is None:
             free = [c.name for c in self.clusters.values() if self.may_not_enter(group, policy, c) is None]
             self._may_enter[key] = tuple(free)
@@ -447,6 +462,16 @@ class Pass:
         """Whether luck is no matter: pods may wait in the cluster, or its scheduler starts gangs whole or not at all."""
         scheduler = self.snapshot.profiles[cluster].gang_scheduler
         return policy.spec.placement.admission == "Immediate" or scheduler not in (None, "none")
+
+    def tenant(self, group_id: str) -> Tenant | None:
+        """Whose a group is, also one that only its record tells of."""
+        group, record = self.groups.get(group_id), self.record(group_id)
+        if group is not None:
+            return group.tenant
+        if record is None or record.is_platform:
+            return None
+        tenancy = self.snapshot.source.tenancy
+        return next((owner for m in record.members if (owner := tenancy.owner(m.source)) is not None), None)
 
     def record(self, group_id: str) -> PlacementRecord | None:
         return self.records.get(group_id) or self.orphans.get(group_id)

@@ -18,6 +18,7 @@ from gitplacer.placement.books import Books
 from gitplacer.placement.departures import action_of
 from gitplacer.placement.division import divides
 from gitplacer.placement.onepass import Pass
+from gitplacer.placement.quota import beyond_quota
 from gitplacer.placement.rounds import Round
 from gitplacer.placement.updating import Edits, no_edits
 from gitplacer.placement.wakes import as_written
@@ -58,12 +59,15 @@ def plan(
     same snapshots: what was found out with them once is not worked out again.
     """
     shared = Pass(snapshot, also_held, edits, agreed, opened)
+    beyond = beyond_quota(shared)
+    if beyond:
+        shared = Pass(snapshot, {**beyond, **also_held}, edits, agreed, opened)
     before: dict[str, tuple[str, ...]] = dict(shared.recorded)
     claims: dict[str, Claim] = shared.claims
     moves: dict[str, Move] = shared.moves
     made: dict[str, Decision] = {}
     sent_away: dict[str, Finding] = {}
-    for _ in range(_ROUNDS + len({policy.spec.priority for policy in snapshot.source.own.policies})):
+    for _ in range(_ROUNDS + len({group.priority for group in snapshot.groups.values()})):
         counts = dict(shared.counts)
         decisions = Round(shared, before, claims, moves, with_candidates).decide()
         after = {d.group: d.after for d in decisions}

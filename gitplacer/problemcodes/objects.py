@@ -100,6 +100,25 @@ CODES: Mapping[str, Code] = {
         "Cluster-scoped objects, RBAC and objects that steer Argo CD or Flux would let a workload change the cluster.",
         "Move it under the Fleet's platform paths. Namespaces that groups need are made by gitplacer.",
     ),
+    "NoTenant": Code(
+        "A workload file belongs to no Tenant",
+        "Where there are Tenants, they say whose each workload file is and what it may do. What is nobody's may do nothing: it is "
+        "not placed, and what is deployed of it stays as it is.",
+        "Move the file into the paths of a Tenant, or add its path to one. If a Tenant cannot be read, mend it.",
+    ),
+    "NotTheTenants": Code(
+        "An object is not one that its tenant may write",
+        "A Tenant says which namespaces and kinds its files may use. Anything else is not an object of the fleet: it joins no group, "
+        "and nothing that somebody else has is held because of it.",
+        "Use what the hint names, or widen the Tenant, which is a change outside the tenant's own paths.",
+    ),
+    "TenantsOverlap": Code(
+        "Two Tenants claim the same paths or namespaces",
+        "What one of them writes could be taken for the other's: a Service of one would select pods of the other, and nobody could "
+        "tell whose quota a group counts against. Decided on the patterns, upper and lower case taken for the same; no file need be "
+        "there yet. Nothing of either is touched until they differ.",
+        "Make the paths and namespaces of the two differ.",
+    ),
     "MissingNamespace": Code(
         "An object has no namespace",
         "Neither the manifest nor its path says which namespace it is in.",

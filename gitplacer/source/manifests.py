@@ -22,6 +22,7 @@ from gitplacer.problems import Problem, Severity
 from gitplacer.source.allowances import about_allowances, not_allowed
 from gitplacer.source.apigroups import RBAC_GROUP, api_group, is_cluster_scoped, is_surely_namespaced, steers_gitops
 from gitplacer.source.files import SourceDocument
+from gitplacer.source.tenancy import Tenancy
 from gitplacer.workloads.facts import ObjectFacts
 
 PLATFORM = "platform"
@@ -75,7 +76,7 @@ def unit_of(spec: FleetSpec, path: str) -> str | None:
 
 
 def read_manifest(
-    spec: FleetSpec, unit: str, item: SourceDocument, irrelevant: Collection[str] = ()
+    spec: FleetSpec, unit: str, item: SourceDocument, tenancy: Tenancy, irrelevant: Collection[str] = ()
 ) -> SourceObject | list[Problem]:
     """The object in a document, or what keeps it from being one. Problems of the `irrelevant` codes are not told."""
     document = item.document
@@ -104,6 +105,9 @@ def read_manifest(
         if problems:
             return problems
     namespace, from_path = _namespace(spec, unit, document, group, kind, problems)
+    refused = tenancy.refused(document, kind, namespace) if unit == WORKLOADS else None
+    if refused is not None:
+        problems.append(refused)
     if (
         unit == WORKLOADS
         and namespace == spec.system_namespace
@@ -117,6 +121,8 @@ def read_manifest(
         )
     if problems:
         return sorted({*problems, *item.problems})
+    if unit == WORKLOADS:
+        problems += tenancy.forbidden(document, item.facts.needs)
     annotations = _strings(document, "annotations", problems)
     problems += islice(about_allowances(document, annotations), LISTED)
     return SourceObject(

@@ -38,6 +38,7 @@ from gitplacer.source.files import (
 from gitplacer.source.manifests import WORKLOADS, SourceObject, read_manifest, unit_of
 from gitplacer.source.ownkinds import OwnKinds, looks_own, read_own_kinds, torn_kinds
 from gitplacer.source.standby import SleepingClusters, read_standby, set_aside
+from gitplacer.source.tenancy import Tenancy, read_tenancy, tenancy_problems
 from gitplacer.source.trusted import with_trusted
 from gitplacer.source.workloadkinds import Declarations, read_declarations
 from gitplacer.tree import Tree
@@ -63,6 +64,7 @@ class Source:
     claim_templates: Templates
     declarations: Declarations
     sleeping: SleepingClusters
+    tenancy: Tenancy
 
     def namespace_labels(self, name: str) -> Mapping[str, str]:
         """The labels of a namespace: those of its manifest, if there is one, and its name."""
@@ -79,12 +81,21 @@ class Source:
         """Those of them that become pods."""
         return frozenset(item.identity for item in self.objects if item.facts.sized)
 
-    def unread_mentions(self, names: Sequence[str]) -> list[str]:
-        """Files that could not be read and in which one of the names of objects stands, sorted."""
+    def unread_mentions(self, names: Sequence[str], namespace: str) -> list[str]:
+        """
+        Files that could not be read and in which one of the names of objects stands, sorted; but for those of a tenant who has nothing
+        to say in their namespace.
+        """
         if not names:
             return []
         words = re.compile(rb"(?<![\w.-])(" + b"|".join(re.escape(name.encode()) for name in names) + rb")(?![\w.-])")
-        paths = [p for p in sorted(self.broken_files) if self.tree.entries[p].is_text]
+        spec = self.own.fleet.spec
+        paths = [
+            path
+            for path in sorted(self.broken_files)
+            if self.tree.entries[path].is_text
+            if unit_of(spec, path) != WORKLOADS or self.tenancy.may_speak_of(path, namespace)
+        ]
         contents = self.tree.read_all(p for p in paths if self.tree.entries[p].size <= MAX_FILE)
         return [path for path, data in contents.items() if words.search(data.replace(b"\x00", b""))]
 
@@ -115,42 +126,51 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
     """
     paths = [path for path in tree if is_read(path)]
     folders = _unrendered_folders(tree)
-    twins = _case_twins(paths)
     large = {path for path in paths if tree.entries[path].size > MAX_FILE}
-    reading = read_documents(tree, [path for path in paths if path not in twins and path not in large], memo)
-    ours = [item.document for items in reading.documents.values() for item in items if looks_own(item.document)]
+    reading = read_documents(tree, [path for path in paths if path not in large], memo)
+    everything = [item.document for items in reading.documents.values() for item in items]
+    ours = [document for document in everything if looks_own(document)]
     spec = trusted or _topmost_spec(ours) or FleetSpec()
     capacity = spec.capacity.path + "/"
+
+    def trusted_bytes(names: Iterable[str]) -> dict[str, bytes]:
+        return {
+            path: tree.read(path)
+            for path in sorted(names)
+            if tree.entries[path].is_text and tree.entries[path].size <= MAX_SNAPSHOT
+            if unit_of(spec, path) != WORKLOADS and not path.startswith(capacity)
+        }
+
+    torn = trusted_bytes({*reading.broken, *large})
+    outside = [d for d in ours if unit_of(spec, d.file) != WORKLOADS and not d.file.startswith(capacity)]
+    tenancy = read_tenancy(outside, {kind for data in torn.values() for kind in torn_kinds(data)}, spec)
+    twins = _case_twins(paths, spec, tenancy)
+    torn |= trusted_bytes(twins)
+    reading = replace(reading, documents={p: items for p, items in reading.documents.items() if p not in twins})
     # Kustomize and Helm keep us from reading workloads; our own kinds beside their files are read all the same.
     unrendered = {path for path in paths if path.startswith(folders) and unit_of(spec, path)}
     found = [*_about_paths(tree, spec, folders, twins, capacity), *_about_large_files(tree, paths, capacity, memo)]
-    torn = {
-        path: tree.read(path)
-        for path in sorted({*reading.broken, *twins, *large})
-        if tree.entries[path].is_text and tree.entries[path].size <= MAX_SNAPSHOT
-        if unit_of(spec, path) != WORKLOADS and not path.startswith(capacity)
-    }
     found += _worth_telling(reading, spec, torn, capacity)
     links = {path for path, entry in tree.entries.items() if not entry.is_text}
-    beside = {d.file.rpartition("/")[0] for d in ours if unit_of(spec, d.file) != WORKLOADS}
+    outside = sorted((d for d in outside if d.file not in twins), key=lambda d: (d.file, d.index))
+    beside = {document.file.rpartition("/")[0] for document in outside}
     for path in sorted(links):
         if path.endswith(READ_ENDINGS) and not unit_of(spec, path) and path.rpartition("/")[0] in beside:
             torn[path] = OWN_API_GROUP.encode()  # a link among clusters and policies may have been one of them
             hint = "commit the file itself"
             found.append(Problem(Location(path), "NotAFile", "is a symbolic link, which is not followed", hint))
-    outside = [d for d in ours if unit_of(spec, d.file) != WORKLOADS and not d.file.startswith(capacity)]
     rendered = {path: items for path, items in reading.documents.items() if path not in unrendered}
-    outside = sorted(outside, key=lambda d: (d.file, d.index))
     declarations = read_declarations(outside, torn, rendered, found)
     irrelevant = _irrelevant(spec, reading)
     elsewhere = (capacity, *set_aside(outside))
     objects, broken = _objects(
-        declarations.applied(rendered), spec, set(map(id, outside)), elsewhere, irrelevant, found
+        declarations.applied(rendered), spec, set(map(id, outside)), elsewhere, irrelevant, tenancy, found
     )
     templates = claim_templates(objects)
     objects = held_against_definitions(tuple(with_devices(objects, templates, declarations.kinds)), tree, memo)
     found += [problem for item in objects for problem in item.problems]
     own = read_own_kinds(outside, torn, found)
+    found += tenancy_problems(tenancy, outside)
     if trusted is not None:
         own = with_trusted(own, outside, trusted, found)
     place = own.places[f"Fleet/{own.fleet.metadata.name}"]
@@ -159,7 +179,7 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
     counts = {path: len(items) for path, items in reading.documents.items()}
     sleeping = read_standby(own, outside, rendered, unread, tree, found)
     told = tuple(sorted(set(found)))
-    return Source(own, objects, unread, counts, told, tree, frozenset(torn), templates, declarations, sleeping)
+    return Source(own, objects, unread, counts, told, tree, frozenset(torn), templates, declarations, sleeping, tenancy)
 
 
 def fleet_spec(tree: Tree, memo: Memo) -> FleetSpec:
@@ -201,6 +221,7 @@ def _objects(
     own: set[int],
     elsewhere: tuple[str, ...],
     irrelevant: Collection[str],
+    tenancy: Tenancy,
     found: list[Problem],
 ) -> tuple[tuple[SourceObject, ...], set[str]]:
     """The objects of both units in order of path and place, and the files with documents that are none."""
@@ -211,7 +232,7 @@ def _objects(
         for item in items if unit else ():
             if unit is None or id(item.document) in own:
                 continue
-            read = read_manifest(spec, unit, item, irrelevant)
+            read = read_manifest(spec, unit, item, tenancy, irrelevant)
             if isinstance(read, SourceObject):
                 objects.append(read)
             else:
@@ -286,12 +307,17 @@ def _about_large_files(tree: Tree, paths: Iterable[str], capacity: str, memo: Me
     yield from read_documents(tree, large, memo).problems
 
 
-def _case_twins(paths: Iterable[str]) -> dict[str, str]:
-    """Paths that some file systems cannot tell from an earlier one, with that earlier one."""
-    first: dict[str, str] = {}
+def _case_twins(paths: Iterable[str], spec: FleetSpec, tenancy: Tenancy) -> dict[str, str]:
+    """
+    Paths that some file systems cannot tell from an earlier one, with that earlier one. Only among files of one unit and one tenant:
+    whoever writes elsewhere must not thereby make a file unreadable, and the paths of tenants do not differ in case alone.
+    """
+    first: dict[tuple[str | None, str, str], str] = {}
     twins = {}
     for path in sorted(paths):
-        folded = unicodedata.normalize("NFC", path).casefold()
+        unit = unit_of(spec, path)
+        owner = tenancy.owner(path) if unit == WORKLOADS else None
+        folded = (unit, owner.name if owner else "", unicodedata.normalize("NFC", path).casefold())
         if folded in first:
             twins[path] = first[folded]
         else:
