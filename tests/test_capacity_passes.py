@@ -35,16 +35,15 @@ class Fleet:
     source: Path
     deployment: Path
 
-    def push(self, time: str, count: int, *more: str | Path) -> Ran:
+    def push(self, time: str, count: int, *more: str | Path, to: Path | None = None) -> Ran:
         file = self.source.parent / "seen.yaml"
         file.write_text(SNAPSHOT.format(time=time, count=count))
-        return run(
-            self.capfd, "snapshot", "--from", file, "--push", self.source, "--now", f"2026-01-02T{time}:10Z", *more
-        )
+        now = f"2026-01-02T{time}:10Z"
+        return run(self.capfd, "snapshot", "--from", file, "--push", to or self.source, "--now", now, *more)
 
-    def reconcile(self, time: str) -> Ran:
+    def reconcile(self, time: str, *more: str | Path) -> Ran:
         now = f"2026-01-02T{time}:20Z"
-        return run(self.capfd, "reconcile", "--deployment", self.deployment, "--now", now, self.source)
+        return run(self.capfd, "reconcile", "--deployment", self.deployment, "--now", now, *more, self.source)
 
     def verify(self) -> Ran:
         return run(self.capfd, "verify", "--all", "--deployment", self.deployment, self.source)
@@ -116,6 +115,37 @@ def test_only_a_key_that_speaks_for_the_cluster_is_believed(fleet: Fleet, tmp_pa
     assert fleet.placed() == ["clusters/my-cluster/workloads/hello/hello/raycluster.yaml"]
     proved = fleet.verify()
     assert proved.code == 0, proved.out + proved.err
+
+
+@pytest.mark.parametrize("branch", ["capacity/{cluster}", "seen"])
+def test_a_flag_says_where_capacity_is_and_the_fleet_in_which_branch_and_whom_it_believes(
+    fleet: Fleet, tmp_path: Path, branch: str
+) -> None:
+    _, public = ssh_key(tmp_path, "mine")
+    text = fleet_text(f"    writers: {{my-cluster: [{public}]}}\n").replace("capacity/{cluster}", branch)
+    write(fleet.source, {"fleet.yaml": text})
+    git(fleet.source, "commit", "-qam", "List the writers")
+    elsewhere = make_repo(tmp_path / "elsewhere", {"capacity/my-cluster.yaml": "not: a snapshot\n"})
+    chosen = settings(str(fleet.source), capacity=str(elsewhere))
+    spec = FleetSpec.model_validate({"capacity": {"branch": branch}})
+    fleet.push("03:00", 3, "--push-branch", branch, to=elsewhere)
+    refused = fleet.reconcile("03:01", "--capacity", elsewhere)
+    assert "is signed by nobody, so not for my-cluster" in refused.err
+    assert fleet.placed() == []
+    seen = look(chosen, spec)["capacity"]
+    fleet.push("03:02", 4, "--push-branch", branch, "--sign-key", tmp_path / "mine", to=elsewhere)
+    assert look(chosen, spec)["capacity"] != seen
+    assert fleet.reconcile("03:03", "--capacity", elsewhere).code == 0
+    assert fleet.placed() == ["clusters/my-cluster/workloads/hello/hello/raycluster.yaml"]
+    proved = fleet.verify()
+    assert proved.code == 0, proved.out + proved.err
+
+
+def test_a_folder_that_a_flag_names_is_read_as_it_lies(fleet: Fleet, tmp_path: Path) -> None:
+    elsewhere = make_repo(tmp_path / "elsewhere", {"README.md": "Capacity\n"})
+    write(elsewhere, {"today/my-cluster.yaml": SNAPSHOT.format(time="03:00", count=3)})
+    assert fleet.reconcile("03:01", "--capacity", elsewhere / "today").code == 0
+    assert fleet.placed() == ["clusters/my-cluster/workloads/hello/hello/raycluster.yaml"]
 
 
 def test_a_controller_sees_that_one_of_many_branches_has_moved(fleet: Fleet) -> None:

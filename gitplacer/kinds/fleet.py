@@ -162,11 +162,6 @@ class CapacitySettings(Model):
     """When a cluster is not believed to have changed so much. Held against the history of a branch of snapshots; files beside the source
     are believed."""
 
-    @property
-    def has_one_each(self) -> bool:
-        """Whether each cluster has a branch of its own."""
-        return self.branch is not None and self.branch.endswith("{cluster}")
-
     @model_validator(mode="after")
     def _writers_have_a_branch(self) -> Self:
         if self.writers is not None and self.branch is None:
