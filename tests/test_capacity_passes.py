@@ -164,7 +164,10 @@ def test_a_controller_sees_that_one_of_many_branches_has_moved(fleet: Fleet) -> 
     [
         (["--every", "30s"], "--every is for --push"),
         (["--push", "x", "--every", "10m"], "--every is longer than --heartbeat"),
-        (["--push", "x", "--every", "half"], 'must be a duration such as "30s"'),
+        (["--push", "x", "--every", "half"], "--every half is not a time to wait"),
+        (["--push", "x", "--every", "0s"], "--every 0s is not a time to wait"),
+        (["--push", "x", "--heartbeat", "0s"], "--heartbeat 0s is not a time to wait"),
+        (["--push", "x", "--heartbeat", "9" * 400 + "h"], "9h is not a time to wait"),
         (["--push", "x", "--keep", "10m"], "--keep is less than an hour"),
         (["--push", ".", "--push-path", "../x"], "--push-path ../x leaves the repository"),
         (["--push", "x", "-o", "y"], "--push commits the snapshot, and -o writes it"),

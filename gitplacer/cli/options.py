@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Sequence
+from datetime import timedelta
 from typing import Any, TypeVar
 
 import click
 
 FAILED_ON = 3
 """The exit code of a command that was asked to fail on what it found."""
+
+_LONGEST = timedelta(days=3660)
+"""The longest time that can be given: what is longer is a slip, and more than clocks and calendars bear."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -66,6 +70,26 @@ def signed() -> Callable[[Command], Command]:
         return name(key(command))
 
     return with_options
+
+
+def period(*, least: timedelta = timedelta(seconds=1)) -> Callable[..., Any]:
+    """The callback of an option that takes a time to wait: its parameter is a timedelta, None where nothing was said."""
+
+    def found(ctx: click.Context, param: click.Parameter, value: str | None) -> timedelta | None:
+        from gitplacer.kinds.fields import duration_seconds
+        from gitplacer.settings import UsageError
+
+        if value is None:
+            return None
+        try:
+            told = timedelta(seconds=duration_seconds(value))
+        except (ValueError, OverflowError):
+            told = timedelta(seconds=-1)
+        if not least <= told <= _LONGEST:
+            raise UsageError(f"{param.opts[0]} {value} is not a time to wait", 'write it like "30s", "15m" or "1h30m"')
+        return told
+
+    return found
 
 
 def failing_on(concerns: Sequence[str], what: str) -> Callable[[Command], Command]:
