@@ -93,6 +93,14 @@ def duration_seconds(value: object) -> int:
     return sum(int(part[:-1]) * scale for part, scale in zip(match.groups(), (3600, 60, 1), strict=True) if part)
 
 
+def period_seconds(value: object) -> int:
+    """The same of a time that must not be nothing. Raises ValueError."""
+    seconds = duration_seconds(value)
+    if not seconds:
+        raise ValueError("must be longer than 0s")
+    return seconds
+
+
 def _instant(value: object) -> datetime:
     if isinstance(value, datetime):
         return value
@@ -222,6 +230,7 @@ Count = Annotated[StrictInt, Field(ge=1, le=100_000)]
 
 if TYPE_CHECKING:
     Seconds = int
+    Period = int
     Instant = datetime
     Price = float
     Amounts = Resources
@@ -232,6 +241,13 @@ else:
         int,
         BeforeValidator(duration_seconds),
         WithJsonSchema({"type": "string", "pattern": _DURATION, "minLength": 2, "examples": ["15m", "1h30m"]}),
+    ]
+    Period = Annotated[
+        int,
+        BeforeValidator(period_seconds),
+        WithJsonSchema(
+            {"type": "string", "pattern": f"^(?=.*[1-9]){_DURATION[1:]}", "minLength": 2, "examples": ["15m", "1h30m"]}
+        ),
     ]
     Instant = Annotated[
         Any, BeforeValidator(_instant), WithJsonSchema({"type": "string", "pattern": _TIME, "format": "date-time"})
