@@ -14,7 +14,7 @@ from gitplacer.cli.options import credentials, period, signed
 
 if TYPE_CHECKING:
     from gitplacer.capacity.pushing import Pushed, Target
-    from gitplacer.capacity.sending import Look
+    from gitplacer.controller.sending import Look
     from gitplacer.kinds.capacity import CapacitySnapshot
     from gitplacer.settings import Settings
 
@@ -120,18 +120,17 @@ def _target(options: dict[str, Any], chosen: Settings) -> Target:
 
 
 def _send_for_ever(look: Look, target: Target, cache_dir: Path) -> int:
-    import signal
+    import random
     import threading
     from datetime import UTC, datetime
 
     from gitplacer.capacity.pushing import Result
-    from gitplacer.capacity.sending import send_for_ever
     from gitplacer.cli.failures import lines
     from gitplacer.cli.progress import note
+    from gitplacer.cli.signals import ended_by_signals
+    from gitplacer.controller.sending import send_for_ever
 
     stopped = threading.Event()
-    for name in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(name, lambda *_: stopped.set())
 
     def told(done: Pushed) -> None:
         if done.result is not Result.UNCHANGED:
@@ -140,14 +139,15 @@ def _send_for_ever(look: Look, target: Target, cache_dir: Path) -> int:
     def failed(error: Exception, pause: timedelta) -> None:
         for line in lines(error):
             note(line)
-        note(f"trying again in {int(pause.total_seconds())} s")
+        note(f"trying again in {pause.total_seconds():.0f} s")
 
-    send_for_ever(
-        look, target, cache_dir,
-        clock=lambda: datetime.now(UTC).replace(microsecond=0),
-        wait=lambda pause: stopped.wait(pause.total_seconds()),
-        told=told, failed=failed,
-    )  # fmt: skip
+    with ended_by_signals(stopped.set, lambda: None):
+        send_for_ever(
+            look, target, cache_dir,
+            clock=lambda: datetime.now(UTC).replace(microsecond=0),
+            wait=lambda pause: stopped.wait(pause.total_seconds()),
+            draw=random.random, told=told, failed=failed,
+        )  # fmt: skip
     note("stopped")
     return 0
 
