@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -141,6 +142,27 @@ def test_a_signature_that_says_nothing_is_not_believed(keys: Path) -> None:
         assert verified(commit, allowed) is None, said
     assert verified(by_bot, AllowedKeys()) is None
     assert allowed.unreadable() == ["nobody"]
+
+
+def test_verifying_leaves_no_folder_behind_also_where_somebody_was_killed(
+    keys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    by_bot = signed(COMMIT, SigningKey.parse("bot", base_dir=keys))
+    seen: list[list[Path]] = []
+
+    def killed(*args: object) -> str:
+        seen.append(list(tmp_path.iterdir()))
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("gitplacer.git.signing._verified_by_ssh", killed)
+        patch.setattr("shutil.rmtree", lambda *args, **options: None)  # it has not come to that
+        with pytest.raises(KeyboardInterrupt):
+            verified(by_bot, AllowedKeys())
+    assert [list(tmp_path.iterdir())] == seen != [[]]
+    assert verified(by_bot, AllowedKeys({"the bot": [public(keys, "bot")]})) == "the bot"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_name_is_no_pattern_and_options_of_a_key_do_not_count(keys: Path) -> None:

@@ -11,13 +11,13 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
 from gitplacer.git.program import GitError, cause
+from gitplacer.git.scratch import scratch_folder
 from gitplacer.git.secretfiles import private_file
 from gitplacer.plaintext import printable
 
@@ -150,12 +150,12 @@ def verified(commit: bytes, allowed: AllowedKeys) -> str | None:
     if len(signatures) != 1 or len(signatures[0]) > _LONGEST_SIGNATURE:
         return None
     signature = signatures[0]
-    with tempfile.TemporaryDirectory(prefix="gitplacer-") as folder:
-        (Path(folder) / "signature").write_bytes(signature + b"\n")
+    with scratch_folder() as folder:
+        (folder / "signature").write_bytes(signature + b"\n")
         if signature.startswith(_SSH):
-            return _verified_by_ssh(payload, Path(folder), allowed)
+            return _verified_by_ssh(payload, folder, allowed)
         if signature.startswith(_PGP):
-            return _verified_by_gpg(payload, Path(folder), allowed)
+            return _verified_by_gpg(payload, folder, allowed)
     return None
 
 
