@@ -457,7 +457,7 @@ def test_a_pass_that_holds_a_group_lands_and_is_no_error(capfd: Capture, fleet: 
     ran = run(capfd, "reconcile", *where)
     assert ran.code == 0
     assert "workloads/hello/broken.yaml:" in ran.err
-    assert ran.err.endswith("1 held: `gitplacer plan` names them, `gitplacer explain GROUP` says why\n")
+    assert ran.err.endswith("1 held (hello/hello): `gitplacer explain GROUP` says why, `gitplacer plan` names all\n")
 
 
 def test_a_source_that_is_a_file_url_is_not_reached(capfd: Capture, fleet: Path, deployment: Path) -> None:

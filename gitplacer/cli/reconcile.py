@@ -140,7 +140,7 @@ def _tell(outcome: Outcome) -> None:
         note(f"{place}: promoters find no note on the tip, which the next pass tries again: {outcome.unnoted}")
     standing = standing_of(hydration.view.plan)
     if standing:
-        note(f"{standing}: `gitplacer plan` names them, `gitplacer explain GROUP` says why")
+        note(f"{standing}: `gitplacer explain GROUP` says why, `gitplacer plan` names all")
 
 
 def _note_uncommitted(chosen: Settings) -> None:
