@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from gitplacer.cli.options import OneOf
+
 if TYPE_CHECKING:
     from gitplacer.git.credentials import Credentials
     from gitplacer.hosts.host import Host
@@ -33,7 +35,7 @@ def host(what: str, *, in_job: bool = True) -> Callable[[Command], Command]:
 
     def with_options(command: Command) -> Command:
         named = click.option("--repo", metavar="OWNER/NAME", help=repo_help)
-        which = click.option("--host", "host_name", type=click.Choice(_HOSTS), help=host_help)
+        which = click.option("--host", "host_name", type=OneOf(_HOSTS), help=host_help)
         return which(named(command))
 
     return with_options
