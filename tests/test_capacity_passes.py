@@ -190,6 +190,32 @@ def test_what_does_not_go_together_is_refused(
     assert "Traceback" not in done.err
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n", "seen.yaml:2:7: a ConfigMap is no CapacitySnapshot"),
+        (
+            "apiVersion: gitplacer.dev/v1alpha1\nkind: Cluster\nmetadata: {name: x}\nspec: {}\n",
+            "seen.yaml:2:7: a Cluster is no CapacitySnapshot",
+        ),
+        ("", "seen.yaml:1:1: holds no document, and must hold exactly one: a CapacitySnapshot"),
+        (
+            "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Node, metadata: {name: a}}\n"
+            "- {apiVersion: v1, kind: Node, metadata: {name: b}}\n",
+            "seen.yaml:1:1: holds 2 documents, and must hold exactly one: a CapacitySnapshot",
+        ),
+    ],
+)
+def test_a_file_that_is_no_snapshot_is_named_with_what_it_is_and_what_is_wanted(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, text: str, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "seen.yaml").write_text(text)
+    done = run(capfd, "snapshot", "--from", "seen.yaml")
+    assert (done.code, done.out) == (1, "")
+    assert done.err == f"{said}\n  hint: `gitplacer snapshot -o FILE` writes one\n"
+
+
 def test_a_writer_in_a_pod_stops_when_it_is_told_to(fleet: Fleet, tmp_path: Path) -> None:
     file = tmp_path / "seen.yaml"
     file.write_text(SNAPSHOT.format(time="03:00", count=2))
