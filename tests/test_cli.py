@@ -137,6 +137,16 @@ def test_a_mistake_is_said_in_a_line_and_ends_with_1(
     assert not git(tmp_path / "deployment.git", "for-each-ref")
 
 
+@pytest.mark.parametrize("command", [["plan"], ["comment", "pages"], ["tell"]])
+@pytest.mark.parametrize("comment_id", ["-->", "a b", "ü", "x" * 64, "a\n", "-a", "a/b"])
+def test_an_id_that_could_end_the_marker_of_a_comment_is_refused(
+    capfd: Capture, command: list[str], comment_id: str
+) -> None:
+    ran = run(capfd, *command, f"--comment-id={comment_id}")
+    assert (ran.code, ran.out) == (1, "")
+    assert "cannot be the id of a comment\n  hint: take letters, digits, dots, dashes and underscores" in ran.err
+
+
 def test_a_command_line_mistake_says_which_help_to_read(capfd: Capture) -> None:
     assert run(capfd, "plan", "--frob").err.endswith("  hint: `gitplacer plan --help` shows what can be given\n")
 
