@@ -181,6 +181,7 @@ DnsSubdomain = Annotated[
         253,
     ),
 ]
+NamespacedName = Annotated[str, Matching(r"^[^/\s]+/[^/\s]+$", "must be <namespace>/<name>")]
 LABEL_KEY = r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
 LabelKey = Annotated[
     str,
