@@ -384,7 +384,9 @@ def _rules() -> dict[str, str]:
 
     def walk(hint: Any) -> None:
         if get_origin(hint) is Annotated:
-            found.update({m.pattern: m.message for m in get_args(hint)[1:] if isinstance(m, Matching)})
+            for each in get_args(hint)[1:]:
+                if isinstance(each, Matching) and found.setdefault(each.pattern, each.message) != each.message:
+                    raise ValueError(f"{each.pattern} is said in two ways: {found[each.pattern]}; {each.message}")
         for part in get_args(hint):
             walk(part)
 

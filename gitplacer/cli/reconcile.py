@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from gitplacer.cli.hosting import host
 from gitplacer.cli.listening import Listening, listening
-from gitplacer.cli.options import fleet, signed
+from gitplacer.cli.options import fleet, period, signed
 
 if TYPE_CHECKING:
     from gitplacer.passes.reconcile import Outcome
@@ -26,13 +27,22 @@ if TYPE_CHECKING:
 @click.option("--check", is_flag=True, help="With --pull-request: only tell whether what is proposed is up to date.")
 @click.option("--watch", is_flag=True, help="Go on for ever: a pass whenever something has moved.")
 @click.option(
-    "--interval", metavar="TIME", help="With --watch: how often to look whether something has moved.  [default: 1m]"
+    "--interval",
+    metavar="TIME",
+    callback=period(),
+    help="With --watch: how often to look whether something has moved.  [default: 1m]",
 )
 @click.option(
-    "--full-every", metavar="TIME", help="With --watch: the longest time without a whole pass.  [default: 5m]"
+    "--full-every",
+    metavar="TIME",
+    callback=period(),
+    help="With --watch: the longest time without a whole pass.  [default: 5m]",
 )
 @click.option(
-    "--batch", metavar="TIME", help="With --watch: what is hinted within this time is one pass.  [default: 2s]"
+    "--batch",
+    metavar="TIME",
+    callback=period(least=timedelta(0)),
+    help="With --watch: what is hinted within this time is one pass.  [default: 2s]",
 )
 @click.option(
     "--leader-elect",
@@ -44,9 +54,9 @@ if TYPE_CHECKING:
 @signed()
 @fleet()
 def command(
-    plan_file: str | None, pull_request: bool, check: bool, watch: bool, interval: str | None, full_every: str | None,
-    batch: str | None, leader_elect: str | None, listening: Listening, host_name: str | None, repo: str | None,
-    **where: Any,
+    plan_file: str | None, pull_request: bool, check: bool, watch: bool, interval: timedelta | None,
+    full_every: timedelta | None, batch: timedelta | None, leader_elect: str | None, listening: Listening,
+    host_name: str | None, repo: str | None, **where: Any,
 ) -> int:  # fmt: skip
     """
     Plan, render, commit and push, once or for ever.
@@ -76,7 +86,7 @@ def command(
     if pull_request and plan_file is not None:
         raise UsageError("--plan is for a pass that is pushed", "a pull request is agreed to by merging it")
     of_watch = {"--interval": interval, "--full-every": full_every, "--batch": batch, "--leader-elect": leader_elect}
-    given = next((name for name, value in of_watch.items() if value), listening.first_given())
+    given = next((name for name, value in of_watch.items() if value is not None), listening.first_given())
     if not watch and given is not None:
         raise UsageError(f"{given} is for --watch", "give that as well, or leave it out")
     if watch and (pull_request or plan_file is not None or where["now"] is not None):
@@ -130,7 +140,7 @@ def _tell(outcome: Outcome) -> None:
         note(f"{place}: promoters find no note on the tip, which the next pass tries again: {outcome.unnoted}")
     standing = standing_of(hydration.view.plan)
     if standing:
-        note(f"{standing}: `gitplacer plan` names them, `gitplacer explain GROUP` says why")
+        note(f"{standing}: `gitplacer explain GROUP` says why, `gitplacer plan` names all")
 
 
 def _note_uncommitted(chosen: Settings) -> None:

@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gitplacer.capacity.access import ClusterError
 from gitplacer.controller.turns import Fault
 from gitplacer.git.program import GitError, redact
 from gitplacer.plaintext import printable
@@ -44,6 +45,12 @@ KINDS: Mapping[str, Fault] = {
     **dict.fromkeys(_STARTED_WRONG, Fault.MISCONFIGURED),
 }
 """What each kind of `GitError` comes to."""
+CLUSTERS: Mapping[int, Fault] = {
+    401: Fault.ACCESS_DENIED,
+    403: Fault.ACCESS_DENIED,
+    429: Fault.RATE_LIMITED,
+}
+"""What an answer of a cluster's API server comes to, by its status; whatever else it is, it may pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +79,9 @@ def found(error: Exception) -> Found:
             return Found(Fault.DISK_FULL, error.message, "make room; GITPLACER_CACHE is where repos are kept")
         case GitError():
             return Found(KINDS.get(error.kind, Fault.UNEXPECTED), error.message, error.hint)
+        case ClusterError():
+            fault = CLUSTERS.get(error.status, Fault.UNREACHABLE)
+            return Found(fault, printable(redact(str(error)), _LONGEST), error.hint)
         case UsageError():
             return Found(Fault.MISCONFIGURED, printable(redact(str(error)), _LONGEST), error.hint)
         case OSError() if error.errno in _FULL:

@@ -95,6 +95,14 @@ def duration_seconds(value: object) -> int:
     return sum(int(part[:-1]) * scale for part, scale in zip(match.groups(), (3600, 60, 1), strict=True) if part)
 
 
+def period_seconds(value: object) -> int:
+    """The same of a time that must not be nothing. Raises ValueError."""
+    seconds = duration_seconds(value)
+    if not seconds:
+        raise ValueError("must be longer than 0s")
+    return seconds
+
+
 def _instant(value: object) -> datetime:
     if isinstance(value, datetime):
         return value
@@ -181,6 +189,7 @@ DnsSubdomain = Annotated[
         253,
     ),
 ]
+NamespacedName = Annotated[str, Matching(r"^[^/\s]+/[^/\s]+$", "must be <namespace>/<name>")]
 LABEL_KEY = r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
 LabelKey = Annotated[
     str,
@@ -230,6 +239,7 @@ Count = Annotated[StrictInt, Field(ge=1, le=100_000)]
 
 if TYPE_CHECKING:
     Seconds = int
+    Period = int
     Instant = datetime
     Price = float
     Budget = float
@@ -241,6 +251,13 @@ else:
         int,
         BeforeValidator(duration_seconds),
         WithJsonSchema({"type": "string", "pattern": _DURATION, "minLength": 2, "examples": ["15m", "1h30m"]}),
+    ]
+    Period = Annotated[
+        int,
+        BeforeValidator(period_seconds),
+        WithJsonSchema(
+            {"type": "string", "pattern": f"^(?=.*[1-9]){_DURATION[1:]}", "minLength": 2, "examples": ["15m", "1h30m"]}
+        ),
     ]
     Instant = Annotated[
         Any, BeforeValidator(_instant), WithJsonSchema({"type": "string", "pattern": _TIME, "format": "date-time"})

@@ -20,6 +20,7 @@ from gitplacer.kinds.fields import (
     Model,
     OwnKind,
     PathGlob,
+    Period,
     Seconds,
     Word,
 )
@@ -162,11 +163,6 @@ class CapacitySettings(Model):
     """When a cluster is not believed to have changed so much. Held against the history of a branch of snapshots; files beside the source
     are believed."""
 
-    @property
-    def has_one_each(self) -> bool:
-        """Whether each cluster has a branch of its own."""
-        return self.branch is not None and self.branch.endswith("{cluster}")
-
     @model_validator(mode="after")
     def _writers_have_a_branch(self) -> Self:
         if self.writers is not None and self.branch is None:
@@ -191,7 +187,7 @@ class MoveGuard(Model):
 
     max: Annotated[Integer, Field(ge=0)] = 10
     """So many groups."""
-    per: Seconds = 3600
+    per: Period = 3600
     """In so long a time."""
     exceed: Exceed = "Throttle"
     """Throttle lets the others move later, Hold lets them wait for an Approval with `action: Exceed`, Allow lets them move."""
@@ -219,7 +215,7 @@ class Freeze(Model):
         ),
     ]
     """When it begins, as cron has it."""
-    duration: Annotated[Seconds, Field(gt=0)]
+    duration: Period
     """How long it lasts."""
     time_zone: Annotated[
         str,
@@ -264,7 +260,7 @@ class FleetSpec(Model):
     """Trusted objects."""
     system_namespace: DnsLabel = "gitplacer"
     """The namespace of the sentinel ConfigMaps."""
-    lost_after: Seconds | None = None
+    lost_after: Period | None = None
     """A cluster whose snapshot is older than this counts as lost. Absent: only one whose state says so. Silence is not believed
     while more clusters are silent than not."""
     guards: Guards = Guards()
@@ -305,7 +301,7 @@ class ClusterSpec(Model):
     """Becomes the label `gitplacer.dev/kubernetes-version`."""
     state: Literal["Active", "Cordoned", "Draining", "Lost"] = "Active"
     """Cordoned takes nothing new; from Draining and Lost everything moves away."""
-    max_age: Seconds | None = None
+    max_age: Period | None = None
     """Older snapshots are stale: nothing new is placed on them. Absent means never."""
     taints: tuple[TaintField, ...] = ()
     """Cluster taints, tolerated by policies."""

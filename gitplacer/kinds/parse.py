@@ -56,6 +56,13 @@ def parse_own(document: Document) -> Model | list[Problem]:
     return parsed_as(document, model)
 
 
+def misplaced(document: Document, wanted: str, hint: str) -> Problem:
+    """What is wrong with a document that is of another kind than the one that is wanted in its place."""
+    kind = document.value.get("kind")
+    said = f"a {kind} is no {wanted}" if isinstance(kind, str) else f"this has no kind, so it is no {wanted}"
+    return document.problem("MisplacedKind", said, hint, path=("kind",))
+
+
 def parsed_as(document: Document, model: type[Model]) -> Model | list[Problem]:
     """The declared object that a document is to be, or every problem in it."""
     empty = set(_nulls(document.value, ())) if _mentions_null(document.value) else set()

@@ -41,6 +41,10 @@ class Plan:
         """How many groups each action concerns; the counts add up to the number of groups."""
         return {action: sum(d.action is action for d in self.decisions) for action in Action}
 
+    def groups(self, action: Action) -> list[str]:
+        """The groups that an action concerns, in the order of the plan."""
+        return [decision.group for decision in self.decisions if decision.action is action]
+
 
 def plan(
     snapshot: Snapshot,

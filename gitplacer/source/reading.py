@@ -90,14 +90,25 @@ class Source:
             return []
         words = re.compile(rb"(?<![\w.-])(" + b"|".join(re.escape(name.encode()) for name in names) + rb")(?![\w.-])")
         spec = self.own.fleet.spec
-        paths = [
+        return [
             path
-            for path in sorted(self.broken_files)
-            if self.tree.entries[path].is_text
+            for path, data in self._unread.items()
             if unit_of(spec, path) != WORKLOADS or self.tenancy.may_speak_of(path, namespace)
+            if words.search(data)
         ]
+
+    @cached_property
+    def unread_words(self) -> frozenset[str]:
+        """All words of the files that could not be read, and of their paths: whatever they refer to is among them."""
+        texts = (text for path, data in self._unread.items() for text in (path.replace("/", " ").encode(), data))
+        return frozenset(word.decode("utf-8", "replace") for text in texts for word in re.findall(rb"[\w.-]+", text))
+
+    @cached_property
+    def _unread(self) -> Mapping[str, bytes]:
+        """What stands in the files that could not be read, as far as it is text, by path."""
+        paths = [p for p in sorted(self.broken_files) if self.tree.entries[p].is_text]
         contents = self.tree.read_all(p for p in paths if self.tree.entries[p].size <= MAX_FILE)
-        return [path for path, data in contents.items() if words.search(data.replace(b"\x00", b""))]
+        return {path: data.replace(b"\x00", b"") for path, data in contents.items()}
 
     def may_have_held(self, cluster: str) -> list[str]:
         """Files that may have described a cluster: unreadable ones, and those that bear its name and hold nothing of ours."""
