@@ -115,7 +115,6 @@ class Layout:
         self._count_on(snapshot)
         self._renderer = Renderer(snapshot.source, snapshot.variants, snapshot.spans, source, memo)
         self._updates = Updates(snapshot)
-        self._overlaps = Overlaps(snapshot, self.edits)
         self._renderings: dict[tuple[str, str, Counts], Rendering] = {}
         self._sleep = Sleepers(snapshot.source.sleeping, source)
         self._kept: set[str] = set()
@@ -376,6 +375,7 @@ class Layout:
         With Flux, each cluster's own installs its charts. One that nobody wants any more stays: with its HelmRelease an operator would
         go, and finalizers of what it made would wait for it for ever. Somebody else's file of that name stays as well.
         """
+        there = sorted(path for path in self._ids if f"/{PLATFORM}/{CHARTS}/" in path)
         for cluster in self._clusters.values():
             folder = self._units.path(cluster.name, PLATFORM, f"{CHARTS}/")
             charts = charts_on(self._spec, cluster) if self._spec.engine == "flux" else ()
@@ -386,7 +386,7 @@ class Layout:
                     continue
                 self._ensure_namespace(cluster.name, chart.namespace)
                 self._write(path, release(chart))
-            for path in sorted(p for p in self._ids if p.startswith(folder) and p not in wanted and self._is_chart(p)):
+            for path in (p for p in there if p.startswith(folder) and p not in wanted and self._is_chart(p)):
                 self.problems.append(_chart_problem("ChartLeftOver", path, path[len(folder) :].removesuffix(".yaml")))
 
     def _is_chart(self, path: str) -> bool:
@@ -632,7 +632,9 @@ class Layout:
         return member.model_copy(update={"file": file, "source": source}) if found else None
 
     def _records(self) -> Records:
-        return Records(self._snapshot, self._overlaps, self._epoch_of_commit, self._last_epoch)
+        # Kept by us, what has methods of ours would keep us, and the whole pass with us, until garbage is collected.
+        overlaps = Overlaps(self._snapshot, self.edits)
+        return Records(self._snapshot, overlaps, self._epoch_of_commit, self._last_epoch)
 
     def _last_epoch(self, cluster: str, unit: str) -> int:
         """The epoch that a unit has without the commit now being made."""

@@ -9,8 +9,10 @@ differ.
 from __future__ import annotations
 
 import json
+import pickle
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +76,16 @@ def judged(value: Mapping[str, Any]) -> tuple[list[Problem], bool]:
     if is_own(doc) and isinstance(kind, str) and kind in BY_KIND:
         assert BY_KIND[kind].is_valid(doc.value) == accepted
     return [] if isinstance(found, Model) else found, accepted
+
+
+def test_the_same_document_is_parsed_once_and_what_is_wrong_with_it_is_found_in_every_file() -> None:
+    text = "apiVersion: gitplacer.dev/v1alpha1\nkind: Cluster\nmetadata: {name: a}\nspec: {}\n"
+    right, wrong = document(text), document(text + "wrong: 1\n")
+    assert isinstance(parse_own(right), Model)
+    assert parse_own(right) is parse_own(replace(right, file="b.yaml"))
+    assert [p.location.file for p in parse_own(wrong) if isinstance(p, Problem)] == ["a.yaml"]
+    assert [p.location.file for p in parse_own(replace(wrong, file="b.yaml")) if isinstance(p, Problem)] == ["b.yaml"]
+    assert right.parsed.made and not pickle.loads(pickle.dumps(right.parsed)).made
 
 
 # documents that are right

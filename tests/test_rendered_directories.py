@@ -16,6 +16,7 @@ import pytest
 from hypothesis import Phase, given, settings
 
 from gitplacer.hydrate import Hydration, Inputs, SourceCommit, hydrate
+from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.source.files import InMemory
 from gitplacer.tree import Tree
 from tests.fleets import Edit, histories, new_world, records_in
@@ -294,12 +295,14 @@ class Life:
     def __init__(self) -> None:
         self.world = new_world()
         self.memory = InMemory()
+        self.ledgers = LedgerCache()
         self.running: dict[Identity, str] = {}
         """RayJobs that a snapshot has shown running, and where."""
 
     def live(self, edits: list[Edit]) -> None:
         for edit in edits:
             self.world.apply(edit)
+        self.ledgers.forget_unused()
         before = dict(self.world.deployment)
         done = self._pass(before)
         after = contents(done.tree)
@@ -328,7 +331,7 @@ class Life:
             source_tree = Tree(dict(reversed(given_.source.entries.items())), given_.source.blobs)
             given_ = Inputs(**{f: getattr(given_, f) for f in Inputs.__dataclass_fields__} | {"source": source_tree})
             return hydrate(given_)  # and without what is remembered: it must make no difference either
-        return hydrate(given_, memo=self.memory)
+        return hydrate(given_, memo=self.memory, ledgers=self.ledgers)
 
     @staticmethod
     def _steps_add_up(before: Mapping[str, bytes], done: Hydration, after: Mapping[str, bytes]) -> None:

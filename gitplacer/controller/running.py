@@ -1,9 +1,10 @@
 """
 The loop: wait, look, make a pass, tell, and again.
 
-A pass is the same `reconcile` that the command line runs once; the controller adds what a year needs. It keeps in memory what was parsed, so
-that a pass which finds one file changed parses one file. It looks before it reads. It gives whatever goes wrong a name and waits
-accordingly (`turns`), and nothing but being told to stop ends it. A lost race is a turn that is made again, from the start.
+A pass is the same `reconcile` that the command line runs once; the controller adds what a year needs. It keeps in memory what was parsed, and
+the ledgers, so that a pass which finds one file changed parses one file, and opens the ledgers of the clusters that have changed. It
+looks before it reads. It gives whatever goes wrong a name and waits accordingly (`turns`), and nothing but being told to stop ends it. A
+lost race is a turn that is made again, from the start.
 
 Told to stop, it drops what it is doing at once, because nothing that is not pushed is of any worth to others. A push alone is never
 interrupted: from the moment the last question is asked until its answer is there, stopping waits.
@@ -35,6 +36,7 @@ from gitplacer.parsecache import ParseCache
 from gitplacer.passes.opening import Work
 from gitplacer.passes.reconcile import Landing, one_pass
 from gitplacer.passes.reconcile import Outcome as PassOutcome
+from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.problems import Severity
 from gitplacer.settings import Settings
 
@@ -99,6 +101,7 @@ class Controller:
         self._progress = progress
         self.wakes = Wakes(self._clock, self._pace)
         self._memo = ParseCache(settings.cache_dir)
+        self._ledgers = LedgerCache()
         self._number = 0
         self._backoff = Backoff()
         self._due = Due()
@@ -160,6 +163,7 @@ class Controller:
         self._observers.ended(turn)
         if turn.hydration is not None:
             self._memo.forget_unused()
+            self._ledgers.forget_unused()
         return turn
 
     def _ended(self, wake: Wake) -> _Ended:
@@ -213,7 +217,7 @@ class Controller:
 
     def _made_at(self, now: datetime) -> PassOutcome:
         settings = replace(self._settings, now=now)
-        done = one_pass(settings, self._memo, progress=self._say, consent=self._consent)
+        done = one_pass(settings, self._memo, progress=self._say, consent=self._consent, ledgers=self._ledgers)
         if done.landing is Landing.OVERTAKEN:
             raise LostRace(f"somebody else pushed to branch {done.branch} of {done.deployment} first")
         return done

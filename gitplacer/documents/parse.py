@@ -16,6 +16,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from gitplacer.documents import scalars, syntax
@@ -61,6 +62,14 @@ class ParsedDocument:
     start: int
     end: int
     prefix: Path = ()
+
+    @cached_property
+    def made(self) -> dict[object, Any]:
+        """What was made of the value, by whoever makes the same of it again. It is known as long as the document is, in this process."""
+        return {}
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: value for name, value in self.__dict__.items() if name != "made"}
 
 
 @dataclass(frozen=True)
