@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -42,6 +43,11 @@ from gitplacer.settings import Settings
 
 SKEW = timedelta(minutes=2)
 """How far behind the last pass a clock may be: clocks of two machines differ, and then the pass is made at the time of the last."""
+
+FULL_COLLECTION = 16
+"""After so many passes garbage is looked for among all objects, which takes some tenths of a second; else among new ones."""
+_YOUNG, _OLD = 1, 2
+"""Generations of the garbage collector."""
 
 
 class Stopped(BaseException):
@@ -115,11 +121,14 @@ class Controller:
 
     def run(self) -> None:
         """Turn after turn, until somebody calls `stop` or `interrupt`."""
+        generations = itertools.cycle((*[_YOUNG] * (FULL_COLLECTION - 1), _OLD))
         self._elected.start(self.wakes.ring)
         try:
             while (wake := self.wakes.wait(self._when)) is not None:
                 if not self.turn(wake).is_look:
-                    gc.collect()  # between passes, so that none of them waits for it
+                    # Between passes, so that none of them waits for it, and one that follows at once waits little: of what a
+                    # pass leaves, reference counts free nearly all. The rest is young, and what has grown old can wait.
+                    gc.collect(next(generations))
                 self._observers.waiting(self._wall_at(self.wakes.next_turn(self._due)))
         except Stopped:
             pass
