@@ -36,6 +36,7 @@ from gitplacer.source.files import (
     read_documents,
 )
 from gitplacer.source.manifests import WORKLOADS, SourceObject, read_manifest, unit_of
+from gitplacer.source.oddpaths import odd_paths
 from gitplacer.source.ownkinds import OwnKinds, looks_own, read_own_kinds, torn_kinds
 from gitplacer.source.standby import SleepingClusters, read_standby, set_aside
 from gitplacer.source.trusted import with_trusted
@@ -116,8 +117,10 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
     paths = [path for path in tree if is_read(path)]
     folders = _unrendered_folders(tree)
     twins = _case_twins(paths)
+    odd = odd_paths(tree, is_read)
     large = {path for path in paths if tree.entries[path].size > MAX_FILE}
-    reading = read_documents(tree, [path for path in paths if path not in twins and path not in large], memo)
+    unfit = {*twins, *odd, *large}
+    reading = read_documents(tree, [path for path in paths if path not in unfit], memo)
     ours = [item.document for items in reading.documents.values() for item in items if looks_own(item.document)]
     spec = trusted or _topmost_spec(ours) or FleetSpec()
     capacity = spec.capacity.path + "/"
@@ -126,11 +129,11 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
     found = [*_about_paths(tree, spec, folders, twins, capacity), *_about_large_files(tree, paths, capacity, memo)]
     torn = {
         path: tree.read(path)
-        for path in sorted({*reading.broken, *twins, *large})
+        for path in sorted({*reading.broken, *unfit})
         if tree.entries[path].is_text and tree.entries[path].size <= MAX_SNAPSHOT
         if unit_of(spec, path) != WORKLOADS and not path.startswith(capacity)
     }
-    found += _worth_telling(reading, spec, torn, capacity)
+    found += _worth_telling([*reading.problems, *_about_odd(odd)], spec, torn, capacity)
     links = {path for path, entry in tree.entries.items() if not entry.is_text}
     beside = {d.file.rpartition("/")[0] for d in ours if unit_of(spec, d.file) != WORKLOADS}
     for path in sorted(links):
@@ -155,7 +158,7 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
         own = with_trusted(own, outside, trusted, found)
     place = own.places[f"Fleet/{own.fleet.metadata.name}"]
     found += chart_problems(own.fleet.spec, own.clusters.values(), place)
-    unread = frozenset({*reading.broken, *broken, *twins, *large, *links, *(p for p in tree if p.startswith(folders))})
+    unread = frozenset({*reading.broken, *broken, *unfit, *links, *(p for p in tree if p.startswith(folders))})
     counts = {path: len(items) for path, items in reading.documents.items()}
     sleeping = read_standby(own, outside, rendered, unread, tree, found)
     told = tuple(sorted(set(found)))
@@ -251,9 +254,16 @@ def _with_duplicates_marked(objects: list[SourceObject]) -> Iterator[SourceObjec
         yield replace(item, problems=(*item.problems, problem))
 
 
-def _worth_telling(reading: Reading, spec: FleetSpec, torn: Mapping[str, bytes], capacity: str) -> Iterator[Problem]:
+def _about_odd(odd: Mapping[str, tuple[str, str]]) -> Iterator[Problem]:
+    for path, (what, hint) in odd.items():
+        yield Problem(Location(path), "OddPath", what, hint)
+
+
+def _worth_telling(
+    problems: Iterable[Problem], spec: FleetSpec, torn: Mapping[str, bytes], capacity: str
+) -> Iterator[Problem]:
     """Problems of files that are ours: other YAML in the repo may be as it likes."""
-    for problem in reading.problems:
+    for problem in problems:
         path = problem.location.file
         if path.startswith(capacity):
             continue
