@@ -346,6 +346,13 @@ spec:
         ),
     ),
     "NullValue": (policy(f"{SELECT}  clusters:\n  # names: [my-cluster]\n"),),
+    "OddPath": (
+        Example(
+            (),
+            "`workloads/hello/settings.yaml`, with a space of no width in its name:",
+            beside={"workloads/hello/sett\u200bings.yaml": f"{HEAD}data: {{}}\n"},
+        ),
+    ),
     "OwnKindInWorkloads": (workload(POLICY.format("mine", "  select: {}\n"), "policy"),),
     "RecordName": (
         Example(

@@ -31,8 +31,8 @@ _REVISION = re.compile(r"(?P<name>[^~]+)(?P<back>~[0-9]{1,6})?")
 _HEX = re.compile(r"[0-9a-f]{7,40}")
 _TRAILER = re.compile(r"(?P<key>[A-Za-z0-9][A-Za-z0-9-]*): ?(?P<value>.*)")
 _IDENTITY = re.compile(r"(?P<name>.*?) ?<(?P<email>[^<>]*)>(?: (?P<time>-?\d{1,11}) (?P<zone>[+-]\d{4}))?")
-# What git's own index refuses to hold; only a forged tree has it.
-FORGED = re.compile(rb"/(?:\.{0,2}|\.git|git~1)/", re.IGNORECASE)
+# What git's own index refuses to hold, wherever it runs; only a forged tree has it.
+FORGED = re.compile(rb"/\.{0,2}/|[/\\](?:\.git|git~1)[. ]*[/\\:]", re.IGNORECASE)
 
 T = TypeVar("T")
 

@@ -30,22 +30,29 @@ from gitplacer.kinds.selectors import ClusterMetadata, Metadata, Override, Taint
 from gitplacer.kinds.standby import Clone, Standby
 from gitplacer.model.labels import Taint
 
+_HOST = r"([A-Za-z0-9_][A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])"
+_USER = r"[A-Za-z0-9_][A-Za-z0-9._+-]*@"
 Url = Annotated[
     str,
     Matching(
-        r"^(https://|ssh://|[A-Za-z0-9][A-Za-z0-9._-]*@)[^\s\x00-\x1f]+$",
-        "must be an https:// or ssh:// address; a path is given on the command line",
+        rf"^((https|ssh)://({_USER})?{_HOST}(:[0-9]{{1,5}})?/[^?#\s\x00-\x1f\x7f-\x9f]*"
+        rf"|{_USER}{_HOST}:/?[^-/:\s\x00-\x1f\x7f-\x9f][^:\s\x00-\x1f\x7f-\x9f]*)$",
+        "must be an https:// or ssh:// address, or user@host:path, without a password, ? and #; a path is given on the command line",
     ),
 ]
+# What git takes for a branch, less what it takes for something else too: HEAD, and the full name of a ref.
+_BRANCH = r"^(?!HEAD$|refs/)[A-Za-z0-9_]([A-Za-z0-9_-]|/(?![/.])|\.(?!\.|/|lock(/|$)))*"
 Branch = Annotated[
     str,
-    Matching(r"^[A-Za-z0-9_]([A-Za-z0-9_/-]|\.(?!\.))*(?<![/.])(?<!\.lock)$", "must be the name of a Git branch", 200),
+    Matching(
+        rf"{_BRANCH}(?<![/.])$", "must be the name of a Git branch, without refs/heads/ before it, and not HEAD", 200
+    ),
 ]
 Root = Annotated[
     str,
     Matching(
-        rf"^(?!(placements|moving|fleet)(/|$)){FOLDER}",
-        "must be a relative directory, and not placements, moving or fleet, which hold other things",
+        rf"^(?!(placements|moving|fleet)(/|$))(?!(.*/)?flux-system(/|$)){FOLDER}",
+        "must be a relative directory, and not placements, moving, fleet or flux-system, which hold other things",
     ),
 ]
 
@@ -135,7 +142,7 @@ Writer = Annotated[
 SnapshotBranch = Annotated[
     str,
     Matching(
-        r"^[A-Za-z0-9_]([A-Za-z0-9_/-]|\.(?!\.))*((?<![.])\{cluster\}|(?<![/.])(?<!\.lock))$",
+        rf"{_BRANCH}((?<![.])\{{cluster\}}|(?<![/.]))$",
         "must be the name of a Git branch, or of one for each cluster, which ends with {cluster}: capacity/{cluster}",
         200,
     ),

@@ -16,14 +16,17 @@ from typing import Protocol
 from gitplacer import __version__
 from gitplacer.branch.byhand import ByHand, by_hand
 from gitplacer.capacity.reading import PLACEHOLDER, Branch, branches_at, mark_of, opened_branches, read_branches
+from gitplacer.deployed import BETWEEN
 from gitplacer.git.address import Address
 from gitplacer.git.asking import about
 from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import Commit, Repository
 from gitplacer.git.worktree import read_work_tree
 from gitplacer.hydrate import Inputs, SourceCommit
+from gitplacer.kinds.clusterstate import CLUSTER_STATES
 from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.settings import Settings, UsageError
+from gitplacer.snapshot import RECORDS
 from gitplacer.source.files import Memo
 from gitplacer.source.reading import fleet_spec, readable_fleet
 from gitplacer.tree import Tree, tree_id
@@ -220,6 +223,28 @@ def _refuse_loop(settings: Settings, spec: FleetSpec, deployment: Address) -> No
         )
 
 
+def _refuse_feeding(settings: Settings, source: Opened, deployment: Deployment) -> None:
+    """
+    The same where source and deployment have one branch, and one of them lies in the other. Two branches are one if the source was read at
+    the tip that would be pushed onto: names alone do not tell, for the source has none where its default branch is read.
+    """
+    if settings.source.normalised != deployment.address.normalised or source.tips.get("source") != deployment.tip:
+        return
+    written = (source.spec.deployment.root, RECORDS, BETWEEN, CLUSTER_STATES)
+    within = [folder for folder in written if _overlap(folder, settings.folder)]
+    if within:
+        raise UsageError(
+            f"branch {deployment.branch} of {deployment.address.redacted} is the source, and {within[0]}/, which is written there, "
+            f"overlaps with {settings.folder or 'its top'}, which is read",
+            "write to another repo, or to a branch of its own: spec.deployment.branch of the Fleet",
+        )
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Whether one folder is the other or in it."""
+    return f"{one}/".startswith(f"{other}/" if other else "") or f"{other}/".startswith(f"{one}/")
+
+
 @dataclass(frozen=True, slots=True)
 class Work:
     """What a pass that publishes is computed from, and where it publishes."""
@@ -237,6 +262,7 @@ def at_work(settings: Settings, memo: Memo, progress: Progress) -> Iterator[Work
         address = written_to(settings, source.spec)
         progress(f"reading the deployment repo {address.redacted}")
         with opened_deployment(address, source.spec, settings) as deployment:
+            _refuse_feeding(settings, source, deployment)
             progress("planning")
             yield Work(source, deployment, inputs_of(settings, source, deployment))
 

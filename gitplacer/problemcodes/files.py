@@ -19,6 +19,13 @@ CODES: Mapping[str, Code] = {
         "Some file systems cannot hold both, so a clone of the repo may silently lack one.",
         "Rename one of them.",
     ),
+    "OddPath": Code(
+        "A path is not one that people give a file",
+        "It has a character that cannot be seen or turns the writing direction, a backslash, a dot or a space at the end of a name, a "
+        "name of more than 255 bytes, more than 4,096 bytes in all, more than 64 folders, or a folder that is `.git` to some file systems. "
+        "Such a path is another one on another machine or before a reviewer's eyes. The file is not read.",
+        "Rename it.",
+    ),
     "FileTooLarge": Code(
         "A file is larger than any manifest",
         "Kubernetes itself refuses objects beyond 1.5 MiB; a file of many megabytes is a mistake or an attack.",

@@ -36,6 +36,7 @@ from gitplacer.source.files import (
     read_documents,
 )
 from gitplacer.source.manifests import WORKLOADS, SourceObject, read_manifest, unit_of
+from gitplacer.source.oddpaths import odd_paths
 from gitplacer.source.ownkinds import OwnKinds, looks_own, read_own_kinds, torn_kinds
 from gitplacer.source.standby import SleepingClusters, read_standby, set_aside
 from gitplacer.source.tenancy import Tenancy, read_tenancy, tenancy_problems
@@ -137,8 +138,10 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
     """
     paths = [path for path in tree if is_read(path)]
     folders = _unrendered_folders(tree)
+    odd = odd_paths(tree, is_read)
     large = {path for path in paths if tree.entries[path].size > MAX_FILE}
-    reading = read_documents(tree, [path for path in paths if path not in large], memo)
+    unfit = {*odd, *large}
+    reading = read_documents(tree, [path for path in paths if path not in unfit], memo)
     everything = [item.document for items in reading.documents.values() for item in items]
     ours = [document for document in everything if looks_own(document)]
     spec = trusted or _topmost_spec(ours) or FleetSpec()
@@ -152,7 +155,7 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
             if unit_of(spec, path) != WORKLOADS and not path.startswith(capacity)
         }
 
-    torn = trusted_bytes({*reading.broken, *large})
+    torn = trusted_bytes({*reading.broken, *unfit})
     outside = [d for d in ours if unit_of(spec, d.file) != WORKLOADS and not d.file.startswith(capacity)]
     tenancy = read_tenancy(outside, {kind for data in torn.values() for kind in torn_kinds(data)}, spec)
     twins = _case_twins(paths, spec, tenancy)
@@ -161,7 +164,7 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
     # Kustomize and Helm keep us from reading workloads; our own kinds beside their files are read all the same.
     unrendered = {path for path in paths if path.startswith(folders) and unit_of(spec, path)}
     found = [*_about_paths(tree, spec, folders, twins, capacity), *_about_large_files(tree, paths, capacity, memo)]
-    found += _worth_telling(reading, spec, torn, capacity)
+    found += _worth_telling([*reading.problems, *_about_odd(odd)], spec, torn, capacity)
     links = {path for path, entry in tree.entries.items() if not entry.is_text}
     outside = sorted((d for d in outside if d.file not in twins), key=lambda d: (d.file, d.index))
     beside = {document.file.rpartition("/")[0] for document in outside}
@@ -186,7 +189,7 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
         own = with_trusted(own, outside, trusted, found)
     place = own.places[f"Fleet/{own.fleet.metadata.name}"]
     found += chart_problems(own.fleet.spec, own.clusters.values(), place)
-    unread = frozenset({*reading.broken, *broken, *twins, *large, *links, *(p for p in tree if p.startswith(folders))})
+    unread = frozenset({*reading.broken, *broken, *unfit, *twins, *links, *(p for p in tree if p.startswith(folders))})
     counts = {path: len(items) for path, items in reading.documents.items()}
     sleeping = read_standby(own, outside, rendered, unread, tree, found)
     told = tuple(sorted(set(found)))
@@ -283,9 +286,16 @@ def _with_duplicates_marked(objects: list[SourceObject]) -> Iterator[SourceObjec
         yield replace(item, problems=(*item.problems, problem))
 
 
-def _worth_telling(reading: Reading, spec: FleetSpec, torn: Mapping[str, bytes], capacity: str) -> Iterator[Problem]:
+def _about_odd(odd: Mapping[str, tuple[str, str]]) -> Iterator[Problem]:
+    for path, (what, hint) in odd.items():
+        yield Problem(Location(path), "OddPath", what, hint)
+
+
+def _worth_telling(
+    problems: Iterable[Problem], spec: FleetSpec, torn: Mapping[str, bytes], capacity: str
+) -> Iterator[Problem]:
     """Problems of files that are ours: other YAML in the repo may be as it likes."""
-    for problem in reading.problems:
+    for problem in problems:
         path = problem.location.file
         if path.startswith(capacity):
             continue
