@@ -14,13 +14,15 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from gitplacer.documents import scalars, syntax
-from gitplacer.documents.compose import MAX_DEPTH, MAX_FLAWS, MAX_SCALAR, Composed, Node, compose
+from gitplacer.documents.compose import MAX_DEPTH, MAX_DOCUMENTS, MAX_FLAWS, MAX_SCALAR, Composed, Node, compose
 from gitplacer.documents.syntax import Flaw, position
 
 Path = tuple[str | int, ...]
@@ -31,6 +33,11 @@ Value = Any
 
 MAX_BYTES = 4 << 20
 """The bytes of a file that is read. Capacity snapshots may be larger; their reader passes its own bound."""
+_BYTES_PER_VALUE = 8
+"""
+How many bytes a value takes at least, in a file of the largest size: in manifests it takes 17, in snapshots 9. What a file costs
+goes by its values, so one that is all `[1,1,1` is refused before it is read to its end.
+"""
 
 BOM = "\ufeff"
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
@@ -91,13 +98,19 @@ def parse(data: bytes, *, max_bytes: int = MAX_BYTES) -> ParsedFile:
     bom = text.startswith(BOM)
     if bom:
         text = text[1:]
-    composed, flaws = load(text)
+    composed, flaws = load(text, most=max_bytes // _BYTES_PER_VALUE)
     documents: list[ParsedDocument] = []
+    left = MAX_DOCUMENTS
     offsets = _byte_offsets(text, composed, 3 if bom else 0)
     for one, (start, end) in zip(composed, offsets, strict=True):
         if not one.sound:
             continue
-        found = list(_objects(one.value, ()))
+        found = list(islice(_objects(one.value, ()), left + 1))
+        if len(found) > left:
+            message = f"more than {MAX_DOCUMENTS} objects in one file"
+            flaws.append(Flaw(one.root_at, "TooManyDocuments", message, "split the file"))
+            break
+        left -= len(found)
         documents.extend(ParsedDocument(v, start, end, prefix) for v, prefix in found if isinstance(v, dict))
         flaws.extend(_no_objects(text, one, [prefix for v, prefix in found if not isinstance(v, dict)]))
     if len(flaws) > MAX_FLAWS:
@@ -121,8 +134,8 @@ def _no_objects(text: str, document: Composed, prefixes: list[Path]) -> list[Fla
     return flaws
 
 
-def load(text: str, *, marks: bool = False) -> tuple[list[Composed], list[Flaw]]:
-    """The documents of a text without a byte order mark, Lists as they are, and every flaw."""
+def load(text: str, *, marks: bool = False, most: int = sys.maxsize) -> tuple[list[Composed], list[Flaw]]:
+    """The documents of a text without a byte order mark, Lists as they are, and every flaw. `most` values are read."""
     forbidden = _FORBIDDEN.search(text)
     if forbidden is not None:
         found = forbidden[0]
@@ -132,15 +145,15 @@ def load(text: str, *, marks: bool = False) -> tuple[list[Composed], list[Flaw]]
     flaws = syntax.conflicts(text, MAX_FLAWS + 1)
     if flaws:
         return [], flaws
-    value = as_json(text)
+    value = as_json(text, most)
     if value is None:
-        return compose(text, marks=marks)
+        return compose(text, marks=marks, most=most)
     # YAML has no escapes for surrogate pairs; for the marks any two characters written as long will do
     root = _root(compose(_PAIR.sub(r"\\u0020\\u0020", text), marks=True)) if marks else None
     return [Composed(value, 0, len(text), text.index("{"), root, True)], []
 
 
-def as_json(text: str) -> dict[str, Any] | None:
+def as_json(text: str, most: int = sys.maxsize) -> dict[str, Any] | None:
     """The value of a JSON object, or None when the text is not JSON, or not JSON that is within all bounds."""
     if not _BRACE.match(text):
         return None
@@ -154,7 +167,7 @@ def as_json(text: str) -> dict[str, Any] | None:
         )
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) and _within_bounds(value, escapes="\\u" in text) else None
+    return value if isinstance(value, dict) and _within_bounds(value, most, escapes="\\u" in text) else None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -168,18 +181,22 @@ def _no_constant(name: str) -> None:
     raise ValueError(name)
 
 
-def _within_bounds(root: Any, *, escapes: bool) -> bool:
-    """Depth and length as in YAML; and no half of a surrogate pair, which cannot be written again."""
+def _within_bounds(root: Any, most: int, *, escapes: bool) -> bool:
+    """Depth, length and number as in YAML; and no half of a surrogate pair, which cannot be written again."""
     level: list[Any] = [root]
+    nodes = 1
     for _ in range(MAX_DEPTH):
         below: list[Any] = []
         for container in level:
+            nodes += len(container) * (2 if isinstance(container, dict) else 1)
             for value in _contents(container):
                 if isinstance(value, str):
                     if len(value) > MAX_SCALAR or (escapes and LONE_SURROGATE.search(value)):
                         return False
                 elif isinstance(value, (dict, list)):
                     below.append(value)
+        if nodes > most:
+            return False
         if not below:
             return True
         level = below
