@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
-from gitplacer.controller.doubts import ClockBehind, Memory, Seen, doubts, seen_at
+from gitplacer.controller.doubts import SKEW, ClockBehind, Memory, Seen, ask
 from gitplacer.controller.electing import Alone, Elected
 from gitplacer.controller.faults import Found, found
 from gitplacer.controller.looking import DEPLOYMENT, Tips, forget_mirrors, look
@@ -40,9 +40,6 @@ from gitplacer.passes.reconcile import Outcome as PassOutcome
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.problems import Severity
 from gitplacer.settings import Settings
-
-SKEW = timedelta(minutes=2)
-"""How far behind the last pass a clock may be: clocks of two machines differ, and then the pass is made at the time of the last."""
 
 FULL_COLLECTION = 16
 """After so many passes garbage is looked for among all objects, which takes some tenths of a second; else among new ones."""
@@ -207,7 +204,7 @@ class Controller:
         except ClockBehind as behind:
             if behind.last - now > SKEW:
                 raise
-            now = behind.last
+            now = behind.last  # clocks differ; no pass of the controller is earlier than the one before
             done = self._made_at(now)
         hydration = done.hydration
         if done.refused:
@@ -240,13 +237,8 @@ class Controller:
         """The last question before a push. From here on nothing stops it."""
         self._reach.source, self._reach.tip = hydration.view.source_commit, hydration.view.deployment_commit
         self._memory = Memory(self._settings.cache_dir, work.deployment)
-        seen, tip = self._memory.read(), seen_at(work.deployment)
-        found = list(doubts(work, seen))
-        if found and hydration.steps:
-            raise found[0]
+        found = ask(hydration, work, self._memory)
         self._reach.notes = [f"{doubt.kind}: {doubt}" for doubt in found if not isinstance(doubt, ClockBehind)]
-        if not found and tip is not None and tip != seen:
-            self._memory.write(tip)
         self._is_pushing = True
         if self.wakes.stopping:
             raise Stopped
