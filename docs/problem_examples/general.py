@@ -330,6 +330,13 @@ spec:
             },
         ),
     ),
+    "NameTaken": (
+        Example(
+            (),
+            "The deployment repo has a file `clusters/my-cluster`, where a directory is to be:",
+            deployment={"clusters/my-cluster": "not a directory\n"},
+        ),
+    ),
     "NotOurs": (
         Example(
             (),

@@ -16,7 +16,8 @@ CODES: Mapping[str, Code] = {
     ),
     "CaseTwin": Code(
         "Two paths differ only in upper and lower case",
-        "Some file systems cannot hold both, so a clone of the repo may silently lack one.",
+        "Some file systems cannot hold both, so a clone of the repo may silently lack one. Two folders of a unit that differ only so are one "
+        "there; the one in lower case counts.",
         "Rename one of them.",
     ),
     "OddPath": Code(
