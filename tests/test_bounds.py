@@ -143,7 +143,7 @@ def test_an_object_may_be_so_much_and_no_more(written: Any, most: int) -> None:
 
     assert found(most) == []
     [(code, line)] = found(most + 1)
-    assert code == "TooMuch" and line > 3
+    assert code == "TooManyParts" and line > 3
 
 
 def small_fleet() -> Story:
@@ -155,7 +155,7 @@ def test_only_the_object_that_is_too_much_is_held(written: Any) -> None:
     story = small_fleet()
     story.source["workloads/ns/big.yaml"] = written(3000)
     done = story.run()
-    assert {str(p.location).partition(":")[0] for p in done.problems if p.code == "TooMuch"} == {
+    assert {str(p.location).partition(":")[0] for p in done.problems if p.code == "TooManyParts"} == {
         "workloads/ns/big.yaml"
     }
     assert {d.group: d.action.value for d in done.view.plan.decisions} == {"other/svc": "Place", "ns/big": "Hold"}

@@ -375,7 +375,7 @@ def test_what_cannot_be_signed_is_not_published(fleet: Fleet, keys: Path, capfd:
     where = ["--deployment", fleet.deployment, str(fleet.source)]
     done = run(capfd, "reconcile", "--sign-key", keys / "locked", *where)
     assert (done.code, done.out) == (1, "")
-    assert done.err.splitlines()[0].startswith("error: ssh-keygen does not sign: ")
+    assert done.err.splitlines()[0].startswith("error[NotSigned]: ssh-keygen does not sign: ")
     assert "ssh-add" in done.err.splitlines()[1]
     assert fleet.git("for-each-ref") == ""
 

@@ -437,7 +437,7 @@ spec:
             ),
         ),
     ),
-    "TooMuch": (
+    "TooManyParts": (
         Example(
             (),
             "A pod with five hundred tolerations:",

@@ -24,7 +24,7 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _FULL_WORDS = ("No space left on device", "Disk quota exceeded")
 _STARTED_WRONG = (
     "BadAddress", "NoSuchDirectory", "NotARepository", "UnsupportedObjectFormat", "GitMissing", "UntrustedCache",
-    "PathClash", "ForeignCommit", "NotWritten", "Unreadable", "NotSigned", "BadTimeout",
+    "PathClash", "ForeignCommit", "NotWritten", "Unreadable", "NotSigned", "BadTimeout", "BadLimit",
 )  # fmt: skip
 KINDS: Mapping[str, Fault] = {
     "LostRace": Fault.LOST_RACE,
@@ -38,7 +38,10 @@ KINDS: Mapping[str, Fault] = {
     "DeploymentLost": Fault.DEPLOYMENT_LOST,
     "ChangedWhileReading": Fault.UNEXPECTED,
     "GitFailed": Fault.UNEXPECTED,
-    **dict.fromkeys(("NoSuchRevision", "NoSuchFolder", "MalformedTree", "BlobTooLarge"), Fault.REJECTED_SOURCE),
+    **dict.fromkeys(
+        ("NoSuchRevision", "NoSuchFolder", "MalformedTree", "MalformedObject", "BlobTooLarge", "TooMuch"),
+        Fault.REJECTED_SOURCE,
+    ),
     **dict.fromkeys(
         ("AccessDenied", "NoCredential", "NoToken", "ExposedSecret", "UnusableSecret"), Fault.ACCESS_DENIED
     ),

@@ -154,7 +154,7 @@ CODES: Mapping[str, Code] = {
         severity=Severity.WARNING,
         allowable=True,
     ),
-    "TooMuch": Code(
+    "TooManyParts": Code(
         "An object is more than one object may be",
         "What a fit costs grows with the kinds of pods, their containers and what each asks of its node. An object far beyond what "
         "anybody runs would take the time of everybody else's, so it is held, alone.",

@@ -31,13 +31,13 @@ MAX_RESOURCES = 100
 
 def bounded_pod(spec: Cursor, containers: int, shape: PodShape) -> PodShape:
     """
-    The shape of a pod. Each sort of thing that it has more of than a pod may is reported as TooMuch; then nothing but its size
+    The shape of a pod. Each sort of thing that it has more of than a pod may is reported as TooManyParts; then nothing but its size
     is kept, because held groups are looked at too.
     """
     over = [row for row in _counts(spec, containers, shape) if row[2] > row[3]]
     for key, what, count, most in over:
         message = f"a pod has {count:,} {what}; one may have {most}"
-        spec.report("TooMuch", message, "make several objects of it, or leave out what no node needs", key=key)
+        spec.report("TooManyParts", message, "make several objects of it, or leave out what no node needs", key=key)
     return PodShape(shape.requests, scored_cpu=shape.scored_cpu, scored_memory=shape.scored_memory) if over else shape
 
 
@@ -64,9 +64,9 @@ def _counts(spec: Cursor, containers: int, shape: PodShape) -> Iterator[tuple[st
 
 
 def bounded_object(root: Cursor, facts: ObjectFacts) -> ObjectFacts:
-    """The facts of an object. More roles than one may have are reported as TooMuch, and the others left out."""
+    """The facts of an object. More roles than one may have are reported as TooManyParts, and the others left out."""
     if len(facts.roles) <= MAX_ROLES:
         return facts
     message = f"an object has {len(facts.roles):,} kinds of pods; one may have {MAX_ROLES}"
-    root.report("TooMuch", message, "let those that are alike be one, or make several objects of it", key="spec")
+    root.report("TooManyParts", message, "let those that are alike be one, or make several objects of it", key="spec")
     return facts.but(roles=facts.roles[:MAX_ROLES])
