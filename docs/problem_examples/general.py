@@ -433,6 +433,28 @@ spec:
     "TooManyDocuments": (
         Example((), "A file of twenty thousand documents:", beside={SETTINGS: f"{HEAD}---\n" * 20_000}),
     ),
+    "LFSPointer": (
+        Example(
+            (
+                (
+                    SETTINGS,
+                    "version https://git-lfs.github.com/spec/v1\n"
+                    "oid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n",
+                ),
+            ),
+        ),
+    ),
+    "TooManyParts": (
+        Example(
+            (),
+            "A pod with five hundred tolerations:",
+            beside={
+                "workloads/hello/x.yaml": POD.format("x", "", "")
+                + "  tolerations:\n"
+                + "".join(f"  - {{key: k{n}, operator: Exists}}\n" for n in range(500))
+            },
+        ),
+    ),
     "TooManyFaults": (
         Example(
             (),

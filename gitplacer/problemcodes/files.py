@@ -69,6 +69,11 @@ CODES: Mapping[str, Code] = {
         "Both sides of the conflict are in the file, so nobody knows which is meant.",
         "Resolve the conflict and remove the `<<<<<<<`, `=======` and `>>>>>>>` lines.",
     ),
+    "LFSPointer": Code(
+        "A file is a pointer of Git LFS",
+        "The source is read as Git objects, and Git LFS keeps the content elsewhere. Nothing is downloaded.",
+        "Commit the content itself: take the path out of `.gitattributes` and run `git add --renormalize`.",
+    ),
     "UnrenderedTemplate": Code(
         "A file is a template",
         "`{{ … }}` where it makes the file invalid YAML means that a template engine was to run first; gitplacer runs none.",
