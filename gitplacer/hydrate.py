@@ -132,6 +132,7 @@ def hydrate(
     for outcome in sleepers.values():
         layout.keep_cluster(outcome)
     layout.leave_clusters()
+    layout.remember_removals(decisions)
     rest = layout.take_changes(metadata)
     final = tuple(_told_apart(decision, layout.updated) for decision in decisions)
     problems = tuple(sorted({*snapshot.problems, *layout.problems, *refused_approvals(final, snapshot)}))
