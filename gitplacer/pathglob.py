@@ -1,7 +1,9 @@
 """
 Path patterns: `*` and `?` stay within a folder, `**` crosses folders, and a name in braces captures one folder.
 
-Used wherever a file of the source is named by a pattern. Matching is on POSIX paths, case-sensitively.
+Used wherever a file of the source is named by a pattern. Matching is on POSIX paths, case-sensitively. Neither a pattern nor a path that
+somebody made up for it takes long: of several wildcards in a row each but the last takes the first place where what follows it matches,
+and never another. What it leaves the next one can take.
 """
 
 from __future__ import annotations
@@ -11,27 +13,71 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
+_TOKEN = re.compile(r"\*\*/?|\*|/|\[[!^]?\]?[^\]]*\]|\{[a-z]+\}|.", re.DOTALL)
+_WILD = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*"}
+
 
 @lru_cache(maxsize=1024)
 def compiled(pattern: str) -> re.Pattern[str]:
-    """The regular expression of a pattern. `{name}` becomes a named group of one folder."""
+    """
+    The regular expression of a pattern. `{name}` becomes a named group of one folder; where it stands again it is the same folder. A range that
+    is none, such as `[z-a]`, matches nothing.
+    """
+    return re.compile(_regex(_TOKEN.findall(pattern), "", aligned=True), re.DOTALL)
+
+
+def _regex(tokens: list[str], then: str, *, aligned: bool) -> str:
+    """`then` is the wildcard that takes what these tokens leave, if one does. `aligned`: the first of them begins a folder's name."""
+    named: set[str] = set()
     parts = []
-    for part in re.split(r"(\*\*/?|\*|\?|\[[^\]]*\]|\{[a-z]+\})", pattern):
-        if part == "**/":
-            parts.append("(?:[^/]+/)*")
-        elif part == "**":
-            parts.append(".*")
-        elif part == "*":
-            parts.append("[^/]*")
-        elif part == "?":
+    at = 0
+    while at < len(tokens):
+        token = tokens[at]
+        at += 1
+        if token in _WILD:
+            until = _taken([*tokens, then], at, aligned=aligned)
+            if until is None:
+                parts.append(_WILD[token])
+            else:
+                parts.append(
+                    f"(?>{_WILD[token]}?{_regex(tokens[at:until], (*tokens, then)[until], aligned=token == '**/')})"
+                )
+                at = until
+        elif token == "?":
             parts.append("[^/]")
-        elif part.startswith("[") and part.endswith("]"):
-            parts.append("[" + part[1:-1].replace("\\", "\\\\").replace("!", "^", 1) + "]")
-        elif part.startswith("{") and part.endswith("}"):
-            parts.append(f"(?P<{part[1:-1]}>[^/]+)")
+        elif token.startswith("[") and token != "[":
+            parts.append("(?!/)" + fnmatch.translate(token.replace("[^", "[!", 1))[4:-3])
+        elif token.startswith("{") and token != "{":
+            parts.append(f"(?P={token[1:-1]})" if token in named else f"(?P<{token[1:-1]}>[^/]+)")
+            named.add(token)
         else:
-            parts.append(re.escape(part))
-    return re.compile("".join(parts), re.DOTALL)
+            parts.append(re.escape(token))
+        aligned = tokens[at - 1] in ("/", "**/")
+    return "".join(parts)
+
+
+def _taken(tokens: list[str], at: int, *, aligned: bool) -> int | None:
+    """
+    Where the next wildcard is that takes whatever the one before `at` leaves, so that the earliest match of what is between is as good as
+    any. None where there is no such wildcard, or where it matters to a captured folder which match it is.
+    """
+    token = tokens[at - 1]
+    if token == "**/" and not aligned:
+        return None
+    for place in range(at, len(tokens)):
+        here = tokens[place]
+        if here.startswith("{") and here != "{":
+            return None
+        if token == "*":
+            if here in ("/", "**/"):
+                return None
+            if here in _WILD:
+                return place
+        elif here == "**" or (here == "**/" and tokens[place - 1] in ("/", "**/")):
+            return place
+        elif here == "**/":
+            return None  # it begins inside a name, where an earlier match may leave less to it
+    return None
 
 
 def matches(pattern: str, path: str) -> bool:

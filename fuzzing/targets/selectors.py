@@ -22,6 +22,8 @@ from gitplacer.model.labels import Requirement
 
 _GLOB = TypeAdapter(PathGlob)
 _LABELS = TypeAdapter(LabelMap)
+_MOST_WALKED = 300
+"""Characters; whoever tries everything needs a frame for each."""
 
 
 def check(data: bytes) -> None:
@@ -46,7 +48,8 @@ def _check_pattern(pattern: str, path: str) -> None:
     found = pathglob.matches(pattern, path)
     if found:
         expect(path.startswith(pathglob.fixed_folder(pattern)), "it matches outside its folder")
-    if not set("[{") & set(pattern) and "/" not in (path[:1], path[-1:]) and "//" not in path:
+    plain = not set("[{") & set(pattern) and "/" not in (path[:1], path[-1:]) and "//" not in path
+    if plain and len(pattern) + len(path) <= _MOST_WALKED:
         expect(found == walks(pattern, path), f"{pattern} {'matches' if found else 'does not match'} {path}")
 
 
@@ -67,7 +70,7 @@ def walks(pattern: str, path: str) -> bool:
             j < len(path) and (path[j] == pattern[i] or (pattern[i] == "?" and path[j] != "/")) and from_(i + 1, j + 1)
         )
 
-    return len(pattern) + len(path) > 300 or from_(0, 0)
+    return from_(0, 0)
 
 
 def _check_selector(selector: ClusterSelector, labels: Mapping[str, str]) -> None:
