@@ -19,10 +19,10 @@ from gitplacer.documents import parse
 
 TARGETS = pytest.mark.parametrize("name", targets.NAMES)
 FINDING = {
-    "documents": b'{"a": "\\ud800"}',
+    "documents": "a: ☃☃\n---\nb: 1\n".encode(),
     "quantities": b"1048576",
     "schemas": b"apiVersion: gitplacer.dev/v1alpha1\nkind: Cluster\nmetadata: {name: a}\nspec: {autoscaler: null}\n",
-    "selectors": b"a\na\nselector: {matchExpressions: [{key: a, operator: NotIn, values: [b]}]}\nlabels: {}\n",
+    "selectors": b"selector: {matchExpressions: [{key: a, operator: NotIn, values: [b]}]}\nlabels: {}\n",
     "sizing": b"apiVersion: v1\nkind: Pod\nspec: {containers: [{name: a, resources: {requests: {cpu: -1}}}]}\n",
     "snapshots": b'apiVersion: gitplacer.dev/v1alpha1\nkind: CapacitySnapshot\nmetadata: {name: a}\nobservedAt: "2026-01-02T03:04:05Z"\n'
     b"nodes: [{name: a, allocatable: {cpu: -1}}]\n",

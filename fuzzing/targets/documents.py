@@ -36,6 +36,6 @@ def check(data: bytes) -> None:
 
 TARGET = Target(
     check=check,
-    bug="JSON has no bounds, and may hold half of a surrogate pair",
-    planted=lambda: mock.patch("gitplacer.documents.parse._within_bounds", lambda value, *, escapes: True),
+    bug="where a document stands is counted in characters, as if each were a byte",
+    planted=lambda: mock.patch("gitplacer.documents.parse._width", lambda text, start, end: end - start),
 )

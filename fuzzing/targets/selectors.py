@@ -1,7 +1,7 @@
 """
 Selectors of labels and clusters, and patterns of paths and names, beside readings of their own that are slow and simple.
 
-An input has a pattern and a path on its first two lines; what follows is a document with `selector` and the `labels` it is held against.
+An input is a document with a `pattern` and a `path`, a `selector` and the `labels` that it is held against.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _MOST_WALKED = 300
 
 
 def check(data: bytes) -> None:
-    pattern, _, rest = data.decode("utf-8", "replace").partition("\n")
-    path, _, yaml = rest.partition("\n")
-    _check_pattern(pattern, path)
-    for item in parse(yaml.encode()).documents:
+    for item in parse(data).documents:
+        pattern, path = item.value.get("pattern"), item.value.get("path")
+        if isinstance(pattern, str) and isinstance(path, str):
+            _check_pattern(pattern, path)
         try:
             selector = ClusterSelector.model_validate(item.value.get("selector"), by_alias=True, by_name=False)
             labels = _LABELS.validate_python(item.value.get("labels"))
@@ -100,4 +100,5 @@ TARGET = Target(
     bug="NotIn does not hold where the label is absent",
     planted=lambda: mock.patch.object(Requirement, "matches", _forgets_absent_labels),
     longest=600,
+    structured=True,
 )
