@@ -15,6 +15,7 @@ import click
 from gitplacer.cli.bootstrap import ENGINES
 
 _PLACES = {
+    "CODEOWNERS": ".github/CODEOWNERS",
     "workflow.yaml": ".github/workflows/gitplacer.yaml",
     "editor.json": ".vscode/settings.json",
 }
