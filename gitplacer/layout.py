@@ -197,6 +197,11 @@ class Layout:
                     problems.update(self._told_of_updates(group, name, rendering))
         for name in {*decision.after, *decision.files_before}:
             foreign |= {path for unit in UNITS if (path := self._units.replaced_sentinel(name, unit)) is not None}
+        if decision.finding.code is Reason.UPGRADE_DOES_NOT_FIT:
+            # What could not be written where it runs does not move it either: whether it would fit there depends on who else comes.
+            for name in set(decision.files_before) - set(decision.after) & self._clusters.keys():
+                told = self._told_of_updates(group, name, self._rendering(group, name, decision.counts_on(name)))
+                problems.update(problem for problem in told if problem.severity is Severity.ERROR)
         record = self._snapshot.predecessor(group)
         if decision.phase is Phase.LEAVE and record is not None:
             between = {f"{BETWEEN}/{member.file}" for member in record.members}

@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 from ortools.sat.python import cp_model
 
+from gitplacer.hydrate import hydrate
 from gitplacer.model.decision import Action
 from tests.stories import Story, cluster, policy, snapshot
 
@@ -152,7 +153,8 @@ def waiting(fleet: Fleet, queue: Sequence[Gang], accept: str) -> Story:
 
 def planned(fleet: Fleet, queue: Sequence[Gang], accept: str = "TightFit") -> int:
     """GPUs of the gangs that one pass places of those that wait."""
-    actions = {d.group: d.action for d in waiting(fleet, queue, accept).plan().view.plan.decisions}
+    done = hydrate(waiting(fleet, queue, accept).inputs(), with_candidates=False)
+    actions = {d.group: d.action for d in done.view.plan.decisions}
     assert set(actions.values()) <= {Action.PLACE, Action.WAIT}
     return sum(gang.gpus for i, gang in enumerate(queue) if actions[f"ns/g{i:03}"] is Action.PLACE)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, example, given, settings
 
 from gitplacer.hydrate import Hydration, Inputs, SourceCommit, hydrate
 from gitplacer.placement.ledgercache import LedgerCache
@@ -447,6 +447,23 @@ class Life:
         assert not again.steps, [(s.message, sorted(s.changes.written), sorted(s.changes.removed)) for s in again.steps]
 
 
+IMMUTABLE = [
+    [
+        Edit("add", (6, 0, 15, 105)),
+        Edit("add", (7, 0, 20, 13)),
+        Edit("add", (1, 0, 9, 1)),
+        Edit("add", (6, 0, 18, 102)),
+        Edit("add", (3, 0, 20, 90)),
+        Edit("add", (7, 3, 0, 80)),
+    ],
+    [Edit("tear", (0,))],
+    [Edit("mend", ()), Edit("move_file", (5, 5))],
+    [Edit("relabel_object", (1, 1)), Edit("resize", (2, 11))],
+    [Edit("add", (2, 4, 12, 100))],
+    [Edit("relabel_object", (5, 2)), Edit("add", (2, 2, 8, 17)), Edit("state", (3, 5))],
+]
+"""An edit that cannot be written where it runs, and comes to find no room there either."""
+
 THOROUGH = settings().max_examples > 100
 
 
@@ -455,6 +472,7 @@ THOROUGH = settings().max_examples > 100
     max_examples=1000 if THOROUGH else 25, phases=[phase for phase in Phase if THOROUGH or phase is not Phase.shrink]
 )
 @given(histories())
+@example(IMMUTABLE)
 def test_every_pass_of_a_random_history_keeps_the_laws(history: list[list[Edit]]) -> None:
     life = Life()
     for edits in history:

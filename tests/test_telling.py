@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from gitplacer.formats.markdown import marker
 from gitplacer.hosts import HOSTS
-from gitplacer.hosts.comments import marker
 from tests.commands import Ran, run
 from tests.gitservers import git
 from tests.hoststandin import OTHER, TOKEN, StandIn, Trouble, api_of, serving
