@@ -270,6 +270,7 @@ spec:
   action: Move
   to: gpu-1
   expires: "2026-01-02T18:00:00+01:00"
+  plan: sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
   reason: failover drill
 """,
     "Scenario": """

@@ -34,6 +34,29 @@ from gitplacer.tree import SYMLINK, Entry
 
 EXAMPLES: Mapping[str, tuple[Example, ...]] = {
     "ApprovalExpired": (approval("hello/hello", "my-cluster", "2025-12-31T18:00:00Z"),),
+    "ApprovalTooLong": (approval("hello/hello", "my-cluster", "2026-12-31T18:00:00Z"),),
+    "ApprovalNeedsPlan": (
+        Example(
+            (("approvals/drill.yaml", APPROVAL.format("drill", "hello/*", "other-cluster", "2026-01-03T00:00:00Z")),),
+            "`hello/hello` runs on `my-cluster`:",
+            beside={"clusters/other-cluster.yaml": CLUSTER.format("other-cluster", "  state: Active\n")},
+            first={},
+        ),
+    ),
+    "ApprovalForOtherPlan": (
+        Example(
+            (
+                (
+                    "approvals/drill.yaml",
+                    APPROVAL.format("drill", "hello/*", "other-cluster", "2026-01-03T00:00:00Z")
+                    + f"  plan: sha256:{'0' * 64}\n",
+                ),
+            ),
+            "`hello/hello` runs on `my-cluster`:",
+            beside={"clusters/other-cluster.yaml": CLUSTER.format("other-cluster", "  state: Active\n")},
+            first={},
+        ),
+    ),
     "ApprovalImpossible": (
         Example(
             (
@@ -51,7 +74,7 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
         Example(
             (
                 ("approvals/one.yaml", APPROVAL.format("one", "hello/hello", "my-cluster", "2026-01-03T00:00:00Z")),
-                ("approvals/two.yaml", APPROVAL.format("two", "hello/*", "other-cluster", "2026-01-03T00:00:00Z")),
+                ("approvals/two.yaml", APPROVAL.format("two", "hello/hello", "other-cluster", "2026-01-03T00:00:00Z")),
             ),
         ),
     ),
