@@ -35,7 +35,7 @@ import yaml
 from gitplacer.hydrate import Hydration, Inputs, SourceCommit, Step, hydrate
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.problems import Severity
-from gitplacer.source.files import ReadFile
+from gitplacer.source.files import Memo, ReadFile
 from gitplacer.tree import Tree, tree_id
 from tests import exactfit, provenance
 from tests import schedulerjudge as judge
@@ -306,7 +306,7 @@ def misplaced(tree: Mapping[str, bytes]) -> list[str]:
     return sorted(wanted ^ there)
 
 
-class Memory:
+class Memory(Memo):
     """A memo for one life."""
 
     def __init__(self) -> None:

@@ -367,6 +367,13 @@ spec:
             deployment={"clusters/my-cluster/workloads/mine.yaml": f"{HEAD}data: {{}}\n"},
         ),
     ),
+    "NotReadable": (
+        Example(
+            ((SETTINGS, f"{HEAD}data:\n  level: info\n"),),
+            "A file on which the parser of `reconcile --watch` crashes, whatever it looks like:",
+            deadly=(SETTINGS,),
+        ),
+    ),
     "NotRendered": (Example((("workloads/hello/kustomization.yaml", "resources: [raycluster.yaml]\n"),)),),
     "NotUTF8": (
         Example(
