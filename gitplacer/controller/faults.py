@@ -38,7 +38,9 @@ KINDS: Mapping[str, Fault] = {
     "DeploymentLost": Fault.DEPLOYMENT_LOST,
     "ChangedWhileReading": Fault.UNEXPECTED,
     "GitFailed": Fault.UNEXPECTED,
-    **dict.fromkeys(("NoSuchRevision", "NoSuchFolder", "MalformedTree", "BlobTooLarge"), Fault.REJECTED_SOURCE),
+    **dict.fromkeys(
+        ("NoSuchRevision", "NoSuchFolder", "MalformedTree", "BlobTooLarge", "SourceNotSigned"), Fault.REJECTED_SOURCE
+    ),
     **dict.fromkeys(
         ("AccessDenied", "NoCredential", "NoToken", "ExposedSecret", "UnusableSecret"), Fault.ACCESS_DENIED
     ),
