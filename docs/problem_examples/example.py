@@ -13,6 +13,7 @@ from functools import cache
 
 from gitplacer.explain import problem_lines
 from gitplacer.hydrate import Hydration, Inputs, hydrate
+from gitplacer.model.signers import Uncounted
 from gitplacer.packaged import STARTER, packaged
 from gitplacer.policies.idle import idle_policies
 from gitplacer.problems import Problem, Rejected
@@ -29,7 +30,7 @@ class Example:
     """
     `shown` are the files a page shows, `beside` others that are needed, `first` a pass before with other files (None:
     no such file), `deployment` what somebody else wrote into the deployment repo. `trusted` is the Fleet of the revision that is
-    trusted. `deadly` are the files that end the process which parses them.
+    trusted, and `uncounted` a commit of the source that does not count. `deadly` are the files that end the process which parses them.
     """
 
     shown: tuple[tuple[str, str], ...]
@@ -39,6 +40,7 @@ class Example:
     deployment: Mapping[str, str] = field(default_factory=dict)
     tree: tuple[tuple[str, Entry], ...] = ()
     trusted: str | None = None
+    uncounted: Uncounted | None = None
     deadly: tuple[str, ...] = ()
 
 
@@ -72,7 +74,7 @@ def problems(example: Example) -> Iterator[Problem]:
     try:
         files = {**_starter(), **example.beside, **dict(example.shown)}
         deadly = frozenset(files[path].encode() for path in example.deadly)
-        done = _pass(files, example.tree, deployment, example.trusted, _Mortal(deadly))
+        done = _pass(files, example.tree, deployment, example.trusted, _Mortal(deadly), example.uncounted)
         yield from done.problems
         yield from idle_policies(done.snapshot.source, NoMemo())
     except Rejected as error:
@@ -102,6 +104,7 @@ def _pass(
     deployment: Tree,
     fleet: str | None = None,
     memo: Memo | None = None,
+    uncounted: Uncounted | None = None,
 ) -> Hydration:
     data = {path: text.encode("utf-8", "surrogateescape") for path, text in files.items()}
     source = Tree.of(data)
@@ -111,5 +114,6 @@ def _pass(
         source=source, commit=None, capacity=source.under("capacity"), capacity_id=None, deployment=deployment,
         deployment_commit=None, foreign={}, now=NOW, version="0.1.0",
         trusted=fleet_spec(Tree.of({"fleet.yaml": fleet.encode()}), NoMemo()) if fleet is not None else None,
+        uncounted=uncounted,
     )  # fmt: skip
     return hydrate(inputs, memo=memo, with_candidates=False)
