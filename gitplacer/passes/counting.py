@@ -152,7 +152,9 @@ class Counting:
 
 def _parents(repository: Repository, tip: str, start: str) -> dict[str, Sequence[str]]:
     """The parents of each commit that is behind `tip` and not behind `start`, every commit before its parents."""
-    listing = repository.git.run("rev-list", "--topo-order", "--parents", tip, f"^{start}", "--").decode()
+    listing = repository.git.run(
+        "rev-list", "--topo-order", "--parents", "--end-of-options", tip, f"^{start}", "--"
+    ).decode()
     rows = (line.split() for line in listing.splitlines())
     return {commit: parents for commit, *parents in rows}
 
