@@ -20,6 +20,7 @@ from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.layout import METADATA, Layout, refuse_foreign_root
 from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.model.decision import Action, Decision, Phase, Reason
+from gitplacer.placement.agreement import agreed
 from gitplacer.placement.books import Books
 from gitplacer.placement.cloning import wish
 from gitplacer.placement.ledgercache import LedgerCache
@@ -132,6 +133,7 @@ def hydrate(
     for outcome in sleepers.values():
         layout.keep_cluster(outcome)
     layout.leave_clusters()
+    layout.remember_removals(decisions)
     rest = layout.take_changes(metadata)
     final = tuple(_told_apart(decision, layout.updated) for decision in decisions)
     problems = tuple(sorted({*snapshot.problems, *layout.problems, *refused_approvals(final, snapshot)}))
@@ -209,7 +211,12 @@ def _planned_with(
     )
     refuse_foreign_root(snapshot, inputs.deployment)
     layout = Layout(snapshot, inputs.source, known.memo)
-    return layout, decided(snapshot, layout, with_candidates=with_candidates, ledgers=known.ledgers)
+    decisions = decided(snapshot, layout, with_candidates=with_candidates, ledgers=known.ledgers)
+    consented = agreed(snapshot, decisions)
+    if consented is None:
+        return layout, decisions
+    layout = Layout(consented, inputs.source, known.memo)
+    return layout, decided(consented, layout, with_candidates=with_candidates, ledgers=known.ledgers)
 
 
 def decided(

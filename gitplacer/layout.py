@@ -26,6 +26,7 @@ from gitplacer.kinds.record import (
     PlacementRecord,
     RecordMember,
 )
+from gitplacer.kinds.removals import Removal
 from gitplacer.model.counts import AS_WRITTEN, Counts
 from gitplacer.model.decision import Action, ClusterRole, Decision, Finding, Phase, Reason
 from gitplacer.placement.holds import consent_to_removal
@@ -35,6 +36,7 @@ from gitplacer.placement.updating import Edited
 from gitplacer.placement.wakes import ClusterOutcome
 from gitplacer.problems import Location, Problem, Rejected, Severity
 from gitplacer.records import Records, written_on
+from gitplacer.relocation.guards import is_counted, lately_removed
 from gitplacer.render import (
     FileNames,
     Placed,
@@ -44,11 +46,12 @@ from gitplacer.render import (
     namespace_manifest,
     needed_namespaces,
     record_file,
+    removals_file,
     sentinel,
     state_file,
 )
 from gitplacer.sleepers import Sleepers
-from gitplacer.snapshot import RECORDS, Snapshot
+from gitplacer.snapshot import RECORDS, REMOVALS_FILE, Snapshot
 from gitplacer.source.files import Memo
 from gitplacer.source.manifests import PLATFORM, SENTINEL, WORKLOADS, SourceObject, identity_of
 from gitplacer.source.workloadkinds import is_declared
@@ -195,13 +198,13 @@ class Layout:
                 foreign |= self._in_the_way(self._wanted(group, decision, name, rendering))
                 if name in decision.files_before:
                     problems.update(self._told_of_updates(group, name, rendering))
-        for name in {*decision.after, *decision.files_before}:
-            foreign |= {path for unit in UNITS if (path := self._units.replaced_sentinel(name, unit)) is not None}
         if decision.finding.code is Reason.UPGRADE_DOES_NOT_FIT:
             # What could not be written where it runs does not move it either: whether it would fit there depends on who else comes.
             for name in set(decision.files_before) - set(decision.after) & self._clusters.keys():
                 told = self._told_of_updates(group, name, self._rendering(group, name, decision.counts_on(name)))
                 problems.update(problem for problem in told if problem.severity is Severity.ERROR)
+        for name in {*decision.after, *decision.files_before}:
+            foreign |= {path for unit in UNITS if (path := self._units.replaced_sentinel(name, unit)) is not None}
         record = self._snapshot.predecessor(group)
         if decision.phase is Phase.LEAVE and record is not None:
             between = {f"{BETWEEN}/{member.file}" for member in record.members}
@@ -476,6 +479,14 @@ class Layout:
         changed = not same or len(self._pending) != before
         epoch = self._epoch_of_commit(into, PLATFORM) if changed or known is None else known.epoch
         return RenderedManifests(into=into, epoch=epoch, files=tuple(sorted(files)))
+
+    def remember_removals(self, decisions: Iterable[Decision]) -> None:
+        """Write down how many groups go, for the guard that counts them in later passes."""
+        gone = [d.group for d in decisions if d.action is Action.REMOVE and d.finding.code is Reason.SOURCE_REMOVED]
+        counted = sum(is_counted(self._snapshot, self._snapshot.records[group_id]) for group_id in gone)
+        if counted:
+            removed = (*lately_removed(self._snapshot), Removal(at=self._snapshot.now, groups=counted))
+            self._write(REMOVALS_FILE, removals_file(removed))
 
     def leave_clusters(self) -> None:
         """

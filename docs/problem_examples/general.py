@@ -34,6 +34,29 @@ from gitplacer.tree import SYMLINK, Entry
 
 EXAMPLES: Mapping[str, tuple[Example, ...]] = {
     "ApprovalExpired": (approval("hello/hello", "my-cluster", "2025-12-31T18:00:00Z"),),
+    "ApprovalTooLong": (approval("hello/hello", "my-cluster", "2026-12-31T18:00:00Z"),),
+    "ApprovalNeedsPlan": (
+        Example(
+            (("approvals/drill.yaml", APPROVAL.format("drill", "hello/*", "other-cluster", "2026-01-03T00:00:00Z")),),
+            "`hello/hello` runs on `my-cluster`:",
+            beside={"clusters/other-cluster.yaml": CLUSTER.format("other-cluster", "  state: Active\n")},
+            first={},
+        ),
+    ),
+    "ApprovalForOtherPlan": (
+        Example(
+            (
+                (
+                    "approvals/drill.yaml",
+                    APPROVAL.format("drill", "hello/*", "other-cluster", "2026-01-03T00:00:00Z")
+                    + f"  plan: sha256:{'0' * 64}\n",
+                ),
+            ),
+            "`hello/hello` runs on `my-cluster`:",
+            beside={"clusters/other-cluster.yaml": CLUSTER.format("other-cluster", "  state: Active\n")},
+            first={},
+        ),
+    ),
     "ApprovalImpossible": (
         Example(
             (
@@ -51,7 +74,7 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
         Example(
             (
                 ("approvals/one.yaml", APPROVAL.format("one", "hello/hello", "my-cluster", "2026-01-03T00:00:00Z")),
-                ("approvals/two.yaml", APPROVAL.format("two", "hello/*", "other-cluster", "2026-01-03T00:00:00Z")),
+                ("approvals/two.yaml", APPROVAL.format("two", "hello/hello", "other-cluster", "2026-01-03T00:00:00Z")),
             ),
         ),
     ),
@@ -344,6 +367,13 @@ spec:
             deployment={"clusters/my-cluster/workloads/mine.yaml": f"{HEAD}data: {{}}\n"},
         ),
     ),
+    "NotReadable": (
+        Example(
+            ((SETTINGS, f"{HEAD}data:\n  level: info\n"),),
+            "A file on which the parser of `reconcile --watch` crashes, whatever it looks like:",
+            deadly=(SETTINGS,),
+        ),
+    ),
     "NotRendered": (Example((("workloads/hello/kustomization.yaml", "resources: [raycluster.yaml]\n"),)),),
     "NotUTF8": (
         Example(
@@ -432,6 +462,28 @@ spec:
     ),
     "TooManyDocuments": (
         Example((), "A file of twenty thousand documents:", beside={SETTINGS: f"{HEAD}---\n" * 20_000}),
+    ),
+    "LFSPointer": (
+        Example(
+            (
+                (
+                    SETTINGS,
+                    "version https://git-lfs.github.com/spec/v1\n"
+                    "oid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n",
+                ),
+            ),
+        ),
+    ),
+    "TooManyParts": (
+        Example(
+            (),
+            "A pod with five hundred tolerations:",
+            beside={
+                "workloads/hello/x.yaml": POD.format("x", "", "")
+                + "  tolerations:\n"
+                + "".join(f"  - {{key: k{n}, operator: Exists}}\n" for n in range(500))
+            },
+        ),
     ),
     "TooManyFaults": (
         Example(

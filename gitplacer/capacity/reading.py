@@ -25,7 +25,7 @@ from gitplacer.git.signing import AllowedKeys, is_signed, verified
 from gitplacer.kinds.fleet import CapacitySettings
 from gitplacer.problems import Rejected
 from gitplacer.snapshot import single_snapshot
-from gitplacer.source.files import READ_ENDINGS, Memo, NoMemo
+from gitplacer.source.files import READ_ENDINGS, Aside, Memo
 from gitplacer.tree import Changes, Entry, Tree
 
 PLACEHOLDER = "{cluster}"
@@ -230,7 +230,7 @@ class _Read:
         for entry, digest in zip(sent, digests, strict=True):
             if digest not in known:
                 # The newest is parsed once more in a moment; those before it never again.
-                gist = self._gist(path, entry, self._memo if entry is sent[-1] else NoMemo())
+                gist = self._gist(path, entry, self._memo if entry is sent[-1] else Aside(self._memo))
                 known[digest] = gist.as_text() if gist is not None else b""
                 self._memo.remember_text(digest, known[digest])
         return [Gist.from_text(known[digest]) if known[digest] else None for digest in digests]

@@ -40,6 +40,7 @@ goes by its values, so one that is all `[1,1,1` is refused before it is read to 
 """
 
 BOM = "\ufeff"
+_LFS = "version https://git-lfs.github.com/spec/"
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 _BRACE = re.compile(r"[ \t\r\n]*\{")
 _PAIR = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
@@ -142,6 +143,9 @@ def load(text: str, *, marks: bool = False, most: int = sys.maxsize) -> tuple[li
         what = "a byte order mark inside the file" if found == BOM else f"the control character U+{ord(found):04X}"
         hint = "delete it, or write it as an escape in double quotes"
         return [], [Flaw(forbidden.start(), "InvalidCharacter", what, hint)]
+    if text.startswith(_LFS):
+        hint = "commit the content itself, or take the path out of .gitattributes"
+        return [], [Flaw(0, "LFSPointer", "the file is a pointer of Git LFS; its content is not in the repo", hint)]
     flaws = syntax.conflicts(text, MAX_FLAWS + 1)
     if flaws:
         return [], flaws

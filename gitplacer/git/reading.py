@@ -347,7 +347,7 @@ def parse_commit(commit: Object) -> Commit:
 def _text(data: bytes, encoding: str) -> str:
     try:
         return data.decode(encoding, "replace")
-    except LookupError:
+    except (LookupError, ValueError):  # a name that is none, or a codec that replaces nothing
         return data.decode("utf-8", "replace")
 
 

@@ -32,6 +32,13 @@ CODES: Mapping[str, Code] = {
         "Kubernetes itself refuses objects beyond 1.5 MiB; a file of many megabytes is a mistake or an attack.",
         "Split the file, or keep data where the workload can fetch it.",
     ),
+    "NotReadable": Code(
+        "A file ended the process that parses files",
+        "`reconcile --watch` parses files it has not seen before in a process of its own, which has 1 GiB of memory and, for each file, two "
+        "minutes of a processor. A file that takes more, or on which this process ended twice, is taken for unreadable as long as the "
+        "controller runs; other files are read.",
+        "Make the file smaller and simpler, or take it out. No ordinary file does this: please report it.",
+    ),
     "NotRendered": Code(
         "A directory is input of Kustomize or Helm",
         "gitplacer places finished manifests. Running Kustomize or Helm would execute what the source says.",
@@ -68,6 +75,11 @@ CODES: Mapping[str, Code] = {
         "A merge conflict was committed",
         "Both sides of the conflict are in the file, so nobody knows which is meant.",
         "Resolve the conflict and remove the `<<<<<<<`, `=======` and `>>>>>>>` lines.",
+    ),
+    "LFSPointer": Code(
+        "A file is a pointer of Git LFS",
+        "The source is read as Git objects, and Git LFS keeps the content elsewhere. Nothing is downloaded.",
+        "Commit the content itself: take the path out of `.gitattributes` and run `git add --renormalize`.",
     ),
     "UnrenderedTemplate": Code(
         "A file is a template",

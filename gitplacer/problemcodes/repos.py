@@ -19,6 +19,26 @@ CODES: Mapping[str, Code] = {
         "The cluster may not take the group, or has no room for it now. Nothing is moved.",
         "Name another cluster, make room, or remove the file. While it holds, it is tried again with each pass.",
     ),
+    "ApprovalTooLong": Code(
+        "An Approval would last for more than 30 days",
+        "Consent that never ends is a setting that nobody sees. It does not count before its end is 30 days away or less.",
+        "Give it a date within 30 days, or write what is to hold for longer into a policy or into the Fleet.",
+        severity=Severity.WARNING,
+    ),
+    "ApprovalNeedsPlan": Code(
+        "An Approval reaches further than one may see, and names no plan",
+        "A pattern takes in groups that nobody has thought of, and what exceeds the guards may be more tomorrow. Such consent is to one plan, "
+        "named by its digest.",
+        "Look at the plan, and write the digest that the hint tells as `spec.plan`. Or name the groups one by one; for action Exceed there is "
+        "no other way than the digest.",
+    ),
+    "ApprovalForOtherPlan": Code(
+        "An Approval is for another plan",
+        "What would become of the groups that it names is not what somebody has agreed to: there is a group more, one less, or one is held for "
+        "another reason or has moved since. It does not count.",
+        "Look at the plan again. If you agree to it, write the digest that the hint tells as `spec.plan`; else remove the file.",
+        severity=Severity.WARNING,
+    ),
     "ApprovalsDisagree": Code(
         "Two Approvals send one group to different clusters",
         "It can go to one. While both hold, neither does.",

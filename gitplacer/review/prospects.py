@@ -118,7 +118,7 @@ def _approvals(view: PlanView, decisions: Sequence[Decision]) -> Iterator[Outloo
     now = view.snapshot.now
     for consent in view.snapshot.source.own.approvals:
         ends = consent.approval.spec.expires
-        if not consent.holds(now) or ends - now > SOON:
+        if not consent.holds(now) or consent.is_to_another_plan or ends - now > SOON:
             continue
         about = [d for d in decisions if consent.approval.names(d.group)]
         used = [d for d in about if (record := view.record(d)) and consent.identity in (record.approvals or ())]
