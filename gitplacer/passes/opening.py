@@ -25,6 +25,7 @@ from gitplacer.git.worktree import read_work_tree
 from gitplacer.hydrate import Inputs, SourceCommit
 from gitplacer.kinds.clusterstate import CLUSTER_STATES
 from gitplacer.kinds.fleet import FleetSpec
+from gitplacer.kinds.removals import GUARDS
 from gitplacer.settings import Settings, UsageError
 from gitplacer.snapshot import RECORDS
 from gitplacer.source.files import Memo
@@ -230,7 +231,7 @@ def _refuse_feeding(settings: Settings, source: Opened, deployment: Deployment) 
     """
     if settings.source.normalised != deployment.address.normalised or source.tips.get("source") != deployment.tip:
         return
-    written = (source.spec.deployment.root, RECORDS, BETWEEN, CLUSTER_STATES)
+    written = (source.spec.deployment.root, RECORDS, BETWEEN, CLUSTER_STATES, GUARDS)
     within = [folder for folder in written if _overlap(folder, settings.folder)]
     if within:
         raise UsageError(
