@@ -28,6 +28,7 @@ from gitplacer.git.worktree import read_work_tree
 from gitplacer.hydrate import Inputs, SourceCommit
 from gitplacer.kinds.clusterstate import CLUSTER_STATES
 from gitplacer.kinds.fleet import FleetSpec
+from gitplacer.kinds.removals import GUARDS
 from gitplacer.model.signers import Uncounted
 from gitplacer.passes.counting import Counting, nothing_counts
 from gitplacer.settings import Settings, UsageError
@@ -275,7 +276,7 @@ def _refuse_feeding(settings: Settings, source: Opened, deployment: Deployment) 
     """
     if settings.source.normalised != deployment.address.normalised or source.tips.get("source") != deployment.tip:
         return
-    written = (source.spec.deployment.root, RECORDS, BETWEEN, CLUSTER_STATES)
+    written = (source.spec.deployment.root, RECORDS, BETWEEN, CLUSTER_STATES, GUARDS)
     within = [folder for folder in written if _overlap(folder, settings.folder)]
     if within:
         raise UsageError(
