@@ -229,6 +229,14 @@ state: Standby
 since: "2026-01-02T05:05:00Z"
 manifests: {into: hub, epoch: 3, files: [standby/gke-workload-cluster/pool.yaml]}
 """,
+    "Removals": """\
+apiVersion: gitplacer.dev/v1alpha1
+kind: Removals
+metadata:
+  name: removals
+removed:
+- {at: "2026-01-02T05:05:00Z", groups: 2}
+""",
     "Placement": """\
 apiVersion: gitplacer.dev/v1alpha1
 kind: Placement
@@ -264,6 +272,8 @@ KIND_PLACES: Mapping[str, str] = {
     "[`gitplacer simulate --scenario FILE`](../commands/simulate.md) tells what comes of it.",
     "CapacitySnapshot": "`<capacity>/<cluster>.yaml`, where the Fleet's `spec.capacity` says; written by a machine.",
     "ClusterState": "`fleet/<cluster>.yaml` in the deployment repo; written by gitplacer for clusters with `standby` and for clones.",
+    "Removals": "`guards/removals.yaml` in the deployment repo; written by gitplacer in the commit that removes groups. Changed by hand it "
+    "holds removals until it is put back.",
     "Placement": "`placements/<namespace>/<group>.yaml` in the deployment repo; written by gitplacer, never by hand.",
 }
 
@@ -986,6 +996,7 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.FROZEN: Finding(code=Reason.FROZEN, subject="NotEligible 2026-01-05T07:00:00Z"),
             Reason.NOT_READY_ELSEWHERE: Finding(code=Reason.NOT_READY_ELSEWHERE, subject=Reason.NOT_ELIGIBLE),
             Reason.REMOVAL_NEEDS_APPROVAL: Finding(code=Reason.REMOVAL_NEEDS_APPROVAL, subject="static-cluster"),
+            Reason.TOO_MANY_REMOVALS: Finding(code=Reason.TOO_MANY_REMOVALS, subject="1h", placed=5, wanted=12),
             Reason.FOREIGN_CHANGE: Finding(code=Reason.FOREIGN_CHANGE, subject="clusters/a/workloads/ns/app/app.yaml"),
             Reason.REVERT_REFUSED: Finding(code=Reason.REVERT_REFUSED, subject="static-cluster"),
             Reason.HELD_TOGETHER: Finding(code=Reason.HELD_TOGETHER, subject="ns/other"),

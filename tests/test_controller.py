@@ -15,6 +15,7 @@ from gitplacer.controller.running import Controller
 from gitplacer.controller.schedule import Pace
 from gitplacer.controller.turns import Fault, Outcome, Turn
 from gitplacer.settings import settings
+from gitplacer.source.files import Parser, read_file
 from gitplacer.telemetry.logs import Logs
 from tests.clocks import StoryClock
 from tests.gitservers import git
@@ -37,7 +38,7 @@ class Watched(Silent):
     def __post_init__(self) -> None:
         self.controller = self.new()
 
-    def new(self, *others: Silent) -> Controller:
+    def new(self, *others: Silent, parser: Parser = read_file) -> Controller:
         chosen = settings(str(self.fleet.source), deployment=self.fleet.deployment)
         self.controller = Controller(
             chosen,
@@ -46,6 +47,7 @@ class Watched(Silent):
             pace=PACE,
             observers=[*others, self],
             complain=self.complaints.append,
+            parser=parser,
         )
         return self.controller
 

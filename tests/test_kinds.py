@@ -128,6 +128,7 @@ spec:
   guards:
     relocations: {max: 0, per: 1h30m, exceed: Hold}
     evacuations: {max: 5, per: 1h, exceed: Throttle}
+    removals: {max: 10%, of: groups, per: 2h, exceed: Throttle}
     freeze: [{schedule: "0 18 * * 5", duration: 62h, timeZone: Europe/Berlin, allow: [ClusterLost]}]
 """,
     "Cluster": """
@@ -269,6 +270,7 @@ spec:
   action: Move
   to: gpu-1
   expires: "2026-01-02T18:00:00+01:00"
+  plan: sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
   reason: failover drill
 """,
     "Scenario": """
@@ -463,6 +465,10 @@ retryAt: "2026-01-02T03:34:05Z"
 cloneOf: gpu-0
 manifests: {into: hub, epoch: 3, files: [standby/gpu-1/pool.yaml]}
 """,
+    "Removals": """
+metadata: {name: removals, labels: {}, annotations: {}}
+removed: [{at: "2026-01-02T03:04:05Z", groups: 3}]
+""",
     "Placement": """
 metadata: {name: train, namespace: rayjob1}
 policy: training
@@ -493,6 +499,7 @@ SMALLEST = {
     "WorkloadKind": "{metadata: {name: w}, spec: {apiGroup: a.b, kind: K, versions: [v1], pods: [{resources: [/spec]}]}}",
     "WhatIf": "{metadata: {name: w}, spec: {title: t, suppose: [{lose: a}]}}",
     "CapacitySnapshot": '{metadata: {name: c}, observedAt: "2026-01-02T03:04:05Z"}',
+    "Removals": "{metadata: {name: removals}}",
     "Placement": "{metadata: {name: g, namespace: _cluster}, policy: p, reason: Fits}",
 }
 """One document of each kind with the fields it must have."""
@@ -531,7 +538,15 @@ def test_what_is_right_is_accepted_by_parser_and_schema(name: str) -> None:
 
 def test_every_kind_is_among_the_files_we_ship_except_what_only_machines_and_few_users_write() -> None:
     kinds = {value["kind"] for _, value in shipped()}
-    assert kinds == TABLE.keys() - {"Approval", "OverridePolicy", "Tenant", "Placement", "ClusterState", "WhatIf"}
+    assert kinds == TABLE.keys() - {
+        "Approval",
+        "OverridePolicy",
+        "Tenant",
+        "Placement",
+        "ClusterState",
+        "Removals",
+        "WhatIf",
+    }
 
 
 def test_the_documents_with_every_field_have_every_field() -> None:
@@ -903,6 +918,15 @@ BROKEN = [
     "Cluster spec.autoscaler.nodePools.0.requirements.1.values: [three]",
     # a budget
     "PlacementPolicy spec.placement.admission: Immediate",
+    # how much may go
+    "Fleet spec.guards.removals.max: 101%",
+    "Fleet spec.guards.removals.max: -1",
+    "Fleet spec.guards.removals.max: true",
+    "Fleet spec.guards.removals.max: 2.5",
+    'Fleet spec.guards.removals.max: "25"',
+    "Fleet spec.guards.removals.of: pods",
+    "Fleet spec.guards.removals.exceed: Never",
+    "Removals removed.0.groups: 0",
     # consent
     "Tenant spec.paths: (gone)",
     "Tenant spec.paths: []",
@@ -1235,7 +1259,7 @@ SAID: list[tuple[str, list[str]]] = [
         "apiVersion: gitplacer.dev/v1alpha1\nmetadata: {}\n",
         [
             "1:1: an object of gitplacer.dev needs a kind",
-            "  known here: Approval, CapacitySnapshot, Cluster, ClusterState, Fleet, OverridePolicy, Placement, PlacementPolicy, Scenario, Tenant … and 2 more",
+            "  known here: Approval, CapacitySnapshot, Cluster, ClusterState, Fleet, OverridePolicy, Placement, PlacementPolicy, Removals, Scenario … and 3 more",
         ],
     ),
     (

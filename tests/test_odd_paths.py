@@ -164,3 +164,60 @@ def test_a_tree_with_names_near_to_those_is_read(tmp_path: Path, name: bytes) ->
 )
 def test_no_spelling_of_the_folder_of_git_is_missed(path: str) -> None:
     assert FORGED.search(f"/{path}/".encode())
+
+
+# two names that some file systems cannot tell apart
+
+
+def twins(*paths: str) -> tuple[dict[str, str], dict[str, str]]:
+    """The twins among files, each with what is said of it, and what became of all groups. Each file holds an object of its own."""
+    manifests = {path: MANIFEST.replace("name: odd", f"name: odd{n}") for n, path in enumerate(paths)}
+    done = Story.of(SOURCE, manifests, capacity=ROOM).run()
+    assert {problem.code for problem in done.problems} <= {"CaseTwin"} and all(p.hint for p in done.problems)
+    return {p.location.file: p.message for p in done.problems}, outcome(done)
+
+
+@pytest.mark.parametrize(
+    ("paths", "refused"),
+    [
+        (["workloads/ns/a.yaml", "workloads/ns/A.yaml"], {"workloads/ns/a.yaml": "differs from workloads/ns/A.yaml"}),
+        (["workloads/ns/ß.yaml", "workloads/ns/ss.yaml"], {"workloads/ns/ß.yaml": "differs from workloads/ns/ss.yaml"}),
+        (["workloads/ns/\u00e9.yaml", "workloads/ns/e\u0301.yaml"], {"workloads/ns/\u00e9.yaml": "differs from"}),
+        (["workloads/ns/X/a.yaml", "workloads/ns/x/b.yaml"], {"workloads/ns/X/a.yaml": "in a folder that differs from workloads/ns/x/"}),
+        (["workloads/ns/Xy/a.yaml", "workloads/ns/xY/b.yaml"], {"workloads/ns/xY/b.yaml": "differs from workloads/ns/Xy/"}),
+        (["workloads/ns/X/a.yaml", "workloads/ns/x/a.yaml"], {"workloads/ns/X/a.yaml": "in a folder that differs from"}),
+        (["workloads/NS/a.yaml", "workloads/ns/b.yaml"], {"workloads/NS/a.yaml": "differs from workloads/ns/"}),
+        (["workloads/ns/\u00e9/a.yaml", "workloads/ns/e\u0301/b.yaml"], {"workloads/ns/e\u0301/b.yaml": "differs from"}),
+        (["workloads/ns/a/b.yaml", "workloads/ns/b/a.yaml"], {}),
+    ],
+    ids=lambda what: ascii(what)[:60],
+)  # fmt: skip
+def test_of_two_names_that_are_one_elsewhere_one_is_refused(paths: list[str], refused: dict[str, str]) -> None:
+    told, groups = twins(*paths)
+    assert told.keys() == refused.keys() and all(refused[path] in told[path] for path in refused)
+    assert groups == {f"ns/odd{n}": "Place a Fits" for n, path in enumerate(paths) if path not in refused} | {
+        "ns/svc": "Place a Fits"
+    }
+
+
+def test_names_of_no_unit_may_differ_in_case_of_a_folder() -> None:
+    assert with_file("Docs/a.yaml", "a: b\n").problems == ()
+    done = Story.of(SOURCE, {"Docs/a.yaml": "a: b\n", "docs/b.yaml": "a: b\n"}, capacity=ROOM).run()
+    assert done.problems == ()
+
+
+@given(st.lists(st.text("aAbBéE/", min_size=1, max_size=6), max_size=6))
+def test_no_two_files_that_are_read_are_one_elsewhere(names: list[str]) -> None:
+    paths = sorted(
+        {
+            f"workloads/ns/{'/'.join(part for part in name.split('/') if part)}/x.yaml"
+            for name in names
+            if name.strip("/")
+        }
+    )
+    told, groups = twins(*paths)
+    read = [path for path in paths if path not in told]
+    folders = {path[: path.rindex("/")] for path in read}
+    folders |= {"/".join(folder.split("/")[:n]) for folder in folders for n in range(1, folder.count("/") + 1)}
+    assert len({folder.casefold() for folder in folders}) == len(folders)
+    assert len(groups) == 1 + len(read)

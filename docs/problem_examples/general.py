@@ -30,10 +30,34 @@ from docs.problem_examples.pieces import (
     settings,
     workload,
 )
+from gitplacer.model.signers import Flaw, Uncounted
 from gitplacer.tree import SYMLINK, Entry
 
 EXAMPLES: Mapping[str, tuple[Example, ...]] = {
     "ApprovalExpired": (approval("hello/hello", "my-cluster", "2025-12-31T18:00:00Z"),),
+    "ApprovalTooLong": (approval("hello/hello", "my-cluster", "2026-12-31T18:00:00Z"),),
+    "ApprovalNeedsPlan": (
+        Example(
+            (("approvals/drill.yaml", APPROVAL.format("drill", "hello/*", "other-cluster", "2026-01-03T00:00:00Z")),),
+            "`hello/hello` runs on `my-cluster`:",
+            beside={"clusters/other-cluster.yaml": CLUSTER.format("other-cluster", "  state: Active\n")},
+            first={},
+        ),
+    ),
+    "ApprovalForOtherPlan": (
+        Example(
+            (
+                (
+                    "approvals/drill.yaml",
+                    APPROVAL.format("drill", "hello/*", "other-cluster", "2026-01-03T00:00:00Z")
+                    + f"  plan: sha256:{'0' * 64}\n",
+                ),
+            ),
+            "`hello/hello` runs on `my-cluster`:",
+            beside={"clusters/other-cluster.yaml": CLUSTER.format("other-cluster", "  state: Active\n")},
+            first={},
+        ),
+    ),
     "ApprovalImpossible": (
         Example(
             (
@@ -51,7 +75,7 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
         Example(
             (
                 ("approvals/one.yaml", APPROVAL.format("one", "hello/hello", "my-cluster", "2026-01-03T00:00:00Z")),
-                ("approvals/two.yaml", APPROVAL.format("two", "hello/*", "other-cluster", "2026-01-03T00:00:00Z")),
+                ("approvals/two.yaml", APPROVAL.format("two", "hello/hello", "other-cluster", "2026-01-03T00:00:00Z")),
             ),
         ),
     ),
@@ -330,11 +354,25 @@ spec:
             },
         ),
     ),
+    "NameTaken": (
+        Example(
+            (),
+            "The deployment repo has a file `clusters/my-cluster`, where a directory is to be:",
+            deployment={"clusters/my-cluster": "not a directory\n"},
+        ),
+    ),
     "NotOurs": (
         Example(
             (),
             "The deployment repo has a file `clusters/my-cluster/workloads/mine.yaml` that gitplacer did not write:",
             deployment={"clusters/my-cluster/workloads/mine.yaml": f"{HEAD}data: {{}}\n"},
+        ),
+    ),
+    "NotReadable": (
+        Example(
+            ((SETTINGS, f"{HEAD}data:\n  level: info\n"),),
+            "A file on which the parser of `reconcile --watch` crashes, whatever it looks like:",
+            deadly=(SETTINGS,),
         ),
     ),
     "NotRendered": (Example((("workloads/hello/kustomization.yaml", "resources: [raycluster.yaml]\n"),)),),
@@ -404,6 +442,21 @@ spec:
                 "capacity/doubted/my-cluster.txt": "SnapshotNotSigned: commit 3f1c09ab54d2 of branch capacity/my-cluster is signed by "
                 "no key that may speak for my-cluster\n"
             },
+        ),
+    ),
+    "SourceNotSigned": (
+        Example(
+            (
+                (
+                    "fleet.yaml",
+                    "apiVersion: gitplacer.dev/v1alpha1\nkind: Fleet\nmetadata: {name: fleet}\nspec:\n  source:\n"
+                    "    signers: [ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDi2VhzGqYyOw1JEsS0rTnXOTR1gIG0wXmkN9xHqBdEF]\n",
+                ),
+            ),
+            "The last pass was made from 8d20c1b67e33, and 3f1c09ab54d2 came after it:",
+            uncounted=Uncounted(
+                commit="3f1c09ab54d2", author="Ada <ada@example.com>", flaw=Flaw.UNSIGNED, counts="8d20c1b67e33"
+            ),
         ),
     ),
     "TabIndentation": (settings("data:\n\tlevel: info\n"),),

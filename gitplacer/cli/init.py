@@ -16,6 +16,7 @@ from gitplacer.cli.bootstrap import ENGINES
 from gitplacer.cli.options import OneOf
 
 _PLACES = {
+    "CODEOWNERS": ".github/CODEOWNERS",
     "workflow.yaml": ".github/workflows/gitplacer.yaml",
     "editor.json": ".vscode/settings.json",
 }

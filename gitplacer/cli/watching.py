@@ -19,6 +19,7 @@ from gitplacer.controller.running import Controller
 from gitplacer.controller.schedule import Pace
 from gitplacer.controller.turns import Fault, Turn
 from gitplacer.controller.wakes import SystemClock
+from gitplacer.runners.isolated import IsolatedParser
 from gitplacer.settings import Settings
 
 
@@ -47,7 +48,7 @@ def watch(
         for each in begun:  # none yet: the first pass comes anyway
             each.wakes.hint(why, ref)
 
-    with opened(listening, chosen, logs, clock, hint) as observers:
+    with IsolatedParser() as parser, opened(listening, chosen, logs, clock, hint) as observers:
         replica = elected(leader_elect, time.monotonic, logs.complain)
         controller = Controller(
             chosen,
@@ -57,6 +58,7 @@ def watch(
             observers=[logs, *observers, first],
             elected=replica,
             complain=logs.complain,
+            parser=parser.parse,
         )
         begun.append(controller)
         first.give_up = controller.stop

@@ -40,6 +40,7 @@ from gitplacer.passes.reconcile import Outcome as PassOutcome
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.problems import Severity
 from gitplacer.settings import Settings
+from gitplacer.source.files import Parser, read_file
 
 FULL_COLLECTION = 16
 """After so many passes garbage is looked for among all objects, which takes some tenths of a second; else among new ones."""
@@ -79,7 +80,8 @@ class _Reach:
 
 class Controller:
     """
-    Passes on one fleet, one at a time. `settings.now` does not matter: each pass has its own. `draw` gives numbers from 0 to 1.
+    Passes on one fleet, one at a time. `settings.now` does not matter: each pass has its own. `draw` gives numbers from 0 to 1;
+    `parser` reads files that are not known yet.
     """
 
     def __init__(
@@ -93,6 +95,7 @@ class Controller:
         elected: Elected | None = None,
         complain: Callable[[str], None] = _quiet,
         progress: Callable[[str], None] = _quiet,
+        parser: Parser = read_file,
     ) -> None:
         self._settings = settings
         self._clock = clock or SystemClock()
@@ -103,7 +106,8 @@ class Controller:
         self._led: bool | None = None
         self._progress = progress
         self.wakes = Wakes(self._clock, self._pace)
-        self._memo = ParseCache(settings.cache_dir)
+        self._parser = parser
+        self._memo = ParseCache(settings.cache_dir, parser)
         self._ledgers = LedgerCache()
         self._number = 0
         self._backoff = Backoff()
@@ -193,7 +197,7 @@ class Controller:
 
     def _heal(self) -> None:
         """A cache may be thrown away at any time; the next pass makes it again."""
-        self._memo = ParseCache(self._settings.cache_dir)
+        self._memo = ParseCache(self._settings.cache_dir, self._parser)
         with contextlib.suppress(GitError, OSError):
             forget_mirrors(self._settings, self._spec)
 

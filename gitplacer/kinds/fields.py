@@ -37,6 +37,7 @@ API_VERSION = "gitplacer.dev/v1alpha1"
 _NAME = 317
 """The longest qualified name: a prefix of 253 characters, a slash, and 63."""
 
+_SHARE = r"^(100|[1-9]?[0-9])%$"
 _DURATION = r"^([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?$"
 _TIME = (
     r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
@@ -101,6 +102,12 @@ def period_seconds(value: object) -> int:
     if not seconds:
         raise ValueError("must be longer than 0s")
     return seconds
+
+
+def duration_text(seconds: int) -> str:
+    """Seconds as a duration is written, in one unit: `1h`, `90m`, `30s`."""
+    scale, unit = next(((scale, unit) for scale, unit in ((3600, "h"), (60, "m")) if seconds % scale == 0), (1, "s"))
+    return f"{seconds // scale}{unit}"
 
 
 def _instant(value: object) -> datetime:
@@ -172,6 +179,14 @@ def _copies(value: object) -> object:
     if value == "All" or (isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 10_000):
         return value
     raise ValueError("must be All or a number from 1 on")
+
+
+def _at_most(value: object) -> object:
+    if isinstance(value, str) and re.fullmatch(_SHARE, value) is not None:
+        return value
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 1_000_000:
+        return value
+    raise ValueError('must be a number from 0 on, or a share such as "25%"')
 
 
 DnsLabel = Annotated[
@@ -246,6 +261,7 @@ if TYPE_CHECKING:
     Amounts = Resources
     Bounds = dict[str, int]
     Copies = int | Literal["All"]
+    NumberOrShare = int | str
 else:
     Seconds = Annotated[
         int,
@@ -298,4 +314,16 @@ else:
         Any,
         BeforeValidator(_copies),
         WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1, "maximum": 10_000}, {"const": "All"}]}),
+    ]
+    NumberOrShare = Annotated[
+        Any,
+        BeforeValidator(_at_most),
+        WithJsonSchema(
+            {
+                "anyOf": [
+                    {"type": "integer", "minimum": 0, "maximum": 1_000_000},
+                    {"type": "string", "pattern": _SHARE, "examples": ["25%"]},
+                ]
+            }
+        ),
     ]

@@ -18,6 +18,7 @@ from gitplacer.kinds.fields import (
     Integer,
     Matching,
     Model,
+    NumberOrShare,
     OwnKind,
     PathGlob,
     Period,
@@ -51,8 +52,17 @@ Branch = Annotated[
 Root = Annotated[
     str,
     Matching(
-        rf"^(?!(placements|moving|fleet)(/|$))(?!(.*/)?flux-system(/|$)){FOLDER}",
-        "must be a relative directory, and not placements, moving, fleet or flux-system, which hold other things",
+        rf"^(?!(placements|moving|fleet|guards)(/|$))(?!(.*/)?flux-system(/|$)){FOLDER}",
+        "must be a relative directory, and not placements, moving, fleet, guards or flux-system, which hold other things",
+    ),
+]
+PublicKey = Annotated[
+    str,
+    Matching(
+        r"^((sk-)?(ssh|ecdsa)-[a-z0-9@.-]+ [A-Za-z0-9+/]{16,}={0,3}( [^\x00-\x1f]*)?"
+        r"|-----BEGIN PGP PUBLIC KEY BLOCK-----\n[\x0a\x20-\x7e]+)$",
+        'must be a public key: an SSH key as it stands in a file such as id_ed25519.pub, "ssh-ed25519 AAAA…", or an armoured OpenPGP block',
+        50_000,
     ),
 ]
 
@@ -79,6 +89,9 @@ class SourceSettings(Model):
     """Files that don't, though `include` matches them."""
     namespaces: NamespaceFromPath = NamespaceFromPath()
     """Where an object without a namespace takes it from."""
+    signers: Annotated[tuple[PublicKey, ...], Field(min_length=1)] | None = None
+    """Who may sign commits of the source: public SSH or OpenPGP keys. A commit counts if it, and every commit that came with it since the
+    one that the last pass was made from, is signed by one of those that were listed before it. Absent means that every commit counts."""
 
 
 class HydratorSettings(Model):
@@ -121,15 +134,6 @@ class Jumps(Model):
     """A jump is believed once snapshots have said the same for so long."""
 
 
-PublicKey = Annotated[
-    str,
-    Matching(
-        r"^((sk-)?(ssh|ecdsa)-[a-z0-9@.-]+ [A-Za-z0-9+/]{16,}={0,3}( [^\x00-\x1f]*)?"
-        r"|-----BEGIN PGP PUBLIC KEY BLOCK-----\n[\x0a\x20-\x7e]+)$",
-        'must be a public key: an SSH key as it stands in a file such as id_ed25519.pub, "ssh-ed25519 AAAA…", or an armoured OpenPGP block',
-        50_000,
-    ),
-]
 Writer = Annotated[
     str,
     Matching(
@@ -207,6 +211,30 @@ class EvacuationGuard(MoveGuard):
     """Throttle lets the others move later, Hold lets them wait for an Approval with `action: Exceed`, Allow lets them move."""
 
 
+class RemovalGuard(Model):
+    """How many groups may be removed in a time because the source does not have them any more, and what happens to those beyond."""
+
+    max: NumberOrShare = "25%"
+    """So many groups, or such a share of all groups of workloads: those of the source and those that would be removed. A share never
+    holds back fewer than five groups."""
+    of: Literal["groups"] = "groups"
+    """What the share is of."""
+    per: Seconds = 3600
+    """In so long a time."""
+    exceed: Exceed = "Hold"
+    """Hold keeps all of them, because a source of which so much is missing is not believed in part; they go with an Approval
+    (`action: Remove` or `Exceed`). Throttle removes as many as may be removed now, and the others later. Allow removes all."""
+
+    def most(self, groups: int) -> int:
+        """How many of so many groups may go."""
+        if isinstance(self.max, int):
+            return self.max
+        return max(_NEVER_HELD, groups * int(self.max.removesuffix("%")) // 100)
+
+
+_NEVER_HELD = 4
+"""So many removals are an ordinary day's work, however small the fleet."""
+
 MoveReason = Literal["NotEligible", "ClusterDraining", "ClusterLost", "PendingPods", "PreferredAvailable"]
 
 
@@ -242,12 +270,14 @@ class Freeze(Model):
 
 
 class Guards(Model):
-    """Limits on what moves in a time. They stop only the moves they concern."""
+    """Limits on what moves or goes in a time. They stop only what they concern."""
 
     relocations: MoveGuard = MoveGuard()
     """Moves for any other reason than evacuation."""
     evacuations: EvacuationGuard = EvacuationGuard()
     """Moves away from clusters that are draining or lost."""
+    removals: RemovalGuard = RemovalGuard()
+    """Removals of groups that are gone from the source."""
     freeze: tuple[Freeze, ...] = ()
     """Times in which nothing begins to move but what somebody has consented to. What has begun goes on."""
 
@@ -271,7 +301,7 @@ class FleetSpec(Model):
     """A cluster whose snapshot is older than this counts as lost. Absent: only one whose state says so. Silence is not believed
     while more clusters are silent than not."""
     guards: Guards = Guards()
-    """How much may move."""
+    """How much may move or go."""
     clone: Clone | None = None
     """Clusters that are made when they are needed. Absent means none."""
 

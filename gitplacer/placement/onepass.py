@@ -45,7 +45,7 @@ from gitplacer.placement.ties import held_with, ties, torn_singletons
 from gitplacer.placement.updating import Edits, no_edits
 from gitplacer.policies import DIVIDING
 from gitplacer.relocation.evidence import speaks_of
-from gitplacer.relocation.guards import Tally, frozen_until
+from gitplacer.relocation.guards import Tally, frozen_until, held_removals
 from gitplacer.relocation.memory import left_over
 from gitplacer.relocation.moves import moves_of
 from gitplacer.relocation.silence import silent_clusters
@@ -87,11 +87,9 @@ class Pass:
         self.held |= {g: f for g, f in also_held.items() if g not in self.held}
         self.held |= {g: f for g, f in torn_singletons(snapshot).items() if g not in self.held}
         self.ties = ties(snapshot)
-        for other, finding in held_with(self.ties, [*self.kept, *self.held]).items():
-            if other in self.groups:
-                self.held[other] = finding
-            elif other in self.orphans:
-                self.kept[other] = finding
+        self._hold_together()
+        self.kept |= held_removals(snapshot, (r for r in self.orphans.values() if r.id not in self.kept))
+        self._hold_together()
         self.gangs: dict[str, Gang] = {group_id: group.gang for group_id, group in self.groups.items()}
         for group_id in (*self.held, *self.orphans):
             record = self.records.get(group_id) or self.orphans.get(group_id)
@@ -131,6 +129,14 @@ class Pass:
         self._may_enter: dict[tuple[object, ...], tuple[str, ...]] = {}
         self._settled: dict[tuple[str, frozenset[str]], Ledger] = {}
         self._requests: dict[tuple[str, str], Resources] = {}
+
+    def _hold_together(self) -> None:
+        """Hold what exchanges members with what is held."""
+        for other, finding in held_with(self.ties, [*self.kept, *self.held]).items():
+            if other in self.groups:
+                self.held[other] = finding
+            elif other in self.orphans:
+                self.kept[other] = finding
 
     def _where(self, record: PlacementRecord | None) -> tuple[str, ...]:
         """The clusters that have a group, or keep room for it; not those that it waited for in vain."""

@@ -16,7 +16,8 @@ CODES: Mapping[str, Code] = {
     ),
     "CaseTwin": Code(
         "Two paths differ only in upper and lower case",
-        "Some file systems cannot hold both, so a clone of the repo may silently lack one.",
+        "Some file systems cannot hold both, so a clone of the repo may silently lack one. Two folders of a unit that differ only so are one "
+        "there; the one in lower case counts.",
         "Rename one of them.",
     ),
     "OddPath": Code(
@@ -30,6 +31,13 @@ CODES: Mapping[str, Code] = {
         "A file is larger than any manifest",
         "Kubernetes itself refuses objects beyond 1.5 MiB; a file of many megabytes is a mistake or an attack.",
         "Split the file, or keep data where the workload can fetch it.",
+    ),
+    "NotReadable": Code(
+        "A file ended the process that parses files",
+        "`reconcile --watch` parses files it has not seen before in a process of its own, which has 1 GiB of memory and, for each file, two "
+        "minutes of a processor. A file that takes more, or on which this process ended twice, is taken for unreadable as long as the "
+        "controller runs; other files are read.",
+        "Make the file smaller and simpler, or take it out. No ordinary file does this: please report it.",
     ),
     "NotRendered": Code(
         "A directory is input of Kustomize or Helm",

@@ -126,6 +126,11 @@ FAILURES: Mapping[str, Failure] = {
         "The cache directory can be written by others.",
         "Set `GITPLACER_CACHE` to a directory of your own.",
     ),
+    "NothingSigned": Failure(
+        "The Fleet lists whose commits count, and there is none of which that is known: nobody who is listed has signed the first one, or "
+        "the one that the last pass was made from is not to be had.",
+        "Do what the hint says; see [Only signed commits of the fleet repo](../credentials.md#only-signed-commits-of-the-fleet-repo).",
+    ),
     "NotSigned": Failure(
         "Commits are to be signed, and the key is not there, cannot be used, or wants a passphrase. Nothing was pushed.",
         "Do what the hint says; see [Signed commits](../credentials.md#signed-commits).",

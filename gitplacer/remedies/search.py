@@ -23,7 +23,7 @@ from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.problems import Rejected
 from gitplacer.remedies.case import Case, is_placed
 from gitplacer.remedies.families import FAMILIES, Family, raised_together
-from gitplacer.source.files import Memo, NoMemo, ReadFile
+from gitplacer.source.files import Aside, Memo, NoMemo
 
 ONE_BY_ONE = 8
 """Amounts up to this are all tried."""
@@ -97,37 +97,6 @@ class Trials:
         if any(other in decisions and not is_placed(decisions[other]) for other in self._keep):
             return None
         return decisions.get(self._group)  # an edit of a policy may give the group another id
-
-
-class Aside:
-    """A memo that knows what another knows, and keeps what is new to itself."""
-
-    def __init__(self, memo: Memo) -> None:
-        self._memo = memo
-        self._files: dict[str, ReadFile] = {}
-        self._texts: dict[str, bytes] = {}
-
-    def recall(self, oids: Iterable[str]) -> Mapping[str, ReadFile]:
-        wanted = list(oids)
-        known = {oid: self._files[oid] for oid in wanted if oid in self._files}
-        missing = [oid for oid in wanted if oid not in known]
-        found = self._memo.recall(missing) if missing else {}
-        self._files.update(found)
-        return {**known, **found}
-
-    def remember(self, files: Mapping[str, ReadFile]) -> None:
-        self._files.update(files)
-
-    def recall_text(self, digest: str) -> bytes | None:
-        return self.recall_texts([digest]).get(digest)
-
-    def recall_texts(self, digests: Iterable[str]) -> Mapping[str, bytes]:
-        wanted = list(digests)
-        known = {digest: self._texts[digest] for digest in wanted if digest in self._texts}
-        return {**known, **self._memo.recall_texts([digest for digest in wanted if digest not in known])}
-
-    def remember_text(self, digest: str, text: bytes) -> None:
-        self._texts[digest] = text
 
 
 def remedy(

@@ -20,7 +20,7 @@ MAX_PATH = 4096
 MAX_FOLDERS = 64
 """Folders that a file may be in."""
 
-_LOST_AT_END = re.compile(r"[^/]*[. ](?=/|$)")
+_LOST_AT_END = re.compile(r"[. ](?=/|$)")
 # Like `.git` to file systems that drop what cannot be seen, or have short names: a plain git on Linux takes both.
 _IGNORED = "[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]*"
 _DOT_GIT = re.compile(rf"(?:^|[/\\])(?:{_IGNORED}{_IGNORED.join('.git')}{_IGNORED}|git~[0-9])[. ]*(?=[/\\:]|$)", re.I)
@@ -45,18 +45,20 @@ def _oddity(path: str) -> tuple[str, str] | None:
         return "has a backslash in its path, or bytes that are not UTF-8", "rename it; folders are parted by a slash"
     lost = _LOST_AT_END.search(path)
     if lost is not None:
-        return f'has "{lost[0]}" in its path, which ends with a dot or a space', "rename it: Windows drops them"
-    longest = max(len(part.encode()) for part in path.split("/"))
+        part = path[: lost.end()].rpartition("/")[2]
+        return f'has "{part}" in its path, which ends with a dot or a space', "rename it: Windows drops them"
+    size = len(path.encode())
+    longest = max(len(part.encode()) for part in path.split("/")) if size > MAX_SEGMENT else 0
     if longest > MAX_SEGMENT:
         return f"has a part of {longest} bytes in its path, more than {MAX_SEGMENT}", "give it a shorter name"
-    if len(path.encode()) > MAX_PATH:
-        return f"has a path of {len(path.encode()):,} bytes, more than {MAX_PATH:,}", "give its folders shorter names"
+    if size > MAX_PATH:
+        return f"has a path of {size:,} bytes, more than {MAX_PATH:,}", "give its folders shorter names"
     if path.count("/") > MAX_FOLDERS:
         return f"is in {path.count('/')} folders, more than {MAX_FOLDERS}", "move it up"
     return _disguise(path)
 
 
 def _disguise(path: str) -> tuple[str, str] | None:
-    if _DOT_GIT.search(path) is None:
+    if ("~" not in path and path.isascii()) or _DOT_GIT.search(path) is None:
         return None
     return "has a folder in its path that is .git to some file systems", "find out who made it, and remove it"

@@ -328,7 +328,8 @@ def _about_paths(
             )
     for path, twin in twins.items():
         hint = "rename one: some file systems cannot hold both"
-        yield Problem(Location(path), "CaseTwin", f"differs from {twin} only in upper and lower case", hint)
+        where = "is in a folder that differs" if twin.endswith("/") else "differs"
+        yield Problem(Location(path), "CaseTwin", f"{where} from {twin} only in upper and lower case", hint)
     for path, entry in tree.entries.items():
         if not entry.is_text and not path.endswith(READ_ENDINGS) and unit_of(spec, path):
             hint = "commit the files themselves"
@@ -340,22 +341,55 @@ def _about_large_files(tree: Tree, paths: Iterable[str], capacity: str, memo: Me
     yield from read_documents(tree, large, memo).problems
 
 
+_Whose = tuple[str | None, str, str]
+"""A unit, a tenant, and a path of theirs."""
+
+
 def _case_twins(paths: Iterable[str], spec: FleetSpec, tenancy: Tenancy) -> dict[str, str]:
     """
-    Paths that some file systems cannot tell from an earlier one, with that earlier one. Only among files of one unit and one tenant:
-    whoever writes elsewhere must not thereby make a file unreadable, and the paths of tenants do not differ in case alone.
+    Paths that some file systems cannot tell from an earlier one, with that earlier one; of units also those in a folder that they cannot
+    tell from another one, with that. Only among files of one unit and one tenant: whoever writes elsewhere must not thereby make a file
+    unreadable, and the paths of tenants do not differ in case alone. Of folders the one in lower case counts, as namespaces are.
     """
-    first: dict[tuple[str | None, str, str], str] = {}
-    twins = {}
+    first: dict[_Whose, str] = {}
+    folders: dict[_Whose, str] = {}
+    parents: dict[_Whose, list[tuple[str, _Whose]]] = {}
+    owned = []
     for path in sorted(paths):
         unit = unit_of(spec, path)
         owner = tenancy.owner(path) if unit == WORKLOADS else None
-        folded = (unit, owner.name if owner else "", unicodedata.normalize("NFC", path).casefold())
-        if folded in first:
+        whose = unit, owner.name if owner else ""
+        within = (*whose, path.rpartition("/")[0])
+        owned.append((path, whose, within))
+        if unit is not None and within not in parents:
+            parents[within] = [(folder, (*whose, _folded(folder))) for folder in _folders_of(path)]
+            for folder, key in parents[within]:
+                if folders.setdefault(key, folder) != folder and folder == key[2]:
+                    folders[key] = folder
+    twins = {}
+    for path, whose, within in owned:
+        other = next((folders[key] for folder, key in parents.get(within, ()) if folders[key] != folder), None)
+        folded = (*whose, _folded(path))
+        if other is not None:
+            twins[path] = other
+        elif folded in first:
             twins[path] = first[folded]
         else:
             first[folded] = path
     return twins
+
+
+def _folders_of(path: str) -> Iterator[str]:
+    """The folders that a path is in, each with a slash, the outermost first."""
+    end = path.find("/")
+    while end != -1:
+        yield path[: end + 1]
+        end = path.find("/", end + 1)
+
+
+def _folded(path: str) -> str:
+    """What a path is to file systems that know no case, and one way to write each letter."""
+    return unicodedata.normalize("NFC", path).casefold()
 
 
 def _unrendered_folders(tree: Tree) -> tuple[str, ...]:
