@@ -299,6 +299,13 @@ def test_a_gang_of_many_shapes_is_placed_beside_an_autoscaler() -> None:
     assert sum(use.count for use in found.uses) == 1500
 
 
+@pytest.mark.parametrize(("steps", "message"), [(65, "65 steps"), (3000, "3,000 steps")])
+def test_an_edit_goes_no_deeper_than_a_file(steps: int, message: str) -> None:
+    with pytest.raises(EditError, match=message):
+        splice(b"a: 1\n", [Edit(("b",) * steps, "add", 1)])
+    assert splice(b"a: 1\n", [Edit(("b",) * 64, "add", 1)])
+
+
 def test_a_long_document_takes_only_so_many_edits() -> None:
     text = ("a: 1\n# " + "x" * (1 << 20) + "\n").encode()
     edits = [Edit(("a",), "replace", n) for n in range(2, 7)]
