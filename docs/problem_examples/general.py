@@ -490,6 +490,13 @@ spec:
             ),
         ),
     ),
+    "TooManyFiles": (
+        Example(
+            (),
+            "Twenty-five thousand files, with nothing in them but a comment:",
+            beside={f"workloads/hello/{n:05}.yaml": "# to do\n" for n in range(25_000)},
+        ),
+    ),
     "TooManyParts": (
         Example(
             (),

@@ -38,6 +38,7 @@ from gitplacer.source.files import (
 from gitplacer.source.manifests import WORKLOADS, SourceObject, read_manifest, unit_of
 from gitplacer.source.oddpaths import odd_paths
 from gitplacer.source.ownkinds import OwnKinds, looks_own, read_own_kinds, torn_kinds
+from gitplacer.source.shares import Share, beyond, share_problems
 from gitplacer.source.standby import SleepingClusters, read_standby, set_aside
 from gitplacer.source.tenancy import Tenancy, read_tenancy, tenancy_problems
 from gitplacer.source.trusted import with_trusted
@@ -160,10 +161,13 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
     tenancy = read_tenancy(outside, {kind for data in torn.values() for kind in torn_kinds(data)}, spec)
     twins = _case_twins(paths, spec, tenancy)
     torn |= trusted_bytes(twins)
-    reading = replace(reading, documents={p: items for p, items in reading.documents.items() if p not in twins})
+    over = beyond(_shares(reading, tree, spec, tenancy))
+    unused = {*twins, *(path for paths in over.values() for path in paths)}
+    reading = replace(reading, documents={p: items for p, items in reading.documents.items() if p not in unused})
     # Kustomize and Helm keep us from reading workloads; our own kinds beside their files are read all the same.
     unrendered = {path for path in paths if path.startswith(folders) and unit_of(spec, path)}
     found = [*_about_paths(tree, spec, folders, twins, capacity), *_about_large_files(tree, paths, capacity, memo)]
+    found += share_problems(over)
     found += _worth_telling([*reading.problems, *_about_odd(odd)], spec, torn, capacity)
     links = {path for path, entry in tree.entries.items() if not entry.is_text}
     outside = sorted((d for d in outside if d.file not in twins), key=lambda d: (d.file, d.index))
@@ -189,7 +193,7 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
         own = with_trusted(own, outside, trusted, found)
     place = own.places[f"Fleet/{own.fleet.metadata.name}"]
     found += chart_problems(own.fleet.spec, own.clusters.values(), place)
-    unread = frozenset({*reading.broken, *broken, *unfit, *twins, *links, *(p for p in tree if p.startswith(folders))})
+    unread = frozenset({*reading.broken, *broken, *unfit, *unused, *links, *(p for p in tree if p.startswith(folders))})
     counts = {path: len(items) for path, items in reading.documents.items()}
     sleeping = read_standby(own, outside, rendered, unread, tree, found)
     told = tuple(sorted(set(found)))
@@ -284,6 +288,14 @@ def _with_duplicates_marked(objects: list[SourceObject]) -> Iterator[SourceObjec
         place = others[0].document.locate()
         problem = item.document.problem("DuplicateObject", f"{item.identity} is at {place} too", hint)
         yield replace(item, problems=(*item.problems, problem))
+
+
+def _shares(reading: Reading, tree: Tree, spec: FleetSpec, tenancy: Tenancy) -> Iterator[tuple[str, str, Share]]:
+    """The workload files with their owners, by path, and what each takes."""
+    for path, items in sorted(reading.documents.items()):
+        if unit_of(spec, path) == WORKLOADS:
+            owner = tenancy.owner(path)
+            yield path, owner.name if owner else "", Share(1, len(items), tree.entries[path].size)
 
 
 def _about_odd(odd: Mapping[str, tuple[str, str]]) -> Iterator[Problem]:
