@@ -20,6 +20,7 @@ from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.layout import METADATA, Layout, refuse_foreign_root
 from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.model.decision import Action, Decision, Phase, Reason
+from gitplacer.model.signers import Uncounted
 from gitplacer.placement.books import Books
 from gitplacer.placement.cloning import wish
 from gitplacer.placement.ledgercache import LedgerCache
@@ -28,6 +29,7 @@ from gitplacer.placement.wakes import cleared, outcomes, woken_for
 from gitplacer.problems import Problem
 from gitplacer.snapshot import Snapshot, read_snapshot
 from gitplacer.source.files import Memo, NoMemo
+from gitplacer.source.signers import uncounted_problem
 from gitplacer.tree import Changes, Tree, differing_paths
 
 
@@ -50,7 +52,7 @@ class Inputs:
     the ids name the capacity tree and the deployment commit, None where there is none. `foreign` are paths of the
     deployment repo that somebody else changed, with the blob id that we had written ('' for none); `reverted` and `merged`
     are, by group, what somebody did with relocations of ours. `trusted` counts instead of what the source's Fleet says, where the
-    source is not trusted with that; such a pass is not published.
+    source is not trusted with that; such a pass is not published. `uncounted` is told as a problem, and decides nothing.
     """
 
     source: Tree
@@ -65,6 +67,7 @@ class Inputs:
     now: datetime
     version: str
     trusted: FleetSpec | None = None
+    uncounted: Uncounted | None = None
 
     def in_memory(self) -> Inputs:
         """The same with their files read: what may be sent to other processes, or shared with them."""
@@ -135,7 +138,11 @@ def hydrate(
     layout.remember_removals(decisions)
     rest = layout.take_changes(metadata)
     final = tuple(_told_apart(decision, layout.updated) for decision in decisions)
-    problems = tuple(sorted({*snapshot.problems, *layout.problems, *refused_approvals(final, snapshot)}))
+    problems = tuple(
+        sorted(
+            {*snapshot.problems, *layout.problems, *refused_approvals(final, snapshot), *_uncounted(inputs, snapshot)}
+        )
+    )
     tree = layout.tree()
     view = PlanView(
         snapshot=replace(snapshot, problems=problems),
@@ -151,6 +158,12 @@ def hydrate(
     )
     steps = _steps(inputs, view, moves, rest, layout.started)
     return Hydration(snapshot, view, problems, steps, tree, _proposals(inputs, view, layout, metadata, known))
+
+
+def _uncounted(inputs: Inputs, snapshot: Snapshot) -> list[Problem]:
+    own = snapshot.source.own
+    place = own.places[f"Fleet/{own.fleet.metadata.name}"]
+    return [uncounted_problem(inputs.uncounted, place)] if inputs.uncounted is not None else []
 
 
 @dataclass(frozen=True, slots=True)

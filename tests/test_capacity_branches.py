@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from gitplacer.capacity.reading import Branch, branches_at, opened_branches, read_branches
+from gitplacer.git import believing
 from gitplacer.git.address import Address
 from gitplacer.git.reading import Repository
 from gitplacer.git.signing import SigningKey
@@ -217,6 +218,6 @@ def test_what_is_known_of_a_commit_is_not_asked_again(
         with Repository.open(Address.parse(str(repo), base_dir=Path("/")), repo.parent / "cache") as repository:
             branch = Branch("capacity", repository.resolve("capacity"))
             found.append(texts(read_branches(repository, [branch], settings, memo, NOW)))
-        monkeypatch.setattr(reading, "verified", None)
+        monkeypatch.setattr(believing, "verified", None)
         monkeypatch.setattr(reading, "single_snapshot", None)
     assert found == [nodes("gke", 3, 2)] * 2

@@ -19,7 +19,8 @@ from gitplacer.git.address import Address
 from gitplacer.git.publishing import Deployment, Identity, NewCommit
 from gitplacer.git.reading import Commit
 from gitplacer.git.secretfiles import ExposedSecret
-from gitplacer.git.signing import AllowedKeys, NotSigned, SigningKey, is_signed, signed, unsigned, verified
+from gitplacer.git.signing import AllowedKeys, NotSigned, SigningKey, flaw, is_signed, signed, unsigned, verified
+from gitplacer.model.signers import Flaw
 from gitplacer.passes.proposing import ProposedPass, Standing, propose
 from gitplacer.settings import settings
 from gitplacer.tree import Changes, differing_paths
@@ -36,6 +37,9 @@ COMMIT = (
     b"committer gitplacer <bot@example.com> 1767323045 +0000\n\n"
     b"Move it\n\nWhy not.\n\nGitplacer-Step: 1/1\n"
 )
+
+
+FLAWS = {"unsigned": Flaw.UNSIGNED, "no commit": Flaw.UNSIGNED, "another key": Flaw.OTHER_KEY}
 
 
 def ssh_key(folder: Path, name: str, passphrase: str = "", kind: str = "ed25519") -> Path:
@@ -105,6 +109,8 @@ def test_git_takes_a_commit_that_an_openpgp_key_has_signed(
     assert verified(commit, allowed) == "the bot"
     assert verified(commit.replace(b"Why not", b"Why yes"), allowed) is None
     assert verified(commit, AllowedKeys({"ann": [public(keys, "bot")]})) is None
+    assert flaw(commit, AllowedKeys({"ann": [public(keys, "bot")]})) is Flaw.OTHER_KEY
+    assert flaw(commit.replace(b"Why not", b"Why yes"), allowed) is Flaw.DAMAGED
 
 
 def test_an_ssh_signature_is_the_same_each_time_and_replaces_an_older_one(keys: Path) -> None:
@@ -140,7 +146,9 @@ def test_a_signature_that_says_nothing_is_not_believed(keys: Path) -> None:
         "no commit": b"",
     }.items():
         assert verified(commit, allowed) is None, said
+        assert flaw(commit, allowed) is FLAWS.get(said, Flaw.DAMAGED), said
     assert verified(by_bot, AllowedKeys()) is None
+    assert flaw(by_bot, AllowedKeys()) is Flaw.OTHER_KEY
     assert allowed.unreadable() == ["nobody"]
 
 

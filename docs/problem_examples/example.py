@@ -13,6 +13,7 @@ from functools import cache
 
 from gitplacer.explain import problem_lines
 from gitplacer.hydrate import Hydration, Inputs, hydrate
+from gitplacer.model.signers import Uncounted
 from gitplacer.packaged import STARTER, packaged
 from gitplacer.policies.idle import idle_policies
 from gitplacer.problems import Problem, Rejected
@@ -29,7 +30,7 @@ class Example:
     """
     `shown` are the files a page shows, `beside` others that are needed, `first` a pass before with other files (None:
     no such file), `deployment` what somebody else wrote into the deployment repo. `trusted` is the Fleet of the revision that is
-    trusted.
+    trusted, and `uncounted` a commit of the source that does not count.
     """
 
     shown: tuple[tuple[str, str], ...]
@@ -39,6 +40,7 @@ class Example:
     deployment: Mapping[str, str] = field(default_factory=dict)
     tree: tuple[tuple[str, Entry], ...] = ()
     trusted: str | None = None
+    uncounted: Uncounted | None = None
 
 
 def printed(example: Example, code: str) -> str:
@@ -60,7 +62,7 @@ def problems(example: Example) -> Iterator[Problem]:
         deployment = Tree.of({**{path: deployment.read(path) for path in deployment}, **written})
     try:
         files = {**_starter(), **example.beside, **dict(example.shown)}
-        done = _pass(files, example.tree, deployment, example.trusted)
+        done = _pass(files, example.tree, deployment, example.trusted, example.uncounted)
         yield from done.problems
         yield from idle_policies(done.snapshot.source, NoMemo())
     except Rejected as error:
@@ -85,7 +87,11 @@ def _starter() -> dict[str, str]:
 
 
 def _pass(
-    files: Mapping[str, str], more: tuple[tuple[str, Entry], ...], deployment: Tree, fleet: str | None = None
+    files: Mapping[str, str],
+    more: tuple[tuple[str, Entry], ...],
+    deployment: Tree,
+    fleet: str | None = None,
+    uncounted: Uncounted | None = None,
 ) -> Hydration:
     data = {path: text.encode("utf-8", "surrogateescape") for path, text in files.items()}
     source = Tree.of(data)
@@ -95,5 +101,6 @@ def _pass(
         source=source, commit=None, capacity=source.under("capacity"), capacity_id=None, deployment=deployment,
         deployment_commit=None, foreign={}, now=NOW, version="0.1.0",
         trusted=fleet_spec(Tree.of({"fleet.yaml": fleet.encode()}), NoMemo()) if fleet is not None else None,
+        uncounted=uncounted,
     )  # fmt: skip
     return hydrate(inputs, memo=NoMemo(), with_candidates=False)

@@ -30,6 +30,7 @@ from docs.problem_examples.pieces import (
     settings,
     workload,
 )
+from gitplacer.model.signers import Flaw, Uncounted
 from gitplacer.tree import SYMLINK, Entry
 
 EXAMPLES: Mapping[str, tuple[Example, ...]] = {
@@ -307,6 +308,20 @@ spec:
     "NotOneDocument": (
         Example((("capacity/my-cluster.yaml", SNAPSHOT.format("my-cluster") + "---\n" + SNAPSHOT.format("other")),)),
     ),
+    "FleetNotOnTop": (
+        Example(
+            (
+                (
+                    "fleet.yaml",
+                    "# it is in settings/fleet.yaml\n",
+                ),
+                (
+                    "settings/fleet.yaml",
+                    "apiVersion: gitplacer.dev/v1alpha1\nkind: Fleet\nmetadata: {name: fleet}\nspec: {}\n",
+                ),
+            ),
+        ),
+    ),
     "NotOneFleet": (
         Example(
             (
@@ -411,6 +426,21 @@ spec:
                 "capacity/doubted/my-cluster.txt": "SnapshotNotSigned: commit 3f1c09ab54d2 of branch capacity/my-cluster is signed by "
                 "no key that may speak for my-cluster\n"
             },
+        ),
+    ),
+    "SourceNotSigned": (
+        Example(
+            (
+                (
+                    "fleet.yaml",
+                    "apiVersion: gitplacer.dev/v1alpha1\nkind: Fleet\nmetadata: {name: fleet}\nspec:\n  source:\n"
+                    "    signers: [ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDi2VhzGqYyOw1JEsS0rTnXOTR1gIG0wXmkN9xHqBdEF]\n",
+                ),
+            ),
+            "The last pass was made from 8d20c1b67e33, and 3f1c09ab54d2 came after it:",
+            uncounted=Uncounted(
+                commit="3f1c09ab54d2", author="Ada <ada@example.com>", flaw=Flaw.UNSIGNED, counts="8d20c1b67e33"
+            ),
         ),
     ),
     "TabIndentation": (settings("data:\n\tlevel: info\n"),),

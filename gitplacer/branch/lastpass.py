@@ -22,6 +22,7 @@ from datetime import datetime
 from gitplacer.commits import PREFIX
 from gitplacer.git.publishing import Deployment, is_of_a_pass
 from gitplacer.git.reading import Commit, NoSuchRevision, Repository
+from gitplacer.trailers import Trailers
 from gitplacer.tree import Entry, Tree, differing_paths
 
 _HISTORY = 1000
@@ -60,6 +61,17 @@ def last_pass(deployment: Deployment) -> LastPass | None:
     if deployment.tip is None:
         return None
     return _Looking(deployment).found(deployment.tip)
+
+
+def last_trailers(deployment: Deployment) -> Trailers:
+    """What the last pass on the branch says of itself; nothing where there is none within reach."""
+    if deployment.tip is None:
+        return ()
+    tip = deployment.repository.commit(deployment.tip)
+    if is_of_a_pass(tip):
+        return tip.trailers
+    last = last_pass(deployment)
+    return last.trailers if last is not None else ()
 
 
 def brought_by(repository: Repository, merge: Commit, most: int) -> list[str]:

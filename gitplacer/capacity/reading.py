@@ -18,10 +18,11 @@ from pathlib import Path, PurePosixPath
 
 from gitplacer.belief import DOUBTED, EARLIER, Gist, doubt, last_believed
 from gitplacer.git.address import Address
+from gitplacer.git.believing import signed_by
 from gitplacer.git.mirror import Mirror, refs_of
 from gitplacer.git.objects import BlobTooLarge
 from gitplacer.git.reading import Repository
-from gitplacer.git.signing import AllowedKeys, is_signed, verified
+from gitplacer.git.signing import is_signed
 from gitplacer.kinds.fleet import CapacitySettings
 from gitplacer.problems import Rejected
 from gitplacer.snapshot import single_snapshot
@@ -199,18 +200,9 @@ class _Read:
         if self._settings.writers is None:
             yield from versions
             return
-        keys = self._keys(cluster)
-        digests = [_digest("signed", version.commit, *sorted(keys)) for version in versions]
-        known = self._memo.recall_texts(digests)
-        for version, digest in zip(versions, digests, strict=True):
-            answer = known.get(digest)
-            if answer is None:
-                commit = self._repository.objects.look_up(version.commit)
-                is_good = commit is not None and verified(commit.data, AllowedKeys({cluster: keys})) is not None
-                answer = b"yes" if is_good else b"no"
-                self._memo.remember_text(digest, answer)
-            if answer == b"yes":
-                yield version
+        commits = [version.commit for version in versions]
+        signed = signed_by(self._repository.objects, self._memo, self._keys(cluster), commits)
+        yield from (version for version, is_good in zip(versions, signed, strict=True) if is_good)
 
     def _unsigned(self, cluster: str, oid: str) -> bytes:
         commit = self._repository.objects.look_up(oid)

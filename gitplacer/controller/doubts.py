@@ -25,18 +25,18 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from gitplacer.branch.lastpass import last_pass
+from gitplacer.branch.lastpass import last_trailers
 from gitplacer.commits import PREFIX
 from gitplacer.explain import rfc3339
 from gitplacer.git.cache import UntrustedFolder, private_folder
 from gitplacer.git.program import GitError
-from gitplacer.git.publishing import Deployment, is_of_a_pass
+from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import NoSuchRevision, Repository
 from gitplacer.hydrate import Hydration
 from gitplacer.passes.opening import Work
 from gitplacer.passes.reconcile import CAPACITY_USED
 from gitplacer.settings import Settings
-from gitplacer.trailers import Trailers, instant, value_of
+from gitplacer.trailers import instant, value_of
 
 SKEW = timedelta(minutes=2)
 """How far behind the last pass a clock may be: clocks of two machines differ."""
@@ -112,7 +112,7 @@ def doubts(work: Work, seen: Seen | None) -> Iterator[Doubt]:
                 lost=lost,
             )
         return
-    trailers = _trailers(deployment)
+    trailers = last_trailers(deployment)
     made = value_of(trailers, f"{PREFIX}Now") or ""
     if made and work.inputs.now < instant(made):
         yield ClockBehind(work.inputs.now, instant(made))
@@ -151,16 +151,6 @@ def _was_here(work: Work) -> bool:
     return False
 
 
-def _trailers(deployment: Deployment) -> Trailers:
-    """What the last pass on the branch says of itself."""
-    assert deployment.tip is not None
-    tip = deployment.repository.commit(deployment.tip)
-    if is_of_a_pass(tip):
-        return tip.trailers
-    last = last_pass(deployment)
-    return last.trailers if last is not None else ()
-
-
 def _is_behind(repository: Repository, old: str, new: str) -> bool:
     """Whether a commit is in the history of another. Where the history was cut off, nobody knows, and nothing is doubted."""
     lacking = 0 if old == new else repository.count_lacking(old, new)
@@ -179,7 +169,7 @@ def seen_at(deployment: Deployment) -> Seen | None:
     """What is to be remembered of a deployment branch."""
     if deployment.tip is None:
         return None
-    return Seen(deployment.tip, value_of(_trailers(deployment), f"{PREFIX}Now") or "")
+    return Seen(deployment.tip, value_of(last_trailers(deployment), f"{PREFIX}Now") or "")
 
 
 class Memory:

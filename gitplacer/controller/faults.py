@@ -39,7 +39,15 @@ KINDS: Mapping[str, Fault] = {
     "ChangedWhileReading": Fault.UNEXPECTED,
     "GitFailed": Fault.UNEXPECTED,
     **dict.fromkeys(
-        ("NoSuchRevision", "NoSuchFolder", "MalformedTree", "MalformedObject", "BlobTooLarge", "TooMuch"),
+        (
+            "NoSuchRevision",
+            "NoSuchFolder",
+            "MalformedTree",
+            "MalformedObject",
+            "BlobTooLarge",
+            "TooMuch",
+            "NoSignedCommit",
+        ),
         Fault.REJECTED_SOURCE,
     ),
     **dict.fromkeys(

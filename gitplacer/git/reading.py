@@ -189,10 +189,14 @@ class Repository:
 
     def message(self, commit: str) -> bytes:
         """The bytes of a commit's message."""
+        return self.raw(commit).partition(b"\n\n")[2]
+
+    def raw(self, commit: str) -> bytes:
+        """The bytes of a commit object, by its id."""
         found = self.objects.look_up(f"{commit}^{{commit}}") if _HEX.fullmatch(commit) else None
         if found is None:
             raise MissingObject(f"{self.git.git_dir} lacks the commit {commit}")
-        return found.data.partition(b"\n\n")[2]
+        return found.data
 
     def _commit(self, rev: str | None) -> Object:
         name, back = _split("HEAD" if rev is None else rev)

@@ -19,6 +19,7 @@ from types import MappingProxyType
 from gitplacer.git.program import GitError, cause
 from gitplacer.git.scratch import scratch_folder
 from gitplacer.git.secretfiles import private_file
+from gitplacer.model.signers import Flaw
 from gitplacer.plaintext import printable
 
 _HEADER = b"gpgsig"
@@ -28,6 +29,7 @@ _SSH_KEY = re.compile(r"(?:sk-)?(?:ssh|ecdsa)-[a-z0-9@.-]+ +[A-Za-z0-9+/]+={0,3}
 _PGP_KEY = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
 _PGP, _SSH = b"-----BEGIN PGP SIGNATURE-----", b"-----BEGIN SSH SIGNATURE-----"
 _GOOD = re.compile(rb"^\[GNUPG:\] GOODSIG ", re.MULTILINE)
+_OF_ANOTHER_KEY = re.compile(rb"^\[GNUPG:\] (?:NO_PUBKEY|EXPKEYSIG|REVKEYSIG|EXPSIG) ", re.MULTILINE)
 _LONGEST_SIGNATURE = 32 * 1024
 _PASSED_ON = ("PATH", "HOME", "TMPDIR", "GNUPGHOME", "SSH_AUTH_SOCK", "GPG_AGENT_INFO")
 
@@ -159,6 +161,26 @@ def verified(commit: bytes, allowed: AllowedKeys) -> str | None:
     return None
 
 
+def flaw(commit: bytes, allowed: AllowedKeys) -> Flaw:
+    """Why `verified` knows nobody who has signed a commit object. Raises GitError where the program that would know is not there."""
+    payload, signatures = _split(commit)
+    if not signatures:
+        return Flaw.UNSIGNED
+    if len(signatures) != 1 or len(signatures[0]) > _LONGEST_SIGNATURE:
+        return Flaw.DAMAGED
+    with scratch_folder() as folder:
+        (folder / "signature").write_bytes(signatures[0] + b"\n")
+        if signatures[0].startswith(_SSH):
+            given = ["-n", "git", "-s", str(folder / "signature")]
+            is_right = _run(["ssh-keygen", "-Y", "check-novalidate", *given], payload).returncode == 0
+        else:
+            # Without its key nobody knows whether an OpenPGP signature is right.
+            every = [key for keys in allowed.keys.values() for key in keys]
+            done = _asked_gpgv(payload, folder, every) if signatures[0].startswith(_PGP) else None
+            is_right = done is not None and _OF_ANOTHER_KEY.search(done.stdout) is not None
+    return Flaw.OTHER_KEY if is_right else Flaw.DAMAGED
+
+
 def _split(commit: bytes) -> tuple[bytes, list[bytes]]:
     """A commit object without its signatures, and these."""
     head, gap, message = commit.partition(b"\n\n")
@@ -201,21 +223,30 @@ def _verified_by_ssh(payload: bytes, folder: Path, allowed: AllowedKeys) -> str 
 
 
 def _verified_by_gpg(payload: bytes, folder: Path, allowed: AllowedKeys) -> str | None:
-    home = ("--homedir", str(folder))
     for name, keys in sorted(allowed.keys.items()):
-        blocks = [key for key in keys if key.strip().startswith(_PGP_KEY)]
-        rings = [_run(["gpg", *home, "--batch", "--quiet", "--dearmor"], block.encode()) for block in blocks]
-        (folder / "ring").write_bytes(b"".join(ring.stdout for ring in rings if ring.returncode == 0))
-        command = ["gpgv", *home, "--quiet", "--status-fd", "1", "--keyring", str(folder / "ring")]
-        done = _run([*command, str(folder / "signature"), "-"], payload) if rings else None
+        done = _asked_gpgv(payload, folder, keys) if any(map(_is_pgp_key, keys)) else None
         # gpgv takes a key that has expired or was revoked as well, but says GOODSIG of no such.
         if done is not None and done.returncode == 0 and _GOOD.search(done.stdout):
             return name
     return None
 
 
+def _asked_gpgv(payload: bytes, folder: Path, keys: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
+    """What gpgv says of the signature in a folder, if it knows the OpenPGP keys among some."""
+    home = ("--homedir", str(folder))
+    blocks = [key for key in keys if _is_pgp_key(key)]
+    rings = [_run(["gpg", *home, "--batch", "--quiet", "--dearmor"], block.encode()) for block in blocks]
+    (folder / "ring").write_bytes(b"".join(ring.stdout for ring in rings if ring.returncode == 0))
+    command = ["gpgv", *home, "--quiet", "--status-fd", "1", "--keyring", str(folder / "ring")]
+    return _run([*command, str(folder / "signature"), "-"], payload)
+
+
+def _is_pgp_key(text: str) -> bool:
+    return text.strip().startswith(_PGP_KEY)
+
+
 def _is_key(text: str) -> bool:
-    return bool(_SSH_KEY.match(text.strip())) or text.strip().startswith(_PGP_KEY)
+    return bool(_SSH_KEY.match(text.strip())) or _is_pgp_key(text)
 
 
 def _signature(command: list[str], payload: bytes, key: str, known: Mapping[str, tuple[str, str]]) -> bytes:

@@ -56,6 +56,15 @@ Root = Annotated[
         "must be a relative directory, and not placements, moving, fleet, guards or flux-system, which hold other things",
     ),
 ]
+PublicKey = Annotated[
+    str,
+    Matching(
+        r"^((sk-)?(ssh|ecdsa)-[a-z0-9@.-]+ [A-Za-z0-9+/]{16,}={0,3}( [^\x00-\x1f]*)?"
+        r"|-----BEGIN PGP PUBLIC KEY BLOCK-----\n[\x0a\x20-\x7e]+)$",
+        'must be a public key: an SSH key as it stands in a file such as id_ed25519.pub, "ssh-ed25519 AAAA…", or an armoured OpenPGP block',
+        50_000,
+    ),
+]
 
 
 class NamespaceFromPath(Model):
@@ -80,6 +89,9 @@ class SourceSettings(Model):
     """Files that don't, though `include` matches them."""
     namespaces: NamespaceFromPath = NamespaceFromPath()
     """Where an object without a namespace takes it from."""
+    signers: Annotated[tuple[PublicKey, ...], Field(min_length=1)] | None = None
+    """Who may sign commits of the source: public SSH or OpenPGP keys. A commit counts if it, and every commit that came with it since the
+    one that the last pass was made from, is signed by one of those that were listed before it. Absent means that every commit counts."""
 
 
 class HydratorSettings(Model):
@@ -122,15 +134,6 @@ class Jumps(Model):
     """A jump is believed once snapshots have said the same for so long."""
 
 
-PublicKey = Annotated[
-    str,
-    Matching(
-        r"^((sk-)?(ssh|ecdsa)-[a-z0-9@.-]+ [A-Za-z0-9+/]{16,}={0,3}( [^\x00-\x1f]*)?"
-        r"|-----BEGIN PGP PUBLIC KEY BLOCK-----\n[\x0a\x20-\x7e]+)$",
-        'must be a public key: an SSH key as it stands in a file such as id_ed25519.pub, "ssh-ed25519 AAAA…", or an armoured OpenPGP block',
-        50_000,
-    ),
-]
 Writer = Annotated[
     str,
     Matching(

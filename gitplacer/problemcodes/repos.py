@@ -67,6 +67,15 @@ CODES: Mapping[str, Code] = {
         "Sign with `gitplacer snapshot --sign KEY`, and list the public half of that key for the cluster. If nobody knows the commit, "
         "somebody else can push to that branch: find out who.",
     ),
+    "SourceNotSigned": Code(
+        "A commit of the source is signed by nobody who may",
+        "`spec.source.signers` of the Fleet lists whose commits count. This one is signed by none of these keys, so neither it nor what came "
+        "after it counts, also where that is signed: a merge must not hide it. A pass is made from the newest commit that counts, and "
+        "whatever begins or ends without a change of the source goes on. In the plan of a revision or of a work tree it says that this "
+        "revision would not count. A commit that changes the keys is judged by those that were listed before it.",
+        "Find out who pushed the commit. If it is meant, somebody who may sign writes it and those after it anew: `git rebase "
+        "--gpg-sign COUNTS`, from the newest that counts, and pushes that.",
+    ),
     "UsedBeyondAllocatable": Code(
         "More is used on a node than it offers",
         "A node's allocatable may shrink below what its pods ask for; a snapshot may also count pods twice. What is used beyond "
