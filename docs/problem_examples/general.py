@@ -331,6 +331,20 @@ spec:
     "NotOneDocument": (
         Example((("capacity/my-cluster.yaml", SNAPSHOT.format("my-cluster") + "---\n" + SNAPSHOT.format("other")),)),
     ),
+    "FleetNotOnTop": (
+        Example(
+            (
+                (
+                    "fleet.yaml",
+                    "# it is in settings/fleet.yaml\n",
+                ),
+                (
+                    "settings/fleet.yaml",
+                    "apiVersion: gitplacer.dev/v1alpha1\nkind: Fleet\nmetadata: {name: fleet}\nspec: {}\n",
+                ),
+            ),
+        ),
+    ),
     "NotOneFleet": (
         Example(
             (

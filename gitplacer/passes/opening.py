@@ -72,7 +72,7 @@ def opened_source(
     """
     The source and its capacity, readable while the context lasts. `work_tree`: read a local work tree as it lies
     unless a revision was named; who looks at one of both sees it also where it does not count. Without `counting` nobody asks whether
-    it does. Raises NothingSigned where nothing counts that could be read instead.
+    it does. Raises NoSignedCommit where nothing counts that could be read instead.
     """
     address, base = settings.source, settings.trust_base
     uncounted: Uncounted | None = None
