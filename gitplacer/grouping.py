@@ -12,12 +12,13 @@ from __future__ import annotations
 import itertools
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gitplacer import pathglob
 from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.kinds.policy import PlacementPolicy
+from gitplacer.kinds.tenant import Tenant
 from gitplacer.model.workload import Gang, Identity
 from gitplacer.policies.selection import Governed, governing
 from gitplacer.problems import Problem, Severity
@@ -35,6 +36,11 @@ _GROUP_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,251}[A-Za-z0-9])?")
 _PRIMARY_KINDS = ("RayCluster", "RayService", "RayJob")
 
 
+def holder(group_id: str) -> str:
+    """To whom the room that a group holds is counted where it has no tenant: its namespace."""
+    return group_id.partition("/")[0]
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """
@@ -49,6 +55,19 @@ class Group:
     shared: tuple[SourceObject, ...] = ()
     problems: tuple[Problem, ...] = ()
     under_broken_policy: bool = False
+    tenant: Tenant | None = None
+
+    @property
+    def priority(self) -> int:
+        """That of its policy, as far as its tenant may have it."""
+        said = self.policy.spec.priority if self.policy is not None else 0
+        most = self.tenant.spec.priority.max if self.tenant is not None else None
+        return said if most is None else min(said, most)
+
+    @property
+    def holder(self) -> str:
+        """To whom the room is counted that it takes: its tenant, or its namespace where there are none."""
+        return holder(self.id) if self.tenant is None else f"Tenant/{self.tenant.name}"
 
     @property
     def namespace(self) -> str:
@@ -103,8 +122,11 @@ class Grouping:
     problems: tuple[Problem, ...]
 
 
-def group_objects(source: Source) -> Grouping:
-    """The groups of a source, sorted by id. An object is in at most one group, or shared."""
+def group_objects(source: Source, deployed: Collection[Identity] = ()) -> Grouping:
+    """
+    The groups of a source, sorted by id. An object is in at most one group, or shared. `deployed` are objects that are deployed
+    somewhere: workloads of which nothing is cannot stop platform objects by taking their id, and are no group then.
+    """
     governed = _Governing(source)
     found = [*_platform_groups(source, governed), *_Workloads(source, governed).groups()]
     problems = [p for group in found for p in group.problems]
@@ -113,13 +135,15 @@ def group_objects(source: Source) -> Grouping:
         by_id[group.id].append(group)
     groups = {}
     for group_id, same in sorted(by_id.items()):
+        trusted = [group for group in same if group.unit == PLATFORM or _is_any(group, deployed)]
         if len(same) > 1:
             clash = tuple(_clash(group_id, first, second) for first, second in itertools.pairwise(same))
             problems.extend(clash)
-            same = [_joined(group_id, same, clash)]
+            same = trusted if len(trusted) == 1 and trusted[0].unit == PLATFORM else [_joined(group_id, same, clash)]
         groups[group_id] = same[0]
-    placed = {id(m) for group in groups.values() for m in (*group.members, *group.shared)}
-    problems.extend(_left_over(m) for m in source.objects if id(m) not in placed and not m.held)
+    placed = {id(m) for group in found for m in (*group.members, *group.shared)}
+    left = [m for m in source.objects if id(m) not in placed and not m.held and not governed(m).broken]
+    problems.extend(_left_over(m) for m in _unmentioned(left, governed, source.unread_words))
     return Grouping(groups, tuple(sorted(set(problems))))
 
 
@@ -127,14 +151,51 @@ class _Governing:
     """The governing policy of each object, asked for once."""
 
     def __init__(self, source: Source) -> None:
-        self._own, self._labels = source.own, source.namespace_labels
+        self._own, self._labels, self._tenancy = source.own, source.namespace_labels, source.tenancy
         self._known: dict[int, Governed] = {}
 
     def __call__(self, item: SourceObject) -> Governed:
         if id(item) not in self._known:
-            found = governing(item, self._own.policies, self._own.broken_policies, self._labels)
+            found = governing(item, self._own.policies, self._own.broken_policies, self._labels, self._tenancy)
             self._known[id(item)] = found
         return self._known[id(item)]
+
+
+def _unmentioned(left: Sequence[SourceObject], governed: _Governing, unread: Iterable[str]) -> Sequence[SourceObject]:
+    """
+    Those of the objects left over that would be so if every file could be read: no word of an unread one may stand for them, nor for what
+    needs them.
+    """
+    words = set(unread)
+    while mentioned := [item for item in left if not words.isdisjoint(_joined_by(item, governed))]:
+        left = [item for item in left if item not in mentioned]
+        words |= {reference.name for item in mentioned for reference in item.facts.needs}
+    return left
+
+
+def _joined_by(item: SourceObject, governed: _Governing) -> Iterator[str]:
+    """Words of which one stands in whatever joins an object to a group: names, labels that it selects, what it is grouped by."""
+    yield item.identity.name
+    yield from (reference.name for reference in (*item.facts.provides, *item.facts.points_at))
+    yield from (value for selector in item.facts.selects for each in selector for value in each.values)
+    key = _key(item, governed)
+    if key is not None:
+        yield key[2]
+
+
+def _key(item: SourceObject, governed: _Governing) -> tuple[str, str, str] | None:
+    """(policy, namespace, name) that the policy's groupBy gives an object; None where it gives none."""
+    policy = governed(item).policy
+    if policy is None or policy.spec.group_by is None:
+        return None
+    by, namespace = policy.spec.group_by, item.identity.namespace
+    if by.label is not None:
+        name = item.labels.get(by.label, "")
+    elif by.directory:
+        name = item.path.rpartition("/")[0].rpartition("/")[2]
+    else:
+        name = namespace
+    return (policy.name, namespace, name) if name else None
 
 
 def _left_over(item: SourceObject) -> Problem:
@@ -158,6 +219,10 @@ def _clash(group_id: str, first: Group, second: Group) -> Problem:
         "rename one, or join them with groupBy in their policy",
         path=("metadata", "name"),
     )
+
+
+def _is_any(group: Group, deployed: Collection[Identity]) -> bool:
+    return any(member.identity in deployed for member in group.members)
 
 
 def _joined(group_id: str, same: Sequence[Group], problems: tuple[Problem, ...]) -> Group:
@@ -248,7 +313,7 @@ class _Workloads:
     """The groups of one source's workload objects, found in the order the module's story tells."""
 
     def __init__(self, source: Source, governed: _Governing) -> None:
-        self._governed = governed
+        self._governed, self._tenancy = governed, source.tenancy
         self._objects = [item for item in source.objects if item.unit == WORKLOADS]
         self._leader = list(range(len(self._objects)))
         self._by_identity = {
@@ -270,7 +335,7 @@ class _Workloads:
     def groups(self) -> Iterator[Group]:
         sized = [index for indexes in self._sized_in.values() for index in indexes]
         is_sized = set(sized)
-        keys = {index: self._key(index) for index in range(len(self._objects))}
+        keys = {index: _key(item, self._governed) for index, item in enumerate(self._objects)}
         self._join_by_key(sized, keys)
         self._join_by_need(sized)
         home: dict[int, set[int]] = {index: {self._find(index)} for index in sized}
@@ -302,21 +367,6 @@ class _Workloads:
     def _join(self, one: int, other: int) -> None:
         first, second = sorted((self._find(one), self._find(other)))
         self._leader[second] = first
-
-    def _key(self, index: int) -> tuple[str, str, str] | None:
-        """(policy, namespace, name) that the policy's groupBy gives an object; None where it gives none."""
-        item = self._objects[index]
-        policy = self._governed(item).policy
-        if policy is None or policy.spec.group_by is None:
-            return None
-        by, namespace = policy.spec.group_by, item.identity.namespace
-        if by.label is not None:
-            name = item.labels.get(by.label, "")
-        elif by.directory:
-            name = item.path.rpartition("/")[0].rpartition("/")[2]
-        else:
-            name = namespace
-        return (policy.name, namespace, name) if name else None
 
     def _join_by_key(self, sized: Sequence[int], keys: Mapping[int, tuple[str, str, str] | None]) -> None:
         first: dict[tuple[str, str, str], int] = {}
@@ -443,6 +493,7 @@ class _Workloads:
             tuple(self._objects[index] for index in shared),
             tuple(sorted(set(problems))),
             broken,
+            self._tenancy.owner(primary.path),
         )
 
 

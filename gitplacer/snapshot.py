@@ -27,7 +27,7 @@ from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.clusterstate import CLUSTER_STATES, ClusterState
 from gitplacer.kinds.fields import Model
 from gitplacer.kinds.fleet import FleetSpec
-from gitplacer.kinds.parse import is_own, parse_own
+from gitplacer.kinds.parse import is_own, misplaced, parse_own
 from gitplacer.kinds.record import PlacementRecord, RecordCluster, RecordMember
 from gitplacer.kinds.standby import Standby
 from gitplacer.known import Known
@@ -202,7 +202,10 @@ def read_snapshot(
     left_states, broken_states = _read_states(deployment, memo, problems)
     models = {name: state.clone_of for name, state in left_states.items() if state.clone_of is not None}
     read = with_clones(read, {**models, **new_clones})
-    grouping = group_objects(read)
+    records, broken_records = read_records(deployment, memo, problems)
+    grouping = group_objects(
+        read, {m.identity for record in records.values() if record.clusters for m in record.members}
+    )
     problems += grouping.problems
     reported, broken_reports = _read_capacity(capacity, read, now, memo, problems)
     held = _held_states(read, left_states, broken_states, deployment, foreign_paths, problems)
@@ -213,7 +216,6 @@ def read_snapshot(
     problems.extend(_types_not_counted(read, capacities, now))
     known = Known(read, profiles)
     groups = checks.checked(known, grouping.groups, problems)
-    records, broken_records = read_records(deployment, memo, problems)
     lost_models = without_a_model(read, left_states, records)
     if lost_models:
         raise Rejected({*problems, *lost_models})
@@ -344,7 +346,7 @@ def single_snapshot(tree: Tree, path: str, memo: Memo) -> tuple[CapacitySnapshot
     """
     reading = read_documents(tree, [path], memo, max_bytes=MAX_SNAPSHOT)
     problems = [*reading.problems]
-    for _, item in _single_objects(CapacitySnapshot, reading, "", problems):
+    for _, item in _single_objects(CapacitySnapshot, reading, "", problems, "`gitplacer snapshot -o FILE` writes one"):
         if item is not None:
             document, parsed = item
             problems.extend(implausible(parsed, document))
@@ -500,34 +502,36 @@ def _as_counted(
 
 
 def _single_objects(
-    kind: type[_Kind], reading: Reading, folder: str, problems: list[Problem]
+    kind: type[_Kind], reading: Reading, folder: str, problems: list[Problem], hint: str = ""
 ) -> Iterable[tuple[str, tuple[Document, _Kind] | None]]:
-    """The one object of each file, with its document; None for a file without one of the kind, or with several."""
+    """
+    The one object of each file, with its document; None for a file without one of the kind, or with several. `hint` says what
+    to do, where that is not to keep what is there elsewhere.
+    """
     for path, items in sorted(reading.documents.items()):
         if path in reading.broken:
             continue
         if len(items) != 1:
-            problems.append(Problem(Location(folder + path), "NotOneDocument", "must hold exactly one document"))
+            has = f"holds {len(items)} documents" if items else "holds no document"
+            said = f"{has}, and must hold exactly one: a {kind.__name__}"
+            apart = "give each a file of its own" if items else ""
+            problems.append(Problem(Location(folder + path), "NotOneDocument", said, hint or apart))
             yield path, None
             continue
         document = items[0].document
-        parsed = _parse_as(kind, document, problems)
+        parsed = _parse_as(kind, document, problems, hint or "move it elsewhere")
         yield path, None if parsed is None else (document, parsed)
 
 
-def _parse_as(kind: type[_Kind], document: Document, problems: list[Problem]) -> _Kind | None:
-    if not is_own(document):
-        problems.append(document.problem("MisplacedKind", "is not one of gitplacer's kinds", "move it elsewhere"))
-        return None
-    parsed = parse_own(document)
-    if not isinstance(parsed, Model):
+def _parse_as(kind: type[_Kind], document: Document, problems: list[Problem], hint: str) -> _Kind | None:
+    parsed = parse_own(document) if is_own(document) else None
+    if isinstance(parsed, kind):
+        return parsed
+    if isinstance(parsed, list):
         problems.extend(parsed)
-        return None
-    if not isinstance(parsed, kind):
-        found = document.value.get("kind")
-        problems.append(document.problem("MisplacedKind", f"a {found} does not belong here", "move it", path=("kind",)))
-        return None
-    return parsed
+    else:
+        problems.append(misplaced(document, kind.__name__, hint))
+    return None
 
 
 def _stem(path: str) -> str:

@@ -33,6 +33,7 @@ from typing import Any
 import yaml
 
 from gitplacer.hydrate import Hydration, Inputs, SourceCommit, Step, hydrate
+from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.problems import Severity
 from gitplacer.source.files import ReadFile
 from gitplacer.tree import Tree, tree_id
@@ -472,6 +473,7 @@ class History:
         self.tree: dict[str, bytes] = {}
         self.passes = 0
         self.memory = Memory()
+        self.ledgers = LedgerCache()
         self.begun: list[Begun] = []
         self.removed_for: dict[tuple[str, str], str] = {}
         self.serve: dict[str, set[str]] = defaultdict(set)
@@ -784,7 +786,8 @@ class History:
         )  # fmt: skip
 
     def _hydrate(self, capacity: Mapping[str, str], now: datetime) -> Hydration:
-        return hydrate(self._inputs(capacity, now), memo=self.memory, with_candidates=False)
+        self.ledgers.forget_unused()
+        return hydrate(self._inputs(capacity, now), memo=self.memory, ledgers=self.ledgers, with_candidates=False)
 
     def _pass(
         self,

@@ -145,6 +145,19 @@ def test_what_is_waiting_for_a_person_is_held_and_named(watched: Watched) -> Non
     assert outcomes(turns) == ["Held", "Held (look)"]
 
 
+def test_the_log_names_the_first_few_that_are_held_and_waiting(watched: Watched) -> None:
+    said: list[str] = []
+    for name in "abcdefghi":
+        watched.fleet.commit(rayjob("prod", name))
+    watched.until(30)
+    watched.new(Logs(said.append, watched.clock.wall))
+    watched.fleet.commit(cluster("a", state="Draining") | cluster("b", state="Draining"))
+    watched.until(130)
+    assert [line.partition("→ ")[2][14:] for line in said if " held " in line] == [
+        "4 held (prod/a, prod/api, prod/b and prod/c) and 6 waiting (prod/d, prod/e, prod/f and 3 more)"
+    ]
+
+
 def test_a_source_that_cannot_be_read_stalls_and_is_read_again_when_it_is_mended(watched: Watched) -> None:
     watched.until(30)
     watched.new()

@@ -9,8 +9,10 @@ differ.
 from __future__ import annotations
 
 import json
+import pickle
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +76,16 @@ def judged(value: Mapping[str, Any]) -> tuple[list[Problem], bool]:
     if is_own(doc) and isinstance(kind, str) and kind in BY_KIND:
         assert BY_KIND[kind].is_valid(doc.value) == accepted
     return [] if isinstance(found, Model) else found, accepted
+
+
+def test_the_same_document_is_parsed_once_and_what_is_wrong_with_it_is_found_in_every_file() -> None:
+    text = "apiVersion: gitplacer.dev/v1alpha1\nkind: Cluster\nmetadata: {name: a}\nspec: {}\n"
+    right, wrong = document(text), document(text + "wrong: 1\n")
+    assert isinstance(parse_own(right), Model)
+    assert parse_own(right) is parse_own(replace(right, file="b.yaml"))
+    assert [p.location.file for p in parse_own(wrong) if isinstance(p, Problem)] == ["a.yaml"]
+    assert [p.location.file for p in parse_own(replace(wrong, file="b.yaml")) if isinstance(p, Problem)] == ["b.yaml"]
+    assert right.parsed.made and not pickle.loads(pickle.dumps(right.parsed)).made
 
 
 # documents that are right
@@ -236,6 +248,19 @@ spec:
   select: {kinds: [RayService]}
   clusters: {names: []}
   overrides: [{path: /spec/replicas, value: 2}, {path: /metadata/labels, op: remove}]
+""",
+    "Tenant": """
+metadata: {name: research, labels: {team: research}}
+spec:
+  paths: ["workloads/research/**"]
+  namespaces: ["research-*", kube-system]
+  clusters: {matchLabels: {class: experimental}, matchExpressions: [{key: a, operator: Exists}], names: [gpu-1]}
+  kinds: ["Ray*", ConfigMap]
+  policies: ["research-*"]
+  priority: {max: 10, classes: ["research-*"]}
+  quota: {nvidia.com/gpu: "64", cpu: 100}
+  clusterQuota: {nvidia.com/gpu: "16"}
+  budgetPerHour: "200"
 """,
     "Approval": """
 metadata: {name: drill, labels: {team: platform}, annotations: {note: any}}
@@ -463,6 +488,7 @@ SMALLEST = {
     "Cluster": "{metadata: {name: c}, spec: {}}",
     "PlacementPolicy": "{metadata: {name: p}, spec: {select: {}}}",
     "OverridePolicy": "{metadata: {name: o}, spec: {select: {}, overrides: [{path: /a, value: 1}]}}",
+    "Tenant": '{metadata: {name: t}, spec: {paths: ["workloads/t/**"], namespaces: [t]}}',
     "Approval": '{metadata: {name: a}, spec: {groups: [a/b], action: Return, expires: "2026-01-02T18:00:00Z"}}',
     "WorkloadKind": "{metadata: {name: w}, spec: {apiGroup: a.b, kind: K, versions: [v1], pods: [{resources: [/spec]}]}}",
     "WhatIf": "{metadata: {name: w}, spec: {title: t, suppose: [{lose: a}]}}",
@@ -505,7 +531,7 @@ def test_what_is_right_is_accepted_by_parser_and_schema(name: str) -> None:
 
 def test_every_kind_is_among_the_files_we_ship_except_what_only_machines_and_few_users_write() -> None:
     kinds = {value["kind"] for _, value in shipped()}
-    assert kinds == TABLE.keys() - {"Approval", "OverridePolicy", "Placement", "ClusterState", "WhatIf"}
+    assert kinds == TABLE.keys() - {"Approval", "OverridePolicy", "Tenant", "Placement", "ClusterState", "WhatIf"}
 
 
 def test_the_documents_with_every_field_have_every_field() -> None:
@@ -798,6 +824,13 @@ BROKEN = [
     "Cluster spec.maxAge: 30m1h",
     "Cluster spec.maxAge: 1.5h",
     "Cluster spec.maxAge: 1234567h",
+    "Cluster spec.maxAge: 0s",
+    "Cluster spec.maxAge: 00h000m",
+    "Cluster spec.standby: {wakeTimeout: 0s}",
+    "Fleet spec.lostAfter: 0m",
+    "Fleet spec.guards: {relocations: {per: 0s}}",
+    'Fleet spec.guards: {freeze: [{schedule: "0 18 * * 5", duration: 0h}]}',
+    "PlacementPolicy spec.relocation: {strategy: Surge, surge: {timeout: 0s}}",
     'CapacitySnapshot observedAt: "2026-01-02"',
     'CapacitySnapshot observedAt: "2026-01-02 03:04:05Z"',
     'CapacitySnapshot observedAt: "2026-01-02T03:04:05"',
@@ -871,6 +904,26 @@ BROKEN = [
     # a budget
     "PlacementPolicy spec.placement.admission: Immediate",
     # consent
+    "Tenant spec.paths: (gone)",
+    "Tenant spec.paths: []",
+    "Tenant spec.paths: [/workloads/**]",
+    "Tenant spec.paths: [../**]",
+    "Tenant spec.paths: workloads/**",
+    "Tenant spec.namespaces: (gone)",
+    "Tenant spec.namespaces: []",
+    "Tenant spec.namespaces: [Research]",
+    "Tenant spec.namespaces: [a/b]",
+    'Tenant spec.namespaces: [""]',
+    "Tenant spec.kinds: Ray*",
+    "Tenant spec.priority.max: high",
+    "Tenant spec.priority.max: 1.5",
+    "Tenant spec.quota: {cpu: -1}",
+    "Tenant spec.quota: 3",
+    "Tenant spec.clusterQuota: {cpu: [1]}",
+    "Tenant spec.budgetPerHour: -1",
+    'Tenant spec.budgetPerHour: "much"',
+    'Tenant spec.budgetPerHour: "1e3"',
+    'Tenant spec.budgetPerHour: "-1"',
     "Approval spec.groups: (gone)",
     "Approval spec.groups: []",
     "Approval spec.groups: train",
@@ -1182,7 +1235,7 @@ SAID: list[tuple[str, list[str]]] = [
         "apiVersion: gitplacer.dev/v1alpha1\nmetadata: {}\n",
         [
             "1:1: an object of gitplacer.dev needs a kind",
-            "  known here: Approval, CapacitySnapshot, Cluster, ClusterState, Fleet, OverridePolicy, Placement, PlacementPolicy, Scenario, WhatIf … and 1 more",
+            "  known here: Approval, CapacitySnapshot, Cluster, ClusterState, Fleet, OverridePolicy, Placement, PlacementPolicy, Scenario, Tenant … and 2 more",
         ],
     ),
     (
@@ -1244,13 +1297,14 @@ SAID: list[tuple[str, list[str]]] = [
     (f"{HEAD}Cluster\nmetadata: {{name: c, labels: {{a b: c}}}}\nspec: {{}}\n", ['3:30: key "a b" must be a label key: a name of up to 63 characters, with an optional DNS prefix and a slash']),
     (f"{HEAD}Cluster\nmetadata: {{name: c, labels: {{a: b c}}}}\nspec: {{}}\n", [f"3:33: metadata.labels.a {LABEL_VALUE}"]),
     (f"{CLUSTER}  maxAge: 15\n", ['6:11: spec.maxAge must be a duration such as "30s", "15m" or "1h30m"']),
+    (f"{CLUSTER}  maxAge: 0s\n", ["6:11: spec.maxAge must be longer than 0s"]),
     (f"{SNAPSHOT}- {{name: n1, allocatable: {{cpu: 4 cores}}}}\n", ['7:33: nodes[0].allocatable.cpu: "4 cores" is not a Kubernetes quantity']),
     (f"{SNAPSHOT}- {{name: n1, allocatable: {{cpu: -1}}}}\n", ['7:33: nodes[0].allocatable.cpu: "-1" is negative']),
     (f"{SNAPSHOT}- {{name: '', allocatable: {{}}}}\n", ["7:10: nodes[0].name must have at least 1 character"]),
     (f"{SNAPSHOT}- {{name: n1, count: 0, allocatable: {{}}}}\n", ["7:21: nodes[0].count must be at least 1"]),
     (SNAPSHOT.replace("01-02T", "02-30T").replace("nodes:\n", ""), ["5:13: observedAt is not a time: day is out of range for month"]),
     (f"{POLICY}  select: {{paths: [/workloads/**]}}\n", ['6:20: spec.select.paths[0] must be a relative path pattern without empty, "." or ".." parts; ** crosses folders']),
-    (f"{HEAD}Fleet\nmetadata: {{name: f}}\nspec: {{deployment: {{url: ../d}}}}\n", ["4:26: spec.deployment.url must be an https:// or ssh:// address; a path is given on the command line"]),
+    (f"{HEAD}Fleet\nmetadata: {{name: f}}\nspec: {{deployment: {{url: ../d}}}}\n", ["4:26: spec.deployment.url must be an https:// or ssh:// address, or user@host:path, without a password, ? and #; a path is given on the command line"]),
     # settings that contradict each other
     (f"{POLICY}  select: {{}}\n  placement: {{type: Ordered}}\n", ["7:14: spec.placement: type Ordered needs order"]),
     (f"{POLICY}  select: {{}}\n  groupBy: {{}}\n", ["7:12: spec.groupBy: give exactly one of label, directory: true, namespace: true"]),

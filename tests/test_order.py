@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitplacer.placement.order import PATIENCE, Shares, Waiting, holder, turns
+from gitplacer.grouping import holder
+from gitplacer.placement.order import PATIENCE, Shares, Waiting, turns
 from tests.stories import ANYWHERE, START, Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot
 
 GPU = "nvidia.com/gpu"
@@ -26,7 +27,7 @@ def waiting(text: str) -> Waiting:
     group, *more = text.split()
     fields = dict(zip(more[::2], more[1::2], strict=True))
     since = NOW - timedelta(minutes=int(fields.get("since", "0m").removesuffix("m")))
-    return Waiting(group=group, priority=int(fields.get("priority", 0)), since=since)
+    return Waiting(group=group, holder=holder(group), priority=int(fields.get("priority", 0)), since=since)
 
 
 def served(lines: list[str], gets: Mapping[str, Mapping[str, int]], held: Mapping[str, Mapping[str, int]]) -> list[str]:
@@ -37,7 +38,7 @@ def served(lines: list[str], gets: Mapping[str, Mapping[str, int]], held: Mappin
     order = []
     for one in turns([waiting(line) for line in lines], NOW, lambda: shares):
         order.append(one.group)
-        shares.take(holder(one.group), gets.get(one.group, {"cpu": 1}))
+        shares.take(one.holder, gets.get(one.group, {"cpu": 1}))
     return order
 
 

@@ -261,6 +261,10 @@ def test_a_sentinels_name_is_not_for_others() -> None:
     story.source["workloads/gitplacer/x.yaml"] = (
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: gitplacer-workloads}\n"
     )
+    story.source["tenants/t.yaml"] = (  # who may use gitplacer's own namespace at all
+        "apiVersion: gitplacer.dev/v1alpha1\nkind: Tenant\nmetadata: {name: t}\n"
+        'spec: {paths: ["workloads/**"], namespaces: [gitplacer]}\n'
+    )
     assert [p.code for p in story.run().problems] == ["NotAllowed"]
 
 

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -143,6 +144,27 @@ def test_a_signature_that_says_nothing_is_not_believed(keys: Path) -> None:
     assert allowed.unreadable() == ["nobody"]
 
 
+def test_verifying_leaves_no_folder_behind_also_where_somebody_was_killed(
+    keys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    by_bot = signed(COMMIT, SigningKey.parse("bot", base_dir=keys))
+    seen: list[list[Path]] = []
+
+    def killed(*args: object) -> str:
+        seen.append(list(tmp_path.iterdir()))
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("gitplacer.git.signing._verified_by_ssh", killed)
+        patch.setattr("shutil.rmtree", lambda *args, **options: None)  # it has not come to that
+        with pytest.raises(KeyboardInterrupt):
+            verified(by_bot, AllowedKeys())
+    assert [list(tmp_path.iterdir())] == seen != [[]]
+    assert verified(by_bot, AllowedKeys({"the bot": [public(keys, "bot")]})) == "the bot"
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_name_is_no_pattern_and_options_of_a_key_do_not_count(keys: Path) -> None:
     by_mallory = signed(COMMIT, SigningKey.parse("mallory", base_dir=keys))
     sneaky = f"{public(keys, 'bot').strip()}\n* {public(keys, 'mallory')}"
@@ -199,15 +221,20 @@ def test_a_private_key_that_others_can_read_is_refused(tmp_path: Path) -> None:
 
 def test_a_key_that_cannot_sign_says_why(keys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
-    (tmp_path / "junk").write_bytes(b"\0junk")
-    (tmp_path / "junk").chmod(0o600)
+    for name, data in (("junk", b"\0junk"), ("empty", b""), ("openpgp", b"-----BEGIN PGP PRIVATE KEY BLOCK-----\n")):
+        (tmp_path / name).write_bytes(data)
+        (tmp_path / name).chmod(0o600)
     for key, said, hint in (
         (keys / "locked", "passphrase", "ssh-add"),
-        (keys / "bot.pub", "No private key found", "ssh-add"),
-        (tmp_path / "junk", "public key", "as ssh-keygen makes it"),
+        (
+            Path(shutil.copy(keys / "bot.pub", tmp_path / "alone.pub")),
+            "alone.pub is a public key, and no ssh agent holds the private one",
+            "give the private key, the file without .pub",
+        ),
+        (tmp_path / "junk", "junk holds no private ssh key", "as ssh-keygen makes it"),
+        (tmp_path / "empty", "empty holds no private ssh key", "as ssh-keygen makes it"),
+        (tmp_path / "openpgp", "openpgp holds no private ssh key", "gpg:FINGERPRINT"),
     ):
-        if key.suffix == ".pub":
-            key = Path(shutil.copy(key, tmp_path / "alone.pub"))
         with pytest.raises(NotSigned, match=said) as error:
             signed(COMMIT, SigningKey.parse(str(key), base_dir=tmp_path))
         assert hint in error.value.hint
@@ -348,9 +375,25 @@ def test_what_cannot_be_signed_is_not_published(fleet: Fleet, keys: Path, capfd:
     where = ["--deployment", fleet.deployment, str(fleet.source)]
     done = run(capfd, "reconcile", "--sign-key", keys / "locked", *where)
     assert (done.code, done.out) == (1, "")
-    assert done.err.splitlines()[0].startswith("error: ssh-keygen does not sign: ")
+    assert done.err.splitlines()[0].startswith("error[NotSigned]: ssh-keygen does not sign: ")
     assert "ssh-add" in done.err.splitlines()[1]
     assert fleet.git("for-each-ref") == ""
+
+
+def test_a_key_is_tried_before_anything_is_read(
+    keys: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+    key = shutil.copy(keys / "bot.pub", tmp_path / "alone.pub")
+    nowhere = "https://nobody.invalid/fleet.git"
+    for command in (
+        ["reconcile", "--deployment", nowhere, nowhere],
+        ["reconcile", "--watch", "--deployment", nowhere, nowhere],
+        ["snapshot", "--push", nowhere, "--every", "30s", "--kubeconfig", "missing"],
+    ):
+        done = run(capfd, *command, "--sign-key", key)
+        assert (done.code, done.out) == (1, "")
+        assert done.err.startswith(f"error: signing key {key} is a public key"), command
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from docs.problem_examples.pieces import (
     SERVICE,
     SETTINGS,
     SNAPSHOT,
+    TENANT,
     WORKER,
     approval,
     policy,
@@ -241,6 +242,26 @@ spec:
         ),
     ),
     "NotAMapping": (workload("- apiVersion: v1\n  kind: Pod\n"),),
+    "NoTenant": (
+        Example(
+            (("tenants/research.yaml", TENANT.format("research", "research", "research")),),
+            "With the first Tenant, workloads that are in no Tenant's paths are nobody's:",
+        ),
+    ),
+    "NotTheTenants": (
+        Example(
+            (("tenants/hello.yaml", TENANT.format("hello", "hello", "greetings")),),
+            "The app is in the tenant's paths, and its namespace `hello` is not one of the tenant's:",
+        ),
+    ),
+    "TenantsOverlap": (
+        Example(
+            (
+                ("tenants/hello.yaml", TENANT.format("hello", "hello", "hello")),
+                ("tenants/world.yaml", TENANT.format("world", "h*", "world")),
+            ),
+        ),
+    ),
     "NotAllowed": (
         workload("apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata:\n  name: admin\nrules: []\n"),
     ),
@@ -309,6 +330,13 @@ spec:
             },
         ),
     ),
+    "NameTaken": (
+        Example(
+            (),
+            "The deployment repo has a file `clusters/my-cluster`, where a directory is to be:",
+            deployment={"clusters/my-cluster": "not a directory\n"},
+        ),
+    ),
     "NotOurs": (
         Example(
             (),
@@ -325,6 +353,13 @@ spec:
         ),
     ),
     "NullValue": (policy(f"{SELECT}  clusters:\n  # names: [my-cluster]\n"),),
+    "OddPath": (
+        Example(
+            (),
+            "`workloads/hello/settings.yaml`, with a space of no width in its name:",
+            beside={"workloads/hello/sett\u200bings.yaml": f"{HEAD}data: {{}}\n"},
+        ),
+    ),
     "OwnKindInWorkloads": (workload(POLICY.format("mine", "  select: {}\n"), "policy"),),
     "RecordName": (
         Example(
@@ -397,6 +432,28 @@ spec:
     ),
     "TooManyDocuments": (
         Example((), "A file of twenty thousand documents:", beside={SETTINGS: f"{HEAD}---\n" * 20_000}),
+    ),
+    "LFSPointer": (
+        Example(
+            (
+                (
+                    SETTINGS,
+                    "version https://git-lfs.github.com/spec/v1\n"
+                    "oid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n",
+                ),
+            ),
+        ),
+    ),
+    "TooManyParts": (
+        Example(
+            (),
+            "A pod with five hundred tolerations:",
+            beside={
+                "workloads/hello/x.yaml": POD.format("x", "", "")
+                + "  tolerations:\n"
+                + "".join(f"  - {{key: k{n}, operator: Exists}}\n" for n in range(500))
+            },
+        ),
     ),
     "TooManyFaults": (
         Example(

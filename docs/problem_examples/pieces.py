@@ -8,6 +8,15 @@ SETTINGS = "workloads/hello/settings.yaml"
 HEAD = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\n"
 POLICY = "apiVersion: gitplacer.dev/v1alpha1\nkind: PlacementPolicy\nmetadata:\n  name: {}\nspec:\n{}"
 CLUSTER = "apiVersion: gitplacer.dev/v1alpha1\nkind: Cluster\nmetadata:\n  name: {}\nspec:\n{}"
+TENANT = """\
+apiVersion: gitplacer.dev/v1alpha1
+kind: Tenant
+metadata:
+  name: {}
+spec:
+  paths: ["workloads/{}/**"]
+  namespaces: [{}]
+"""
 APPROVAL = """\
 apiVersion: gitplacer.dev/v1alpha1
 kind: Approval

@@ -69,6 +69,7 @@ def brought_by(repository: Repository, merge: Commit, most: int) -> list[str]:
         "--topo-order",
         "--reverse",
         f"--max-count={most + 1}",
+        "--end-of-options",
         merge.id,
         f"^{merge.parents[0]}",
         "--",

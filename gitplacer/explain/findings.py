@@ -48,6 +48,7 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.MOVE_APPROVED: ("an Approval sends it", "Approval {} sends it"),
     Reason.PREEMPTED_BY: ("it makes room for a group of higher priority", "it makes room for {}, of higher priority"),
     Reason.MANAGEMENT_CLUSTER: ("is a management cluster and takes no workloads",) * 2,
+    Reason.NOT_THE_TENANTS: ("its tenant may not use it", "its tenant may not use it: {}"),
     Reason.NOT_IN_ORDER: ("the policy's order does not name it",) * 2,
     Reason.NO_SHARE: ("the policy gives it no share",) * 2,
     Reason.OTHER_CLUSTER_WISHED: ("an annotation asks for another cluster", "an annotation asks for {}"),
@@ -105,6 +106,7 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     ),
     Reason.NO_CLUSTER_FITS: ("no cluster that may take it has room for it",) * 2,
     Reason.BUDGET_EXCEEDED: ("the machines that it needs are beyond its policy's budget",) * 2,
+    Reason.TENANT_QUOTA: ("it asks for more than its tenant's quota has left", "{}"),
     Reason.RESERVED_FOR: ("its room is kept for a group that is first", "its room is kept for {}, which is first"),
     Reason.CLUSTER_WAKING: (
         "its cluster is being woken, and its files are written when it is there",
@@ -210,10 +212,12 @@ ROOM = (
 
 FROM_POLICY = (
     Reason.CLUSTER_NOT_SELECTED,
+    Reason.NOT_THE_TENANTS,
     Reason.NOT_IN_ORDER,
     Reason.NO_SHARE,
     Reason.UNTOLERATED_CLUSTER_TAINT,
     Reason.BUDGET_EXCEEDED,
+    Reason.TENANT_QUOTA,
 )
 
 FROM_CLUSTER = (Reason.MANAGEMENT_CLUSTER, Reason.CLUSTER_CORDONED, Reason.CLUSTER_DRAINING, Reason.CLUSTER_LOST)
@@ -396,7 +400,7 @@ _LIMITS: Mapping[str, Callable[[ScaleUpLimit], str]] = {
 
 
 def _beyond_budget(spending: Spending) -> str:
-    used = f"{spending.spent:.2f} of its policy's budget of {spending.budget:.2f} an hour are in use"
+    used = f"{spending.spent:.2f} of {spending.payer}'s budget of {spending.budget:.2f} an hour are in use"
     if spending.more is None:
         return f"needs machines whose price is not known, which no budget can pay for; {used}"
     return f"needs machines for {spending.more:.2f} an hour more; {used}"

@@ -11,13 +11,13 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
 from gitplacer.git.program import GitError, cause
+from gitplacer.git.scratch import scratch_folder
 from gitplacer.git.secretfiles import private_file
 from gitplacer.plaintext import printable
 
@@ -33,21 +33,34 @@ _PASSED_ON = ("PATH", "HOME", "TMPDIR", "GNUPGHOME", "SSH_AUTH_SOCK", "GPG_AGENT
 
 _FRAME = re.compile(r"@|Signing |WARNING|gpg: WARNING")
 """Lines of ssh-keygen and gpg that do not say what is wrong."""
-_SSH_HINTS = MappingProxyType(
+_NO_KEY = (
+    "holds no private ssh key",
+    "give a private key as ssh-keygen makes it, the file without .pub, or gpg:FINGERPRINT",
+)
+_SSH_SAYS = MappingProxyType(
     {
-        "passphrase": "the key has a passphrase, which nobody can be asked for: put the key into an ssh agent (ssh-add)",
-        "No private key found": "this is a public key, and no ssh agent holds the other half: ssh-add puts it there",
-        "invalid format": "give a private key as ssh-keygen makes it",
-        "Couldn't load public key": "give a private key as ssh-keygen makes it",
+        "passphrase": (
+            "",
+            "the key has a passphrase, which nobody can be asked for: put the key into an ssh agent (ssh-add)",
+        ),
+        "No private key found": (
+            "is a public key, and no ssh agent holds the private one",
+            "give the private key, the file without .pub, or put it into an ssh agent (ssh-add)",
+        ),
+        "invalid format": _NO_KEY,
+        "Couldn't load public key": _NO_KEY,
     }
 )
-_GPG_HINTS = MappingProxyType(
+_GPG_SAYS = MappingProxyType(
     {
-        "No pinentry": "the key has a passphrase, which nobody can be asked for: let gpg-agent hold it, or use a key without",
-        "No secret key": "import the secret key (gpg --import), and set GNUPGHOME to where it is",
+        "No pinentry": (
+            "",
+            "the key has a passphrase, which nobody can be asked for: let gpg-agent hold it, or use a key without",
+        ),
+        "No secret key": ("", "import the secret key (gpg --import), and set GNUPGHOME to where it is"),
     }
 )
-"""What to do, by what the program says."""
+"""What is wrong with the key ('' where the program says it well) and what to do, by what the program says."""
 
 
 class NotSigned(GitError):
@@ -87,11 +100,12 @@ class SigningKey:
         return SigningKey(file=path)
 
     def sign(self, payload: bytes) -> bytes:
-        """The armoured signature of some bytes. Raises NotSigned."""
+        """The armoured signature of some bytes. Raises GitError."""
         if self.file is not None:
-            return _signature(["ssh-keygen", "-Y", "sign", "-n", "git", "-f", str(self.file)], payload, _SSH_HINTS)
+            command = ["ssh-keygen", "-Y", "sign", "-n", "git", "-f", str(self.file)]
+            return _signature(command, payload, printable(str(self.file)), _SSH_SAYS)
         command = ["gpg", "--batch", "--no-tty", "--pinentry-mode", "error", "--quiet", "--armor", "--detach-sign"]
-        return _signature([*command, "--local-user", self.fingerprint], payload, _GPG_HINTS)
+        return _signature([*command, "--local-user", self.fingerprint], payload, self.fingerprint, _GPG_SAYS)
 
 
 def signed(commit: bytes, key: SigningKey) -> bytes:
@@ -136,12 +150,12 @@ def verified(commit: bytes, allowed: AllowedKeys) -> str | None:
     if len(signatures) != 1 or len(signatures[0]) > _LONGEST_SIGNATURE:
         return None
     signature = signatures[0]
-    with tempfile.TemporaryDirectory(prefix="gitplacer-") as folder:
-        (Path(folder) / "signature").write_bytes(signature + b"\n")
+    with scratch_folder() as folder:
+        (folder / "signature").write_bytes(signature + b"\n")
         if signature.startswith(_SSH):
-            return _verified_by_ssh(payload, Path(folder), allowed)
+            return _verified_by_ssh(payload, folder, allowed)
         if signature.startswith(_PGP):
-            return _verified_by_gpg(payload, Path(folder), allowed)
+            return _verified_by_gpg(payload, folder, allowed)
     return None
 
 
@@ -204,13 +218,15 @@ def _is_key(text: str) -> bool:
     return bool(_SSH_KEY.match(text.strip())) or text.strip().startswith(_PGP_KEY)
 
 
-def _signature(command: list[str], payload: bytes, hints: Mapping[str, str]) -> bytes:
+def _signature(command: list[str], payload: bytes, key: str, known: Mapping[str, tuple[str, str]]) -> bytes:
     done = _run(command, payload)
     if done.returncode == 0 and done.stdout.startswith((_PGP, _SSH)):
         return done.stdout
     said = done.stderr.decode("utf-8", "replace")
+    wrong, hint = next((found for part, found in known.items() if part in said), ("", ""))
+    if wrong:
+        raise NotSigned(f"signing key {key} {wrong}", hint=hint)
     lines = [line for line in said.splitlines() if not _FRAME.match(line.strip())]
-    hint = next((hint for part, hint in hints.items() if part in said), "")
     raise NotSigned(f"{command[0]} does not sign: {cause(chr(10).join(lines))}", hint=hint)
 
 

@@ -18,6 +18,7 @@ from gitplacer.kinds.fleet import Cluster, Fleet
 from gitplacer.kinds.policy import OverridePolicy, PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord
 from gitplacer.kinds.scenario import Scenario
+from gitplacer.kinds.tenant import Tenant
 from gitplacer.kinds.whatif import WhatIf
 from gitplacer.kinds.workloadkind import WorkloadKind
 
@@ -27,6 +28,7 @@ TABLE: Mapping[str, type[Model]] = MappingProxyType(
         "Cluster": Cluster,
         "PlacementPolicy": PlacementPolicy,
         "OverridePolicy": OverridePolicy,
+        "Tenant": Tenant,
         "Approval": Approval,
         "WorkloadKind": WorkloadKind,
         "Scenario": Scenario,

@@ -43,6 +43,8 @@ _TIME = (
     r"T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$"
 )
 
+_DECIMAL = r"^[0-9]{1,9}(\.[0-9]{1,9})?$"
+
 
 class Model(BaseModel):
     """
@@ -93,6 +95,14 @@ def duration_seconds(value: object) -> int:
     return sum(int(part[:-1]) * scale for part, scale in zip(match.groups(), (3600, 60, 1), strict=True) if part)
 
 
+def period_seconds(value: object) -> int:
+    """The same of a time that must not be nothing. Raises ValueError."""
+    seconds = duration_seconds(value)
+    if not seconds:
+        raise ValueError("must be longer than 0s")
+    return seconds
+
+
 def _instant(value: object) -> datetime:
     if isinstance(value, datetime):
         return value
@@ -108,6 +118,12 @@ def _price(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e9:
         raise ValueError("must be a number from 0 on")
     return float(value)
+
+
+def _budget(value: object) -> float:
+    if isinstance(value, str) and re.fullmatch(_DECIMAL, value):
+        return _price(float(value))
+    return _price(value)
 
 
 def _quantity(value: object) -> str:
@@ -173,6 +189,7 @@ DnsSubdomain = Annotated[
         253,
     ),
 ]
+NamespacedName = Annotated[str, Matching(r"^[^/\s]+/[^/\s]+$", "must be <namespace>/<name>")]
 LABEL_KEY = r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
 LabelKey = Annotated[
     str,
@@ -222,8 +239,10 @@ Count = Annotated[StrictInt, Field(ge=1, le=100_000)]
 
 if TYPE_CHECKING:
     Seconds = int
+    Period = int
     Instant = datetime
     Price = float
+    Budget = float
     Amounts = Resources
     Bounds = dict[str, int]
     Copies = int | Literal["All"]
@@ -233,11 +252,30 @@ else:
         BeforeValidator(duration_seconds),
         WithJsonSchema({"type": "string", "pattern": _DURATION, "minLength": 2, "examples": ["15m", "1h30m"]}),
     ]
+    Period = Annotated[
+        int,
+        BeforeValidator(period_seconds),
+        WithJsonSchema(
+            {"type": "string", "pattern": f"^(?=.*[1-9]){_DURATION[1:]}", "minLength": 2, "examples": ["15m", "1h30m"]}
+        ),
+    ]
     Instant = Annotated[
         Any, BeforeValidator(_instant), WithJsonSchema({"type": "string", "pattern": _TIME, "format": "date-time"})
     ]
     Price = Annotated[
         float, BeforeValidator(_price), WithJsonSchema({"type": "number", "minimum": 0, "exclusiveMaximum": 1e9})
+    ]
+    Budget = Annotated[
+        float,
+        BeforeValidator(_budget),
+        WithJsonSchema(
+            {
+                "anyOf": [
+                    {"type": "number", "minimum": 0, "exclusiveMaximum": 1e9},
+                    {"type": "string", "pattern": _DECIMAL},
+                ]
+            }
+        ),
     ]
     _Quantities = dict[
         Annotated[str, Field(min_length=1, max_length=_NAME)],

@@ -20,6 +20,7 @@ from gitplacer.kinds.fields import (
     Model,
     OwnKind,
     PathGlob,
+    Period,
     Seconds,
     Word,
 )
@@ -29,22 +30,29 @@ from gitplacer.kinds.selectors import ClusterMetadata, Metadata, Override, Taint
 from gitplacer.kinds.standby import Clone, Standby
 from gitplacer.model.labels import Taint
 
+_HOST = r"([A-Za-z0-9_][A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])"
+_USER = r"[A-Za-z0-9_][A-Za-z0-9._+-]*@"
 Url = Annotated[
     str,
     Matching(
-        r"^(https://|ssh://|[A-Za-z0-9][A-Za-z0-9._-]*@)[^\s\x00-\x1f]+$",
-        "must be an https:// or ssh:// address; a path is given on the command line",
+        rf"^((https|ssh)://({_USER})?{_HOST}(:[0-9]{{1,5}})?/[^?#\s\x00-\x1f\x7f-\x9f]*"
+        rf"|{_USER}{_HOST}:/?[^-/:\s\x00-\x1f\x7f-\x9f][^:\s\x00-\x1f\x7f-\x9f]*)$",
+        "must be an https:// or ssh:// address, or user@host:path, without a password, ? and #; a path is given on the command line",
     ),
 ]
+# What git takes for a branch, less what it takes for something else too: HEAD, and the full name of a ref.
+_BRANCH = r"^(?!HEAD$|refs/)[A-Za-z0-9_]([A-Za-z0-9_-]|/(?![/.])|\.(?!\.|/|lock(/|$)))*"
 Branch = Annotated[
     str,
-    Matching(r"^[A-Za-z0-9_]([A-Za-z0-9_/-]|\.(?!\.))*(?<![/.])(?<!\.lock)$", "must be the name of a Git branch", 200),
+    Matching(
+        rf"{_BRANCH}(?<![/.])$", "must be the name of a Git branch, without refs/heads/ before it, and not HEAD", 200
+    ),
 ]
 Root = Annotated[
     str,
     Matching(
-        rf"^(?!(placements|moving|fleet)(/|$)){FOLDER}",
-        "must be a relative directory, and not placements, moving or fleet, which hold other things",
+        rf"^(?!(placements|moving|fleet)(/|$))(?!(.*/)?flux-system(/|$)){FOLDER}",
+        "must be a relative directory, and not placements, moving, fleet or flux-system, which hold other things",
     ),
 ]
 
@@ -134,7 +142,7 @@ Writer = Annotated[
 SnapshotBranch = Annotated[
     str,
     Matching(
-        r"^[A-Za-z0-9_]([A-Za-z0-9_/-]|\.(?!\.))*((?<![.])\{cluster\}|(?<![/.])(?<!\.lock))$",
+        rf"{_BRANCH}((?<![.])\{{cluster\}}|(?<![/.]))$",
         "must be the name of a Git branch, or of one for each cluster, which ends with {cluster}: capacity/{cluster}",
         200,
     ),
@@ -162,11 +170,6 @@ class CapacitySettings(Model):
     """When a cluster is not believed to have changed so much. Held against the history of a branch of snapshots; files beside the source
     are believed."""
 
-    @property
-    def has_one_each(self) -> bool:
-        """Whether each cluster has a branch of its own."""
-        return self.branch is not None and self.branch.endswith("{cluster}")
-
     @model_validator(mode="after")
     def _writers_have_a_branch(self) -> Self:
         if self.writers is not None and self.branch is None:
@@ -191,7 +194,7 @@ class MoveGuard(Model):
 
     max: Annotated[Integer, Field(ge=0)] = 10
     """So many groups."""
-    per: Seconds = 3600
+    per: Period = 3600
     """In so long a time."""
     exceed: Exceed = "Throttle"
     """Throttle lets the others move later, Hold lets them wait for an Approval with `action: Exceed`, Allow lets them move."""
@@ -219,7 +222,7 @@ class Freeze(Model):
         ),
     ]
     """When it begins, as cron has it."""
-    duration: Annotated[Seconds, Field(gt=0)]
+    duration: Period
     """How long it lasts."""
     time_zone: Annotated[
         str,
@@ -264,7 +267,7 @@ class FleetSpec(Model):
     """Trusted objects."""
     system_namespace: DnsLabel = "gitplacer"
     """The namespace of the sentinel ConfigMaps."""
-    lost_after: Seconds | None = None
+    lost_after: Period | None = None
     """A cluster whose snapshot is older than this counts as lost. Absent: only one whose state says so. Silence is not believed
     while more clusters are silent than not."""
     guards: Guards = Guards()
@@ -305,7 +308,7 @@ class ClusterSpec(Model):
     """Becomes the label `gitplacer.dev/kubernetes-version`."""
     state: Literal["Active", "Cordoned", "Draining", "Lost"] = "Active"
     """Cordoned takes nothing new; from Draining and Lost everything moves away."""
-    max_age: Seconds | None = None
+    max_age: Period | None = None
     """Older snapshots are stale: nothing new is placed on them. Absent means never."""
     taints: tuple[TaintField, ...] = ()
     """Cluster taints, tolerated by policies."""

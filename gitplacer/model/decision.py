@@ -71,6 +71,7 @@ class Reason(enum.StrEnum):
     # a cluster is not considered
     MANAGEMENT_CLUSTER = "ManagementCluster"
     CLUSTER_NOT_SELECTED = "ClusterNotSelected"
+    NOT_THE_TENANTS = "NotTheTenants"
     NOT_IN_ORDER = "NotInOrder"
     NO_SHARE = "NoShare"  # in a division its weight is 0
     OTHER_CLUSTER_WISHED = "OtherClusterWished"
@@ -126,6 +127,7 @@ class Reason(enum.StrEnum):
     NO_MESH_FITS = "NoMeshFits"  # neither does one alone, nor do the clusters of a mesh together
     CANNOT_SPAN = "CannotSpan"  # no cluster fits, and something that spanning needs is missing
     BUDGET_EXCEEDED = "BudgetExceeded"  # the machines that it needs cost more than its policy has left in an hour
+    TENANT_QUOTA = "TenantQuota"  # it asks for more than its tenant's quota has left
     COPIES_WAIT = "CopiesWait"  # some copies are placed, others wait
     CLUSTER_WAKING = "ClusterWaking"  # its room is kept, and its files are written when the cluster is there
     SHARES_WAIT = "SharesWait"  # of what is divided some replicas run, others wait
@@ -216,13 +218,14 @@ class ScaleUpLimit:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spending:
     """
-    A policy's budget in an hour, what the machines of its groups cost already, and what one more group would add: None
+    The budget of a policy, or of a tenant (`payer`), in an hour, what the machines of its groups cost already, and what one more group would add: None
     if the price of a machine that it needs is not known.
     """
 
     budget: float
     spent: float
     more: float | None
+    payer: str = "its policy"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

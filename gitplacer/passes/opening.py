@@ -15,15 +15,18 @@ from typing import Protocol
 
 from gitplacer import __version__
 from gitplacer.branch.byhand import ByHand, by_hand
-from gitplacer.capacity.reading import Branch, branches_at, mark_of, opened_branches, read_branches
+from gitplacer.capacity.reading import PLACEHOLDER, Branch, branches_at, mark_of, opened_branches, read_branches
+from gitplacer.deployed import BETWEEN
 from gitplacer.git.address import Address
 from gitplacer.git.asking import about
 from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import Commit, Repository
 from gitplacer.git.worktree import read_work_tree
 from gitplacer.hydrate import Inputs, SourceCommit
+from gitplacer.kinds.clusterstate import CLUSTER_STATES
 from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.settings import Settings, UsageError
+from gitplacer.snapshot import RECORDS
 from gitplacer.source.files import Memo
 from gitplacer.source.reading import fleet_spec, readable_fleet
 from gitplacer.tree import Tree, tree_id
@@ -122,19 +125,24 @@ def capacity_address(settings: Settings, spec: FleetSpec, *, trusted: bool) -> t
     """
     Where the snapshots are, and their branch (None: the default one): what flags or environment say, else the
     Fleet's capacity repo or branch, else no address, and they are beside the source. What is not trusted to say where to connect
-    does not.
+    does not. A flag says where and not how, so the branch of a repo is the Fleet's to say; a folder has none.
     """
     wanted = spec.capacity
     if settings.capacity is not None:
-        return settings.capacity, None
+        return settings.capacity, wanted.branch if _is_repository(settings.capacity) else None
     if wanted.url is not None and trusted:
         return settings.address(wanted.url), wanted.branch
     return settings.source if wanted.branch is not None else None, wanted.branch
 
 
-def capacity_branches(settings: Settings, spec: FleetSpec) -> str | None:
+def _is_repository(address: Address) -> bool:
+    """Whether an address is that of a whole repo, not of a folder with files."""
+    return not address.is_local or (address.git_dir is not None and not address.folder)
+
+
+def capacity_branches(branch: str | None) -> str | None:
     """The branches of snapshots, where each cluster has its own; None where there is one for all."""
-    return spec.capacity.branch if spec.capacity.has_one_each and settings.capacity is None else None
+    return branch if branch is not None and branch.endswith(PLACEHOLDER) else None
 
 
 def capacity_folder(address: Address, branch: str | None) -> Path | None:
@@ -152,13 +160,13 @@ def _capacity(
     tips: dict[str, str],
 ) -> Tree:
     """
-    The snapshots, as far as they are believed: what whoever runs us says is there is vouched for, what is in a branch that the Fleet names
-    is held against its history. Where they are read of commits or a directory of their own, `tips` is told.
+    The snapshots, as far as they are believed: files are vouched for by whoever names their folder, what is in a branch is held against
+    its history. Where they are read of commits or a directory of their own, `tips` is told.
     """
     address, branch = capacity_address(settings, spec, trusted=trusted)
     if address is None:
         return beside.under(spec.capacity.path)
-    pattern = capacity_branches(settings, spec)
+    pattern = capacity_branches(branch)
     if pattern is not None:
         repository, branches = opened_branches(address, branches_at(address, pattern), settings.cache_dir)
         stack.enter_context(repository)
@@ -168,14 +176,11 @@ def _capacity(
     if folder is not None:
         tree = read_work_tree(folder)
         tips["capacity"] = tree_id(tree)
-    else:
-        repository = stack.enter_context(Repository.open(address, settings.cache_dir, fetch=branch))
-        tips["capacity"] = tip = repository.resolve(branch)
-        if settings.capacity is None:
-            return read_branches(repository, [Branch(branch or "HEAD", tip)], spec.capacity, memo, settings.now)
-        tree = repository.tree(tip, address.folder)
-    below = tree.under(spec.capacity.path)
-    return below if len(below) else tree
+        below = tree.under(spec.capacity.path)
+        return below if len(below) else tree
+    repository = stack.enter_context(Repository.open(address, settings.cache_dir, fetch=branch))
+    tips["capacity"] = tip = repository.resolve(branch)
+    return read_branches(repository, [Branch(branch or "HEAD", tip)], spec.capacity, memo, settings.now)
 
 
 def deployment_address(settings: Settings, spec: FleetSpec, *, trusted: bool) -> Address | None:
@@ -218,6 +223,28 @@ def _refuse_loop(settings: Settings, spec: FleetSpec, deployment: Address) -> No
         )
 
 
+def _refuse_feeding(settings: Settings, source: Opened, deployment: Deployment) -> None:
+    """
+    The same where source and deployment have one branch, and one of them lies in the other. Two branches are one if the source was read at
+    the tip that would be pushed onto: names alone do not tell, for the source has none where its default branch is read.
+    """
+    if settings.source.normalised != deployment.address.normalised or source.tips.get("source") != deployment.tip:
+        return
+    written = (source.spec.deployment.root, RECORDS, BETWEEN, CLUSTER_STATES)
+    within = [folder for folder in written if _overlap(folder, settings.folder)]
+    if within:
+        raise UsageError(
+            f"branch {deployment.branch} of {deployment.address.redacted} is the source, and {within[0]}/, which is written there, "
+            f"overlaps with {settings.folder or 'its top'}, which is read",
+            "write to another repo, or to a branch of its own: spec.deployment.branch of the Fleet",
+        )
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Whether one folder is the other or in it."""
+    return f"{one}/".startswith(f"{other}/" if other else "") or f"{other}/".startswith(f"{one}/")
+
+
 @dataclass(frozen=True, slots=True)
 class Work:
     """What a pass that publishes is computed from, and where it publishes."""
@@ -235,6 +262,7 @@ def at_work(settings: Settings, memo: Memo, progress: Progress) -> Iterator[Work
         address = written_to(settings, source.spec)
         progress(f"reading the deployment repo {address.redacted}")
         with opened_deployment(address, source.spec, settings) as deployment:
+            _refuse_feeding(settings, source, deployment)
             progress("planning")
             yield Work(source, deployment, inputs_of(settings, source, deployment))
 

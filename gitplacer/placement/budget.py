@@ -1,8 +1,8 @@
 """
-What the machines of a policy's groups cost in an hour, held against the policy's budget.
+What the machines of a payer's groups cost in an hour, held against its budget. The payer is a policy, or a tenant.
 
-A machine counts if an autoscaler added it or has to add it, and if a group that the policy governs has a pod on it: one that
-the snapshot shows there, or one that was promised room there. It counts whole, once for each policy that has a pod
+A machine counts if an autoscaler added it or has to add it, and if a group of the payer has a pod on it: one that
+the snapshot shows there, or one that was promised room there. It counts whole, once for each payer that has a pod
 on it, because it is there whole. As many machines of a node group as its `min` says would be there anyway, and count
 for nobody. So what a group costs does not depend on whether its machines are there yet, and a group that was let in is within
 the budget when it runs.
@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 
-from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.model.decision import Finding, Reason, Spending
 from gitplacer.placement.autoscalers.cost import billionths, total
 from gitplacer.placement.books import Books
@@ -23,64 +22,64 @@ from gitplacer.placement.pack import Packing, Shortfall
 
 class Budgets:
     """
-    The budgets of all policies, over books that change. `policy_of` names the policy that governs a group or record, ''
-    where none does.
+    The budgets of all policies, or of all tenants, over books that change. `payer_of` names who pays for a group or record, ''
+    where nobody does.
     """
 
-    def __init__(self, books: Books, policy_of: Callable[[str], str]) -> None:
+    def __init__(self, books: Books, payer_of: Callable[[str], str], said: str = "its policy") -> None:
+        """`said` is how a finding calls the payer; `{}` stands for its name."""
         self._books = books
-        self._policy_of = policy_of
+        self._payer_of = payer_of
+        self._said = said
         self._machines: dict[tuple[str, str], tuple[Ledger, int, Mapping[str, frozenset[int]]]] = {}
 
     def affordable(
         self,
-        policy: PlacementPolicy,
+        payer: str,
+        budget: float,
         name: str,
         packing: Packing,
         instead: Mapping[str, Collection[str]],
         fit_without: Callable[[Collection[int]], Packing | Shortfall],
     ) -> Packing | Finding:
         """
-        A packing on a cluster that a policy can pay for, or why there is none. Where the first one is too dear, machines that
+        A packing on a cluster that a payer has the budget for, or why there is none. Where the first one is too dear, machines that
         are there and would have to be paid for are left out once: others may be free of charge. `instead` are groups
         that make room for it, with the clusters that they leave.
         """
-        budget = policy.spec.budget_per_hour
-        if budget is None:
-            return packing
-        over = self._exceeded(policy.name, budget, name, packing, instead)
+        over = self._exceeded(payer, budget, name, packing, instead)
         if over is None:
             return packing
-        dear = self._newly_charged(policy.name, name, packing)
+        dear = self._newly_charged(payer, name, packing)
         other = fit_without(dear) if dear else None
-        if isinstance(other, Packing) and self._exceeded(policy.name, budget, name, other, instead) is None:
+        if isinstance(other, Packing) and self._exceeded(payer, budget, name, other, instead) is None:
             return other
         return over
 
-    def spent(self, policy: str) -> float:
-        """What the machines of a policy's groups cost in an hour as the books stand, as far as their prices are known."""
-        charged = [self._spent(policy, name, (), {}) for name in self._books.names]
+    def spent(self, payer: str) -> float:
+        """What the machines of a payer's groups cost in an hour as the books stand, as far as their prices are known."""
+        charged = [self._spent(payer, name, (), {}) for name in self._books.names]
         return total(each for some in charged for each in _known(some)) or 0.0
 
     def _exceeded(
-        self, policy: str, budget: float, name: str, packing: Packing, instead: Mapping[str, Collection[str]]
+        self, payer: str, budget: float, name: str, packing: Packing, instead: Mapping[str, Collection[str]]
     ) -> Finding | None:
-        """Why a policy cannot pay for a packing on a cluster, or None."""
-        spent = {cluster: self._spent(policy, cluster, (), instead) for cluster in self._books.names}
+        """Why a payer cannot pay for a packing on a cluster, or None."""
+        spent = {cluster: self._spent(payer, cluster, (), instead) for cluster in self._books.names}
         before = total(each for charged in spent.values() for each in _known(charged)) or 0.0
-        here = self._spent(policy, name, {use.machine for use in packing.uses}, instead, packing)
+        here = self._spent(payer, name, {use.machine for use in packing.uses}, instead, packing)
         added = here - spent[name]
         more = total(((price, count) for (_, price), count in added.items()))
         known = total(each for charged in ({**spent, name: here}).values() for each in _known(charged)) or 0.0
         if not added or (more is not None and billionths(known) <= billionths(budget)):
             return None
-        spending = Spending(budget=budget, spent=before, more=more)
+        spending = Spending(budget=budget, spent=before, more=more, payer=self._said.format(payer))
         return Finding(code=Reason.BUDGET_EXCEEDED, subject=name, spending=spending)
 
-    def _newly_charged(self, policy: str, name: str, packing: Packing) -> set[int]:
-        """The machines that are there, and that a policy would pay for because of a packing."""
+    def _newly_charged(self, payer: str, name: str, packing: Packing) -> set[int]:
+        """The machines that are there, and that a payer would pay for because of a packing."""
         ledger = self._books[name]
-        own = set().union(*self._own(policy, name).values())
+        own = set().union(*self._own(payer, name).values())
         return {
             use.machine
             for use in packing.uses
@@ -89,16 +88,16 @@ class Budgets:
 
     def _spent(
         self,
-        policy: str,
+        payer: str,
         name: str,
         more: Collection[int],
         instead: Mapping[str, Collection[str]],
         packing: Packing | None = None,
     ) -> Counter[tuple[str, float | None]]:
-        """How many machines of which type and price a policy pays for on a cluster."""
+        """How many machines of which type and price a payer pays for on a cluster."""
         ledger = self._books[name]
         machines = set(more)
-        for group_id, own in self._own(policy, name).items():
+        for group_id, own in self._own(payer, name).items():
             if name not in instead.get(group_id, ()):
                 machines |= own
         opened = packing.opened if packing is not None else ()
@@ -112,13 +111,13 @@ class Budgets:
             charged[sort] = min(count, max(0, there[sort[0]] - ledger.nodes.catalogue.minimum(sort[0])))
         return +charged
 
-    def _own(self, policy: str, name: str) -> Mapping[str, frozenset[int]]:
-        """The machines of a cluster that each group of a policy has pods on, or a promise."""
+    def _own(self, payer: str, name: str) -> Mapping[str, frozenset[int]]:
+        """The machines of a cluster that each group of a payer has pods on, or a promise."""
         ledger = self._books[name]
-        known = self._machines.get((policy, name))
+        known = self._machines.get((payer, name))
         if known is None or known[0] is not ledger or known[1] != ledger.version:
-            own = {g: ledger.machines_of(g) for g in ledger.group_ids() if self._policy_of(g) == policy}
-            known = self._machines[policy, name] = (ledger, ledger.version, own)
+            own = {g: ledger.machines_of(g) for g in ledger.group_ids() if self._payer_of(g) == payer}
+            known = self._machines[payer, name] = (ledger, ledger.version, own)
         return known[2]
 
 

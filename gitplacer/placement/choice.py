@@ -9,7 +9,7 @@ budget pays for machines that have to be added.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Literal
@@ -24,6 +24,7 @@ from gitplacer.placement.budget import Budgets
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass, may_scale_up
 from gitplacer.placement.pack import Packing, Shortfall
+from gitplacer.placement.quota import Quotas
 from gitplacer.placement.stage import COARSE, NOT_TRIED, Tight
 from gitplacer.policies import BY_COST
 from gitplacer.relocation.memory import left_before
@@ -40,7 +41,8 @@ _TAKES = frozenset({Reason.FITS, Reason.ROOM, Reason.FITS_BY_SCALE_UP, Reason.PO
 class Choice:
     """
     `tight` has by group the clusters on which it would find room, but not in every order, so that it was not placed there;
-    `leaving` the clusters that a group gives up for where it goes; `over_budget` what groups that waited for that would cost.
+    `leaving` the clusters that a group gives up for where it goes; `over_budget` what groups that waited for that would cost, and
+    `over_quota` what they would take more than their tenant may.
     """
 
     def __init__(self, shared: Pass, occupancy: Occupancy, with_candidates: bool) -> None:
@@ -49,6 +51,8 @@ class Choice:
         self._with_candidates = with_candidates
         self.tight: dict[str, dict[str, Finding]] = defaultdict(dict)
         self.over_budget: dict[str, Finding] = {}
+        self.over_quota: dict[str, Finding] = {}
+        self._quotas = Quotas(shared, occupancy)
         self.leaving: dict[str, tuple[str, ...]] = {}
 
     @property
@@ -83,6 +87,8 @@ class Choice:
             for name, packing in self._offers(group, policy, [n for n in ranked if n not in chosen], scale_up):
                 if len(chosen) == wanted:
                     return chosen
+                if not self.within_quota(group, name, chosen):
+                    continue
                 paid = self._affordable(group, policy, name, packing, self.leaving.get(group.id, ()), scale_up)
                 if isinstance(paid, Finding):
                     self.over_budget.setdefault(group.id, paid)
@@ -93,7 +99,7 @@ class Choice:
                     self.reserve(group, policy, name, *promise, self._pass.gang_on(group.id, name))
         if policy.spec.placement.admission == "Immediate":
             for name in ranked:
-                if len(chosen) < wanted and name not in chosen:
+                if len(chosen) < wanted and name not in chosen and self.within_quota(group, name, chosen):
                     gang = self._pass.gang_on(group.id, name)
                     short = _short(self._books.fit(gang, name, scale_up=self.scales(policy, name)))
                     self._books.admit(group.id, name, gang)
@@ -107,6 +113,8 @@ class Choice:
         How a cluster would be taken for the pods that a group has there, beside those that its snapshot shows, and why; None if
         it would not.
         """
+        if not self.within_quota(group, name):
+            return None
         scales = scale_up and self.scales(policy, name)
         missing = self._books[name].not_seen(group.id, self._pass.gang_on(group.id, name))
         packing = self._books.fit(missing, name, scale_up=scales)
@@ -144,6 +152,8 @@ class Choice:
         Reserve room for all that a group asks for now on a cluster where it is, with why it was taken; None if there is not
         enough, and it keeps what it has.
         """
+        if not self.within_quota(group, name):
+            return None
         before = self._books[name].copy()
         self._books.release(group.id, name)
         gang = self._pass.gang_on(group.id, name)
@@ -167,6 +177,13 @@ class Choice:
             return Finding(code=Reason.PODS_MAY_WAIT)
         self._books.replace(name, before)
         return None
+
+    def within_quota(self, group: Group, name: str, also: Collection[str] = ()) -> bool:
+        """Whether a group's tenant may have what it asks for on a cluster; what may not be is remembered."""
+        over = self._quotas.exceeded(group, name, also=also, leaving=self.leaving.get(group.id, ()))
+        if over is not None:
+            self.over_quota.setdefault(group.id, over)
+        return over is None
 
     def _promised(
         self,
@@ -241,6 +258,14 @@ class Choice:
     def _budgets(self) -> Budgets:
         return Budgets(self._books, self._governing)
 
+    @cached_property
+    def _tenants_budgets(self) -> Budgets:
+        return Budgets(self._books, self._owning, "tenant {}")
+
+    def _owning(self, group_id: str) -> str:
+        tenant = self._pass.tenant(group_id)
+        return tenant.name if tenant is not None else ""
+
     def _governing(self, group_id: str) -> str:
         """The policy of a group, or that of the record where the group is gone."""
         group, record = self._pass.groups.get(group_id), self._pass.record(group_id)
@@ -258,10 +283,27 @@ class Choice:
         scale_up: bool,
         gang: Gang | None = None,
     ) -> Packing | Finding:
-        """A packing on a cluster that the policy's budget allows, or why not. `left` are clusters that the group gives up."""
+        """
+        A packing on a cluster that the budgets of the policy and of the tenant allow, or why not. `left` are clusters that the group
+        gives up.
+        """
         asked = self._pass.gang_on(group.id, name) if gang is None else gang
         without = partial(self._books[name].fit_without, asked, scale_up=scale_up)
-        return self._budgets.affordable(policy, name, packing, {group.id: left}, without)
+        tenant, instead = group.tenant, {group.id: left}
+        paying = [(self._budgets, policy.name, policy.spec.budget_per_hour)]
+        if tenant is not None:
+            paying.append((self._tenants_budgets, tenant.name, tenant.spec.budget_per_hour))
+        payers = [(budgets, payer, budget) for budgets, payer, budget in paying if budget is not None]
+        paid: Packing | Finding = packing
+        for budgets, payer, budget in (
+            *payers,
+            *payers[:-1],
+        ):  # what the last one chose must suit those before it as well
+            assert isinstance(paid, Packing)
+            paid = budgets.affordable(payer, budget, name, paid, instead, without)
+            if isinstance(paid, Finding):
+                break
+        return paid
 
     def ranked(self, gang: Gang, policy: PlacementPolicy, names: Iterable[str]) -> list[str]:
         """
@@ -290,6 +332,9 @@ class Choice:
         if group.unit == PLATFORM:
             return Finding(code=Reason.PLATFORM)
         gang = self._pass.gang_on(group.id, name)
+        over = self._quotas.exceeded(group, name, leaving=self._occupancy.placements.get(group.id, ()))
+        if over is not None:
+            return over
         if name in self.tight[group.id]:
             return self.tight[group.id][name]
         ledger, scales, here = (

@@ -53,9 +53,7 @@ def wish(snapshot: Snapshot, decisions: Sequence[Decision], tried: Collection[st
         if group.id not in tried and group.policy is not None:
             for name in _names(snapshot, group, group.policy, model):
                 candidate = like(model, name)
-                if may_not_stay(group.policy, group.wished_cluster, candidate) is None and _fits(
-                    snapshot, group, candidate
-                ):
+                if may_not_stay(group, group.policy, candidate) is None and _fits(snapshot, group, candidate):
                     return Wish(group.id, name, model.name)
     return None
 
@@ -67,7 +65,7 @@ def _waiting(snapshot: Snapshot, decisions: Sequence[Decision]) -> list[Group]:
     groups = [snapshot.groups[d.group] for d in alone if d.group in snapshot.groups]
 
     def turn(group: Group) -> tuple[int, datetime, str]:
-        return -(group.policy.spec.priority if group.policy is not None else 0), since[group.id], group.id
+        return -group.priority, since[group.id], group.id
 
     return sorted((group for group in groups if group.unit == WORKLOADS), key=turn)
 
@@ -96,7 +94,7 @@ def _named(policy: PlacementPolicy) -> list[str]:
 def _may_grow(policy: PlacementPolicy, group: Group, cluster: Cluster) -> bool:
     """Whether a cluster that a group may use has something that adds machines."""
     is_open = cluster.spec.state == "Active" and cluster.spec.autoscaler is not None
-    return is_open and may_not_stay(policy, group.wished_cluster, cluster) is None
+    return is_open and may_not_stay(group, policy, cluster) is None
 
 
 def _fits(snapshot: Snapshot, group: Group, clone: Cluster) -> bool:

@@ -32,13 +32,17 @@ def preference(policy: PlacementPolicy, cluster: Cluster) -> int | None:
     return TYPES[policy.spec.placement.type](policy.spec.placement, cluster)
 
 
-def may_not_stay(policy: PlacementPolicy, wished: str | None, cluster: Cluster) -> Finding | None:
+def may_not_stay(group: Group, policy: PlacementPolicy, cluster: Cluster) -> Finding | None:
     """Why a group under a policy is not allowed on a cluster, or None."""
     if cluster.spec.role == "Management":
         return Finding(code=Reason.MANAGEMENT_CLUSTER)
     unmet = policy.spec.clusters.unmet(cluster.labels())
     if unmet is not None:
         return Finding(code=Reason.CLUSTER_NOT_SELECTED, subject=str(unmet))
+    tenant, wished = group.tenant, group.wished_cluster
+    forbidden = tenant.spec.clusters.unmet(cluster.labels()) if tenant is not None else None
+    if tenant is not None and forbidden is not None:
+        return Finding(code=Reason.NOT_THE_TENANTS, subject=f"{tenant.name}: {forbidden}")
     if preference(policy, cluster) is None:
         return Finding(code=Reason.NO_SHARE if policy.spec.placement.type in DIVIDING else Reason.NOT_IN_ORDER)
     taint = untolerated(cluster.taints(), policy.tolerations())

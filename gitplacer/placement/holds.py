@@ -113,7 +113,7 @@ def unreadable_sources(snapshot: Snapshot, record: PlacementRecord | None) -> li
     if source.broken_files:
         gone = [m.name for m in record.members if m.identity not in source.identities]
         unread |= {m.source for m in record.members if _is_unread(m.source, source.broken_files)}
-        unread |= set(source.unread_mentions(gone))
+        unread |= set(source.unread_mentions(gone, record.metadata.namespace))
     return sorted(unread)
 
 

@@ -194,7 +194,7 @@ class Occupancy:
         entry = self._pass.entry(group_id, cluster)
         begun_anew = group is not None and record is not None and not self._snapshot.tells_of(record, group)
         since = self._snapshot.now if entry is None or begun_anew else entry.since
-        return since, -(group.policy.spec.priority if group and group.policy else 0), group_id
+        return since, -(group.priority if group else 0), group_id
 
     def _size(self, cluster: str, group_id: str) -> tuple[float, str]:
         """The largest share of what the cluster offers that one pod of a group asks for; largest first."""

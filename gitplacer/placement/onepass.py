@@ -7,16 +7,18 @@ A pass plans in rounds, on its own outcome. What does not depend on where things
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property
 
 from gitplacer.grouping import Group
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord, RecordCluster
+from gitplacer.kinds.tenant import Tenant
 from gitplacer.model.counts import AS_WRITTEN, Counts
 from gitplacer.model.decision import Action, Claim, ClusterRole, Finding, Move, Reason
 from gitplacer.model.resources import Resources
@@ -33,7 +35,8 @@ from gitplacer.placement.eligibility import (
 )
 from gitplacer.placement.holds import held, kept
 from gitplacer.placement.ledger import Ledger
-from gitplacer.placement.nodes import Columns, Nodes
+from gitplacer.placement.ledgercache import LedgerCache, Opening
+from gitplacer.placement.nodes import Columns
 from gitplacer.placement.onlookers import Onlookers
 from gitplacer.placement.overlaps import Overlap, Overlaps
 from gitplacer.placement.pack import Packing, pack
@@ -60,13 +63,15 @@ class Pass:
         edits: Edits = no_edits,
         agreed: frozenset[str] = frozenset(),
         opened: Books | None = None,
+        ledgers: LedgerCache | None = None,
     ) -> None:
         """
         `agreed` are groups that move as if somebody had consented to what is proposed for them. `opened` are ledgers that somebody
-        opened for the same snapshots and for at least the same groups.
+        opened for the same snapshots and for at least the same groups, and `ledgers` those that passes before may have opened.
         """
         self.snapshot = snapshot
         self._opened_before = opened
+        self._ledgers = ledgers or LedgerCache()
         self.agreed = agreed
         self.clusters = snapshot.source.own.clusters
         self.groups = snapshot.groups
@@ -115,7 +120,7 @@ class Pass:
         self._thaws: dict[Reason, datetime | None] = {}
         self.backing_off: dict[str, datetime] = {}
         """Groups whose relocation is taken back in this pass, and until when they then stay."""
-        self._stay: dict[tuple[str, str | None, str], Finding | None] = {}
+        self._stay: dict[tuple[str, str | None, str, str], Finding | None] = {}
         self._preference: dict[tuple[str, str], int | None] = {}
         self.taken: dict[tuple[str, str], Reason] = {}
         """Why a group was put on a cluster in a round of this pass."""
@@ -133,6 +138,12 @@ class Pass:
         return tuple(sorted(entry.name for entry in entries if not self.snapshot.has_given_up(entry)))
 
     @cached_property
+    def least_preemptible(self) -> float:
+        """The lowest priority of a group that others may send away; nobody's is lower where there is none."""
+        found = (g.priority for g in self.groups.values() if g.policy is not None and g.policy.spec.preemptible)
+        return min(found, default=math.inf)
+
+    @cached_property
     def books(self) -> Books:
         """The ledgers with nothing reserved but what the snapshots show. A pass that places nothing never asks."""
         if self._opened_before is not None:
@@ -140,13 +151,19 @@ class Pass:
         s = self.snapshot
         gangs = [*self.gangs.values(), *self._gangs_elsewhere()]
         columns = Columns.of(s.capacity.values(), self.clusters.values(), gangs)
-        return Books({name: self._opened(name, capacity, columns) for name, capacity in s.capacity.items()}, columns)
+        opened = {n: self._ledgers.opened(self._opening(n, capacity, columns)) for n, capacity in s.capacity.items()}
+        return Books(opened, columns)
 
-    def _opened(self, name: str, capacity: CapacitySnapshot, columns: Columns, nodes: Nodes | None = None) -> Ledger:
-        """A ledger with nothing reserved but what a snapshot shows."""
-        s = self.snapshot
-        slices, gang_there = s.profiles[name].slice_topology, partial(self._gang_seen, name=name)
-        return Ledger(self.clusters[name], capacity, columns, gang_there, slices, s.now, nodes)
+    def _opening(self, name: str, capacity: CapacitySnapshot, columns: Columns) -> Opening:
+        """What a ledger is opened from with nothing reserved but what a snapshot shows."""
+        return Opening(
+            cluster=self.clusters[name],
+            snapshot=capacity,
+            columns=columns,
+            gangs={group.name: self._gang_seen(group.name, name) for group in capacity.groups},
+            slice_topology=self.snapshot.profiles[name].slice_topology,
+            now=self.snapshot.now,
+        )
 
     @cached_property
     def _onlookers(self) -> Onlookers:
@@ -190,7 +207,7 @@ class Pass:
             groups = tuple(group for group in capacity.groups if group.name in shown)
             base = self.books[name]
             less = capacity.model_copy(update={"groups": groups})
-            self._settled[name, shown] = self._opened(name, less, base.columns, base.nodes)
+            self._settled[name, shown] = self._opening(name, less, base.columns).open(base.nodes)
         return self._settled[name, shown]
 
     @cached_property
@@ -259,6 +276,11 @@ class Pass:
         if (group_id, name) not in self._requests:
             self._requests[group_id, name] = total_requests(self.gang_on(group_id, name))
         return self._requests[group_id, name]
+
+    def deployed_requests(self, group_id: str, name: str) -> Resources:
+        """What the pods of a group ask for together as it is deployed on a cluster; nothing where it is not."""
+        record = self.record(group_id)
+        return Resources() if record is None else total_requests(self._deployed(record, group_id, name))
 
     def gang_on(self, group_id: str, name: str) -> Gang:
         """The pods of a group on a cluster, those that run on every node counted."""
@@ -344,9 +366,10 @@ class Pass:
         return self.snapshot.deployed.gang(record, group.policy if group else None, name)
 
     def may_not_stay(self, group: Group, policy: PlacementPolicy, cluster: Cluster) -> Finding | None:
-        key = (policy.name, group.wished_cluster, cluster.name)
+        tenant = group.tenant
+        key = (policy.name, group.wished_cluster, tenant.name if tenant is not None else "", cluster.name)
         if key not in self._stay:
-            self._stay[key] = may_not_stay(policy, group.wished_cluster, cluster)
+            self._stay[key] = may_not_stay(group, policy, cluster)
         return self._stay[key]
 
     def may_not_enter(self, group: Group, policy: PlacementPolicy, cluster: Cluster) -> Finding | None:
@@ -397,7 +420,8 @@ class Pass:
         """The clusters that take a group under a policy, in order. For groups that ask the same it is worked out once."""
         alike = () if self._differing else tuple(self.clusters.values())[:1]
         asked = self._asked_on(group, alike[0]) if alike else None
-        key = (policy.name, group.wished_cluster, group.unit, custom_apis(group), asked)
+        tenant = group.tenant.name if group.tenant is not None else ""
+        key = (policy.name, group.wished_cluster, tenant, group.unit, custom_apis(group), asked)
         if key not in self._may_enter or asked is None:
             free = [c.name for c in self.clusters.values() if self.may_not_enter(group, policy, c) is None]
             self._may_enter[key] = tuple(free)
@@ -447,6 +471,16 @@ class Pass:
         """Whether luck is no matter: pods may wait in the cluster, or its scheduler starts gangs whole or not at all."""
         scheduler = self.snapshot.profiles[cluster].gang_scheduler
         return policy.spec.placement.admission == "Immediate" or scheduler not in (None, "none")
+
+    def tenant(self, group_id: str) -> Tenant | None:
+        """Whose a group is, also one that only its record tells of."""
+        group, record = self.groups.get(group_id), self.record(group_id)
+        if group is not None:
+            return group.tenant
+        if record is None or record.is_platform:
+            return None
+        tenancy = self.snapshot.source.tenancy
+        return next((owner for m in record.members if (owner := tenancy.owner(m.source)) is not None), None)
 
     def record(self, group_id: str) -> PlacementRecord | None:
         return self.records.get(group_id) or self.orphans.get(group_id)

@@ -23,16 +23,12 @@ PATIENCE = timedelta(hours=1)
 """After waiting so long a group is before all others of its priority."""
 
 
-def holder(group_id: str) -> str:
-    """To whom the room that a group holds is counted: its namespace."""
-    return group_id.partition("/")[0]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
     """A group that looks for room."""
 
     group: str
+    holder: str
     priority: int
     since: datetime
 
@@ -77,7 +73,7 @@ def turns(waiting: Iterable[Waiting], now: datetime, shares: Callable[[], Shares
 def _by_share(line: Iterable[Waiting], shares: Callable[[], Shares]) -> Iterator[Waiting]:
     lines: dict[str, deque[Waiting]] = defaultdict(deque)
     for one in line:
-        lines[holder(one.group)].append(one)
+        lines[one.holder].append(one)
     if len(lines) < 2:
         yield from itertools.chain.from_iterable(lines.values())
         return

@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
-from gitplacer.grouping import Group
+from gitplacer.grouping import Group, holder
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord
 from gitplacer.model.decision import Action, Claim, Decision, Finding, Move, Reason
@@ -26,7 +26,7 @@ from gitplacer.placement.division import Division, divides
 from gitplacer.placement.holds import consent_to_removal
 from gitplacer.placement.occupancy import Claims, Occupancy, Placements
 from gitplacer.placement.onepass import Pass
-from gitplacer.placement.order import Shares, Waiting, holder, turns
+from gitplacer.placement.order import Shares, Waiting, turns
 from gitplacer.placement.preemption import SITES, Displaceable, Site, least_harm
 from gitplacer.placement.reservations import AGED, AGED_SITES, NOBODY
 from gitplacer.placement.spanning import Spanning, Spread
@@ -152,7 +152,7 @@ class Round:
 
     def _waiting(self, group: Group) -> Waiting:
         rank, since, _ = self._turn(group)
-        return Waiting(group=group.id, priority=-rank, since=since)
+        return Waiting(group=group.id, holder=group.holder, priority=-rank, since=since)
 
     def _held_by_each(self) -> Shares:
         """What every holder has of the fleet as far as the round has come, claims included."""
@@ -171,14 +171,15 @@ class Round:
             return
         for name in clusters:
             if name in self._pass.books and not self._occupancy.has_finished(self._pass.books[name], group_id, name):
-                shares.take(holder(group_id), self._pass.requests(group_id, name))
+                shares.take(
+                    group.holder if group is not None else holder(group_id), self._pass.requests(group_id, name)
+                )
 
     def _turn(self, group: Group) -> tuple[int, datetime, str]:
         """Priority first, then the longest waiting, then the name."""
-        assert group.policy is not None
         record = self._pass.records[group.id]
         since = record.waiting_since if record and record.waiting_since else self._snapshot.now
-        return -group.policy.spec.priority, since, group.id
+        return -group.priority, since, group.id
 
     # what is placed
 
@@ -363,6 +364,8 @@ class Round:
             return self._spanning.short[group.id]
         if self._choice.tight[group.id]:
             return next(iter(self._choice.tight[group.id].values()))
+        if group.id in self._choice.over_quota:
+            return self._choice.over_quota[group.id]
         if group.id in self._choice.over_budget:
             return self._choice.over_budget[group.id]
         clusters = self._pass.clusters.values()
@@ -432,14 +435,14 @@ class Round:
 
     def _entering(self, group: Group, policy: PlacementPolicy, closed: set[str]) -> list[str]:
         clusters = self._pass.clusters.items()
-        return [n for n, c in clusters if n not in closed and self._pass.may_not_enter(group, policy, c) is None]
+        free = [n for n, c in clusters if n not in closed and self._pass.may_not_enter(group, policy, c) is None]
+        return [name for name in free if self._choice.within_quota(group, name)]
 
     def _preempt(self, group: Group, policy: PlacementPolicy, closed: set[str]) -> Claim | None:
         """Make groups of lower priority leave the cluster where that does least harm, if any are enough."""
         if policy.spec.preempts == "Never" or policy.spec.placement.admission == "Immediate":
             return None
-        below = [p for p in self._snapshot.source.own.policies if p.spec.priority < policy.spec.priority]
-        if not any(other.spec.preemptible for other in below):
+        if not self._pass.least_preemptible < group.priority:
             return None
 
         def enough(name: str, free: Resources | None, leaving: frozenset[str]) -> bool:
@@ -459,7 +462,7 @@ class Round:
                 enough=partial(enough, name, self._free_in_all(policy, group.id, name)),
             )
             for name in ranked
-            if (candidates := self._displaceable(name, policy.spec.priority))
+            if (candidates := self._displaceable(name, group.priority))
         )
         found = least_harm(itertools.islice(sites, SITES))
         if found is None:
@@ -516,15 +519,13 @@ class Round:
             if group is None or entry is None or group_id in self._pass.held or not self._may_send_away(group, name):
                 continue
             assert group.policy is not None
-            if group.policy.spec.priority >= priority or self._occupancy.has_finished(
-                self._pass.books[name], group_id, name
-            ):
+            if group.priority >= priority or self._occupancy.has_finished(self._pass.books[name], group_id, name):
                 continue
             holds = self._held_by(group_id, name)
             found.append(
                 Displaceable(
                     group=group_id,
-                    priority=group.policy.spec.priority,
+                    priority=group.priority,
                     devices=sum(amount for resource, amount in holds.items() if "/" in resource),
                     cpu=holds.get("cpu", 0),
                     since=entry.since,

@@ -64,7 +64,8 @@ def _governed(source: Source) -> Mapping[str, Sequence[SourceObject]]:
     """The objects that each policy governs."""
     found: dict[str, list[SourceObject]] = {policy.name: [] for policy in source.own.policies}
     for item in source.objects:
-        governor = governing(item, source.own.policies, source.own.broken_policies, source.namespace_labels).policy
+        own, labels = source.own, source.namespace_labels
+        governor = governing(item, own.policies, own.broken_policies, labels, source.tenancy).policy
         if governor is not None:
             found[governor.name].append(item)
     return found

@@ -14,8 +14,9 @@ from gitplacer import pathglob
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.selectors import ObjectSelector
 from gitplacer.problems import Problem
-from gitplacer.source.manifests import SourceObject
+from gitplacer.source.manifests import WORKLOADS, SourceObject
 from gitplacer.source.ownkinds import BrokenPolicy
+from gitplacer.source.tenancy import Tenancy
 
 POLICY_ANNOTATION = "gitplacer.dev/policy"
 
@@ -86,12 +87,15 @@ def governing(
     policies: Iterable[PlacementPolicy],
     broken: Iterable[BrokenPolicy],
     namespace_labels: NamespaceLabels,
+    tenancy: Tenancy,
 ) -> Governed:
-    """The policy that governs an object, or why none does."""
+    """The policy that governs an object, or why none does. What its tenant is not to be governed by does not select it."""
     for torn in broken:
         if torn.kind == "PlacementPolicy" and torn.select is not None and selects(torn.select, item, namespace_labels):
             return Governed(broken=torn)
     matching = [policy for policy in policies if selects(policy.spec.select, item, namespace_labels)]
+    if item.unit == WORKLOADS:
+        matching = [policy for policy in matching if tenancy.allows_policy(item.path, policy.name)]
     wished = item.annotations.get(POLICY_ANNOTATION)
     if wished is not None:
         named = [policy for policy in matching if policy.name == wished]

@@ -11,8 +11,9 @@ CODES: Mapping[str, Code] = {
     # fields
     "UnknownKind": Code(
         "There is no such kind",
-        "A misspelt kind must not be passed over: the cluster or policy it was meant to be would seem not to exist.",
-        "Correct `kind` and `apiVersion`.",
+        "A misspelt kind of gitplacer or of Ray must not be passed over: the cluster, policy or Ray cluster that it was meant to be "
+        "would seem not to exist.",
+        "Correct `kind` and `apiVersion`; the hint gives the nearest one.",
     ),
     "UnsupportedVersion": Code(
         "This version of the kind cannot be read",
@@ -92,13 +93,33 @@ CODES: Mapping[str, Code] = {
     # Kubernetes objects
     "InvalidObject": Code(
         "A document is not a complete Kubernetes object",
-        "apiVersion, kind, metadata.name and, where written, metadata.namespace say which object it is.",
+        "apiVersion, kind, metadata.name and, where written, metadata.namespace say which object it is, so each must be such as "
+        "Kubernetes takes.",
         "Complete it. `generateName` cannot be applied from Git: give the object a name.",
     ),
     "NotAllowed": Code(
         "An object does not belong in the workload paths",
         "Cluster-scoped objects, RBAC and objects that steer Argo CD or Flux would let a workload change the cluster.",
         "Move it under the Fleet's platform paths. Namespaces that groups need are made by gitplacer.",
+    ),
+    "NoTenant": Code(
+        "A workload file belongs to no Tenant",
+        "Where there are Tenants, they say whose each workload file is and what it may do. What is nobody's may do nothing: it is "
+        "not placed, and what is deployed of it stays as it is.",
+        "Move the file into the paths of a Tenant, or add its path to one. If a Tenant cannot be read, mend it.",
+    ),
+    "NotTheTenants": Code(
+        "An object is not one that its tenant may write",
+        "A Tenant says which namespaces and kinds its files may use. Anything else is not an object of the fleet: it joins no group, "
+        "and nothing that somebody else has is held because of it.",
+        "Use what the hint names, or widen the Tenant, which is a change outside the tenant's own paths.",
+    ),
+    "TenantsOverlap": Code(
+        "Two Tenants claim the same paths or namespaces",
+        "What one of them writes could be taken for the other's: a Service of one would select pods of the other, and nobody could "
+        "tell whose quota a group counts against. Decided on the patterns, upper and lower case taken for the same; no file need be "
+        "there yet. Nothing of either is touched until they differ.",
+        "Make the paths and namespaces of the two differ.",
     ),
     "MissingNamespace": Code(
         "An object has no namespace",
@@ -132,6 +153,12 @@ CODES: Mapping[str, Code] = {
         "Write `Mi` or `M`.",
         severity=Severity.WARNING,
         allowable=True,
+    ),
+    "TooManyParts": Code(
+        "An object is more than one object may be",
+        "What a fit costs grows with the kinds of pods, their containers and what each asks of its node. An object far beyond what "
+        "anybody runs would take the time of everybody else's, so it is held, alone.",
+        "Make several objects of it, or leave out what the message counts.",
     ),
     "UnknownDevices": Code(
         "Nobody knows how many devices a pod asks for",

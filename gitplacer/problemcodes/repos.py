@@ -98,6 +98,12 @@ CODES: Mapping[str, Code] = {
         "Removing an operator or a CRD removes everything that depends on it, so it stays on the clusters.",
         "Put it back. To let it go, write an Approval with `action: Remove` for its group.",
     ),
+    "NameTaken": Code(
+        "The deployment repo has a folder where a file is to be written, or a file where a folder is",
+        "A file and a folder cannot have one name, and what somebody else put there is never displaced; a link is not followed. What was to "
+        "be written there is left out, and groups that need it are held.",
+        "Move it away in the deployment repo.",
+    ),
     "NotOurs": Code(
         "The deployment repo's directories belong to somebody else",
         "Files are there that no sentinel of ours marks, or Flux or another hydrator writes there. Nothing is touched.",

@@ -88,7 +88,7 @@ class Case:
 
     def is_allowed(self, cluster: Cluster) -> bool:
         """Whether the group may be on a cluster at all."""
-        return may_not_stay(self.policy, self.group.wished_cluster, cluster) is None
+        return may_not_stay(self.group, self.policy, cluster) is None
 
     def gang_on(self, name: str) -> Gang:
         """The pods of one copy on a cluster that has a ledger."""

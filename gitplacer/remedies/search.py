@@ -19,6 +19,7 @@ from gitplacer.accounts import Accounts
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.model.decision import Decision, Finding, Reason
 from gitplacer.model.remedy import Amendment, Remedy, RemedyKind, Way
+from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.problems import Rejected
 from gitplacer.remedies.case import Case, is_placed
 from gitplacer.remedies.families import FAMILIES, Family, raised_together
@@ -53,12 +54,20 @@ class OutOfTrials(Exception):
 
 class Trials:
     """
-    Plans of inputs that somebody changed. What is parsed for them is not kept for others. `keep` are groups that must not lose
-    their place.
+    Plans of inputs that somebody changed. What is parsed for them is not kept for others; `ledgers` are for all who make trials on the
+    same fleet, most of which leave most clusters as they were. `keep` are groups that must not lose their place.
     """
 
-    def __init__(self, group: str, memo: Memo, most: int, keep: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        group: str,
+        memo: Memo,
+        most: int,
+        keep: frozenset[str] = frozenset(),
+        ledgers: LedgerCache | None = None,
+    ) -> None:
         self._group = group
+        self._ledgers = ledgers or LedgerCache()
         self._keep = keep
         self._memo = Aside(memo)
         self._most = most
@@ -75,7 +84,7 @@ class Trials:
             raise OutOfTrials
         self.made += 1
         try:
-            return hydrate(inputs, memo=self._memo, with_candidates=with_candidates)
+            return hydrate(inputs, memo=self._memo, ledgers=self._ledgers, with_candidates=with_candidates)
         except Rejected:
             return None
 
@@ -130,6 +139,7 @@ def remedy(
     *,
     every_kind: bool = False,
     accounts: Accounts | None = None,
+    ledgers: LedgerCache | None = None,
 ) -> Remedy | None:
     """
     The smallest change that places a group which waits in a plan of these inputs; None for a group that does not wait for room.
@@ -144,7 +154,7 @@ def remedy(
         return None
     keep = frozenset(d.group for d in hydration.view.plan.decisions if is_placed(d) and d.group != group)
     most = usual_trials(hydration) if most_trials is None else most_trials
-    trials = Trials(group, memo or NoMemo(), most, keep)
+    trials = Trials(group, memo or NoMemo(), most, keep, ledgers)
     found = _Search(case, trials, every_kind).run()
     return Remedy(group=group, ways=found.ways, trials=trials.made, complete=found.complete)
 

@@ -72,7 +72,6 @@ class _Fleet:
             if decision.claim is not None:
                 claims[decision.claim.cluster].append(decision.group)
         self._claimants = {name: tuple(claiming) for name, claiming in claims.items()}
-        self._policies = {policy.name: policy for policy in view.snapshot.source.own.policies}
         self._verdicts: dict[tuple[str, str, Candidate], Verdict] = {}
 
     # clusters
@@ -173,7 +172,7 @@ class _Fleet:
 
     def groups(self) -> Iterator[GroupFacts]:
         for decision in self._view.plan.decisions:
-            record, policy = self._view.record(decision), self._policies.get(decision.policy)
+            record, group = self._view.record(decision), self._view.snapshot.groups.get(decision.group)
             cost = decision.cost_per_hour
             yield GroupFacts(
                 name=decision.group,
@@ -182,7 +181,7 @@ class _Fleet:
                 sentence=sentence(decision, self._view),
                 policy=decision.policy,
                 policy_at=place(self._view, "PlacementPolicy", decision.policy),
-                priority=policy.spec.priority if policy is not None else 0,
+                priority=group.priority if group is not None else 0,
                 before=decision.before,
                 after=decision.after,
                 since=min((entry.since for entry in record.clusters), default=None) if record else None,

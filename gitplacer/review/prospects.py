@@ -33,6 +33,7 @@ class Prospect(enum.StrEnum):
     """What may change a plan."""
 
     BEHIND = "Behind"  # the base has commits that the change lacks
+    CONNECTS_ELSEWHERE = "ConnectsElsewhere"  # a field of the Fleet, what it says before the change and after it
     SNAPSHOT_EXPIRES = "SnapshotExpires"
     SNAPSHOT_OLD = "SnapshotOld"
     FREEZE_ENDS = "FreezeEnds"
@@ -46,7 +47,7 @@ class Prospect(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outlook:
-    """One fact. `names` are clusters, groups or Approvals; `at` is when it happens or, of a snapshot, when it was taken."""
+    """One fact. `names` are clusters, groups, Approvals, or what the fact is about; `at` is when it happens or, of a snapshot, when it was taken."""
 
     prospect: Prospect
     names: tuple[str, ...] = ()

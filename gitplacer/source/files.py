@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from gitplacer import rules, workloads
-from gitplacer.documents import Document, ParsedFile, parse
+from gitplacer.documents import Document, Fault, ParsedFile, parse
 from gitplacer.problems import Location, Problem
 from gitplacer.source.alike import unlike
 from gitplacer.tree import SUBMODULE, SYMLINK, Tree
@@ -137,6 +137,15 @@ class Reading:
     broken: frozenset[str]
 
 
+def _given_up(error: RecursionError | MemoryError) -> ReadFile:
+    """A file that could not be read to its end, though it is within all bounds."""
+    if isinstance(error, RecursionError):
+        fault = Fault(1, 1, "TooDeep", "nested too deeply to be read", "flatten its values")
+    else:
+        fault = Fault(1, 1, "TooLarge", "reading it takes more memory than there is", "split the file")
+    return ReadFile(ParsedFile((), (fault,)))
+
+
 def documents_in(name: str, data: bytes) -> tuple[list[Document], list[Problem]]:
     """The documents of one file that is in no tree, whatever its name, and what is wrong with it."""
     reading = read_documents(Tree.of({name: data}), [name], NoMemo())
@@ -167,10 +176,17 @@ def read_documents(
     unknown = {oid: path for path, oid in wanted.items() if oid not in known}
     fresh = {}
     contents = tree.read_all(unknown.values()) if unknown else {}
+    given_up = {}
     for oid, path in unknown.items():
-        fresh[oid] = _read_file(contents[path], max_bytes)
-    memo.remember(fresh)
-    known.update(fresh)
+        try:
+            fresh[oid] = _read_file(contents[path], max_bytes)
+        except (
+            RecursionError,
+            MemoryError,
+        ) as error:  # below all other bounds: whatever slips through costs its own file
+            given_up[oid] = _given_up(error)
+    memo.remember(fresh)  # what was given up may be read by another process
+    known.update(fresh | given_up)
     documents: dict[str, tuple[SourceDocument, ...]] = {}
     for path, oid in wanted.items():
         file = known[oid]

@@ -36,8 +36,10 @@ from gitplacer.source.files import (
     read_documents,
 )
 from gitplacer.source.manifests import WORKLOADS, SourceObject, read_manifest, unit_of
+from gitplacer.source.oddpaths import odd_paths
 from gitplacer.source.ownkinds import OwnKinds, looks_own, read_own_kinds, torn_kinds
 from gitplacer.source.standby import SleepingClusters, read_standby, set_aside
+from gitplacer.source.tenancy import Tenancy, read_tenancy, tenancy_problems
 from gitplacer.source.trusted import with_trusted
 from gitplacer.source.workloadkinds import Declarations, read_declarations
 from gitplacer.tree import Tree
@@ -63,6 +65,7 @@ class Source:
     claim_templates: Templates
     declarations: Declarations
     sleeping: SleepingClusters
+    tenancy: Tenancy
 
     def namespace_labels(self, name: str) -> Mapping[str, str]:
         """The labels of a namespace: those of its manifest, if there is one, and its name."""
@@ -79,14 +82,34 @@ class Source:
         """Those of them that become pods."""
         return frozenset(item.identity for item in self.objects if item.facts.sized)
 
-    def unread_mentions(self, names: Sequence[str]) -> list[str]:
-        """Files that could not be read and in which one of the names of objects stands, sorted."""
+    def unread_mentions(self, names: Sequence[str], namespace: str) -> list[str]:
+        """
+        Files that could not be read and in which one of the names of objects stands, sorted; but for those of a tenant who has nothing
+        to say in their namespace.
+        """
         if not names:
             return []
         words = re.compile(rb"(?<![\w.-])(" + b"|".join(re.escape(name.encode()) for name in names) + rb")(?![\w.-])")
+        spec = self.own.fleet.spec
+        return [
+            path
+            for path, data in self._unread.items()
+            if unit_of(spec, path) != WORKLOADS or self.tenancy.may_speak_of(path, namespace)
+            if words.search(data)
+        ]
+
+    @cached_property
+    def unread_words(self) -> frozenset[str]:
+        """All words of the files that could not be read, and of their paths: whatever they refer to is among them."""
+        texts = (text for path, data in self._unread.items() for text in (path.replace("/", " ").encode(), data))
+        return frozenset(word.decode("utf-8", "replace") for text in texts for word in re.findall(rb"[\w.-]+", text))
+
+    @cached_property
+    def _unread(self) -> Mapping[str, bytes]:
+        """What stands in the files that could not be read, as far as it is text, by path."""
         paths = [p for p in sorted(self.broken_files) if self.tree.entries[p].is_text]
         contents = self.tree.read_all(p for p in paths if self.tree.entries[p].size <= MAX_FILE)
-        return [path for path, data in contents.items() if words.search(data.replace(b"\x00", b""))]
+        return {path: data.replace(b"\x00", b"") for path, data in contents.items()}
 
     def may_have_held(self, cluster: str) -> list[str]:
         """Files that may have described a cluster: unreadable ones, and those that bear its name and hold nothing of ours."""
@@ -115,51 +138,62 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
     """
     paths = [path for path in tree if is_read(path)]
     folders = _unrendered_folders(tree)
-    twins = _case_twins(paths)
+    odd = odd_paths(tree, is_read)
     large = {path for path in paths if tree.entries[path].size > MAX_FILE}
-    reading = read_documents(tree, [path for path in paths if path not in twins and path not in large], memo)
-    ours = [item.document for items in reading.documents.values() for item in items if looks_own(item.document)]
+    unfit = {*odd, *large}
+    reading = read_documents(tree, [path for path in paths if path not in unfit], memo)
+    everything = [item.document for items in reading.documents.values() for item in items]
+    ours = [document for document in everything if looks_own(document)]
     spec = trusted or _topmost_spec(ours) or FleetSpec()
     capacity = spec.capacity.path + "/"
+
+    def trusted_bytes(names: Iterable[str]) -> dict[str, bytes]:
+        return {
+            path: tree.read(path)
+            for path in sorted(names)
+            if tree.entries[path].is_text and tree.entries[path].size <= MAX_SNAPSHOT
+            if unit_of(spec, path) != WORKLOADS and not path.startswith(capacity)
+        }
+
+    torn = trusted_bytes({*reading.broken, *unfit})
+    outside = [d for d in ours if unit_of(spec, d.file) != WORKLOADS and not d.file.startswith(capacity)]
+    tenancy = read_tenancy(outside, {kind for data in torn.values() for kind in torn_kinds(data)}, spec)
+    twins = _case_twins(paths, spec, tenancy)
+    torn |= trusted_bytes(twins)
+    reading = replace(reading, documents={p: items for p, items in reading.documents.items() if p not in twins})
     # Kustomize and Helm keep us from reading workloads; our own kinds beside their files are read all the same.
     unrendered = {path for path in paths if path.startswith(folders) and unit_of(spec, path)}
     found = [*_about_paths(tree, spec, folders, twins, capacity), *_about_large_files(tree, paths, capacity, memo)]
-    torn = {
-        path: tree.read(path)
-        for path in sorted({*reading.broken, *twins, *large})
-        if tree.entries[path].is_text and tree.entries[path].size <= MAX_SNAPSHOT
-        if unit_of(spec, path) != WORKLOADS and not path.startswith(capacity)
-    }
-    found += _worth_telling(reading, spec, torn, capacity)
+    found += _worth_telling([*reading.problems, *_about_odd(odd)], spec, torn, capacity)
     links = {path for path, entry in tree.entries.items() if not entry.is_text}
-    beside = {d.file.rpartition("/")[0] for d in ours if unit_of(spec, d.file) != WORKLOADS}
+    outside = sorted((d for d in outside if d.file not in twins), key=lambda d: (d.file, d.index))
+    beside = {document.file.rpartition("/")[0] for document in outside}
     for path in sorted(links):
         if path.endswith(READ_ENDINGS) and not unit_of(spec, path) and path.rpartition("/")[0] in beside:
             torn[path] = OWN_API_GROUP.encode()  # a link among clusters and policies may have been one of them
             hint = "commit the file itself"
             found.append(Problem(Location(path), "NotAFile", "is a symbolic link, which is not followed", hint))
-    outside = [d for d in ours if unit_of(spec, d.file) != WORKLOADS and not d.file.startswith(capacity)]
     rendered = {path: items for path, items in reading.documents.items() if path not in unrendered}
-    outside = sorted(outside, key=lambda d: (d.file, d.index))
     declarations = read_declarations(outside, torn, rendered, found)
     irrelevant = _irrelevant(spec, reading)
     elsewhere = (capacity, *set_aside(outside))
     objects, broken = _objects(
-        declarations.applied(rendered), spec, set(map(id, outside)), elsewhere, irrelevant, found
+        declarations.applied(rendered), spec, set(map(id, outside)), elsewhere, irrelevant, tenancy, found
     )
     templates = claim_templates(objects)
     objects = held_against_definitions(tuple(with_devices(objects, templates, declarations.kinds)), tree, memo)
     found += [problem for item in objects for problem in item.problems]
     own = read_own_kinds(outside, torn, found)
+    found += tenancy_problems(tenancy, outside)
     if trusted is not None:
         own = with_trusted(own, outside, trusted, found)
     place = own.places[f"Fleet/{own.fleet.metadata.name}"]
     found += chart_problems(own.fleet.spec, own.clusters.values(), place)
-    unread = frozenset({*reading.broken, *broken, *twins, *large, *links, *(p for p in tree if p.startswith(folders))})
+    unread = frozenset({*reading.broken, *broken, *unfit, *twins, *links, *(p for p in tree if p.startswith(folders))})
     counts = {path: len(items) for path, items in reading.documents.items()}
     sleeping = read_standby(own, outside, rendered, unread, tree, found)
     told = tuple(sorted(set(found)))
-    return Source(own, objects, unread, counts, told, tree, frozenset(torn), templates, declarations, sleeping)
+    return Source(own, objects, unread, counts, told, tree, frozenset(torn), templates, declarations, sleeping, tenancy)
 
 
 def fleet_spec(tree: Tree, memo: Memo) -> FleetSpec:
@@ -201,6 +235,7 @@ def _objects(
     own: set[int],
     elsewhere: tuple[str, ...],
     irrelevant: Collection[str],
+    tenancy: Tenancy,
     found: list[Problem],
 ) -> tuple[tuple[SourceObject, ...], set[str]]:
     """The objects of both units in order of path and place, and the files with documents that are none."""
@@ -211,7 +246,7 @@ def _objects(
         for item in items if unit else ():
             if unit is None or id(item.document) in own:
                 continue
-            read = read_manifest(spec, unit, item, irrelevant)
+            read = read_manifest(spec, unit, item, tenancy, irrelevant)
             if isinstance(read, SourceObject):
                 objects.append(read)
             else:
@@ -251,9 +286,16 @@ def _with_duplicates_marked(objects: list[SourceObject]) -> Iterator[SourceObjec
         yield replace(item, problems=(*item.problems, problem))
 
 
-def _worth_telling(reading: Reading, spec: FleetSpec, torn: Mapping[str, bytes], capacity: str) -> Iterator[Problem]:
+def _about_odd(odd: Mapping[str, tuple[str, str]]) -> Iterator[Problem]:
+    for path, (what, hint) in odd.items():
+        yield Problem(Location(path), "OddPath", what, hint)
+
+
+def _worth_telling(
+    problems: Iterable[Problem], spec: FleetSpec, torn: Mapping[str, bytes], capacity: str
+) -> Iterator[Problem]:
     """Problems of files that are ours: other YAML in the repo may be as it likes."""
-    for problem in reading.problems:
+    for problem in problems:
         path = problem.location.file
         if path.startswith(capacity):
             continue
@@ -274,7 +316,8 @@ def _about_paths(
             )
     for path, twin in twins.items():
         hint = "rename one: some file systems cannot hold both"
-        yield Problem(Location(path), "CaseTwin", f"differs from {twin} only in upper and lower case", hint)
+        where = "is in a folder that differs" if twin.endswith("/") else "differs"
+        yield Problem(Location(path), "CaseTwin", f"{where} from {twin} only in upper and lower case", hint)
     for path, entry in tree.entries.items():
         if not entry.is_text and not path.endswith(READ_ENDINGS) and unit_of(spec, path):
             hint = "commit the files themselves"
@@ -286,17 +329,55 @@ def _about_large_files(tree: Tree, paths: Iterable[str], capacity: str, memo: Me
     yield from read_documents(tree, large, memo).problems
 
 
-def _case_twins(paths: Iterable[str]) -> dict[str, str]:
-    """Paths that some file systems cannot tell from an earlier one, with that earlier one."""
-    first: dict[str, str] = {}
-    twins = {}
+_Whose = tuple[str | None, str, str]
+"""A unit, a tenant, and a path of theirs."""
+
+
+def _case_twins(paths: Iterable[str], spec: FleetSpec, tenancy: Tenancy) -> dict[str, str]:
+    """
+    Paths that some file systems cannot tell from an earlier one, with that earlier one; of units also those in a folder that they cannot
+    tell from another one, with that. Only among files of one unit and one tenant: whoever writes elsewhere must not thereby make a file
+    unreadable, and the paths of tenants do not differ in case alone. Of folders the one in lower case counts, as namespaces are.
+    """
+    first: dict[_Whose, str] = {}
+    folders: dict[_Whose, str] = {}
+    parents: dict[_Whose, list[tuple[str, _Whose]]] = {}
+    owned = []
     for path in sorted(paths):
-        folded = unicodedata.normalize("NFC", path).casefold()
-        if folded in first:
+        unit = unit_of(spec, path)
+        owner = tenancy.owner(path) if unit == WORKLOADS else None
+        whose = unit, owner.name if owner else ""
+        within = (*whose, path.rpartition("/")[0])
+        owned.append((path, whose, within))
+        if unit is not None and within not in parents:
+            parents[within] = [(folder, (*whose, _folded(folder))) for folder in _folders_of(path)]
+            for folder, key in parents[within]:
+                if folders.setdefault(key, folder) != folder and folder == key[2]:
+                    folders[key] = folder
+    twins = {}
+    for path, whose, within in owned:
+        other = next((folders[key] for folder, key in parents.get(within, ()) if folders[key] != folder), None)
+        folded = (*whose, _folded(path))
+        if other is not None:
+            twins[path] = other
+        elif folded in first:
             twins[path] = first[folded]
         else:
             first[folded] = path
     return twins
+
+
+def _folders_of(path: str) -> Iterator[str]:
+    """The folders that a path is in, each with a slash, the outermost first."""
+    end = path.find("/")
+    while end != -1:
+        yield path[: end + 1]
+        end = path.find("/", end + 1)
+
+
+def _folded(path: str) -> str:
+    """What a path is to file systems that know no case, and one way to write each letter."""
+    return unicodedata.normalize("NFC", path).casefold()
 
 
 def _unrendered_folders(tree: Tree) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from gitplacer.problems import Problem, Severity, nearest
 from gitplacer.source.files import READ_ENDINGS, SourceDocument, read_document
 from gitplacer.source.manifests import PLATFORM, read_manifest, unit_of
 from gitplacer.source.ownkinds import OwnKinds
+from gitplacer.source.tenancy import Tenancy
 from gitplacer.tree import Tree
 
 NAME = "${name}"
@@ -231,7 +232,7 @@ class _Folders:
                 yield item.document.problem("CloneTemplate", message, hint, path=("metadata", "name"))
                 continue
             made = self._as_clone(item, cluster) if mark else item
-            read = read_manifest(self._spec, PLATFORM, made)
+            read = read_manifest(self._spec, PLATFORM, made, Tenancy())
             found = read if isinstance(read, list) else read.problems
             yield from (problem for problem in found if problem.severity is Severity.ERROR)
 

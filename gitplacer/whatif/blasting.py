@@ -113,9 +113,8 @@ def _eligible(group: Group | None, snapshot: Snapshot) -> frozenset[str]:
     """The clusters that a group may be on, whatever their room."""
     if group is None or group.policy is None:
         return frozenset()
-    policy, wished = group.policy, group.wished_cluster
     clusters = snapshot.source.own.clusters.values()
-    return frozenset(cluster.name for cluster in clusters if may_not_stay(policy, wished, cluster) is None)
+    return frozenset(c.name for c in clusters if may_not_stay(group, group.policy, c) is None)
 
 
 def _places(snapshot: Snapshot) -> dict[str, str]:

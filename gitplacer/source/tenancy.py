@@ -1,0 +1,171 @@
+"""
+Whose a workload file is, and what its owner may do.
+
+The Fleet says which files are workloads; all others are trusted, whoever a Tenant says they belong to. Of the workload files each
+belongs to one Tenant. What a Tenant may not write is not an object of the fleet at all: it takes part in no group, is nobody's
+double and selects nobody's pods, so that it can stop nothing but itself.
+
+A fleet without Tenants has one that may do what is left when nothing is said: use every namespace but the reserved ones.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from gitplacer import pathglob
+from gitplacer.documents import Document
+from gitplacer.kinds.fields import API_VERSION
+from gitplacer.kinds.fleet import FleetSpec
+from gitplacer.kinds.parse import is_own, parse_own
+from gitplacer.kinds.tenant import Tenant
+from gitplacer.problems import Problem
+from gitplacer.workloads.facts import Reference
+
+RESERVED = ("kube-*", "argocd", "flux-system")
+"""Namespaces of Kubernetes itself, of Argo CD and of Flux, where they usually are. Whoever writes there is more than a tenant."""
+
+_SYSTEM_CLASSES = "system-"
+
+
+@dataclass(frozen=True)
+class Tenancy:
+    """
+    The Tenants of a source. `declared` says that there are some, even if none could be read: then a file that no readable one has is
+    nobody's. `complete` says that all could be. `disputes` are the names of two that may both write some path, or both use some namespace.
+    """
+
+    tenants: tuple[Tenant, ...] = ()
+    declared: bool = False
+    complete: bool = True
+    reserved: tuple[str, ...] = RESERVED
+    disputes: tuple[tuple[str, str], ...] = ()
+
+    def owner(self, path: str) -> Tenant | None:
+        """The Tenant of a workload file; None if it is nobody's, or nobody is declared."""
+        if path not in self._owners:
+            self._owners[path] = next((t for t in self.tenants if pathglob.matches_any(t.spec.paths, path)), None)
+        return self._owners[path]
+
+    def allows_policy(self, path: str, policy: str) -> bool:
+        """Whether a policy may govern what is in a workload file."""
+        owner = self.owner(path)
+        return owner is None or owner.spec.policies is None or pathglob.name_matches_any(owner.spec.policies, policy)
+
+    def may_speak_of(self, path: str, namespace: str) -> bool:
+        """Whether what cannot be read in a workload file may be about an object of a namespace."""
+        owner = self.owner(path)
+        if owner is None:
+            return not (self.declared and self.complete)
+        return self._has(owner, namespace)
+
+    def refused(self, document: Document, kind: str, namespace: str) -> Problem | None:
+        """Why an object in a workload file is none of the fleet's objects, or None. `namespace` is '' while it is not known."""
+        owner = self.owner(document.file)
+        if owner is None:
+            return self._of_nobody(document, namespace)
+        if (other := self._rivals.get(owner.name)) is not None:
+            message = f"tenants {owner.name} and {other} claim the same paths or namespaces"
+            return document.problem("TenantsOverlap", message, "only one of them may; nothing of either is touched")
+        spec = owner.spec
+        if spec.kinds is not None and not pathglob.name_matches_any(spec.kinds, kind):
+            hint = f"it may write {_list(spec.kinds)}"
+            return document.problem(
+                "NotTheTenants", f"tenant {owner.name} may not write a {kind}", hint, path=("kind",)
+            )
+        if namespace and not self._has(owner, namespace):
+            hint = f"its namespaces are {_list(spec.namespaces)}"
+            message = f"namespace {namespace} is not one of tenant {owner.name}"
+            return document.problem("NotTheTenants", message, hint, path=("metadata", "namespace"))
+        return None
+
+    def forbidden(self, document: Document, needs: Iterable[Reference]) -> Iterator[Problem]:
+        """What pods in a workload file may not have: PriorityClasses of Kubernetes itself, or that are not the tenant's."""
+        owner = self.owner(document.file)
+        allowed = owner.spec.priority.classes if owner is not None else None
+        for need in needs:
+            if need.kind != "PriorityClass":
+                continue
+            if need.name.startswith(_SYSTEM_CLASSES):
+                message = f"PriorityClass {need.name} is for what clusters cannot do without"
+                yield document.problem("NotTheTenants", message, "use a class of your own", path=need.path)
+            elif owner is not None and allowed is not None and not pathglob.name_matches_any(allowed, need.name):
+                message = f"PriorityClass {need.name} is not one of tenant {owner.name}"
+                hint = f"its classes are {_list(allowed)}" if allowed else "it may name none"
+                yield document.problem("NotTheTenants", message, hint, path=need.path)
+
+    def _of_nobody(self, document: Document, namespace: str) -> Problem | None:
+        if self.declared:
+            said = [t.name for t in self.tenants]
+            hint = (
+                f"add it to the paths of one: {_list(said)}" if said else "mend the Tenant; the message on it says how"
+            )
+            return document.problem("NoTenant", "this workload file is in the paths of no Tenant", hint)
+        if namespace and pathglob.name_matches_any(self.reserved, namespace):
+            message = f"namespace {namespace} is not for workloads"
+            hint = "use another, or move it under the platform paths of the Fleet"
+            return document.problem("NotAllowed", message, hint, path=("metadata", "namespace"))
+        return None
+
+    def _has(self, owner: Tenant, namespace: str) -> bool:
+        if pathglob.name_matches_any(self.reserved, namespace):
+            return namespace in owner.spec.namespaces
+        return pathglob.name_matches_any(owner.spec.namespaces, namespace)
+
+    @cached_property
+    def _rivals(self) -> dict[str, str]:
+        return {name: other for one, two in self.disputes for name, other in ((one, two), (two, one))}
+
+    @cached_property
+    def _owners(self) -> dict[str, Tenant | None]:
+        return {}
+
+
+def read_tenancy(documents: Iterable[Document], torn_kinds: Iterable[str], spec: FleetSpec) -> Tenancy:
+    """
+    The Tenants among documents outside the workload paths; `torn_kinds` are the kinds that files there seem to hold which cannot be
+    read. What is wrong with a Tenant itself is told where own kinds are read.
+    """
+    found: dict[str, Tenant] = {}
+    broken: set[str] = set()
+    for document in documents:
+        if document.value.get("kind") != "Tenant" or not is_own(document):
+            continue
+        parsed = parse_own(document) if document.value.get("apiVersion") == API_VERSION else None
+        if not isinstance(parsed, Tenant) or parsed.name in found:
+            broken.add(parsed.name if isinstance(parsed, Tenant) else "")
+        else:
+            found[parsed.name] = parsed
+    tenants = tuple(found[name] for name in sorted(found.keys() - broken))
+    complete = not (broken or {"Tenant", ""} & set(torn_kinds))
+    reserved = (*RESERVED, spec.system_namespace)
+    return Tenancy(tenants, bool(tenants) or not complete, complete, reserved, tuple(_overlapping(tenants)))
+
+
+def tenancy_problems(tenancy: Tenancy, documents: Iterable[Document]) -> Iterator[Problem]:
+    """What is wrong between Tenants, told at the later one of two. `documents` are those that the Tenants were read from."""
+    for document in documents:
+        parsed = parse_own(document) if document.value.get("kind") == "Tenant" and is_own(document) else None
+        if not isinstance(parsed, Tenant):
+            continue
+        for one, other in tenancy.disputes:
+            if other == parsed.name:
+                message = f"tenants {one} and {other} may both write some path, or both use some namespace"
+                hint = "make their paths and namespaces differ; until then nothing of either is touched"
+                yield document.problem("TenantsOverlap", message, hint, path=("spec", "paths"))
+
+
+def _overlapping(tenants: Iterable[Tenant]) -> Iterator[tuple[str, str]]:
+    for one, other in itertools.combinations(tenants, 2):
+        if _overlap(one.spec.paths, other.spec.paths) or _overlap(one.spec.namespaces, other.spec.namespaces):
+            yield one.name, other.name
+
+
+def _overlap(some: Iterable[str], others: tuple[str, ...]) -> bool:
+    return any(pathglob.overlap(one, other) for one in some for other in others)
+
+
+def _list(items: Iterable[str]) -> str:
+    return ", ".join(items)

@@ -1,0 +1,335 @@
+"""Tenants: whose a workload file is, what may come of it, and that nobody else is touched by what may not."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitplacer import pathglob
+from gitplacer.hydrate import Hydration
+from tests.stories import ANYWHERE, Story, cluster, outcome, policy, rayjob, rayservice, snapshot
+
+ROOM = {**snapshot("a", "n1 64 256Gi 8"), **snapshot("b", "n1 64 256Gi 8")}
+BOTH = (cluster("a", labels="{class: good}"), cluster("b", labels="{class: cheap}"))
+RED = 'paths: ["workloads/red/**"]\nnamespaces: [red, "red-*"]\n'
+BLUE = 'paths: ["workloads/blue/**"]\nnamespaces: [blue]\n'
+
+
+def tenant(name: str, spec: str) -> dict[str, str]:
+    """A Tenant file; the spec is YAML text."""
+    kind = policy(name, spec)[f"policies/{name}.yaml"].replace("PlacementPolicy", "Tenant")
+    return {f"tenants/{name}.yaml": kind}
+
+
+def two(**more: str) -> Story:
+    """Two tenants, each with a service that runs; keywords are more lines of their specs."""
+    story = Story.of(
+        *BOTH, ANYWHERE, tenant("red", RED + more.get("red", "")), tenant("blue", BLUE + more.get("blue", "")),
+        rayservice("red", "api"), rayservice("blue", "shop"), capacity=ROOM,
+    )  # fmt: skip
+    story.run()
+    return story
+
+
+def told(done: Hydration) -> dict[str, str]:
+    """Problem codes by `file:line`."""
+    return {f"{p.location.file}:{p.location.line}": p.code for p in done.problems}
+
+
+def manifest(text: str, path: str) -> dict[str, str]:
+    return {path: text}
+
+
+CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: {namespace}}}\ndata: {{a: b}}\n"
+
+
+# whose a file is
+
+
+def test_without_tenants_everything_but_the_reserved_namespaces_may_be_used() -> None:
+    story = Story.of(*BOTH, ANYWHERE, rayservice("red", "api"), rayservice("kube-system", "evil"), capacity=ROOM)
+    done = story.run()
+    assert outcome(done) == {"red/api": "Place a Fits"}
+    assert told(done) == {"workloads/kube-system/evil.yaml:4": "NotAllowed"}
+
+
+@pytest.mark.parametrize("namespace", ["kube-system", "kube-public", "argocd", "flux-system", "gitplacer"])
+@pytest.mark.parametrize("said", ["*", "?*", "[a-z]*"])
+def test_no_pattern_reaches_a_reserved_namespace_and_its_name_does(namespace: str, said: str) -> None:
+    story = Story.of(*BOTH, ANYWHERE, rayservice(namespace, "api"), capacity=ROOM)
+    story.source |= tenant("all", f'paths: ["workloads/**"]\nnamespaces: ["{said}"]')
+    assert list(told(story.plan()).values()) == ["NotTheTenants"]
+    story.source |= tenant("all", f'paths: ["workloads/**"]\nnamespaces: ["{said}", {namespace}]')
+    assert outcome(story.plan()) == {f"{namespace}/api": "Place a Fits"}
+
+
+def test_where_there_are_tenants_a_file_of_nobody_is_not_placed() -> None:
+    story = two()
+    story.source |= rayservice("green", "new")
+    done = story.plan()
+    assert outcome(done) == {"blue/shop": "Keep a Kept", "red/api": "Keep a Kept"}
+    assert told(done) == {"workloads/green/new.yaml:2": "NoTenant"}
+
+
+@pytest.mark.parametrize("broken", ["paths: 7\nnamespaces: [red]", "paths: [", "namespaces: [red]", "paths: []"])
+def test_a_tenant_that_cannot_be_read_holds_what_it_had(broken: str) -> None:
+    story = two()
+    story.source |= tenant("red", broken)
+    story.source["workloads/red/api.yaml"] += "# more\n"
+    done = story.plan()
+    assert outcome(done) == {"blue/shop": "Keep a Kept", "red/api": "Hold a UnreadableSource"}
+    assert "NoTenant" in told(done).values()
+
+
+def test_the_only_tenant_that_cannot_be_read_frees_nobody() -> None:
+    story = Story.of(*BOTH, ANYWHERE, tenant("red", "paths: 7"), rayservice("red", "api"), capacity=ROOM)
+    assert outcome(story.plan()) == {}
+
+
+def test_a_tenant_among_workloads_counts_nothing() -> None:
+    story = two()
+    mine = tenant("mine", 'paths: ["**"]\nnamespaces: ["*"]')["tenants/mine.yaml"]
+    story.source["workloads/red/tenant.yaml"] = mine
+    done = story.plan()
+    assert told(done) == {"workloads/red/tenant.yaml:2": "OwnKindInWorkloads"}
+    assert outcome(done) == {"blue/shop": "Keep a Kept", "red/api": "Keep a Kept"}
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        'paths: ["workloads/r*/**"]\nnamespaces: [other]',
+        'paths: ["workloads/RED/**"]\nnamespaces: [other]',
+        'paths: ["workloads/*ed/**"]\nnamespaces: [other]',
+        'paths: ["workloads/other/**"]\nnamespaces: ["red-team"]',
+        'paths: ["workloads/other/**"]\nnamespaces: ["*"]',
+    ],
+)
+def test_tenants_that_overlap_are_both_stopped_and_nobody_else(claims: str) -> None:
+    story = two()
+    story.source |= tenant("zebra", claims.replace('"*"', '"r*"'))
+    done = story.plan()
+    assert outcome(done) == {"blue/shop": "Keep a Kept", "red/api": "Hold a UnreadableSource"}
+    assert told(done)["tenants/zebra.yaml:5"] == "TenantsOverlap"
+
+
+# what it may do
+
+
+def test_kinds_that_a_tenant_may_not_write_are_named() -> None:
+    story = two(red="kinds: [Ray*]")
+    story.source |= manifest(CONFIG.format(name="c", namespace="red"), "workloads/red/c.yaml")
+    done = story.plan()
+    assert told(done) == {"workloads/red/c.yaml:2": "NotTheTenants"}
+    (problem,) = done.problems
+    assert problem.message == "tenant red may not write a ConfigMap"
+    assert problem.hint == "it may write Ray*"
+
+
+def test_clusters_that_a_tenant_may_not_use_take_nothing_of_it() -> None:
+    story = two(red="clusters: {matchLabels: {class: cheap}}")
+    assert outcome(story.run()) == {"blue/shop": "Keep a Kept", "red/api": "Keep b Kept"}
+    story.source |= tenant("blue", BLUE + "clusters: {names: [b]}")
+    assert outcome(story.run())["blue/shop"] == "Relocate b NotEligible"
+
+
+def test_a_tenant_is_governed_by_its_policies_only() -> None:
+    story = two(red="policies: [anywhere]")
+    story.source |= policy(
+        "urgent",
+        "select: {labelSelector: {matchLabels: {urgent: yes}}}\nprecedence: 9\npriority: 99".replace("yes", '"yes"'),
+    )
+    for name in ("red", "blue"):
+        story.source |= rayservice(name, "more", labels='{urgent: "yes"}')
+    governed = {d.group: d.policy for d in story.plan().view.plan.decisions}
+    assert (governed["red/more"], governed["blue/more"]) == ("anywhere", "urgent")
+
+
+def test_a_priority_counts_as_far_as_the_tenant_may_have_it() -> None:
+    story = Story.of(cluster("a"), policy("p", "select: {}\npriority: 50"), policy("q", 'select: {namespaces: [blue]}\nprecedence: 5\npriority: 20'),
+                     rayservice("red", "api"), rayservice("blue", "shop"), capacity=snapshot("a", "n1 8 64Gi 1"))  # fmt: skip
+    story.source |= tenant("red", RED) | tenant("blue", BLUE)
+    assert outcome(story.plan())["red/api"] == "Place a Fits"
+    story.source |= tenant("red", RED + "priority: {max: 10}")
+    assert outcome(story.plan()) == {"blue/shop": "Place a Fits", "red/api": "Wait  NoClusterFits"}
+
+
+@pytest.mark.parametrize(
+    ("classes", "named", "is_refused"),
+    [
+        ("", "system-node-critical", True),
+        ("", "anything", False),
+        ("priority: {classes: [red-*]}", "red-high", False),
+        ("priority: {classes: [red-*]}", "blue-high", True),
+        ("priority: {classes: []}", "red-high", True),
+        ("priority: {classes: ['*']}", "system-cluster-critical", True),
+    ],
+)
+def test_pods_may_name_the_priority_classes_of_their_tenant(classes: str, named: str, is_refused: bool) -> None:
+    story = two(red=classes)
+    (text,) = rayservice("red", "more").values()
+    story.source["workloads/red/more.yaml"] = text.replace("{spec: {", f"{{spec: {{priorityClassName: {named}, ", 1)
+    done = story.plan()
+    assert ("NotTheTenants" in told(done).values()) is is_refused
+    assert outcome(done)["red/more"].startswith("Hold" if is_refused else "Place")
+
+
+# how much
+
+
+def test_what_would_go_beyond_a_quota_waits_and_says_so() -> None:
+    story = two(red='quota: {nvidia.com/gpu: "3"}')
+    story.source |= (
+        rayservice("red", "b", workers=2) | rayservice("red", "c", workers=1) | rayservice("blue", "d", workers=5)
+    )
+    done = story.run()
+    assert outcome(done) == {
+        "blue/d": "Place a Fits", "blue/shop": "Keep a Kept", "red/api": "Keep a Kept", "red/b": "Place b Fits",
+        "red/c": "Wait  TenantQuota",
+    }  # fmt: skip
+    waiting = next(d for d in done.view.plan.decisions if d.group == "red/c")
+    assert waiting.finding.subject == "asks for 1 nvidia.com/gpu, and 3 of 3 of tenant red are taken"
+    assert story.run().steps == ()
+
+
+def test_a_quota_of_each_cluster_sends_what_is_more_to_others() -> None:
+    story = two(red='clusterQuota: {nvidia.com/gpu: "2"}')
+    story.source |= rayservice("red", "b", workers=2) | rayservice("red", "c", workers=2)
+    assert outcome(story.run()) == {
+        "blue/shop": "Keep a Kept", "red/api": "Keep a Kept", "red/b": "Place b Fits", "red/c": "Wait  TenantQuota",
+    }  # fmt: skip
+
+
+def test_a_move_takes_nothing_more_of_a_quota_and_a_copy_does() -> None:
+    story = two(red='quota: {nvidia.com/gpu: "1"}')
+    story.source |= cluster("a", state="Draining")
+    assert outcome(story.run())["red/api"] == "Relocate b ClusterDraining"
+    story = two(red='quota: {nvidia.com/gpu: "1"}')
+    story.source |= policy("anywhere", "select: {}\nplacement: {copies: All}")
+    assert outcome(story.run()) == {"blue/shop": "Place a,b Fits", "red/api": "Keep a CopiesWait"}
+
+
+def test_an_edit_beyond_the_quota_is_not_written() -> None:
+    story = two(red='quota: {nvidia.com/gpu: "2"}')
+    before = story.deployment
+    story.source |= rayservice("red", "api", workers=3) | rayservice("blue", "shop", workers=3)
+    assert outcome(story.run()) == {"blue/shop": "Update a Updated", "red/api": "Hold a TenantQuota"}
+    path = "clusters/a/workloads/red/api/api.yaml"
+    assert story.deployment.read(path) == before.read(path)
+    story.source |= rayservice("red", "api", workers=2)
+    assert outcome(story.run())["red/api"] == "Update a Updated"
+
+
+def test_a_quota_that_shrinks_takes_nothing_away() -> None:
+    story = two(red='quota: {nvidia.com/gpu: "2"}')
+    story.source |= tenant("red", RED + 'quota: {nvidia.com/gpu: "0"}')
+    story.source |= rayservice("red", "api", labels="{new: label}")
+    assert outcome(story.run())["red/api"] == "Update a Updated"
+
+
+# nobody else is touched
+
+
+SQUATS: Mapping[str, Mapping[str, str]] = {
+    "the same object": rayservice("blue", "shop"),
+    "an object that its group needs": manifest(CONFIG.format(name="shop-config", namespace="blue"), "x"),
+    "a Service that selects its pods": manifest(
+        "apiVersion: v1\nkind: Service\nmetadata: {name: s, namespace: blue}\nspec: {selector: {app: shop}, ports: [{port: 1}]}\n", "x"
+    ),
+    "a Tenant of its name": tenant("blue", 'paths: ["**"]\nnamespaces: ["*"]'),
+    "a policy": policy("urgent", "select: {}\nprecedence: 99"),
+    "a Fleet": {"fleet.yaml": "apiVersion: gitplacer.dev/v1alpha1\nkind: Fleet\nmetadata: {name: x}\nspec: {source: {include: []}}\n"},
+    "a cluster": cluster("a", state="Lost"),
+    "an approval": {"x": "apiVersion: gitplacer.dev/v1alpha1\nkind: Approval\nmetadata: {name: x}\nspec: {groups: ['*/*'], action: Move, expires: '2027-01-01T00:00:00Z'}\n"},
+    "what cannot be parsed and names it": {"x": "apiVersion: v1\nkind: [\nmetadata: {name: shop, namespace: blue}\n"},
+    "what looks like the Fleet and cannot be parsed": {"x": "apiVersion: gitplacer.dev/v1alpha1\nkind: Fleet\nspec: [\n"},
+}  # fmt: skip
+"""What one tenant may try against another, by what it is."""
+
+
+@pytest.mark.parametrize("squat", SQUATS)
+@pytest.mark.parametrize("path", ["workloads/red/{}.yaml", "workloads/red/blue/{}.yaml", "workloads/nobodys/{}.yaml"])
+def test_what_a_tenant_writes_changes_nothing_of_another(squat: str, path: str) -> None:
+    story = two()
+    story.source |= rayservice("blue", "shop", labels="{app: shop}")
+    story.run()
+    (text,) = SQUATS[squat].values()
+    text = text.replace("metadata: {name: shop, ", "metadata: {name: shop, namespace: blue, ")
+    story.source[path.format("squat")] = text
+    done = story.plan()
+    assert {d.group: str(d.action) for d in done.view.plan.decisions} == {"blue/shop": "Keep", "red/api": "Keep"}
+    assert {p.location.file for p in done.problems} == {path.format("squat")}
+    story.source.pop("workloads/blue/shop.yaml")  # nor does it keep what its tenant removes
+    assert outcome(story.plan())["blue/shop"].startswith("Remove")
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_the_id_of_platform_objects_cannot_be_taken_by_a_workload(is_first: bool) -> None:
+    story = two()
+    operator = {"platform/agent/x.yaml": CONFIG.format(name="agent", namespace="red")}
+    story.source |= operator | policy(
+        "platform", 'select: {paths: ["platform/**"]}\nplacement: {copies: All}\nprecedence: 9'
+    )
+    if not is_first:
+        story.run()
+    story.source |= rayservice("red", "agent")
+    done = story.plan()
+    assert outcome(done)["red/agent"].partition(" ")[0] == ("Place" if is_first else "Keep")
+    assert set(told(done)) == {"workloads/red/agent.yaml:4"}
+
+
+def test_a_workload_that_runs_under_the_id_of_platform_objects_is_held_with_them() -> None:
+    story = two()
+    story.source |= {"platform/api/x.yaml": CONFIG.format(name="agent", namespace="red")}
+    story.source |= policy("platform", 'select: {paths: ["platform/**"]}\nplacement: {copies: All}\nprecedence: 9')
+    assert outcome(story.plan()) == {"blue/shop": "Keep a Kept", "red/api": "Hold a HasProblems"}
+
+
+@pytest.mark.parametrize("path", ["workloads/Blue/shop.yaml", "Workloads/blue/shop.yaml", "WORKLOADS/BLUE/SHOP.YAML"])
+def test_a_path_that_differs_only_in_case_hides_no_file_of_another(path: str) -> None:
+    story = two()
+    story.source[path] = "kind: nothing\n"
+    assert outcome(story.plan()) == {"blue/shop": "Keep a Kept", "red/api": "Keep a Kept"}
+
+
+def test_turns_are_taken_by_tenants_and_not_by_namespaces() -> None:
+    story = Story.of(
+        cluster("a"), ANYWHERE, tenant("red", RED), tenant("blue", BLUE), capacity=snapshot("a", "n1 64 256Gi 4")
+    )
+    for space in ("red", "red-1", "red-2", "red-3"):
+        for name in ("x", "y"):
+            (text,) = rayjob(space, name, workers=1).values()
+            story.source[f"workloads/red/{space}-{name}.yaml"] = text.replace(
+                f"name: {name}\n", f"name: {name}\n  namespace: {space}\n", 1
+            )
+    story.source |= rayjob("blue", "p", workers=1) | rayjob("blue", "q", workers=1)
+    placed = {group for group, said in outcome(story.plan()).items() if said.startswith("Place")}
+    assert sum(group.startswith("blue/") for group in placed) == 2
+
+
+# patterns
+
+TOKENS = ("a", "b", "/", "*", "?", "**", "**/", "[ab]", "[!a]", "{n}", "A")
+PATHS = ["".join(letters) for length in range(1, 6) for letters in itertools.product("ab/", repeat=length)]
+patterns = st.lists(st.sampled_from(TOKENS), min_size=1, max_size=4).map("".join)
+
+
+@given(patterns, patterns)
+def test_two_patterns_overlap_if_and_only_if_some_path_matches_both(one: str, other: str) -> None:
+    both = any(pathglob.matches(one.casefold(), path) and pathglob.matches(other.casefold(), path) for path in PATHS)
+    assert pathglob.overlap(one, other) is both or _is_longer(one, other)
+
+
+def _is_longer(one: str, other: str) -> bool:
+    """Whether the shortest path that both match may have more letters than those that were tried."""
+    return len(one) + len(other) > 6 and pathglob.overlap(one, other)
+
+
+@pytest.mark.parametrize("pattern", ["[z-a]", "[]", "[!]", "[[a]", "[a&&b]", "{name}/{name}", "[\\d]", "a]b[", "{}"])
+def test_no_pattern_is_too_strange(pattern: str) -> None:
+    assert pathglob.matches(pattern, "x") in (True, False)
+    assert pathglob.overlap(pattern, "**")
