@@ -13,7 +13,6 @@ import sys
 import atheris  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
 from fuzzing import running, targets
-from fuzzing.mutating import mutator
 
 _WORD = re.compile(r'^"([\w./-]+)"$', re.MULTILINE)
 
@@ -29,6 +28,7 @@ def _bytewise(data: bytes, most: int) -> bytes:
 def main(name: str, way: str, *rest: str) -> None:
     with atheris.instrument_imports(include=["gitplacer"]):
         target = targets.target(name)
+        from fuzzing.mutating import mutator  # it reads documents, as the target does
     words = running.HERE / "dictionaries" / f"{name}.dict"
     keys, seeds = _WORD.findall(words.read_text("utf-8")), list(running.corpus(name).values())
     mutates = {"custom_mutator": mutator(keys, seeds, _bytewise)}

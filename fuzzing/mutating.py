@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import yaml
+from gitplacer.documents import parse
 
 _ODD: tuple[Any, ...] = (
     *(None, True, False, "", "x", "*", "a" * 64, "é\u202e", "{{ x }}", [], {}, [None], {"": ""}),
@@ -46,11 +46,8 @@ def mutator(
 def _documents(data: bytes) -> list[Any]:
     if b"&" in data:
         return []  # what aliases share would be written as often as it is named
-    try:
-        found = [one for one in yaml.load_all(data, yaml.CSafeLoader) if isinstance(one, dict)]
-        return json.loads(json.dumps(found))  # type: ignore[no-any-return]
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError):
-        return []
+    found: list[Any] = json.loads(json.dumps([item.value for item in parse(data).documents]))
+    return found
 
 
 def _change(documents: list[Any], chance: random.Random, words: Sequence[str]) -> None:

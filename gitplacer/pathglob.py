@@ -13,63 +13,55 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-_TOKEN = re.compile(r"\*\*/?|\*|/|\[[!^]?\]?[^\]]*\]|\{[a-z]+\}|.", re.DOTALL)
+_NAME = re.compile(r"\{[a-z]+\}")
+_PARTS = re.compile(r"(\*\*/?|\*|\?|\[[^\]]*\]|\{[a-z]+\})")
 _WILD = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*"}
 
 
 @lru_cache(maxsize=1024)
 def compiled(pattern: str) -> re.Pattern[str]:
-    """
-    The regular expression of a pattern. `{name}` becomes a named group of one folder; where it stands again it is the same folder. A range that
-    is none, such as `[z-a]`, matches nothing.
-    """
-    return re.compile(_regex(_TOKEN.findall(pattern), "", aligned=True), re.DOTALL)
+    """The regular expression of a pattern. `{name}` becomes a named group of one folder, where it stands first."""
+    tokens = [
+        token
+        for part in _PARTS.split(pattern)
+        for token in ([part] if _PARTS.fullmatch(part) else re.split("(/)", part))
+        if token
+    ]
+    return re.compile(_regex(tokens, "", set(), aligned=True), re.DOTALL)
 
 
-def _regex(tokens: list[str], then: str, *, aligned: bool) -> str:
-    """`then` is the wildcard that takes what these tokens leave, if one does. `aligned`: the first of them begins a folder's name."""
-    named: set[str] = set()
+def _regex(tokens: list[str], then: str, names: set[str], *, aligned: bool) -> str:
+    """
+    `then` is the wildcard that takes what these tokens leave, if one does, and `names` are captured before them. `aligned`: the first of them begins
+    a folder's name.
+    """
     parts = []
     at = 0
     while at < len(tokens):
         token = tokens[at]
         at += 1
         if token in _WILD:
-            until = _until([*tokens, then], at, aligned=aligned)
+            until = _absorbed([*tokens, then], at, aligned=aligned)
             if until is None:
                 parts.append(_WILD[token])
             else:
-                parts.append(
-                    f"(?>{_WILD[token]}?{_regex(tokens[at:until], (*tokens, then)[until], aligned=token == '**/')})"
-                )
+                between = _regex(tokens[at:until], (*tokens, then)[until], names, aligned=token == "**/")
+                parts.append(f"(?>{_WILD[token]}?{between})")
                 at = until
         elif token == "?":
             parts.append("[^/]")
-        elif _is_range(token):
-            parts.append(_range(token))
-        elif _is_name(token):
-            parts.append(f"(?P={token[1:-1]})" if token in named else f"(?P<{token[1:-1]}>[^/]+)")
-            named.add(token)
+        elif wanted := _one_of(token):
+            parts.append(wanted)
+        elif _NAME.fullmatch(token):
+            parts.append("[^/]+" if token in names else f"(?P<{token[1:-1]}>[^/]+)")
+            names.add(token)
         else:
             parts.append(re.escape(token))
         aligned = tokens[at - 1] in ("/", "**/")
     return "".join(parts)
 
 
-def _is_range(token: str) -> bool:
-    return token.startswith("[") and len(token) > 2 and token not in ("[!]", "[^]")
-
-
-def _range(token: str) -> str:
-    """`[a-z]` and `[!a]` as a regular expression of one letter, never a slash."""
-    return "(?!/)" + fnmatch.translate(token.replace("[^", "[!", 1))[4:-3]
-
-
-def _is_name(token: str) -> bool:
-    return token.startswith("{") and token != "{"
-
-
-def _until(tokens: list[str], at: int, *, aligned: bool) -> int | None:
+def _absorbed(tokens: list[str], at: int, *, aligned: bool) -> int | None:
     """
     Where the next wildcard is that takes whatever the one before `at` leaves, so that the earliest match of what is between is as good as
     any. None where there is no such wildcard, or where it matters to a captured folder which match it is.
@@ -79,7 +71,7 @@ def _until(tokens: list[str], at: int, *, aligned: bool) -> int | None:
         return None
     for place in range(at, len(tokens)):
         here = tokens[place]
-        if _is_name(here):
+        if _NAME.fullmatch(here):
             return None
         if token == "*":
             if here in ("/", "**/"):
@@ -91,6 +83,19 @@ def _until(tokens: list[str], at: int, *, aligned: bool) -> int | None:
         elif here == "**/":
             return None  # it begins inside a name, where an earlier match may leave less to it
     return None
+
+
+def _one_of(part: str) -> str:
+    """`[a-z]` and `[!a]` as a regular expression, and nothing for what is none of these: `[z-a]` and `[]` stand for themselves."""
+    if not (part.startswith("[") and part.endswith("]")):
+        return ""
+    negated, letters = ("^", part[2:-1]) if part[1:2] in ("!", "^") else ("", part[1:-1])
+    wanted = f"(?!/)[{negated}{re.sub(r'[^a-zA-Z0-9-]', lambda found: re.escape(found[0]), letters)}]"
+    try:
+        re.compile(wanted)
+    except re.error:
+        return ""
+    return wanted
 
 
 def matches(pattern: str, path: str) -> bool:
@@ -123,8 +128,7 @@ def name_matches_any(patterns: Iterable[str], name: str) -> bool:
 def overlap(one: str, other: str) -> bool:
     """
     Whether there is a path that both patterns match, upper and lower case taken for the same. Decided, not guessed: both are
-    followed at once, letter by letter, over all states that the two can be in together. Only that a name in braces which stands twice is
-    the same folder is left out of account.
+    followed at once, character by character, over all states that the two can be in together.
     """
     first, second = _machine(one.casefold()), _machine(other.casefold())
     letters = {*one.casefold(), *other.casefold(), "/", _ELSE}
@@ -160,19 +164,21 @@ whole folders with their slash."""
 @lru_cache(maxsize=1024)
 def _machine(pattern: str) -> _Machine:
     atoms: list[tuple[str, str]] = []
-    for token in _TOKEN.findall(pattern):
-        if token == "**/":
+    for part in _PARTS.split(pattern):
+        if part == "**/":
             atoms += [(_FOLDER, "folders"), (_FOLDER, "within")]
-        elif token in _WILD:
-            atoms.append(("." if token == "**" else _FOLDER, "many"))
-        elif token == "?":
+        elif part == "**":
+            atoms.append((".", "many"))
+        elif part == "*":
+            atoms.append((_FOLDER, "many"))
+        elif part == "?":
             atoms.append((_FOLDER, "once"))
-        elif _is_range(token):
-            atoms.append((_range(token), "once"))
-        elif _is_name(token):
+        elif wanted := _one_of(part):
+            atoms.append((wanted, "once"))
+        elif _NAME.fullmatch(part):
             atoms += [(_FOLDER, "once"), (_FOLDER, "many")]
         else:
-            atoms += [(re.escape(letter), "once") for letter in token]
+            atoms += [(re.escape(letter), "once") for letter in part]
     return tuple(atoms)
 
 

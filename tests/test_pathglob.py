@@ -22,10 +22,11 @@ _NAMES = st.text("ab", min_size=1, max_size=4)
         ("[a-c]?.y", "ax.y bb.y", "a/.y d1.y"),
         ("[!a]b", "cb", "ab /b"),
         ("[^a]b", "cb", "ab /b"),
-        ("[]a]", "] a", "b"),
-        ("[z-a]", "", "a z -"),
+        ("[]a]", "[]a]", "a ]"),
+        ("[z-a]", "[z-a]", "a z -"),
+        ("a[+-9]b", "a.b a5b", "a/b"),
         ("[a", "[a", "a"),
-        ("{n}/x/{n}", "a/x/a", "a/x/b"),
+        ("{n}/x/{n}", "a/x/a a/x/b", "a/b/x"),
     ],
 )
 def test_a_pattern_matches_what_it_says(pattern: str, matching: str, others: str) -> None:

@@ -477,3 +477,17 @@ def test_who_leaves_has_to_and_the_room_goes_to_whom_they_left_it(
     assert after["high/gang"].after == (where,)
     assert all(after[g].action == "Wait" for g in left)
     assert all(after[g].action == "Keep" for on in has.values() for g in on if g not in left)
+
+
+@pytest.mark.parametrize("what", ["devices", "cpu"])
+def test_where_there_are_many_sets_those_that_hold_most_are_asked_first(what: str) -> None:
+    held = {f"low/{number:02}": 8 if number in (7, 11) else 1 for number in range(20)}
+    candidates = tuple(
+        Displaceable(group=name, priority=0, since=START, **{"devices": 0, "cpu": 0, what: amount})
+        for name, amount in held.items()
+    )
+    site = Site(
+        cluster="a", preference=0, candidates=candidates, enough=lambda left: sum(map(held.__getitem__, left)) >= 16
+    )
+    assert len(list(itertools.combinations(candidates, 2))) > SETS
+    assert least_harm([site]) == ("a", ("low/07", "low/11"))

@@ -136,3 +136,11 @@ def test_ci_installs_nothing_but_what_is_locked() -> None:
     for line in "\n".join(commands).splitlines():
         if "pip install" in line:
             assert "--require-hashes -r requirements" in line or "--no-deps" in line, line
+
+
+def test_the_actions_of_ci_are_those_commits_and_no_others() -> None:
+    """A tag can be moved; the comment says which one it was."""
+    used = re.findall(r"uses: (.*)", (ROOT / ".github/workflows/ci.yaml").read_text("utf-8"))
+    assert used
+    for action in used:
+        assert action.startswith("./") or re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v[0-9.]+", action), action

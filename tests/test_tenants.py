@@ -332,4 +332,4 @@ def _is_longer(one: str, other: str) -> bool:
 @pytest.mark.parametrize("pattern", ["[]", "[!]", "[[a]", "[a&&b]", "{name}/{name}", "[\\d]", "a]b[", "{}", "[z-a]"])
 def test_no_pattern_is_too_strange(pattern: str) -> None:
     assert not pathglob.matches(pattern, "x")
-    assert pathglob.overlap(pattern, "**") is (pattern != "[z-a]")
+    assert pathglob.overlap(pattern, "**")
