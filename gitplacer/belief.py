@@ -2,7 +2,8 @@
 Whether a capacity snapshot is believed: whether a cluster can have become what it says.
 
 A writer that lists half the nodes, reads a unit wrongly or has a clock of its own would make a fleet move for nothing. So a
-snapshot from the future is not believed, nor one on which the cluster grew or shrank beyond what clusters do. Then the last one
+snapshot from the future is not believed, nor one that has applied what was never written, nor one on which the cluster grew or shrank
+beyond what clusters do. Then the last one
 that was believed counts on, as stale: nothing new is placed by it, nothing is taken for evidence, and no silence is seen in it.
 
 A cluster may really have tripled. What says so again, later and in agreement, is believed: a mistake of a moment does not last.
@@ -48,6 +49,18 @@ def doubted(snapshot: CapacitySnapshot) -> Doubted:
 def is_from_the_future(observed_at: datetime, now: datetime) -> bool:
     """Whether a snapshot says that it was taken at a time that has not come, beyond what clocks differ by."""
     return observed_at > now + SKEW
+
+
+def never_written(snapshot: CapacitySnapshot, epochs: Mapping[tuple[str, str], int]) -> tuple[str, int, int] | None:
+    """
+    The sync unit of which a snapshot has applied more than was ever written, what it says, and the greatest epoch there was; None if
+    there is none. Of a unit that is not in the deployment repo nothing is known.
+    """
+    for unit, said in snapshot.applied or ():
+        written = epochs.get((snapshot.name, unit))
+        if written is not None and said > written:
+            return unit, said, written
+    return None
 
 
 @dataclass(frozen=True, slots=True)

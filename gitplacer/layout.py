@@ -56,7 +56,7 @@ from gitplacer.source.files import Memo
 from gitplacer.source.manifests import PLATFORM, SENTINEL, WORKLOADS, SourceObject, identity_of
 from gitplacer.source.workloadkinds import is_declared
 from gitplacer.tree import Changes, Content, Tree
-from gitplacer.units import UNITS, Units
+from gitplacer.units import UNITS, Units, unit_of
 from gitplacer.updates import Updates
 
 METADATA = "hydrator.metadata"
@@ -109,8 +109,7 @@ class Layout:
         self._spec = own.fleet.spec
         self._before = deployment
         self._units = Units(deployment, own.fleet.spec.deployment.root)
-        self._epochs = dict(self._units.epochs)
-        self._never_go_back(snapshot)
+        self._epochs = dict(snapshot.epochs)
         self._ids = {path: entry.oid for path, entry in deployment.entries.items()}
         self._all: dict[str, bytes | None] = {}
         self._pending: dict[str, bytes | None] = {}
@@ -126,7 +125,7 @@ class Layout:
         self._claimed: dict[str, set[str]] = {}
         self._claims: dict[str, set[str]] = defaultdict(set)
         for record in snapshot.records.values():
-            unit = self._unit_of(record)
+            unit = unit_of(record)
             for member in record.members:
                 self._names.keep(unit, member)
             having = [(entry.name, entry.role) for entry in record.clusters]
@@ -143,20 +142,6 @@ class Layout:
                 if cluster in self._clusters and self._epochs.get(unit, 0) <= epoch:
                     self._epochs[unit] = epoch
                     self._touched.add(unit)
-
-    def _never_go_back(self, snapshot: Snapshot) -> None:
-        """A revert or a hand may turn a sentinel back; what records and clusters have seen of its epoch still counts."""
-        for record in snapshot.records.values():
-            for entry in record.clusters:
-                unit = entry.name, self._unit_of(record)
-                if unit in self._epochs:
-                    self._epochs[unit] = max(self._epochs[unit], entry.epoch)
-        for name, capacity in snapshot.capacity.items():
-            for unit_name in UNITS if capacity.applied else ():
-                unit = name, unit_name
-                seen = capacity.applied.platform if unit_name == PLATFORM else capacity.applied.workloads  # type: ignore[union-attr]
-                if unit in self._epochs:
-                    self._epochs[unit] = max(self._epochs[unit], seen)
 
     def fork(self) -> Layout:
         """The tree as it is now, to try something on it. Nothing may be pending."""
@@ -548,9 +533,6 @@ class Layout:
         if unit is not None:
             self._touched.add(unit)
 
-    def _unit_of(self, record: PlacementRecord) -> str:
-        return PLATFORM if record.is_platform else WORKLOADS
-
     def _files_of(self, group: Group) -> tuple[Placed, ...]:
         if group.id not in self._placed:
             self._placed[group.id] = self._names.place(group, self._snapshot.predecessor(group))
@@ -638,7 +620,7 @@ class Layout:
         Remove what the record says was written and is not wanted any more. Returns the members that stay although
         nobody wants them: removing a platform object needs an Approval.
         """
-        unit = self._unit_of(record)
+        unit = unit_of(record)
         if unit == PLATFORM and consent_to_removal(self._snapshot, record) is None:
             return self._keep_platform(record, members)
         for entry in record.clusters:

@@ -1,8 +1,10 @@
 """
-Numbers in a capacity snapshot that cannot be: more in use than there is, or more than can be counted.
+Numbers in a capacity snapshot that cannot be: more in use than there is, more than can be counted, or more than people say there is.
 
 Pods may really ask for more than a node offers after its allocatable shrank, so that is told and counted as nothing free.
-A sum over the nodes beyond 63 bits is a mistake in a unit; nobody can say which, so the cluster takes nothing new.
+A sum over the nodes beyond 63 bits is a mistake in a unit; nobody can say which, so the cluster takes nothing new. Nor is one believed
+that says more than its Cluster allows: whoever is wrong about one number may be wrong about all, and cutting it down to what is allowed
+would be to choose which nodes are true.
 """
 
 from __future__ import annotations
@@ -10,11 +12,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from gitplacer.documents import Document
+from gitplacer.documents import Document, Path
 from gitplacer.kinds.capacity import CapacitySnapshot
+from gitplacer.kinds.fleet import ClusterLimits
 from gitplacer.model import quantity
 from gitplacer.model.resources import Resources
 from gitplacer.problems import Problem, Severity
+
+NODES = "nodes"
+"""What a limit is of, where it is of no resource."""
 
 
 def implausible(snapshot: CapacitySnapshot, document: Document) -> Iterator[Problem]:
@@ -31,6 +37,30 @@ def implausible(snapshot: CapacitySnapshot, document: Document) -> Iterator[Prob
         if total > quantity.MAX:
             message = f"the nodes offer {total:.3g} {name} together, more than can be counted"
             yield document.problem("CapacityTooLarge", message, "correct the unit", path=("nodes",), key=True)
+
+
+def beyond_limits(snapshot: CapacitySnapshot, limits: ClusterLimits) -> tuple[Path, str] | None:
+    """Where a snapshot first says more than its Cluster allows, and how much that is; None where it does not."""
+    machines = [(("nodes", index), node.name, node.allocatable) for index, node in enumerate(snapshot.nodes)]
+    machines += [
+        (("nodeGroups", index), f"a machine of {group.name}", group.allocatable)
+        for index, group in enumerate(snapshot.node_groups)
+        if group.allocatable is not None
+    ]
+    for path, who, offered in machines:
+        for name, most in sorted(limits.per_node.items()):
+            if offered.get(name, 0) > most:
+                return (*path, "allocatable", name), f"{who} offers {_more(name, offered[name], most)}"
+    for name, most in sorted(limits.total.items()):
+        total = sum(node.count * (1 if name == NODES else node.allocatable.get(name, 0)) for node in snapshot.nodes)
+        if total > most:
+            said = f"it has {total} nodes" if name == NODES else f"all nodes offer {_more(name, total, most)}"
+            return ("nodes",), said if name != NODES else f"{said}, and may have {most}"
+    return None
+
+
+def _more(name: str, amount: int, most: int) -> str:
+    return f"{quantity.render(name, amount)} {name}, and may offer {quantity.render(name, most)}"
 
 
 def _overused(snapshot: CapacitySnapshot, document: Document) -> Iterator[Problem]:

@@ -160,8 +160,8 @@ def _taken_by(cluster: str, decision: Decision) -> str | None:
 
 def _with_evidence(entry: RecordCluster, decision: Decision, *, counted: bool) -> RecordCluster:
     """
-    An entry with the first snapshot that showed that its job, which should leave, has not started, none if it may stay; and with the
-    first that showed that it has ended. If it is `counted`, its files are those that the decision says; on a cluster that is gone
+    An entry with the first snapshot that showed that its job, which should leave, has not started, none if it may stay; with the
+    first that showed that it has ended; and with the first that showed that its pods have waited too long, none if they do not. If it is `counted`, its files are those that the decision says; on a cluster that is gone
     they stay what they were.
     """
     if counted:
@@ -172,9 +172,11 @@ def _with_evidence(entry: RecordCluster, decision: Decision, *, counted: bool) -
     seen = decision.unstarted.get(entry.name)
     first = entry.unstarted_at or seen if seen is not None else None
     ended = decision.ended.get(entry.name)
-    if (first, ended) == (entry.unstarted_at, entry.ended_at):
+    late = decision.pending.get(entry.name)
+    pending = entry.pending_at or late if late is not None else None
+    if (first, ended, pending) == (entry.unstarted_at, entry.ended_at, entry.pending_at):
         return entry
-    return entry.model_copy(update={"unstarted_at": first, "ended_at": ended})
+    return entry.model_copy(update={"unstarted_at": first, "ended_at": ended, "pending_at": pending})
 
 
 def _finished(decision: Decision, record: PlacementRecord | None) -> RecordFinished | None:

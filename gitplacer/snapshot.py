@@ -17,7 +17,17 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from gitplacer import checks, standby
-from gitplacer.belief import DOUBTED, EARLIER, NODES, Gist, doubt_of, doubted, is_from_the_future, jump
+from gitplacer.belief import (
+    DOUBTED,
+    EARLIER,
+    NODES,
+    Gist,
+    doubt_of,
+    doubted,
+    is_from_the_future,
+    jump,
+    never_written,
+)
 from gitplacer.clones import with_clones, without_a_model
 from gitplacer.deployed import Deployed
 from gitplacer.documents import Document
@@ -36,7 +46,7 @@ from gitplacer.machines import Catalogue
 from gitplacer.model import quantity
 from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.model.workload import Identity
-from gitplacer.plausible import implausible
+from gitplacer.plausible import beyond_limits, implausible
 from gitplacer.problems import Location, Problem, Rejected, Severity
 from gitplacer.profiles import ClusterProfile
 from gitplacer.source.consent import consent_problems
@@ -46,6 +56,7 @@ from gitplacer.source.reading import Source, read_source
 from gitplacer.source.standby import STANDBY_FOLDER
 from gitplacer.spanning import Spans
 from gitplacer.tree import Tree
+from gitplacer.units import Units, epochs_written
 from gitplacer.variants import Variants
 
 _Kind = TypeVar("_Kind", bound=Model)
@@ -71,6 +82,7 @@ class Snapshot:
     commit; `reverted` and `merged` are, by group, what somebody did with relocations of ours.
 
     `capacity` is what counts: of a cluster that sleeps or wakes what it has when it is awake. `reported` is what was reported.
+    `epochs` is the greatest that was ever written to each sync unit, (cluster, unit), of the deployment repo.
     `states` are those of clusters that may sleep, as this pass finds them, and `left_states` those that the deployment repo has;
     `held_states` are clusters whose state stays as it is, each with why. `removed` are the removals that the deployment repo remembers; None
     where somebody else changed that.
@@ -91,6 +103,7 @@ class Snapshot:
     now: datetime
     problems: tuple[Problem, ...]
     reported: Mapping[str, CapacitySnapshot]
+    epochs: Mapping[tuple[str, str], int]
     states: Mapping[str, ClusterState]
     left_states: Mapping[str, ClusterState]
     held_states: Mapping[str, str]
@@ -213,7 +226,11 @@ def read_snapshot(
         read, {m.identity for record in records.values() if record.clusters for m in record.members}
     )
     problems += grouping.problems
-    reported, broken_reports = _read_capacity(capacity, read, now, memo, problems)
+    cooldowns = {policy.name: timedelta(seconds=policy.spec.relocation.cooldown) for policy in read.own.policies}
+    as_heard = heard(records, reverted, merged, cooldowns)
+    units = Units(deployment, read.own.fleet.spec.deployment.root)
+    epochs = epochs_written(units, as_heard.values(), reverted.values())
+    reported, broken_reports = _read_capacity(capacity, read, epochs, now, memo, problems)
     held = _held_states(read, left_states, broken_states, deployment, foreign_paths, problems)
     states = _states(read, reported, left_states, broken_states, {**models, **new_clones}, now)
     states |= {name: standby.put_to_sleep(states[name], now) for name in asleep if name in states}
@@ -228,8 +245,7 @@ def read_snapshot(
     carried_out = {record.id: record.approvals or () for record in records.values()}
     known_ids = groups.keys() | carried_out.keys() | broken_records
     problems.extend(consent_problems(read.own.approvals, read.own.clusters, known_ids, carried_out, now))
-    cooldowns = {policy.name: timedelta(seconds=policy.spec.relocation.cooldown) for policy in read.own.policies}
-    records = heard(records, reverted, merged, cooldowns)
+    records = as_heard
     removed = None if REMOVALS_FILE in foreign_paths else _read_removals(deployment, memo, problems)
     missing = {entry.name for record in records.values() for entry in record.clusters} - read.own.clusters.keys()
     suspects = {path: name for name in sorted(missing) for path in read.may_have_held(name)}
@@ -251,6 +267,7 @@ def read_snapshot(
         now=now,
         problems=tuple(sorted(set(problems))),
         reported=reported,
+        epochs=epochs,
         states=states,
         left_states=left_states,
         held_states=held,
@@ -277,11 +294,16 @@ def _cluster_missing(path: str, cluster: str) -> Problem:
 
 
 def _read_capacity(
-    tree: Tree, source: Source, now: datetime, memo: Memo, problems: list[Problem]
+    tree: Tree,
+    source: Source,
+    epochs: Mapping[tuple[str, str], int],
+    now: datetime,
+    memo: Memo,
+    problems: list[Problem],
 ) -> tuple[dict[str, CapacitySnapshot], frozenset[str]]:
     """
     What clusters reported, as far as it is believed, and the clusters of which nothing is. Where the newest snapshot of one is not
-    believed and an earlier one is there, that one counts on.
+    believed and an earlier one is there, that one counts on. `epochs` are the greatest that were ever written.
     """
     folder = source.own.fleet.spec.capacity.path + "/"
     parts: dict[str, list[str]] = {part: [] for part in ("", EARLIER, DOUBTED)}
@@ -289,15 +311,18 @@ def _read_capacity(
         part = path.partition("/")[0]
         parts[part if part in parts and "/" in path else ""].append(path)
     newest, broken = _read_snapshots(tree, parts[""], source, memo, problems)
-    earlier = _read_snapshots(tree, parts[EARLIER], source, memo, [])[0]
+    earlier = {
+        name: found
+        for name, (_, found) in _read_snapshots(tree, parts[EARLIER], source, memo, [])[0].items()
+        if never_written(found, epochs) is None and beyond_limits(found, source.own.clusters[name].spec.limits) is None
+    }
     doubts = {_stem(path): tree.read(path) for path in parts[DOUBTED] if tree.entries[path].is_text}
     believed: dict[str, CapacitySnapshot] = {}
     for name in sorted(source.own.clusters.keys() & (newest.keys() | broken | doubts.keys())):
-        _, before = earlier.get(name, (None, None))
-        after = None
+        before, after = earlier.get(name), None
         if name in newest:
             document, after = newest[name]
-            flaw = _beyond_belief(document, after, before, source, now)
+            flaw = _beyond_belief(document, after, before, source, epochs, now)
             if flaw is not None:
                 problems.append(flaw)
                 after = None
@@ -329,7 +354,7 @@ def _read_snapshots(
             message = f"the snapshot of {parsed.name} is in a file called {_stem(path)}"
             hint = "a cluster testifies only about itself: name the file after it"
             problems.append(document.problem("SnapshotName", message, hint, path=("metadata", "name")))
-            broken |= {_stem(path), parsed.name}
+            broken.add(_stem(path))  # the other one's own file counts: nobody else can take its word away
         elif parsed.name not in source.own.clusters:
             message = f"there is no Cluster {parsed.name} in the source"
             problems.append(
@@ -364,16 +389,32 @@ def single_snapshot(tree: Tree, path: str, memo: Memo) -> tuple[CapacitySnapshot
 
 
 def _beyond_belief(
-    document: Document, found: CapacitySnapshot, before: CapacitySnapshot | None, source: Source, now: datetime
+    document: Document,
+    found: CapacitySnapshot,
+    before: CapacitySnapshot | None,
+    source: Source,
+    epochs: Mapping[tuple[str, str], int],
+    now: datetime,
 ) -> Problem | None:
-    """Why a snapshot is not believed, held against the clock and the one before it."""
+    """Why a snapshot is not believed, held against the clock, what was ever written, its Cluster, and the one before it."""
     if is_from_the_future(found.observed_at, now):
         message = f"was taken at {found.observed_at:%Y-%m-%dT%H:%M:%SZ}, and it is {now:%Y-%m-%dT%H:%M:%SZ}"
         return document.problem(
             "SnapshotFromFuture", message, "set the clock of whoever writes it", path=("observedAt",)
         )
-    limits, cluster = source.own.fleet.spec.capacity.jumps, source.own.clusters[found.name]
-    leap = jump(Gist.of(before), Gist.of(found), limits, cluster) if before is not None else None
+    lie = never_written(found, epochs)
+    if lie is not None:
+        unit, said, written = lie
+        message = f"says that epoch {said} of {unit} is applied, and none beyond {written} was ever written"
+        hint = "if the deployment branch was turned back, wait until the cluster has synced it; else find out who writes the snapshot"
+        return document.problem("EpochNeverWritten", message, hint, path=("applied", unit))
+    jumps, cluster = source.own.fleet.spec.capacity.jumps, source.own.clusters[found.name]
+    beyond = beyond_limits(found, cluster.spec.limits)
+    if beyond is not None:
+        path, more = beyond
+        hint = "if it is true, raise the Cluster's limits; if not, find out who writes the snapshot"
+        return document.problem("SnapshotBeyondLimits", f"says that {more}", hint, path=path, key=True)
+    leap = jump(Gist.of(before), Gist.of(found), jumps, cluster) if before is not None else None
     if before is None or leap is None:
         return None
     was, has = (

@@ -2,14 +2,18 @@
 The sync units of a deployment tree: for each cluster one for the platform and one for workloads, each with its sentinel.
 
 A sentinel is a ConfigMap that keeps a unit from being empty, marks it as ours, and carries its epoch, which counts the changes of
-the unit.
+the unit. A revert or a hand may turn a sentinel back; what the records say of the epoch still counts. What a cluster says of it never
+makes it greater: a snapshot that has applied more than was ever written is wrong.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 
 from gitplacer.documents import parse
+from gitplacer.kinds.record import PlacementRecord
+from gitplacer.model.byhand import RevertedMove
 from gitplacer.source.manifests import PLATFORM, SENTINEL, WORKLOADS
 from gitplacer.tree import Tree
 
@@ -53,6 +57,24 @@ class Units:
     def is_namespace_file(self, path: str) -> bool:
         unit = self.of(path)
         return unit is not None and path.startswith(self.path(*unit, "namespaces/")) and unit[1] == PLATFORM
+
+
+def unit_of(record: PlacementRecord) -> str:
+    """The name of the unit that has the files of a group."""
+    return PLATFORM if record.is_platform else WORKLOADS
+
+
+def epochs_written(
+    units: Units, records: Iterable[PlacementRecord], reverted: Iterable[RevertedMove]
+) -> dict[tuple[str, str], int]:
+    """The greatest epoch that was ever written to each unit that is there, as far as sentinels, records and reverts tell."""
+    found = dict(units.epochs)
+    seen = [((entry.name, unit_of(record)), entry.epoch) for record in records for entry in record.clusters]
+    seen += [((cluster, unit), epoch) for move in reverted for cluster, unit, epoch in move.epochs]
+    for unit, epoch in seen:
+        if unit in found:
+            found[unit] = max(found[unit], epoch)
+    return found
 
 
 def epoch_in(sentinel_file: bytes) -> int:

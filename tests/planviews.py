@@ -30,7 +30,7 @@ clusters: {matchExpressions: [{key: region, operator: In, values: [us, eu]}]}
 
 
 _RUNNING = """\
-applied: {platform: 9, workloads: 9}
+applied: EVERYTHING
 groups:
 - name: jobs/running
   phase: Running
@@ -129,9 +129,7 @@ def crowded() -> PlanView:
             for group, gpus in groups.items()
         )
         text = story.capacity[f"{name}.yaml"].replace(f"{START:%H:%M:%SZ}", f"{story.now:%H:%M:%SZ}")
-        story.capacity[f"{name}.yaml"] = (
-            text + "applied: {platform: 9, workloads: 9}\n" + (f"groups:\n{shown}" if shown else "")
-        )
+        story.capacity[f"{name}.yaml"] = text + "applied: EVERYTHING\n" + (f"groups:\n{shown}" if shown else "")
     return story.plan().view
 
 

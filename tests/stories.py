@@ -7,6 +7,8 @@ one's input, as in life.
 
 from __future__ import annotations
 
+import json
+import re
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,6 +18,7 @@ from gitplacer.hydrate import Hydration, Inputs, SourceCommit, hydrate
 from gitplacer.model.decision import Decision
 from gitplacer.source.files import InMemory
 from gitplacer.tree import Tree
+from gitplacer.units import UNITS, Units
 from tests.provenance import again
 
 START = datetime(2026, 1, 2, 3, 5, tzinfo=UTC)
@@ -135,13 +138,19 @@ class Story:
             commit=SourceCommit(
                 id=f"{self.passes:040x}", author="A <a@b>", date="2026-01-02T03:04:05+00:00", subject="s"
             ),
-            capacity=Tree.of({path: text.encode() for path, text in self.capacity.items()}),
+            capacity=Tree.of({path: self._as_told(path, text).encode() for path, text in self.capacity.items()}),
             deployment=self.deployment,
             deployment_commit=f"{self.passes:040x}",
             foreign=self.foreign,
             now=self.now,
             version="test",
         )
+
+    def _as_told(self, path: str, text: str) -> str:
+        """A snapshot with the epochs of what its cluster should run now, where it says `applied: EVERYTHING`."""
+        epochs = Units(self.deployment, "clusters").epochs if "applied: EVERYTHING" in text else {}
+        applied = {unit: epochs.get((path.removesuffix(".yaml"), unit), 0) for unit in UNITS}
+        return text.replace("applied: EVERYTHING", f"applied: {json.dumps(applied)}")
 
     def plan(self) -> Hydration:
         """A pass that is not published."""
@@ -155,6 +164,11 @@ class Story:
         self.passes += 1
         self.now += timedelta(minutes=1)
         return done
+
+    def look_again(self) -> None:
+        """The clusters say the same once more, now: what takes two snapshots has its second."""
+        for name, text in self.capacity.items():
+            self.capacity[name] = re.sub('observedAt: "[^"]*"', f'observedAt: "{self.now:%Y-%m-%dT%H:%M:%SZ}"', text)
 
     def files(self, folder: str = "clusters") -> list[str]:
         """Paths of the deployment tree below a folder, sentinels and namespaces left out."""

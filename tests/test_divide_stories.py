@@ -531,7 +531,7 @@ def test_a_share_that_made_room_for_another_group_waits_and_the_rest_runs_on() -
     assert outcome(done)["shop/web"].startswith("Preempt b PreemptedBy")
     assert replicas(story) == {"b": 5}
     for _ in range(3):
-        story.capacity |= snapshot("a", "n1 6 64Gi", at=story.now, more="applied: {workloads: 99, platform: 99}\n")
+        story.capacity |= snapshot("a", "n1 6 64Gi", at=story.now, more="applied: EVERYTHING\n")
         story.run()
     assert replicas(story, "prod/big/big.yaml") == {"a": 4}
     assert replicas(story) == {"b": 5}
@@ -542,7 +542,7 @@ def test_pods_that_a_snapshot_shows_are_not_counted_twice_when_a_share_grows() -
     pods = "".join("  - {role: pod, node: n1, requests: {cpu: '1'}}\n" for _ in range(5))
     story = Story.of(clusters("ab"), DIVIDE, web(10), capacity=rooms(a=7, b=16))
     story.run()
-    seen = f"applied: {{workloads: 9, platform: 9}}\ngroups:\n- name: shop/web\n  phase: Running\n  pods:\n{pods}"
+    seen = f"applied: EVERYTHING\ngroups:\n- name: shop/web\n  phase: Running\n  pods:\n{pods}"
     story.capacity |= snapshot("a", "n1 7 64Gi", at=story.now, more=seen)
     story.source |= weighted(a=70, b=30)
     story.run()

@@ -70,7 +70,7 @@ def test_a_drain_renames_services_and_holds_jobs_by_name() -> None:
 def test_a_job_that_a_later_snapshot_shows_pending_may_move() -> None:
     story = Story.of(*BOTH, ANYWHERE, rayjob("jobs", "train", workers=1), capacity=TWO)
     story.run()
-    seen = "applied: {workloads: 99, platform: 99}\ngroups:\n- {name: jobs/train, phase: PHASE}\n"
+    seen = "applied: EVERYTHING\ngroups:\n- {name: jobs/train, phase: PHASE}\n"
     story.source |= cluster("a", state="Draining")
     story.capacity |= snapshot("a", "n1 16 64Gi 2", at=story.now, more=seen.replace("PHASE", "Running"))
     assert outcome(story.plan()) == {"jobs/train": "Hold a MayHaveStarted"}
@@ -87,7 +87,7 @@ def test_a_job_that_started_after_all_needs_two_new_proofs() -> None:
     story.source |= cluster("a", state="Draining")
     record = "placements/jobs/train.yaml"
     for phase, remembered in (("Pending", True), ("Running", False), ("Pending", True)):
-        seen = f"applied: {{workloads: 99, platform: 99}}\ngroups:\n- {{name: jobs/train, phase: {phase}}}\n"
+        seen = f"applied: EVERYTHING\ngroups:\n- {{name: jobs/train, phase: {phase}}}\n"
         story.capacity |= snapshot("a", "n1 16 64Gi 2", at=story.now, more=seen)
         assert outcome(story.run()) == {"jobs/train": "Hold a MayHaveStarted"}
         assert (b"unstartedAt" in story.deployment.read(record)) is remembered
@@ -366,8 +366,10 @@ def test_a_copy_for_each_cluster_follows_labels() -> None:
     assert story.deployment.entries[one].oid == story.deployment.entries[other].oid
     story.source |= cluster("a")
     assert outcome(story.run()) == {"x/llm": "Hold a,b NotReadyElsewhere"}
-    ready = "applied: {workloads: 99, platform: 99}\ngroups:\n- {name: x/llm, phase: Running, ready: true}\n"
+    ready = "applied: EVERYTHING\ngroups:\n- {name: x/llm, phase: Running, ready: true}\n"
     story.capacity |= snapshot("b", "n1 16 64Gi 2", at=story.now, more=ready)
+    assert outcome(story.run()) == {"x/llm": "Keep a,b Moving"}
+    story.look_again()
     assert outcome(story.run()) == {"x/llm": "Relocate b NotEligible"}
     story.source |= cluster("b", labels="{type: rayservice}", state="Draining")
     assert outcome(story.run()) == {"x/llm": "Hold b NowhereToGo"}

@@ -87,7 +87,7 @@ def fleet(tmp_path: Path) -> Fleet:
     fleet.commit(rayservice("prod", "slow") | rayservice("test", "gone"))
     fleet.reconcile(5)
     groups = (
-        "applied: {platform: 9, workloads: 9}\n"
+        "applied: {platform: 1, workloads: 3}\n"
         "groups: [{name: prod/api, ready: true, phase: Running}, {name: prod/slow, phase: Pending,"
         " pods: [{role: worker/gpu, reason: Unschedulable}]}]\n"
     )

@@ -11,7 +11,7 @@ from datetime import timedelta
 import pytest
 
 from gitplacer.problems import Rejected
-from gitplacer.tree import SYMLINK, Entry, Tree
+from gitplacer.tree import SYMLINK, Changes, Entry, Tree
 from tests.stories import ANYWHERE, Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot
 
 BOTH = (cluster("a"), cluster("b"))
@@ -100,7 +100,7 @@ SUBMITTED = "groups: [{name: ns/job, phase: Pending, pods: [{role: submitter, no
         (10, SUBMITTED, None, False),
         (10, "", None, False),  # not shown at all: not applied yet, or done and gone
         (2, PENDING, None, False),  # within the grace of the sync
-        (2, "applied: {workloads: 9}\n" + PENDING, None, True),
+        (2, "applied: EVERYTHING\n" + PENDING, None, True),
         (10, "applied: {workloads: 0}\n" + PENDING, None, False),
         (10, PENDING, "15m", False),  # too old by now
         (2000, PENDING, None, False),  # from the future
@@ -278,7 +278,8 @@ def test_an_edit_that_outgrows_its_cluster_says_so() -> None:
 def test_an_epoch_never_goes_back() -> None:
     story = Story.of(cluster("a"), ANYWHERE, deployment("x", "1"), capacity=snapshot("a", "n1 8 32Gi"))
     story.run()
-    story.capacity |= snapshot("a", "n1 8 32Gi", more="applied: {workloads: 7}\n")
+    record = story.deployment.read("placements/ns/x.yaml").replace(b"epoch: 1", b"epoch: 7")
+    story.deployment = story.deployment.apply(Changes({"placements/ns/x.yaml": record}))
     story.source |= deployment("y-two", "1")
     story.run()
     assert 'epoch: "8"' in story.deployment.read("clusters/a/workloads/gitplacer.yaml").decode()

@@ -439,7 +439,7 @@ def seen(*pods: str) -> str:
         lines.append(
             f"{{role: {role}, node: {node[0]}}}" if node else f'{{role: {role}, pendingSince: "2026-01-02T03:05:00Z"}}'
         )
-    return f"applied: {{workloads: 9, platform: 9}}\ngroups:\n- {{name: ml/llm, phase: Running, pods: [{', '.join(lines)}]}}\n"
+    return f"applied: EVERYTHING\ngroups:\n- {{name: ml/llm, phase: Running, pods: [{', '.join(lines)}]}}\n"
 
 
 def test_pods_that_a_snapshot_shows_are_not_asked_room_for_again() -> None:
@@ -459,7 +459,7 @@ def test_a_job_at_its_end_lets_its_remote_workers_go() -> None:
     files = app(kind="RayJob", more=HEAD_SERVICE)
     story = Story.of(*MESHED, policy("p", ON_PREM_FIRST), files, capacity=TWO)
     story.run()
-    ended = "applied: {workloads: 9, platform: 9}\ngroups:\n- {name: ml/llm, phase: Succeeded}\n"
+    ended = "applied: EVERYTHING\ngroups:\n- {name: ml/llm, phase: Succeeded}\n"
     story.capacity |= snapshot("on-prem", *EIGHTS, at=story.now, more=ended)
     story.run()
     assert WORKERS.format("cloud") in story.deployment  # one snapshot is no proof

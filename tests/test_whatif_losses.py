@@ -149,7 +149,7 @@ def test_a_finished_job_has_nothing_to_lose() -> None:
     story.now += timedelta(minutes=20)
     story.capacity |= snapshot(
         "a", "n1 32 128Gi 2", at=story.now,
-        more="applied: {platform: 9, workloads: 9}\ngroups: [{name: jobs/train, phase: Succeeded}]\n",
+        more="applied: EVERYTHING\ngroups: [{name: jobs/train, phase: Succeeded}]\n",
     )  # fmt: skip
     story.run()
     assert told(by_both(story, "a")) == {}

@@ -441,6 +441,23 @@ spec:
             },
         ),
     ),
+    "SnapshotBeyondLimits": (
+        Example(
+            (("capacity/my-cluster.yaml", NODES.format("04:00", "count: 64")),),
+            "Its Cluster says `limits: {total: {nodes: 8}}`:",
+            beside={
+                "clusters/my-cluster.yaml": "apiVersion: gitplacer.dev/v1alpha1\nkind: Cluster\nmetadata: {name: my-cluster}\n"
+                "spec: {limits: {total: {nodes: 8}}}\n"
+            },
+        ),
+    ),
+    "EpochNeverWritten": (
+        Example(
+            (("capacity/my-cluster.yaml", SNAPSHOT.format("my-cluster") + "applied: {workloads: 40}\n"),),
+            "The deployment repo was written once:",
+            first={},
+        ),
+    ),
     "SnapshotNotSigned": (
         Example(
             (

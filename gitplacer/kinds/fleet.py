@@ -13,6 +13,7 @@ from gitplacer.kinds.chart import Chart
 from gitplacer.kinds.fields import (
     FOLDER,
     Boolean,
+    Bounds,
     DnsLabel,
     Folder,
     Integer,
@@ -314,6 +315,20 @@ class Fleet(OwnKind):
     spec: FleetSpec
 
 
+class ClusterLimits(Model):
+    """
+    The most that a cluster may say of itself. A snapshot that says more is not believed. What is absent is not limited.
+    """
+
+    total: Bounds = {}
+    """The most that all its nodes offer together: cpu, memory, devices, or `nodes`, their number. What an autoscaler may add is
+    limited by its `maxNodes`."""
+    per_node: Bounds = {}
+    """The most that one node offers, or one machine of a node group."""
+    node_groups: Literal["Reported", "Declared"] = "Reported"
+    """Declared counts a node group only where the autoscaler's `nodeTypes` describe it, and no price but theirs."""
+
+
 class ClusterSpec(Model):
     """What is known and wanted of a cluster."""
 
@@ -342,6 +357,8 @@ class ClusterSpec(Model):
     """Older snapshots are stale: nothing new is placed on them. Absent means never."""
     taints: tuple[TaintField, ...] = ()
     """Cluster taints, tolerated by policies."""
+    limits: ClusterLimits = ClusterLimits()
+    """What its snapshots may say at most."""
     autoscaler: Autoscaler | None = None
     """What adds nodes. Absent means that the cluster is static."""
     standby: Standby | None = None

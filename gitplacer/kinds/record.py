@@ -154,6 +154,9 @@ class RecordCluster(Model):
     unstarted_at: Instant | None = None
     """The time of a snapshot that showed that its job, which should leave, had not started. A later one has to show it too
     before the job may start elsewhere."""
+    pending_at: Instant | None = None
+    """The time of the first snapshot that showed that its pods have waited for a node for too long, as every one after it has. A
+    later one has to show it too before the group moves for that."""
     updates: tuple[RecordUpdate, ...] | None = None
     """Updates that were merged and are not seen to be done there."""
     ended_at: Instant | None = None

@@ -50,7 +50,9 @@ class Catalogue:
         autoscaler = cluster.spec.autoscaler
         if autoscaler is None:
             return Catalogue()
-        found = merged(autoscaler.node_types, snapshot.node_groups, now or snapshot.observed_at)
+        declared_only = cluster.spec.limits.node_groups == "Declared"
+        at = now or snapshot.observed_at
+        found = merged(autoscaler.node_types, snapshot.node_groups, at, declared_only=declared_only)
         seen = _seen(found, snapshot.nodes)
         limits = {limit.key: limit for limit in _limits(autoscaler, found, seen, snapshot.nodes)}
         place = {REGION: cluster.spec.region, ZONE: cluster.spec.zone}

@@ -4,14 +4,15 @@ Who is believed about a machine type: people, field by field, then the machine.
 A node group of the snapshot and an entry of the Cluster's `nodeTypes` are about the same when they have one name. A group
 that no entry is named after takes the entry of its instance type; several groups may share one, and then
 its `max` holds for all of them together beside the `max` of each. A field that is written in the entry wins whole,
-whatever it says; what the entry does not say is as reported. An entry without a group stands for itself; an entry with
+whatever it says; what the entry does not say is as reported, unless only what is declared counts: then a group without an entry is
+left out, and no price is as reported. An entry without a group stands for itself; an entry with
 groups is not counted beside them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -44,7 +45,9 @@ class Merged:
     exhausted: Exhaustion | None = None
 
 
-def merged(entries: tuple[NodeType, ...], groups: tuple[NodeGroup, ...], now: datetime) -> tuple[Merged, ...]:
+def merged(
+    entries: tuple[NodeType, ...], groups: tuple[NodeGroup, ...], now: datetime, *, declared_only: bool = False
+) -> tuple[Merged, ...]:
     """One list of both, sorted by name."""
     found, spoken_for = [], set()
     names = {group.name for group in groups}
@@ -54,7 +57,10 @@ def merged(entries: tuple[NodeType, ...], groups: tuple[NodeGroup, ...], now: da
         entry = next(iter([*same, *sorted(alike, key=lambda entry: entry.name)]), None)
         if entry is not None:
             spoken_for.add(entry.name)
-        found.append(_one(entry, group, now))
+        elif declared_only:
+            continue
+        one = _one(entry, group, now)
+        found.append(replace(one, price_per_hour=entry.price_per_hour) if declared_only and entry is not None else one)
     found += [_one(entry, None, now) for entry in entries if entry.name not in spoken_for]
     return tuple(sorted(found, key=lambda one: one.name))
 

@@ -388,6 +388,7 @@ class Decision:
     consent: str = ""
     finished: Ending | None = None
     ended: Mapping[str, datetime] = field(default_factory=dict)
+    pending: Mapping[str, datetime] = field(default_factory=dict)
     counts: Mapping[str, Counts] = field(default_factory=dict)
 
     def counts_on(self, cluster: str) -> Counts:

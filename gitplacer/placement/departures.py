@@ -38,6 +38,7 @@ from gitplacer.relocation.evidence import (
 from gitplacer.relocation.memory import left_before, recent
 from gitplacer.relocation.strategies import Look, proceed
 from gitplacer.relocation.triggers import DECLARED, Standing, mode_of, trigger
+from gitplacer.relocation.triggers.pendingpods import waiting_too_long
 from gitplacer.snapshot import Snapshot
 from gitplacer.source.consent import Consent, consent_to
 
@@ -205,6 +206,19 @@ class Departures:
             times = [at for at in seen if at is not None]
             if times and len(times) == len(seen):
                 found[name] = min(times)
+        return found
+
+    def pending(self, group: Group) -> dict[str, datetime]:
+        """The clusters on which pods of a group have waited for too long, by the snapshots there are, with their times."""
+        record = self._pass.records[group.id]
+        if record is None or group.policy is None:
+            return {}
+        found = {}
+        for entry in record.clusters:
+            if (record.id, entry.name) in self._pass.stirring:
+                seen = waiting_too_long(self._snapshot, group.policy, entry, record.id, group.unit)
+                if seen is not None:
+                    found[entry.name] = seen.at
         return found
 
     # beginning to move

@@ -122,18 +122,21 @@ class Round:
             self._preempted(group) if group.id in self._displaced else self._settle(self._keep(group))
             for group in staying
         ]
-        return [self._with_ends(decision) for decision in done]
+        return [self._with_sightings(decision) for decision in done]
 
     def _spans(self, group: Group) -> bool:
         """Whether a group is on several clusters as one app."""
         here = self._here(group)
         return len(here) > 1 and self._spanning.spreads(group.id, here)
 
-    def _with_ends(self, decision: Decision) -> Decision:
-        """A decision with what the snapshots say of the end of a job."""
+    def _with_sightings(self, decision: Decision) -> Decision:
+        """A decision with what the snapshots say of the end of a job, and of pods that wait too long."""
         group = self._pass.groups.get(decision.group)
-        ended = self._departures.ended(group) if group is not None and decision.action is not Action.REMOVE else {}
-        return replace(decision, ended=ended) if ended else decision
+        if group is None or decision.action is Action.REMOVE:
+            return decision
+        moves = group.unit != PLATFORM and not divides(group)
+        ended, pending = self._departures.ended(group), self._departures.pending(group) if moves else {}
+        return replace(decision, ended=ended, pending=pending) if ended or pending else decision
 
     def _settle(self, decision: Decision) -> Decision:
         """Note where a group is now, and whose share that is."""

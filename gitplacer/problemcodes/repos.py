@@ -62,7 +62,7 @@ CODES: Mapping[str, Code] = {
     ),
     "SnapshotName": Code(
         "A snapshot is in a file named after another cluster",
-        "A cluster testifies only about itself. Neither of the two takes anything new. From the branch of a cluster only the file that is "
+        "A cluster testifies only about itself. The one that the file is named after takes nothing new. From the branch of a cluster only the file that is "
         "named after it is read.",
         "Name the file after the cluster, and let each writer push to the branch of its own cluster.",
     ),
@@ -79,6 +79,21 @@ CODES: Mapping[str, Code] = {
         "believed counts on, as stale: the cluster takes nothing new, and nothing is moved away for it.",
         "If it is true, wait: a jump is believed once later snapshots have said the same for ten minutes "
         "(`spec.capacity.jumps` of the Fleet says how much is a jump, and how long). If not, look at whoever takes the snapshots.",
+    ),
+    "SnapshotBeyondLimits": Code(
+        "A cluster says that it has more than its Cluster allows",
+        "`spec.limits` of the Cluster says what there can be at most. Room that is not there would attract apps whose pods then wait, so "
+        "nothing in such a snapshot is believed: in a branch of snapshots the last one that was believed counts on, as stale; else the "
+        "cluster takes nothing new. Nothing is moved away for it.",
+        "If the cluster has grown, raise its limits. If not, find out who writes the snapshot.",
+    ),
+    "EpochNeverWritten": Code(
+        "A cluster has applied what was never written",
+        "Each sync unit carries an epoch, and `applied` says which one the cluster has. It makes a snapshot evidence: that a copy is ready, "
+        "that another is gone. One that is beyond what the deployment repo ever had is a lie or another fleet's, so nothing in "
+        "the snapshot is believed: the cluster takes nothing new, and nothing is moved away for it.",
+        "If somebody turned the deployment branch back, wait until the cluster has synced it. Otherwise look at whoever takes the "
+        "snapshots, and which deployment repo the cluster syncs.",
     ),
     "SnapshotNotSigned": Code(
         "A snapshot is signed by nobody who may speak for its cluster",

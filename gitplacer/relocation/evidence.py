@@ -90,10 +90,11 @@ def seen_gone(snapshot: Snapshot, entry: RecordCluster, group_id: str, unit: str
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """Pods of a group that have been waiting for a node: how many of each role, and how long the first has."""
+    """Pods of a group that have been waiting for a node: how many of each role, how long the first has, and when they were seen."""
 
     roles: Counter[str]
     waited: timedelta
+    at: datetime
 
 
 def seen_pending(snapshot: Snapshot, entry: RecordCluster, group_id: str, unit: str) -> Pending | None:
@@ -109,7 +110,7 @@ def seen_pending(snapshot: Snapshot, entry: RecordCluster, group_id: str, unit: 
     if not waiting:
         return None
     since = max(min(pod.pending_since for pod in waiting if pod.pending_since is not None), entry.since)
-    return Pending(Counter(pod.role for pod in waiting), capacity.observed_at - since)
+    return Pending(Counter(pod.role for pod in waiting), capacity.observed_at - since, capacity.observed_at)
 
 
 def seen_ended(snapshot: Snapshot, entry: RecordCluster, group_id: str, unit: str) -> tuple[datetime, str] | None:

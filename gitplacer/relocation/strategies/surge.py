@@ -1,8 +1,8 @@
 """
 Surge: the new copy comes, is seen ready, and then the old one goes.
 
-The old copy goes when every new one has been seen ready and, if the policy asks for that, has stayed so for a while or somebody
-consented. A new copy that is not ready in time is taken back, and so is one whose cluster stops taking it or that is not needed any
+The old copy goes when two snapshots of every new one, one after the other, have shown it ready and, if the policy asks for that, it has
+stayed so for a while or somebody consented. One snapshot may be wrong, and a copy that went does not come back by itself. A new copy that is not ready in time is taken back, and so is one whose cluster stops taking it or that is not needed any
 more before it is ready. Copies that were there before are waited for and never taken back. If the old copy's cluster is lost there
 is nothing to protect, and its files go at once.
 
@@ -32,7 +32,7 @@ def proceed(move: Move, look: Look) -> Progress:
     if len(times) == len(seen):
         move = replace(move, ready_at=move.ready_at or max(times))
         assert move.ready_at is not None
-        if min(times) - move.ready_at >= look.soak and look.consented:
+        if min(times) > move.ready_at and min(times) - move.ready_at >= look.soak and look.consented:
             return Progress(None, Phase.REMOVE)
     if (
         move.ready_at is None
