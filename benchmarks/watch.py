@@ -29,6 +29,7 @@ from gitplacer.controller.observing import Silent
 from gitplacer.controller.running import Controller
 from gitplacer.controller.schedule import Pace
 from gitplacer.controller.turns import Turn
+from gitplacer.runners.isolated import IsolatedParser
 from gitplacer.settings import settings
 
 
@@ -81,7 +82,8 @@ def measured(folder: Path, gangs: int, clusters: int, nodes: int, pushes: int) -
     ends, found = Ends(), Measured()
     pace = Pace(interval=3600, full=3600, batch=0)
     chosen = settings(str(source), deployment=str(deployment))
-    controller = Controller(chosen, draw=lambda: 0.5, pace=pace, observers=[ends])
+    parser = IsolatedParser()
+    controller = Controller(chosen, draw=lambda: 0.5, pace=pace, observers=[ends], parser=parser.parse)
     gc.disable()  # as the command line does
     runs = threading.Thread(target=controller.run, daemon=True)
     runs.start()
@@ -103,6 +105,7 @@ def measured(folder: Path, gangs: int, clusters: int, nodes: int, pushes: int) -
     found.memory = before, resident()
     controller.stop()
     runs.join()
+    parser.close()
     return found
 
 

@@ -38,7 +38,7 @@ from gitplacer.kinds.schema import combined_schema, kind_schema  # noqa: E402
 from gitplacer.listeners.signatures import PROVIDERS  # noqa: E402
 from gitplacer.model.decision import Finding, NewNodes, Reason, ScaleUpLimit, Spending, UpdateAsks  # noqa: E402
 from gitplacer.model.resources import Resources  # noqa: E402
-from gitplacer.problemcodes import CODES  # noqa: E402
+from gitplacer.problemcodes import CODES, FAILURES  # noqa: E402
 from gitplacer.problems import Severity  # noqa: E402
 from gitplacer.review.downtime import RULES as DOWNTIME_RULES  # noqa: E402
 from gitplacer.scheduler.dump import WANTED  # noqa: E402
@@ -62,6 +62,7 @@ def drafts() -> dict[str, str]:
     made |= {f"docs/commands/{name}.md": command_page(name) for name in COMMANDS}
     made["docs/problems/README.md"] = problems_index()
     made |= {f"docs/problems/{code}.md": problem_page(code) for code in CODES}
+    made |= {f"docs/problems/{code}.md": failure_page(code) for code in FAILURES}
     made["docs/problems/git.md"] = git_page()
     made |= {path: _with_parts((ROOT / path).read_text("utf-8")) for path in QUOTING}
     made |= {
@@ -228,6 +229,14 @@ state: Standby
 since: "2026-01-02T05:05:00Z"
 manifests: {into: hub, epoch: 3, files: [standby/gke-workload-cluster/pool.yaml]}
 """,
+    "Removals": """\
+apiVersion: gitplacer.dev/v1alpha1
+kind: Removals
+metadata:
+  name: removals
+removed:
+- {at: "2026-01-02T05:05:00Z", groups: 2}
+""",
     "Placement": """\
 apiVersion: gitplacer.dev/v1alpha1
 kind: Placement
@@ -263,6 +272,8 @@ KIND_PLACES: Mapping[str, str] = {
     "[`gitplacer simulate --scenario FILE`](../commands/simulate.md) tells what comes of it.",
     "CapacitySnapshot": "`<capacity>/<cluster>.yaml`, where the Fleet's `spec.capacity` says; written by a machine.",
     "ClusterState": "`fleet/<cluster>.yaml` in the deployment repo; written by gitplacer for clusters with `standby` and for clones.",
+    "Removals": "`guards/removals.yaml` in the deployment repo; written by gitplacer in the commit that removes groups. Changed by hand it "
+    "holds removals until it is put back.",
     "Placement": "`placements/<namespace>/<group>.yaml` in the deployment repo; written by gitplacer, never by hand.",
 }
 
@@ -384,7 +395,9 @@ def _rules() -> dict[str, str]:
 
     def walk(hint: Any) -> None:
         if get_origin(hint) is Annotated:
-            found.update({m.pattern: m.message for m in get_args(hint)[1:] if isinstance(m, Matching)})
+            for each in get_args(hint)[1:]:
+                if isinstance(each, Matching) and found.setdefault(each.pattern, each.message) != each.message:
+                    raise ValueError(f"{each.pattern} is said in two ways: {found[each.pattern]}; {each.message}")
         for part in get_args(hint):
             walk(part)
 
@@ -688,6 +701,7 @@ def commands_index() -> str:
         "| `GITPLACER_AUTHOR`, `GITPLACER_SIGNING_KEY` | who makes the commits of a pass, and what signs them |\n"
         "| `GITPLACER_GIT_TIMEOUT` | how long git may talk to a server before it is ended, such as `30m`; 15 minutes if nothing is said, and "
         "for a mere question two at most |\n"
+        "| `GITPLACER_GIT_LIMIT` | how many bytes a fetch may bring, such as `20Gi`; 8 GiB if nothing is said |\n"
         "| `SSH_AUTH_SOCK`, `GIT_SSH_COMMAND`, `GIT_ASKPASS` | how git is let in, as usual |",
     )
 
@@ -765,109 +779,23 @@ def _file(path: str, text: str) -> str:
     return f"`{path}`:\n\n```{fence}\n{text}{'' if text.endswith(chr(10)) else chr(10)}```"
 
 
-GIT_KINDS: Mapping[str, tuple[str, str]] = {
-    "BadAddress": (
-        "An address is not one that may be given to git: it could start a program, carries a password, or is not encrypted.",
-        "Give a directory, `https://host/path`, `ssh://user@host/path` or `user@host:path`. For https, git asks the program "
-        "named by `GIT_ASKPASS` or reads `~/.netrc`; for ssh use a key.",
-    ),
-    "NoSuchDirectory": ("There is no such directory.", "Correct the path."),
-    "NotARepository": ("A directory is in no Git repository, and only commits can be read or written.", "`git init` there."),
-    "NoSuchRevision": (
-        "The repository has no such branch, tag or commit, or no commit at all.",
-        "Give one that it has; commit something first. In a shallow clone only few commits are there.",
-    ),
-    "NoSuchFolder": ("The commit has no such folder.", "Correct `--path`."),
-    "Unreachable": (
-        "A server did not answer, or not to us.",
-        "Try `git ls-remote` with the same address. Questions are never asked: a key with a passphrase needs an agent, and "
-        "the server's host key must be known.",
-    ),
-    "RateLimited": ("A server is asked too often.", "Ask less often: a webhook instead of a short `--interval`."),
-    "AccessDenied": (
-        "A server does not let this user read, or there is no such repository for it.",
-        "Try `git ls-remote` with the same address and the same credentials.",
-    ),
-    "PushRefused": (
-        "A hook, branch protection or a missing permission is against the push, or the branch is checked out there.",
-        "Let this user push to the branch and to `gitplacer-inputs`, or choose another branch in the Fleet. Push to a bare "
-        "repository.",
-    ),
-    "LostRace": (
-        "Others pushed to the deployment branch again and again while this pass was computed. Nothing was changed.",
-        "Run it again. Let one job at a time write a deployment branch.",
-    ),
-    "ClockBehind": (
-        "The controller's clock is earlier than the pass before, so nothing is published.",
-        "Set the clock. If it was the other pass that had a wrong clock, run `gitplacer reconcile` once by hand.",
-    ),
-    "DeploymentLost": (
-        "The deployment branch is gone, and passes were there. The controller does not make it again from nothing.",
-        "Push its last commit to it again. To place everything anew, run `gitplacer reconcile` once by hand.",
-    ),
-    "DeploymentRewound": (
-        "The deployment branch has lost commits that the controller has seen there.",
-        "Push the missing commit again. If it was meant, run `gitplacer reconcile` once by hand.",
-    ),
-    "SourceRewound": (
-        "The source has lost the commit that the last pass was made from.",
-        "Push the missing commits again. If it was meant, record it with `git merge -s ours`, or run `gitplacer reconcile` once by hand.",
-    ),
-    "ForeignCommit": (
-        "Somebody has committed to the branch `gitplacer/next/…`, on which a pass is proposed. It is not overwritten.",
-        "Move the commit to another branch and delete this one; what is proposed there is computed anew.",
-    ),
-    "NotWritten": (
-        "A command that writes to the fleet repo (`move`, `return`, `suspend`, `resume`) would be in somebody's way: a file has "
-        "changes that are not committed, the branch is checked out elsewhere, or git does not know who you are.",
-        "Do what the hint says, name another branch with `--branch`, or print a patch with `--diff`.",
-    ),
-    "PathClash": (
-        "The deployment repo has a file where gitplacer needs a folder, or the other way round.",
-        "Move it away in the deployment repo.",
-    ),
-    "DamagedRepository": ("An object that the repository names is missing or damaged.", "`git fsck` says which; clone it anew."),
-    "BlobTooLarge": ("A file in Git is larger than anything gitplacer reads.", "Take it out of the directories that are read."),
-    "MalformedTree": (
-        "A commit has a path that git itself refuses, such as one with `..` or `.git` in it.",
-        "Nobody makes such a commit by accident: find out where it came from.",
-    ),
-    "Unreadable": ("A file of the work tree cannot be read.", "Check its permissions."),
-    "ChangedWhileReading": ("A file of the work tree changed while it was read.", "Try again."),
-    "UnsupportedObjectFormat": ("The repository uses SHA-256 object names.", "Use one with SHA-1 names."),
-    "BadTimeout": ("`GITPLACER_GIT_TIMEOUT` is no time.", 'Give one such as `"30m"`, or unset it.'),
-    "UntrustedCache": ("The cache directory can be written by others.", "Set `GITPLACER_CACHE` to a directory of your own."),
-    "NotSigned": (
-        "Commits are to be signed, and the key is not there, cannot be used, or wants a passphrase. Nothing was pushed.",
-        "Do what the hint says; see [Signed commits](../credentials.md#signed-commits).",
-    ),
-    "NoCredential": (
-        "There is a credentials file, and nothing in it lets us in there for that purpose.",
-        "Add an entry: see [Credentials](../credentials.md#a-credentials-file).",
-    ),
-    "NoToken": (
-        "The host gave no token to the GitHub App.",
-        "Check the app's number, its key, the number of the installation, and what the app is allowed to do.",
-    ),
-    "ExposedSecret": (
-        "A file with a secret can be read by others, or a credentials file can be written by others.",
-        "Take those rights away: `chmod 600`.",
-    ),
-    "UnusableSecret": (
-        "A file with a secret is not there, cannot be read, or does not hold one line of eight or more characters.",
-        "Check the path, and that nothing else stands in it.",
-    ),
-    "GitMissing": ("There is no git program on PATH.", "Install git."),
-    "GitFailed": ("Git failed in a way that has no name of its own; the message is what git said.", "Read the message."),
-}  # fmt: skip
+def failure_page(code: str) -> str:
+    found = FAILURES[code]
+    return _page(
+        code,
+        found.means,
+        f"**What to do.** {found.remedy}",
+        "It ends the command with `error["
+        f"{code}]: …` and exit code 1, and nothing has been changed in either repo: see [what git cannot do](git.md).",
+    )
 
 
 def git_page() -> str:
-    rows = [f"| {kind} | {_cell(means)} | {_cell(remedy)} |" for kind, (means, remedy) in GIT_KINDS.items()]
+    rows = [f"| [{kind}]({kind}.md) | {_cell(found.means)} |" for kind, found in FAILURES.items()]
     return _page(
         "What git cannot do",
-        "Such a failure ends the command with one line and exit code 1. Nothing has been changed in either repo.",
-        "\n".join(["| | means | what to do |", "|---|---|---|", *rows]),
+        "Such a failure ends the command with one line, which begins with its code, and exit code 1. Nothing has been changed in either repo.",
+        "\n".join(["| code | means |", "|---|---|", *rows]),
         "## Examples\n\n<!-- session: demo -->\n```console\n"
         "$ gitplacer plan gitplacer-demo/fleet --deployment 'ext::sh -c id'\n"
         "$ gitplacer plan gitplacer-demo/fleet --deployment http://example.com/deployment.git\n"
@@ -1068,6 +996,7 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.FROZEN: Finding(code=Reason.FROZEN, subject="NotEligible 2026-01-05T07:00:00Z"),
             Reason.NOT_READY_ELSEWHERE: Finding(code=Reason.NOT_READY_ELSEWHERE, subject=Reason.NOT_ELIGIBLE),
             Reason.REMOVAL_NEEDS_APPROVAL: Finding(code=Reason.REMOVAL_NEEDS_APPROVAL, subject="static-cluster"),
+            Reason.TOO_MANY_REMOVALS: Finding(code=Reason.TOO_MANY_REMOVALS, subject="1h", placed=5, wanted=12),
             Reason.FOREIGN_CHANGE: Finding(code=Reason.FOREIGN_CHANGE, subject="clusters/a/workloads/ns/app/app.yaml"),
             Reason.REVERT_REFUSED: Finding(code=Reason.REVERT_REFUSED, subject="static-cluster"),
             Reason.HELD_TOGETHER: Finding(code=Reason.HELD_TOGETHER, subject="ns/other"),

@@ -142,7 +142,8 @@ def group_objects(source: Source, deployed: Collection[Identity] = ()) -> Groupi
             same = trusted if len(trusted) == 1 and trusted[0].unit == PLATFORM else [_joined(group_id, same, clash)]
         groups[group_id] = same[0]
     placed = {id(m) for group in found for m in (*group.members, *group.shared)}
-    problems.extend(_left_over(m) for m in source.objects if id(m) not in placed and not m.held)
+    left = [m for m in source.objects if id(m) not in placed and not m.held and not governed(m).broken]
+    problems.extend(_left_over(m) for m in _unmentioned(left, governed, source.unread_words))
     return Grouping(groups, tuple(sorted(set(problems))))
 
 
@@ -158,6 +159,43 @@ class _Governing:
             found = governing(item, self._own.policies, self._own.broken_policies, self._labels, self._tenancy)
             self._known[id(item)] = found
         return self._known[id(item)]
+
+
+def _unmentioned(left: Sequence[SourceObject], governed: _Governing, unread: Iterable[str]) -> Sequence[SourceObject]:
+    """
+    Those of the objects left over that would be so if every file could be read: no word of an unread one may stand for them, nor for what
+    needs them.
+    """
+    words = set(unread)
+    while mentioned := [item for item in left if not words.isdisjoint(_joined_by(item, governed))]:
+        left = [item for item in left if item not in mentioned]
+        words |= {reference.name for item in mentioned for reference in item.facts.needs}
+    return left
+
+
+def _joined_by(item: SourceObject, governed: _Governing) -> Iterator[str]:
+    """Words of which one stands in whatever joins an object to a group: names, labels that it selects, what it is grouped by."""
+    yield item.identity.name
+    yield from (reference.name for reference in (*item.facts.provides, *item.facts.points_at))
+    yield from (value for selector in item.facts.selects for each in selector for value in each.values)
+    key = _key(item, governed)
+    if key is not None:
+        yield key[2]
+
+
+def _key(item: SourceObject, governed: _Governing) -> tuple[str, str, str] | None:
+    """(policy, namespace, name) that the policy's groupBy gives an object; None where it gives none."""
+    policy = governed(item).policy
+    if policy is None or policy.spec.group_by is None:
+        return None
+    by, namespace = policy.spec.group_by, item.identity.namespace
+    if by.label is not None:
+        name = item.labels.get(by.label, "")
+    elif by.directory:
+        name = item.path.rpartition("/")[0].rpartition("/")[2]
+    else:
+        name = namespace
+    return (policy.name, namespace, name) if name else None
 
 
 def _left_over(item: SourceObject) -> Problem:
@@ -297,7 +335,7 @@ class _Workloads:
     def groups(self) -> Iterator[Group]:
         sized = [index for indexes in self._sized_in.values() for index in indexes]
         is_sized = set(sized)
-        keys = {index: self._key(index) for index in range(len(self._objects))}
+        keys = {index: _key(item, self._governed) for index, item in enumerate(self._objects)}
         self._join_by_key(sized, keys)
         self._join_by_need(sized)
         home: dict[int, set[int]] = {index: {self._find(index)} for index in sized}
@@ -329,21 +367,6 @@ class _Workloads:
     def _join(self, one: int, other: int) -> None:
         first, second = sorted((self._find(one), self._find(other)))
         self._leader[second] = first
-
-    def _key(self, index: int) -> tuple[str, str, str] | None:
-        """(policy, namespace, name) that the policy's groupBy gives an object; None where it gives none."""
-        item = self._objects[index]
-        policy = self._governed(item).policy
-        if policy is None or policy.spec.group_by is None:
-            return None
-        by, namespace = policy.spec.group_by, item.identity.namespace
-        if by.label is not None:
-            name = item.labels.get(by.label, "")
-        elif by.directory:
-            name = item.path.rpartition("/")[0].rpartition("/")[2]
-        else:
-            name = namespace
-        return (policy.name, namespace, name) if name else None
 
     def _join_by_key(self, sized: Sequence[int], keys: Mapping[int, tuple[str, str, str] | None]) -> None:
         first: dict[tuple[str, str, str], int] = {}

@@ -20,13 +20,17 @@ from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.layout import METADATA, Layout, refuse_foreign_root
 from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.model.decision import Action, Decision, Phase, Reason
+from gitplacer.model.signers import Uncounted
+from gitplacer.placement.agreement import agreed
 from gitplacer.placement.books import Books
 from gitplacer.placement.cloning import wish
+from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.placement.plan import Plan, plan
 from gitplacer.placement.wakes import cleared, outcomes, woken_for
 from gitplacer.problems import Problem
 from gitplacer.snapshot import Snapshot, read_snapshot
 from gitplacer.source.files import Memo, NoMemo
+from gitplacer.source.signers import uncounted_problem
 from gitplacer.tree import Changes, Tree, differing_paths
 
 
@@ -49,7 +53,7 @@ class Inputs:
     the ids name the capacity tree and the deployment commit, None where there is none. `foreign` are paths of the
     deployment repo that somebody else changed, with the blob id that we had written ('' for none); `reverted` and `merged`
     are, by group, what somebody did with relocations of ours. `trusted` counts instead of what the source's Fleet says, where the
-    source is not trusted with that; such a pass is not published.
+    source is not trusted with that; such a pass is not published. `uncounted` is told as a problem, and decides nothing.
     """
 
     source: Tree
@@ -64,6 +68,7 @@ class Inputs:
     now: datetime
     version: str
     trusted: FleetSpec | None = None
+    uncounted: Uncounted | None = None
 
     def in_memory(self) -> Inputs:
         """The same with their files read: what may be sent to other processes, or shared with them."""
@@ -100,17 +105,19 @@ class Hydration:
     proposals: tuple[Step, ...] = ()
 
 
-def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool = True) -> Hydration:
+def hydrate(
+    inputs: Inputs, *, memo: Memo | None = None, ledgers: LedgerCache | None = None, with_candidates: bool = True
+) -> Hydration:
     """
     Plan and render one pass.
 
     Raises Rejected, with every problem found, if the source has no readable Fleet or a Cluster cannot be read, or
-    if the deployment repo's root holds somebody else's files. `memo` only saves work.
+    if the deployment repo's root holds somebody else's files. `memo` and `ledgers` only save work.
     """
-    memo = memo or NoMemo()
-    layout, decisions, clones = _planned(inputs, memo, with_candidates)
+    known = _Known(memo or NoMemo(), ledgers or LedgerCache())
+    layout, decisions, clones = _planned(inputs, known, with_candidates)
     snapshot = layout.snapshot
-    wanted = _wanted_awake(inputs, memo, clones, snapshot, decisions)
+    wanted = _wanted_awake(inputs, known, clones, snapshot, decisions)
     sleepers = {outcome.cluster: outcome for outcome in outcomes(snapshot, decisions, wanted)}
     decisions = cleared(snapshot, decisions, sleepers.values())
     metadata = hydrator_metadata(inputs.commit) if inputs.commit else None
@@ -129,9 +136,14 @@ def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool =
     for outcome in sleepers.values():
         layout.keep_cluster(outcome)
     layout.leave_clusters()
+    layout.remember_removals(decisions)
     rest = layout.take_changes(metadata)
     final = tuple(_told_apart(decision, layout.updated) for decision in decisions)
-    problems = tuple(sorted({*snapshot.problems, *layout.problems, *refused_approvals(final, snapshot)}))
+    problems = tuple(
+        sorted(
+            {*snapshot.problems, *layout.problems, *refused_approvals(final, snapshot), *_uncounted(inputs, snapshot)}
+        )
+    )
     tree = layout.tree()
     view = PlanView(
         snapshot=replace(snapshot, problems=problems),
@@ -146,17 +158,31 @@ def hydrate(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool =
         sleepers=tuple(sleepers.values()),
     )
     steps = _steps(inputs, view, moves, rest, layout.started)
-    return Hydration(snapshot, view, problems, steps, tree, _proposals(inputs, view, layout, metadata))
+    return Hydration(snapshot, view, problems, steps, tree, _proposals(inputs, view, layout, metadata, known))
 
 
-def _planned(inputs: Inputs, memo: Memo, with_candidates: bool) -> tuple[Layout, list[Decision], Mapping[str, str]]:
+def _uncounted(inputs: Inputs, snapshot: Snapshot) -> list[Problem]:
+    own = snapshot.source.own
+    place = own.places[f"Fleet/{own.fleet.metadata.name}"]
+    return [uncounted_problem(inputs.uncounted, place)] if inputs.uncounted is not None else []
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What saves work, of this pass and of those before: files that were read, and ledgers that were opened."""
+
+    memo: Memo
+    ledgers: LedgerCache
+
+
+def _planned(inputs: Inputs, known: _Known, with_candidates: bool) -> tuple[Layout, list[Decision], Mapping[str, str]]:
     """The plan, with the clusters that are made for groups which find no other. Each is kept only if its group goes there."""
     clones: dict[str, str] = {}
-    layout, decisions = _planned_with(inputs, memo, with_candidates, clones)
+    layout, decisions = _planned_with(inputs, known, with_candidates, clones)
     tried: set[str] = set()
     while (wanted := wish(layout.snapshot, decisions, tried)) is not None:
         more = {**clones, wanted.name: wanted.model}
-        other_layout, other = _planned_with(inputs, memo, with_candidates, more)
+        other_layout, other = _planned_with(inputs, known, with_candidates, more)
         if any(d.group == wanted.group and wanted.name in d.after for d in other):
             layout, decisions, clones = other_layout, other, more
         else:
@@ -165,7 +191,7 @@ def _planned(inputs: Inputs, memo: Memo, with_candidates: bool) -> tuple[Layout,
 
 
 def _wanted_awake(
-    inputs: Inputs, memo: Memo, clones: Mapping[str, str], snapshot: Snapshot, decisions: Sequence[Decision]
+    inputs: Inputs, known: _Known, clones: Mapping[str, str], snapshot: Snapshot, decisions: Sequence[Decision]
 ) -> frozenset[str]:
     """
     The clusters that would be put to sleep now and called again by the next pass. One that is awake counts with the nodes it shows, and
@@ -174,13 +200,13 @@ def _wanted_awake(
     tired = {found.cluster for found in outcomes(snapshot, decisions) if found.sleeps}
     if not tired or all(decision.action is not Action.WAIT for decision in decisions):
         return frozenset()
-    layout, later = _planned_with(inputs, memo, False, clones, asleep=tired)
+    layout, later = _planned_with(inputs, known, False, clones, asleep=tired)
     called = {found.cluster for found in outcomes(layout.snapshot, later) if found.after.state == "Waking"}
     return frozenset(called & tired)
 
 
 def _planned_with(
-    inputs: Inputs, memo: Memo, with_candidates: bool, clones: Mapping[str, str], *, asleep: Collection[str] = ()
+    inputs: Inputs, known: _Known, with_candidates: bool, clones: Mapping[str, str], *, asleep: Collection[str] = ()
 ) -> tuple[Layout, list[Decision]]:
     """The plan of a fleet in which some clusters are new, and some have just been put to sleep."""
     snapshot = read_snapshot(
@@ -191,28 +217,43 @@ def _planned_with(
         reverted=inputs.reverted,
         merged=inputs.merged,
         now=inputs.now,
-        memo=memo,
+        memo=known.memo,
         new_clones=clones,
         asleep=asleep,
         trusted=inputs.trusted,
     )
     refuse_foreign_root(snapshot, inputs.deployment)
-    layout = Layout(snapshot, inputs.source, memo)
-    return layout, decided(snapshot, layout, with_candidates=with_candidates)
+    layout = Layout(snapshot, inputs.source, known.memo)
+    decisions = decided(snapshot, layout, with_candidates=with_candidates, ledgers=known.ledgers)
+    consented = agreed(snapshot, decisions)
+    if consented is None:
+        return layout, decisions
+    layout = Layout(consented, inputs.source, known.memo)
+    return layout, decided(consented, layout, with_candidates=with_candidates, ledgers=known.ledgers)
 
 
 def decided(
-    snapshot: Snapshot, layout: Layout, *, with_candidates: bool = False, opened: Books | None = None
+    snapshot: Snapshot,
+    layout: Layout,
+    *,
+    with_candidates: bool = False,
+    opened: Books | None = None,
+    ledgers: LedgerCache | None = None,
 ) -> list[Decision]:
     """
     The plan, made again for as long as rendering stops something in it: a group that cannot go where it was to go
-    keeps its room, and others must not have been given it. `opened` are as for `plan`.
+    keeps its room, and others must not have been given it. `opened` and `ledgers` are as for `plan`.
     """
     stopped: dict[str, Decision] = {}
     while True:
         also_held = {group_id: decision.finding for group_id, decision in stopped.items()}
         planned = plan(
-            snapshot, with_candidates=with_candidates, also_held=also_held, edits=layout.edits, opened=opened
+            snapshot,
+            with_candidates=with_candidates,
+            also_held=also_held,
+            edits=layout.edits,
+            opened=opened,
+            ledgers=ledgers,
         ).decisions
         tested = layout.feasible(planned)
         more = {new.group: new for new, old in zip(tested, planned, strict=True) if new is not old}
@@ -224,12 +265,16 @@ def decided(
 _ASKED = "Its policy lets it move only with consent. Merging this is consent. It goes away when the move is not proposed any more."
 
 
-def _proposals(inputs: Inputs, view: PlanView, layout: Layout, metadata: bytes | None) -> tuple[Step, ...]:
+def _proposals(
+    inputs: Inputs, view: PlanView, layout: Layout, metadata: bytes | None, known: _Known
+) -> tuple[Step, ...]:
     """What would be done with consent, for each group by itself."""
     agreed = frozenset(decision.group for decision in view.plan.decisions if decision.proposed)
     if not agreed:
         return ()
-    planned = plan(view.snapshot, with_candidates=False, edits=layout.edits, agreed=agreed).decisions
+    planned = plan(
+        view.snapshot, with_candidates=False, edits=layout.edits, agreed=agreed, ledgers=known.ledgers
+    ).decisions
     found = []
     for decision in layout.feasible([d for d in planned if d.group in agreed and d.action is Action.RELOCATE]):
         if decision.action is Action.RELOCATE:

@@ -11,7 +11,7 @@ import copy
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Literal
 
 from gitplacer.charts import FOLDER as CHARTS
@@ -26,6 +26,7 @@ from gitplacer.kinds.record import (
     PlacementRecord,
     RecordMember,
 )
+from gitplacer.kinds.removals import Removal
 from gitplacer.model.counts import AS_WRITTEN, Counts
 from gitplacer.model.decision import Action, ClusterRole, Decision, Finding, Phase, Reason
 from gitplacer.placement.holds import consent_to_removal
@@ -35,6 +36,7 @@ from gitplacer.placement.updating import Edited
 from gitplacer.placement.wakes import ClusterOutcome
 from gitplacer.problems import Location, Problem, Rejected, Severity
 from gitplacer.records import Records, written_on
+from gitplacer.relocation.guards import is_counted, lately_removed
 from gitplacer.render import (
     FileNames,
     Placed,
@@ -44,11 +46,12 @@ from gitplacer.render import (
     namespace_manifest,
     needed_namespaces,
     record_file,
+    removals_file,
     sentinel,
     state_file,
 )
 from gitplacer.sleepers import Sleepers
-from gitplacer.snapshot import RECORDS, Snapshot
+from gitplacer.snapshot import RECORDS, REMOVALS_FILE, Snapshot
 from gitplacer.source.files import Memo
 from gitplacer.source.manifests import PLATFORM, SENTINEL, WORKLOADS, SourceObject, identity_of
 from gitplacer.source.workloadkinds import is_declared
@@ -115,7 +118,6 @@ class Layout:
         self._count_on(snapshot)
         self._renderer = Renderer(snapshot.source, snapshot.variants, snapshot.spans, source, memo)
         self._updates = Updates(snapshot)
-        self._overlaps = Overlaps(snapshot, self.edits)
         self._renderings: dict[tuple[str, str, Counts], Rendering] = {}
         self._sleep = Sleepers(snapshot.source.sleeping, source)
         self._kept: set[str] = set()
@@ -193,8 +195,16 @@ class Layout:
                 rendering = self._rendered(group, decision, name)
                 problems.update(rendering.problems)
                 foreign |= self._not_ours(name, rendering)
+                foreign |= self._in_the_way(self._wanted(group, decision, name, rendering))
                 if name in decision.files_before:
                     problems.update(self._told_of_updates(group, name, rendering))
+        if decision.finding.code is Reason.UPGRADE_DOES_NOT_FIT:
+            # What could not be written where it runs does not move it either: whether it would fit there depends on who else comes.
+            for name in set(decision.files_before) - set(decision.after) & self._clusters.keys():
+                told = self._told_of_updates(group, name, self._rendering(group, name, decision.counts_on(name)))
+                problems.update(problem for problem in told if problem.severity is Severity.ERROR)
+        for name in {*decision.after, *decision.files_before}:
+            foreign |= {path for unit in UNITS if (path := self._units.replaced_sentinel(name, unit)) is not None}
         record = self._snapshot.predecessor(group)
         if decision.phase is Phase.LEAVE and record is not None:
             between = {f"{BETWEEN}/{member.file}" for member in record.members}
@@ -294,6 +304,38 @@ class Layout:
             if not self._units.is_namespace_file(path)
         }
 
+    def _wanted(self, group: Group, decision: Decision, cluster: str, rendering: Rendering) -> Iterator[str]:
+        """Every path that has to be a file for a group to be on a cluster."""
+        yield f"{RECORDS}/{group.id}.yaml"
+        yield from (self._units.path(cluster, *key) for key in rendering.files)
+        yield from (self._units.sentinel_path(cluster, unit) for unit in {unit for unit, _ in rendering.files})
+        for namespace in needed_namespaces(group):
+            yield self._units.path(cluster, PLATFORM, namespace_file(namespace))
+        move = decision.move
+        if move is not None and move.without_files:
+            yield from (f"{BETWEEN}/{item.file}" for item in self._files_of(group))
+
+    def _in_the_way(self, paths: Iterable[str]) -> set[str]:
+        """What keeps paths that are not there from becoming files: a folder of that name, or a file or link where a folder is to be."""
+        found = set()
+        for path in paths:
+            if path not in self._before:
+                if path in self._folders_before:
+                    found.add(f"{path}/")
+                found.update(folder for folder in _folders_of(path) if folder in self._before)
+        return found
+
+    @cached_property
+    def _folders_before(self) -> frozenset[str]:
+        """The folders of the deployment tree as it was; nothing of ours makes one of a name that a file of ours has."""
+        folders: set[str] = set()
+        for path in self._before:
+            for folder in _folders_of(path):
+                if folder in folders:
+                    break
+                folders.add(folder)
+        return frozenset(folders)
+
     def rank(self, decision: Decision) -> tuple[bool, int]:
         """
         When a decision is applied: one with a claim after those who leave for it, which have a lower priority, because the
@@ -366,32 +408,45 @@ class Layout:
     def ensure_units(self) -> None:
         """Every workload cluster has both units from the start, so that an engine finds its path."""
         for name in synced(self._clusters.values()):
+            if self._tells_of_clash(self._units.sentinel_path(name, unit) for unit in UNITS):
+                continue
             self._ensure_namespace(name, self._spec.system_namespace)
             self._touched.update((name, unit) for unit in UNITS if (name, unit) not in self._epochs)
             if not any((name, unit) in self._units.sentinels for unit in UNITS):
                 self.started.add(name)
+
+    def _tells_of_clash(self, paths: Iterable[str]) -> bool:
+        """Whether something keeps paths that belong to no group from becoming files, which is told."""
+        clashes = self._in_the_way(paths)
+        self.problems.extend(_clash(path) for path in sorted(clashes))
+        return bool(clashes)
 
     def ensure_charts(self) -> None:
         """
         With Flux, each cluster's own installs its charts. One that nobody wants any more stays: with its HelmRelease an operator would
         go, and finalizers of what it made would wait for it for ever. Somebody else's file of that name stays as well.
         """
+        there = sorted(path for path in self._ids if f"/{PLATFORM}/{CHARTS}/" in path)
         for cluster in self._clusters.values():
             folder = self._units.path(cluster.name, PLATFORM, f"{CHARTS}/")
             charts = charts_on(self._spec, cluster) if self._spec.engine == "flux" else ()
             wanted = {self._units.path(cluster.name, PLATFORM, chart_file(chart)): chart for chart in charts}
             for path, chart in wanted.items():
+                if self._tells_of_clash([path]):
+                    continue
                 if path in self._ids and (path in self._snapshot.foreign_paths or not self._is_chart(path)):
                     self.problems.append(_chart_problem("ChartNotOurs", path, chart.name))
                     continue
                 self._ensure_namespace(cluster.name, chart.namespace)
                 self._write(path, release(chart))
-            for path in sorted(p for p in self._ids if p.startswith(folder) and p not in wanted and self._is_chart(p)):
+            for path in (p for p in there if p.startswith(folder) and p not in wanted and self._is_chart(p)):
                 self.problems.append(_chart_problem("ChartLeftOver", path, path[len(folder) :].removesuffix(".yaml")))
 
     def _is_chart(self, path: str) -> bool:
         """Whether a file is one of ours, and not of a platform group."""
-        return not self._claims[path] and self._read(path).startswith(CHART_MARK)
+        written = self._before.entries.get(path)
+        is_file = path in self._pending or written is None or written.is_text
+        return not self._claims[path] and is_file and self._read(path).startswith(CHART_MARK)
 
     # clusters that may sleep
 
@@ -403,10 +458,14 @@ class Layout:
         self._kept.add(name)
         known = outcome.before.manifests if outcome.before is not None else None
         wanted = self._sleep.files(name, asleep=state.state == "Standby")
+        place = f"{CLUSTER_STATES}/{name}.yaml"
+        rows = [] if wanted is None else [self._units.path(wanted[0], PLATFORM, file) for file in wanted[1]]
+        if self._tells_of_clash([place, *rows]):
+            return
         rendered = known if wanted is None else self._manifests(wanted[0], wanted[1], known)
         state = state.model_copy(update={"manifests": rendered})
         if state != outcome.before:
-            self._write(f"{CLUSTER_STATES}/{name}.yaml", state_file(state))
+            self._write(place, state_file(state))
 
     def _manifests(self, into: str, files: Mapping[str, Content], known: RenderedManifests | None) -> RenderedManifests:
         """Make the manifests of a cluster in the directory of another what they should be."""
@@ -420,6 +479,14 @@ class Layout:
         changed = not same or len(self._pending) != before
         epoch = self._epoch_of_commit(into, PLATFORM) if changed or known is None else known.epoch
         return RenderedManifests(into=into, epoch=epoch, files=tuple(sorted(files)))
+
+    def remember_removals(self, decisions: Iterable[Decision]) -> None:
+        """Write down how many groups go, for the guard that counts them in later passes."""
+        gone = [d.group for d in decisions if d.action is Action.REMOVE and d.finding.code is Reason.SOURCE_REMOVED]
+        counted = sum(is_counted(self._snapshot, self._snapshot.records[group_id]) for group_id in gone)
+        if counted:
+            removed = (*lately_removed(self._snapshot), Removal(at=self._snapshot.now, groups=counted))
+            self._write(REMOVALS_FILE, removals_file(removed))
 
     def leave_clusters(self) -> None:
         """
@@ -445,7 +512,7 @@ class Layout:
             epoch = self._epochs.get((cluster, unit), 0) + 1
             self._epochs[cluster, unit] = epoch
             self._write(self._units.sentinel_path(cluster, unit), sentinel(self._spec, cluster, unit, epoch))
-        if self._pending and metadata is not None:
+        if self._pending and metadata is not None and not self._tells_of_clash([METADATA]):
             self._write(METADATA, metadata)
         written = {path: data for path, data in sorted(self._pending.items()) if data is not None}
         removed = frozenset(path for path, data in self._pending.items() if data is None)
@@ -528,6 +595,8 @@ class Layout:
         described = self._snapshot.source.namespaces.get(namespace)
         if path in self._snapshot.foreign_paths and path in self._ids:
             return  # somebody changed it by hand; it is there, which is all that is needed
+        if self._tells_of_clash([path]):
+            return
         if described is not None and not described.held:
             self._write(path, described.document.source())
         elif path not in self._ids:
@@ -632,7 +701,9 @@ class Layout:
         return member.model_copy(update={"file": file, "source": source}) if found else None
 
     def _records(self) -> Records:
-        return Records(self._snapshot, self._overlaps, self._epoch_of_commit, self._last_epoch)
+        # Kept by us, what has methods of ours would keep us, and the whole pass with us, until garbage is collected.
+        overlaps = Overlaps(self._snapshot, self.edits)
+        return Records(self._snapshot, overlaps, self._epoch_of_commit, self._last_epoch)
 
     def _last_epoch(self, cluster: str, unit: str) -> int:
         """The epoch that a unit has without the commit now being made."""
@@ -641,6 +712,22 @@ class Layout:
     def _epoch_of_commit(self, cluster: str, unit: str) -> int:
         """The epoch that the commit now being made will give a unit."""
         return max(1, self._epochs.get((cluster, unit), 0) + ((cluster, unit) in self._touched))
+
+
+def _folders_of(path: str) -> Iterator[str]:
+    """The folders that a path is in, the innermost first."""
+    while (path := path.rpartition("/")[0]) != "":
+        yield path
+
+
+def _clash(path: str) -> Problem:
+    what = (
+        "a folder is in the deployment repo where a file is"
+        if path.endswith("/")
+        else "it is in the deployment repo where a folder is"
+    )
+    hint = "move it away there; what does not need the name goes on"
+    return Problem(Location(path.rstrip("/")), "NameTaken", f"{what} to be written", hint)
 
 
 def _left_over(cluster: str, path: str) -> Problem:

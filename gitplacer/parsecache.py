@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from gitplacer.git.cache import BlobCache
-from gitplacer.source.files import ReadFile
+from gitplacer.source.files import NOT_READABLE, Memo, Parser, ReadFile, read_file
 
 _PARSING = (
     "documents/*.py",
@@ -31,16 +31,23 @@ _PARSING = (
 )
 
 
-class ParseCache:
-    """A `Memo` that outlives the process, once `save` was called."""
+class ParseCache(Memo):
+    """
+    A `Memo` that outlives the process, once `save` was called; `parser` reads what it does not know. A file that could not be read here
+    at all is one only for this process: another, with more memory, may read it.
+    """
 
-    def __init__(self, cache_dir: Path) -> None:
+    def __init__(self, cache_dir: Path, parser: Parser = read_file) -> None:
         self.cache_dir = cache_dir
+        self._parser = parser
         self._blobs = BlobCache(cache_dir)
         self._files: dict[str, ReadFile] = {}
         self._texts: dict[str, bytes] = {}
         self._new: dict[str, bytes] = {}
         self._asked: set[str] = set()
+
+    def parse(self, data: bytes, max_bytes: int) -> ReadFile:
+        return self._parser(data, max_bytes)
 
     def recall(self, oids: Iterable[str]) -> Mapping[str, ReadFile]:
         wanted = list(oids)
@@ -52,7 +59,9 @@ class ParseCache:
 
     def remember(self, files: Mapping[str, ReadFile]) -> None:
         self._files.update(files)
-        self._new.update({oid: pickle.dumps(file, protocol=5) for oid, file in files.items()})
+        for oid, file in files.items():
+            if not any(fault.code == NOT_READABLE for fault in file.parsed.faults):
+                self._new[oid] = pickle.dumps(file, protocol=5)
 
     def recall_text(self, digest: str) -> bytes | None:
         return self.recall_texts([digest]).get(digest)

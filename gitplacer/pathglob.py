@@ -1,7 +1,9 @@
 """
 Path patterns: `*` and `?` stay within a folder, `**` crosses folders, and a name in braces captures one folder.
 
-Used wherever a file of the source is named by a pattern. Matching is on POSIX paths, case-sensitively.
+Used wherever a file of the source is named by a pattern. Matching is on POSIX paths, case-sensitively. Neither a pattern nor a path that
+somebody made up for it takes long: of several wildcards in a row each but the last takes the first place where what follows it matches,
+and never another. What it leaves the next one can take.
 """
 
 from __future__ import annotations
@@ -11,44 +13,84 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-_NAME = re.compile(r"\{[a-z]+\}")
-_PARTS = re.compile(r"(\*\*/?|\*|\?|\[[^\]]*\]|\{[a-z]+\})")
+_TOKEN = re.compile(r"\*\*/?|\*|/|\[[!^]?\]?[^\]]*\]|\{[a-z]+\}|.", re.DOTALL)
+_WILD = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*"}
 
 
 @lru_cache(maxsize=1024)
 def compiled(pattern: str) -> re.Pattern[str]:
-    """The regular expression of a pattern. `{name}` becomes a named group of one folder."""
-    parts, names = [], set()
-    for part in _PARTS.split(pattern):
-        if part == "**/":
-            parts.append("(?:[^/]+/)*")
-        elif part == "**":
-            parts.append(".*")
-        elif part == "*":
-            parts.append("[^/]*")
-        elif part == "?":
+    """
+    The regular expression of a pattern. `{name}` becomes a named group of one folder; where it stands again it is the same folder. A range that
+    is none, such as `[z-a]`, matches nothing.
+    """
+    return re.compile(_regex(_TOKEN.findall(pattern), "", aligned=True), re.DOTALL)
+
+
+def _regex(tokens: list[str], then: str, *, aligned: bool) -> str:
+    """`then` is the wildcard that takes what these tokens leave, if one does. `aligned`: the first of them begins a folder's name."""
+    named: set[str] = set()
+    parts = []
+    at = 0
+    while at < len(tokens):
+        token = tokens[at]
+        at += 1
+        if token in _WILD:
+            until = _until([*tokens, then], at, aligned=aligned)
+            if until is None:
+                parts.append(_WILD[token])
+            else:
+                parts.append(
+                    f"(?>{_WILD[token]}?{_regex(tokens[at:until], (*tokens, then)[until], aligned=token == '**/')})"
+                )
+                at = until
+        elif token == "?":
             parts.append("[^/]")
-        elif wanted := _one_of(part):
-            parts.append(wanted)
-        elif _NAME.fullmatch(part):
-            parts.append("[^/]+" if part in names else f"(?P<{part[1:-1]}>[^/]+)")
-            names.add(part)
+        elif _is_range(token):
+            parts.append(_range(token))
+        elif _is_name(token):
+            parts.append(f"(?P={token[1:-1]})" if token in named else f"(?P<{token[1:-1]}>[^/]+)")
+            named.add(token)
         else:
-            parts.append(re.escape(part))
-    return re.compile("".join(parts), re.DOTALL)
+            parts.append(re.escape(token))
+        aligned = tokens[at - 1] in ("/", "**/")
+    return "".join(parts)
 
 
-def _one_of(part: str) -> str:
-    """`[a-z]` and `[!a]` as a regular expression, and nothing for what is none of these: `[z-a]` and `[]` stand for themselves."""
-    if not (part.startswith("[") and part.endswith("]")):
-        return ""
-    negated, letters = ("^", part[2:-1]) if part[1:2] in ("!", "^") else ("", part[1:-1])
-    wanted = f"[{negated}{re.sub(r'[^a-zA-Z0-9-]', lambda found: re.escape(found[0]), letters)}]"
-    try:
-        re.compile(wanted)
-    except re.error:
-        return ""
-    return wanted
+def _is_range(token: str) -> bool:
+    return token.startswith("[") and len(token) > 2 and token not in ("[!]", "[^]")
+
+
+def _range(token: str) -> str:
+    """`[a-z]` and `[!a]` as a regular expression of one letter, never a slash."""
+    return "(?!/)" + fnmatch.translate(token.replace("[^", "[!", 1))[4:-3]
+
+
+def _is_name(token: str) -> bool:
+    return token.startswith("{") and token != "{"
+
+
+def _until(tokens: list[str], at: int, *, aligned: bool) -> int | None:
+    """
+    Where the next wildcard is that takes whatever the one before `at` leaves, so that the earliest match of what is between is as good as
+    any. None where there is no such wildcard, or where it matters to a captured folder which match it is.
+    """
+    token = tokens[at - 1]
+    if token == "**/" and not aligned:
+        return None
+    for place in range(at, len(tokens)):
+        here = tokens[place]
+        if _is_name(here):
+            return None
+        if token == "*":
+            if here in ("/", "**/"):
+                return None
+            if here in _WILD:
+                return place
+        elif here == "**" or (here == "**/" and tokens[place - 1] in ("/", "**/")):
+            return place
+        elif here == "**/":
+            return None  # it begins inside a name, where an earlier match may leave less to it
+    return None
 
 
 def matches(pattern: str, path: str) -> bool:
@@ -81,7 +123,8 @@ def name_matches_any(patterns: Iterable[str], name: str) -> bool:
 def overlap(one: str, other: str) -> bool:
     """
     Whether there is a path that both patterns match, upper and lower case taken for the same. Decided, not guessed: both are
-    followed at once, character by character, over all states that the two can be in together.
+    followed at once, letter by letter, over all states that the two can be in together. Only that a name in braces which stands twice is
+    the same folder is left out of account.
     """
     first, second = _machine(one.casefold()), _machine(other.casefold())
     letters = {*one.casefold(), *other.casefold(), "/", _ELSE}
@@ -117,21 +160,19 @@ whole folders with their slash."""
 @lru_cache(maxsize=1024)
 def _machine(pattern: str) -> _Machine:
     atoms: list[tuple[str, str]] = []
-    for part in _PARTS.split(pattern):
-        if part == "**/":
+    for token in _TOKEN.findall(pattern):
+        if token == "**/":
             atoms += [(_FOLDER, "folders"), (_FOLDER, "within")]
-        elif part == "**":
-            atoms.append((".", "many"))
-        elif part == "*":
-            atoms.append((_FOLDER, "many"))
-        elif part == "?":
+        elif token in _WILD:
+            atoms.append(("." if token == "**" else _FOLDER, "many"))
+        elif token == "?":
             atoms.append((_FOLDER, "once"))
-        elif wanted := _one_of(part):
-            atoms.append((wanted, "once"))
-        elif _NAME.fullmatch(part):
+        elif _is_range(token):
+            atoms.append((_range(token), "once"))
+        elif _is_name(token):
             atoms += [(_FOLDER, "once"), (_FOLDER, "many")]
         else:
-            atoms += [(re.escape(letter), "once") for letter in part]
+            atoms += [(re.escape(letter), "once") for letter in token]
     return tuple(atoms)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from gitplacer.documents import Document
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.model import quantity
+from gitplacer.model.resources import Resources
 from gitplacer.problems import Problem, Severity
 
 
@@ -20,9 +21,12 @@ def implausible(snapshot: CapacitySnapshot, document: Document) -> Iterator[Prob
     """What is wrong with the numbers; with an error among it, the snapshot cannot be used."""
     yield from _overused(snapshot, document)
     sums: Counter[str] = Counter()
+    offered: Counter[Resources] = Counter()  # most nodes offer the same, and are told together
     for node in snapshot.nodes:
-        for name, amount in node.allocatable.items():
-            sums[name] += amount * node.count
+        offered[node.allocatable] += node.count
+    for each, count in offered.items():
+        for name, amount in each.items():
+            sums[name] += amount * count
     for name, total in sorted(sums.items()):
         if total > quantity.MAX:
             message = f"the nodes offer {total:.3g} {name} together, more than can be counted"

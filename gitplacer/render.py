@@ -20,6 +20,7 @@ from gitplacer.kinds.clusterstate import ClusterState
 from gitplacer.kinds.fields import API_VERSION
 from gitplacer.kinds.fleet import Cluster, FleetSpec
 from gitplacer.kinds.record import SHARED, PlacementRecord, RecordMember
+from gitplacer.kinds.removals import REMOVALS, Removal
 from gitplacer.model.counts import AS_WRITTEN, Counts
 from gitplacer.model.workload import Identity
 from gitplacer.pathglob import fixed_folder, matches
@@ -328,6 +329,12 @@ def state_file(state: ClusterState) -> bytes:
     """The state of a cluster as it is written."""
     body = state.model_dump(mode="json", by_alias=True, exclude_none=True)
     return to_yaml({"apiVersion": API_VERSION, **body})
+
+
+def removals_file(removed: Sequence[Removal]) -> bytes:
+    """What is remembered of removals, as it is written."""
+    told = [item.model_dump(mode="json", by_alias=True) for item in removed]
+    return to_yaml({"apiVersion": API_VERSION, "kind": "Removals", "metadata": {"name": REMOVALS}, "removed": told})
 
 
 def record_file(record: PlacementRecord) -> bytes:

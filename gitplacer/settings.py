@@ -69,7 +69,7 @@ def settings(
     capacity: str | None = None, now: str | None = None, trust_base: str | None = None,
     author: str | None = None, sign_key: str | None = None, credentials: str | None = None,
 ) -> Settings:  # fmt: skip
-    """Settings from flags and environment. Raises UsageError or GitError."""
+    """Settings from flags and environment. A signing key is tried. Raises UsageError or GitError."""
     here = Path.cwd()
     deployment = deployment or os.environ.get(DEPLOYMENT_VARIABLE)
     capacity = capacity or os.environ.get(CAPACITY_VARIABLE)
@@ -85,9 +85,15 @@ def settings(
         cache_dir=default_cache_dir(),
         trust_base=trust_base,
         author=_author(author) if author else AUTHOR,
-        signing_key=SigningKey.parse(sign_key, base_dir=here) if sign_key else None,
+        signing_key=_tried(SigningKey.parse(sign_key, base_dir=here)) if sign_key else None,
         credentials=logins,
     )
+
+
+def _tried(key: SigningKey) -> SigningKey:
+    """A key that signs; one that does not would only be noticed at the first commit, which may be days away."""
+    key.sign(b"a trial")
+    return key
 
 
 def credentials_in(file: str | None = None) -> Credentials | None:

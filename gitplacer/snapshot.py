@@ -27,8 +27,9 @@ from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.clusterstate import CLUSTER_STATES, ClusterState
 from gitplacer.kinds.fields import Model
 from gitplacer.kinds.fleet import FleetSpec
-from gitplacer.kinds.parse import is_own, parse_own
+from gitplacer.kinds.parse import is_own, misplaced, parse_own
 from gitplacer.kinds.record import PlacementRecord, RecordCluster, RecordMember
+from gitplacer.kinds.removals import GUARDS, REMOVALS, Removal, Removals
 from gitplacer.kinds.standby import Standby
 from gitplacer.known import Known
 from gitplacer.machines import Catalogue
@@ -49,6 +50,9 @@ from gitplacer.variants import Variants
 
 _Kind = TypeVar("_Kind", bound=Model)
 
+REMOVALS_FILE = f"{GUARDS}/{REMOVALS}.yaml"
+"""Where the deployment repo remembers removals."""
+
 NOTHING_BY_HAND: Mapping[str, Any] = MappingProxyType({})
 
 RECORDS = "placements"
@@ -68,7 +72,8 @@ class Snapshot:
 
     `capacity` is what counts: of a cluster that sleeps or wakes what it has when it is awake. `reported` is what was reported.
     `states` are those of clusters that may sleep, as this pass finds them, and `left_states` those that the deployment repo has;
-    `held_states` are clusters whose state stays as it is, each with why.
+    `held_states` are clusters whose state stays as it is, each with why. `removed` are the removals that the deployment repo remembers; None
+    where somebody else changed that.
     """
 
     source: Source
@@ -89,6 +94,7 @@ class Snapshot:
     states: Mapping[str, ClusterState]
     left_states: Mapping[str, ClusterState]
     held_states: Mapping[str, str]
+    removed: tuple[Removal, ...] | None
 
     def may_sleep(self, cluster: str) -> Standby | None:
         """The standby of a cluster, None for one that never sleeps."""
@@ -224,6 +230,7 @@ def read_snapshot(
     problems.extend(consent_problems(read.own.approvals, read.own.clusters, known_ids, carried_out, now))
     cooldowns = {policy.name: timedelta(seconds=policy.spec.relocation.cooldown) for policy in read.own.policies}
     records = heard(records, reverted, merged, cooldowns)
+    removed = None if REMOVALS_FILE in foreign_paths else _read_removals(deployment, memo, problems)
     missing = {entry.name for record in records.values() for entry in record.clusters} - read.own.clusters.keys()
     suspects = {path: name for name in sorted(missing) for path in read.may_have_held(name)}
     if suspects:
@@ -247,6 +254,7 @@ def read_snapshot(
         states=states,
         left_states=left_states,
         held_states=held,
+        removed=removed,
     )
 
 
@@ -346,7 +354,7 @@ def single_snapshot(tree: Tree, path: str, memo: Memo) -> tuple[CapacitySnapshot
     """
     reading = read_documents(tree, [path], memo, max_bytes=MAX_SNAPSHOT)
     problems = [*reading.problems]
-    for _, item in _single_objects(CapacitySnapshot, reading, "", problems):
+    for _, item in _single_objects(CapacitySnapshot, reading, "", problems, "`gitplacer snapshot -o FILE` writes one"):
         if item is not None:
             document, parsed = item
             problems.extend(implausible(parsed, document))
@@ -388,6 +396,18 @@ def _read_states(tree: Tree, memo: Memo, problems: list[Problem]) -> tuple[dict[
     """The states of clusters in the deployment repo, and the clusters whose state cannot be read."""
     misnamed = "StateName", "the state of cluster {} is in a file called {}"
     return _read_named(ClusterState, tree, CLUSTER_STATES, lambda state: state.name, misnamed, memo, problems)
+
+
+def _read_removals(tree: Tree, memo: Memo, problems: list[Problem]) -> tuple[Removal, ...] | None:
+    """What the deployment repo remembers of removals, None where that cannot be read."""
+    if REMOVALS_FILE not in tree:
+        return ()
+    reading = read_documents(tree, [REMOVALS_FILE], memo)
+    problems.extend(reading.problems)
+    for _, item in _single_objects(Removals, reading, "", problems):
+        if item is not None:
+            return item[1].removed
+    return None
 
 
 def _read_named(
@@ -502,34 +522,36 @@ def _as_counted(
 
 
 def _single_objects(
-    kind: type[_Kind], reading: Reading, folder: str, problems: list[Problem]
+    kind: type[_Kind], reading: Reading, folder: str, problems: list[Problem], hint: str = ""
 ) -> Iterable[tuple[str, tuple[Document, _Kind] | None]]:
-    """The one object of each file, with its document; None for a file without one of the kind, or with several."""
+    """
+    The one object of each file, with its document; None for a file without one of the kind, or with several. `hint` says what
+    to do, where that is not to keep what is there elsewhere.
+    """
     for path, items in sorted(reading.documents.items()):
         if path in reading.broken:
             continue
         if len(items) != 1:
-            problems.append(Problem(Location(folder + path), "NotOneDocument", "must hold exactly one document"))
+            has = f"holds {len(items)} documents" if items else "holds no document"
+            said = f"{has}, and must hold exactly one: a {kind.__name__}"
+            apart = "give each a file of its own" if items else ""
+            problems.append(Problem(Location(folder + path), "NotOneDocument", said, hint or apart))
             yield path, None
             continue
         document = items[0].document
-        parsed = _parse_as(kind, document, problems)
+        parsed = _parse_as(kind, document, problems, hint or "move it elsewhere")
         yield path, None if parsed is None else (document, parsed)
 
 
-def _parse_as(kind: type[_Kind], document: Document, problems: list[Problem]) -> _Kind | None:
-    if not is_own(document):
-        problems.append(document.problem("MisplacedKind", "is not one of gitplacer's kinds", "move it elsewhere"))
-        return None
-    parsed = parse_own(document)
-    if not isinstance(parsed, Model):
+def _parse_as(kind: type[_Kind], document: Document, problems: list[Problem], hint: str) -> _Kind | None:
+    parsed = parse_own(document) if is_own(document) else None
+    if isinstance(parsed, kind):
+        return parsed
+    if isinstance(parsed, list):
         problems.extend(parsed)
-        return None
-    if not isinstance(parsed, kind):
-        found = document.value.get("kind")
-        problems.append(document.problem("MisplacedKind", f"a {found} does not belong here", "move it", path=("kind",)))
-        return None
-    return parsed
+    else:
+        problems.append(misplaced(document, kind.__name__, hint))
+    return None
 
 
 def _stem(path: str) -> str:

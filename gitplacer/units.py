@@ -27,9 +27,14 @@ class Units:
 
     @cached_property
     def epochs(self) -> dict[tuple[str, str], int]:
-        """The epoch in each sentinel; the files are read when somebody asks."""
-        contents = self._tree.read_all(self.sentinels.values()) if self.sentinels else {}
-        return {unit: epoch_in(contents[path]) for unit, path in self.sentinels.items()}
+        """The epoch in each sentinel; the files are read when somebody asks. 0 where something else than a file is in its place."""
+        contents = self._tree.read_all(path for path in self.sentinels.values() if self._tree.entries[path].is_text)
+        return {unit: epoch_in(contents[path]) if path in contents else 0 for unit, path in self.sentinels.items()}
+
+    def replaced_sentinel(self, cluster: str, unit: str) -> str | None:
+        """The path of a unit's sentinel where a link or a submodule is in its place."""
+        path = self.sentinels.get((cluster, unit))
+        return path if path is not None and not self._tree.entries[path].is_text else None
 
     def of(self, path: str) -> tuple[str, str] | None:
         """The unit a path is in, or None."""

@@ -141,7 +141,7 @@ class Publish:
         said = done.stderr + done.stdout
         assert "Traceback" not in said, said
         if done.returncode == 1:
-            assert re.search(r"^error: \S", done.stderr, re.MULTILINE), said
+            assert re.search(r"^error(\[\w+\])?: \S", done.stderr, re.MULTILINE), said
         else:
             assert done.returncode in (0, -9, 137), (done.returncode, said)
         now = self._tips()

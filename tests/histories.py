@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -33,8 +33,9 @@ from typing import Any
 import yaml
 
 from gitplacer.hydrate import Hydration, Inputs, SourceCommit, Step, hydrate
+from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.problems import Severity
-from gitplacer.source.files import ReadFile
+from gitplacer.source.files import Memo, ReadFile
 from gitplacer.tree import Tree, tree_id
 from tests import exactfit, provenance
 from tests import schedulerjudge as judge
@@ -56,7 +57,7 @@ from tests.world import (
 
 DAY = timedelta(days=1)
 EVACUATIONS = ("ClusterDraining", "ClusterLost")
-CONSENTED = ("Move", "Return", "Exceed")
+CONSENTED = ("Move", "Return")  # an Exceed that names no plan is none
 _EXCUSES = ("ClusterLost", "NeverSeenReady")
 """Why the last ready copy may go: its cluster is held for lost, or nobody had told that it was ready."""
 PLACED = ("Fits", "FitsByScaleUp", "TightFit")
@@ -305,7 +306,7 @@ def misplaced(tree: Mapping[str, bytes]) -> list[str]:
     return sorted(wanted ^ there)
 
 
-class Memory:
+class Memory(Memo):
     """A memo for one life."""
 
     def __init__(self) -> None:
@@ -472,6 +473,7 @@ class History:
         self.tree: dict[str, bytes] = {}
         self.passes = 0
         self.memory = Memory()
+        self.ledgers = LedgerCache()
         self.begun: list[Begun] = []
         self.removed_for: dict[tuple[str, str], str] = {}
         self.serve: dict[str, set[str]] = defaultdict(set)
@@ -657,13 +659,13 @@ class History:
             action = self.lot.choice(("Move", "Move", "Move", "Return", "Remove", "Remove", "Exceed"))
             there = [n for n in self.sites if f"clusters/{n}.yaml" in self.source]
             to = self.lot.choice(("", *there)) if action == "Move" else ""
-            self._consent(order.group, action, to, self.now + timedelta(hours=self.lot.choice((1, 6, 48))))
+            self._consent([order.group], action, to, self.now + timedelta(hours=self.lot.choice((1, 6, 48))))
 
-    def _consent(self, groups: str, action: str, to: str, until: datetime) -> None:
+    def _consent(self, groups: Sequence[str], action: str, to: str, until: datetime) -> None:
         self.number += 1
-        spec: Json = {"groups": [groups], "action": action, "expires": written(until)}
+        spec: Json = {"groups": list(groups), "action": action, "expires": written(until)}
         spec |= {"to": to} if to else {}
-        self._tell_of(f"consent to {action} {groups} {to}")
+        self._tell_of(f"consent to {action} {', '.join(groups)} {to}")
         self.source[f"approvals/y{self.number}.yaml"] = json.dumps(
             {
                 "apiVersion": "gitplacer.dev/v1alpha1",
@@ -784,7 +786,8 @@ class History:
         )  # fmt: skip
 
     def _hydrate(self, capacity: Mapping[str, str], now: datetime) -> Hydration:
-        return hydrate(self._inputs(capacity, now), memo=self.memory, with_candidates=False)
+        self.ledgers.forget_unused()
+        return hydrate(self._inputs(capacity, now), memo=self.memory, ledgers=self.ledgers, with_candidates=False)
 
     def _pass(
         self,
@@ -849,7 +852,7 @@ class History:
         for path, text in self.source.items():
             if path.startswith("approvals/"):
                 spec = json.loads(text)["spec"]
-                if spec["action"] in CONSENTED and spec["groups"][0] in (group, "*/*"):
+                if spec["action"] in CONSENTED and group in spec["groups"]:
                     return True
         return False
 
@@ -1049,7 +1052,9 @@ class History:
         """Nothing changes any more, and time goes on."""
         self._tell_of("rest")
         self._quiet()
-        self._consent("*/*", "Remove", "", self.now + 99 * DAY)
+        there = sorted(records_in(self.tree))
+        if there:
+            self._consent(there, "Remove", "", self.now + 29 * DAY)
         for hours in (*[0.4] * 8, *[3] * 3, *[25] * 3):
             self._look(timedelta(hours=hours))
             if self.wrong:

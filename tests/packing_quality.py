@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 from ortools.sat.python import cp_model
 
+from gitplacer.hydrate import hydrate
 from gitplacer.model.decision import Action
 from tests.stories import Story, cluster, policy, snapshot
 
@@ -135,20 +136,25 @@ def _first(
     return None
 
 
-def planned(fleet: Fleet, queue: Sequence[Gang], accept: str = "TightFit") -> int:
-    """GPUs of the gangs that one pass places, whose groups wait in the order of the queue."""
+def waiting(fleet: Fleet, queue: Sequence[Gang], accept: str) -> Story:
+    """A fleet whose groups wait in the order of the queue."""
     capacity: dict[str, str] = {}
     for name, nodes in fleet.items():
         listed = [f"n{i} {node.cpu} {node.memory}Gi {node.gpus}" for i, node in enumerate(nodes)]
         capacity |= snapshot(name, *listed)
     files = {f"workloads/ns/g{i:03}.yaml": _manifest(f"g{i:03}", gang) for i, gang in enumerate(queue)}
-    story = Story.of(
+    return Story.of(
         *(cluster(name) for name in fleet),
         policy("anywhere", f"select: {{}}\nplacement: {{accept: {accept}}}"),
         files,
         capacity=capacity,
     )
-    actions = {d.group: d.action for d in story.plan().view.plan.decisions}
+
+
+def planned(fleet: Fleet, queue: Sequence[Gang], accept: str = "TightFit") -> int:
+    """GPUs of the gangs that one pass places of those that wait."""
+    done = hydrate(waiting(fleet, queue, accept).inputs(), with_candidates=False)
+    actions = {d.group: d.action for d in done.view.plan.decisions}
     assert set(actions.values()) <= {Action.PLACE, Action.WAIT}
     return sum(gang.gpus for i, gang in enumerate(queue) if actions[f"ns/g{i:03}"] is Action.PLACE)
 

@@ -35,7 +35,7 @@ COUNT = {"commits": 0, "passes": 0}
 """How many were proved, for whoever wants to know that it is not none."""
 
 
-class Remembering:
+class Remembering(Memo):
     """A memo in memory, for as long as the process lives."""
 
     def __init__(self) -> None:

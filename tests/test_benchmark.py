@@ -35,6 +35,21 @@ def test_the_sizing_benchmark_prints_a_row_for_each_sort_of_work() -> None:
 
 
 @pytest.mark.slow
+def test_the_benchmark_of_hostile_files_says_what_is_refused() -> None:
+    command = [sys.executable, str(ROOT / "benchmarks" / "hostile.py"), "--files", "20", "--runs", "1"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    rows = [[cell.strip() for cell in line.split("|")] for line in done.stdout.splitlines() if line.startswith("| ")]
+    assert {row[1]: row[5] for row in rows[1:]} == {
+        "a bomb of aliases": "TooManyAliases",
+        "50 KB of nested brackets": "TooDeep",
+        "depth through aliases": "TooDeep",
+        "4 MiB of `[1,1,1`": "TooLarge",
+        "the largest file that is accepted": "no",
+        "a repo of 20 files": "no",
+    }
+
+
+@pytest.mark.slow
 def test_the_benchmark_of_feasibility_prints_a_row_for_each_question() -> None:
     command = [sys.executable, str(ROOT / "benchmarks" / "feasibility.py")]
     size = ["--clusters", "3", "--nodes", "30", "--runs", "1"]

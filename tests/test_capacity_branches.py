@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 
 from gitplacer.capacity.reading import Branch, branches_at, opened_branches, read_branches
+from gitplacer.git import believing
 from gitplacer.git.address import Address
 from gitplacer.git.reading import Repository
 from gitplacer.git.signing import SigningKey
 from gitplacer.kinds.fleet import CapacitySettings
+from gitplacer.passes.opening import capacity_branches
 from gitplacer.source.files import InMemory
 from gitplacer.tree import Tree
 from tests.capacitybranches import nodes, sent, ssh_key
@@ -35,8 +37,9 @@ def repo(tmp_path: Path) -> Path:
 def read(repo: Path, now: Any = NOW, **settings: Any) -> Iterator[Tree]:
     given = CapacitySettings.model_validate(settings, by_alias=True)
     address = Address.parse(str(repo), base_dir=Path("/"))
-    if given.has_one_each:
-        repository, branches = opened_branches(address, branches_at(address, given.branch or ""), repo.parent / "cache")
+    pattern = capacity_branches(given.branch)
+    if pattern is not None:
+        repository, branches = opened_branches(address, branches_at(address, pattern), repo.parent / "cache")
     else:
         repository = Repository.open(address, repo.parent / "cache")
         branches = [Branch(given.branch or "HEAD", repository.resolve(given.branch))]
@@ -215,6 +218,6 @@ def test_what_is_known_of_a_commit_is_not_asked_again(
         with Repository.open(Address.parse(str(repo), base_dir=Path("/")), repo.parent / "cache") as repository:
             branch = Branch("capacity", repository.resolve("capacity"))
             found.append(texts(read_branches(repository, [branch], settings, memo, NOW)))
-        monkeypatch.setattr(reading, "verified", None)
+        monkeypatch.setattr(believing, "verified", None)
         monkeypatch.setattr(reading, "single_snapshot", None)
     assert found == [nodes("gke", 3, 2)] * 2

@@ -35,16 +35,15 @@ class Fleet:
     source: Path
     deployment: Path
 
-    def push(self, time: str, count: int, *more: str | Path) -> Ran:
+    def push(self, time: str, count: int, *more: str | Path, to: Path | None = None) -> Ran:
         file = self.source.parent / "seen.yaml"
         file.write_text(SNAPSHOT.format(time=time, count=count))
-        return run(
-            self.capfd, "snapshot", "--from", file, "--push", self.source, "--now", f"2026-01-02T{time}:10Z", *more
-        )
+        now = f"2026-01-02T{time}:10Z"
+        return run(self.capfd, "snapshot", "--from", file, "--push", to or self.source, "--now", now, *more)
 
-    def reconcile(self, time: str) -> Ran:
+    def reconcile(self, time: str, *more: str | Path) -> Ran:
         now = f"2026-01-02T{time}:20Z"
-        return run(self.capfd, "reconcile", "--deployment", self.deployment, "--now", now, self.source)
+        return run(self.capfd, "reconcile", "--deployment", self.deployment, "--now", now, *more, self.source)
 
     def verify(self) -> Ran:
         return run(self.capfd, "verify", "--all", "--deployment", self.deployment, self.source)
@@ -118,6 +117,37 @@ def test_only_a_key_that_speaks_for_the_cluster_is_believed(fleet: Fleet, tmp_pa
     assert proved.code == 0, proved.out + proved.err
 
 
+@pytest.mark.parametrize("branch", ["capacity/{cluster}", "seen"])
+def test_a_flag_says_where_capacity_is_and_the_fleet_in_which_branch_and_whom_it_believes(
+    fleet: Fleet, tmp_path: Path, branch: str
+) -> None:
+    _, public = ssh_key(tmp_path, "mine")
+    text = fleet_text(f"    writers: {{my-cluster: [{public}]}}\n").replace("capacity/{cluster}", branch)
+    write(fleet.source, {"fleet.yaml": text})
+    git(fleet.source, "commit", "-qam", "List the writers")
+    elsewhere = make_repo(tmp_path / "elsewhere", {"capacity/my-cluster.yaml": "not: a snapshot\n"})
+    chosen = settings(str(fleet.source), capacity=str(elsewhere))
+    spec = FleetSpec.model_validate({"capacity": {"branch": branch}})
+    fleet.push("03:00", 3, "--push-branch", branch, to=elsewhere)
+    refused = fleet.reconcile("03:01", "--capacity", elsewhere)
+    assert "is signed by nobody, so not for my-cluster" in refused.err
+    assert fleet.placed() == []
+    seen = look(chosen, spec)["capacity"]
+    fleet.push("03:02", 4, "--push-branch", branch, "--sign-key", tmp_path / "mine", to=elsewhere)
+    assert look(chosen, spec)["capacity"] != seen
+    assert fleet.reconcile("03:03", "--capacity", elsewhere).code == 0
+    assert fleet.placed() == ["clusters/my-cluster/workloads/hello/hello/raycluster.yaml"]
+    proved = fleet.verify()
+    assert proved.code == 0, proved.out + proved.err
+
+
+def test_a_folder_that_a_flag_names_is_read_as_it_lies(fleet: Fleet, tmp_path: Path) -> None:
+    elsewhere = make_repo(tmp_path / "elsewhere", {"README.md": "Capacity\n"})
+    write(elsewhere, {"today/my-cluster.yaml": SNAPSHOT.format(time="03:00", count=3)})
+    assert fleet.reconcile("03:01", "--capacity", elsewhere / "today").code == 0
+    assert fleet.placed() == ["clusters/my-cluster/workloads/hello/hello/raycluster.yaml"]
+
+
 def test_a_controller_sees_that_one_of_many_branches_has_moved(fleet: Fleet) -> None:
     spec = FleetSpec.model_validate({"capacity": {"branch": "capacity/{cluster}"}})
     chosen = settings(str(fleet.source))
@@ -134,7 +164,10 @@ def test_a_controller_sees_that_one_of_many_branches_has_moved(fleet: Fleet) -> 
     [
         (["--every", "30s"], "--every is for --push"),
         (["--push", "x", "--every", "10m"], "--every is longer than --heartbeat"),
-        (["--push", "x", "--every", "half"], 'must be a duration such as "30s"'),
+        (["--push", "x", "--every", "half"], "--every half is not a time to wait"),
+        (["--push", "x", "--every", "0s"], "--every 0s is not a time to wait"),
+        (["--push", "x", "--heartbeat", "0s"], "--heartbeat 0s is not a time to wait"),
+        (["--push", "x", "--heartbeat", "9" * 400 + "h"], "9h is not a time to wait"),
         (["--push", "x", "--keep", "10m"], "--keep is less than an hour"),
         (["--push", ".", "--push-path", "../x"], "--push-path ../x leaves the repository"),
         (["--push", "x", "-o", "y"], "--push commits the snapshot, and -o writes it"),
@@ -155,6 +188,32 @@ def test_what_does_not_go_together_is_refused(
     assert (done.code, done.out) == (1, "")
     assert said in done.err
     assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n", "seen.yaml:2:7: a ConfigMap is no CapacitySnapshot"),
+        (
+            "apiVersion: gitplacer.dev/v1alpha1\nkind: Cluster\nmetadata: {name: x}\nspec: {}\n",
+            "seen.yaml:2:7: a Cluster is no CapacitySnapshot",
+        ),
+        ("", "seen.yaml:1:1: holds no document, and must hold exactly one: a CapacitySnapshot"),
+        (
+            "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Node, metadata: {name: a}}\n"
+            "- {apiVersion: v1, kind: Node, metadata: {name: b}}\n",
+            "seen.yaml:1:1: holds 2 documents, and must hold exactly one: a CapacitySnapshot",
+        ),
+    ],
+)
+def test_a_file_that_is_no_snapshot_is_named_with_what_it_is_and_what_is_wanted(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, text: str, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "seen.yaml").write_text(text)
+    done = run(capfd, "snapshot", "--from", "seen.yaml")
+    assert (done.code, done.out) == (1, "")
+    assert done.err == f"{said}\n  hint: `gitplacer snapshot -o FILE` writes one\n"
 
 
 def test_a_writer_in_a_pod_stops_when_it_is_told_to(fleet: Fleet, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,10 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitplacer.capacity import pushing
+from gitplacer.capacity.access import ClusterError
 from gitplacer.capacity.material import TOLD_ONLY, changed
 from gitplacer.capacity.pushing import Pushed, Result, Target, push
 from gitplacer.capacity.reading import branches_at, opened_branches, read_branches
-from gitplacer.capacity.sending import backoff, send_for_ever
+from gitplacer.controller.sending import send_for_ever
 from gitplacer.git.address import Address
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import Deployment, LostRace, PushRefused
@@ -328,19 +330,54 @@ def test_a_writer_goes_on_for_ever_and_has_patience_with_a_host_that_is_away(rep
 
     send_for_ever(
         look, target(repo, every=timedelta(minutes=1)), repo.parent / "cache", clock=clock, wait=clock.wait,
-        told=lambda done: told.append(done.result.value), failed=lambda error, pause: failed.append(str(error)),
+        draw=lambda: 0, told=lambda done: told.append(done.result.value), failed=lambda error, pause: failed.append(str(error)),
     )  # fmt: skip
-    assert clock.waits == [60] * 6 + [60, 120, 240, 300, 300] + [60] * 15
-    assert told == ["Changed", *["Unchanged"] * 4, "Heartbeat", "Heartbeat", *["Unchanged"] * 4, "Heartbeat", *["Unchanged"] * 4, "Heartbeat", *["Unchanged"] * 4]  # fmt: skip
-    assert failed == ["nobody answers"] * 5
+    assert clock.waits == [60] * 6 + [5, 10, 20, 40, 80, 160, 300, 300] + [60] * 12
+    assert told == ["Changed", *["Unchanged"] * 4, "Heartbeat", "Heartbeat", *["Unchanged"] * 4, "Heartbeat", *["Unchanged"] * 4, "Heartbeat", "Unchanged"]  # fmt: skip
+    assert failed == ["nobody answers"] * 8
 
 
 @pytest.mark.parametrize(
-    ("every", "failures", "waits"),
-    [(30, 0, 30), (30, 1, 60), (30, 3, 240), (30, 4, 300), (30, 10**9, 300), (900, 5, 900)],
+    ("error", "waits"),
+    [
+        (ClusterError("the API server cannot be read"), 2.5),
+        (ClusterError("/api/v1/nodes answers 503", status=503), 2.5),
+        (ClusterError("/api/v1/nodes answers 403", status=403), 15),
+        (ClusterError("/api/v1/nodes answers 429", status=429), 30),
+        (GitError("not yours", "AccessDenied"), 15),
+        (OSError(28, "No space left on device"), 15),
+    ],
 )
-def test_waiting_grows_up_to_five_minutes(every: int, failures: int, waits: int) -> None:
-    assert backoff(timedelta(seconds=every), failures) == timedelta(seconds=waits)
+def test_how_long_a_writer_waits_depends_on_what_is_wrong(repo: Path, error: Exception, waits: float) -> None:
+    clock = Clock(rounds=1)
+
+    def look(now: datetime) -> list[tuple[CapacitySnapshot, bytes]]:
+        raise error
+
+    send_for_ever(
+        look, target(repo), repo.parent / "cache", clock=clock, wait=clock.wait,
+        draw=lambda: 1, told=print, failed=lambda error, pause: None,
+    )  # fmt: skip
+    assert clock.waits == [waits]
+
+
+@pytest.mark.parametrize(("looks", "waits"), [("x", None), ("/x/", [60, 30, 60])])
+def test_a_writer_that_cannot_work_as_it_was_started_ends_and_one_that_has_worked_goes_on(
+    repo: Path, looks: str, waits: list[float] | None
+) -> None:
+    clock, outcomes = Clock(rounds=len(looks)), iter(looks)
+
+    def look(now: datetime) -> list[tuple[CapacitySnapshot, bytes]]:
+        if next(outcomes) == "x":
+            raise GitError("there is no repository", "NotARepository")
+        return []
+
+    with pytest.raises(GitError, match="no repository") if waits is None else contextlib.nullcontext():
+        send_for_ever(
+            look, target(repo, every=timedelta(minutes=1)), repo.parent / "cache", clock=clock, wait=clock.wait,
+            draw=lambda: 0, told=print, failed=lambda error, pause: None,
+        )  # fmt: skip
+    assert clock.waits == (waits or [])
 
 
 def test_a_refused_push_lands_nothing(repo: Path) -> None:

@@ -7,9 +7,18 @@ The stories were found by `test_world`; here they stand alone, small enough to b
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
+from gitplacer.hydrate import hydrate
+from gitplacer.placement import stage
+from gitplacer.placement.ledger import Ledger
+from gitplacer.placement.ledgercache import LedgerCache, Opening
+from gitplacer.remedies import few_remedies, remedy
+from gitplacer.scheduler.answer import Refuted, refuted
+from gitplacer.source.files import InMemory
+from tests.packing_quality import drawn, waiting
 from tests.stories import ANYWHERE, PRIVILEGED, Story, cluster, outcome, policy, rayservice, snapshot
 
 NODES = snapshot("a", "n1 4 32Gi 1", "n2 4 32Gi")
@@ -123,3 +132,32 @@ def test_nobody_is_sent_away_for_a_gang_that_would_fit_with_luck_alone() -> None
     }  # a head of a whole node
     assert outcome(story.run()) == {"lab/app": "Keep a Kept", "prod/llm": "Wait  NoClusterFits"}
     assert not story.plan().steps
+
+
+class Unshared(LedgerCache):
+    """Every ledger is opened anew."""
+
+    def opened(self, asked: Opening) -> Ledger:
+        return asked.open()
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_remedies_are_the_same_whatever_their_trials_know_of_each_other(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs: list[int] = []
+
+    def counted(*args: Any) -> Refuted | int:
+        runs.append(1)
+        return refuted(*args)
+
+    fleet, queue = drawn(seed)
+    inputs, memo = waiting(fleet, queue[:8], "Fits").inputs(), InMemory()
+    done = hydrate(inputs, memo=memo)
+    groups = [decision.group for decision in done.view.plan.decisions]
+    monkeypatch.setattr(stage, "refuted", counted)
+    together, made = few_remedies(inputs, done, groups, memo, 4), len(runs)
+    alone = {group: remedy(inputs, done, group, memo, 4, ledgers=Unshared()) for group in together}
+    assert together == alone
+    assert any(found.ways for found in together.values())
+    assert 0 < made < len(runs) - made

@@ -80,8 +80,14 @@ def test_the_line_in_help_is_the_first_of_the_commands_own_help(capfd: Capture) 
         (["plan", "--frob"], "No such option"),
         (["plan", "a", "b"], "unexpected extra argument"),
         (["plan", "nowhere"], "there is no directory nowhere"),
-        (["plan", "--format", "yaml"], "'yaml' is not one of 'text', 'markdown', 'json'"),
-        (["plan", "--fail-on", "waiting,bored"], '"bored" is none of waiting, relocated, removed, stale, problems'),
+        (["plan", "--format", "yaml"], "'yaml' is not one of 'text', 'markdown', 'json'\n"),
+        (["plan", "--format", "jsno"], """'jsno' is not one of 'text', 'markdown', 'json'; did you mean "json"?"""),
+        (["plan", "--fail-on", "waiting,bored"], '"bored" is none of waiting, relocated, removed, stale, problems\n'),
+        (["plan", "--fail-on", "waitng"], '"waitng" is none of waiting, relocated, removed, stale, problems; did you mean "waiting"?'),
+        (["bootstrap", "Flux"], """'Flux' is not one of 'argocd', 'flux'; did you mean "flux"?"""),
+        (["comment", "--host", "gitub"], """; did you mean "github"?"""),
+        (["snapshot", "--hub", "karmda"], """; did you mean "karmada"?"""),
+        (["reconcile", "--log-level", "inof"], """; did you mean "info"?"""),
         (["plan", "--now", "yesterday"], "--now yesterday is not a time"),
         (["plan", "--path", "../.."], "leaves the repository"),
         (["plan", "--path", "nowhere", "{fleet}"], "nowhere"),
@@ -129,6 +135,16 @@ def test_a_mistake_is_said_in_a_line_and_ends_with_1(
     assert "Traceback" not in ran.err
     assert "\x1b" not in ran.err
     assert not git(tmp_path / "deployment.git", "for-each-ref")
+
+
+@pytest.mark.parametrize("command", [["plan"], ["comment", "pages"], ["tell"]])
+@pytest.mark.parametrize("comment_id", ["-->", "a b", "ü", "x" * 64, "a\n", "-a", "a/b"])
+def test_an_id_that_could_end_the_marker_of_a_comment_is_refused(
+    capfd: Capture, command: list[str], comment_id: str
+) -> None:
+    ran = run(capfd, *command, f"--comment-id={comment_id}")
+    assert (ran.code, ran.out) == (1, "")
+    assert "cannot be the id of a comment\n  hint: take letters, digits, dots, dashes and underscores" in ran.err
 
 
 def test_a_command_line_mistake_says_which_help_to_read(capfd: Capture) -> None:
@@ -457,7 +473,7 @@ def test_a_pass_that_holds_a_group_lands_and_is_no_error(capfd: Capture, fleet: 
     ran = run(capfd, "reconcile", *where)
     assert ran.code == 0
     assert "workloads/hello/broken.yaml:" in ran.err
-    assert ran.err.endswith("1 held: `gitplacer plan` names them, `gitplacer explain GROUP` says why\n")
+    assert ran.err.endswith("1 held (hello/hello): `gitplacer explain GROUP` says why, `gitplacer plan` names all\n")
 
 
 def test_a_source_that_is_a_file_url_is_not_reached(capfd: Capture, fleet: Path, deployment: Path) -> None:

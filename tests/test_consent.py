@@ -25,21 +25,23 @@ GROUPS = ("research/train", "research/eval", "web/site")
 
 
 def consent(row: str) -> Consent:
-    """An Approval written as `name action groups… [to=cluster] [at=hours from now] [because=word]`."""
+    """An Approval written as `name action groups… [to=cluster] [at=hours from now] [because=word] [for=another|none]`, which is for which plan."""
     name, action, *rest = row.split()
     options = dict(part.split("=") for part in rest if "=" in part)
     groups = [part for part in rest if "=" not in part]
     expires = NOW + timedelta(hours=float(options.get("at", 1)))
     to = f"  to: {options['to']}\n" if "to" in options else ""
     because = f"  reason: {options['because']}\n" if "because" in options else ""
+    wide = "*" in row or action == "Exceed"
+    plan = f"  plan: sha256:{'0' * 64}\n" if wide and options.get("for") != "none" else ""
     text = (
         f"apiVersion: gitplacer.dev/v1alpha1\nkind: Approval\nmetadata: {{name: {name}}}\nspec:\n"
-        f"  groups: {groups}\n  action: {action}\n{to}  expires: '{expires:%Y-%m-%dT%H:%M:%SZ}'\n{because}"
+        f"  groups: {groups}\n  action: {action}\n{to}  expires: '{expires:%Y-%m-%dT%H:%M:%SZ}'\n{plan}{because}"
     )
     doc = document(text)
     parsed = parse_own(doc)
     assert isinstance(parsed, Approval), parsed
-    return Consent(parsed, doc)
+    return Consent(parsed, doc, is_to_this_plan="for" not in options)
 
 
 def approvals(rows: str) -> list[Consent]:
@@ -60,6 +62,13 @@ def approvals(rows: str) -> list[Consent]:
         ("one Exceed web/* research/eval", "Exceed research/train", None),
         ("one Move r*/t* to=a", "Move research/train", "one"),
         ("one Move */t to=a", "Move research/train", None),
+        ("one Move */train for=another", "Move research/train", None),
+        ("one Move research/trai? for=another", "Move research/train", None),
+        ("one Move [r]esearch/train for=another", "Move research/train", None),
+        ("one Move research/train for=another", "Move research/train", "one"),  # one group needs no plan
+        ("one Exceed research/train for=another", "Exceed research/train", None),  # what exceeds the guards does
+        ("one Move research/train at=720", "Move research/train", "one"),
+        ("one Move research/train at=720.1", "Move research/train", None),  # consent is no setting
         ("one Move */train to=a at=0", "Move research/train", None),  # it ends at its date, not after it
         ("one Move */train to=a at=-1", "Move research/train", None),
         ("one Move */train to=a; two Move */train to=b", "Move research/train", None),  # which of them?
@@ -108,6 +117,18 @@ def problems(rows: str, carried_out: dict[str, tuple[str, ...]] | None = None) -
     [
         ("one Move web/site to=a", []),
         ("one Move web/* to=a", []),
+        (
+            "one Move web/* to=a for=none",
+            ["5:3 ApprovalNeedsPlan error Approval one has a pattern and names no plan, so it does not count"],
+        ),
+        (
+            "one Exceed web/site for=none",
+            ["5:3 ApprovalNeedsPlan error Approval one has action Exceed and names no plan, so it does not count"],
+        ),
+        (
+            "one Move web/site to=a at=721",
+            ["8:12 ApprovalTooLong warning Approval one would last until 2026-02-01T04:04:05Z, and does not count yet"],
+        ),
         ("one Move web/site to=c", ["7:7 NoSuchCluster error there is no cluster c to move to"]),
         ("one Move web/sight to=a", ["5:12 NoSuchGroup warning no group is called web/sight"]),
         ("one Move web/site */nothing to=a", ["5:24 NoSuchGroup warning no group is called */nothing"]),

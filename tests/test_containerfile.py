@@ -71,10 +71,13 @@ def test_it_says_what_it_is() -> None:
 def test_nothing_is_installed_but_git_ssh_and_wheels() -> None:
     (packages,) = re.findall(r"apt-get install --yes --no-install-recommends ([a-z -]+?) *&&", " ".join(values("RUN")))
     assert packages.split() == ["ca-certificates", "git", "openssh-client"]
-    (install,) = [value for value in values("RUN") if "pip " in value]
-    assert "--only-binary :all:" in install
-    (extras,) = re.findall(r'"\.\[([a-z,]+)\]"', install)
-    assert set(extras.split(",")) <= set(CONFIG["project"]["optional-dependencies"])
+    installs = [part for value in values("RUN") for part in value.split("&&") if part.split()[0] == "pip"]
+    ours, theirs = ([part for part in installs if ("--no-index" in part) is here] for here in (True, False))
+    assert len(ours) == len(theirs) == 2
+    for part in theirs:
+        assert "--only-binary :all:" in part and "--require-hashes" in part
+    assert [part.split()[-1] for part in theirs] == ["requirements.lock", "requirements-build.lock"]
+    assert all("--no-deps" in part for part in ours)
 
 
 def test_what_is_copied_is_there_and_let_through() -> None:
@@ -95,4 +98,4 @@ def test_what_is_copied_is_what_the_wheel_is_made_of() -> None:
         *wheel["packages"],
         *wheel["force-include"],
     }
-    assert set(copied()) == wanted
+    assert set(copied()) == wanted | {"requirements.lock", "requirements-build.lock"}

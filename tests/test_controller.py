@@ -15,6 +15,7 @@ from gitplacer.controller.running import Controller
 from gitplacer.controller.schedule import Pace
 from gitplacer.controller.turns import Fault, Outcome, Turn
 from gitplacer.settings import settings
+from gitplacer.source.files import Parser, read_file
 from gitplacer.telemetry.logs import Logs
 from tests.clocks import StoryClock
 from tests.gitservers import git
@@ -37,7 +38,7 @@ class Watched(Silent):
     def __post_init__(self) -> None:
         self.controller = self.new()
 
-    def new(self, *others: Silent) -> Controller:
+    def new(self, *others: Silent, parser: Parser = read_file) -> Controller:
         chosen = settings(str(self.fleet.source), deployment=self.fleet.deployment)
         self.controller = Controller(
             chosen,
@@ -46,6 +47,7 @@ class Watched(Silent):
             pace=PACE,
             observers=[*others, self],
             complain=self.complaints.append,
+            parser=parser,
         )
         return self.controller
 
@@ -143,6 +145,19 @@ def test_what_is_waiting_for_a_person_is_held_and_named(watched: Watched) -> Non
     watched.fleet.commit(cluster("a", state="Draining") | cluster("b", state="Draining"))
     turns = watched.until(130)
     assert outcomes(turns) == ["Held", "Held (look)"]
+
+
+def test_the_log_names_the_first_few_that_are_held_and_waiting(watched: Watched) -> None:
+    said: list[str] = []
+    for name in "abcdefghi":
+        watched.fleet.commit(rayjob("prod", name))
+    watched.until(30)
+    watched.new(Logs(said.append, watched.clock.wall))
+    watched.fleet.commit(cluster("a", state="Draining") | cluster("b", state="Draining"))
+    watched.until(130)
+    assert [line.partition("→ ")[2][14:] for line in said if " held " in line] == [
+        "4 held (prod/a, prod/api, prod/b and prod/c) and 6 waiting (prod/d, prod/e, prod/f and 3 more)"
+    ]
 
 
 def test_a_source_that_cannot_be_read_stalls_and_is_read_again_when_it_is_mended(watched: Watched) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -9,12 +10,12 @@ import pytest
 
 from gitplacer.controller.doubts import Memory, Seen
 from gitplacer.git.publishing import Deployment
-from gitplacer.passes.reconcile import reconcile
 from gitplacer.settings import settings
+from tests.commands import Ran, run
 from tests.gitservers import git
 from tests.stories import cluster, rayservice
 from tests.test_controller import Watched, outcomes
-from tests.test_reconcile import made, quiet
+from tests.test_reconcile import made
 
 
 @pytest.fixture
@@ -27,9 +28,15 @@ def watched(tmp_path: Path) -> Watched:
     return watched
 
 
-def by_hand(watched: Watched, now: str) -> None:
-    chosen = settings(str(watched.fleet.source), deployment=watched.fleet.deployment, now=now)
-    reconcile(chosen, progress=quiet)
+@pytest.fixture
+def once(watched: Watched, capfd: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+    """`gitplacer reconcile`, once, on the same machine."""
+
+    def reconcile(*more: str, minute: int = 8) -> Ran:
+        where = ["--deployment", watched.fleet.deployment, "--now", f"2026-01-02T03:{minute:02}:00Z"]
+        return run(capfd, "reconcile", *where, *more, watched.fleet.source)
+
+    return reconcile
 
 
 def test_a_source_that_was_rewound_is_held_until_what_is_missing_is_back(watched: Watched) -> None:
@@ -74,9 +81,10 @@ def test_a_deployment_branch_that_was_rewound_stalls_also_after_a_restart(watche
     assert watched.fleet.git("rev-parse", "main") == rewound
 
 
-def test_a_pass_by_hand_says_that_a_rewind_was_meant(watched: Watched) -> None:
+def test_a_pass_that_gives_a_commit_up_says_that_a_rewind_was_meant(watched: Watched, once: Callable[..., Ran]) -> None:
+    lost = watched.fleet.git("rev-parse", "main")
     watched.fleet.git("update-ref", "refs/heads/main", "main~1")
-    by_hand(watched, "2026-01-02T03:08:00Z")
+    assert once("--give-up", lost).code == 0
     watched.fleet.commit(cluster("a", state="Draining"))
     assert outcomes(watched.until(300))[0] == "Published"
 
@@ -103,9 +111,12 @@ def test_a_deployment_branch_that_was_lost_is_never_made_from_nothing(watched: W
     assert watched.fleet.git("rev-parse", "main") == tip
 
 
-def test_a_pass_by_hand_places_everything_anew_where_the_branch_was_lost(watched: Watched) -> None:
+def test_a_pass_that_gives_it_up_places_everything_anew_where_the_branch_was_lost(
+    watched: Watched, once: Callable[..., Ran]
+) -> None:
+    lost = watched.fleet.git("rev-parse", "main")
     watched.fleet.git("update-ref", "-d", "refs/heads/main")
-    by_hand(watched, "2026-01-02T03:08:00Z")
+    assert once("--give-up", lost[:12]).code == 0
     watched.fleet.commit(rayservice("prod", "third"))
     assert outcomes(watched.until(300))[0] == "Published"
 
@@ -139,3 +150,93 @@ def test_what_was_seen_is_a_memory_that_may_be_damaged_or_lost(watched: Watched,
     for damage in ("", "[]", '{"tip": "-x", "made": ""}', "{", '"x"'):
         path.write_text(damage)
         assert memory.read() is None
+
+
+def _source_back(watched: Watched) -> str:
+    tip = git("rev-parse", "main", cwd=watched.fleet.source)
+    git("reset", "-q", "--hard", "HEAD~1", cwd=watched.fleet.source)
+    return tip
+
+
+def _source_from_elsewhere(watched: Watched) -> str:
+    """Somebody pushes a history of their own."""
+    tip = git("rev-parse", "main", cwd=watched.fleet.source)
+    git("rm", "-q", "workloads/prod/new.yaml", cwd=watched.fleet.source)
+    tree = git("write-tree", cwd=watched.fleet.source)
+    git(
+        "reset",
+        "-q",
+        "--hard",
+        git("commit-tree", tree, "-m", "anew", cwd=watched.fleet.source),
+        cwd=watched.fleet.source,
+    )
+    return tip
+
+
+def _deployment_back(watched: Watched) -> str:
+    tip = watched.fleet.git("rev-parse", "main")
+    watched.fleet.git("update-ref", "refs/heads/main", "main~1")
+    return tip
+
+
+def _deployment_lost(watched: Watched) -> str:
+    tip = watched.fleet.git("rev-parse", "main")
+    watched.fleet.git("update-ref", "-d", "refs/heads/main")
+    return tip
+
+
+def _deployment_lost_and_forgotten(watched: Watched) -> str:
+    """On a machine with an empty cache: only the capacity beside the branch tells."""
+    _deployment_lost(watched)
+    chosen = settings(str(watched.fleet.source), deployment=watched.fleet.deployment)
+    for path in (chosen.cache_dir / "seen").iterdir():
+        path.unlink()
+    return watched.fleet.git("rev-parse", "gitplacer-inputs")
+
+
+@pytest.mark.parametrize(
+    ("happens", "said"),
+    [
+        (_source_back, "of which the last pass was made, is not behind it"),
+        (_source_from_elsewhere, "of which the last pass was made, is not behind it"),
+        (_deployment_back, "which was there, is not behind it"),
+        (_deployment_lost, "is gone, and passes were there"),
+        (_deployment_lost_and_forgotten, "is gone, and passes were there"),
+    ],
+)
+def test_a_timer_that_runs_a_pass_again_and_again_is_no_consent(
+    watched: Watched, once: Callable[..., Ran], happens: Callable[[Watched], str], said: str
+) -> None:
+    lost = happens(watched)
+    refs = watched.fleet.git("for-each-ref", "--format=%(refname) %(objectname)")
+    for minute in (8, 9):
+        refused = once(minute=minute)
+        assert refused.code == 1 and said in refused.err
+        assert f"--give-up {lost[:12]}" in refused.err
+    assert once("--give-up", "0" * 12, minute=10).code == 1
+    assert watched.fleet.git("for-each-ref", "--format=%(refname) %(objectname)") == refs
+    meant = once("--give-up", lost, minute=11)
+    assert meant.code == 0 and meant.out.startswith("Published")
+    assert once(minute=12).out.startswith("Unchanged")
+
+
+def test_a_pass_that_is_run_once_remembers_what_it_published(watched: Watched, once: Callable[..., Ran]) -> None:
+    watched.fleet.commit(rayservice("prod", "third"))
+    assert once().code == 0
+    _deployment_back(watched)
+    assert "which was there, is not behind it" in once(minute=9).err
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--give-up", "main"), "--give-up main is no commit"),
+        (("--give-up", "-x"), "--give-up -x is no commit"),
+        (("--give-up", "0" * 12, "--watch"), "--give-up does not go with --watch"),
+    ],
+)
+def test_what_is_given_up_is_named_as_the_message_names_it(
+    capfd: pytest.CaptureFixture[str], more: tuple[str, ...], said: str
+) -> None:
+    refused = run(capfd, "reconcile", *more, "--deployment", "none.git", ".")
+    assert refused.code == 1 and said in refused.err

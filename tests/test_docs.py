@@ -25,7 +25,7 @@ from gitplacer.kinds.fields import Model
 from gitplacer.kinds.parse import is_own, parse_own, parsed_as
 from gitplacer.kinds.schema import combined_schema
 from gitplacer.model.decision import Reason
-from gitplacer.problemcodes import CODES
+from gitplacer.problemcodes import CODES, FAILURES
 from gitplacer.source.files import NoMemo, read_documents
 from gitplacer.tree import Tree
 
@@ -76,7 +76,7 @@ def test_what_a_page_quotes_is_what_is_printed(page: str, drafts: dict[str, str]
 
 
 def test_every_kind_command_and_code_has_its_page() -> None:
-    for folder, names in (("kinds", [*TABLE]), ("commands", [*COMMANDS]), ("problems", [*CODES, "git"])):
+    for folder, names in (("kinds", [*TABLE]), ("commands", [*COMMANDS]), ("problems", [*CODES, *FAILURES, "git"])):
         found = {path.stem for path in (ROOT / "docs" / folder).glob("*.md")}
         assert found == {*names, "README"}
 
@@ -93,7 +93,7 @@ def test_every_reason_is_told_once() -> None:
 
 
 def test_every_way_in_which_git_fails_is_told() -> None:
-    assert set(generate.GIT_KINDS) == set(_kinds_of_git_errors())
+    assert set(FAILURES) == set(_kinds_of_git_errors())
 
 
 def _kinds_of_git_errors() -> Iterator[str]:

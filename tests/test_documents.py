@@ -361,6 +361,14 @@ def test_what_the_scanner_cannot_read_ends_the_file_and_what_was_read_stays() ->
     assert [one.value for one in parsed.documents] == [{"kind": "A"}]
 
 
+@pytest.mark.parametrize(
+    ("key", "read"), [("1", "1"), ("0", "0"), ("yes", "true"), ("off", "false"), ("~", "null"), ("1.5", "1.5")]
+)
+def test_a_key_that_is_no_text_is_shown_as_it_is_read(key: str, read: str) -> None:
+    (fault,) = parse(f"{key}: a\n".encode()).faults
+    assert fault.message == f"this key is not text, it reads as {read}"
+
+
 def test_a_duplicate_key_names_the_line_of_the_first() -> None:
     (fault,) = parse(b"a:\n  x: 1\n  y1: 2\n  x: 3\n").faults
     assert fault.message == 'the key "x" is already set on line 2'
@@ -385,6 +393,13 @@ def bomb(levels: int, width: int) -> str:
         ('{"a":' * 65 + "1" + "}" * 65, "TooDeep"),
         ("\n".join(" " * i + f"k{i}:" for i in range(200)), "TooDeep"),
         ("- " * 10_000, "TooDeep"),
+        ("".join(f"k{i}: &a{i} {'[' * 62}{f'*a{i - 1} ' if i else ''}{']' * 62}\n" for i in range(40)), "TooDeep"),
+        ('{"a": [' + "1," * 600_000 + "1]}", "TooLarge"),
+        ("a: [" + "1," * 600_000 + "1]", "TooLarge"),
+        ("a: [" + "1," * 300_000 + "1]\n---\na: [" + "1," * 300_000 + "1]\n", "TooLarge"),
+        ("kind: List\napiVersion: v1\nitems:\n" + "- {a: b}\n" * 1001, "TooManyDocuments"),
+        ("a: b\n---\nkind: List\napiVersion: v1\nitems:\n" + "- {a: b}\n" * 1000, "TooManyDocuments"),
+        ('{"kind": "List", "apiVersion": "v1", "items": [' + "{}," * 1000 + "{}]}", "TooManyDocuments"),
         (bomb(9, 9), "TooManyAliases"),
         (bomb(1, 1001), "TooManyAliases"),
         ("a: &a {x: 1}\nb:\n" + "- <<: *a\n" * 1001, "TooManyAliases"),
@@ -404,7 +419,7 @@ def test_a_hostile_file_is_refused_for_what_it_costs(text: str, code: str) -> No
     [
         "a: 1\n" * 50_000,
         "- a\n---\n" * 900,
-        "kind: List\napiVersion: v1\nitems:\n" + "- 1\n" * 50_000,
+        "kind: List\napiVersion: v1\nitems:\n" + "- 1\n" * 1000,
         "<<<<<<< a\n" * 50_000,
         "1: a\n" * 50_000,
     ],

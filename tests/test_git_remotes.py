@@ -103,6 +103,11 @@ def test_a_damaged_mirror_is_made_anew(remote: Remote, damage: str) -> None:
         (mirror / "objects").mkdir()
     else:
         blob = git("rev-parse", "main:foreign.yaml", cwd=remote.bare)
+        (pack,) = mirror.glob("objects/pack/*.pack")
+        packed = pack.read_bytes()
+        for file in mirror.glob("objects/pack/*"):
+            file.unlink()
+        git("unpack-objects", "-q", cwd=mirror, input=packed)
         loose = mirror / "objects" / blob[:2] / blob[2:]
         assert loose.exists()
         loose.unlink()

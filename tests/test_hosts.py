@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from gitplacer.formats.markdown import marker
 from gitplacer.hosts import HOSTS, opened
 from gitplacer.hosts.access import Access, access
-from gitplacer.hosts.comments import marker, upsert
+from gitplacer.hosts.comments import upsert
 from gitplacer.hosts.host import Host, HostError, State, Status
 from gitplacer.hosts.patience import LONGEST_WAIT, TRIES
 from gitplacer.settings import UsageError
@@ -234,12 +235,6 @@ def test_a_page_that_is_too_long_is_refused_before_anything_is_written(github: S
     with pytest.raises(UsageError, match="page 2 has 65567 characters, and a comment may have 65536"):
         upsert(github.host, 1, ["short", "x" * 65_543])
     assert github.state.writes() == []
-
-
-@pytest.mark.parametrize("comment_id", ["-->", "a b", "ü", "x" * 64, "a\n", "-a", "a/b"])
-def test_an_id_that_could_end_the_marker_is_refused(comment_id: str) -> None:
-    with pytest.raises(UsageError, match="cannot be the id of a comment"):
-        marker(comment_id)
 
 
 @pytest.mark.parametrize("status", [0, 500, 502])

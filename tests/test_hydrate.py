@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pytest
 
 from gitplacer.problems import Rejected
@@ -24,6 +27,19 @@ def test_a_service_is_placed_byte_for_byte_with_its_namespace_and_a_record() -> 
     assert "clusters/b/platform/namespaces/prod.yaml" not in story.deployment
     assert "placements/prod/api.yaml" in story.deployment
     assert [step.message.splitlines()[0] for step in done.steps] == ["Place prod/api"]
+
+
+def test_what_a_pass_came_to_is_freed_when_it_is_let_go_of() -> None:
+    story = Story.of(*BOTH, ANYWHERE, rayservice("prod", "api"), capacity=TWO)
+    gc.disable()
+    try:
+        done = story.run()
+        gc.collect()  # what is garbage now, while somebody still holds the outcome
+        snapshot = weakref.ref(done.snapshot)
+        del done
+        assert snapshot() is None
+    finally:
+        gc.enable()
 
 
 def test_planning_again_changes_nothing() -> None:

@@ -80,6 +80,15 @@ def test_the_workflow_validates_and_plans_with_no_more_rights_than_to_read(capfd
     ]
 
 
+def test_what_decides_for_everybody_has_owners(capfd: Capture, tmp_path: Path) -> None:
+    fleet = made(capfd, tmp_path / "fleet", "argocd")
+    lines = [line.split() for line in (fleet / ".github/CODEOWNERS").read_text().splitlines() if line.startswith("/")]
+    assert all(owner.startswith("@") for _, owner in lines)
+    owned = {path.strip("/") for path, _ in lines}
+    tops = {path.name for path in fleet.iterdir()} - {"workloads", "README.md", ".gitplacer", ".vscode"}
+    assert owned == tops | {"platform", "tenants"}
+
+
 def test_a_fresh_clone_of_an_empty_repository_counts_as_empty(capfd: Capture, tmp_path: Path) -> None:
     folder = tmp_path / "fleet"
     folder.mkdir()

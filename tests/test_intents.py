@@ -116,6 +116,7 @@ def test_return_goes_back_to_where_the_record_says_it_came_from(fleet: Fleet, sh
         (("move", "prod/api", "--to", "c"), "there is no cluster c"),
         (("move", "prod/api", "--to", "a"), "prod/api is on a already"),
         (("move", "prod/api", "--to", "b", "--expires-in", "0h"), "allows nothing"),
+        (("move", "prod/api", "--to", "b", "--expires-in", "30d1m"), "more than 30 days does not count"),
         (("move", "prod/api", "--to", "b", "--expires-in", "soon"), '"soon" is not a time'),
         (("move", "prod/api", "--to", "b", "--diff", "--branch", "x"), "--diff prints a patch"),
         (("move", "prod/api", "--to", "b", "--rev", "main"), "--rev is for --diff"),

@@ -166,8 +166,8 @@ def test_the_command_shows_what_was_kept_and_why_not(fleet: Fleet, capfd: pytest
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["--promises", "--within", "soon"], "--within soon is no time to wait"),
-        (["--promises", "--within", "0s"], "--within 0s is no time to wait"),
+        (["--promises", "--within", "soon"], "--within soon is not a time to wait"),
+        (["--promises", "--within", "0s"], "--within 0s is not a time to wait"),
         (["--promises", "--since", "monday"], "--since monday is not a time"),
         (["--within", "5m"], "--within and --since are about promises"),
     ],

@@ -9,8 +9,10 @@ differ.
 from __future__ import annotations
 
 import json
+import pickle
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +78,16 @@ def judged(value: Mapping[str, Any]) -> tuple[list[Problem], bool]:
     return [] if isinstance(found, Model) else found, accepted
 
 
+def test_the_same_document_is_parsed_once_and_what_is_wrong_with_it_is_found_in_every_file() -> None:
+    text = "apiVersion: gitplacer.dev/v1alpha1\nkind: Cluster\nmetadata: {name: a}\nspec: {}\n"
+    right, wrong = document(text), document(text + "wrong: 1\n")
+    assert isinstance(parse_own(right), Model)
+    assert parse_own(right) is parse_own(replace(right, file="b.yaml"))
+    assert [p.location.file for p in parse_own(wrong) if isinstance(p, Problem)] == ["a.yaml"]
+    assert [p.location.file for p in parse_own(replace(wrong, file="b.yaml")) if isinstance(p, Problem)] == ["b.yaml"]
+    assert right.parsed.made and not pickle.loads(pickle.dumps(right.parsed)).made
+
+
 # documents that are right
 
 
@@ -116,6 +128,7 @@ spec:
   guards:
     relocations: {max: 0, per: 1h30m, exceed: Hold}
     evacuations: {max: 5, per: 1h, exceed: Throttle}
+    removals: {max: 10%, of: groups, per: 2h, exceed: Throttle}
     freeze: [{schedule: "0 18 * * 5", duration: 62h, timeZone: Europe/Berlin, allow: [ClusterLost]}]
 """,
     "Cluster": """
@@ -260,6 +273,7 @@ spec:
   action: Move
   to: gpu-1
   expires: "2026-01-02T18:00:00+01:00"
+  plan: sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
   reason: failover drill
 """,
     "Scenario": """
@@ -454,6 +468,10 @@ retryAt: "2026-01-02T03:34:05Z"
 cloneOf: gpu-0
 manifests: {into: hub, epoch: 3, files: [standby/gpu-1/pool.yaml]}
 """,
+    "Removals": """
+metadata: {name: removals, labels: {}, annotations: {}}
+removed: [{at: "2026-01-02T03:04:05Z", groups: 3}]
+""",
     "Placement": """
 metadata: {name: train, namespace: rayjob1}
 policy: training
@@ -484,6 +502,7 @@ SMALLEST = {
     "WorkloadKind": "{metadata: {name: w}, spec: {apiGroup: a.b, kind: K, versions: [v1], pods: [{resources: [/spec]}]}}",
     "WhatIf": "{metadata: {name: w}, spec: {title: t, suppose: [{lose: a}]}}",
     "CapacitySnapshot": '{metadata: {name: c}, observedAt: "2026-01-02T03:04:05Z"}',
+    "Removals": "{metadata: {name: removals}}",
     "Placement": "{metadata: {name: g, namespace: _cluster}, policy: p, reason: Fits}",
 }
 """One document of each kind with the fields it must have."""
@@ -522,7 +541,15 @@ def test_what_is_right_is_accepted_by_parser_and_schema(name: str) -> None:
 
 def test_every_kind_is_among_the_files_we_ship_except_what_only_machines_and_few_users_write() -> None:
     kinds = {value["kind"] for _, value in shipped()}
-    assert kinds == TABLE.keys() - {"Approval", "OverridePolicy", "Tenant", "Placement", "ClusterState", "WhatIf"}
+    assert kinds == TABLE.keys() - {
+        "Approval",
+        "OverridePolicy",
+        "Tenant",
+        "Placement",
+        "ClusterState",
+        "Removals",
+        "WhatIf",
+    }
 
 
 def test_the_documents_with_every_field_have_every_field() -> None:
@@ -815,6 +842,13 @@ BROKEN = [
     "Cluster spec.maxAge: 30m1h",
     "Cluster spec.maxAge: 1.5h",
     "Cluster spec.maxAge: 1234567h",
+    "Cluster spec.maxAge: 0s",
+    "Cluster spec.maxAge: 00h000m",
+    "Cluster spec.standby: {wakeTimeout: 0s}",
+    "Fleet spec.lostAfter: 0m",
+    "Fleet spec.guards: {relocations: {per: 0s}}",
+    'Fleet spec.guards: {freeze: [{schedule: "0 18 * * 5", duration: 0h}]}',
+    "PlacementPolicy spec.relocation: {strategy: Surge, surge: {timeout: 0s}}",
     'CapacitySnapshot observedAt: "2026-01-02"',
     'CapacitySnapshot observedAt: "2026-01-02 03:04:05Z"',
     'CapacitySnapshot observedAt: "2026-01-02T03:04:05"',
@@ -887,6 +921,15 @@ BROKEN = [
     "Cluster spec.autoscaler.nodePools.0.requirements.1.values: [three]",
     # a budget
     "PlacementPolicy spec.placement.admission: Immediate",
+    # how much may go
+    "Fleet spec.guards.removals.max: 101%",
+    "Fleet spec.guards.removals.max: -1",
+    "Fleet spec.guards.removals.max: true",
+    "Fleet spec.guards.removals.max: 2.5",
+    'Fleet spec.guards.removals.max: "25"',
+    "Fleet spec.guards.removals.of: pods",
+    "Fleet spec.guards.removals.exceed: Never",
+    "Removals removed.0.groups: 0",
     # consent
     "Tenant spec.paths: (gone)",
     "Tenant spec.paths: []",
@@ -1219,7 +1262,7 @@ SAID: list[tuple[str, list[str]]] = [
         "apiVersion: gitplacer.dev/v1alpha1\nmetadata: {}\n",
         [
             "1:1: an object of gitplacer.dev needs a kind",
-            "  known here: Approval, CapacitySnapshot, Cluster, ClusterState, Fleet, OverridePolicy, Placement, PlacementPolicy, Scenario, Tenant … and 2 more",
+            "  known here: Approval, CapacitySnapshot, Cluster, ClusterState, Fleet, OverridePolicy, Placement, PlacementPolicy, Removals, Scenario … and 3 more",
         ],
     ),
     (
@@ -1281,13 +1324,14 @@ SAID: list[tuple[str, list[str]]] = [
     (f"{HEAD}Cluster\nmetadata: {{name: c, labels: {{a b: c}}}}\nspec: {{}}\n", ['3:30: key "a b" must be a label key: a name of up to 63 characters, with an optional DNS prefix and a slash']),
     (f"{HEAD}Cluster\nmetadata: {{name: c, labels: {{a: b c}}}}\nspec: {{}}\n", [f"3:33: metadata.labels.a {LABEL_VALUE}"]),
     (f"{CLUSTER}  maxAge: 15\n", ['6:11: spec.maxAge must be a duration such as "30s", "15m" or "1h30m"']),
+    (f"{CLUSTER}  maxAge: 0s\n", ["6:11: spec.maxAge must be longer than 0s"]),
     (f"{SNAPSHOT}- {{name: n1, allocatable: {{cpu: 4 cores}}}}\n", ['7:33: nodes[0].allocatable.cpu: "4 cores" is not a Kubernetes quantity']),
     (f"{SNAPSHOT}- {{name: n1, allocatable: {{cpu: -1}}}}\n", ['7:33: nodes[0].allocatable.cpu: "-1" is negative']),
     (f"{SNAPSHOT}- {{name: '', allocatable: {{}}}}\n", ["7:10: nodes[0].name must have at least 1 character"]),
     (f"{SNAPSHOT}- {{name: n1, count: 0, allocatable: {{}}}}\n", ["7:21: nodes[0].count must be at least 1"]),
     (SNAPSHOT.replace("01-02T", "02-30T").replace("nodes:\n", ""), ["5:13: observedAt is not a time: day is out of range for month"]),
     (f"{POLICY}  select: {{paths: [/workloads/**]}}\n", ['6:20: spec.select.paths[0] must be a relative path pattern without empty, "." or ".." parts; ** crosses folders']),
-    (f"{HEAD}Fleet\nmetadata: {{name: f}}\nspec: {{deployment: {{url: ../d}}}}\n", ["4:26: spec.deployment.url must be an https:// or ssh:// address; a path is given on the command line"]),
+    (f"{HEAD}Fleet\nmetadata: {{name: f}}\nspec: {{deployment: {{url: ../d}}}}\n", ["4:26: spec.deployment.url must be an https:// or ssh:// address, or user@host:path, without a password, ? and #; a path is given on the command line"]),
     # settings that contradict each other
     (f"{POLICY}  select: {{}}\n  placement: {{type: Ordered}}\n", ["7:14: spec.placement: type Ordered needs order"]),
     (f"{POLICY}  select: {{}}\n  groupBy: {{}}\n", ["7:12: spec.groupBy: give exactly one of label, directory: true, namespace: true"]),

@@ -144,9 +144,9 @@ def test_many_fetches_leave_few_packs(served: Served, monkeypatch: pytest.Monkey
     run = mirror_module.Git.run
 
     def soon(self: mirror_module.Git, *args: str, **how: object) -> bytes:
-        """Gather after 5 packs, not after 50, and keep every fetch as a pack."""
-        more = ("-c", "gc.autoPackLimit=5") if "gc" in args else ("-c", "fetch.unpackLimit=1")
-        return run(self, *more, *args, **how)  # type: ignore[arg-type]
+        """Gather after 5 packs, not after 200."""
+        sooner = ("gc.autoPackLimit=5" if arg.startswith("gc.autoPackLimit=") else arg for arg in args)
+        return run(self, *sooner, **how)  # type: ignore[arg-type]
 
     monkeypatch.setattr(mirror_module.Git, "run", soon)
     for number in range(15):

@@ -25,7 +25,7 @@ from tests.judges import Object, objects_on
 
 OWNED = re.compile(
     rf"hydrator\.metadata|clusters/({'|'.join(CLUSTERS)})/(platform|workloads)/([^/\\\x00-\x1f]+/)*[^/\\\x00-\x1f]+\.(yaml|json)"
-    r"|(placements|moving)/([^/\\\x00-\x1f]+/)*[^/\\\x00-\x1f]+\.yaml"
+    r"|(placements|moving|guards)/([^/\\\x00-\x1f]+/)*[^/\\\x00-\x1f]+\.yaml"
 )
 OTHERS = {"alpha": "beta", "beta": "alpha"}
 NAMESPACES = ("", "", "", "alpha", "beta", "alpha-more", "gamma", "kube-system", "argocd", "gitplacer")

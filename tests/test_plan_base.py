@@ -157,7 +157,6 @@ def test_diffs_are_shown_in_text_when_asked(fleet: Path, capfd: pytest.CaptureFi
     (["--pages", "x"], "--pages is for --format markdown", "add --format markdown"),
     (["--link-base", "javascript:alert(1)"], "is no address to link to", "https://github.com/acme/fleet/blob/main"),
     (["--link-base", "https://x.example/a)b"], "is no address to link to", ""),
-    (["--comment-id", "a --> b"], "cannot tell comments apart", "letters, digits"),
 ])  # fmt: skip
 def test_what_cannot_be_used_is_said_with_what_can(
     fleet: Path, capfd: pytest.CaptureFixture[str], given: list[str], said: str, hint: str

@@ -209,6 +209,44 @@ def test_an_object_that_nothing_needs_is_reported_and_not_placed() -> None:
     assert story.files("clusters/a/workloads") == ["clusters/a/workloads/x/app/app.yaml"]
 
 
+CLASS = policy("anywhere", "select: {}\ngroupBy: {label: app}")
+LONELY = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: lonely, labels: {app: chat}}\n"
+SERVICE = "apiVersion: v1\nkind: Service\nmetadata: {name: front}\nspec: {selector: {run: chat}, ports: [{port: 80}]}\n"
+ROUTE = (
+    "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: way}\n"
+    "spec: {defaultBackend: {service: {name: front, port: {number: 80}}}, tls: [{secretName: paper}]}\n"
+)
+PAPER = "apiVersion: v1\nkind: Secret\nmetadata: {name: paper}\n"
+
+
+@pytest.mark.parametrize(
+    ("rules", "beside", "broken", "left"),
+    [
+        (ANYWHERE, [LONELY], "image: x\nvolumes: [lonely", []),
+        (ANYWHERE, [LONELY], "image: x\nvolumes: [lonely-too", ["lonely"]),
+        (ANYWHERE, [LONELY], "app: [chat", ["lonely"]),
+        (CLASS, [LONELY], "app: [chat", []),
+        (CLASS, [LONELY], "app: [chats", ["lonely"]),
+        (ANYWHERE, [SERVICE], "run: [chat", []),
+        (ANYWHERE, [SERVICE], "run: [batch", ["front"]),
+        (ANYWHERE, [ROUTE, PAPER], "name: [front", []),
+        (ANYWHERE, [ROUTE, PAPER], "name: [back", ["paper", "way"]),
+        (policy("anywhere", "select: {}\ngroupBy: {namespace: true}"), [LONELY], "kind: [", []),
+        (policy("anywhere", "select: {}\ngroupBy: {namespace: true}"), [LONELY], "", ["lonely"]),
+        (policy("anywhere", "select: {}\ngroupBy: {directory: 1}"), [LONELY], "", []),
+    ],
+)
+def test_an_object_that_an_unread_file_may_refer_to_is_not_called_lonely(
+    rules: dict[str, str], beside: list[str], broken: str, left: list[str]
+) -> None:
+    story = Story.of(*BOTH, rules, capacity=ROOM)
+    story.source |= {f"workloads/x/beside{number}.yaml": text for number, text in enumerate(beside)}
+    if broken:
+        story.source["workloads/x/broken.yaml"] = broken
+    found = [p for p in story.run().problems if p.code == "NotInAGroup"]
+    assert sorted(p.message.split()[1] for p in found) == [f"x/{name}" for name in left]
+
+
 @pytest.mark.parametrize(
     ("kind", "why"),
     [

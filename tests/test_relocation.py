@@ -26,6 +26,7 @@ from tests.stories import (
     snapshot,
     subjects,
 )
+from tests.test_agreement import digest
 
 NODE = "n1 16 64Gi 4"
 SERVICE = "prod/api"
@@ -164,6 +165,13 @@ spec: {{groups: ["{}"], action: {}, {}expires: "2026-02-01T00:00:00Z"}}
 def approval(group: str, action: str, to: str = "") -> dict[str, str]:
     text = APPROVAL.format(group, action, f"to: {to}, " if to else "")
     return {"approvals/yes.yaml": text.replace("{name: yes}", '{name: "yes"}')}
+
+
+def exceed(story: Story, group: str) -> None:
+    """Consent to the plan that there is."""
+    story.source |= approval(group, "Exceed")
+    text = story.source["approvals/yes.yaml"]
+    story.source["approvals/yes.yaml"] = text.replace("expires:", f"plan: {digest(story.plan())}, expires:")
 
 
 def test_the_old_copy_goes_only_with_consent_where_the_policy_asks_for_it() -> None:
@@ -636,7 +644,7 @@ def test_a_guard_throttles_moves_over_time() -> None:
 def test_a_guard_that_holds_gives_way_to_consent() -> None:
     story = crowd("{relocations: {max: 1, exceed: Hold}}")
     assert moved(story.run()) == 1
-    story.source |= approval("prod/s2", "Exceed")
+    exceed(story, "prod/s2")
     assert moved(story.run()) == 1
     assert states(story, "prod/s2") == {"b": "Placed"}
 
@@ -700,7 +708,7 @@ def test_what_has_begun_before_a_freeze_goes_on_and_consent_thaws() -> None:
     assert outcome(story.run()) == {SERVICE: "Relocate b ClusterDraining"}
     story.source |= cluster("a") | cluster("b", state="Draining")
     assert outcome(story.run()) == {SERVICE: "Hold b Frozen"}
-    story.source |= approval(SERVICE, "Exceed")
+    exceed(story, SERVICE)
     assert outcome(story.run()) == {SERVICE: "Relocate a,b ClusterDraining"}
 
 

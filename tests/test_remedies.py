@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from gitplacer.explain import nothing_found, remedy_line
+from gitplacer.explain import found_how, nothing_found, remedy_line
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.model.remedy import Remedy, RemedyKind
 from gitplacer.remedies import remedy, usual_trials
@@ -196,14 +196,18 @@ def test_nothing_is_offered_where_nothing_of_these_kinds_is_enough() -> None:
     story = Story.of(cluster("a"), ANYWHERE, rayservice("jobs", "train"), capacity=snapshot("a", "n1 8 16Gi"))
     found = remedied(story)
     assert found is not None and not found.ways and found.complete
-    assert nothing_found(found).startswith("no change of the kinds that are tried is enough")
+    assert nothing_found(found) == (
+        f"no change of the kinds that are tried is enough, alone or with another ({found.trials} plans tried)"
+    )
 
 
 def test_where_there_are_not_trials_enough_it_says_so() -> None:
     story = Story.of(cluster("a"), ANYWHERE, rayservice("jobs", "train"), capacity=snapshot("a", "n1 8 16Gi"))
     found = remedied(story, most_trials=2)
     assert found is not None and not found.complete and found.trials == 1
-    assert "other changes were not tried, which would take more plans" in nothing_found(found)
+    assert nothing_found(found) == (
+        "none of the changes that were tried is enough; `--trials N` allows more plans, to try the others (1 plan tried)"
+    )
 
 
 def test_a_reviewer_gets_an_answer_by_two_plans() -> None:
@@ -219,6 +223,10 @@ def test_what_was_found_is_told_where_plans_run_out_before_less_was_tried() -> N
     found = remedied(story, every_kind=False, most_trials=2)
     assert found is not None and found.trials == 2 and not found.complete
     assert [(a.kind, a.amount) for way in found.ways for a in way.amendments] == [(RemedyKind.ADD_NODES, 6)]
+    assert found_how(found) == (
+        "a plan with it places the group and takes nobody else's place; "
+        "smaller changes, which are less likely to be enough, were not tried (2 plans tried)"
+    )
 
 
 def test_a_group_that_does_not_wait_needs_no_remedy() -> None:

@@ -70,6 +70,12 @@ def test_a_device_beside_no_free_core_is_stranded() -> None:
     assert left(done, "nvidia.com/gpu=1,cpu=4,memory=4Gi", tolerate=("lab",))[1] == 5
 
 
+def test_a_node_may_have_thousands_of_a_device() -> None:
+    [(name, text)] = snapshot("a", "n1 4000 64Gi 3000").items()
+    done = Story.of(cluster("a"), ANYWHERE, capacity={name: text.replace("{cpu:", '{pods: "4000", cpu:')}).plan()
+    assert left(done, "nvidia.com/gpu=1,cpu=1")[:2] == (3000, 0)
+
+
 def test_small_pods_reach_what_large_ones_leave() -> None:
     done = Story.of(cluster("a"), ANYWHERE, capacity=snapshot("a", "n1 16 64Gi 3")).plan()
     assert left(done, "nvidia.com/gpu=2,cpu=4") == (3, 1, [("pods ask for more of it at once", 1, ("n1",))])

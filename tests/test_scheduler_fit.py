@@ -493,7 +493,33 @@ def test_a_dump_that_is_none_is_told(
     manifest.write_text(json.dumps({"apiVersion": "v1", "kind": "Pod", **pod("p")}))
     ran = run(capfd, "fit", manifest, "--from", path)
     assert (ran.code, ran.out) == (1, "")
-    assert words in ran.err
+    assert ran.err.startswith(f"error: {path} {words}")
+    assert ran.err.endswith("\n  hint: give what `kubectl get nodes,pods,namespaces -A -o json` prints\n")
+
+
+@pytest.mark.parametrize(
+    ("manifest", "said"),
+    [
+        (
+            {"kind": "ConfigMap"},
+            "nothing there makes pods\n  hint: `gitplacer size` shows what manifests become, and why",
+        ),
+        (
+            {"kind": "Job", "spec": {"parallelism": 5001, "completions": 5001, "template": {"spec": pod("p")["spec"]}}},
+            "the manifests become 5001 pods; at most 5000 are judged together\n  hint: give some of them at a time",
+        ),
+    ],
+)
+def test_manifests_that_are_not_judged_are_told_with_what_to_do(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, manifest: dict[str, Any], said: str
+) -> None:
+    dump, path = tmp_path / "dump.json", tmp_path / "manifest.yaml"
+    dump.write_text(json.dumps({"items": [{"kind": "Node", "metadata": {"name": "n"}}]}))
+    version = "batch/v1" if manifest["kind"] == "Job" else "v1"
+    path.write_text(json.dumps({"apiVersion": version, "metadata": {"name": "x"}, **manifest}))
+    ran = run(capfd, "fit", path, "--from", dump)
+    assert (ran.code, ran.out) == (1, "")
+    assert said in ran.err
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +19,8 @@ from gitplacer.git.address import Address
 from gitplacer.git.publishing import Deployment, Identity, NewCommit
 from gitplacer.git.reading import Commit
 from gitplacer.git.secretfiles import ExposedSecret
-from gitplacer.git.signing import AllowedKeys, NotSigned, SigningKey, is_signed, signed, unsigned, verified
+from gitplacer.git.signing import AllowedKeys, NotSigned, SigningKey, flaw, is_signed, signed, unsigned, verified
+from gitplacer.model.signers import Flaw
 from gitplacer.passes.proposing import ProposedPass, Standing, propose
 from gitplacer.settings import settings
 from gitplacer.tree import Changes, differing_paths
@@ -35,6 +37,9 @@ COMMIT = (
     b"committer gitplacer <bot@example.com> 1767323045 +0000\n\n"
     b"Move it\n\nWhy not.\n\nGitplacer-Step: 1/1\n"
 )
+
+
+FLAWS = {"unsigned": Flaw.UNSIGNED, "no commit": Flaw.UNSIGNED, "another key": Flaw.OTHER_KEY}
 
 
 def ssh_key(folder: Path, name: str, passphrase: str = "", kind: str = "ed25519") -> Path:
@@ -104,6 +109,8 @@ def test_git_takes_a_commit_that_an_openpgp_key_has_signed(
     assert verified(commit, allowed) == "the bot"
     assert verified(commit.replace(b"Why not", b"Why yes"), allowed) is None
     assert verified(commit, AllowedKeys({"ann": [public(keys, "bot")]})) is None
+    assert flaw(commit, AllowedKeys({"ann": [public(keys, "bot")]})) is Flaw.OTHER_KEY
+    assert flaw(commit.replace(b"Why not", b"Why yes"), allowed) is Flaw.DAMAGED
 
 
 def test_an_ssh_signature_is_the_same_each_time_and_replaces_an_older_one(keys: Path) -> None:
@@ -139,8 +146,31 @@ def test_a_signature_that_says_nothing_is_not_believed(keys: Path) -> None:
         "no commit": b"",
     }.items():
         assert verified(commit, allowed) is None, said
+        assert flaw(commit, allowed) is FLAWS.get(said, Flaw.DAMAGED), said
     assert verified(by_bot, AllowedKeys()) is None
+    assert flaw(by_bot, AllowedKeys()) is Flaw.OTHER_KEY
     assert allowed.unreadable() == ["nobody"]
+
+
+def test_verifying_leaves_no_folder_behind_also_where_somebody_was_killed(
+    keys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    by_bot = signed(COMMIT, SigningKey.parse("bot", base_dir=keys))
+    seen: list[list[Path]] = []
+
+    def killed(*args: object) -> str:
+        seen.append(list(tmp_path.iterdir()))
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("gitplacer.git.signing._verified_by_ssh", killed)
+        patch.setattr("shutil.rmtree", lambda *args, **options: None)  # it has not come to that
+        with pytest.raises(KeyboardInterrupt):
+            verified(by_bot, AllowedKeys())
+    assert [list(tmp_path.iterdir())] == seen != [[]]
+    assert verified(by_bot, AllowedKeys({"the bot": [public(keys, "bot")]})) == "the bot"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_name_is_no_pattern_and_options_of_a_key_do_not_count(keys: Path) -> None:
@@ -199,15 +229,20 @@ def test_a_private_key_that_others_can_read_is_refused(tmp_path: Path) -> None:
 
 def test_a_key_that_cannot_sign_says_why(keys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
-    (tmp_path / "junk").write_bytes(b"\0junk")
-    (tmp_path / "junk").chmod(0o600)
+    for name, data in (("junk", b"\0junk"), ("empty", b""), ("openpgp", b"-----BEGIN PGP PRIVATE KEY BLOCK-----\n")):
+        (tmp_path / name).write_bytes(data)
+        (tmp_path / name).chmod(0o600)
     for key, said, hint in (
         (keys / "locked", "passphrase", "ssh-add"),
-        (keys / "bot.pub", "No private key found", "ssh-add"),
-        (tmp_path / "junk", "public key", "as ssh-keygen makes it"),
+        (
+            Path(shutil.copy(keys / "bot.pub", tmp_path / "alone.pub")),
+            "alone.pub is a public key, and no ssh agent holds the private one",
+            "give the private key, the file without .pub",
+        ),
+        (tmp_path / "junk", "junk holds no private ssh key", "as ssh-keygen makes it"),
+        (tmp_path / "empty", "empty holds no private ssh key", "as ssh-keygen makes it"),
+        (tmp_path / "openpgp", "openpgp holds no private ssh key", "gpg:FINGERPRINT"),
     ):
-        if key.suffix == ".pub":
-            key = Path(shutil.copy(key, tmp_path / "alone.pub"))
         with pytest.raises(NotSigned, match=said) as error:
             signed(COMMIT, SigningKey.parse(str(key), base_dir=tmp_path))
         assert hint in error.value.hint
@@ -348,9 +383,25 @@ def test_what_cannot_be_signed_is_not_published(fleet: Fleet, keys: Path, capfd:
     where = ["--deployment", fleet.deployment, str(fleet.source)]
     done = run(capfd, "reconcile", "--sign-key", keys / "locked", *where)
     assert (done.code, done.out) == (1, "")
-    assert done.err.splitlines()[0].startswith("error: ssh-keygen does not sign: ")
+    assert done.err.splitlines()[0].startswith("error[NotSigned]: ssh-keygen does not sign: ")
     assert "ssh-add" in done.err.splitlines()[1]
     assert fleet.git("for-each-ref") == ""
+
+
+def test_a_key_is_tried_before_anything_is_read(
+    keys: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+    key = shutil.copy(keys / "bot.pub", tmp_path / "alone.pub")
+    nowhere = "https://nobody.invalid/fleet.git"
+    for command in (
+        ["reconcile", "--deployment", nowhere, nowhere],
+        ["reconcile", "--watch", "--deployment", nowhere, nowhere],
+        ["snapshot", "--push", nowhere, "--every", "30s", "--kubeconfig", "missing"],
+    ):
+        done = run(capfd, *command, "--sign-key", key)
+        assert (done.code, done.out) == (1, "")
+        assert done.err.startswith(f"error: signing key {key} is a public key"), command
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ import yaml
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from gitplacer.explain import amount_text
 from gitplacer.formats import SIZE_FORMATS
 from gitplacer.formats.options import Options
 from gitplacer.model import quantity
@@ -1143,11 +1144,11 @@ spec:
 """
 TABLE = """\
 RayJob jobs/train  job.yaml:1:1
-  pods        count  min  max  cpu    memory  nvidia.com/gpu
-  head        1      1    1    2500m  4608Mi  -
-  worker/gpu  2      2    any  200m   256Mi   1
-  submitter   1      1    1    500m   200Mi   -
-  in all      4                3400m  5320Mi  2
+  pods        count  min  max  cpu  memory  nvidia.com/gpu
+  head        1      1    1    2.5  4608Mi  -
+  worker/gpu  2      2    any  0.2  256Mi   1
+  submitter   1      1    1    0.5  200Mi   -
+  in all      4                3.4  5320Mi  2
   head
     1: every Ray cluster has one head
     cpu 2500m: head 2 + autoscaler 500m (KubeRay adds it for enableInTreeAutoscaling)
@@ -1186,11 +1187,43 @@ def test_the_table_of_a_job(here: Here, capfd: Capture) -> None:
     assert max(map(len, ran.out.splitlines())) < 130
 
 
+def test_what_is_long_in_kibibytes_is_told_in_gibibytes_as_everywhere(here: Here, capfd: Capture) -> None:
+    here({"job.yaml": JOB.replace("memory: 4Gi", "memory: 12G")})
+    printed = run(capfd, "size", "job.yaml").out
+    assert [line.split()[-2] for line in printed.splitlines()[2:6]] == ["11.6Gi", "256Mi", "200Mi", "12.3Gi"]
+
+
+GATED = POD.replace("containers", "schedulingGates: [{name: x.io/quota}], containers")
+GATES = "gitplacer does not count schedulingGates yet; the fit may be too optimistic"
+LEAVE_ROOM = "hint: leave room on the clusters it may go to, or pin it by node selector"
+
+
+def test_a_warning_that_is_the_same_for_several_documents_is_said_once_and_names_them(
+    here: Here, capfd: Capture
+) -> None:
+    here({"a.yaml": "---\n".join(GATED % name for name in "ab"), "c.yaml": GATED % "c"})
+    ran = run(capfd, "size", "a.yaml", "c.yaml")
+    assert ran.err == (f"a.yaml:4:8: warning: {GATES}\n  also at a.yaml:9:8 and c.yaml:4:8\n  {LEAVE_ROOM}\n")
+    here({"many.yaml": "---\n".join(GATED % f"p{number}" for number in range(9))})
+    assert "\n  also at many.yaml:9:8, many.yaml:14:8, many.yaml:19:8, many.yaml:24:8, many.yaml:29:8 and 3 more\n" in (
+        run(capfd, "size", "many.yaml").err
+    )
+
+
+def test_an_error_is_said_for_each_document(here: Here, capfd: Capture) -> None:
+    here({"a.yaml": "---\n".join(POD.replace("cpu: 1", "cpu: lots") % name for name in "ab")})
+    ran = run(capfd, "size", "a.yaml")
+    assert [line.partition(" ")[0] for line in ran.err.splitlines() if not line.startswith(" ")] == [
+        "a.yaml:4:59:",
+        "a.yaml:9:59:",
+    ]
+
+
 def test_what_an_update_needs_has_a_row_where_it_is_more(here: Here, capfd: Capture) -> None:
     service = JOB.replace("RayJob", "RayService").replace("rayClusterSpec", "rayClusterConfig")
     here({"service.yaml": service})
     rows = [line.split()[:4] for line in run(capfd, "size", "service.yaml").out.splitlines()]
-    assert ["while", "updating", "6", "5800m"] in rows  # (1 + 2) × 2 pods, (2500 + 2 × 200) × 2
+    assert ["while", "updating", "6", "5.8"] in rows  # (1 + 2) × 2 pods, (2500 + 2 × 200) × 2
     assert "while" not in {row[0] for row in rows if row and "RayJob" in row}
 
 
@@ -1278,7 +1311,7 @@ def test_the_table_tells_the_numbers_of_the_json(value: Json) -> None:
         assert row[1].split()[0] == str(told["count"])
         assert row[2:4] == [str(told["minCount"]), "any" if told["maxCount"] is None else str(told["maxCount"])]
         assert [cell for cell in row[4:] if cell != "-"] == [
-            told["requests"][name]
+            amount_text(name, quantity.amount(name, told["requests"][name]))
             for name in sorted(told["requests"], key=lambda name: (name not in ("cpu", "memory"), name))
         ]
 

@@ -409,7 +409,7 @@ def codes_of_kind(value: Mapping[str, Any], *more: Mapping[str, str]) -> set[str
         ("policy.networking.k8s.io/v1alpha1", "AdminNetworkPolicy"), ("cilium.io/v2alpha1", "CiliumLoadBalancerIPPool"),
         ("policy/v1beta1", "PodSecurityPolicy"), ("security.openshift.io/v1", "SecurityContextConstraints"),
         ("resource.k8s.io/v1alpha3", "DeviceTaintRule"), ("crd.projectcalico.org/v1", "GlobalNetworkPolicy"),
-        ("kueue.x-k8s.io/v1beta1", "Cohort"), ("ray.io/v1", "RayClustr"), ("apps/v1", "Deploymnt"), ("v1", "Thing"),
+        ("kueue.x-k8s.io/v1beta1", "Cohort"), ("apps/v1", "Deploymnt"), ("v1", "Thing"),
         ("kargo.akuity.io/v1alpha1", "Stage"), ("infra.contrib.fluxcd.io/v1alpha2", "Terraform"),
         ("helm.cattle.io/v1", "HelmChart"), ("helm.k0sproject.io/v1beta1", "Chart"),
         ("helm.crossplane.io/v1beta1", "Release"), ("gitops.kluctl.io/v1beta1", "KluctlDeployment"),
@@ -423,9 +423,9 @@ def test_a_kind_that_is_not_known_to_have_a_namespace_is_refused(api_version: st
 
 
 def test_a_misspelt_kind_is_told_which_was_meant() -> None:
-    done = Story.of(ONE, as_yaml(custom("ray.io/v1", "RayClustr")), capacity=ROOM).plan()
+    done = Story.of(ONE, as_yaml(custom("apps/v1", "Deploymnt")), capacity=ROOM).plan()
     (problem,) = (p for p in done.problems if p.code == "NotAllowed")
-    assert problem.hint == 'did you mean "RayCluster"?'
+    assert problem.hint == 'did you mean "Deployment"?'
 
 
 def test_a_kind_is_known_by_its_definition_its_declaration_or_by_its_full_name_in_a_tenant() -> None:

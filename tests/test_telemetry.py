@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import kubernetes_validate
@@ -29,7 +30,7 @@ from gitplacer.git.asking import Request, Sort, about, heard_by, request
 from gitplacer.git.program import hide
 from gitplacer.problems import Location, Problem
 from gitplacer.settings import UsageError
-from gitplacer.telemetry import events, logs, metrics, notices
+from gitplacer.telemetry import events, logs, metrics, notices, notifications
 from gitplacer.telemetry.courier import FIRST_WAIT, LONGEST_WAIT, MOST_WAITING, TRIES, Courier, Undelivered
 from gitplacer.telemetry.notifications import Notifications, address
 from tests.clocks import StoryClock
@@ -402,6 +403,7 @@ class Receiver:
     url: str = ""
     got: list[tuple[str, str, dict[str, str], bytes]] = field(default_factory=list)
     answers: list[int] = field(default_factory=list)
+    later: list[str] = field(default_factory=list)
     came: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
 
     def wait(self, count: int) -> None:
@@ -422,6 +424,8 @@ def receiver() -> Iterator[Receiver]:
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(answer)))
             self.send_header("Location", "http://127.0.0.1:1/elsewhere")
+            if found.later:
+                self.send_header("Retry-After", found.later.pop(0))
             self.end_headers()
             self.wfile.write(answer)
             found.came.release()
@@ -479,6 +483,38 @@ def test_a_redirect_is_not_followed(receiver: Receiver) -> None:
     receiver.wait(1)
     observer.stopped()
     assert complaints == ["notify: it answers 307"] and len(receiver.got) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [
+        ("77", 77),
+        ("Fri, 02 Jan 2026 03:07:05 GMT", 120),
+        ("Fri, 02 Jan 2026 03:00:00 GMT", 0),
+        ("soon", 0),
+    ],
+)
+def test_who_says_when_to_come_back_is_obeyed(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch, said: str, seconds: float
+) -> None:
+    sends: list[Callable[[bytes], None]] = []
+
+    class Kept(Courier[bytes]):
+        def __init__(self, name: str, send: Callable[[bytes], None], *args: Any, **options: Any) -> None:
+            sends.append(send)
+            super().__init__(name, send, *args, **options)
+
+    monkeypatch.setattr(notifications, "Courier", Kept)
+    observer = Notifications(
+        receiver.url, lambda: SECRET, source="x", clock=SystemClock(), complain=print, dropped=lambda: None
+    )
+    receiver.answers, receiver.later = [429], [said]
+    now = datetime(2026, 1, 2, 3, 5, 5, tzinfo=UTC).timestamp()
+    with monkeypatch.context() as patch, pytest.raises(Undelivered) as found:
+        patch.setattr("urllib3.util.retry.time", SimpleNamespace(time=lambda: now))
+        sends[0](b"{}")
+    observer.stopped()
+    assert (found.value.again, found.value.after) == (True, seconds)
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from gitplacer.formats.markdown import marker
 from gitplacer.hosts import HOSTS
-from gitplacer.hosts.comments import marker
 from tests.commands import Ran, run
 from tests.gitservers import git
 from tests.hoststandin import OTHER, TOKEN, StandIn, Trouble, api_of, serving
@@ -259,7 +259,6 @@ def test_a_comment_with_our_marker_by_somebody_else_promises_nothing(ci: Ci) -> 
         ((), "nobody said which pull request it is"),
         (("--head-sha", "c" * 40), "nobody said which pull request it is"),
         (("--head-sha", "--x", "--head-repo", "a/b"), "is not the id of a commit"),
-        (("--pull", "1", "--comment-id", "-->"), "cannot be the id of a comment"),
         (("--pull", "7"), "(404)"),
         (("--pull", "0"), "Invalid value for '--pull'"),
     ],

@@ -329,7 +329,7 @@ def _is_longer(one: str, other: str) -> bool:
     return len(one) + len(other) > 6 and pathglob.overlap(one, other)
 
 
-@pytest.mark.parametrize("pattern", ["[z-a]", "[]", "[!]", "[[a]", "[a&&b]", "{name}/{name}", "[\\d]", "a]b[", "{}"])
+@pytest.mark.parametrize("pattern", ["[]", "[!]", "[[a]", "[a&&b]", "{name}/{name}", "[\\d]", "a]b[", "{}", "[z-a]"])
 def test_no_pattern_is_too_strange(pattern: str) -> None:
-    assert pathglob.matches(pattern, "x") in (True, False)
-    assert pathglob.overlap(pattern, "**")
+    assert not pathglob.matches(pattern, "x")
+    assert pathglob.overlap(pattern, "**") is (pattern != "[z-a]")

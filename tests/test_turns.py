@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docs.generate import GIT_KINDS
 from gitplacer.controller.faults import KINDS, found
 from gitplacer.controller.schedule import Due, Pace, after_look, after_pass
 from gitplacer.controller.turns import RULES, Backoff, Fault, Outcome, backed_off
 from gitplacer.controller.wakes import SystemClock, Wakes
 from gitplacer.git.program import GitError
+from gitplacer.problemcodes import FAILURES
 from gitplacer.problems import Location, Problem, Rejected
 from gitplacer.settings import UsageError
 from tests.clocks import StoryClock
@@ -91,7 +91,7 @@ def test_two_who_lost_the_same_race_do_not_come_back_together() -> None:
 
 
 def test_every_way_in_which_git_fails_has_a_fault() -> None:
-    assert set(KINDS) == set(GIT_KINDS)
+    assert set(KINDS) == set(FAILURES)
 
 
 def test_every_fault_can_happen() -> None:

@@ -13,11 +13,12 @@ from functools import cache
 
 from gitplacer.explain import problem_lines
 from gitplacer.hydrate import Hydration, Inputs, hydrate
+from gitplacer.model.signers import Uncounted
 from gitplacer.packaged import STARTER, packaged
 from gitplacer.policies.idle import idle_policies
 from gitplacer.problems import Problem, Rejected
 from gitplacer.scenarios import OnTrees, read_script, tell
-from gitplacer.source.files import NoMemo
+from gitplacer.source.files import Memo, NoMemo, ReadFile, read_file, unreadable
 from gitplacer.source.reading import fleet_spec
 from gitplacer.tree import Entry, Tree
 
@@ -29,7 +30,7 @@ class Example:
     """
     `shown` are the files a page shows, `beside` others that are needed, `first` a pass before with other files (None:
     no such file), `deployment` what somebody else wrote into the deployment repo. `trusted` is the Fleet of the revision that is
-    trusted.
+    trusted, and `uncounted` a commit of the source that does not count. `deadly` are the files that end the process which parses them.
     """
 
     shown: tuple[tuple[str, str], ...]
@@ -39,6 +40,18 @@ class Example:
     deployment: Mapping[str, str] = field(default_factory=dict)
     tree: tuple[tuple[str, Entry], ...] = ()
     trusted: str | None = None
+    uncounted: Uncounted | None = None
+    deadly: tuple[str, ...] = ()
+
+
+class _Mortal(NoMemo):
+    """Parses as if some files ended whoever parses them."""
+
+    def __init__(self, deadly: frozenset[bytes]) -> None:
+        self._deadly = deadly
+
+    def parse(self, data: bytes, max_bytes: int) -> ReadFile:
+        return unreadable("parsing it ended with SIGSEGV") if data in self._deadly else read_file(data, max_bytes)
 
 
 def printed(example: Example, code: str) -> str:
@@ -60,7 +73,8 @@ def problems(example: Example) -> Iterator[Problem]:
         deployment = Tree.of({**{path: deployment.read(path) for path in deployment}, **written})
     try:
         files = {**_starter(), **example.beside, **dict(example.shown)}
-        done = _pass(files, example.tree, deployment, example.trusted)
+        deadly = frozenset(files[path].encode() for path in example.deadly)
+        done = _pass(files, example.tree, deployment, example.trusted, _Mortal(deadly), example.uncounted)
         yield from done.problems
         yield from idle_policies(done.snapshot.source, NoMemo())
     except Rejected as error:
@@ -85,7 +99,12 @@ def _starter() -> dict[str, str]:
 
 
 def _pass(
-    files: Mapping[str, str], more: tuple[tuple[str, Entry], ...], deployment: Tree, fleet: str | None = None
+    files: Mapping[str, str],
+    more: tuple[tuple[str, Entry], ...],
+    deployment: Tree,
+    fleet: str | None = None,
+    memo: Memo | None = None,
+    uncounted: Uncounted | None = None,
 ) -> Hydration:
     data = {path: text.encode("utf-8", "surrogateescape") for path, text in files.items()}
     source = Tree.of(data)
@@ -95,5 +114,6 @@ def _pass(
         source=source, commit=None, capacity=source.under("capacity"), capacity_id=None, deployment=deployment,
         deployment_commit=None, foreign={}, now=NOW, version="0.1.0",
         trusted=fleet_spec(Tree.of({"fleet.yaml": fleet.encode()}), NoMemo()) if fleet is not None else None,
+        uncounted=uncounted,
     )  # fmt: skip
-    return hydrate(inputs, memo=NoMemo(), with_candidates=False)
+    return hydrate(inputs, memo=memo, with_candidates=False)

@@ -30,10 +30,34 @@ from docs.problem_examples.pieces import (
     settings,
     workload,
 )
+from gitplacer.model.signers import Flaw, Uncounted
 from gitplacer.tree import SYMLINK, Entry
 
 EXAMPLES: Mapping[str, tuple[Example, ...]] = {
     "ApprovalExpired": (approval("hello/hello", "my-cluster", "2025-12-31T18:00:00Z"),),
+    "ApprovalTooLong": (approval("hello/hello", "my-cluster", "2026-12-31T18:00:00Z"),),
+    "ApprovalNeedsPlan": (
+        Example(
+            (("approvals/drill.yaml", APPROVAL.format("drill", "hello/*", "other-cluster", "2026-01-03T00:00:00Z")),),
+            "`hello/hello` runs on `my-cluster`:",
+            beside={"clusters/other-cluster.yaml": CLUSTER.format("other-cluster", "  state: Active\n")},
+            first={},
+        ),
+    ),
+    "ApprovalForOtherPlan": (
+        Example(
+            (
+                (
+                    "approvals/drill.yaml",
+                    APPROVAL.format("drill", "hello/*", "other-cluster", "2026-01-03T00:00:00Z")
+                    + f"  plan: sha256:{'0' * 64}\n",
+                ),
+            ),
+            "`hello/hello` runs on `my-cluster`:",
+            beside={"clusters/other-cluster.yaml": CLUSTER.format("other-cluster", "  state: Active\n")},
+            first={},
+        ),
+    ),
     "ApprovalImpossible": (
         Example(
             (
@@ -51,7 +75,7 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
         Example(
             (
                 ("approvals/one.yaml", APPROVAL.format("one", "hello/hello", "my-cluster", "2026-01-03T00:00:00Z")),
-                ("approvals/two.yaml", APPROVAL.format("two", "hello/*", "other-cluster", "2026-01-03T00:00:00Z")),
+                ("approvals/two.yaml", APPROVAL.format("two", "hello/hello", "other-cluster", "2026-01-03T00:00:00Z")),
             ),
         ),
     ),
@@ -330,11 +354,25 @@ spec:
             },
         ),
     ),
+    "NameTaken": (
+        Example(
+            (),
+            "The deployment repo has a file `clusters/my-cluster`, where a directory is to be:",
+            deployment={"clusters/my-cluster": "not a directory\n"},
+        ),
+    ),
     "NotOurs": (
         Example(
             (),
             "The deployment repo has a file `clusters/my-cluster/workloads/mine.yaml` that gitplacer did not write:",
             deployment={"clusters/my-cluster/workloads/mine.yaml": f"{HEAD}data: {{}}\n"},
+        ),
+    ),
+    "NotReadable": (
+        Example(
+            ((SETTINGS, f"{HEAD}data:\n  level: info\n"),),
+            "A file on which the parser of `reconcile --watch` crashes, whatever it looks like:",
+            deadly=(SETTINGS,),
         ),
     ),
     "NotRendered": (Example((("workloads/hello/kustomization.yaml", "resources: [raycluster.yaml]\n"),)),),
@@ -346,6 +384,13 @@ spec:
         ),
     ),
     "NullValue": (policy(f"{SELECT}  clusters:\n  # names: [my-cluster]\n"),),
+    "OddPath": (
+        Example(
+            (),
+            "`workloads/hello/settings.yaml`, with a space of no width in its name:",
+            beside={"workloads/hello/sett\u200bings.yaml": f"{HEAD}data: {{}}\n"},
+        ),
+    ),
     "OwnKindInWorkloads": (workload(POLICY.format("mine", "  select: {}\n"), "policy"),),
     "RecordName": (
         Example(
@@ -399,6 +444,21 @@ spec:
             },
         ),
     ),
+    "SourceNotSigned": (
+        Example(
+            (
+                (
+                    "fleet.yaml",
+                    "apiVersion: gitplacer.dev/v1alpha1\nkind: Fleet\nmetadata: {name: fleet}\nspec:\n  source:\n"
+                    "    signers: [ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDi2VhzGqYyOw1JEsS0rTnXOTR1gIG0wXmkN9xHqBdEF]\n",
+                ),
+            ),
+            "The last pass was made from 8d20c1b67e33, and 3f1c09ab54d2 came after it:",
+            uncounted=Uncounted(
+                commit="3f1c09ab54d2", author="Ada <ada@example.com>", flaw=Flaw.UNSIGNED, counts="8d20c1b67e33"
+            ),
+        ),
+    ),
     "TabIndentation": (settings("data:\n\tlevel: info\n"),),
     "TooDeep": (
         Example(
@@ -418,6 +478,28 @@ spec:
     ),
     "TooManyDocuments": (
         Example((), "A file of twenty thousand documents:", beside={SETTINGS: f"{HEAD}---\n" * 20_000}),
+    ),
+    "LFSPointer": (
+        Example(
+            (
+                (
+                    SETTINGS,
+                    "version https://git-lfs.github.com/spec/v1\n"
+                    "oid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n",
+                ),
+            ),
+        ),
+    ),
+    "TooManyParts": (
+        Example(
+            (),
+            "A pod with five hundred tolerations:",
+            beside={
+                "workloads/hello/x.yaml": POD.format("x", "", "")
+                + "  tolerations:\n"
+                + "".join(f"  - {{key: k{n}, operator: Exists}}\n" for n in range(500))
+            },
+        ),
     ),
     "TooManyFaults": (
         Example(

@@ -62,7 +62,7 @@ def _ever(repository: Repository, tip: str) -> list[str]:
     """The ids of all groups that ever had a record."""
     listing = repository.git.run(
         "log", "--first-parent", "--no-renames", "--diff-filter=A", "--diff-merges=first-parent", "--name-only", "--format=",
-        "-z", tip, "--", f"{RECORDS}/",
+        "-z", "--end-of-options", tip, "--", f"{RECORDS}/",
     )  # fmt: skip
     paths = {raw.decode("utf-8", "backslashreplace").strip("\n") for raw in listing.split(b"\0") if raw.strip()}
     return sorted(path[len(RECORDS) + 1 : -len(".yaml")] for path in paths if path.endswith(".yaml"))
@@ -107,7 +107,7 @@ class _Walk:
             f"{BETWEEN}/{name}/**",
         )
         paths = [f":(top,glob){place}" for place in places]
-        listing = self._deployment.git.run("rev-list", "--first-parent", tip, "--", *paths).decode()
+        listing = self._deployment.git.run("rev-list", "--first-parent", "--end-of-options", tip, "--", *paths).decode()
         for oid in listing.split():
             yield self._deployment.commit(oid)
 
@@ -213,7 +213,7 @@ class _Walk:
     def _touches_files(self, commit: Commit, group: str) -> bool:
         place = f":(top,glob){_literal(self._past.root)}/*/{WORKLOADS}/{_literal(group)}/**"
         changed = self._deployment.git.run(
-            "diff-tree", "-r", "--name-only", "--no-commit-id", "--root", commit.id, "--", place
+            "diff-tree", "-r", "--name-only", "--no-commit-id", "--root", "--end-of-options", commit.id, "--", place
         )
         return bool(changed.strip())
 

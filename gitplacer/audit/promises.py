@@ -255,7 +255,7 @@ def _changes(repository: Repository, tip: str, folder: str) -> Iterator[tuple[st
     """The commits of a branch that changed something below a folder, the oldest first, each with what it changed."""
     listing = repository.git.run(
         "log", "--first-parent", "--diff-merges=first-parent", "--reverse", "--no-renames", "--raw", "--no-abbrev",
-        "--no-color", "--format=commit %H", tip, "--", *([folder] if folder else []),
+        "--no-color", "--format=commit %H", "--end-of-options", tip, "--", *([folder] if folder else []),
     )  # fmt: skip
     commit = ""
     changes: list[Change] = []

@@ -197,7 +197,7 @@ class Recomputation:
 
     def _is_before(self, commit: str, tip: str) -> bool:
         listing = self.deployment.git.run(
-            "rev-list", "--first-parent", "--max-count=1", commit, f"^{tip}", "--", check=False
+            "rev-list", "--first-parent", "--max-count=1", "--end-of-options", commit, f"^{tip}", "--", check=False
         )
         return not listing.strip()
 

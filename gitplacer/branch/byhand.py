@@ -25,6 +25,7 @@ from gitplacer.documents import parse
 from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import Commit, NoSuchRevision, Repository
 from gitplacer.kinds.clusterstate import CLUSTER_STATES
+from gitplacer.kinds.removals import GUARDS
 from gitplacer.layout import METADATA
 from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.snapshot import RECORDS
@@ -66,7 +67,7 @@ class OurPaths:
     root: str
 
     def is_ours(self, path: str) -> bool:
-        return path.startswith((f"{self.root}/", f"{RECORDS}/", f"{BETWEEN}/", f"{CLUSTER_STATES}/"))
+        return path.startswith((f"{self.root}/", f"{RECORDS}/", f"{BETWEEN}/", f"{CLUSTER_STATES}/", f"{GUARDS}/"))
 
     def unit(self, path: str) -> tuple[str, str, str] | None:
         """The cluster, the unit and the file of a path below the root."""

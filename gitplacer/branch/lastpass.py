@@ -22,6 +22,7 @@ from datetime import datetime
 from gitplacer.commits import PREFIX
 from gitplacer.git.publishing import Deployment, is_of_a_pass
 from gitplacer.git.reading import Commit, NoSuchRevision, Repository
+from gitplacer.trailers import Trailers
 from gitplacer.tree import Entry, Tree, differing_paths
 
 _HISTORY = 1000
@@ -62,6 +63,17 @@ def last_pass(deployment: Deployment) -> LastPass | None:
     return _Looking(deployment).found(deployment.tip)
 
 
+def last_trailers(deployment: Deployment) -> Trailers:
+    """What the last pass on the branch says of itself; nothing where there is none within reach."""
+    if deployment.tip is None:
+        return ()
+    tip = deployment.repository.commit(deployment.tip)
+    if is_of_a_pass(tip):
+        return tip.trailers
+    last = last_pass(deployment)
+    return last.trailers if last is not None else ()
+
+
 def brought_by(repository: Repository, merge: Commit, most: int) -> list[str]:
     """The commits that a merge brought with it, oldest first; if there are more than `most`, one more than that."""
     listing = repository.git.run(
@@ -69,6 +81,7 @@ def brought_by(repository: Repository, merge: Commit, most: int) -> list[str]:
         "--topo-order",
         "--reverse",
         f"--max-count={most + 1}",
+        "--end-of-options",
         merge.id,
         f"^{merge.parents[0]}",
         "--",

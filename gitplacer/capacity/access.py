@@ -21,6 +21,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from gitplacer.plaintext import printable
+from gitplacer.retryafter import asked_to_wait
 
 PAGE = 500
 """Objects of a page, as kubectl asks for."""
@@ -155,10 +156,6 @@ class Access:
                 "is the cluster up, and the address in the kubeconfig right?",
             ) from None
         try:
-            wait = urllib3.Retry().get_retry_after(response)
-        except urllib3.exceptions.InvalidHeader:
-            wait = None
-        try:
             body = json.loads(data)
         except (ValueError, RecursionError):
             if response.status == 200:
@@ -166,7 +163,7 @@ class Access:
                     f"{self.host}{path} does not answer in JSON", "is this the address of a Kubernetes API server?"
                 ) from None
             body = None
-        return Reply(response.status, body, wait)
+        return Reply(response.status, body, asked_to_wait(response))
 
     def _body(self, path: str, response: Any, until: float) -> bytes:
         """The body, cut off when it takes too long or is too long."""

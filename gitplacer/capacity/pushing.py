@@ -172,7 +172,7 @@ def _kept(target: Target, there: Deployment, now: datetime) -> list[Commit] | No
     if target.keep is None or there.tip is None or PLACEHOLDER not in target.branch:
         return None
     roots = there.repository.git.run(
-        "rev-list", "--first-parent", "--max-parents=0", "--timestamp", there.tip, "--"
+        "rev-list", "--first-parent", "--max-parents=0", "--timestamp", "--end-of-options", there.tip, "--"
     ).decode()
     oldest = min((int(line.split(" ")[0]) for line in roots.splitlines()), default=0)
     if oldest >= (now - 2 * target.keep).timestamp():

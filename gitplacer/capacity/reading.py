@@ -18,14 +18,15 @@ from pathlib import Path, PurePosixPath
 
 from gitplacer.belief import DOUBTED, EARLIER, Gist, doubt, last_believed
 from gitplacer.git.address import Address
+from gitplacer.git.believing import signed_by
 from gitplacer.git.mirror import Mirror, refs_of
 from gitplacer.git.objects import BlobTooLarge
 from gitplacer.git.reading import Repository
-from gitplacer.git.signing import AllowedKeys, is_signed, verified
+from gitplacer.git.signing import is_signed
 from gitplacer.kinds.fleet import CapacitySettings
 from gitplacer.problems import Rejected
 from gitplacer.snapshot import single_snapshot
-from gitplacer.source.files import READ_ENDINGS, Memo, NoMemo
+from gitplacer.source.files import READ_ENDINGS, Aside, Memo
 from gitplacer.tree import Changes, Entry, Tree
 
 PLACEHOLDER = "{cluster}"
@@ -160,7 +161,7 @@ class _Read:
         """An entry with the size of its blob, so that what is too large is never read. History does not tell it."""
         if at_tip is not None and (at_tip.mode, at_tip.oid) == (entry.mode, entry.oid):
             return at_tip
-        return replace(entry, size=int(self._repository.git.run("cat-file", "-s", entry.oid)))
+        return replace(entry, size=int(self._repository.git.run("cat-file", "-s", "--end-of-options", entry.oid)))
 
     def _recent(self, history: Sequence[_Version]) -> list[_Version]:
         """The versions that can be of interest: twice the time that a jump takes to be believed, and the one before."""
@@ -199,18 +200,9 @@ class _Read:
         if self._settings.writers is None:
             yield from versions
             return
-        keys = self._keys(cluster)
-        digests = [_digest("signed", version.commit, *sorted(keys)) for version in versions]
-        known = self._memo.recall_texts(digests)
-        for version, digest in zip(versions, digests, strict=True):
-            answer = known.get(digest)
-            if answer is None:
-                commit = self._repository.objects.look_up(version.commit)
-                is_good = commit is not None and verified(commit.data, AllowedKeys({cluster: keys})) is not None
-                answer = b"yes" if is_good else b"no"
-                self._memo.remember_text(digest, answer)
-            if answer == b"yes":
-                yield version
+        commits = [version.commit for version in versions]
+        signed = signed_by(self._repository.objects, self._memo, self._keys(cluster), commits)
+        yield from (version for version, is_good in zip(versions, signed, strict=True) if is_good)
 
     def _unsigned(self, cluster: str, oid: str) -> bytes:
         commit = self._repository.objects.look_up(oid)
@@ -230,7 +222,7 @@ class _Read:
         for entry, digest in zip(sent, digests, strict=True):
             if digest not in known:
                 # The newest is parsed once more in a moment; those before it never again.
-                gist = self._gist(path, entry, self._memo if entry is sent[-1] else NoMemo())
+                gist = self._gist(path, entry, self._memo if entry is sent[-1] else Aside(self._memo))
                 known[digest] = gist.as_text() if gist is not None else b""
                 self._memo.remember_text(digest, known[digest])
         return [Gist.from_text(known[digest]) if known[digest] else None for digest in digests]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
+from gitplacer.documents import LISTED
 from gitplacer.grouping import Group
 from gitplacer.known import Known, Told, tell
 from gitplacer.model.workload import Identity
 from gitplacer.plaintext import few
+from gitplacer.problems import Severity
 from gitplacer.source.manifests import WORKLOADS, SourceObject
 from gitplacer.workloads.facts import Reference
 
@@ -27,9 +30,20 @@ def check(known: Known, group: Group) -> Iterator[Told]:
     if group.unit != WORKLOADS:
         return
     for member in (*group.members, *group.shared):
-        for reference in member.facts.needs:
-            if not reference.optional and not _is_brought(known, member, reference):
-                yield from _missing(known, group, member, reference)
+        missing = _unmet(known, group, member)
+        yield from islice(missing, LISTED)
+        if more := sum(1 for _ in missing):
+            message = f"{more:,} more references of {member.identity} lead nowhere, not listed"
+            yield (
+                member,
+                member.document.problem("TooManyFaults", message, "mend these first", severity=Severity.WARNING),
+            )
+
+
+def _unmet(known: Known, group: Group, member: SourceObject) -> Iterator[Told]:
+    for reference in member.facts.needs:
+        if not reference.optional and not _is_brought(known, member, reference):
+            yield from _missing(known, group, member, reference)
 
 
 def _is_brought(known: Known, member: SourceObject, reference: Reference) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gitplacer.cli.options import fleet
+from gitplacer.cli.options import OneOf, fleet
 
 if TYPE_CHECKING:
     from gitplacer.git.address import Address
@@ -30,13 +30,13 @@ _ONLY = {
 
 
 @click.command("bootstrap")
-@click.argument("engine", type=click.Choice(list(ENGINES)))
+@click.argument("engine", type=OneOf(list(ENGINES)))
 @click.option(
     "-o", "--output", "folder", metavar="DIR", help="Write files into this directory instead of printing them."
 )
 @click.option(
     "--per",
-    type=click.Choice(["cluster", "workload"]),
+    type=OneOf(["cluster", "workload"]),
     default="cluster",
     show_default=True,
     help="What one sync covers: all workloads of a cluster, or one group on one cluster (Argo CD).",

@@ -50,12 +50,11 @@ def command(
     """
     from gitplacer.cli.hosting import reached
     from gitplacer.cli.progress import note
-    from gitplacer.hosts.comments import marker, upsert
+    from gitplacer.hosts.comments import upsert
     from gitplacer.hosts.finding import checked_sha, with_head
     from gitplacer.hosts.pagefiles import read_pages
     from gitplacer.settings import UsageError
 
-    marker(comment_id)
     if number is None and (head_sha is None or head_repo is None):
         raise UsageError("nobody said which pull request it is", "give --pull, or --head-sha with --head-repo")
     sha = checked_sha(head_sha) if head_sha is not None else None

@@ -2,7 +2,7 @@
 What ends a command, as a message on stderr.
 
 Each kind of failure is said in its own way: a Rejected input with every problem in it, everything else in one line and
-a hint. What nobody foresaw is called a bug, and its traceback is shown only to who asks for it.
+a hint. What git cannot do has a code with a page. What nobody foresaw is called a bug, and its traceback is shown only to who asks for it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ def lines(error: BaseException) -> list[str]:
             from gitplacer.explain import problem_lines
 
             return [line for problem in error.problems for line in problem_lines(problem)]
-        case GitError() | UsageError() | ClusterError():
+        case GitError():
+            return _message(str(error), error.hint, error.kind)
+        case UsageError() | ClusterError():
             return _message(str(error), error.hint)
         case click.Abort() | KeyboardInterrupt():
             return ["interrupted"]
@@ -62,6 +64,6 @@ def lines(error: BaseException) -> list[str]:
     )
 
 
-def _message(text: str, hint: str = "") -> list[str]:
-    said = [f"error: {printable(' '.join(text.split()), _LONGEST)}"]
+def _message(text: str, hint: str = "", code: str = "") -> list[str]:
+    said = [f"error{f'[{code}]' if code else ''}: {printable(' '.join(text.split()), _LONGEST)}"]
     return [*said, f"  hint: {printable(hint, _LONGEST)}"] if hint else said

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 MOST_PODS = 5000
 """A larger gang is refused: its answer would be worth little and take long."""
+_DUMP = "give what `kubectl get nodes,pods,namespaces -A -o json` prints"
 
 
 @click.command("fit")
@@ -72,6 +73,7 @@ def _judge_files(names: tuple[str, ...], dump: str, slice_topology: str, output:
     from gitplacer.problems import Severity
     from gitplacer.scheduler.answer import pod_names
     from gitplacer.scheduler.dump import Manifest, judge_manifests
+    from gitplacer.settings import UsageError
     from gitplacer.sizing import sizes
 
     cluster = _cluster(dump)
@@ -84,12 +86,15 @@ def _judge_files(names: tuple[str, ...], dump: str, slice_topology: str, output:
         return 1  # part of a gang is no gang
     number = sum(role.count for sized in found.objects for role in sized.facts.roles)
     if number > MOST_PODS:
-        raise click.ClickException(f"the manifests become {number} pods; at most {MOST_PODS} are judged together")
+        raise UsageError(
+            f"the manifests become {number} pods; at most {MOST_PODS} are judged together",
+            "give some of them at a time",
+        )
     sized, beside = ([Manifest(each.document, each.facts) for each in some] for some in (found.objects, found.beside))
     judged = judge_manifests(cluster, sized, beside, slice_topology)
     gang = judged.members
     if not gang.pods:
-        raise click.ClickException("nothing there makes pods")
+        raise UsageError("nothing there makes pods", "`gitplacer size` shows what manifests become, and why")
     roles = dict(zip(pod_names(gang.pods), gang.roles, strict=True))
     view = FitView(answer=judged.answer, roles=roles, left_out=judged.left_out, notes=judged.notes)
     click.echo(FIT_FORMATS[output](view, Options(style=style())), nl=False)
@@ -101,18 +106,15 @@ def _cluster(dump: str) -> Dump:
     import json
 
     from gitplacer.scheduler.dump import read_dump
+    from gitplacer.settings import UsageError
 
     try:
         value = json.loads(_bytes(dump))
     except (ValueError, RecursionError) as error:
-        raise click.ClickException(
-            f"{dump} is not JSON ({error}); it is what `kubectl get nodes,pods,namespaces -A -o json` prints"
-        ) from None
+        raise UsageError(f"{dump} is not JSON: {error}", _DUMP) from None
     found = read_dump(value)
     if not found.cluster.nodes:
-        raise click.ClickException(
-            f"{dump} has no nodes; it is what `kubectl get nodes,pods,namespaces -A -o json` prints"
-        )
+        raise UsageError(f"{dump} has no nodes", _DUMP)
     return found
 
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from gitplacer.cli.options import OneOf
+
 if TYPE_CHECKING:
     from gitplacer.git.credentials import Credentials
     from gitplacer.hosts.host import Host
@@ -33,17 +35,29 @@ def host(what: str, *, in_job: bool = True) -> Callable[[Command], Command]:
 
     def with_options(command: Command) -> Command:
         named = click.option("--repo", metavar="OWNER/NAME", help=repo_help)
-        which = click.option("--host", "host_name", type=click.Choice(_HOSTS), help=host_help)
+        which = click.option("--host", "host_name", type=OneOf(_HOSTS), help=host_help)
         return which(named(command))
 
     return with_options
 
 
+def _comment_id(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    from gitplacer.formats.markdown import COMMENT_ID
+    from gitplacer.plaintext import printable
+    from gitplacer.settings import UsageError
+
+    if value and not COMMENT_ID.fullmatch(value):
+        raise UsageError(
+            f'"{printable(value, 64)}" cannot be the id of a comment',
+            "take letters, digits, dots, dashes and underscores, 63 at most, a letter or digit first",
+        )
+    return value
+
+
 def comment_id(command: Command) -> Command:
     """`--comment-id`, for several fleets on one pull request."""
-    return click.option("--comment-id", default="", metavar="ID", help="Tells the comments of several fleets apart.")(
-        command
-    )
+    help = "Tells the comments of several fleets on one pull request apart: a part of their hidden marker."
+    return click.option("--comment-id", default="", metavar="NAME", callback=_comment_id, help=help)(command)
 
 
 @contextlib.contextmanager

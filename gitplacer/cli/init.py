@@ -13,8 +13,10 @@ from pathlib import Path
 import click
 
 from gitplacer.cli.bootstrap import ENGINES
+from gitplacer.cli.options import OneOf
 
 _PLACES = {
+    "CODEOWNERS": ".github/CODEOWNERS",
     "workflow.yaml": ".github/workflows/gitplacer.yaml",
     "editor.json": ".vscode/settings.json",
 }
@@ -34,7 +36,7 @@ _LABELS = {"class": "general"}
 @click.command("init")
 @click.argument("folder", metavar="DIR")
 @click.option(
-    "--engine", type=click.Choice(list(ENGINES)), default="argocd", show_default=True, help="What syncs the clusters."
+    "--engine", type=OneOf(list(ENGINES)), default="argocd", show_default=True, help="What syncs the clusters."
 )
 @click.option(
     "--context",

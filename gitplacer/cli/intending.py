@@ -49,14 +49,19 @@ def _lasting(ctx: click.Context, param: click.Parameter, value: str) -> timedelt
     days, hours, minutes = (int(part or 0) for part in found.groups())
     if not days + hours + minutes:
         raise click.BadParameter("consent that has ended already allows nothing", ctx, param)
-    return timedelta(days=days, hours=hours, minutes=minutes)
+    from gitplacer.kinds.approval import LONGEST
+
+    lasting = timedelta(days=days, hours=hours, minutes=minutes)
+    if lasting > LONGEST:
+        raise click.BadParameter(f"consent for more than {LONGEST.days} days does not count", ctx, param)
+    return lasting
 
 
 def expiring(command: Command) -> Command:
     """`--expires-in`, for Approvals."""
     return click.option(
         "--expires-in", "lasting", metavar="TIME", default="24h", show_default=True, callback=_lasting,
-        help="How long the consent lasts, such as 90m, 24h or 7d.",
+        help="How long the consent lasts, such as 90m, 24h or 7d; at most 30d.",
     )(command)  # fmt: skip
 
 

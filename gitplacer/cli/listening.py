@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from gitplacer.cli.options import OneOf
+
 if TYPE_CHECKING:
     from gitplacer.controller.observing import Observer
     from gitplacer.controller.wakes import Clock
@@ -26,8 +28,8 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _OPTIONS = (
-    click.option("--log-format", type=click.Choice(["text", "json"]), help="With --watch: lines for people, or for programs.  [default: text]"),
-    click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="With --watch: the least that a line must matter.  [default: info]"),
+    click.option("--log-format", type=OneOf(["text", "json"]), help="With --watch: lines for people, or for programs.  [default: text]"),
+    click.option("--log-level", type=OneOf(["debug", "info", "warning", "error"]), help="With --watch: the least that a line must matter.  [default: info]"),
     click.option("--hooks-listen", metavar="HOST:PORT", help="With --watch: take webhooks there, at /hooks/PROVIDER."),
     click.option("--hooks-secret-file", "hooks_secret_files", metavar="PROVIDER=FILE", multiple=True, help="The secret of webhooks from github, gitlab, gitea, forgejo, bitbucket, flux or generic. Again for another."),
     click.option("--metrics-listen", metavar="HOST:PORT", help="With --watch: /healthz, /readyz and /metrics there."),

@@ -8,12 +8,21 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, TypeVar
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 FAILED_ON = 3
 """The exit code of a command that was asked to fail on what it found."""
+
+if TYPE_CHECKING:
+    _Choice = click.Choice[str]
+else:
+    _Choice = click.Choice  # older ones take no parameter
+
+_LONGEST = timedelta(days=3660)
+"""The longest time that can be given: what is longer is a slip, and more than clocks and calendars bear."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -68,6 +77,26 @@ def signed() -> Callable[[Command], Command]:
     return with_options
 
 
+def period(*, least: timedelta = timedelta(seconds=1)) -> Callable[..., Any]:
+    """The callback of an option that takes a time to wait: its parameter is a timedelta, None where nothing was said."""
+
+    def found(ctx: click.Context, param: click.Parameter, value: str | None) -> timedelta | None:
+        from gitplacer.kinds.fields import duration_seconds
+        from gitplacer.settings import UsageError
+
+        if value is None:
+            return None
+        try:
+            told = timedelta(seconds=duration_seconds(value))
+        except (ValueError, OverflowError):
+            told = timedelta(seconds=-1)
+        if not least <= told <= _LONGEST:
+            raise UsageError(f"{param.opts[0]} {value} is not a time to wait", 'write it like "30s", "15m" or "1h30m"')
+        return told
+
+    return found
+
+
 def failing_on(concerns: Sequence[str], what: str) -> Callable[[Command], Command]:
     """`--fail-on`, with which a command exits with 3: some of `concerns`, between commas. They stand in its help in place of `{}`."""
 
@@ -75,13 +104,33 @@ def failing_on(concerns: Sequence[str], what: str) -> Callable[[Command], Comman
         found = [word.strip() for word in value.split(",") if word.strip()] if value else []
         unknown = [word for word in found if word not in concerns]
         if unknown:
-            raise click.BadParameter(f'"{unknown[0]}" is none of {", ".join(concerns)}', ctx, param)
+            said = f'"{unknown[0]}" is none of {", ".join(concerns)}{_near(unknown[0], concerns)}'
+            raise click.BadParameter(said, ctx, param)
         return found
 
     return click.option("--fail-on", metavar="WORDS", callback=words, help=what.format(",".join(concerns)))
 
 
+class OneOf(_Choice):
+    """One of some words; whoever misspells one is told which is near."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            said = error.message.rstrip(".") + _near(str(value), self.choices)
+            raise click.BadParameter(said, ctx, param) from None
+
+
+def _near(word: str, known: Collection[str]) -> str:
+    """The end of a message about a word that is not known: what was likely meant, or nothing where nothing is near."""
+    from gitplacer.problems import nearest
+
+    hint = nearest(word, known)
+    return f"; {hint}" if hint.startswith("did you mean") else ""
+
+
 def choice(names: Any, what: str) -> Callable[[Command], Command]:
     """`--format`, of which the first is the default. Its parameter is `output`."""
     known = list(names)
-    return click.option("--format", "output", type=click.Choice(known), default=known[0], help=what, show_default=True)
+    return click.option("--format", "output", type=OneOf(known), default=known[0], help=what, show_default=True)

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import click
 
+from gitplacer.cli.hosting import comment_id
 from gitplacer.cli.options import FAILED_ON, choice, failing_on, fleet
 
 if TYPE_CHECKING:
@@ -42,15 +43,6 @@ def _address(ctx: click.Context, param: click.Parameter, value: str | None) -> s
     return value or ""
 
 
-def _comment_id(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
-    from gitplacer.formats.markdown import COMMENT_ID
-
-    if value and not COMMENT_ID.fullmatch(value):
-        hint = "it may have letters, digits, dots and dashes, 63 at most"
-        raise click.BadParameter(f'"{value}" cannot tell comments apart; {hint}', ctx, param)
-    return value or ""
-
-
 @click.command("plan")
 @choice(["text", "markdown", "json"], "For a terminal, for a pull request, or for programs.")
 @click.option(
@@ -70,12 +62,7 @@ def _comment_id(ctx: click.Context, param: click.Parameter, value: str | None) -
     type=click.Path(path_type=Path, file_okay=False),
     help="With --format markdown: write the comment to plan-1.md, plan-2.md … in DIR, and print their names.",
 )
-@click.option(
-    "--comment-id",
-    metavar="NAME",
-    callback=_comment_id,
-    help="Part of the hidden marker of a comment, where several fleets comment on one pull request.",
-)
+@comment_id
 @click.option(
     "--link-base",
     metavar="URL",

@@ -46,11 +46,10 @@ def note_attempts(attempts: int) -> None:
 
 def show_problems(problems: Iterable[Problem]) -> None:
     """Problems on stderr, with their places and remedies."""
-    from gitplacer.explain import problem_lines
+    from gitplacer.explain import lines_of_problems
 
-    for problem in problems:
-        for line in problem_lines(problem):
-            click.echo(line, err=True)
+    for line in lines_of_problems(problems):
+        click.echo(line, err=True)
 
 
 def note_work_tree(settings: Settings) -> None:

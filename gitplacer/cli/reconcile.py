@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from gitplacer.cli.hosting import host
 from gitplacer.cli.listening import Listening, listening
-from gitplacer.cli.options import fleet, signed
+from gitplacer.cli.options import fleet, period, signed
 
 if TYPE_CHECKING:
+    from gitplacer.hydrate import Hydration
+    from gitplacer.passes.opening import Work
     from gitplacer.passes.reconcile import Outcome
     from gitplacer.settings import Settings
     from gitplacer.tree import Tree
@@ -24,15 +28,31 @@ if TYPE_CHECKING:
     "--pull-request", is_flag=True, help="Propose it as a pull request on the deployment repo, instead of pushing."
 )
 @click.option("--check", is_flag=True, help="With --pull-request: only tell whether what is proposed is up to date.")
+@click.option(
+    "--give-up",
+    "given_up",
+    metavar="COMMIT",
+    multiple=True,
+    help="Publish though this commit of the source or of the deployment branch is gone.",
+)
 @click.option("--watch", is_flag=True, help="Go on for ever: a pass whenever something has moved.")
 @click.option(
-    "--interval", metavar="TIME", help="With --watch: how often to look whether something has moved.  [default: 1m]"
+    "--interval",
+    metavar="TIME",
+    callback=period(),
+    help="With --watch: how often to look whether something has moved.  [default: 1m]",
 )
 @click.option(
-    "--full-every", metavar="TIME", help="With --watch: the longest time without a whole pass.  [default: 5m]"
+    "--full-every",
+    metavar="TIME",
+    callback=period(),
+    help="With --watch: the longest time without a whole pass.  [default: 5m]",
 )
 @click.option(
-    "--batch", metavar="TIME", help="With --watch: what is hinted within this time is one pass.  [default: 2s]"
+    "--batch",
+    metavar="TIME",
+    callback=period(least=timedelta(0)),
+    help="With --watch: what is hinted within this time is one pass.  [default: 2s]",
 )
 @click.option(
     "--leader-elect",
@@ -44,9 +64,9 @@ if TYPE_CHECKING:
 @signed()
 @fleet()
 def command(
-    plan_file: str | None, pull_request: bool, check: bool, watch: bool, interval: str | None, full_every: str | None,
-    batch: str | None, leader_elect: str | None, listening: Listening, host_name: str | None, repo: str | None,
-    **where: Any,
+    plan_file: str | None, pull_request: bool, check: bool, given_up: tuple[str, ...], watch: bool, interval: timedelta | None,
+    full_every: timedelta | None, batch: timedelta | None, leader_elect: str | None, listening: Listening,
+    host_name: str | None, repo: str | None, **where: Any,
 ) -> int:  # fmt: skip
     """
     Plan, render, commit and push, once or for ever.
@@ -57,6 +77,9 @@ def command(
     With --plan, what `gitplacer plan --out FILE` saved is held against what comes out now. If a group would be treated
     otherwise, both are shown, with the input that has moved, and nothing is published.
 
+    If the source or the deployment branch has lost commits since the last pass, or the deployment branch is gone, nothing is published, however
+    often it is run. The message names the commit that is missing; --give-up with that commit says that it was meant.
+
     With --pull-request the commits go to the branch gitplacer/next/BRANCH of the deployment repo, and one pull request from
     there is opened, kept up to date, and closed when there is nothing to do. The check gitplacer/up-to-date on its head tells whether
     it stands; --check sets only that, and exits with 2 if it does not.
@@ -66,7 +89,8 @@ def command(
     sooner; metrics, a report, notices and Events tell of it; each of these is off unless it is asked for.
     """
     from gitplacer.cli.planfile import read_plan, show_refusal
-    from gitplacer.cli.progress import progress
+    from gitplacer.cli.progress import note, progress
+    from gitplacer.controller.doubts import Doubt, Undoubted
     from gitplacer.passes.aswasplanned import AsWasPlanned, PlanDiffers
     from gitplacer.passes.reconcile import reconcile
     from gitplacer.settings import UsageError, settings
@@ -75,8 +99,14 @@ def command(
         raise UsageError("--check, --host and --repo are for --pull-request", "give that as well, or leave them out")
     if pull_request and plan_file is not None:
         raise UsageError("--plan is for a pass that is pushed", "a pull request is agreed to by merging it")
+    if given_up and (watch or pull_request):
+        other = "--watch" if watch else "--pull-request"
+        raise UsageError(f"--give-up does not go with {other}", "it is for one pass that is pushed; run that once")
+    for commit in given_up:
+        if not re.fullmatch(r"[0-9a-f]{12,40}", commit):
+            raise UsageError(f"--give-up {commit} is no commit", "give the one that the message names")
     of_watch = {"--interval": interval, "--full-every": full_every, "--batch": batch, "--leader-elect": leader_elect}
-    given = next((name for name, value in of_watch.items() if value), listening.first_given())
+    given = next((name for name, value in of_watch.items() if value is not None), listening.first_given())
     if not watch and given is not None:
         raise UsageError(f"{given} is for --watch", "give that as well, or leave it out")
     if watch and (pull_request or plan_file is not None or where["now"] is not None):
@@ -95,13 +125,26 @@ def command(
         from gitplacer.cli.proposal import proposal
 
         return proposal(chosen, host_name, repo, check=check)
+
+    def tell(doubt: Doubt) -> None:
+        note(f"{doubt.kind}: {doubt}")
+
+    undoubted = Undoubted(chosen, given_up, tell, at_a_time=where["now"] is not None)
     try:
         with progress() as say:
-            consent = AsWasPlanned(planned, chosen, say) if planned is not None else None
+            as_planned = AsWasPlanned(planned, chosen, say) if planned is not None else None
+
+            def consent(hydration: Hydration, work: Work) -> None:
+                if as_planned is not None:
+                    as_planned(hydration, work)
+                undoubted(hydration, work)
+
             outcome = reconcile(chosen, progress=say, consent=consent)
     except PlanDiffers as differs:
         assert plan_file is not None and planned is not None
         return show_refusal(plan_file, planned, differs)
+    if outcome.tip is not None:
+        undoubted.landed(outcome.tip)
     _tell(outcome)
     return 0
 
@@ -130,7 +173,7 @@ def _tell(outcome: Outcome) -> None:
         note(f"{place}: promoters find no note on the tip, which the next pass tries again: {outcome.unnoted}")
     standing = standing_of(hydration.view.plan)
     if standing:
-        note(f"{standing}: `gitplacer plan` names them, `gitplacer explain GROUP` says why")
+        note(f"{standing}: `gitplacer explain GROUP` says why, `gitplacer plan` names all")
 
 
 def _note_uncommitted(chosen: Settings) -> None:

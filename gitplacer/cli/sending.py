@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gitplacer.cli.options import credentials, signed
+from gitplacer.cli.options import credentials, period, signed
 
 if TYPE_CHECKING:
     from gitplacer.capacity.pushing import Pushed, Target
-    from gitplacer.capacity.sending import Look
+    from gitplacer.controller.sending import Look
     from gitplacer.kinds.capacity import CapacitySnapshot
     from gitplacer.settings import Settings
 
@@ -22,17 +22,6 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 SHORTEST_KEPT = timedelta(hours=1)
 """What is to be kept at least: a jump is held against what was before it."""
-
-
-def _duration(ctx: click.Context, param: click.Parameter, value: str | None) -> timedelta | None:
-    from gitplacer.kinds.fields import duration_seconds
-
-    if value is None:
-        return None
-    try:
-        return timedelta(seconds=duration_seconds(value))
-    except ValueError as error:
-        raise click.BadParameter(str(error), ctx, param) from None
 
 
 _OPTIONS = (
@@ -53,12 +42,12 @@ _OPTIONS = (
         help="The directory in it, as in the Fleet's spec.capacity.path.",
     ),
     click.option(
-        "--every", metavar="TIME", callback=_duration, help="Go on, and look again every so often, such as 30s."
+        "--every", metavar="TIME", callback=period(), help="Go on, and look again every so often, such as 30s."
     ),
     click.option(
         "--heartbeat",
         metavar="TIME",
-        callback=_duration,
+        callback=period(),
         default="5m",
         show_default=True,
         help="Push at the latest after this time though nothing has changed; less than the Cluster's maxAge.",
@@ -66,7 +55,7 @@ _OPTIONS = (
     click.option(
         "--keep",
         metavar="TIME",
-        callback=_duration,
+        callback=period(),
         default="168h",
         show_default=True,
         help="Keep so much history in a branch of one cluster alone, and up to twice as much.",
@@ -113,8 +102,6 @@ def _target(options: dict[str, Any], chosen: Settings) -> Target:
     from gitplacer.settings import UsageError, folder_below
 
     every, heartbeat, keep = options["every"] or timedelta(), options["heartbeat"], options["keep"]
-    if options["every"] is not None and every < timedelta(seconds=1):
-        raise UsageError("--every is less than a second", "give a time such as 30s")
     if every > heartbeat:
         raise UsageError("--every is longer than --heartbeat", "look more often, or let heartbeats be further apart")
     if keep < SHORTEST_KEPT:
@@ -133,18 +120,17 @@ def _target(options: dict[str, Any], chosen: Settings) -> Target:
 
 
 def _send_for_ever(look: Look, target: Target, cache_dir: Path) -> int:
-    import signal
+    import random
     import threading
     from datetime import UTC, datetime
 
     from gitplacer.capacity.pushing import Result
-    from gitplacer.capacity.sending import send_for_ever
     from gitplacer.cli.failures import lines
     from gitplacer.cli.progress import note
+    from gitplacer.cli.signals import ended_by_signals
+    from gitplacer.controller.sending import send_for_ever
 
     stopped = threading.Event()
-    for name in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(name, lambda *_: stopped.set())
 
     def told(done: Pushed) -> None:
         if done.result is not Result.UNCHANGED:
@@ -153,14 +139,15 @@ def _send_for_ever(look: Look, target: Target, cache_dir: Path) -> int:
     def failed(error: Exception, pause: timedelta) -> None:
         for line in lines(error):
             note(line)
-        note(f"trying again in {int(pause.total_seconds())} s")
+        note(f"trying again in {pause.total_seconds():.0f} s")
 
-    send_for_ever(
-        look, target, cache_dir,
-        clock=lambda: datetime.now(UTC).replace(microsecond=0),
-        wait=lambda pause: stopped.wait(pause.total_seconds()),
-        told=told, failed=failed,
-    )  # fmt: skip
+    with ended_by_signals(stopped.set, lambda: None):
+        send_for_ever(
+            look, target, cache_dir,
+            clock=lambda: datetime.now(UTC).replace(microsecond=0),
+            wait=lambda pause: stopped.wait(pause.total_seconds()),
+            draw=random.random, told=told, failed=failed,
+        )  # fmt: skip
     note("stopped")
     return 0
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gitplacer.cli.options import OneOf
 from gitplacer.cli.sending import sending
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 @click.option("--from", "given", metavar="FILE", help="Take a snapshot that was written already, instead of a look.")
 @click.option(
     "--hub",
-    type=click.Choice(["karmada", "ocm", "clusterprofile"]),
+    type=OneOf(["karmada", "ocm", "clusterprofile"]),
     help="Read what this hub knows of its clusters, instead of a cluster.",
 )
 @click.option(

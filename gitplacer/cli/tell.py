@@ -38,14 +38,12 @@ def command(
     """
     from gitplacer.cli.hosting import reached
     from gitplacer.cli.progress import note, progress
-    from gitplacer.hosts.comments import marker
     from gitplacer.hosts.finding import merged_with
     from gitplacer.passes.telling import landed, read_plan, tell
     from gitplacer.plaintext import printable
     from gitplacer.review.outcomes import promise_of
     from gitplacer.settings import settings
 
-    marker(comment_id)
     promise = promise_of(read_plan(plan_file)) if plan_file is not None else None
     chosen = settings(**where)
     with reached(host_name, repo, credentials=chosen.credentials) as there, progress() as say:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
+from datetime import timedelta
 
 from gitplacer.cli.listening import Listening, logs_of, opened
 from gitplacer.cli.signals import ended_by_signals
@@ -18,25 +19,25 @@ from gitplacer.controller.running import Controller
 from gitplacer.controller.schedule import Pace
 from gitplacer.controller.turns import Fault, Turn
 from gitplacer.controller.wakes import SystemClock
-from gitplacer.kinds.fields import duration_seconds
-from gitplacer.settings import Settings, UsageError
+from gitplacer.runners.isolated import IsolatedParser
+from gitplacer.settings import Settings
 
 
 def watch(
     chosen: Settings,
     listening: Listening,
     *,
-    interval: str | None,
-    full_every: str | None,
-    batch: str | None,
+    interval: timedelta | None,
+    full_every: timedelta | None,
+    batch: timedelta | None,
     leader_elect: str | None = None,
 ) -> int:
     """Make passes until a signal comes. The exit code is 0, or 1 if it cannot work as it was started."""
     pace = Pace()
     pace = Pace(
-        interval=_seconds("--interval", interval, pace.interval, least=1),
-        full=_seconds("--full-every", full_every, pace.full, least=1),
-        batch=_seconds("--batch", batch, pace.batch, least=0),
+        interval=pace.interval if interval is None else interval.total_seconds(),
+        full=pace.full if full_every is None else full_every.total_seconds(),
+        batch=pace.batch if batch is None else batch.total_seconds(),
     )
     clock = SystemClock()
     logs = logs_of(listening, clock)
@@ -47,7 +48,7 @@ def watch(
         for each in begun:  # none yet: the first pass comes anyway
             each.wakes.hint(why, ref)
 
-    with opened(listening, chosen, logs, clock, hint) as observers:
+    with IsolatedParser() as parser, opened(listening, chosen, logs, clock, hint) as observers:
         replica = elected(leader_elect, time.monotonic, logs.complain)
         controller = Controller(
             chosen,
@@ -57,6 +58,7 @@ def watch(
             observers=[logs, *observers, first],
             elected=replica,
             complain=logs.complain,
+            parser=parser.parse,
         )
         begun.append(controller)
         first.give_up = controller.stop
@@ -64,18 +66,6 @@ def watch(
             logs.say(f"watching {chosen.source.redacted}; it ends on SIGTERM or Ctrl-C")
             controller.run()
     return 1 if first.gave_up else 0
-
-
-def _seconds(option: str, text: str | None, default: float, *, least: float) -> float:
-    if text is None:
-        return default
-    try:
-        found = duration_seconds(text)
-    except ValueError:
-        found = -1
-    if found < least:
-        raise UsageError(f"{option} {text} is not a time to wait", 'write it like "30s", "15m" or "1h30m"')
-    return found
 
 
 class FirstTurn(Silent):

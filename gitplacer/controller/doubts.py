@@ -10,7 +10,8 @@ any other: the pass would undo what came after it, in good faith. So before a pu
   process. A pass that somebody else has made on top since then settles it: whoever made it has seen what is there.
 - Was the source rewound? The commit that the last pass was made from must be behind the one that is read now.
 
-Nothing of this stops a pass that has nothing to publish; then it is told as a note.
+They are asked before every push, by the controller and by a pass that somebody, or a timer, runs once. Nothing of this stops a pass that has
+nothing to publish; then it is told as a note. Running it again is no consent: whoever means it names the commit that is given up.
 """
 
 from __future__ import annotations
@@ -19,21 +20,26 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
-from gitplacer.branch.lastpass import last_pass
+from gitplacer.branch.lastpass import last_trailers
 from gitplacer.commits import PREFIX
 from gitplacer.explain import rfc3339
 from gitplacer.git.cache import UntrustedFolder, private_folder
 from gitplacer.git.program import GitError
-from gitplacer.git.publishing import Deployment, is_of_a_pass
+from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import NoSuchRevision, Repository
+from gitplacer.hydrate import Hydration
 from gitplacer.passes.opening import Work
 from gitplacer.passes.reconcile import CAPACITY_USED
-from gitplacer.trailers import Trailers, instant, value_of
+from gitplacer.settings import Settings
+from gitplacer.trailers import instant, value_of
+
+SKEW = timedelta(minutes=2)
+"""How far behind the last pass a clock may be: clocks of two machines differ."""
 
 _SHOWN = 12
 _ID = re.compile(r"[0-9a-f]{40}")
@@ -41,7 +47,14 @@ _USED = re.compile(rf"{CAPACITY_USED}([0-9a-f]{{{_SHOWN}}})$")
 
 
 class Doubt(GitError):
-    """A pass that would better not be published before somebody has work."""
+    """
+    A pass that would better not be published before somebody has looked. `lost` is the commit that publishing it gives up, '' where it is
+    not about one.
+    """
+
+    def __init__(self, message: str, *, hint: str, lost: str = "") -> None:
+        self.lost = lost
+        super().__init__(message, hint=hint)
 
 
 class ClockBehind(Doubt):
@@ -53,7 +66,7 @@ class ClockBehind(Doubt):
         self.last = last
         super().__init__(
             f"the clock says {rfc3339(now)}, and the last pass was made at {rfc3339(last)}",
-            hint="set this machine's clock; if that pass was the one with a wrong clock, run `gitplacer reconcile` once by hand",
+            hint="set this machine's clock; if that pass was the one with a wrong clock, run `gitplacer reconcile --now TIME` once",
         )
 
 
@@ -84,19 +97,22 @@ class Seen:
 
 
 def doubts(work: Work, seen: Seen | None) -> Iterator[Doubt]:
-    """What speaks against publishing a pass, the worst first. `seen` is what this controller saw last, None for nothing."""
+    """What speaks against publishing a pass, the worst first. `seen` is what was seen here last, None for nothing."""
     deployment, commit = work.deployment, work.inputs.commit
     assert commit is not None
     where = f"branch {deployment.branch} of {deployment.address.redacted}"
     if deployment.tip is None:
-        if seen is not None or _was_here(work):
+        kept = deployment.inputs_tip if _was_here(work) else None
+        if seen is not None or kept is not None:
+            lost = seen.tip if seen is not None else str(kept)
             tip = seen.tip[:_SHOWN] if seen is not None else "its last commit"
             yield DeploymentLost(
                 f"{where} is gone, and passes were there",
-                hint=f"push {tip} to it again; or, to place everything anew, run `gitplacer reconcile` once by hand",
+                hint=f"push {tip} to it again; or, to place everything anew, {_given_up(lost)}",
+                lost=lost,
             )
         return
-    trailers = _trailers(deployment)
+    trailers = last_trailers(deployment)
     made = value_of(trailers, f"{PREFIX}Now") or ""
     if made and work.inputs.now < instant(made):
         yield ClockBehind(work.inputs.now, instant(made))
@@ -105,7 +121,8 @@ def doubts(work: Work, seen: Seen | None) -> Iterator[Doubt]:
         if not settled:
             yield DeploymentRewound(
                 f"{where} is at {deployment.tip[:_SHOWN]}, and {seen.tip[:_SHOWN]}, which was there, is not behind it",
-                hint=f"push {seen.tip[:_SHOWN]} to it again; or, if it was meant, run `gitplacer reconcile` once by hand",
+                hint=f"push {seen.tip[:_SHOWN]} to it again; or, if it was meant, {_given_up(seen.tip)}",
+                lost=seen.tip,
             )
     was = value_of(trailers, f"{PREFIX}Source") or ""
     source = work.source.repository
@@ -114,8 +131,13 @@ def doubts(work: Work, seen: Seen | None) -> Iterator[Doubt]:
             f"{source.address.redacted} is at {commit.id[:_SHOWN]}, and {was[:_SHOWN]}, of which the last pass was made, is not "
             "behind it",
             hint=f"push the commits that are missing again; or, if it was meant, record it (git merge -s ours {was[:_SHOWN]}), "
-            "or run `gitplacer reconcile` once by hand",
+            f"or {_given_up(was)}",
+            lost=was,
         )
+
+
+def _given_up(commit: str) -> str:
+    return f"run `gitplacer reconcile --give-up {commit[:_SHOWN]}` once"
 
 
 def _was_here(work: Work) -> bool:
@@ -127,16 +149,6 @@ def _was_here(work: Work) -> bool:
     with contextlib.suppress(NoSuchRevision):
         return used is not None and bool(source.resolve(used[1]))
     return False
-
-
-def _trailers(deployment: Deployment) -> Trailers:
-    """What the last pass on the branch says of itself."""
-    assert deployment.tip is not None
-    tip = deployment.repository.commit(deployment.tip)
-    if is_of_a_pass(tip):
-        return tip.trailers
-    last = last_pass(deployment)
-    return last.trailers if last is not None else ()
 
 
 def _is_behind(repository: Repository, old: str, new: str) -> bool:
@@ -157,7 +169,7 @@ def seen_at(deployment: Deployment) -> Seen | None:
     """What is to be remembered of a deployment branch."""
     if deployment.tip is None:
         return None
-    return Seen(deployment.tip, value_of(_trailers(deployment), f"{PREFIX}Now") or "")
+    return Seen(deployment.tip, value_of(last_trailers(deployment), f"{PREFIX}Now") or "")
 
 
 class Memory:
@@ -188,3 +200,51 @@ class Memory:
             beside = self._path.with_suffix(".new")
             beside.write_text(json.dumps({"tip": seen.tip, "made": seen.made}), "utf-8")
             beside.replace(self._path)
+
+
+def ask(
+    hydration: Hydration, work: Work, memory: Memory, is_settled: Callable[[Doubt], bool] = lambda doubt: False
+) -> list[Doubt]:
+    """
+    Raise the worst doubt about a pass that would be published. Returns those about one that would not, which are to be told. Where nothing is
+    doubted, what is there is remembered. `is_settled` says of which somebody has said that it was meant.
+    """
+    seen, tip = memory.read(), seen_at(work.deployment)
+    found = [doubt for doubt in doubts(work, seen) if not is_settled(doubt)]
+    if found and hydration.steps:
+        raise found[0]
+    if not found and tip is not None and tip != seen:
+        memory.write(tip)
+    return found
+
+
+class Undoubted:
+    """
+    Consents to one pass of which nothing is doubted, but what somebody has named: `given_up` are commits, or how they begin, and
+    `at_a_time` tells that the time of the pass was given, so that no clock can be behind. Then `landed` remembers what was published.
+    """
+
+    def __init__(
+        self, settings: Settings, given_up: Collection[str], tell: Callable[[Doubt], None], *, at_a_time: bool
+    ) -> None:
+        self._settings = settings
+        self._given_up = tuple(given_up)
+        self._tell = tell
+        self._at_a_time = at_a_time
+        self._memory: Memory | None = None
+
+    def __call__(self, hydration: Hydration, work: Work) -> None:
+        """Raises Doubt."""
+        self._memory = Memory(self._settings.cache_dir, work.deployment)
+        for doubt in ask(hydration, work, self._memory, self._is_settled):
+            self._tell(doubt)
+
+    def _is_settled(self, doubt: Doubt) -> bool:
+        if isinstance(doubt, ClockBehind):
+            return self._at_a_time or doubt.last - self._settings.now <= SKEW
+        return any(doubt.lost.startswith(commit) for commit in self._given_up)
+
+    def landed(self, tip: str) -> None:
+        """Remember the commit that the pass has published."""
+        if self._memory is not None:
+            self._memory.write(Seen(tip, rfc3339(self._settings.now)))

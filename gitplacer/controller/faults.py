@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gitplacer.capacity.access import ClusterError
 from gitplacer.controller.turns import Fault
 from gitplacer.git.program import GitError, redact
 from gitplacer.plaintext import printable
@@ -23,7 +24,7 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _FULL_WORDS = ("No space left on device", "Disk quota exceeded")
 _STARTED_WRONG = (
     "BadAddress", "NoSuchDirectory", "NotARepository", "UnsupportedObjectFormat", "GitMissing", "UntrustedCache",
-    "PathClash", "ForeignCommit", "NotWritten", "Unreadable", "NotSigned", "BadTimeout",
+    "PathClash", "ForeignCommit", "NotWritten", "Unreadable", "NotSigned", "BadTimeout", "BadLimit",
 )  # fmt: skip
 KINDS: Mapping[str, Fault] = {
     "LostRace": Fault.LOST_RACE,
@@ -37,13 +38,30 @@ KINDS: Mapping[str, Fault] = {
     "DeploymentLost": Fault.DEPLOYMENT_LOST,
     "ChangedWhileReading": Fault.UNEXPECTED,
     "GitFailed": Fault.UNEXPECTED,
-    **dict.fromkeys(("NoSuchRevision", "NoSuchFolder", "MalformedTree", "BlobTooLarge"), Fault.REJECTED_SOURCE),
+    **dict.fromkeys(
+        (
+            "NoSuchRevision",
+            "NoSuchFolder",
+            "MalformedTree",
+            "MalformedObject",
+            "BlobTooLarge",
+            "TooMuch",
+            "NothingSigned",
+        ),
+        Fault.REJECTED_SOURCE,
+    ),
     **dict.fromkeys(
         ("AccessDenied", "NoCredential", "NoToken", "ExposedSecret", "UnusableSecret"), Fault.ACCESS_DENIED
     ),
     **dict.fromkeys(_STARTED_WRONG, Fault.MISCONFIGURED),
 }
 """What each kind of `GitError` comes to."""
+CLUSTERS: Mapping[int, Fault] = {
+    401: Fault.ACCESS_DENIED,
+    403: Fault.ACCESS_DENIED,
+    429: Fault.RATE_LIMITED,
+}
+"""What an answer of a cluster's API server comes to, by its status; whatever else it is, it may pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +90,9 @@ def found(error: Exception) -> Found:
             return Found(Fault.DISK_FULL, error.message, "make room; GITPLACER_CACHE is where repos are kept")
         case GitError():
             return Found(KINDS.get(error.kind, Fault.UNEXPECTED), error.message, error.hint)
+        case ClusterError():
+            fault = CLUSTERS.get(error.status, Fault.UNREACHABLE)
+            return Found(fault, printable(redact(str(error)), _LONGEST), error.hint)
         case UsageError():
             return Found(Fault.MISCONFIGURED, printable(redact(str(error)), _LONGEST), error.hint)
         case OSError() if error.errno in _FULL:

@@ -43,7 +43,7 @@ def look(settings: Settings, spec: FleetSpec | None) -> Tips:
     ask("fleet", settings.source, settings.trust_base)
     if spec is not None:
         address, branch = capacity_address(settings, spec, trusted=True)
-        pattern = capacity_branches(settings, spec)
+        pattern = capacity_branches(branch)
         folder = capacity_folder(address, branch) if address is not None else None
         if address is not None and pattern is not None:
             with about("capacity"):

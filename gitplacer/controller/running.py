@@ -1,9 +1,10 @@
 """
 The loop: wait, look, make a pass, tell, and again.
 
-A pass is the same `reconcile` that the command line runs once; the controller adds what a year needs. It keeps in memory what was parsed, so
-that a pass which finds one file changed parses one file. It looks before it reads. It gives whatever goes wrong a name and waits
-accordingly (`turns`), and nothing but being told to stop ends it. A lost race is a turn that is made again, from the start.
+A pass is the same `reconcile` that the command line runs once; the controller adds what a year needs. It keeps in memory what was parsed, and
+the ledgers, so that a pass which finds one file changed parses one file, and opens the ledgers of the clusters that have changed. It
+looks before it reads. It gives whatever goes wrong a name and waits accordingly (`turns`), and nothing but being told to stop ends it. A
+lost race is a turn that is made again, from the start.
 
 Told to stop, it drops what it is doing at once, because nothing that is not pushed is of any worth to others. A push alone is never
 interrupted: from the moment the last question is asked until its answer is there, stopping waits.
@@ -13,11 +14,12 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
-from gitplacer.controller.doubts import ClockBehind, Memory, Seen, doubts, seen_at
+from gitplacer.controller.doubts import SKEW, ClockBehind, Memory, Seen, ask
 from gitplacer.controller.electing import Alone, Elected
 from gitplacer.controller.faults import Found, found
 from gitplacer.controller.looking import DEPLOYMENT, Tips, forget_mirrors, look
@@ -35,11 +37,15 @@ from gitplacer.parsecache import ParseCache
 from gitplacer.passes.opening import Work
 from gitplacer.passes.reconcile import Landing, one_pass
 from gitplacer.passes.reconcile import Outcome as PassOutcome
+from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.problems import Severity
 from gitplacer.settings import Settings
+from gitplacer.source.files import Parser, read_file
 
-SKEW = timedelta(minutes=2)
-"""How far behind the last pass a clock may be: clocks of two machines differ, and then the pass is made at the time of the last."""
+FULL_COLLECTION = 16
+"""After so many passes garbage is looked for among all objects, which takes some tenths of a second; else among new ones."""
+_YOUNG, _OLD = 1, 2
+"""Generations of the garbage collector."""
 
 
 class Stopped(BaseException):
@@ -74,7 +80,8 @@ class _Reach:
 
 class Controller:
     """
-    Passes on one fleet, one at a time. `settings.now` does not matter: each pass has its own. `draw` gives numbers from 0 to 1.
+    Passes on one fleet, one at a time. `settings.now` does not matter: each pass has its own. `draw` gives numbers from 0 to 1;
+    `parser` reads files that are not known yet.
     """
 
     def __init__(
@@ -88,6 +95,7 @@ class Controller:
         elected: Elected | None = None,
         complain: Callable[[str], None] = _quiet,
         progress: Callable[[str], None] = _quiet,
+        parser: Parser = read_file,
     ) -> None:
         self._settings = settings
         self._clock = clock or SystemClock()
@@ -98,7 +106,9 @@ class Controller:
         self._led: bool | None = None
         self._progress = progress
         self.wakes = Wakes(self._clock, self._pace)
-        self._memo = ParseCache(settings.cache_dir)
+        self._parser = parser
+        self._memo = ParseCache(settings.cache_dir, parser)
+        self._ledgers = LedgerCache()
         self._number = 0
         self._backoff = Backoff()
         self._due = Due()
@@ -112,11 +122,14 @@ class Controller:
 
     def run(self) -> None:
         """Turn after turn, until somebody calls `stop` or `interrupt`."""
+        generations = itertools.cycle((*[_YOUNG] * (FULL_COLLECTION - 1), _OLD))
         self._elected.start(self.wakes.ring)
         try:
             while (wake := self.wakes.wait(self._when)) is not None:
                 if not self.turn(wake).is_look:
-                    gc.collect()  # between passes, so that none of them waits for it
+                    # Between passes, so that none of them waits for it, and one that follows at once waits little: of what a
+                    # pass leaves, reference counts free nearly all. The rest is young, and what has grown old can wait.
+                    gc.collect(next(generations))
                 self._observers.waiting(self._wall_at(self.wakes.next_turn(self._due)))
         except Stopped:
             pass
@@ -160,6 +173,7 @@ class Controller:
         self._observers.ended(turn)
         if turn.hydration is not None:
             self._memo.forget_unused()
+            self._ledgers.forget_unused()
         return turn
 
     def _ended(self, wake: Wake) -> _Ended:
@@ -183,7 +197,7 @@ class Controller:
 
     def _heal(self) -> None:
         """A cache may be thrown away at any time; the next pass makes it again."""
-        self._memo = ParseCache(self._settings.cache_dir)
+        self._memo = ParseCache(self._settings.cache_dir, self._parser)
         with contextlib.suppress(GitError, OSError):
             forget_mirrors(self._settings, self._spec)
 
@@ -194,7 +208,7 @@ class Controller:
         except ClockBehind as behind:
             if behind.last - now > SKEW:
                 raise
-            now = behind.last
+            now = behind.last  # clocks differ; no pass of the controller is earlier than the one before
             done = self._made_at(now)
         hydration = done.hydration
         if done.refused:
@@ -213,7 +227,7 @@ class Controller:
 
     def _made_at(self, now: datetime) -> PassOutcome:
         settings = replace(self._settings, now=now)
-        done = one_pass(settings, self._memo, progress=self._say, consent=self._consent)
+        done = one_pass(settings, self._memo, progress=self._say, consent=self._consent, ledgers=self._ledgers)
         if done.landing is Landing.OVERTAKEN:
             raise LostRace(f"somebody else pushed to branch {done.branch} of {done.deployment} first")
         return done
@@ -227,13 +241,8 @@ class Controller:
         """The last question before a push. From here on nothing stops it."""
         self._reach.source, self._reach.tip = hydration.view.source_commit, hydration.view.deployment_commit
         self._memory = Memory(self._settings.cache_dir, work.deployment)
-        seen, tip = self._memory.read(), seen_at(work.deployment)
-        found = list(doubts(work, seen))
-        if found and hydration.steps:
-            raise found[0]
+        found = ask(hydration, work, self._memory)
         self._reach.notes = [f"{doubt.kind}: {doubt}" for doubt in found if not isinstance(doubt, ClockBehind)]
-        if not found and tip is not None and tip != seen:
-            self._memory.write(tip)
         self._is_pushing = True
         if self.wakes.stopping:
             raise Stopped

@@ -60,13 +60,10 @@ def violations(custom: Sequence[CustomKind], document: Document) -> list[Problem
     except ValueError:
         message = f"the schema of {version} cannot be compiled, so this {mine.kind} is not held against it"
         return [document.problem("CELNotChecked", message, path=("apiVersion",), severity=Severity.WARNING)]
-    try:
-        value, findings = admitted(compiled.root, document.value)
-        if not findings and compiled.validator.is_valid(value):
-            return []
-        errors = list(islice(compiled.validator.iter_errors(value), MAX_FINDINGS))
-    except (RecursionError, ValueError):  # aliases in each other make an object deeper than its text
-        return [document.problem("TooDeep", "nested too deeply to be held against its schema", "no object needs that")]
+    value, findings = admitted(compiled.root, document.value)
+    if not findings and compiled.validator.is_valid(value):
+        return []
+    errors = list(islice(compiled.validator.iter_errors(value), MAX_FINDINGS))
     problems: dict[tuple[str, Path], Problem] = {}
     for finding in findings:
         if isinstance(finding, Pruned):

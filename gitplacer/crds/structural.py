@@ -23,8 +23,6 @@ from typing import Any
 from gitplacer.crds import patterns
 from gitplacer.documents import Path
 
-MAX_LEVELS = 100
-"""Schemas inside each other. Pod templates in a list in a custom resource are about 20 deep."""
 MAX_BRANCHES = 20_000
 """Schemas below allOf, anyOf, oneOf and not: each is tried on the same value. The largest known CRDs have hundreds."""
 MAX_PATTERNS = 256
@@ -113,13 +111,9 @@ _EXAMINED: dict[str, Examination] = {}
 _MAX_EXAMINED = 4096
 
 
-def schema_of(value: Mapping[str, Any]) -> Schema | None:
-    """The schema with its digest; None when it is nested beyond all reason."""
-    try:
-        text = json.dumps(value)
-    except RecursionError:
-        return None
-    return Schema(hashlib.blake2b(text.encode(), digest_size=16).hexdigest(), value)
+def schema_of(value: Mapping[str, Any]) -> Schema:
+    """The schema with its digest."""
+    return Schema(hashlib.blake2b(json.dumps(value).encode(), digest_size=16).hexdigest(), value)
 
 
 def examine(schema: Schema) -> Examination:
@@ -165,9 +159,6 @@ class _Examiner:
         if type(schema) is not dict:
             self.fault(path, "a schema is a mapping")
             return False
-        if len(path) > 2 * MAX_LEVELS:  # a level is a keyword and a name or index, at most
-            self.fault((), f"the schema is nested deeper than {MAX_LEVELS} levels")
-            raise _Enough
         read_as = _READ_AS
         sound = True
         for key, value in schema.items():

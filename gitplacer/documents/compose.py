@@ -12,6 +12,8 @@ Indexes count characters of the text.
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,13 +43,13 @@ except ImportError:  # PyYAML without libyaml
     CParser = None  # type: ignore[assignment,misc]
 
 MAX_DEPTH = 64
-"""Mappings and lists inside each other. Kubernetes objects stay below 30."""
+"""Mappings and lists inside each other, those that aliases stand for too. Kubernetes objects stay below 30."""
 MAX_ALIASES = 1000
 """Aliases in one document."""
 MAX_ALIASED_NODES = 200_000
 """Values that the aliases of one document stand for, counted as if written out: a bomb of 271 bytes writes 10^9."""
 MAX_DOCUMENTS = 1000
-"""Documents in one file; items of a `kind: List` do not count."""
+"""Documents in one file; of a `kind: List`, each item is one."""
 MAX_FLAWS = 100
 """Flaws of one file that are told; beyond, its reading ends."""
 MAX_SCALAR = 1 << 20
@@ -98,16 +100,23 @@ class Composed:
 
 @dataclass(slots=True)
 class _Anchored:
-    """What an alias refers to; `size` counts its values as if written out, -1 while it is still open."""
+    """
+    What an alias refers to; `size` counts its values as if written out, -1 while it is still open; `depth` its collections
+    inside each other.
+    """
 
     size: int = -1
+    depth: int = 0
     value: Any = None
     node: Node | None = None
 
 
 @dataclass(slots=True)
 class _Frame:
-    """A collection that is being read. `seen` (None for a list): where each key was first written."""
+    """
+    A collection that is being read. `seen` (None for a list): where each key was first written. `depth` counts the collections
+    inside each other that it has come to, itself included.
+    """
 
     value: Any
     start: int
@@ -116,6 +125,7 @@ class _Frame:
     anchored: _Anchored | None
     before: int
     node: Node | None
+    depth: int = 1
     key: object = _NOT_A_KEY
     key_node: Node | None = None
     merges: list[tuple[int, Any, Node | None]] = field(default_factory=list)
@@ -134,9 +144,12 @@ class _PureParser(Reader, Scanner, Parser):
         Parser.__init__(self)
 
 
-def compose(text: str, *, marks: bool = False) -> tuple[list[Composed], list[Flaw]]:
-    """Every document that is not empty, and every flaw in the order found. Never raises."""
-    composer = _Composer(text, marks)
+def compose(text: str, *, marks: bool = False, most: int = sys.maxsize) -> tuple[list[Composed], list[Flaw]]:
+    """
+    Every document that is not empty, and every flaw in the order found; `most` values are read, those that aliases stand for
+    counted too. Never raises.
+    """
+    composer = _Composer(text, marks, most)
     try:
         composer.run()
     except _Stop:
@@ -156,9 +169,10 @@ def _events(text: str) -> Iterator[Any]:
 
 
 class _Composer:
-    def __init__(self, text: str, marks: bool) -> None:
+    def __init__(self, text: str, marks: bool, most: int) -> None:
         self.text = text
         self.marks = marks
+        self.most = self.left = most
         self.documents: list[Composed] = []
         self.flaws: list[Flaw] = []
         self.separated = 0
@@ -196,7 +210,7 @@ class _Composer:
                     node = Node(start, self.scalar_end(event), value, anchor=event.anchor or "")
                 self.count += 1
                 if event.anchor is not None:
-                    self.anchors[event.anchor] = _Anchored(1, value, node)
+                    self.anchors[event.anchor] = _Anchored(1, 0, value, node)
                 self.attach(value, node, start, merge)
             elif kind is MappingStartEvent or kind is SequenceStartEvent:
                 self.open(event, kind is MappingStartEvent)
@@ -208,6 +222,9 @@ class _Composer:
                 self.close_document(event)
             elif kind is not StreamStartEvent:
                 self.close(event)
+            if self.count > self.left:
+                at, message = event.start_mark.index, f"more than {self.most:,} values in one file"
+                raise self.stop(at, "TooLarge", message, "split the file")
 
     # Documents
 
@@ -234,6 +251,8 @@ class _Composer:
 
     def close_document(self, event: Any) -> None:
         end = event.start_mark.index
+        self.left -= self.count
+        self.count = 0
         if self.root is not None or len(self.flaws) > self.clean:
             sound = len(self.flaws) == self.clean
             self.documents.append(Composed(self.root, self.start, end, self.root_at, self.root_node, sound))
@@ -331,6 +350,9 @@ class _Composer:
                 "the aliases of this document stand for too many values",
                 f"at most {MAX_ALIASES} aliases for {MAX_ALIASED_NODES} values; write the values out",
             )
+        self.bound_depth(start, anchored.depth)
+        if self.frame is not None:
+            self.frame.depth = max(self.frame.depth, 1 + anchored.depth)
         node = None
         if self.marks:
             target = anchored.node or Node(start, end, None)
@@ -341,8 +363,7 @@ class _Composer:
 
     def open(self, event: Any, mapping: bool) -> None:
         start = event.start_mark.index
-        if len(self.stack) >= MAX_DEPTH:
-            raise self.stop(start, "TooDeep", f"nested deeper than {MAX_DEPTH} levels", "no Kubernetes object is")
+        self.bound_depth(start, 1)
         if event.tag not in (None, "!", _CORE + ("map" if mapping else "seq")):
             self.custom_tag(event.tag, start)
         anchored = None
@@ -360,6 +381,11 @@ class _Composer:
         self.stack.append(self.frame)
         self.count += 1
 
+    def bound_depth(self, at: int, more: int) -> None:
+        """Whether so many collections inside each other may follow here. What is merged is counted where its alias stands."""
+        if len(self.stack) + more > MAX_DEPTH:
+            raise self.stop(at, "TooDeep", f"nested deeper than {MAX_DEPTH} levels", "no Kubernetes object is")
+
     def close(self, event: Any) -> None:
         frame = self.stack.pop()
         self.frame = self.stack[-1] if self.stack else None
@@ -367,9 +393,11 @@ class _Composer:
             self.merge(frame, at, source, node)
         if frame.node is not None and frame.flow:
             frame.node.end = event.end_mark.index
+        if self.frame is not None:
+            self.frame.depth = max(self.frame.depth, 1 + frame.depth)
         if frame.anchored is not None:
             frame.anchored.value, frame.anchored.node = frame.value, frame.node
-            frame.anchored.size = self.count - frame.before
+            frame.anchored.size, frame.anchored.depth = self.count - frame.before, frame.depth
         self.attach(frame.value, frame.node, frame.start, False)
 
     def attach(self, value: Any, node: Node | None, start: int, merge: bool) -> None:
@@ -421,7 +449,7 @@ class _Composer:
         elif isinstance(value, (dict, list)):
             self.flaw(start, "NonStringKey", "a mapping or a list as a key", "is a quote or a colon missing?")
         else:
-            shown = {None: "null", True: "true", False: "false"}.get(value, str(value))
+            shown = json.dumps(value)
             self.flaw(start, "NonStringKey", f"this key is not text, it reads as {shown}", "put the key in quotes")
 
     def merge(self, frame: _Frame, at: int, source: Any, node: Node | None) -> None:

@@ -19,8 +19,11 @@ from typing import Any
 
 from gitplacer.documents import write
 from gitplacer.documents.compose import Node, Pair
-from gitplacer.documents.parse import BOM, Path, as_json, load
+from gitplacer.documents.parse import BOM, MAX_BYTES, Path, as_json, load
 from gitplacer.documents.patch import APPEND, Edit, EditError, applied, pointer
+
+_MOST_READ = MAX_BYTES
+"""Characters that are read again for all edits of one document, each of which reads it whole: as many as the largest file has."""
 
 _REST = re.compile(r"(,?)([ \t]*(?:#.*)?)")  # what may follow an entry in brackets on its line
 
@@ -30,7 +33,11 @@ def splice(text: bytes, edits: Sequence[Edit]) -> bytes:
     sheet = _read(text.decode(errors="replace"))
     if sheet is None or sheet.whole.encode() != text:
         raise EditError("the document cannot be read", ())
+    read = 0
     for edit in edits:
+        read += len(sheet.text)
+        if read > max(_MOST_READ, len(sheet.text)):
+            raise EditError(f"a document of {len(text):,} bytes is too long for {len(edits):,} edits", edit.path)
         sheet = _edited(sheet, edit)
     return sheet.whole.encode()
 

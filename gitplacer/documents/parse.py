@@ -14,12 +14,15 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from gitplacer.documents import scalars, syntax
-from gitplacer.documents.compose import MAX_DEPTH, MAX_FLAWS, MAX_SCALAR, Composed, Node, compose
+from gitplacer.documents.compose import MAX_DEPTH, MAX_DOCUMENTS, MAX_FLAWS, MAX_SCALAR, Composed, Node, compose
 from gitplacer.documents.syntax import Flaw, position
 
 Path = tuple[str | int, ...]
@@ -30,8 +33,14 @@ Value = Any
 
 MAX_BYTES = 4 << 20
 """The bytes of a file that is read. Capacity snapshots may be larger; their reader passes its own bound."""
+_BYTES_PER_VALUE = 8
+"""
+How many bytes a value takes at least, in a file of the largest size: in manifests it takes 17, in snapshots 9. What a file costs
+goes by its values, so one that is all `[1,1,1` is refused before it is read to its end.
+"""
 
 BOM = "\ufeff"
+_LFS = "version https://git-lfs.github.com/spec/"
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 _BRACE = re.compile(r"[ \t\r\n]*\{")
 _PAIR = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
@@ -62,6 +71,14 @@ class ParsedDocument:
     end: int
     prefix: Path = ()
 
+    @cached_property
+    def made(self) -> dict[object, Any]:
+        """What was made of the value, by whoever makes the same of it again. It is known as long as the document is, in this process."""
+        return {}
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: value for name, value in self.__dict__.items() if name != "made"}
+
 
 @dataclass(frozen=True)
 class ParsedFile:
@@ -82,13 +99,19 @@ def parse(data: bytes, *, max_bytes: int = MAX_BYTES) -> ParsedFile:
     bom = text.startswith(BOM)
     if bom:
         text = text[1:]
-    composed, flaws = load(text)
+    composed, flaws = load(text, most=max_bytes // _BYTES_PER_VALUE)
     documents: list[ParsedDocument] = []
+    left = MAX_DOCUMENTS
     offsets = _byte_offsets(text, composed, 3 if bom else 0)
     for one, (start, end) in zip(composed, offsets, strict=True):
         if not one.sound:
             continue
-        found = list(_objects(one.value, ()))
+        found = list(islice(_objects(one.value, ()), left + 1))
+        if len(found) > left:
+            message = f"more than {MAX_DOCUMENTS} objects in one file"
+            flaws.append(Flaw(one.root_at, "TooManyDocuments", message, "split the file"))
+            break
+        left -= len(found)
         documents.extend(ParsedDocument(v, start, end, prefix) for v, prefix in found if isinstance(v, dict))
         flaws.extend(_no_objects(text, one, [prefix for v, prefix in found if not isinstance(v, dict)]))
     if len(flaws) > MAX_FLAWS:
@@ -112,26 +135,29 @@ def _no_objects(text: str, document: Composed, prefixes: list[Path]) -> list[Fla
     return flaws
 
 
-def load(text: str, *, marks: bool = False) -> tuple[list[Composed], list[Flaw]]:
-    """The documents of a text without a byte order mark, Lists as they are, and every flaw."""
+def load(text: str, *, marks: bool = False, most: int = sys.maxsize) -> tuple[list[Composed], list[Flaw]]:
+    """The documents of a text without a byte order mark, Lists as they are, and every flaw. `most` values are read."""
     forbidden = _FORBIDDEN.search(text)
     if forbidden is not None:
         found = forbidden[0]
         what = "a byte order mark inside the file" if found == BOM else f"the control character U+{ord(found):04X}"
         hint = "delete it, or write it as an escape in double quotes"
         return [], [Flaw(forbidden.start(), "InvalidCharacter", what, hint)]
+    if text.startswith(_LFS):
+        hint = "commit the content itself, or take the path out of .gitattributes"
+        return [], [Flaw(0, "LFSPointer", "the file is a pointer of Git LFS; its content is not in the repo", hint)]
     flaws = syntax.conflicts(text, MAX_FLAWS + 1)
     if flaws:
         return [], flaws
-    value = as_json(text)
+    value = as_json(text, most)
     if value is None:
-        return compose(text, marks=marks)
+        return compose(text, marks=marks, most=most)
     # YAML has no escapes for surrogate pairs; for the marks any two characters written as long will do
     root = _root(compose(_PAIR.sub(r"\\u0020\\u0020", text), marks=True)) if marks else None
     return [Composed(value, 0, len(text), text.index("{"), root, True)], []
 
 
-def as_json(text: str) -> dict[str, Any] | None:
+def as_json(text: str, most: int = sys.maxsize) -> dict[str, Any] | None:
     """The value of a JSON object, or None when the text is not JSON, or not JSON that is within all bounds."""
     if not _BRACE.match(text):
         return None
@@ -145,7 +171,7 @@ def as_json(text: str) -> dict[str, Any] | None:
         )
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) and _within_bounds(value, escapes="\\u" in text) else None
+    return value if isinstance(value, dict) and _within_bounds(value, most, escapes="\\u" in text) else None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -159,18 +185,22 @@ def _no_constant(name: str) -> None:
     raise ValueError(name)
 
 
-def _within_bounds(root: Any, *, escapes: bool) -> bool:
-    """Depth and length as in YAML; and no half of a surrogate pair, which cannot be written again."""
+def _within_bounds(root: Any, most: int, *, escapes: bool) -> bool:
+    """Depth, length and number as in YAML; and no half of a surrogate pair, which cannot be written again."""
     level: list[Any] = [root]
+    nodes = 1
     for _ in range(MAX_DEPTH):
         below: list[Any] = []
         for container in level:
+            nodes += len(container) * (2 if isinstance(container, dict) else 1)
             for value in _contents(container):
                 if isinstance(value, str):
                     if len(value) > MAX_SCALAR or (escapes and LONE_SURROGATE.search(value)):
                         return False
                 elif isinstance(value, (dict, list)):
                     below.append(value)
+        if nodes > most:
+            return False
         if not below:
             return True
         level = below

@@ -52,9 +52,9 @@ def as_json(value: Any, indent: int | None = None) -> str:
 
 
 def _is_text(text: str) -> bool:
-    """Whether Kubernetes reads this text, written plainly, as text."""
+    """Whether Kubernetes reads this text, written plainly, as text, and nobody takes it for what a merge left behind."""
     try:
-        return isinstance(resolve(text), str) and text not in ("<<", "=")
+        return isinstance(resolve(text), str) and text not in ("<<", "=") and not text.startswith("<<<<<<<")
     except NotJSON:
         return False
 

@@ -35,7 +35,15 @@ from gitplacer.explain.plan import (
 )
 from gitplacer.explain.remedies import amendment_text, found_how, nothing_found, remedy_line, way_text
 from gitplacer.explain.view import NoSuchGroup, PlanView
-from gitplacer.explain.words import LONGEST_SENTENCE, amount_text, amounts_text, problem_lines, rfc3339, with_place
+from gitplacer.explain.words import (
+    LONGEST_SENTENCE,
+    amount_text,
+    amounts_text,
+    lines_of_problems,
+    problem_lines,
+    rfc3339,
+    with_place,
+)
 
 __all__ = [
     "ALL_CANDIDATES",
@@ -58,6 +66,7 @@ __all__ = [
     "found_how",
     "governance",
     "is_worth_telling",
+    "lines_of_problems",
     "lost_text",
     "movement",
     "nothing_found",

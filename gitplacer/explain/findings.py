@@ -381,10 +381,21 @@ def _exhausted(limit: ScaleUpLimit) -> str:
     return f"no more {limit.subject} now: {limit.code}{f' until {limit.until}' if limit.until else ''}"
 
 
+def _removals(finding: Finding) -> str:
+    within = f" within {finding.subject}" if finding.subject else ""
+    going = (
+        f"{finding.wanted} groups are gone from the source"
+        if finding.wanted
+        else "too many groups are gone from the source"
+    )
+    return f"{going}{within}, and the Fleet's guards let {finding.placed or 'none'} go without an Approval"
+
+
 _TOLD: Mapping[Reason, Callable[[Finding], str]] = {
     Reason.CLUSTER_LOST: _lost,
     Reason.PENDING_PODS: _pending,
     Reason.MOVING: _moving,
+    Reason.TOO_MANY_REMOVALS: _removals,
 }
 """What is told of relocations with the numbers and names behind it."""
 

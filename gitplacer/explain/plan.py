@@ -33,9 +33,9 @@ _RARE = (Action.EXTEND, Action.PREEMPT)
 
 
 def standing(plan: Plan) -> str:
-    """How many groups a pass leaves held and waiting: `2 held and 1 waiting`; '' for none."""
-    counts = plan.counts()
-    return " and ".join(f"{counts[a]} {word}" for a, word in _COUNTED if a in (Action.HOLD, Action.WAIT) and counts[a])
+    """The groups that a pass leaves held and waiting: `2 held (a/x and a/y) and 1 waiting (b/z)`; '' for none."""
+    left = [(word, plan.groups(action)) for action, word in _COUNTED if action in (Action.HOLD, Action.WAIT)]
+    return " and ".join(f"{len(names)} {word} ({few([*map(printable, names)])})" for word, names in left if names)
 
 
 def summary(plan: Plan, *, zeros: bool = True) -> str:

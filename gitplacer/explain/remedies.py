@@ -21,10 +21,10 @@ def remedy_line(remedy: Remedy) -> str:
 
 def nothing_found(remedy: Remedy) -> str:
     """What there is to say where no change was found to be enough."""
-    plans = f"{remedy.trials} plan{'s were' if remedy.trials != 1 else ' was'} tried"
+    plans = f"{remedy.trials} plan{'s' if remedy.trials != 1 else ''} tried"
     if remedy.complete:
-        return f"no change of the kinds that are tried is enough, nor two of them that were ({plans})"
-    return f"nothing that seems enough is; other changes were not tried, which would take more plans ({plans})"
+        return f"no change of the kinds that are tried is enough, alone or with another ({plans})"
+    return f"none of the changes that were tried is enough; `--trials N` allows more plans, to try the others ({plans})"
 
 
 def found_how(remedy: Remedy) -> str:
@@ -36,7 +36,7 @@ def found_how(remedy: Remedy) -> str:
     proved = f"a plan with {which} places the group and takes nobody else's place"
     if remedy.complete:
         return f"{proved}; less is not enough ({plans} tried)"
-    return f"{proved}; what does not seem enough was not tried, and may be smaller ({plans} tried)"
+    return f"{proved}; smaller changes, which are less likely to be enough, were not tried ({plans} tried)"
 
 
 def way_text(way: Way) -> str:

@@ -51,6 +51,7 @@ _LONGEST_WHY = 24
 
 _WORRIES: Mapping[Worry, tuple[str, str]] = {
     Worry.ERRORS: ("1 error", "{} errors"),
+    Worry.CONNECTS_ELSEWHERE: ("{} names another place", "{} fields of the Fleet name another place"),
     Worry.ENDS: ("{} stops for good", "{} groups stop for good"),
     Worry.GAP: ("{} does not run for a while", "{} groups do not run for a while"),
     Worry.DOUBLE_RUN: ("{} may run twice for a while", "{} groups may run twice for a while"),
@@ -234,10 +235,15 @@ def _little(outlook: Outlook) -> str:
     return f"{left} is left on {room.cluster}: a branch that is merged first and takes more takes this place"
 
 
+def _elsewhere(field: str, before: str, after: str) -> str:
+    return f"{field} changes from {before or 'nothing'} to {after or 'nothing'}: passes connect there once this is merged, and this plan does not"
+
+
 _OUTLOOKS: Mapping[Prospect, Callable[[Outlook], str]] = {
     Prospect.BEHIND: lambda o: (
         f"{_names(o)} has commits that this branch lacks: what they did looks here as if the branch took it back; merge it in"
     ),
+    Prospect.CONNECTS_ELSEWHERE: lambda o: _elsewhere(*o.names),
     Prospect.SNAPSHOT_EXPIRES: lambda o: f"the snapshot of {_names(o)} is too old from {_at(o)} on",
     Prospect.SNAPSHOT_OLD: lambda o: (
         f"the snapshot of {_names(o)} is from {_at(o)}: what has changed there since then is not known"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from gitplacer.explain import amount_text
 from gitplacer.formats.options import Options
 from gitplacer.formats.planjson import to_json
-from gitplacer.model import quantity
 from gitplacer.model.resources import Resources
 from gitplacer.plaintext import LONGEST_PATH, aligned, printable
 from gitplacer.sizing import Sized
@@ -106,4 +106,4 @@ def _counts(role: Role) -> tuple[str, str, str]:
 
 
 def _amounts(resources: Resources, names: Sequence[str]) -> list[str]:
-    return [quantity.render(name, resources[name]) if name in resources else "-" for name in names]
+    return [amount_text(name, resources[name]) if name in resources else "-" for name in names]

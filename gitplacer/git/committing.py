@@ -54,11 +54,13 @@ class SourceBranch:
         self.name = check_branch(branch) if branch is not None else head.removeprefix("refs/heads/")
         self._ref = f"refs/heads/{self.name}"
         self.is_checked_out = address.work_tree is not None and head == self._ref
-        self._old = self._line("rev-parse", "--verify", "--quiet", f"{self._ref}^{{commit}}", check=False)
+        self._old = self._line(
+            "rev-parse", "--verify", "--quiet", "--end-of-options", f"{self._ref}^{{commit}}", check=False
+        )
         self.base = self._old or self._line("rev-parse", "--verify", "--quiet", "HEAD^{commit}", check=False)
         if not self.base:
             raise NoSuchRevision(f"{address.redacted} has no commit yet", hint="commit something first")
-        elsewhere = self._line("for-each-ref", "--format=%(worktreepath)", self._ref, check=False)
+        elsewhere = self._line("for-each-ref", "--format=%(worktreepath)", "--end-of-options", self._ref, check=False)
         if elsewhere and address.work_tree is not None and not self.is_checked_out:
             raise NotWritten(f"branch {self.name} is checked out in {elsewhere}", hint="run this there")
 
@@ -74,7 +76,12 @@ class SourceBranch:
         new = self._commit(tree, changes, message, author, when)
         try:
             self._git.run(
-                "update-ref", f"-m=commit: {message.partition(chr(10))[0]}", self._ref, new, self._old or "0" * 40
+                "update-ref",
+                f"-m=commit: {message.partition(chr(10))[0]}",
+                "--end-of-options",
+                self._ref,
+                new,
+                self._old or "0" * 40,
             )
         except CommandFailed:
             raise NotWritten(f"branch {self.name} has moved in the meantime", hint="run it again") from None
@@ -110,11 +117,11 @@ class SourceBranch:
         """Write the objects; nothing refers to them yet."""
         with scratch_folder() as folder:
             own = _WithIndex(self._git.git_dir, Path(folder) / "index", author, when)
-            own.run("read-tree", self.base)
+            own.run("read-tree", "--end-of-options", self.base)
             own.run("update-index", "-z", "--index-info", input=self._index_lines(own, tree, changes))
             made = own.run("write-tree").decode().strip()
             text = message.rstrip("\n").encode() + b"\n"
-            return own.run("commit-tree", made, "-p", self.base, input=text).decode().strip()
+            return own.run("commit-tree", f"-p{self.base}", "--end-of-options", made, input=text).decode().strip()
 
     def _index_lines(self, git: Git, tree: Tree, changes: Changes) -> bytes:
         lines = []

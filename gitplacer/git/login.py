@@ -79,12 +79,7 @@ class HttpsLogin:
             file.flush()
             program = [sys.executable, "-I", "-S", str(Path(credentialhelper.__file__)), str(file.fileno())]
             yield (
-                [
-                    "credential.useHttpPath=true",
-                    f"credential.helper=!{shlex.join(program)}",
-                    # An address that moved is to be corrected: what waits elsewhere is not what was meant.
-                    "http.followRedirects=false",
-                ],
+                ["credential.useHttpPath=true", f"credential.helper=!{shlex.join(program)}"],
                 (file.fileno(),),
             )
 

@@ -18,6 +18,7 @@ import hashlib
 import itertools
 import re
 import shutil
+import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +26,17 @@ from pathlib import Path
 from gitplacer.git.address import Address
 from gitplacer.git.asking import Sort, request
 from gitplacer.git.cache import UntrustedFolder, private_folder
-from gitplacer.git.program import NO_REPOSITORY, CommandFailed, Git, GitError, Talk, TimedOut, cause
+from gitplacer.git.program import (
+    NO_REPOSITORY,
+    CommandFailed,
+    Git,
+    GitError,
+    Talk,
+    TimedOut,
+    TooMuch,
+    cause,
+    most_brought,
+)
 
 _GROWTH = 4
 _SPARE = 64 << 20
@@ -47,12 +58,14 @@ def refs_of(address: Address, *names: str, below: str = "") -> dict[str, str]:
     asked = [*names, *([f"{below}*"] if below and not address.git_dir else [below.rstrip("/")] if below else [])]
     if address.git_dir:
         # Read in place: no connection, and not even the program that would serve one.
-        listing = Git(address.git_dir).run("for-each-ref", "--format=%(objectname)%09%(refname)", *asked)
+        listing = Git(address.git_dir).run(
+            "for-each-ref", "--format=%(objectname)%09%(refname)", "--end-of-options", *asked
+        )
     else:
         try:
             with request(Sort.LIST):
                 listing = address.git(NO_REPOSITORY).run(
-                    "ls-remote", "--quiet", address.url, *asked, talk=Talk.QUESTION
+                    "ls-remote", "--quiet", "--end-of-options", address.url, *asked, talk=Talk.QUESTION
                 )
         except CommandFailed as failure:
             raise unreachable(address, failure) from None
@@ -154,10 +167,12 @@ class Mirror:
         with request(Sort.FETCH):
             self.address.git(self.path).run(
                 "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--stdin",
-                self.address.url, input=specs.encode("utf-8", "surrogateescape"), talk=Talk.TRANSFER, keep=[lock],
+                "--end-of-options", self.address.url, input=specs.encode("utf-8", "surrogateescape"), talk=Talk.TRANSFER, keep=[lock],
             )  # fmt: skip
         # Each fetch adds a pack; gather them now and then, here, where the lock is held.
-        gather = ("-c", "gc.auto=6700", "-c", "gc.autoDetach=false", "gc", "--auto", "--quiet")
+        gather = (
+            "-c", "gc.auto=6700", "-c", "gc.autoPackLimit=200", "-c", "gc.autoDetach=false", "gc", "--auto", "--quiet"
+        )  # fmt: skip
         self.git.run(*gather, check=False, keep=[lock])
 
     def _is_sound(self) -> bool:
@@ -213,12 +228,21 @@ _DENIED = re.compile(
     r"|[Rr]epository '?[^\n]*'? not found|does not appear to be a git repository|access denied"
 )
 _UNKNOWN = re.compile(r"could not read (?:Username|Password)|Authentication failed|Permission denied|error: 40[13]")
+_TOO_LARGE = re.compile(rf"died of signal {int(signal.SIGXFSZ)}\b|File too large")
+_FSCK = re.compile(r"^error: (object [0-9a-f]{40}: \w+)", re.MULTILINE)
 _MOVED = re.compile(r"error: 30[1-8]")
 
 
 def unreachable(address: Address, failure: CommandFailed) -> GitError:
     """What to tell a user whose remote could not be listed, fetched or pushed to."""
     reason = cause(failure.stderr)
+    if _TOO_LARGE.search(failure.stderr):
+        message = f"a fetch from {address.redacted} brings more than {most_brought():,} bytes"
+        return TooMuch(message, hint="if that is right, take more: GITPLACER_GIT_LIMIT=20Gi")
+    if "fsck error" in failure.stderr:
+        named = _FSCK.search(failure.stderr)
+        message = f"{address.redacted} has an object that no git makes: {named[1] if named else reason}"
+        return GitError(message, "MalformedObject", "find out who made this commit, and take it out of the history")
     hint = "check the address and the network"
     if _TOO_OFTEN.search(failure.stderr):
         hint = "its server limits how often it may be asked; ask less often, or later"
@@ -226,7 +250,7 @@ def unreachable(address: Address, failure: CommandFailed) -> GitError:
     if address.logins is not None and _UNKNOWN.search(failure.stderr):
         hint = "the credentials file lets nobody in there: is there an entry for its url and this access, and is its secret good?"
     elif _MOVED.search(failure.stderr):
-        hint = "it redirects, and a credential is not taken along: give the address that it redirects to"
+        hint = "it redirects, and that is not followed: give the address that it redirects to"
     elif "could not read Username" in reason or "could not read Password" in reason or "Authentication" in reason:
         hint = "it wants credentials: set GIT_ASKPASS to a program that prints them, or put them into ~/.netrc"
     elif "Permission denied" in reason:

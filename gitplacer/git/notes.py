@@ -73,7 +73,11 @@ def _signed(scratch: Git, address: Address, known: str | None, key: SigningKey) 
 
 def _noted(scratch: Git, commit: str) -> str | None:
     try:
-        return scratch.run("notes", f"--ref={HYDRATOR_NOTES}", "show", commit).decode("utf-8", "replace").rstrip("\n")
+        return (
+            scratch.run("notes", f"--ref={HYDRATOR_NOTES}", "show", "--end-of-options", commit)
+            .decode("utf-8", "replace")
+            .rstrip("\n")
+        )
     except CommandFailed:
         return None
 

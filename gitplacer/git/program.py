@@ -11,7 +11,8 @@ What git says when it fails becomes one line without control characters and with
 
 A command that talks to a server ends in a limited time, whatever the server does. Over https git gives up by itself where hardly anything
 arrives for a minute, and ssh where the machine is gone; but a server that holds the connection and says nothing, or a hook that never
-ends, is waited for only as long as `patience` says.
+ends, is waited for only as long as `patience` says. It fills neither our memory nor our disk: what a command prints is read up to
+MAX_OUTPUT, and a file that a transfer writes ends at `most_brought`.
 """
 
 from __future__ import annotations
@@ -22,11 +23,16 @@ import functools
 import json
 import os
 import re
+import resource
+import select
+import selectors
 import signal
 import subprocess
+import time
 import urllib.parse
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import IO
 
 from gitplacer.git.login import SSH, Login
 
@@ -57,11 +63,27 @@ _SETTINGS = (
     f"core.excludesFile={os.devnull}", f"core.attributesFile={os.devnull}",
     "credential.helper=", "submodule.recurse=false", "gc.auto=0", "maintenance.auto=false",
     "log.showSignature=false", "push.gpgSign=false", "http.lowSpeedLimit=1000", "http.lowSpeedTime=60",
+    "http.followRedirects=false",  # an address that moved is to be corrected: what waits elsewhere is not what was meant
 )  # fmt: skip
+
+# What arrives is looked through by git, and refused if no git makes it. Not for what old programs made in good faith, and not for names:
+# a history cannot be mended, and odd names in it are refused where they are read, those of one file alone.
+_BEARABLE = (
+    "badDate", "badDateOverflow", "badEmail", "badFilemode", "badName", "badTagName", "badTimezone", "missingEmail",
+    "missingNameBeforeEmail", "missingSpaceBeforeDate", "missingSpaceBeforeEmail", "missingTaggerEntry", "multipleAuthors",
+    "nulInCommit", "zeroPaddedDate", "zeroPaddedFilemode",
+    "emptyName", "fullPathname", "hasDot", "hasDotdot", "hasDotgit", "nullSha1",
+    "gitmodulesBlob", "gitmodulesLarge", "gitmodulesMissing", "gitmodulesName", "gitmodulesParse", "gitmodulesPath",
+    "gitmodulesSymlink", "gitmodulesUpdate", "gitmodulesUrl",
+)  # fmt: skip
+_ON_ARRIVAL = ("fetch.fsckObjects=true", *(f"fetch.fsck.{name}=ignore" for name in _BEARABLE))
+
+MAX_OUTPUT = 512 * 1024 * 1024
+"""Bytes that a command may print. A listing of a million files has some 150 million."""
 
 
 class GitError(Exception):
-    """Git could not do what we asked. `message` is one line, fit for a user; `kind` is a problem code."""
+    """Git could not do what we asked. `message` is one line, fit for a user; `kind` is one of `problemcodes.FAILURES`."""
 
     kind = "GitFailed"
 
@@ -82,6 +104,12 @@ class CommandFailed(GitError):
         self.stdout = stdout.decode("utf-8", "replace")
         self.stderr = stderr.decode("utf-8", "replace")
         super().__init__(f"git {command} failed: {cause(self.stderr)}")
+
+
+class TooMuch(GitError):
+    """A repository brings or tells more than we take; nothing of it is used."""
+
+    kind = "TooMuch"
 
 
 class TimedOut(CommandFailed):
@@ -132,6 +160,28 @@ def patience(talk: Talk) -> float:
     return min(limit, _QUESTION) if talk is Talk.QUESTION else limit
 
 
+_BROUGHT = 8 << 30
+
+
+def most_brought() -> int:
+    """
+    Bytes of one file that a transfer may write: GITPLACER_GIT_LIMIT, else 8 GiB. A fetch writes what it brings into one. Raises GitError
+    where that variable is no amount.
+    """
+    said = os.environ.get("GITPLACER_GIT_LIMIT", "")
+    if not said:
+        return _BROUGHT
+    from gitplacer.model import quantity  # late: only whoever sets it waits for this import
+
+    try:
+        limit = quantity.amount("", said)
+    except quantity.InvalidQuantity:
+        limit = 0
+    if limit <= 0:
+        raise GitError(f"GITPLACER_GIT_LIMIT is no amount: {said!r}", "BadLimit", "give one such as 20Gi")
+    return limit
+
+
 class Git:
     """
     How to run git on one repository.
@@ -175,14 +225,17 @@ class Git:
         """
         What a command prints. Raises CommandFailed when it fails and `check` is set. `talk` is for commands that talk to a server: they are
         ended when it is over (TimedOut), with all that they have started, and a Ctrl-C in our terminal does not reach them; whether they
-        are ended is ours to decide. `keep` are open files that the command keeps open as long as anything of it runs.
+        are ended is ours to decide. `keep` are open files that the command keeps open as long as anything of it runs. Raises TooMuch, once
+        it has been ended, where it prints more than MAX_OUTPUT bytes.
         """
         seconds = None if talk is None else patience(talk)
+        brought = most_brought() if talk is Talk.TRANSFER else None
         handed = self._login.handed() if self._login is not None else contextlib.nullcontext(([], ()))
         with handed as (settings, descriptors):
+            more = (*settings, *(_ON_ARRIVAL if talk is Talk.TRANSFER else ()))
             try:
                 process = subprocess.Popen(
-                    self.command(*(part for setting in settings for part in ("-c", setting)), *args),
+                    self.command(*(part for setting in more for part in ("-c", setting)), *args),
                     env=self.environment,
                     cwd=cwd,
                     stdin=subprocess.PIPE,
@@ -195,7 +248,9 @@ class Git:
                 raise not_started(error) from None
             with process:
                 try:
-                    stdout, stderr = process.communicate(input, seconds)
+                    if brought is not None:
+                        _limit(process, brought)
+                    stdout, stderr = _exchanged(process, args[0], input, seconds)
                 except BaseException as error:  # too late, or a signal that ends us
                     _end(process, whole_group=talk is not None)
                     if seconds is not None and isinstance(error, subprocess.TimeoutExpired):
@@ -220,6 +275,56 @@ class Git:
             )
         except OSError as error:
             raise not_started(error) from None
+
+
+def _limit(process: subprocess.Popen[bytes], brought: int) -> None:
+    """Let a command that has just begun, and all that it starts, write no file of more bytes. Only Linux can do that from outside."""
+    if hasattr(resource, "prlimit"):
+        with contextlib.suppress(ProcessLookupError):
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (brought, brought))
+
+
+def _exchanged(
+    process: subprocess.Popen[bytes], command: str, given: bytes, seconds: float | None
+) -> tuple[bytes, bytes]:
+    """
+    What a command prints on stdout and stderr while it is given its input, up to MAX_OUTPUT bytes each: `communicate` with a bound.
+    Raises TooMuch and TimeoutExpired, and leaves the process to be ended.
+    """
+    assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+    ends = None if seconds is None else time.monotonic() + seconds
+    printed: dict[IO[bytes], bytearray] = {process.stdout: bytearray(), process.stderr: bytearray()}
+    left = memoryview(given)
+    with selectors.DefaultSelector() as waiting:
+        for pipe in printed:
+            waiting.register(pipe, selectors.EVENT_READ)
+        waiting.register(process.stdin, selectors.EVENT_WRITE)
+        while waiting.get_map():
+            ready = waiting.select(None if ends is None else max(0, ends - time.monotonic()))
+            if not ready and ends is not None and time.monotonic() >= ends:
+                raise subprocess.TimeoutExpired(command, seconds or 0)
+            for key, _ in ready:
+                if key.fileobj is process.stdin:
+                    try:
+                        left = left[os.write(key.fd, left[: select.PIPE_BUF]) :]
+                    except BrokenPipeError:
+                        left = left[:0]
+                    if not left:
+                        waiting.unregister(process.stdin)
+                        process.stdin.close()
+                    continue
+                said = printed[key.fileobj]  # type: ignore[index]  # only these two are registered besides
+                data = os.read(key.fd, 1 << 16)
+                said += data
+                if not data:
+                    waiting.unregister(key.fileobj)
+                if len(said) > MAX_OUTPUT:
+                    raise TooMuch(
+                        f"git {command} prints more than {MAX_OUTPUT:,} bytes",
+                        hint="a repository of that size cannot be read",
+                    )
+    process.wait(None if ends is None else max(0, ends - time.monotonic()))
+    return bytes(printed[process.stdout]), bytes(printed[process.stderr])
 
 
 def _end(process: subprocess.Popen[bytes], *, whole_group: bool) -> None:

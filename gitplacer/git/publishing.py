@@ -350,7 +350,9 @@ class Deployment:
         if self.proposed_pass is None:
             return
         without = [f"^{self.tip}"] if self.tip else []
-        listing = self.repository.git.run("rev-list", "--no-merges", self.proposed_pass, *without, "--").decode()
+        listing = self.repository.git.run(
+            "rev-list", "--no-merges", "--end-of-options", self.proposed_pass, *without, "--"
+        ).decode()
         for found in self.repository.objects.look_up_all(listing.split()):
             commit = parse_commit(found) if found is not None else None
             if commit is not None and not is_of_a_pass(commit):

@@ -21,7 +21,7 @@ from typing import Self, TypeVar
 from gitplacer.git.address import Address
 from gitplacer.git.mirror import Mirror, refs_of, unsupported_format
 from gitplacer.git.objects import MissingObject, Object, Objects
-from gitplacer.git.program import Git, GitError
+from gitplacer.git.program import CommandFailed, Git, GitError, TooMuch
 from gitplacer.problems import nearest
 from gitplacer.tree import Entry, Tree
 
@@ -31,8 +31,10 @@ _REVISION = re.compile(r"(?P<name>[^~]+)(?P<back>~[0-9]{1,6})?")
 _HEX = re.compile(r"[0-9a-f]{7,40}")
 _TRAILER = re.compile(r"(?P<key>[A-Za-z0-9][A-Za-z0-9-]*): ?(?P<value>.*)")
 _IDENTITY = re.compile(r"(?P<name>.*?) ?<(?P<email>[^<>]*)>(?: (?P<time>-?\d{1,11}) (?P<zone>[+-]\d{4}))?")
-# What git's own index refuses to hold; only a forged tree has it.
-FORGED = re.compile(rb"/(?:\.{0,2}|\.git|git~1)/", re.IGNORECASE)
+# What git's own index refuses to hold, wherever it runs; only a forged tree has it.
+FORGED = re.compile(rb"/\.{0,2}/|[/\\](?:\.git|git~1)[. ]*[/\\:]", re.IGNORECASE)
+MAX_FILES = 1_000_000
+"""Files that one commit may have."""
 
 T = TypeVar("T")
 
@@ -152,7 +154,7 @@ class Repository:
         yield from self._log(tip, f"--max-count={limit}", "--topo-order")
 
     def _log(self, tip: str, *how: str) -> Iterator[Commit]:
-        listing = self.git.run("rev-list", *how, self.resolve(tip), "--").decode()
+        listing = self.git.run("rev-list", *how, "--end-of-options", self.resolve(tip), "--").decode()
         for found in self.objects.look_up_all(listing.split()):
             if found is None:
                 raise MissingObject(f"{self.git.git_dir} lacks a commit that its history names")
@@ -161,7 +163,7 @@ class Repository:
     def count_lacking(self, base: str, head: str) -> int | None:
         """How many commits `base` has behind it that `head` has not; None where the history is not there to be counted."""
         try:
-            return int(self.git.run("rev-list", "--count", base, f"^{head}", "--").decode())
+            return int(self.git.run("rev-list", "--count", "--end-of-options", base, f"^{head}", "--").decode())
         except GitError:
             return None
 
@@ -187,10 +189,14 @@ class Repository:
 
     def message(self, commit: str) -> bytes:
         """The bytes of a commit's message."""
+        return self.raw(commit).partition(b"\n\n")[2]
+
+    def raw(self, commit: str) -> bytes:
+        """The bytes of a commit object, by its id."""
         found = self.objects.look_up(f"{commit}^{{commit}}") if _HEX.fullmatch(commit) else None
         if found is None:
             raise MissingObject(f"{self.git.git_dir} lacks the commit {commit}")
-        return found.data.partition(b"\n\n")[2]
+        return found.data
 
     def _commit(self, rev: str | None) -> Object:
         name, back = _split("HEAD" if rev is None else rev)
@@ -247,9 +253,11 @@ class Repository:
 
     def _listed(self, tree: str) -> Tree:
         try:
-            listing = self.git.run("ls-tree", "-r", "-z", "-l", "--full-tree", tree)
-        except GitError as error:
+            listing = self.git.run("ls-tree", "-r", "-z", "-l", "--full-tree", "--end-of-options", tree)
+        except CommandFailed as error:
             raise MissingObject(f"{self.address.redacted}: {error}") from None
+        if listing.count(b"\0") > MAX_FILES:
+            raise too_many_files(self.address.redacted)
         entries = {}
         for line in listing.split(b"\0")[:-1]:
             about, _, raw = line.partition(b"\t")
@@ -258,6 +266,8 @@ class Repository:
                 raise MissingObject(f"{self.address.redacted} lacks the object {oid}")
             path = raw.decode("utf-8", "backslashreplace")
             if FORGED.search(b"/" + raw + b"/"):
+                raise forged(self.address.redacted, path)
+            if path in entries and "\\" not in path:  # two that are not UTF-8 may look alike, and neither is read
                 raise forged(self.address.redacted, path)
             entries[path] = Entry(mode, oid, -1 if size == "-" else int(size))
         self.objects.note_sizes({entry.oid: entry.size for entry in entries.values()})
@@ -283,6 +293,10 @@ def forged(where: str, path: str) -> GitError:
     return GitError(
         f"{where} has a path that git itself refuses: {path!r}", "MalformedTree", "find out who made this commit"
     )
+
+
+def too_many_files(where: str) -> GitError:
+    return TooMuch(f"{where} has more than {MAX_FILES:,} files", hint="point --path at the folder that is to be read")
 
 
 def check_branch(name: str) -> str:
@@ -337,7 +351,7 @@ def parse_commit(commit: Object) -> Commit:
 def _text(data: bytes, encoding: str) -> str:
     try:
         return data.decode(encoding, "replace")
-    except LookupError:
+    except (LookupError, ValueError):  # a name that is none, or a codec that replaces nothing
         return data.decode("utf-8", "replace")
 
 

@@ -25,7 +25,11 @@ def sign_all(
     are, with all before them.
     """
     without = [f"^{oid}" for oid in known]
-    fresh = git.run("rev-list", "--topo-order", "--reverse", *tips.values(), *without, "--").decode().split()
+    fresh = (
+        git.run("rev-list", "--topo-order", "--reverse", "--end-of-options", *tips.values(), *without, "--")
+        .decode()
+        .split()
+    )
     ids: dict[str, str] = {}
     for oid, found in zip(fresh, objects.look_up_all(fresh), strict=True):
         assert found is not None

@@ -11,14 +11,15 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
 from gitplacer.git.program import GitError, cause
+from gitplacer.git.scratch import scratch_folder
 from gitplacer.git.secretfiles import private_file
+from gitplacer.model.signers import Flaw
 from gitplacer.plaintext import printable
 
 _HEADER = b"gpgsig"
@@ -28,26 +29,40 @@ _SSH_KEY = re.compile(r"(?:sk-)?(?:ssh|ecdsa)-[a-z0-9@.-]+ +[A-Za-z0-9+/]+={0,3}
 _PGP_KEY = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
 _PGP, _SSH = b"-----BEGIN PGP SIGNATURE-----", b"-----BEGIN SSH SIGNATURE-----"
 _GOOD = re.compile(rb"^\[GNUPG:\] GOODSIG ", re.MULTILINE)
+_OF_ANOTHER_KEY = re.compile(rb"^\[GNUPG:\] (?:NO_PUBKEY|EXPKEYSIG|REVKEYSIG|EXPSIG) ", re.MULTILINE)
 _LONGEST_SIGNATURE = 32 * 1024
 _PASSED_ON = ("PATH", "HOME", "TMPDIR", "GNUPGHOME", "SSH_AUTH_SOCK", "GPG_AGENT_INFO")
 
 _FRAME = re.compile(r"@|Signing |WARNING|gpg: WARNING")
 """Lines of ssh-keygen and gpg that do not say what is wrong."""
-_SSH_HINTS = MappingProxyType(
+_NO_KEY = (
+    "holds no private ssh key",
+    "give a private key as ssh-keygen makes it, the file without .pub, or gpg:FINGERPRINT",
+)
+_SSH_SAYS = MappingProxyType(
     {
-        "passphrase": "the key has a passphrase, which nobody can be asked for: put the key into an ssh agent (ssh-add)",
-        "No private key found": "this is a public key, and no ssh agent holds the other half: ssh-add puts it there",
-        "invalid format": "give a private key as ssh-keygen makes it",
-        "Couldn't load public key": "give a private key as ssh-keygen makes it",
+        "passphrase": (
+            "",
+            "the key has a passphrase, which nobody can be asked for: put the key into an ssh agent (ssh-add)",
+        ),
+        "No private key found": (
+            "is a public key, and no ssh agent holds the private one",
+            "give the private key, the file without .pub, or put it into an ssh agent (ssh-add)",
+        ),
+        "invalid format": _NO_KEY,
+        "Couldn't load public key": _NO_KEY,
     }
 )
-_GPG_HINTS = MappingProxyType(
+_GPG_SAYS = MappingProxyType(
     {
-        "No pinentry": "the key has a passphrase, which nobody can be asked for: let gpg-agent hold it, or use a key without",
-        "No secret key": "import the secret key (gpg --import), and set GNUPGHOME to where it is",
+        "No pinentry": (
+            "",
+            "the key has a passphrase, which nobody can be asked for: let gpg-agent hold it, or use a key without",
+        ),
+        "No secret key": ("", "import the secret key (gpg --import), and set GNUPGHOME to where it is"),
     }
 )
-"""What to do, by what the program says."""
+"""What is wrong with the key ('' where the program says it well) and what to do, by what the program says."""
 
 
 class NotSigned(GitError):
@@ -87,11 +102,12 @@ class SigningKey:
         return SigningKey(file=path)
 
     def sign(self, payload: bytes) -> bytes:
-        """The armoured signature of some bytes. Raises NotSigned."""
+        """The armoured signature of some bytes. Raises GitError."""
         if self.file is not None:
-            return _signature(["ssh-keygen", "-Y", "sign", "-n", "git", "-f", str(self.file)], payload, _SSH_HINTS)
+            command = ["ssh-keygen", "-Y", "sign", "-n", "git", "-f", str(self.file)]
+            return _signature(command, payload, printable(str(self.file)), _SSH_SAYS)
         command = ["gpg", "--batch", "--no-tty", "--pinentry-mode", "error", "--quiet", "--armor", "--detach-sign"]
-        return _signature([*command, "--local-user", self.fingerprint], payload, _GPG_HINTS)
+        return _signature([*command, "--local-user", self.fingerprint], payload, self.fingerprint, _GPG_SAYS)
 
 
 def signed(commit: bytes, key: SigningKey) -> bytes:
@@ -136,13 +152,33 @@ def verified(commit: bytes, allowed: AllowedKeys) -> str | None:
     if len(signatures) != 1 or len(signatures[0]) > _LONGEST_SIGNATURE:
         return None
     signature = signatures[0]
-    with tempfile.TemporaryDirectory(prefix="gitplacer-") as folder:
-        (Path(folder) / "signature").write_bytes(signature + b"\n")
+    with scratch_folder() as folder:
+        (folder / "signature").write_bytes(signature + b"\n")
         if signature.startswith(_SSH):
-            return _verified_by_ssh(payload, Path(folder), allowed)
+            return _verified_by_ssh(payload, folder, allowed)
         if signature.startswith(_PGP):
-            return _verified_by_gpg(payload, Path(folder), allowed)
+            return _verified_by_gpg(payload, folder, allowed)
     return None
+
+
+def flaw(commit: bytes, allowed: AllowedKeys) -> Flaw:
+    """Why `verified` knows nobody who has signed a commit object. Raises GitError where the program that would know is not there."""
+    payload, signatures = _split(commit)
+    if not signatures:
+        return Flaw.UNSIGNED
+    if len(signatures) != 1 or len(signatures[0]) > _LONGEST_SIGNATURE:
+        return Flaw.DAMAGED
+    with scratch_folder() as folder:
+        (folder / "signature").write_bytes(signatures[0] + b"\n")
+        if signatures[0].startswith(_SSH):
+            given = ["-n", "git", "-s", str(folder / "signature")]
+            is_right = _run(["ssh-keygen", "-Y", "check-novalidate", *given], payload).returncode == 0
+        else:
+            # Without its key nobody knows whether an OpenPGP signature is right.
+            every = [key for keys in allowed.keys.values() for key in keys]
+            done = _asked_gpgv(payload, folder, every) if signatures[0].startswith(_PGP) else None
+            is_right = done is not None and _OF_ANOTHER_KEY.search(done.stdout) is not None
+    return Flaw.OTHER_KEY if is_right else Flaw.DAMAGED
 
 
 def _split(commit: bytes) -> tuple[bytes, list[bytes]]:
@@ -187,30 +223,41 @@ def _verified_by_ssh(payload: bytes, folder: Path, allowed: AllowedKeys) -> str 
 
 
 def _verified_by_gpg(payload: bytes, folder: Path, allowed: AllowedKeys) -> str | None:
-    home = ("--homedir", str(folder))
     for name, keys in sorted(allowed.keys.items()):
-        blocks = [key for key in keys if key.strip().startswith(_PGP_KEY)]
-        rings = [_run(["gpg", *home, "--batch", "--quiet", "--dearmor"], block.encode()) for block in blocks]
-        (folder / "ring").write_bytes(b"".join(ring.stdout for ring in rings if ring.returncode == 0))
-        command = ["gpgv", *home, "--quiet", "--status-fd", "1", "--keyring", str(folder / "ring")]
-        done = _run([*command, str(folder / "signature"), "-"], payload) if rings else None
+        done = _asked_gpgv(payload, folder, keys) if any(map(_is_pgp_key, keys)) else None
         # gpgv takes a key that has expired or was revoked as well, but says GOODSIG of no such.
         if done is not None and done.returncode == 0 and _GOOD.search(done.stdout):
             return name
     return None
 
 
+def _asked_gpgv(payload: bytes, folder: Path, keys: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
+    """What gpgv says of the signature in a folder, if it knows the OpenPGP keys among some."""
+    home = ("--homedir", str(folder))
+    blocks = [key for key in keys if _is_pgp_key(key)]
+    rings = [_run(["gpg", *home, "--batch", "--quiet", "--dearmor"], block.encode()) for block in blocks]
+    (folder / "ring").write_bytes(b"".join(ring.stdout for ring in rings if ring.returncode == 0))
+    command = ["gpgv", *home, "--quiet", "--status-fd", "1", "--keyring", str(folder / "ring")]
+    return _run([*command, str(folder / "signature"), "-"], payload)
+
+
+def _is_pgp_key(text: str) -> bool:
+    return text.strip().startswith(_PGP_KEY)
+
+
 def _is_key(text: str) -> bool:
-    return bool(_SSH_KEY.match(text.strip())) or text.strip().startswith(_PGP_KEY)
+    return bool(_SSH_KEY.match(text.strip())) or _is_pgp_key(text)
 
 
-def _signature(command: list[str], payload: bytes, hints: Mapping[str, str]) -> bytes:
+def _signature(command: list[str], payload: bytes, key: str, known: Mapping[str, tuple[str, str]]) -> bytes:
     done = _run(command, payload)
     if done.returncode == 0 and done.stdout.startswith((_PGP, _SSH)):
         return done.stdout
     said = done.stderr.decode("utf-8", "replace")
+    wrong, hint = next((found for part, found in known.items() if part in said), ("", ""))
+    if wrong:
+        raise NotSigned(f"signing key {key} {wrong}", hint=hint)
     lines = [line for line in said.splitlines() if not _FRAME.match(line.strip())]
-    hint = next((hint for part, hint in hints.items() if part in said), "")
     raise NotSigned(f"{command[0]} does not sign: {cause(chr(10).join(lines))}", hint=hint)
 
 

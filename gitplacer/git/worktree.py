@@ -20,7 +20,7 @@ from pathlib import Path
 from gitplacer.git.address import Address
 from gitplacer.git.objects import MAX_BLOB, BlobTooLarge
 from gitplacer.git.program import Git, GitError
-from gitplacer.git.reading import FORGED, forged
+from gitplacer.git.reading import FORGED, MAX_FILES, forged, too_many_files
 from gitplacer.tree import EXECUTABLE, FILE, SUBMODULE, SYMLINK, Entry, Tree, blob_id
 
 _UNKNOWN = "0" * 40
@@ -46,6 +46,8 @@ def read_work_tree(folder: Path) -> Tree:
             continue
         entry = _entry(os.path.join(root, raw))
         if entry:
+            if len(entries) == MAX_FILES:
+                raise too_many_files(address.redacted)
             entries[path] = entry
             places[entry.oid] = os.path.join(root, raw)
     return Tree(dict(sorted(entries.items())), _Files(places))

@@ -15,24 +15,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gitplacer.formats.markdown import COMMENT_ID
-from gitplacer.formats.markdown import marker as plan_marker
+from gitplacer.formats.markdown import marker
 from gitplacer.hosts.host import Comment, Host, HostError
-from gitplacer.plaintext import printable
 from gitplacer.settings import UsageError
 
 _MARKER = re.compile(r"\A<!-- gitplacer:plan(?:[ :][^\n]*?)? -->\s*")
 _ROUNDS = 3
-
-
-def marker(comment_id: str = "") -> str:
-    """The line that our comments begin with. The id tells several fleets apart. Raises UsageError for one that cannot be used."""
-    if comment_id and not COMMENT_ID.fullmatch(comment_id):
-        raise UsageError(
-            f'"{printable(comment_id, 64)}" cannot be the id of a comment',
-            "take letters, digits, dots, dashes and underscores, 63 at most, a letter or digit first",
-        )
-    return plan_marker(comment_id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ from urllib3 import BaseHTTPResponse, Retry
 from urllib3.connectionpool import ConnectionPool
 from urllib3.exceptions import MaxRetryError, ResponseError
 
+from gitplacer.retryafter import asked_to_wait
+
 Wait = Callable[[float], None]
 """Sleeps for some seconds, or does not."""
 
@@ -76,10 +78,10 @@ class Patience(Retry):
     def _pause(self, response: BaseHTTPResponse) -> float | None:
         """Seconds that an answer asks us to wait; None if asking again will not help."""
         if response.status not in (403, 429):
-            return self.get_retry_after(response) or 0.0
-        after = self.get_retry_after(response)
+            return asked_to_wait(response) or 0.0
+        after = asked_to_wait(response)
         if after is not None:
-            return float(after)
+            return after
         if response.headers.get("X-RateLimit-Remaining") == "0" or response.headers.get("RateLimit-Remaining") == "0":
             return _until_reset(response)
         return _UNSAID if response.status == 429 else None

@@ -17,6 +17,7 @@ from gitplacer.kinds.fields import API_VERSION, Model
 from gitplacer.kinds.fleet import Cluster, Fleet
 from gitplacer.kinds.policy import OverridePolicy, PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord
+from gitplacer.kinds.removals import Removals
 from gitplacer.kinds.scenario import Scenario
 from gitplacer.kinds.tenant import Tenant
 from gitplacer.kinds.whatif import WhatIf
@@ -36,6 +37,7 @@ TABLE: Mapping[str, type[Model]] = MappingProxyType(
         "CapacitySnapshot": CapacitySnapshot,
         "Placement": PlacementRecord,
         "ClusterState": ClusterState,
+        "Removals": Removals,
     }
 )
 """Kind to declaration."""

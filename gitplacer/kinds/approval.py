@@ -2,13 +2,16 @@
 The kind Approval: somebody's consent to what gitplacer would not do by itself, as a commit.
 
 It names groups, what may happen to them, and until when: consent that never ends would be a setting, and settings belong
-in policies. For each group it counts once.
+in policies. For each group it counts once. Consent that reaches further than one may see, to whatever a pattern matches or to more than
+guards allow, is to one plan: it names that by a digest, and counts for no other.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
+from datetime import timedelta
 from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
@@ -29,6 +32,19 @@ GroupGlob = Annotated[
 ]
 
 
+LONGEST = timedelta(days=30)
+"""Consent that would last longer than this from now on does not count yet."""
+
+PlanDigest = Annotated[
+    str,
+    Matching(
+        r"^sha256:[0-9a-f]{64}$",
+        "must be the digest that gitplacer tells for the plan: sha256: and 64 hexadecimal digits",
+    ),
+]
+_WILDCARDS = re.compile(r"[*?\[]")
+
+
 class ApprovalSpec(Model):
     """What is consented to, for which groups, and until when."""
 
@@ -47,7 +63,10 @@ class ApprovalSpec(Model):
     to: DnsLabel | None = None
     """Move only: the cluster they are to go to. Without it, consent is to what gitplacer proposes."""
     expires: Instant
-    """When the consent ends, whether it was used or not."""
+    """When the consent ends, whether it was used or not. More than 30 days from now it does not count yet."""
+    plan: PlanDigest | None = None
+    """The plan that is consented to, by the digest that gitplacer tells for it. The Approval counts only while the groups that it names
+    would be treated, without it, as in that plan. Needed with action Exceed and where a group is a pattern."""
     reason: Annotated[str, Field(max_length=500)] = ""
     """Why, for whoever reads the history."""
 
@@ -78,6 +97,11 @@ class Approval(OwnKind):
         said = self.spec.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"reason"})
         text = json.dumps(said, sort_keys=True, separators=(",", ":"))
         return f"{self.name}.{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+    @property
+    def needs_plan(self) -> bool:
+        """Whether it counts for one plan only."""
+        return self.spec.action == "Exceed" or any(map(_WILDCARDS.search, self.spec.groups))
 
     def names(self, group_id: str) -> bool:
         """Whether it is about a group."""

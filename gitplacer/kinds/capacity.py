@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from gitplacer.kinds.fields import Amounts, Boolean, Count, Instant, Integer, Matching, Model, OwnKind
+from gitplacer.kinds.fields import Amounts, Boolean, Count, Instant, Integer, Model, NamespacedName, OwnKind
 from gitplacer.kinds.listedpods import ListedPod, NamespaceLabels
 from gitplacer.kinds.machines import NodeGroup
 from gitplacer.kinds.profile import Equipment, VolumeNodes
@@ -84,7 +84,7 @@ class RunningPod(Model):
 class RunningGroup(Model):
     """A group that gitplacer placed, as it was found."""
 
-    name: Annotated[str, Matching(r"^[^/\s]+/[^/\s]+$", "must be <namespace>/<group>")]
+    name: NamespacedName
     """`<namespace>/<group>`."""
     phase: Phase = "Unknown"
     """What its Ray object says."""
@@ -99,7 +99,7 @@ class RunningGroup(Model):
 class BoundVolume(VolumeNodes):
     """The volume of a claim that is bound, and where it can be reached (the volume's `nodeAffinity`, or its zone labels)."""
 
-    claim: Annotated[str, Matching(r"^[^/\s]+/[^/\s]+$", "must be <namespace>/<claim>")]
+    claim: NamespacedName
     """`<namespace>/<claim>`."""
 
 

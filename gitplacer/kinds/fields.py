@@ -37,6 +37,7 @@ API_VERSION = "gitplacer.dev/v1alpha1"
 _NAME = 317
 """The longest qualified name: a prefix of 253 characters, a slash, and 63."""
 
+_SHARE = r"^(100|[1-9]?[0-9])%$"
 _DURATION = r"^([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?$"
 _TIME = (
     r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
@@ -93,6 +94,20 @@ def duration_seconds(value: object) -> int:
     if not value or match is None:
         raise ValueError('must be a duration such as "30s", "15m" or "1h30m"')
     return sum(int(part[:-1]) * scale for part, scale in zip(match.groups(), (3600, 60, 1), strict=True) if part)
+
+
+def period_seconds(value: object) -> int:
+    """The same of a time that must not be nothing. Raises ValueError."""
+    seconds = duration_seconds(value)
+    if not seconds:
+        raise ValueError("must be longer than 0s")
+    return seconds
+
+
+def duration_text(seconds: int) -> str:
+    """Seconds as a duration is written, in one unit: `1h`, `90m`, `30s`."""
+    scale, unit = next(((scale, unit) for scale, unit in ((3600, "h"), (60, "m")) if seconds % scale == 0), (1, "s"))
+    return f"{seconds // scale}{unit}"
 
 
 def _instant(value: object) -> datetime:
@@ -166,6 +181,14 @@ def _copies(value: object) -> object:
     raise ValueError("must be All or a number from 1 on")
 
 
+def _at_most(value: object) -> object:
+    if isinstance(value, str) and re.fullmatch(_SHARE, value) is not None:
+        return value
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 1_000_000:
+        return value
+    raise ValueError('must be a number from 0 on, or a share such as "25%"')
+
+
 DnsLabel = Annotated[
     str,
     Matching(
@@ -181,6 +204,7 @@ DnsSubdomain = Annotated[
         253,
     ),
 ]
+NamespacedName = Annotated[str, Matching(r"^[^/\s]+/[^/\s]+$", "must be <namespace>/<name>")]
 LABEL_KEY = r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
 LabelKey = Annotated[
     str,
@@ -230,17 +254,26 @@ Count = Annotated[StrictInt, Field(ge=1, le=100_000)]
 
 if TYPE_CHECKING:
     Seconds = int
+    Period = int
     Instant = datetime
     Price = float
     Budget = float
     Amounts = Resources
     Bounds = dict[str, int]
     Copies = int | Literal["All"]
+    NumberOrShare = int | str
 else:
     Seconds = Annotated[
         int,
         BeforeValidator(duration_seconds),
         WithJsonSchema({"type": "string", "pattern": _DURATION, "minLength": 2, "examples": ["15m", "1h30m"]}),
+    ]
+    Period = Annotated[
+        int,
+        BeforeValidator(period_seconds),
+        WithJsonSchema(
+            {"type": "string", "pattern": f"^(?=.*[1-9]){_DURATION[1:]}", "minLength": 2, "examples": ["15m", "1h30m"]}
+        ),
     ]
     Instant = Annotated[
         Any, BeforeValidator(_instant), WithJsonSchema({"type": "string", "pattern": _TIME, "format": "date-time"})
@@ -281,4 +314,16 @@ else:
         Any,
         BeforeValidator(_copies),
         WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1, "maximum": 10_000}, {"const": "All"}]}),
+    ]
+    NumberOrShare = Annotated[
+        Any,
+        BeforeValidator(_at_most),
+        WithJsonSchema(
+            {
+                "anyOf": [
+                    {"type": "integer", "minimum": 0, "maximum": 1_000_000},
+                    {"type": "string", "pattern": _SHARE, "examples": ["25%"]},
+                ]
+            }
+        ),
     ]

@@ -18,8 +18,10 @@ from gitplacer.kinds.fields import (
     Integer,
     Matching,
     Model,
+    NumberOrShare,
     OwnKind,
     PathGlob,
+    Period,
     Seconds,
     Word,
 )
@@ -29,22 +31,38 @@ from gitplacer.kinds.selectors import ClusterMetadata, Metadata, Override, Taint
 from gitplacer.kinds.standby import Clone, Standby
 from gitplacer.model.labels import Taint
 
+_HOST = r"([A-Za-z0-9_][A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])"
+_USER = r"[A-Za-z0-9_][A-Za-z0-9._+-]*@"
 Url = Annotated[
     str,
     Matching(
-        r"^(https://|ssh://|[A-Za-z0-9][A-Za-z0-9._-]*@)[^\s\x00-\x1f]+$",
-        "must be an https:// or ssh:// address; a path is given on the command line",
+        rf"^((https|ssh)://({_USER})?{_HOST}(:[0-9]{{1,5}})?/[^?#\s\x00-\x1f\x7f-\x9f]*"
+        rf"|{_USER}{_HOST}:/?[^-/:\s\x00-\x1f\x7f-\x9f][^:\s\x00-\x1f\x7f-\x9f]*)$",
+        "must be an https:// or ssh:// address, or user@host:path, without a password, ? and #; a path is given on the command line",
     ),
 ]
+# What git takes for a branch, less what it takes for something else too: HEAD, and the full name of a ref.
+_BRANCH = r"^(?!HEAD$|refs/)[A-Za-z0-9_]([A-Za-z0-9_-]|/(?![/.])|\.(?!\.|/|lock(/|$)))*"
 Branch = Annotated[
     str,
-    Matching(r"^[A-Za-z0-9_]([A-Za-z0-9_/-]|\.(?!\.))*(?<![/.])(?<!\.lock)$", "must be the name of a Git branch", 200),
+    Matching(
+        rf"{_BRANCH}(?<![/.])$", "must be the name of a Git branch, without refs/heads/ before it, and not HEAD", 200
+    ),
 ]
 Root = Annotated[
     str,
     Matching(
-        rf"^(?!(placements|moving|fleet)(/|$)){FOLDER}",
-        "must be a relative directory, and not placements, moving or fleet, which hold other things",
+        rf"^(?!(placements|moving|fleet|guards)(/|$))(?!(.*/)?flux-system(/|$)){FOLDER}",
+        "must be a relative directory, and not placements, moving, fleet, guards or flux-system, which hold other things",
+    ),
+]
+PublicKey = Annotated[
+    str,
+    Matching(
+        r"^((sk-)?(ssh|ecdsa)-[a-z0-9@.-]+ [A-Za-z0-9+/]{16,}={0,3}( [^\x00-\x1f]*)?"
+        r"|-----BEGIN PGP PUBLIC KEY BLOCK-----\n[\x0a\x20-\x7e]+)$",
+        'must be a public key: an SSH key as it stands in a file such as id_ed25519.pub, "ssh-ed25519 AAAA…", or an armoured OpenPGP block',
+        50_000,
     ),
 ]
 
@@ -71,6 +89,9 @@ class SourceSettings(Model):
     """Files that don't, though `include` matches them."""
     namespaces: NamespaceFromPath = NamespaceFromPath()
     """Where an object without a namespace takes it from."""
+    signers: Annotated[tuple[PublicKey, ...], Field(min_length=1)] | None = None
+    """Who may sign commits of the source: public SSH or OpenPGP keys. A commit counts if it, and every commit that came with it since the
+    one that the last pass was made from, is signed by one of those that were listed before it. Absent means that every commit counts."""
 
 
 class HydratorSettings(Model):
@@ -113,15 +134,6 @@ class Jumps(Model):
     """A jump is believed once snapshots have said the same for so long."""
 
 
-PublicKey = Annotated[
-    str,
-    Matching(
-        r"^((sk-)?(ssh|ecdsa)-[a-z0-9@.-]+ [A-Za-z0-9+/]{16,}={0,3}( [^\x00-\x1f]*)?"
-        r"|-----BEGIN PGP PUBLIC KEY BLOCK-----\n[\x0a\x20-\x7e]+)$",
-        'must be a public key: an SSH key as it stands in a file such as id_ed25519.pub, "ssh-ed25519 AAAA…", or an armoured OpenPGP block',
-        50_000,
-    ),
-]
 Writer = Annotated[
     str,
     Matching(
@@ -134,7 +146,7 @@ Writer = Annotated[
 SnapshotBranch = Annotated[
     str,
     Matching(
-        r"^[A-Za-z0-9_]([A-Za-z0-9_/-]|\.(?!\.))*((?<![.])\{cluster\}|(?<![/.])(?<!\.lock))$",
+        rf"{_BRANCH}((?<![.])\{{cluster\}}|(?<![/.]))$",
         "must be the name of a Git branch, or of one for each cluster, which ends with {cluster}: capacity/{cluster}",
         200,
     ),
@@ -162,11 +174,6 @@ class CapacitySettings(Model):
     """When a cluster is not believed to have changed so much. Held against the history of a branch of snapshots; files beside the source
     are believed."""
 
-    @property
-    def has_one_each(self) -> bool:
-        """Whether each cluster has a branch of its own."""
-        return self.branch is not None and self.branch.endswith("{cluster}")
-
     @model_validator(mode="after")
     def _writers_have_a_branch(self) -> Self:
         if self.writers is not None and self.branch is None:
@@ -191,7 +198,7 @@ class MoveGuard(Model):
 
     max: Annotated[Integer, Field(ge=0)] = 10
     """So many groups."""
-    per: Seconds = 3600
+    per: Period = 3600
     """In so long a time."""
     exceed: Exceed = "Throttle"
     """Throttle lets the others move later, Hold lets them wait for an Approval with `action: Exceed`, Allow lets them move."""
@@ -203,6 +210,30 @@ class EvacuationGuard(MoveGuard):
     exceed: Exceed = "Allow"
     """Throttle lets the others move later, Hold lets them wait for an Approval with `action: Exceed`, Allow lets them move."""
 
+
+class RemovalGuard(Model):
+    """How many groups may be removed in a time because the source does not have them any more, and what happens to those beyond."""
+
+    max: NumberOrShare = "25%"
+    """So many groups, or such a share of all groups of workloads: those of the source and those that would be removed. A share never
+    holds back fewer than five groups."""
+    of: Literal["groups"] = "groups"
+    """What the share is of."""
+    per: Seconds = 3600
+    """In so long a time."""
+    exceed: Exceed = "Hold"
+    """Hold keeps all of them, because a source of which so much is missing is not believed in part; they go with an Approval
+    (`action: Remove` or `Exceed`). Throttle removes as many as may be removed now, and the others later. Allow removes all."""
+
+    def most(self, groups: int) -> int:
+        """How many of so many groups may go."""
+        if isinstance(self.max, int):
+            return self.max
+        return max(_NEVER_HELD, groups * int(self.max.removesuffix("%")) // 100)
+
+
+_NEVER_HELD = 4
+"""So many removals are an ordinary day's work, however small the fleet."""
 
 MoveReason = Literal["NotEligible", "ClusterDraining", "ClusterLost", "PendingPods", "PreferredAvailable"]
 
@@ -219,7 +250,7 @@ class Freeze(Model):
         ),
     ]
     """When it begins, as cron has it."""
-    duration: Annotated[Seconds, Field(gt=0)]
+    duration: Period
     """How long it lasts."""
     time_zone: Annotated[
         str,
@@ -239,12 +270,14 @@ class Freeze(Model):
 
 
 class Guards(Model):
-    """Limits on what moves in a time. They stop only the moves they concern."""
+    """Limits on what moves or goes in a time. They stop only what they concern."""
 
     relocations: MoveGuard = MoveGuard()
     """Moves for any other reason than evacuation."""
     evacuations: EvacuationGuard = EvacuationGuard()
     """Moves away from clusters that are draining or lost."""
+    removals: RemovalGuard = RemovalGuard()
+    """Removals of groups that are gone from the source."""
     freeze: tuple[Freeze, ...] = ()
     """Times in which nothing begins to move but what somebody has consented to. What has begun goes on."""
 
@@ -264,11 +297,11 @@ class FleetSpec(Model):
     """Trusted objects."""
     system_namespace: DnsLabel = "gitplacer"
     """The namespace of the sentinel ConfigMaps."""
-    lost_after: Seconds | None = None
+    lost_after: Period | None = None
     """A cluster whose snapshot is older than this counts as lost. Absent: only one whose state says so. Silence is not believed
     while more clusters are silent than not."""
     guards: Guards = Guards()
-    """How much may move."""
+    """How much may move or go."""
     clone: Clone | None = None
     """Clusters that are made when they are needed. Absent means none."""
 
@@ -305,7 +338,7 @@ class ClusterSpec(Model):
     """Becomes the label `gitplacer.dev/kubernetes-version`."""
     state: Literal["Active", "Cordoned", "Draining", "Lost"] = "Active"
     """Cordoned takes nothing new; from Draining and Lost everything moves away."""
-    max_age: Seconds | None = None
+    max_age: Period | None = None
     """Older snapshots are stale: nothing new is placed on them. Absent means never."""
     taints: tuple[TaintField, ...] = ()
     """Cluster taints, tolerated by policies."""

@@ -56,8 +56,28 @@ def parse_own(document: Document) -> Model | list[Problem]:
     return parsed_as(document, model)
 
 
+def misplaced(document: Document, wanted: str, hint: str) -> Problem:
+    """What is wrong with a document that is of another kind than the one that is wanted in its place."""
+    kind = document.value.get("kind")
+    said = f"a {kind} is no {wanted}" if isinstance(kind, str) else f"this has no kind, so it is no {wanted}"
+    return document.problem("MisplacedKind", said, hint, path=("kind",))
+
+
 def parsed_as(document: Document, model: type[Model]) -> Model | list[Problem]:
-    """The declared object that a document is to be, or every problem in it."""
+    """
+    The declared object that a document is to be, or every problem in it. The same document gives the same object; only what is wrong
+    is found anew, because it has a place, and other files may hold the same text.
+    """
+    known: Model | None = document.parsed.made.get(model)
+    if known is not None:
+        return known
+    parsed = _validated(document, model)
+    if isinstance(parsed, Model):
+        document.parsed.made[model] = parsed
+    return parsed
+
+
+def _validated(document: Document, model: type[Model]) -> Model | list[Problem]:
     empty = set(_nulls(document.value, ())) if _mentions_null(document.value) else set()
     nulls = [
         document.problem(

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
-from gitplacer.kinds.fields import Boolean, Copies, DnsLabel, Integer, LabelKey, Model, OwnKind, Price, Seconds
+from gitplacer.kinds.fields import Boolean, Copies, DnsLabel, Integer, LabelKey, Model, OwnKind, Period, Price, Seconds
 from gitplacer.kinds.selectors import ClusterSelector, Metadata, ObjectSelector, Override, TolerationField
 from gitplacer.model.labels import Toleration
 
@@ -173,7 +173,7 @@ class RelocationTriggers(Model):
 class SurgeSettings(Model):
     """How a surge goes on after the new copy was added."""
 
-    timeout: Seconds = 1800
+    timeout: Period = 1800
     """How long the new copy may take to become ready. After that it is taken back."""
     soak: Seconds = 0
     """How long the new copy has to be seen ready before the old one goes."""

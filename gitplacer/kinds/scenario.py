@@ -13,7 +13,18 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from gitplacer.kinds.fields import Boolean, Count, DnsLabel, Instant, Matching, Model, OwnKind, Seconds, Word
+from gitplacer.kinds.fields import (
+    Boolean,
+    Count,
+    DnsLabel,
+    Instant,
+    Matching,
+    Model,
+    NamespacedName,
+    OwnKind,
+    Seconds,
+    Word,
+)
 from gitplacer.kinds.selectors import ClusterSelector, Metadata
 
 FilePath = Annotated[
@@ -23,7 +34,6 @@ FilePath = Annotated[
         'must be a relative path without empty, "." or ".." parts',
     ),
 ]
-GroupId = Annotated[str, Matching(r"^[^/\s]+/[^/\s]+$", "must be <namespace>/<group>")]
 Change = Annotated[
     str,
     Matching(
@@ -93,9 +103,9 @@ class Observed(Model):
     """The epochs that it reports: of what is deployed now, those of the snapshot before, or none."""
     settled: Boolean = False
     """Whether everything that is deployed there is seen ready, and nothing else is seen."""
-    groups: dict[GroupId, Seen] = {}
+    groups: dict[NamespacedName, Seen] = {}
     """Groups and what is seen of each. Ready: it runs, and serves or has all its pods; Gone: nothing is left."""
-    pending: dict[GroupId, dict[Annotated[str, Field(min_length=1)], Count]] = {}
+    pending: dict[NamespacedName, dict[Annotated[str, Field(min_length=1)], Count]] = {}
     """Groups with pods that wait for a node: how many of each role. They wait since they were first seen waiting."""
     edit: tuple[Replacement, ...] = ()
     """What is replaced in the text of the snapshot before, such as the use of a node."""
@@ -173,7 +183,7 @@ class Expected(Model):
 
     commits: tuple[ExpectedCommit, ...] | None = None
     """All its commits, in order. An empty list means that nothing changes."""
-    decisions: dict[GroupId, ExpectedDecision] = {}
+    decisions: dict[NamespacedName, ExpectedDecision] = {}
     """Groups and what happens to them; others are not looked at."""
     problems: tuple[ExpectedProblem, ...] | None = None
     """All problems that it reports, in any order."""

@@ -12,7 +12,7 @@ from typing import Annotated, Literal, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from gitplacer.kinds.capacity import Node
-from gitplacer.kinds.fields import Count, DnsLabel, Folder, Glob, Model, Seconds
+from gitplacer.kinds.fields import Count, DnsLabel, Folder, Glob, Model, Period, Seconds
 
 
 class ManifestFolders(Model):
@@ -59,7 +59,7 @@ class Standby(Model):
     nodes: tuple[Node, ...] = ()
     """Its nodes when it is awake, as in a snapshot: what is counted on while it sleeps or wakes. Needed for Delete; absent, the
     nodes of its last snapshot count."""
-    wake_timeout: Seconds = Field(default="30m", validate_default=True)
+    wake_timeout: Period = Field(default="30m", validate_default=True)
     """How long it may take to wake. Then what waits for it looks elsewhere, and it is left alone for as long again."""
     manifests: StandbyManifests | None = None
     """What is rendered for whoever owns clusters. Absent, `fleet/<cluster>.yaml` in the deployment repo alone says what it should

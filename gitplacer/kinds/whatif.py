@@ -10,8 +10,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from gitplacer.kinds.fields import DnsLabel, Integer, Model, OwnKind, Price
-from gitplacer.kinds.scenario import FilePath, GroupId, Line
+from gitplacer.kinds.fields import DnsLabel, Integer, Model, NamespacedName, OwnKind, Price
+from gitplacer.kinds.scenario import FilePath, Line
 from gitplacer.kinds.selectors import Metadata
 
 
@@ -20,7 +20,7 @@ class SupposedReplicas(Model):
 
     model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["to"]}, {"required": ["times"]}]})
 
-    group: GroupId
+    group: NamespacedName
     """The group."""
     worker: Annotated[str, Field(min_length=1)] | None = None
     """The worker group of its Ray cluster. Absent: the only count that it has, or with `times` all of them."""

@@ -145,6 +145,7 @@ class Reason(enum.StrEnum):
     NOT_READY_ELSEWHERE = "NotReadyElsewhere"  # its copy goes when another is ready
     NEVER_RELOCATED = "NeverRelocated"  # its policy or an annotation says so
     REMOVAL_NEEDS_APPROVAL = "RemovalNeedsApproval"
+    TOO_MANY_REMOVALS = "TooManyRemovals"  # so many groups are gone from the source in so short a time
     FOREIGN_CHANGE = "ForeignChange"
     REVERT_REFUSED = "RevertRefused"  # its move was reverted, and it may have started where it had gone
     NO_POLICY = "NoPolicy"

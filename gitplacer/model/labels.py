@@ -13,8 +13,27 @@ from dataclasses import dataclass
 
 Labels = Mapping[str, str]
 
+KEY_HINT = "up to 63 letters, digits, '-', '_' and '.', after an optional DNS name and a slash"
+VALUE_HINT = "up to 63 letters, digits, '-', '_' and '.'; begin and end with a letter or digit"
+
+_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+_PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LONGEST_PREFIX = 253
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 """What Kubernetes takes for a number here; Python would also take "1_0" and digits of other scripts."""
+
+
+def is_label_key(key: str) -> bool:
+    """Whether Kubernetes takes it for a qualified name: `name`, or `prefix/name` with a DNS subdomain before the slash."""
+    prefix, slash, name = key.rpartition("/")
+    if slash and (len(prefix) > _LONGEST_PREFIX or not _PREFIX.fullmatch(prefix)):
+        return False
+    return _NAME.fullmatch(name) is not None
+
+
+def is_label_value(value: str) -> bool:
+    """Whether Kubernetes takes it for the value of a label, which may be empty."""
+    return not value or _NAME.fullmatch(value) is not None
 
 
 @dataclass(frozen=True, order=True)

@@ -14,7 +14,8 @@ from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import NoSuchFolder, Repository
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.parsecache import ParseCache
-from gitplacer.passes.opening import Opened, Progress, deployment_address, inputs_of, opened_deployment, opened_source
+from gitplacer.passes.counting import Counting
+from gitplacer.passes.opening import Deployments, Opened, Progress, deployment_address, inputs_of, opened_source
 from gitplacer.problems import Rejected
 from gitplacer.review import Base
 from gitplacer.settings import Settings
@@ -39,12 +40,14 @@ def looked_at(settings: Settings, *, work_tree: bool, progress: Progress) -> Ite
     """For those who only look, readable while the context lasts; what is parsed meanwhile is kept."""
     memo = ParseCache(settings.cache_dir)
     progress("reading the source")
-    with opened_source(settings, memo, work_tree=work_tree) as source, contextlib.ExitStack() as stack:
-        address = deployment_address(settings, source.spec, trusted=settings.trust_base is not None)
-        deployment = None
-        if address is not None:
-            progress(f"reading the deployment repo {address.redacted}")
-            deployment = stack.enter_context(opened_deployment(address, source.spec, settings))
+    is_trusted = settings.trust_base is not None
+    with contextlib.ExitStack() as stack:
+        deployments = Deployments(
+            settings, lambda spec: deployment_address(settings, spec, trusted=is_trusted), stack, progress
+        )
+        counting = Counting(memo, settings.folder, deployments.last_source)
+        source = stack.enter_context(opened_source(settings, memo, work_tree=work_tree, counting=counting))
+        deployment = deployments.of(source.spec)
         progress("planning")
         yield Looked(source, inputs_of(settings, source, deployment), memo, deployment)
         memo.save()
@@ -60,7 +63,8 @@ def base_of(settings: Settings, looked: Looked, rev: str) -> Iterator[Base]:
         found = repository.commit(rev)
         view = None
         try:
-            inputs = replace(looked.inputs, source=repository.tree(found.id, settings.folder))
+            tree = repository.tree(found.id, settings.folder)
+            inputs = replace(looked.inputs, source=tree, uncounted=None)
             view = hydrate(inputs, memo=looked.memo, with_candidates=False).view
         except (Rejected, NoSuchFolder):
             pass  # the change is what makes a fleet of it, and all of it is its work

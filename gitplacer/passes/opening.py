@@ -8,25 +8,36 @@ of the base that was named, and never that of a revision that may be under revie
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from gitplacer import __version__
 from gitplacer.branch.byhand import ByHand, by_hand
-from gitplacer.capacity.reading import Branch, branches_at, mark_of, opened_branches, read_branches
+from gitplacer.branch.lastpass import last_trailers
+from gitplacer.capacity.reading import PLACEHOLDER, Branch, branches_at, mark_of, opened_branches, read_branches
+from gitplacer.commits import PREFIX
+from gitplacer.deployed import BETWEEN
 from gitplacer.git.address import Address
 from gitplacer.git.asking import about
 from gitplacer.git.publishing import Deployment
-from gitplacer.git.reading import Commit, Repository
+from gitplacer.git.reading import Commit, NoSuchRevision, Repository
 from gitplacer.git.worktree import read_work_tree
 from gitplacer.hydrate import Inputs, SourceCommit
+from gitplacer.kinds.clusterstate import CLUSTER_STATES
 from gitplacer.kinds.fleet import FleetSpec
+from gitplacer.model.signers import Uncounted
+from gitplacer.passes.counting import Counting, nothing_counts
 from gitplacer.settings import Settings, UsageError
+from gitplacer.snapshot import RECORDS
 from gitplacer.source.files import Memo
 from gitplacer.source.reading import fleet_spec, readable_fleet
+from gitplacer.trailers import value_of
 from gitplacer.tree import Tree, tree_id
+
+_ID = re.compile(r"[0-9a-f]{40}")
 
 
 class Progress(Protocol):
@@ -50,15 +61,20 @@ class Opened:
     trusted: FleetSpec | None = None
     tips: Mapping[str, str] = field(default_factory=dict)
     repository: Repository | None = None
+    uncounted: Uncounted | None = None
 
 
 @contextlib.contextmanager
-def opened_source(settings: Settings, memo: Memo, *, work_tree: bool) -> Iterator[Opened]:
+def opened_source(
+    settings: Settings, memo: Memo, *, work_tree: bool, counting: Counting | None = None
+) -> Iterator[Opened]:
     """
     The source and its capacity, readable while the context lasts. `work_tree`: read a local work tree as it lies
-    unless a revision was named.
+    unless a revision was named; who looks at one of both sees it also where it does not count. Without `counting` nobody asks whether
+    it does. Raises NothingSigned where nothing counts that could be read instead.
     """
     address, base = settings.source, settings.trust_base
+    uncounted: Uncounted | None = None
     with contextlib.ExitStack() as stack:
         lies = work_tree and is_work_tree(settings)
         tips: dict[str, str] = {}
@@ -73,21 +89,53 @@ def opened_source(settings: Settings, memo: Memo, *, work_tree: bool) -> Iterato
                 repository = stack.enter_context(Repository.open(address, settings.cache_dir))
                 at_tip = repository.tree(repository.resolve(base), settings.folder)
                 spec = _trusted_spec(at_tip, base, memo)
+            if counting is not None:
+                uncounted = _below_work_tree(settings, spec, counting)
         else:
             wanted = [rev for rev in (settings.rev, base) if rev is not None]
             repository = stack.enter_context(Repository.open(address, settings.cache_dir, fetch=wanted))
             found = repository.commit(settings.rev)
-            tree = repository.tree(found.id, settings.folder)
-            tip = repository.default_branch_tip() if base is None else repository.resolve(base)
-            at_tip = tree if tip == found.id else repository.tree(tip, settings.folder)
+            tip = counts = repository.default_branch_tip() if base is None else repository.resolve(base)
+            tips = {"source": found.id, "fleet": tip}
+            at_tip = repository.tree(tip, settings.folder)
             # What decides where to connect and what capacity there is comes from the default branch or the base that was
             # named, never from the revision that may be under review.
-            spec = fleet_spec(at_tip, memo) if base is None else _trusted_spec(at_tip, base, memo)
+            spec = _spec(at_tip, base, memo)
+            if counting is not None:
+                judged = counting.judged(repository, tip, spec)
+                if judged.counts not in ("", tip):
+                    counts = judged.counts
+                    at_tip = repository.tree(counts, settings.folder)
+                    spec = _spec(at_tip, base, memo)
+                if found.id != tip:
+                    judged = counting.judged(repository, found.id, spec, base=counts)
+                uncounted = judged.uncounted
+                if judged.counts and not (work_tree and settings.rev is not None):
+                    found = repository.commit(judged.counts)
+                elif not judged.counts and not work_tree:
+                    raise nothing_counts(judged)
+            tree = at_tip if found.id == counts else repository.tree(found.id, settings.folder)
             commit = source_commit(found, None if address.is_local else address.redacted)
-            tips = {"source": found.id, "fleet": tip}
         with about("capacity"):
             capacity = _capacity(settings, spec, at_tip, not lies or base is not None, memo, stack, tips)
-        yield Opened(tree, commit, spec, capacity, spec if base is not None else None, tips, repository)
+        yield Opened(tree, commit, spec, capacity, spec if base is not None else None, tips, repository, uncounted)
+
+
+def _spec(tree: Tree, base: str | None, memo: Memo) -> FleetSpec:
+    return fleet_spec(tree, memo) if base is None else _trusted_spec(tree, base, memo)
+
+
+def _below_work_tree(settings: Settings, spec: FleetSpec, counting: Counting) -> Uncounted | None:
+    """The first commit of those that a work tree is on which does not count. What is not committed yet nobody has signed."""
+    if settings.source.git_dir is None:
+        return None
+    with Repository.open(settings.source, settings.cache_dir) as repository:
+        try:
+            head = repository.default_branch_tip()
+        except NoSuchRevision:
+            return None
+        base = repository.resolve(settings.trust_base) if settings.trust_base is not None else None
+        return counting.judged(repository, head, spec, base).uncounted
 
 
 def _trusted_spec(tree: Tree, base: str, memo: Memo) -> FleetSpec:
@@ -122,19 +170,24 @@ def capacity_address(settings: Settings, spec: FleetSpec, *, trusted: bool) -> t
     """
     Where the snapshots are, and their branch (None: the default one): what flags or environment say, else the
     Fleet's capacity repo or branch, else no address, and they are beside the source. What is not trusted to say where to connect
-    does not.
+    does not. A flag says where and not how, so the branch of a repo is the Fleet's to say; a folder has none.
     """
     wanted = spec.capacity
     if settings.capacity is not None:
-        return settings.capacity, None
+        return settings.capacity, wanted.branch if _is_repository(settings.capacity) else None
     if wanted.url is not None and trusted:
         return settings.address(wanted.url), wanted.branch
     return settings.source if wanted.branch is not None else None, wanted.branch
 
 
-def capacity_branches(settings: Settings, spec: FleetSpec) -> str | None:
+def _is_repository(address: Address) -> bool:
+    """Whether an address is that of a whole repo, not of a folder with files."""
+    return not address.is_local or (address.git_dir is not None and not address.folder)
+
+
+def capacity_branches(branch: str | None) -> str | None:
     """The branches of snapshots, where each cluster has its own; None where there is one for all."""
-    return spec.capacity.branch if spec.capacity.has_one_each and settings.capacity is None else None
+    return branch if branch is not None and branch.endswith(PLACEHOLDER) else None
 
 
 def capacity_folder(address: Address, branch: str | None) -> Path | None:
@@ -152,13 +205,13 @@ def _capacity(
     tips: dict[str, str],
 ) -> Tree:
     """
-    The snapshots, as far as they are believed: what whoever runs us says is there is vouched for, what is in a branch that the Fleet names
-    is held against its history. Where they are read of commits or a directory of their own, `tips` is told.
+    The snapshots, as far as they are believed: files are vouched for by whoever names their folder, what is in a branch is held against
+    its history. Where they are read of commits or a directory of their own, `tips` is told.
     """
     address, branch = capacity_address(settings, spec, trusted=trusted)
     if address is None:
         return beside.under(spec.capacity.path)
-    pattern = capacity_branches(settings, spec)
+    pattern = capacity_branches(branch)
     if pattern is not None:
         repository, branches = opened_branches(address, branches_at(address, pattern), settings.cache_dir)
         stack.enter_context(repository)
@@ -168,14 +221,11 @@ def _capacity(
     if folder is not None:
         tree = read_work_tree(folder)
         tips["capacity"] = tree_id(tree)
-    else:
-        repository = stack.enter_context(Repository.open(address, settings.cache_dir, fetch=branch))
-        tips["capacity"] = tip = repository.resolve(branch)
-        if settings.capacity is None:
-            return read_branches(repository, [Branch(branch or "HEAD", tip)], spec.capacity, memo, settings.now)
-        tree = repository.tree(tip, address.folder)
-    below = tree.under(spec.capacity.path)
-    return below if len(below) else tree
+        below = tree.under(spec.capacity.path)
+        return below if len(below) else tree
+    repository = stack.enter_context(Repository.open(address, settings.cache_dir, fetch=branch))
+    tips["capacity"] = tip = repository.resolve(branch)
+    return read_branches(repository, [Branch(branch or "HEAD", tip)], spec.capacity, memo, settings.now)
 
 
 def deployment_address(settings: Settings, spec: FleetSpec, *, trusted: bool) -> Address | None:
@@ -218,6 +268,62 @@ def _refuse_loop(settings: Settings, spec: FleetSpec, deployment: Address) -> No
         )
 
 
+def _refuse_feeding(settings: Settings, source: Opened, deployment: Deployment) -> None:
+    """
+    The same where source and deployment have one branch, and one of them lies in the other. Two branches are one if the source was read at
+    the tip that would be pushed onto: names alone do not tell, for the source has none where its default branch is read.
+    """
+    if settings.source.normalised != deployment.address.normalised or source.tips.get("source") != deployment.tip:
+        return
+    written = (source.spec.deployment.root, RECORDS, BETWEEN, CLUSTER_STATES)
+    within = [folder for folder in written if _overlap(folder, settings.folder)]
+    if within:
+        raise UsageError(
+            f"branch {deployment.branch} of {deployment.address.redacted} is the source, and {within[0]}/, which is written there, "
+            f"overlaps with {settings.folder or 'its top'}, which is read",
+            "write to another repo, or to a branch of its own: spec.deployment.branch of the Fleet",
+        )
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Whether one folder is the other or in it."""
+    return f"{one}/".startswith(f"{other}/" if other else "") or f"{other}/".startswith(f"{one}/")
+
+
+class Deployments:
+    """
+    The deployment repo of a pass, opened where a Fleet says that it is: once, or once more if the Fleet that counts says otherwise than
+    the one that was read first. It is closed with `stack`.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        address_of: Callable[[FleetSpec], Address | None],
+        stack: contextlib.ExitStack,
+        progress: Progress,
+    ) -> None:
+        self._settings, self._address_of, self._stack, self._progress = settings, address_of, stack, progress
+        self._opened: dict[tuple[str, str, str], Deployment] = {}
+
+    def of(self, spec: FleetSpec) -> Deployment | None:
+        """The one that a Fleet names; None if nobody does. Raises GitError or UsageError."""
+        address = self._address_of(spec)
+        if address is None:
+            return None
+        key = (address.normalised, spec.deployment.written, spec.deployment.branch)
+        if key not in self._opened:
+            self._progress(f"reading the deployment repo {address.redacted}")
+            self._opened[key] = self._stack.enter_context(opened_deployment(address, spec, self._settings))
+        return self._opened[key]
+
+    def last_source(self, spec: FleetSpec) -> str:
+        """The commit of the source that the last pass was made from; '' where there was none."""
+        deployment = self.of(spec)
+        said = value_of(last_trailers(deployment), f"{PREFIX}Source") if deployment is not None else None
+        return said if said is not None and _ID.fullmatch(said) else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Work:
     """What a pass that publishes is computed from, and where it publishes."""
@@ -231,12 +337,15 @@ class Work:
 def at_work(settings: Settings, memo: Memo, progress: Progress) -> Iterator[Work]:
     """Open all that a pass which publishes needs, for as long as the context lasts. Raises Rejected, GitError or UsageError."""
     progress("reading the source")
-    with opened_source(settings, memo, work_tree=False) as source:
-        address = written_to(settings, source.spec)
-        progress(f"reading the deployment repo {address.redacted}")
-        with opened_deployment(address, source.spec, settings) as deployment:
-            progress("planning")
-            yield Work(source, deployment, inputs_of(settings, source, deployment))
+    with contextlib.ExitStack() as stack:
+        deployments = Deployments(settings, lambda spec: written_to(settings, spec), stack, progress)
+        counting = Counting(memo, settings.folder, deployments.last_source)
+        source = stack.enter_context(opened_source(settings, memo, work_tree=False, counting=counting))
+        deployment = deployments.of(source.spec)
+        assert deployment is not None
+        _refuse_feeding(settings, source, deployment)
+        progress("planning")
+        yield Work(source, deployment, inputs_of(settings, source, deployment))
 
 
 def inputs_of(settings: Settings, source: Opened, deployment: Deployment | None) -> Inputs:
@@ -255,4 +364,5 @@ def inputs_of(settings: Settings, source: Opened, deployment: Deployment | None)
         now=settings.now,
         version=__version__,
         trusted=source.trusted,
+        uncounted=source.uncounted,
     )

@@ -35,6 +35,7 @@ from gitplacer.git.reading import Commit
 from gitplacer.hosts.host import LONGEST_DESCRIPTION, Host, Pull, State, Status
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.kinds.clusterstate import CLUSTER_STATES
+from gitplacer.kinds.removals import GUARDS
 from gitplacer.layout import METADATA
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes.opening import Opened, Progress, at_work
@@ -259,7 +260,9 @@ def _same_but_dates(one: Tree, other: Tree) -> bool:
     date that is there in one of them only is a difference.
     """
     paths = [path for path in differing_paths(one, other) if path != METADATA]
-    if not all(p in one and p in other and p.startswith((f"{RECORDS}/", f"{CLUSTER_STATES}/")) for p in paths):
+    if not all(
+        p in one and p in other and p.startswith((f"{RECORDS}/", f"{CLUSTER_STATES}/", f"{GUARDS}/")) for p in paths
+    ):
         return False
     if any(one.entries[path].mode != other.entries[path].mode for path in paths):
         return False

@@ -21,6 +21,7 @@ from gitplacer.git.publishing import LostRace, NewCommit, proposal_branch
 from gitplacer.hydrate import Hydration, hydrate, hydrator_note
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes.opening import Opened, Progress, Work, at_work
+from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.settings import Settings
 from gitplacer.tree import SUBMODULE, Changes
 
@@ -90,14 +91,15 @@ def one_pass(
     *,
     progress: Progress,
     consent: Consent | None = None,
+    ledgers: LedgerCache | None = None,
 ) -> Outcome:
     """
-    One pass as of `settings.now`. Nothing of it outlives it but what it published, and what `memo` knows of files, which it also
-    keeps on disk. Raises Rejected, GitError or UsageError, and what `consent` raises; then nothing has landed.
+    One pass as of `settings.now`. Nothing of it outlives it but what it published, what `memo` knows of files, which it also
+    keeps on disk, and `ledgers`. Raises Rejected, GitError or UsageError, and what `consent` raises; then nothing has landed.
     """
     with at_work(settings, memo, progress) as work:
         deployment = work.deployment
-        hydration = hydrate(work.inputs, memo=memo, with_candidates=False)
+        hydration = hydrate(work.inputs, memo=memo, ledgers=ledgers, with_candidates=False)
         memo.save()
         if consent is not None:
             consent(hydration, work)

@@ -94,7 +94,9 @@ def _passes(deployment: Deployment) -> list[Commit]:
     if deployment.tip is None:
         return []
     repository = deployment.repository
-    listing = repository.git.run("rev-list", "--topo-order", f"--max-count={_HISTORY}", deployment.tip, "--").decode()
+    listing = repository.git.run(
+        "rev-list", "--topo-order", f"--max-count={_HISTORY}", "--end-of-options", deployment.tip, "--"
+    ).decode()
     found = [parse_commit(each) for each in repository.objects.look_up_all(listing.split()) if each is not None]
     return [each for each in found if each.trailer(f"{PREFIX}Source") is not None and each.trailer(PROPOSED) is None]
 
@@ -119,7 +121,9 @@ def _is_in(repository: Repository, commit: str, later: str) -> bool:
     """Whether a commit is in the history of another."""
     try:
         there = repository.resolve(later)
-        return not repository.git.run("rev-list", "--max-count=1", commit, f"^{there}", "--").strip()
+        return not repository.git.run(
+            "rev-list", "--max-count=1", "--end-of-options", commit, f"^{there}", "--"
+        ).strip()
     except (NoSuchRevision, CommandFailed):
         return False
 

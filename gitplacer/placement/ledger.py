@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -87,13 +88,13 @@ class Ledger:
         self._later: tuple[Ledger, ...] = ()
         """The cluster at times to come, where those for whom room is kept are promised theirs too."""
         self._crowded: Mask | None = None
-        self._replays: dict[Hashable, tuple[Ledger, Any]] = {}
+        self._replays: dict[Hashable, tuple[Ledger, Any, frozenset[Any]]] = {}
         self._seen: dict[str, list[tuple[str, Resources, str]]] = {}
         for group in snapshot.groups:
             self._subtract_bound_pods(group, gang_of)
         self._stage = Stage(
             Room(self.nodes, self._free.copy(), (), {}),
-            lambda: as_seen(self.nodes, snapshot, gang_of),
+            partial(as_seen, self.nodes, snapshot, gang_of),
             _repels(snapshot, gang_of),
             slice_topology,
         )
@@ -111,6 +112,18 @@ class Ledger:
         twin._replays = {}
         return twin
 
+    def anew(self, *, replays: int) -> Ledger:
+        """
+        The same ledger for another pass, which shares what was worked out on it. As few of its replays are kept as are given, those
+        that were asked for last. Nothing may be reserved in it.
+        """
+        for moves in list(self._replays)[: max(0, len(self._replays) - replays)]:
+            del self._replays[moves]
+        twin = self.copy()
+        twin._replays = self._replays
+        twin._stage = self._stage.anew()
+        return twin
+
     def replay(self, moves: Hashable, make: Callable[[Ledger], Answer]) -> tuple[Ledger, Answer]:
         """
         A copy with something taken by `make`, and what that answers. `moves` says all that it depends on: who opens a ledger once and
@@ -119,11 +132,16 @@ class Ledger:
         if self.version:
             twin = self.copy()
             return twin, make(twin)
-        if moves not in self._replays:
-            twin = self.copy()
-            self._replays[moves] = twin, make(twin)
-        ledger, answer = self._replays[moves]
-        return ledger.copy(), answer
+        known = self._replays.pop(moves, None)
+        if known is None:
+            made = self.copy()
+            known = made, *self._stage.overheard(lambda: make(made))
+        self._replays[moves] = known
+        ledger, answer, heard = known
+        twin = ledger.copy()
+        twin._stage = self._stage
+        self._stage.tell(heard)
+        return twin, answer
 
     def totals(self) -> Amounts:
         """What is free on all real nodes together: an upper bound for any gang."""

@@ -11,7 +11,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property
 
 from gitplacer.grouping import Group
 from gitplacer.kinds.capacity import CapacitySnapshot
@@ -35,7 +35,8 @@ from gitplacer.placement.eligibility import (
 )
 from gitplacer.placement.holds import held, kept
 from gitplacer.placement.ledger import Ledger
-from gitplacer.placement.nodes import Columns, Nodes
+from gitplacer.placement.ledgercache import LedgerCache, Opening
+from gitplacer.placement.nodes import Columns
 from gitplacer.placement.onlookers import Onlookers
 from gitplacer.placement.overlaps import Overlap, Overlaps
 from gitplacer.placement.pack import Packing, pack
@@ -44,7 +45,7 @@ from gitplacer.placement.ties import held_with, ties, torn_singletons
 from gitplacer.placement.updating import Edits, no_edits
 from gitplacer.policies import DIVIDING
 from gitplacer.relocation.evidence import speaks_of
-from gitplacer.relocation.guards import Tally, frozen_until
+from gitplacer.relocation.guards import Tally, frozen_until, held_removals
 from gitplacer.relocation.memory import left_over
 from gitplacer.relocation.moves import moves_of
 from gitplacer.relocation.silence import silent_clusters
@@ -62,13 +63,15 @@ class Pass:
         edits: Edits = no_edits,
         agreed: frozenset[str] = frozenset(),
         opened: Books | None = None,
+        ledgers: LedgerCache | None = None,
     ) -> None:
         """
         `agreed` are groups that move as if somebody had consented to what is proposed for them. `opened` are ledgers that somebody
-        opened for the same snapshots and for at least the same groups.
+        opened for the same snapshots and for at least the same groups, and `ledgers` those that passes before may have opened.
         """
         self.snapshot = snapshot
         self._opened_before = opened
+        self._ledgers = ledgers or LedgerCache()
         self.agreed = agreed
         self.clusters = snapshot.source.own.clusters
         self.groups = snapshot.groups
@@ -84,11 +87,9 @@ class Pass:
         self.held |= {g: f for g, f in also_held.items() if g not in self.held}
         self.held |= {g: f for g, f in torn_singletons(snapshot).items() if g not in self.held}
         self.ties = ties(snapshot)
-        for other, finding in held_with(self.ties, [*self.kept, *self.held]).items():
-            if other in self.groups:
-                self.held[other] = finding
-            elif other in self.orphans:
-                self.kept[other] = finding
+        self._hold_together()
+        self.kept |= held_removals(snapshot, (r for r in self.orphans.values() if r.id not in self.kept))
+        self._hold_together()
         self.gangs: dict[str, Gang] = {group_id: group.gang for group_id, group in self.groups.items()}
         for group_id in (*self.held, *self.orphans):
             record = self.records.get(group_id) or self.orphans.get(group_id)
@@ -129,6 +130,14 @@ class Pass:
         self._settled: dict[tuple[str, frozenset[str]], Ledger] = {}
         self._requests: dict[tuple[str, str], Resources] = {}
 
+    def _hold_together(self) -> None:
+        """Hold what exchanges members with what is held."""
+        for other, finding in held_with(self.ties, [*self.kept, *self.held]).items():
+            if other in self.groups:
+                self.held[other] = finding
+            elif other in self.orphans:
+                self.kept[other] = finding
+
     def _where(self, record: PlacementRecord | None) -> tuple[str, ...]:
         """The clusters that have a group, or keep room for it; not those that it waited for in vain."""
         entries = record.clusters if record is not None else ()
@@ -148,13 +157,19 @@ class Pass:
         s = self.snapshot
         gangs = [*self.gangs.values(), *self._gangs_elsewhere()]
         columns = Columns.of(s.capacity.values(), self.clusters.values(), gangs)
-        return Books({name: self._opened(name, capacity, columns) for name, capacity in s.capacity.items()}, columns)
+        opened = {n: self._ledgers.opened(self._opening(n, capacity, columns)) for n, capacity in s.capacity.items()}
+        return Books(opened, columns)
 
-    def _opened(self, name: str, capacity: CapacitySnapshot, columns: Columns, nodes: Nodes | None = None) -> Ledger:
-        """A ledger with nothing reserved but what a snapshot shows."""
-        s = self.snapshot
-        slices, gang_there = s.profiles[name].slice_topology, partial(self._gang_seen, name=name)
-        return Ledger(self.clusters[name], capacity, columns, gang_there, slices, s.now, nodes)
+    def _opening(self, name: str, capacity: CapacitySnapshot, columns: Columns) -> Opening:
+        """What a ledger is opened from with nothing reserved but what a snapshot shows."""
+        return Opening(
+            cluster=self.clusters[name],
+            snapshot=capacity,
+            columns=columns,
+            gangs={group.name: self._gang_seen(group.name, name) for group in capacity.groups},
+            slice_topology=self.snapshot.profiles[name].slice_topology,
+            now=self.snapshot.now,
+        )
 
     @cached_property
     def _onlookers(self) -> Onlookers:
@@ -198,7 +213,7 @@ class Pass:
             groups = tuple(group for group in capacity.groups if group.name in shown)
             base = self.books[name]
             less = capacity.model_copy(update={"groups": groups})
-            self._settled[name, shown] = self._opened(name, less, base.columns, base.nodes)
+            self._settled[name, shown] = self._opening(name, less, base.columns).open(base.nodes)
         return self._settled[name, shown]
 
     @cached_property

@@ -17,6 +17,7 @@ from gitplacer.model.decision import Action, Claim, Decision, Finding, Move, Rea
 from gitplacer.placement.books import Books
 from gitplacer.placement.departures import action_of
 from gitplacer.placement.division import divides
+from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.quota import beyond_quota
 from gitplacer.placement.rounds import Round
@@ -41,6 +42,10 @@ class Plan:
         """How many groups each action concerns; the counts add up to the number of groups."""
         return {action: sum(d.action is action for d in self.decisions) for action in Action}
 
+    def groups(self, action: Action) -> list[str]:
+        """The groups that an action concerns, in the order of the plan."""
+        return [decision.group for decision in self.decisions if decision.action is action]
+
 
 def plan(
     snapshot: Snapshot,
@@ -50,18 +55,20 @@ def plan(
     edits: Edits = no_edits,
     agreed: frozenset[str] = frozenset(),
     opened: Books | None = None,
+    ledgers: LedgerCache | None = None,
 ) -> Plan:
     """
     Decide. Without candidates only the verdicts that decisions rest on are computed, which is all that rendering
     needs. `also_held` are groups that must stay as they are for reasons that planning cannot know, with those reasons.
     `edits` tells what would change of a group where it is; nobody else can, because it takes the files that would be written. `agreed`
     are groups of which is asked where they would go if somebody consented. `opened` are empty ledgers for who plans many times on the
-    same snapshots: what was found out with them once is not worked out again.
+    same snapshots: what was found out with them once is not worked out again. `ledgers` only save
+    work.
     """
-    shared = Pass(snapshot, also_held, edits, agreed, opened)
+    shared = Pass(snapshot, also_held, edits, agreed, opened, ledgers)
     beyond = beyond_quota(shared)
     if beyond:
-        shared = Pass(snapshot, {**beyond, **also_held}, edits, agreed, opened)
+        shared = Pass(snapshot, {**beyond, **also_held}, edits, agreed, opened, ledgers)
     before: dict[str, tuple[str, ...]] = dict(shared.recorded)
     claims: dict[str, Claim] = shared.claims
     moves: dict[str, Move] = shared.moves

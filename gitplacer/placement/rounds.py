@@ -33,6 +33,9 @@ from gitplacer.placement.spanning import Spanning, Spread
 from gitplacer.placement.unfit import Unfit
 from gitplacer.source.manifests import PLATFORM
 
+_NOT_BLOCKED = (Reason.REMOVAL_NEEDS_APPROVAL, Reason.TOO_MANY_REMOVALS)
+"""Why a removal is held where nothing is in its way but that nobody has consented."""
+
 
 class Round:
     """One round: from where everything is to where everything goes."""
@@ -210,7 +213,7 @@ class Round:
             group=record.id, policy=record.policy, action=Action.HOLD if stop else Action.REMOVE, before=before,
             after=before if stop else (), finding=finding, moving=self._moves.get(record.id),
             move=self._moves.get(record.id) if stop else None,
-            blocked_by=() if finding.code is Reason.REMOVAL_NEEDS_APPROVAL else _words(finding.subject),
+            blocked_by=() if finding.code in _NOT_BLOCKED else _words(finding.subject),
         )  # fmt: skip
 
     def _held(self, group: Group, finding: Finding) -> Decision:

@@ -12,10 +12,12 @@ a pass, so answers are remembered.
 
 from __future__ import annotations
 
+import copy
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -31,6 +33,11 @@ from gitplacer.scheduler.board import Board
 from gitplacer.scheduler.crowding import certain
 from gitplacer.scheduler.gangs import expanded, slice_key
 from gitplacer.scheduler.shortage import shortage
+
+Answer = TypeVar("Answer")
+
+_Key = tuple[object, ...]
+"""A question: the gang, what it may leave out, and what is to come."""
 
 STEPS = 6000
 """Pods bound to try one gang with all that is to come; `gitplacer fit`, which has one question, tries longer."""
@@ -93,9 +100,32 @@ class Stage:
         self._made: ClusterObjects | None = None
         self._repels = repels
         self._slice_topology = slice_topology
-        self._answers: dict[tuple[object, ...], Tight | None] = {}
-        self._proofs: dict[tuple[object, ...], _Proof] = {}
+        self._answers: dict[_Key, Tight | None] = {}
+        self._heard: set[_Key] = set()
+        """Which of the answers somebody was given, since this stage is for a pass."""
+        self._proofs: dict[_Key, _Proof] = {}
         self._larger: dict[tuple[str, ...], Room] = {}
+
+    def anew(self) -> Stage:
+        """
+        The same for another pass: what was worked out is not worked out again, but it is as if nobody had asked. What is known
+        without a trial must not depend on what an earlier pass has tried.
+        """
+        twin = copy.copy(self)
+        twin._heard = set()
+        return twin
+
+    def overheard(self, ask: Callable[[], Answer]) -> tuple[Answer, frozenset[_Key]]:
+        """What somebody finds out who asks here, and the answers that he was given."""
+        before, self._heard = self._heard, set()
+        found = ask()
+        heard = frozenset(self._heard)
+        self._heard |= before
+        return found, heard
+
+    def tell(self, heard: frozenset[_Key]) -> None:
+        """As if somebody had asked who was given these answers."""
+        self._heard |= heard
 
     @cached_property
     def free(self) -> Amounts:
@@ -139,7 +169,7 @@ class Stage:
             return True
         if self.minds(gang, coming):
             key = _key(gang, coming, lucky, added)
-            return key in self._answers and self._answers[key] is None
+            return key in self._heard and self._answers[key] is None
         return self._proof(gang, coming, lucky, added).holds
 
     def tight(
@@ -154,6 +184,7 @@ class Stage:
         key = _key(gang, coming, lucky, added)
         if key not in self._answers:
             self._answers[key] = self._tried(gang, coming, lucky, added)
+        self._heard.add(key)
         return self._answers[key]
 
     def _tried(self, gang: Gang, coming: Sequence[Coming], lucky: bool, added: tuple[str, ...]) -> Tight | None:
@@ -313,7 +344,7 @@ class _Proof:
     near: frozenset[PodShape] = frozenset()
 
 
-def _key(gang: Gang, coming: Sequence[Coming], lucky: bool, added: tuple[str, ...]) -> tuple[object, ...]:
+def _key(gang: Gang, coming: Sequence[Coming], lucky: bool, added: tuple[str, ...]) -> _Key:
     return gang, lucky, added, frozenset((other.group, other.gang, other.must(lucky)) for other in coming)
 
 

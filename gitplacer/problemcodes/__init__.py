@@ -3,7 +3,7 @@ Every problem code: what it means, why the input is refused, and what to do.
 
 Codes are names that users may search for, allow-list and link to, so one that was released keeps its meaning. They stand
 in one table for each sort of input. The reference pages in `docs/problems/` are made from them, and a test holds them
-against the code.
+against the code. Beside them stand the ways in which git fails: these are of no place in a file, and end a command.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ from gitplacer.problemcodes import (
     standby,
     strangers,
 )
-from gitplacer.problemcodes.code import Code
+from gitplacer.problemcodes.code import Code, Failure
+from gitplacer.problemcodes.git import FAILURES
 
-__all__ = ["CODES", "Code"]
+__all__ = ["CODES", "FAILURES", "Code", "Failure"]
 
 _TABLES = (
     charts.CODES,

@@ -1,4 +1,4 @@
-"""What is said of one problem code."""
+"""What is said of one code."""
 
 from __future__ import annotations
 
@@ -21,3 +21,11 @@ class Code:
     remedy: str
     severity: Severity = Severity.ERROR
     allowable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One way in which a command ends: what that means, and what to do. Sentences of Markdown."""
+
+    means: str
+    remedy: str

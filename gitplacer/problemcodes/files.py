@@ -16,13 +16,28 @@ CODES: Mapping[str, Code] = {
     ),
     "CaseTwin": Code(
         "Two paths differ only in upper and lower case",
-        "Some file systems cannot hold both, so a clone of the repo may silently lack one.",
+        "Some file systems cannot hold both, so a clone of the repo may silently lack one. Two folders of a unit that differ only so are one "
+        "there; the one in lower case counts.",
         "Rename one of them.",
+    ),
+    "OddPath": Code(
+        "A path is not one that people give a file",
+        "It has a character that cannot be seen or turns the writing direction, a backslash, a dot or a space at the end of a name, a "
+        "name of more than 255 bytes, more than 4,096 bytes in all, more than 64 folders, or a folder that is `.git` to some file systems. "
+        "Such a path is another one on another machine or before a reviewer's eyes. The file is not read.",
+        "Rename it.",
     ),
     "FileTooLarge": Code(
         "A file is larger than any manifest",
         "Kubernetes itself refuses objects beyond 1.5 MiB; a file of many megabytes is a mistake or an attack.",
         "Split the file, or keep data where the workload can fetch it.",
+    ),
+    "NotReadable": Code(
+        "A file ended the process that parses files",
+        "`reconcile --watch` parses files it has not seen before in a process of its own, which has 1 GiB of memory and, for each file, two "
+        "minutes of a processor. A file that takes more, or on which this process ended twice, is taken for unreadable as long as the "
+        "controller runs; other files are read.",
+        "Make the file smaller and simpler, or take it out. No ordinary file does this: please report it.",
     ),
     "NotRendered": Code(
         "A directory is input of Kustomize or Helm",
@@ -60,6 +75,11 @@ CODES: Mapping[str, Code] = {
         "A merge conflict was committed",
         "Both sides of the conflict are in the file, so nobody knows which is meant.",
         "Resolve the conflict and remove the `<<<<<<<`, `=======` and `>>>>>>>` lines.",
+    ),
+    "LFSPointer": Code(
+        "A file is a pointer of Git LFS",
+        "The source is read as Git objects, and Git LFS keeps the content elsewhere. Nothing is downloaded.",
+        "Commit the content itself: take the path out of `.gitattributes` and run `git add --renormalize`.",
     ),
     "UnrenderedTemplate": Code(
         "A file is a template",

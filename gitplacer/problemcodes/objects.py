@@ -11,8 +11,9 @@ CODES: Mapping[str, Code] = {
     # fields
     "UnknownKind": Code(
         "There is no such kind",
-        "A misspelt kind must not be passed over: the cluster or policy it was meant to be would seem not to exist.",
-        "Correct `kind` and `apiVersion`.",
+        "A misspelt kind of gitplacer or of Ray must not be passed over: the cluster, policy or Ray cluster that it was meant to be "
+        "would seem not to exist.",
+        "Correct `kind` and `apiVersion`; the hint gives the nearest one.",
     ),
     "UnsupportedVersion": Code(
         "This version of the kind cannot be read",
@@ -92,7 +93,8 @@ CODES: Mapping[str, Code] = {
     # Kubernetes objects
     "InvalidObject": Code(
         "A document is not a complete Kubernetes object",
-        "apiVersion, kind, metadata.name and, where written, metadata.namespace say which object it is.",
+        "apiVersion, kind, metadata.name and, where written, metadata.namespace say which object it is, so each must be such as "
+        "Kubernetes takes.",
         "Complete it. `generateName` cannot be applied from Git: give the object a name.",
     ),
     "NotAllowed": Code(
@@ -154,6 +156,12 @@ CODES: Mapping[str, Code] = {
         "Write `Mi` or `M`.",
         severity=Severity.WARNING,
         allowable=True,
+    ),
+    "TooManyParts": Code(
+        "An object is more than one object may be",
+        "What a fit costs grows with the kinds of pods, their containers and what each asks of its node. An object far beyond what "
+        "anybody runs would take the time of everybody else's, so it is held, alone.",
+        "Make several objects of it, or leave out what the message counts.",
     ),
     "UnknownDevices": Code(
         "Nobody knows how many devices a pod asks for",

@@ -19,6 +19,26 @@ CODES: Mapping[str, Code] = {
         "The cluster may not take the group, or has no room for it now. Nothing is moved.",
         "Name another cluster, make room, or remove the file. While it holds, it is tried again with each pass.",
     ),
+    "ApprovalTooLong": Code(
+        "An Approval would last for more than 30 days",
+        "Consent that never ends is a setting that nobody sees. It does not count before its end is 30 days away or less.",
+        "Give it a date within 30 days, or write what is to hold for longer into a policy or into the Fleet.",
+        severity=Severity.WARNING,
+    ),
+    "ApprovalNeedsPlan": Code(
+        "An Approval reaches further than one may see, and names no plan",
+        "A pattern takes in groups that nobody has thought of, and what exceeds the guards may be more tomorrow. Such consent is to one plan, "
+        "named by its digest.",
+        "Look at the plan, and write the digest that the hint tells as `spec.plan`. Or name the groups one by one; for action Exceed there is "
+        "no other way than the digest.",
+    ),
+    "ApprovalForOtherPlan": Code(
+        "An Approval is for another plan",
+        "What would become of the groups that it names is not what somebody has agreed to: there is a group more, one less, or one is held for "
+        "another reason or has moved since. It does not count.",
+        "Look at the plan again. If you agree to it, write the digest that the hint tells as `spec.plan`; else remove the file.",
+        severity=Severity.WARNING,
+    ),
     "ApprovalsDisagree": Code(
         "Two Approvals send one group to different clusters",
         "It can go to one. While both hold, neither does.",
@@ -67,6 +87,15 @@ CODES: Mapping[str, Code] = {
         "Sign with `gitplacer snapshot --sign KEY`, and list the public half of that key for the cluster. If nobody knows the commit, "
         "somebody else can push to that branch: find out who.",
     ),
+    "SourceNotSigned": Code(
+        "A commit of the source is signed by nobody who may",
+        "`spec.source.signers` of the Fleet lists whose commits count. This one is signed by none of these keys, so neither it nor what came "
+        "after it counts, also where that is signed: a merge must not hide it. A pass is made from the newest commit that counts, and "
+        "whatever begins or ends without a change of the source goes on. In the plan of a revision or of a work tree it says that this "
+        "revision would not count. A commit that changes the keys is judged by those that were listed before it.",
+        "Find out who pushed the commit. If it is meant, somebody who may sign writes it and those after it anew: `git rebase "
+        "--gpg-sign COUNTS`, from the newest that counts, and pushes that.",
+    ),
     "UsedBeyondAllocatable": Code(
         "More is used on a node than it offers",
         "A node's allocatable may shrink below what its pods ask for; a snapshot may also count pods twice. What is used beyond "
@@ -97,6 +126,12 @@ CODES: Mapping[str, Code] = {
         "A platform object was removed from the source",
         "Removing an operator or a CRD removes everything that depends on it, so it stays on the clusters.",
         "Put it back. To let it go, write an Approval with `action: Remove` for its group.",
+    ),
+    "NameTaken": Code(
+        "The deployment repo has a folder where a file is to be written, or a file where a folder is",
+        "A file and a folder cannot have one name, and what somebody else put there is never displaced; a link is not followed. What was to "
+        "be written there is left out, and groups that need it are held.",
+        "Move it away in the deployment repo.",
     ),
     "NotOurs": Code(
         "The deployment repo's directories belong to somebody else",

@@ -14,6 +14,7 @@ from itertools import islice
 from gitplacer.accounts import Accounts
 from gitplacer.hydrate import Hydration, Inputs
 from gitplacer.model.remedy import Remedy
+from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.remedies.case import waits
 from gitplacer.remedies.search import remedy
 from gitplacer.source.files import Memo
@@ -44,5 +45,9 @@ def few_remedies(
     if most < 1:
         return {}
     waiting = (name for name in groups if waits(hydration.view.decision(name)))
-    tried = (remedy(inputs, hydration, name, memo, most, accounts=accounts) for name in islice(waiting, MOST_GROUPS))
+    ledgers = LedgerCache()
+    tried = (
+        remedy(inputs, hydration, name, memo, most, accounts=accounts, ledgers=ledgers)
+        for name in islice(waiting, MOST_GROUPS)
+    )
     return {found.group: found for found in tried if found is not None}

@@ -19,10 +19,11 @@ from gitplacer.accounts import Accounts
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.model.decision import Decision, Finding, Reason
 from gitplacer.model.remedy import Amendment, Remedy, RemedyKind, Way
+from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.problems import Rejected
 from gitplacer.remedies.case import Case, is_placed
 from gitplacer.remedies.families import FAMILIES, Family, raised_together
-from gitplacer.source.files import Memo, NoMemo, ReadFile
+from gitplacer.source.files import Aside, Memo, NoMemo
 
 ONE_BY_ONE = 8
 """Amounts up to this are all tried."""
@@ -53,12 +54,20 @@ class OutOfTrials(Exception):
 
 class Trials:
     """
-    Plans of inputs that somebody changed. What is parsed for them is not kept for others. `keep` are groups that must not lose
-    their place.
+    Plans of inputs that somebody changed. What is parsed for them is not kept for others; `ledgers` are for all who make trials on the
+    same fleet, most of which leave most clusters as they were. `keep` are groups that must not lose their place.
     """
 
-    def __init__(self, group: str, memo: Memo, most: int, keep: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        group: str,
+        memo: Memo,
+        most: int,
+        keep: frozenset[str] = frozenset(),
+        ledgers: LedgerCache | None = None,
+    ) -> None:
         self._group = group
+        self._ledgers = ledgers or LedgerCache()
         self._keep = keep
         self._memo = Aside(memo)
         self._most = most
@@ -75,7 +84,7 @@ class Trials:
             raise OutOfTrials
         self.made += 1
         try:
-            return hydrate(inputs, memo=self._memo, with_candidates=with_candidates)
+            return hydrate(inputs, memo=self._memo, ledgers=self._ledgers, with_candidates=with_candidates)
         except Rejected:
             return None
 
@@ -90,37 +99,6 @@ class Trials:
         return decisions.get(self._group)  # an edit of a policy may give the group another id
 
 
-class Aside:
-    """A memo that knows what another knows, and keeps what is new to itself."""
-
-    def __init__(self, memo: Memo) -> None:
-        self._memo = memo
-        self._files: dict[str, ReadFile] = {}
-        self._texts: dict[str, bytes] = {}
-
-    def recall(self, oids: Iterable[str]) -> Mapping[str, ReadFile]:
-        wanted = list(oids)
-        known = {oid: self._files[oid] for oid in wanted if oid in self._files}
-        missing = [oid for oid in wanted if oid not in known]
-        found = self._memo.recall(missing) if missing else {}
-        self._files.update(found)
-        return {**known, **found}
-
-    def remember(self, files: Mapping[str, ReadFile]) -> None:
-        self._files.update(files)
-
-    def recall_text(self, digest: str) -> bytes | None:
-        return self.recall_texts([digest]).get(digest)
-
-    def recall_texts(self, digests: Iterable[str]) -> Mapping[str, bytes]:
-        wanted = list(digests)
-        known = {digest: self._texts[digest] for digest in wanted if digest in self._texts}
-        return {**known, **self._memo.recall_texts([digest for digest in wanted if digest not in known])}
-
-    def remember_text(self, digest: str, text: bytes) -> None:
-        self._texts[digest] = text
-
-
 def remedy(
     inputs: Inputs,
     hydration: Hydration,
@@ -130,6 +108,7 @@ def remedy(
     *,
     every_kind: bool = False,
     accounts: Accounts | None = None,
+    ledgers: LedgerCache | None = None,
 ) -> Remedy | None:
     """
     The smallest change that places a group which waits in a plan of these inputs; None for a group that does not wait for room.
@@ -144,7 +123,7 @@ def remedy(
         return None
     keep = frozenset(d.group for d in hydration.view.plan.decisions if is_placed(d) and d.group != group)
     most = usual_trials(hydration) if most_trials is None else most_trials
-    trials = Trials(group, memo or NoMemo(), most, keep)
+    trials = Trials(group, memo or NoMemo(), most, keep, ledgers)
     found = _Search(case, trials, every_kind).run()
     return Remedy(group=group, ways=found.ways, trials=trials.made, complete=found.complete)
 

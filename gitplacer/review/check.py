@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from gitplacer.model.decision import Action, Reason
 from gitplacer.problems import Problem, Severity
 from gitplacer.review.clusters import ClusterChange
+from gitplacer.review.connections import Reconnection
 from gitplacer.review.downtime import Downtime
 from gitplacer.review.rows import Row
 
@@ -33,6 +34,7 @@ class Worry(enum.StrEnum):
     """Why a change does not simply pass. Severe to mild."""
 
     ERRORS = "Errors"
+    CONNECTS_ELSEWHERE = "ConnectsElsewhere"  # the Fleet names another repo, branch or directory
     ENDS = "Ends"
     GAP = "Gap"
     DOUBLE_RUN = "DoubleRun"
@@ -47,7 +49,7 @@ class Worry(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Concern:
-    """A worry and the groups or clusters that it is about, sorted; of errors, how many there are."""
+    """A worry and the groups, clusters or fields that it is about, sorted; of errors, how many there are."""
 
     worry: Worry
     names: tuple[str, ...]
@@ -55,11 +57,16 @@ class Concern:
 
 
 def concerns(
-    rows: Iterable[Row], problems: Iterable[Problem], clusters: Iterable[ClusterChange]
+    rows: Iterable[Row],
+    problems: Iterable[Problem],
+    clusters: Iterable[ClusterChange],
+    connections: Iterable[Reconnection] = (),
 ) -> tuple[Concern, ...]:
     """What of a change needs a look, severe to mild. A group is counted once, under the most severe."""
     less = [change.cluster for change in clusters if change.takes_less]
     found: dict[Worry, list[str]] = {Worry.CLUSTER: less} if less else {}
+    if fields := [each.field for each in connections]:
+        found[Worry.CONNECTS_ELSEWHERE] = fields
     for row in rows:
         worry = _worry(row) if row.is_ours else None
         if worry is not None:

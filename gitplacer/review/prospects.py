@@ -33,6 +33,7 @@ class Prospect(enum.StrEnum):
     """What may change a plan."""
 
     BEHIND = "Behind"  # the base has commits that the change lacks
+    CONNECTS_ELSEWHERE = "ConnectsElsewhere"  # a field of the Fleet, what it says before the change and after it
     SNAPSHOT_EXPIRES = "SnapshotExpires"
     SNAPSHOT_OLD = "SnapshotOld"
     FREEZE_ENDS = "FreezeEnds"
@@ -46,7 +47,7 @@ class Prospect(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outlook:
-    """One fact. `names` are clusters, groups or Approvals; `at` is when it happens or, of a snapshot, when it was taken."""
+    """One fact. `names` are clusters, groups, Approvals, or what the fact is about; `at` is when it happens or, of a snapshot, when it was taken."""
 
     prospect: Prospect
     names: tuple[str, ...] = ()
@@ -117,7 +118,7 @@ def _approvals(view: PlanView, decisions: Sequence[Decision]) -> Iterator[Outloo
     now = view.snapshot.now
     for consent in view.snapshot.source.own.approvals:
         ends = consent.approval.spec.expires
-        if not consent.holds(now) or ends - now > SOON:
+        if not consent.holds(now) or consent.is_to_another_plan or ends - now > SOON:
             continue
         about = [d for d in decisions if consent.approval.names(d.group)]
         used = [d for d in about if (record := view.record(d)) and consent.identity in (record.approvals or ())]

@@ -22,6 +22,7 @@ from gitplacer.placement.wakes import ClusterOutcome
 from gitplacer.problems import Location, Problem
 from gitplacer.review.check import Check, Concern, concerns, state
 from gitplacer.review.clusters import ClusterChange, cluster_changes
+from gitplacer.review.connections import Reconnection, reconnections
 from gitplacer.review.diffs import FileDiff, file_diffs
 from gitplacer.review.downtime import downtime
 from gitplacer.review.prospects import Outlook, Prospect, outlooks
@@ -235,7 +236,15 @@ class Review:
     @cached_property
     def concerns(self) -> tuple[Concern, ...]:
         """What of the change needs a look."""
-        return concerns(self.rows, self.problems, self.cluster_changes)
+        return concerns(self.rows, self.problems, self.cluster_changes, self.reconnections)
+
+    @cached_property
+    def reconnections(self) -> tuple[Reconnection, ...]:
+        """Where the change lets passes connect to; what the Fleet of a revision that is not trusted says is told as a problem."""
+        if self.base is None or self.base.view is None:
+            return ()
+        before, after = (view.snapshot.source.own.fleet.spec for view in (self.base.view, self._whole))
+        return tuple(reconnections(before, after))
 
     @cached_property
     def check(self) -> Check:
@@ -245,7 +254,7 @@ class Review:
     @cached_property
     def changes_nothing(self) -> bool:
         """Whether nothing at all becomes of anything."""
-        told = self.rows or self.withdrawn or self.cluster_changes
+        told = self.rows or self.withdrawn or self.cluster_changes or self.reconnections
         return changes_nothing(self._whole) and not told
 
     @cached_property
@@ -254,7 +263,9 @@ class Review:
         if self.base is None or self.base.view is None:
             return self.changes_nothing
         differs = differing_paths(self.base.view.tree, self._whole.tree)
-        return not (self.ours or self.withdrawn or self.outcomes or self.cluster_changes or differs)
+        return not (
+            self.ours or self.withdrawn or self.outcomes or self.cluster_changes or self.reconnections or differs
+        )
 
     # what is left, what it costs, what may still change
 
@@ -304,7 +315,11 @@ class Review:
         if self.is_redacted:
             found = tuple(each for each in found if each.prospect in _PUBLIC_OUTLOOKS)
         behind = self.base is not None and self.base.lacks
-        return (*([Outlook(prospect=Prospect.BEHIND, names=(self.base.name,))] if self.base and behind else []), *found)
+        first = [Outlook(prospect=Prospect.BEHIND, names=(self.base.name,))] if self.base and behind else []
+        for each in () if self.is_redacted else self.reconnections:
+            names = (each.field, each.before, each.after)
+            first.append(Outlook(prospect=Prospect.CONNECTS_ELSEWHERE, names=names))
+        return (*first, *found)
 
     @cached_property
     def diffs(self) -> tuple[FileDiff, ...]:

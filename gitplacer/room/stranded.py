@@ -70,19 +70,17 @@ def stranded(ledger: Ledger, shapes: Iterable[PodShape]) -> tuple[Stranded, ...]
 @lru_cache(maxsize=4096)
 def _reach(free: Vector, rows: tuple[Vector, ...], column: int) -> int:
     """The most of one resource that pods asking `rows` can take together of what is free."""
-    best, ways, most = 0, 0, free[column]
-
-    def fill(left: Vector, first: int, taken: int) -> None:
-        nonlocal best, ways
+    best, ways = 0, 0
+    open_ = [(free, 0, 0)]  # no recursion: a node may have thousands of a device that is cut into shares
+    while open_ and best < free[column] and ways <= _MOST_WAYS:
+        left, first, taken = open_.pop()
         best, ways = max(best, taken), ways + 1
-        for index in range(first, len(rows)):
-            if best == most or ways > _MOST_WAYS:
-                return
+        for index in reversed(range(first, len(rows))):  # so that the largest pods come off the stack first
             row = rows[index]
             if all(have >= asks for have, asks in zip(left, row, strict=True)):
-                fill(tuple(have - asks for have, asks in zip(left, row, strict=True)), index, taken + row[column])
-
-    fill(free, 0, 0)
+                open_.append(
+                    (tuple(have - asks for have, asks in zip(left, row, strict=True)), index, taken + row[column])
+                )
     return best
 
 

@@ -8,13 +8,9 @@ Source: validateRayGroupLabels and validateRayGroupResources in ray-operator/con
 
 from __future__ import annotations
 
-import re
-
+from gitplacer.model.labels import KEY_HINT, VALUE_HINT, is_label_key, is_label_value
 from gitplacer.rules.manifest import RayManifest, Rule, tell
 
-_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
-_PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_LONGEST_PREFIX = 253
 _LOGICAL_RESOURCES = ("num-cpus", "num-gpus", "memory", "resources")
 
 
@@ -50,12 +46,10 @@ def labels(manifest: RayManifest) -> None:
             continue
         at = group.mapping("labels")
         for key, value in group.labels("labels").items():
-            if not _is_label_key(key):
-                hint = "up to 63 letters, digits, '-', '_' and '.', after an optional DNS name and a slash"
-                tell(at, "InvalidLabel", f'"{key}" is no label key', hint, key=key)
-            if value and not _NAME.fullmatch(value):
-                hint = "up to 63 letters, digits, '-', '_' and '.'; begin and end with a letter or digit"
-                tell(at, "InvalidLabel", f'"{value}" is no value of a label', hint, key=key)
+            if not is_label_key(key):
+                tell(at, "InvalidLabel", f'"{key}" is no label key', KEY_HINT, key=key)
+            if not is_label_value(value):
+                tell(at, "InvalidLabel", f'"{value}" is no value of a label', VALUE_HINT, key=key)
 
 
 def logical_resources(manifest: RayManifest) -> None:
@@ -70,14 +64,6 @@ def logical_resources(manifest: RayManifest) -> None:
         if twice:
             message = f"resources and rayStartParams ({', '.join(twice)}) both say what Ray may use"
             tell(group, "ConflictingResources", message, "keep one of them", key="resources")
-
-
-def _is_label_key(key: str) -> bool:
-    """Whether Kubernetes takes it for a qualified name: `name`, or `prefix/name` with a DNS subdomain before the slash."""
-    prefix, slash, name = key.rpartition("/")
-    if slash and (len(prefix) > _LONGEST_PREFIX or not _PREFIX.fullmatch(prefix)):
-        return False
-    return _NAME.fullmatch(name) is not None
 
 
 RULES: tuple[Rule, ...] = (required_start_params, start_params, labels, logical_resources)

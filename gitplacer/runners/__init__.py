@@ -1,5 +1,6 @@
 """
-Many questions about one fleet, asked at the same time: in processes of this machine, or on a Ray cluster.
+Many questions about one fleet, asked at the same time: in processes of this machine, or on a Ray cluster. And one question at a time to a
+process that may die of it (`isolated`).
 
 A runner is given a function of one question, the questions, and whom to tell how many are answered. Answers come in the order of the
 questions and are the same whoever runs them.

@@ -13,7 +13,7 @@ from datetime import datetime
 
 from gitplacer.documents import Document, Path
 from gitplacer.kinds.fields import Model
-from gitplacer.kinds.parse import is_own, parse_own
+from gitplacer.kinds.parse import is_own, misplaced, parse_own
 from gitplacer.kinds.scenario import Scenario, ScenarioSpec
 from gitplacer.problems import Location, Problem, Rejected
 from gitplacer.source.files import MAX_FILE, READ_ENDINGS, Memo, NoMemo, read_documents
@@ -70,8 +70,7 @@ def read_script(file: str, data: bytes, beside: Tree | None = None) -> Script:
     if isinstance(parsed, list):
         raise Rejected(parsed)
     if not isinstance(parsed, Scenario):
-        message = f"a {document.value.get('kind')} is no Scenario"
-        raise Rejected([document.problem("MisplacedKind", message, "move it", path=("kind",))])
+        raise Rejected([misplaced(document, "Scenario", "`gitplacer schema Scenario` prints what it holds")])
     assert isinstance(parsed, Model)
     return Script(parsed, document, beside or Tree())
 

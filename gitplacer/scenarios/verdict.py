@@ -19,6 +19,7 @@ _IN_EVERY_COMMIT = (
     "hydrator.metadata",
     "placements/**",
     "fleet/**",
+    "guards/**",
     "**/gitplacer.yaml",
     "**/platform/namespaces/*.yaml",
 )

@@ -9,7 +9,7 @@ Identical pods are one class and identical nodes one sort, so what a filter or a
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -41,6 +41,11 @@ ResourceScore = Literal["spread", "pack", "pack devices"]
 RESOURCE_SCORES: tuple[ResourceScore, ...] = ("spread", "pack", "pack devices")
 """LeastAllocated, the default; MostAllocated; MostAllocated with devices, which weigh more than cpu and memory."""
 DEVICE_WEIGHT = 5
+NO_ROOM = -(2**40)
+"""Less than any score."""
+_UNKNOWN = 2**40
+"""Stands for a score that nobody has asked for yet: more than any, so that the highest of some tells whether it is among them."""
+_NOWHERE: dict[ResourceScore, int] = dict.fromkeys(RESOURCE_SCORES, NO_ROOM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +229,8 @@ class Board:
 class Loads:
     """
     Every load that was met, by number, with what it says to each class: whether there is room for one more pod and how many
-    there would be room for if no others came, and the scores that rest on resources.
+    there would be room for if no others came, and the scores that rest on resources. Most scores are never asked for, so each is
+    worked out when it is.
     """
 
     def __init__(
@@ -235,8 +241,11 @@ class Loads:
         clash: Sequence[Sequence[bool]],
     ) -> None:
         self._devices = tuple("/" in name for name in columns)
-        self._classes = classes
         self._asks = asks
+        self._adds = tuple(
+            (pod.requests.get("cpu", 0), pod.requests.get("memory", 0), pod.scored_cpu, pod.scored_memory)
+            for pod in classes
+        )
         self._asked = tuple(tuple((c, amount) for c, amount in enumerate(ask) if amount > 0) for ask in asks)
         self._clash = clash
         self._tight = tuple(any(row) for row in clash)
@@ -244,20 +253,21 @@ class Loads:
         self._sorts: list[Sort] = []
         self._on: list[tuple[int, ...]] = []
         self._free: list[tuple[int, ...]] = []
+        self._used: list[tuple[int, ...]] = []
+        """What is used of cpu and memory on each load, and then what scores count as used of both; `_adds` is that of one pod more."""
         self._next: list[list[int]] = []
         size = 256
         self.room: Ints = np.zeros((len(classes), size), dtype=np.int64)
         """How many pods of a class (row) a load (column) takes if no others come."""
-        self.scores: dict[ResourceScore, Ints] = {
-            name: np.zeros((len(classes), size), dtype=np.int64) for name in RESOURCE_SCORES
+        self._scores: dict[ResourceScore, Ints] = {
+            name: np.full((len(classes), size), _UNKNOWN, dtype=np.int64) for name in RESOURCE_SCORES
         }
-        """What resources are worth by each score, by class and load."""
 
     def __len__(self) -> int:
         return len(self._sorts)
 
     def of(self, sort: Sort) -> int:
-        return self._number(sort, (0,) * len(self._classes), sort.free)
+        return self._number(sort, (0,) * len(self._asks), sort.free, (*sort.used, *sort.scored))
 
     def free(self, load: int) -> tuple[int, ...]:
         return self._free[load]
@@ -276,11 +286,12 @@ class Loads:
             on = self._on[load]
             more = (*on[:k], on[k] + 1, *on[k + 1 :])
             free = tuple(have - ask for have, ask in zip(self._free[load], self._asks[k], strict=True))
-            known = self._number(self._sorts[load], more, free)
+            used = tuple(have + add for have, add in zip(self._used[load], self._adds[k], strict=True))
+            known = self._number(self._sorts[load], more, free, used)
             self._next[load][k] = known
         return known
 
-    def _number(self, sort: Sort, on: tuple[int, ...], free: tuple[int, ...]) -> int:
+    def _number(self, sort: Sort, on: tuple[int, ...], free: tuple[int, ...], used: tuple[int, ...]) -> int:
         key = (sort, on)
         number = self._numbers.get(key)
         if number is None:
@@ -288,16 +299,35 @@ class Loads:
             self._sorts.append(sort)
             self._on.append(on)
             self._free.append(free)
-            self._next.append([-1] * len(self._classes))
+            self._used.append(used)
+            self._next.append([-1] * len(self._asks))
             if number >= self.room.shape[1]:
-                self.room = _doubled(self.room)
-                self.scores = {name: _doubled(table) for name, table in self.scores.items()}
-            for k in range(len(self._classes)):
-                self.room[k, number] = room = self._room(sort, on, free, k)
-                if room:
-                    for name, score in self._resource_scores(number, k).items():
-                        self.scores[name][k, number] = score
+                self.room = _doubled(self.room, 0)
+                self._scores = {name: _doubled(table, _UNKNOWN) for name, table in self._scores.items()}
+            self.room[:, number] = [self._room(sort, on, free, k) for k in range(len(self._asks))]
         return number
+
+    def scored(self, score: ResourceScore, k: int, loads: Ints) -> Ints:
+        """What resources are worth by a score to a pod of class k on each of some loads; NO_ROOM where it has none."""
+        found: Ints = self._scores[score][k].take(loads)
+        if np.maximum.reduce(found, initial=NO_ROOM) == _UNKNOWN:
+            self._score(k, loads[found == _UNKNOWN].tolist())
+            found = self._scores[score][k].take(loads)
+        return found
+
+    def scores(self, score: ResourceScore, k: int, loads: Ints) -> list[int]:
+        """The same as a list, which is faster where there are few."""
+        found: list[int] = self._scores[score][k].take(loads).tolist()
+        if _UNKNOWN in found:
+            self._score(k, (load for load, worth in zip(loads.tolist(), found, strict=True) if worth == _UNKNOWN))
+            found = self._scores[score][k].take(loads).tolist()
+        return found
+
+    def _score(self, k: int, loads: Iterable[int]) -> None:
+        for load in set(loads):
+            found = self._resource_scores(load, k) if self.room[k, load] else _NOWHERE
+            for name, each in found.items():
+                self._scores[name][k, load] = each
 
     def _room(self, sort: Sort, on: tuple[int, ...], free: tuple[int, ...], k: int) -> int:
         """
@@ -310,7 +340,7 @@ class Loads:
             clash = self._clash[k]
             if any(count and clash[j] for j, count in enumerate(on)):
                 return 0
-        room = min(free[c] // amount for c, amount in self._asked[k])
+        room = min([free[c] // amount for c, amount in self._asked[k]])
         if room <= 0:
             return 0
         return 1 if self._tight[k] and self._clash[k][k] else room
@@ -322,19 +352,11 @@ class Loads:
         Source: kubernetes pkg/scheduler/framework/plugins/noderesources (least_allocated.go, most_allocated.go,
         balanced_allocation.go, resource_allocation.go).
         """
-        sort, on, pod = self._sorts[load], self._on[load], self._classes[k]
-        used, scored = list(sort.used), list(sort.scored)
-        for j, count in enumerate(on):
-            count += j == k
-            if count:
-                other = self._classes[j]
-                used[0] += count * other.requests.get("cpu", 0)
-                used[1] += count * other.requests.get("memory", 0)
-                scored[0] += count * other.scored_cpu
-                scored[1] += count * other.scored_memory
+        sort, adds = self._sorts[load], self._adds[k]
+        now = [have + add for have, add in zip(self._used[load], adds, strict=True)]
         least = most = weights = 0
         fractions = []
-        for capacity, real, weighed in zip(sort.capacity, used, scored, strict=True):
+        for capacity, real, weighed in zip(sort.capacity, now[:2], now[2:], strict=True):
             if capacity:
                 weights += 1
                 least += 0 if weighed > capacity else (capacity - weighed) * 100 // capacity
@@ -347,7 +369,7 @@ class Loads:
                 devices += DEVICE_WEIGHT * (min(taken, sort.offered[c]) * 100 // sort.offered[c])
                 of_devices += DEVICE_WEIGHT
         deviation = abs((fractions[0] - fractions[1]) / 2) if len(fractions) == 2 else 0.0
-        asks = pod.requests.get("cpu", 0) or pod.requests.get("memory", 0)
+        asks = adds[0] or adds[1]
         balanced = int((1 - deviation) * 100) if asks else 0  # for a pod that asks for neither it is left out
         return {
             "spread": least // max(1, weights) + balanced,
@@ -356,8 +378,8 @@ class Loads:
         }
 
 
-def _doubled(table: Ints) -> Ints:
-    return np.concatenate([table, np.zeros_like(table)], axis=1)
+def _doubled(table: Ints, fill: int) -> Ints:
+    return np.concatenate([table, np.full_like(table, fill)], axis=1)
 
 
 class Bound:

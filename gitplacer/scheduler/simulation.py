@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gitplacer.scheduler.board import Board, Bound
+from gitplacer.scheduler.board import NO_ROOM, RESOURCE_SCORES, Board, Bound, ResourceScore
 from gitplacer.scheduler.neighbours import Indexes, Ints, Mask
 
 Ties = Literal["first", "last", "drawn", "harm"]
@@ -105,18 +105,17 @@ def harms(board: Board, state: Bound, k: int, remaining: Sequence[int], loads: I
     For each load, what a pod of class k there would do to the pods of other classes that are still to come: the places that
     each loses, weighed by how few it has to spare.
     """
-    table = board.loads
-    weights = [
-        (j, 1 / (1 + max(0, int(state.room(j).sum()) - wanted)))
-        for j, wanted in enumerate(remaining)
-        if wanted and j != k
-    ]
-    found = {}
-    for load in loads:
-        after = table.after(load, k)
-        room = table.room
-        found[load] = sum(weight * float(room[j, load] - room[j, after]) for j, weight in weights)
-    return found
+    others = [j for j, wanted in enumerate(remaining) if wanted and j != k]
+    before = list(loads)
+    after = [board.loads.after(load, k) for load in before]
+    room = board.loads.room
+    there = room[:, state.load].sum(axis=1).tolist()
+    weights = [1 / (1 + max(0, there[j] - remaining[j])) for j in others]
+    lost = (room[:, before] - room[:, after])[others].T.tolist()
+    return {
+        load: sum(weight * float(places) for weight, places in zip(weights, row, strict=True))
+        for load, row in zip(before, lost, strict=True)
+    }
 
 
 class Chooser:
@@ -134,10 +133,14 @@ class Chooser:
         self.remaining = [0] * len(board.classes)
         for k in order:
             self.remaining[k] += 1
+        plain = board.loads_are_all and len(board.nodes) < ALL_NODES
+        self._only_loads = next((score for score in RESOURCE_SCORES if plain and score == profile.score), None)
         self.by_luck = len(board.nodes) >= ALL_NODES  # where the search for nodes begins is drawn too
 
     def choose(self, k: int) -> int | None:
         """The node for the next pod of class k, None if no node passes its filters."""
+        if self._only_loads is not None:
+            return self._choose_by_load(self._only_loads, k)
         feasible = self._state.allows(k).nonzero()[0]
         if len(feasible) == 0:
             return None
@@ -145,8 +148,20 @@ class Chooser:
             return int(feasible[0])
         feasible = self._looked_at(feasible)
         best = self.best(k, feasible)
-        if len(best) == 1:
-            return int(best[0])
+        return int(best[0]) if len(best) == 1 else self._by_luck(k, best)
+
+    def _choose_by_load(self, score: ResourceScore, k: int) -> int | None:
+        """The same where loads are all that counts: one look at the resources of each node tells filters and scores."""
+        worth = self._board.loads.scores(score, k, self._state.load)
+        highest = max(worth, default=NO_ROOM)
+        if highest == NO_ROOM:
+            return None
+        if worth.count(highest) == 1:
+            return worth.index(highest)
+        return self._by_luck(k, np.array([node for node, each in enumerate(worth) if each == highest]))
+
+    def _by_luck(self, k: int, best: Indexes) -> int:
+        """One of several nodes of the highest score."""
         if not self.by_luck:
             loads = self._state.load[best]
             self.by_luck = not self._board.loads_are_all or bool((loads != loads[0]).any())
@@ -176,7 +191,7 @@ class Chooser:
         scores: np.ndarray[Any, Any]
         match self._profile.score:
             case "spread" | "pack" | "pack devices" as score:
-                scores = table.scores[score][k][loads] + self._other_scores(k, feasible)
+                scores = table.scored(score, k, loads) + self._other_scores(k, feasible)
             case "first":
                 return feasible[:1]
             case "fullest":

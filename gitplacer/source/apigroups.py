@@ -53,7 +53,6 @@ _NAMESPACED = {
     "rbac.authorization.k8s.io": {"Role", "RoleBinding"},
     "resource.k8s.io": {"ResourceClaim", "ResourceClaimTemplate"},
     "storage.k8s.io": {"CSIStorageCapacity"},
-    "ray.io": {"RayCluster", "RayCronJob", "RayJob", "RayService"},
     "argoproj.io": {"AnalysisTemplate", "CronWorkflow", "Workflow", "WorkflowTemplate"},
     "autoscaling.k8s.io": {"VerticalPodAutoscaler"},
     "bitnami.com": {"SealedSecret"},
@@ -82,7 +81,7 @@ _NAMESPACED = {
     "traefik.io": {"IngressRoute", "Middleware"},
     "trainer.kubeflow.org": {"TrainJob", "TrainingRuntime"},
 }  # fmt: skip
-"""Kinds that are known to have a namespace: Kubernetes' own, Ray's, and those of projects that are often beside them."""
+"""Kinds that are known to have a namespace: Kubernetes' own, and those of projects that are often beside them."""
 
 _CLUSTER_SCOPED = {
     "": {"Namespace", "Node", "PersistentVolume", "ComponentStatus"},

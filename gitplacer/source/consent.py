@@ -2,7 +2,7 @@
 Who has consented to what: the Approvals of a source, and what is wrong with them.
 
 Consent is only ever what somebody wrote and what still holds. An Approval that cannot be read, is there twice, has
-expired, or sends a group elsewhere than another one does, consents to nothing; the group stays where it is.
+expired, is for another plan, or sends a group elsewhere than another one does, consents to nothing; the group stays where it is.
 """
 
 from __future__ import annotations
@@ -14,16 +14,19 @@ from typing import Any
 
 from gitplacer import pathglob
 from gitplacer.documents import Document
-from gitplacer.kinds.approval import Approval, ApprovedAction
+from gitplacer.kinds.approval import LONGEST, Approval, ApprovedAction
 from gitplacer.problems import Location, Problem, Severity, nearest
+
+NEEDS_PLAN = "ApprovalNeedsPlan"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Consent:
-    """An Approval and where it is written."""
+    """An Approval and where it is written. `is_to_this_plan` is said of one that names the plan which there would be without it."""
 
     approval: Approval
     document: Document
+    is_to_this_plan: bool = False
 
     @property
     def identity(self) -> str:
@@ -34,8 +37,18 @@ class Consent:
         return self.document.locate()
 
     def holds(self, now: datetime) -> bool:
-        """Whether it has not expired."""
-        return now < self.approval.spec.expires
+        """Whether it has not expired, nor is further away from that than anybody can see."""
+        return now < self.approval.spec.expires <= now + LONGEST
+
+    @property
+    def is_to_another_plan(self) -> bool:
+        """Whether it does not count, because it is for one plan and that is not the one there would be without it."""
+        return self.is_bound and not self.is_to_this_plan
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether it counts for one plan only: because it has to, or because it says so."""
+        return self.approval.needs_plan or self.approval.spec.plan is not None
 
 
 def consent_to(
@@ -64,8 +77,16 @@ def _in_force(
         item
         for item in approvals
         if item.approval.spec.action == action and item.holds(now) and item.identity not in carried_out
+        if not item.is_to_another_plan
         if item.approval.names(group_id)
     ]
+
+
+def without_a_plan(item: Consent, hint: str) -> Problem:
+    """That an Approval needs a plan and names none."""
+    wide = "action Exceed" if item.approval.spec.action == "Exceed" else "a pattern"
+    message = f"Approval {item.approval.name} has {wide} and names no plan, so it does not count"
+    return item.document.problem(NEEDS_PLAN, message, hint, path=("spec", "groups"), key=True)
 
 
 def consent_problems(
@@ -81,13 +102,21 @@ def consent_problems(
     """
     for item in approvals:
         spec = item.approval.spec
-        if not item.holds(now):
+        if spec.expires > now + LONGEST:
+            message = f"Approval {item.approval.name} would last until {spec.expires:%Y-%m-%dT%H:%M:%SZ}, and does not count yet"
+            hint = f"give it a date within {LONGEST.days} days: what is to hold for longer belongs in a policy or in the Fleet"
+            yield item.document.problem(
+                "ApprovalTooLong", message, hint, path=("spec", "expires"), severity=Severity.WARNING
+            )
+        elif not item.holds(now):
             message = f"Approval {item.approval.name} expired at {spec.expires:%Y-%m-%dT%H:%M:%SZ}"
             hint = "remove it, or give it a later date if you still mean it"
             yield item.document.problem(
                 "ApprovalExpired", message, hint, path=("spec", "expires"), severity=Severity.WARNING
             )
             continue
+        if item.approval.needs_plan and spec.plan is None:
+            yield without_a_plan(item, "`gitplacer plan` tells the digest to write as `plan`")
         if spec.to is not None and spec.to not in clusters:
             message = f"there is no cluster {spec.to} to move to"
             yield item.document.problem("NoSuchCluster", message, nearest(spec.to, clusters), path=("spec", "to"))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from gitplacer import rules, workloads
-from gitplacer.documents import Document, ParsedFile, parse
+from gitplacer.documents import Document, Fault, ParsedFile, parse
 from gitplacer.problems import Location, Problem
 from gitplacer.source.alike import unlike
 from gitplacer.tree import SUBMODULE, SYMLINK, Tree
@@ -39,6 +39,17 @@ class ReadFile:
     problems: tuple[tuple[Problem, ...], ...] = ()
 
 
+Parser = Callable[[bytes, int], ReadFile]
+"""Given a file's bytes, and how many are read at most."""
+NOT_READABLE = "NotReadable"
+
+
+def unreadable(why: str) -> ReadFile:
+    """A file that could not be parsed at all, though it is none that is refused."""
+    hint = "make it smaller and simpler, or take it out; if it is an ordinary file, this is a bug in gitplacer"
+    return ReadFile(ParsedFile((), (Fault(1, 1, NOT_READABLE, why, hint),)))
+
+
 def is_read(path: str) -> bool:
     """Whether a file of a source is looked into at all: by its ending, and not if it or its folder is hidden, as `.github` is."""
     return path.endswith(READ_ENDINGS) and not any(part.startswith(".") for part in path.split("/"))
@@ -48,6 +59,10 @@ class Memo(Protocol):
     """
     Remembers `ReadFile`s by blob id, and texts by a digest of all they were made from. Forgetting is always allowed.
     """
+
+    def parse(self, data: bytes, max_bytes: int) -> ReadFile:
+        """What is to be remembered of a file that is not known. Whoever knows a safer place for that does it there."""
+        return read_file(data, max_bytes)
 
     def recall(self, oids: Iterable[str]) -> Mapping[str, ReadFile]: ...
 
@@ -60,7 +75,7 @@ class Memo(Protocol):
     def remember_text(self, digest: str, text: bytes) -> None: ...
 
 
-class NoMemo:
+class NoMemo(Memo):
     """Remembers nothing."""
 
     def recall(self, oids: Iterable[str]) -> Mapping[str, ReadFile]:
@@ -79,7 +94,7 @@ class NoMemo:
         return None
 
 
-class InMemory:
+class InMemory(Memo):
     """
     Remembers in this process, and asks another memo for what it does not know, until it is `alone`: what lies in a file or comes
     through a pipe cannot be shared by processes.
@@ -93,6 +108,9 @@ class InMemory:
     def alone(self) -> None:
         """Ask nobody else from now on."""
         self._before = NoMemo()
+
+    def parse(self, data: bytes, max_bytes: int) -> ReadFile:
+        return self._before.parse(data, max_bytes)
 
     def recall(self, oids: Iterable[str]) -> Mapping[str, ReadFile]:
         wanted = list(oids)
@@ -116,6 +134,40 @@ class InMemory:
         self._before.remember_text(digest, text)
 
 
+class Aside(Memo):
+    """A memo that knows what another knows, and keeps what is new to itself."""
+
+    def __init__(self, memo: Memo) -> None:
+        self._memo = memo
+        self._files: dict[str, ReadFile] = {}
+        self._texts: dict[str, bytes] = {}
+
+    def parse(self, data: bytes, max_bytes: int) -> ReadFile:
+        return self._memo.parse(data, max_bytes)
+
+    def recall(self, oids: Iterable[str]) -> Mapping[str, ReadFile]:
+        wanted = list(oids)
+        known = {oid: self._files[oid] for oid in wanted if oid in self._files}
+        missing = [oid for oid in wanted if oid not in known]
+        found = self._memo.recall(missing) if missing else {}
+        self._files.update(found)
+        return {**known, **found}
+
+    def remember(self, files: Mapping[str, ReadFile]) -> None:
+        self._files.update(files)
+
+    def recall_text(self, digest: str) -> bytes | None:
+        return self.recall_texts([digest]).get(digest)
+
+    def recall_texts(self, digests: Iterable[str]) -> Mapping[str, bytes]:
+        wanted = list(digests)
+        known = {digest: self._texts[digest] for digest in wanted if digest in self._texts}
+        return {**known, **self._memo.recall_texts([digest for digest in wanted if digest not in known])}
+
+    def remember_text(self, digest: str, text: bytes) -> None:
+        self._texts[digest] = text
+
+
 @dataclass(frozen=True, slots=True)
 class SourceDocument:
     """
@@ -135,6 +187,15 @@ class Reading:
     documents: Mapping[str, tuple[SourceDocument, ...]]
     problems: tuple[Problem, ...]
     broken: frozenset[str]
+
+
+def _given_up(error: RecursionError | MemoryError) -> ReadFile:
+    """A file that could not be read to its end, though it is within all bounds."""
+    if isinstance(error, RecursionError):
+        fault = Fault(1, 1, "TooDeep", "nested too deeply to be read", "flatten its values")
+    else:
+        fault = Fault(1, 1, "TooLarge", "reading it takes more memory than there is", "split the file")
+    return ReadFile(ParsedFile((), (fault,)))
 
 
 def documents_in(name: str, data: bytes) -> tuple[list[Document], list[Problem]]:
@@ -167,10 +228,15 @@ def read_documents(
     unknown = {oid: path for path, oid in wanted.items() if oid not in known}
     fresh = {}
     contents = tree.read_all(unknown.values()) if unknown else {}
+    given_up = {}
     for oid, path in unknown.items():
-        fresh[oid] = _read_file(contents[path], max_bytes)
-    memo.remember(fresh)
-    known.update(fresh)
+        try:
+            fresh[oid] = memo.parse(contents[path], max_bytes)
+        except (RecursionError, MemoryError) as error:
+            # Below all other bounds: whatever slips through costs its own file.
+            given_up[oid] = _given_up(error)
+    memo.remember(fresh)  # what was given up may be read by another process
+    known.update(fresh | given_up)
     documents: dict[str, tuple[SourceDocument, ...]] = {}
     for path, oid in wanted.items():
         file = known[oid]
@@ -199,7 +265,8 @@ def _unreadable(mode: str, size: int, max_bytes: int) -> tuple[str, str, str] | 
     return None
 
 
-def _read_file(data: bytes, max_bytes: int) -> ReadFile:
+def read_file(data: bytes, max_bytes: int) -> ReadFile:
+    """One file, parsed in this process."""
     parsed = parse(data, max_bytes=max_bytes)
     facts, problems = [], []
     for index, item in enumerate(parsed.documents):

@@ -14,11 +14,13 @@ from itertools import islice
 from typing import Any
 
 from gitplacer import pathglob, rules
-from gitplacer.documents import LISTED, Document, Findings
+from gitplacer.documents import LISTED, Document, Findings, Path
 from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.kinds.parse import is_own
+from gitplacer.model.labels import KEY_HINT, VALUE_HINT, is_label_key, is_label_value
 from gitplacer.model.workload import Identity
 from gitplacer.problems import Problem, Severity, nearest
+from gitplacer.rules.manifest import RAY_KINDS
 from gitplacer.source.allowances import about_allowances, not_allowed
 from gitplacer.source.apigroups import (
     RBAC_GROUP,
@@ -40,7 +42,18 @@ SENTINEL = "gitplacer.yaml"
 
 _SENTINELS = ("gitplacer-platform", "gitplacer-workloads")
 _NOTHING_SAID = Scopes()
+_RAY = "ray.io"
+"""Its kinds are all known, and another one is told as such."""
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.:]*[A-Za-z0-9])?")
+_TYPE = (
+    (
+        "apiVersion",
+        re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[a-z0-9]([-a-z0-9]*[a-z0-9])?"),
+        "write <group>/<version> in lower case, such as ray.io/v1, or v1",
+    ),
+    ("kind", re.compile(r"[A-Za-z]([-A-Za-z0-9]{0,61}[A-Za-z0-9])?"), "write one word, such as RayCluster"),
+)
+"""What says of which type an object is: the key, how it is written, and what to do if it is not."""
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
@@ -105,9 +118,15 @@ def read_manifest(
         ]
     metadata = value.get("metadata")
     problems = []
-    for key, path in (("apiVersion", ("apiVersion",)), ("kind", ("kind",))):
-        if not isinstance(value.get(key), str) or not value[key]:
+    for key, pattern, hint in _TYPE:
+        path = (key,)
+        written = value.get(key)
+        if not isinstance(written, str) or not written:
             problems.append(document.problem("InvalidObject", f"a Kubernetes object needs {key}", path=path))
+        elif not pattern.fullmatch(written):
+            problems.append(
+                document.problem("InvalidObject", f"{key} {written[:100]} is none of Kubernetes", hint, path=path)
+            )
     if not isinstance(metadata, dict):
         problems.append(
             document.problem("InvalidObject", "a Kubernetes object needs metadata.name", path=("metadata",))
@@ -139,6 +158,9 @@ def read_manifest(
         )
     if problems:
         return sorted({*problems, *item.problems})
+    if group == _RAY and kind not in RAY_KINDS:
+        hint = nearest(kind, RAY_KINDS)
+        problems.append(document.problem("UnknownKind", f'unknown kind "{kind}" of ray.io', hint, path=("kind",)))
     if unit == WORKLOADS:
         problems += tenancy.forbidden(document, item.facts.needs)
     granted = (*irrelevant, *(rules.OF_STRANGERS if unit == PLATFORM else tenancy.granted(document.file)))
@@ -193,7 +215,7 @@ def _not_allowed(document: Document, group: str, kind: str, scopes: Scopes, *, n
     elif steers_gitops(group, kind):
         why = "steers the GitOps engine"
     hint = "move it under the platform paths of the Fleet"
-    if not why and not named and not scopes.is_namespaced(group, kind):
+    if not why and not named and group != _RAY and not scopes.is_namespaced(group, kind):
         why = f"of {group or 'the core group'} may be cluster-scoped"
         near = nearest(kind, like(group))
         hint = (
@@ -237,7 +259,10 @@ def _namespace(
 
 
 def _strings(document: Document, key: str, problems: list[Problem]) -> Mapping[str, str]:
-    """metadata.labels or .annotations; values that are no strings are problems, as the API server refuses them."""
+    """
+    metadata.labels or .annotations; what the API server refuses is a problem: values that are no strings, keys that are no qualified
+    names (those of annotations in any case), and values of labels that are none.
+    """
     found = document.value["metadata"].get(key)
     if found is None:
         return {}
@@ -246,8 +271,13 @@ def _strings(document: Document, key: str, problems: list[Problem]) -> Mapping[s
         return {}
     wrong = Findings(document)
     for name, text in found.items():
+        path: Path = ("metadata", key, name)
         if not isinstance(text, str):
-            hint = "put it in quotes"
-            wrong.report("WrongType", f"metadata.{key}.{name} must be a string", hint, path=("metadata", key, name))
+            wrong.report("WrongType", f"metadata.{key}.{name} must be a string", "put it in quotes", path=path)
+        elif key == "labels" and not is_label_value(text):
+            wrong.report("InvalidLabel", f'"{text[:100]}" is no value of a label', VALUE_HINT, path=path)
+        if not is_label_key(name if key == "labels" else name.lower()):
+            message = f'"{name[:100]}" is no key of {"a label" if key == "labels" else "an annotation"}'
+            wrong.report("InvalidLabel", message, KEY_HINT, path=path, key=True)
     problems.extend(wrong.told())
     return {name: text for name, text in found.items() if isinstance(text, str)}

@@ -91,7 +91,7 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
                 broken.append(_broken(kind, document))
             continue
         key = f"{kind}/{parsed.metadata.name}"  # type: ignore[attr-defined]
-        if kind in ("CapacitySnapshot", "Placement", "ClusterState"):
+        if kind in ("CapacitySnapshot", "Placement", "ClusterState", "Removals"):
             if document.file.startswith(given):
                 continue
             where = "the capacity directory" if kind == "CapacitySnapshot" else "the deployment repo"

@@ -37,6 +37,7 @@ from gitplacer.source.files import (
     read_documents,
 )
 from gitplacer.source.manifests import PLATFORM, WORKLOADS, SourceObject, read_manifest, unit_of
+from gitplacer.source.oddpaths import odd_paths
 from gitplacer.source.ownkinds import OwnKinds, looks_own, read_own_kinds, torn_kinds
 from gitplacer.source.scopes import Scopes, defined_scopes
 from gitplacer.source.standby import SleepingClusters, read_standby, set_aside
@@ -97,14 +98,25 @@ class Source:
             return []
         words = re.compile(rb"(?<![\w.-])(" + b"|".join(re.escape(name.encode()) for name in names) + rb")(?![\w.-])")
         spec = self.own.fleet.spec
-        paths = [
+        return [
             path
-            for path in sorted(self.broken_files)
-            if self.tree.entries[path].is_text
+            for path, data in self._unread.items()
             if unit_of(spec, path) != WORKLOADS or self.tenancy.may_speak_of(path, namespace)
+            if words.search(data)
         ]
+
+    @cached_property
+    def unread_words(self) -> frozenset[str]:
+        """All words of the files that could not be read, and of their paths: whatever they refer to is among them."""
+        texts = (text for path, data in self._unread.items() for text in (path.replace("/", " ").encode(), data))
+        return frozenset(word.decode("utf-8", "replace") for text in texts for word in re.findall(rb"[\w.-]+", text))
+
+    @cached_property
+    def _unread(self) -> Mapping[str, bytes]:
+        """What stands in the files that could not be read, as far as it is text, by path."""
+        paths = [p for p in sorted(self.broken_files) if self.tree.entries[p].is_text]
         contents = self.tree.read_all(p for p in paths if self.tree.entries[p].size <= MAX_FILE)
-        return [path for path, data in contents.items() if words.search(data.replace(b"\x00", b""))]
+        return {path: data.replace(b"\x00", b"") for path, data in contents.items()}
 
     def may_have_held(self, cluster: str) -> list[str]:
         """Files that may have described a cluster: unreadable ones, and those that bear its name and hold nothing of ours."""
@@ -133,8 +145,10 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
     """
     paths = [path for path in tree if is_read(path)]
     folders = _unrendered_folders(tree)
+    odd = odd_paths(tree, is_read)
     large = {path for path in paths if tree.entries[path].size > MAX_FILE}
-    reading = read_documents(tree, [path for path in paths if path not in large], memo)
+    unfit = {*odd, *large}
+    reading = read_documents(tree, [path for path in paths if path not in unfit], memo)
     everything = [item.document for items in reading.documents.values() for item in items]
     ours = [document for document in everything if looks_own(document)]
     spec = trusted or _topmost_spec(ours) or FleetSpec()
@@ -148,7 +162,7 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
             if unit_of(spec, path) != WORKLOADS and not path.startswith(capacity)
         }
 
-    torn = trusted_bytes({*reading.broken, *large})
+    torn = trusted_bytes({*reading.broken, *unfit})
     outside = [d for d in ours if unit_of(spec, d.file) != WORKLOADS and not d.file.startswith(capacity)]
     tenancy = read_tenancy(outside, {kind for data in torn.values() for kind in torn_kinds(data)}, spec)
     twins = _case_twins(paths, spec, tenancy)
@@ -157,7 +171,7 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
     # Kustomize and Helm keep us from reading workloads; our own kinds beside their files are read all the same.
     unrendered = {path for path in paths if path.startswith(folders) and unit_of(spec, path)}
     found = [*_about_paths(tree, spec, folders, twins, capacity), *_about_large_files(tree, paths, capacity, memo)]
-    found += _worth_telling(reading, spec, torn, capacity)
+    found += _worth_telling([*reading.problems, *_about_odd(odd)], spec, torn, capacity)
     links = {path for path, entry in tree.entries.items() if not entry.is_text}
     outside = sorted((d for d in outside if d.file not in twins), key=lambda d: (d.file, d.index))
     beside = {document.file.rpartition("/")[0] for document in outside}
@@ -185,7 +199,7 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
         own = with_trusted(own, outside, trusted, found)
     place = own.places[f"Fleet/{own.fleet.metadata.name}"]
     found += chart_problems(own.fleet.spec, own.clusters.values(), place)
-    unread = frozenset({*reading.broken, *broken, *twins, *large, *links, *(p for p in tree if p.startswith(folders))})
+    unread = frozenset({*reading.broken, *broken, *unfit, *twins, *links, *(p for p in tree if p.startswith(folders))})
     counts = {path: len(items) for path, items in reading.documents.items()}
     sleeping = read_standby(own, outside, rendered, unread, tree, found)
     told = tuple(sorted(set(found)))
@@ -283,9 +297,16 @@ def _with_duplicates_marked(objects: list[SourceObject]) -> Iterator[SourceObjec
         yield replace(item, problems=(*item.problems, problem))
 
 
-def _worth_telling(reading: Reading, spec: FleetSpec, torn: Mapping[str, bytes], capacity: str) -> Iterator[Problem]:
+def _about_odd(odd: Mapping[str, tuple[str, str]]) -> Iterator[Problem]:
+    for path, (what, hint) in odd.items():
+        yield Problem(Location(path), "OddPath", what, hint)
+
+
+def _worth_telling(
+    problems: Iterable[Problem], spec: FleetSpec, torn: Mapping[str, bytes], capacity: str
+) -> Iterator[Problem]:
     """Problems of files that are ours: other YAML in the repo may be as it likes."""
-    for problem in reading.problems:
+    for problem in problems:
         path = problem.location.file
         if path.startswith(capacity):
             continue
@@ -306,7 +327,8 @@ def _about_paths(
             )
     for path, twin in twins.items():
         hint = "rename one: some file systems cannot hold both"
-        yield Problem(Location(path), "CaseTwin", f"differs from {twin} only in upper and lower case", hint)
+        where = "is in a folder that differs" if twin.endswith("/") else "differs"
+        yield Problem(Location(path), "CaseTwin", f"{where} from {twin} only in upper and lower case", hint)
     for path, entry in tree.entries.items():
         if not entry.is_text and not path.endswith(READ_ENDINGS) and unit_of(spec, path):
             hint = "commit the files themselves"
@@ -318,22 +340,55 @@ def _about_large_files(tree: Tree, paths: Iterable[str], capacity: str, memo: Me
     yield from read_documents(tree, large, memo).problems
 
 
+_Whose = tuple[str | None, str, str]
+"""A unit, a tenant, and a path of theirs."""
+
+
 def _case_twins(paths: Iterable[str], spec: FleetSpec, tenancy: Tenancy) -> dict[str, str]:
     """
-    Paths that some file systems cannot tell from an earlier one, with that earlier one. Only among files of one unit and one tenant:
-    whoever writes elsewhere must not thereby make a file unreadable, and the paths of tenants do not differ in case alone.
+    Paths that some file systems cannot tell from an earlier one, with that earlier one; of units also those in a folder that they cannot
+    tell from another one, with that. Only among files of one unit and one tenant: whoever writes elsewhere must not thereby make a file
+    unreadable, and the paths of tenants do not differ in case alone. Of folders the one in lower case counts, as namespaces are.
     """
-    first: dict[tuple[str | None, str, str], str] = {}
-    twins = {}
+    first: dict[_Whose, str] = {}
+    folders: dict[_Whose, str] = {}
+    parents: dict[_Whose, list[tuple[str, _Whose]]] = {}
+    owned = []
     for path in sorted(paths):
         unit = unit_of(spec, path)
         owner = tenancy.owner(path) if unit == WORKLOADS else None
-        folded = (unit, owner.name if owner else "", unicodedata.normalize("NFC", path).casefold())
-        if folded in first:
+        whose = unit, owner.name if owner else ""
+        within = (*whose, path.rpartition("/")[0])
+        owned.append((path, whose, within))
+        if unit is not None and within not in parents:
+            parents[within] = [(folder, (*whose, _folded(folder))) for folder in _folders_of(path)]
+            for folder, key in parents[within]:
+                if folders.setdefault(key, folder) != folder and folder == key[2]:
+                    folders[key] = folder
+    twins = {}
+    for path, whose, within in owned:
+        other = next((folders[key] for folder, key in parents.get(within, ()) if folders[key] != folder), None)
+        folded = (*whose, _folded(path))
+        if other is not None:
+            twins[path] = other
+        elif folded in first:
             twins[path] = first[folded]
         else:
             first[folded] = path
     return twins
+
+
+def _folders_of(path: str) -> Iterator[str]:
+    """The folders that a path is in, each with a slash, the outermost first."""
+    end = path.find("/")
+    while end != -1:
+        yield path[: end + 1]
+        end = path.find("/", end + 1)
+
+
+def _folded(path: str) -> str:
+    """What a path is to file systems that know no case, and one way to write each letter."""
+    return unicodedata.normalize("NFC", path).casefold()
 
 
 def _unrendered_folders(tree: Tree) -> tuple[str, ...]:

@@ -28,7 +28,9 @@ _RESULTS: Mapping[Phase | None, str] = {
     None: "done", Phase.ADD: "begun", Phase.LEAVE: "begun", Phase.REMOVE: "done", Phase.ARRIVE: "done", Phase.ABORT: "aborted",
 }  # fmt: skip
 RESULTS = tuple(dict.fromkeys(_RESULTS.values()))
-_GUARDS = frozenset({Reason.GUARD_REACHED, Reason.REMOVAL_NEEDS_APPROVAL, Reason.FOREIGN_CHANGE})
+_GUARDS = frozenset(
+    {Reason.GUARD_REACHED, Reason.TOO_MANY_REMOVALS, Reason.REMOVAL_NEEDS_APPROVAL, Reason.FOREIGN_CHANGE}
+)
 
 
 @dataclass(frozen=True, slots=True)

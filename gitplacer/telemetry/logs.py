@@ -3,7 +3,7 @@ The controller's log: a line for each thing that is worth one, as text for peopl
 
 Each line of a turn has the turn's number and the revision of the source, so that lines of one pass are found by either. What does not change is not
 said again: a fault that comes back stays one line, a pass that changes nothing is none. But what has changed is said, also when it is better:
-how many groups are held and waiting, and that problems are others than before or gone. `debug` says everything.
+which groups are held and waiting, and that problems are others than before or gone. `debug` says everything.
 
 A line is one line whatever a name says: control characters are written as escapes, and credentials are taken out.
 """

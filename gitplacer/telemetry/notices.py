@@ -81,7 +81,7 @@ def _held(turn: Turn) -> list[str]:
     """The groups that a pass holds."""
     if turn.hydration is None:
         return []
-    return [decision.group for decision in turn.hydration.view.plan.decisions if decision.action is Action.HOLD]
+    return turn.hydration.view.plan.groups(Action.HOLD)
 
 
 def _reason(turn: Turn) -> str:

@@ -25,6 +25,7 @@ from gitplacer.explain import rfc3339
 from gitplacer.git.address import is_loopback
 from gitplacer.git.program import redact
 from gitplacer.git.secretfiles import read_secret
+from gitplacer.retryafter import asked_to_wait
 from gitplacer.settings import UsageError
 from gitplacer.telemetry.courier import Courier, Undelivered
 from gitplacer.telemetry.metrics import NEEDS
@@ -135,8 +136,4 @@ class Notifications(Silent):
         if 200 <= answer.status < 300:
             return
         again = answer.status >= 500 or answer.status in _AGAIN
-        raise Undelivered(f"it answers {answer.status}", again=again, after=_after(answer.headers.get("Retry-After")))
-
-
-def _after(text: str | None) -> float:
-    return float(text) if text is not None and re.fullmatch(r"[0-9]{1,6}", text) else 0.0
+        raise Undelivered(f"it answers {answer.status}", again=again, after=asked_to_wait(answer) or 0.0)

@@ -14,6 +14,7 @@ from gitplacer.explain import NEAREST_CANDIDATES, PlanView, rfc3339, shortlist, 
 from gitplacer.explain.decisions import sentence
 from gitplacer.explain.words import LONGEST_SENTENCE
 from gitplacer.hydrate import Hydration, Inputs, hydrate
+from gitplacer.kinds.fields import duration_text
 from gitplacer.model.decision import Action, Decision, Reason, Strategy, Verdict
 from gitplacer.model.drains import Drain, DrainPass, DrainStep, Return, Stuck
 from gitplacer.plaintext import few, printable
@@ -97,13 +98,9 @@ def _needs(made: Hydration, now: datetime) -> Iterator[str]:
     codes = {d.finding.code for d in made.view.plan.decisions}
     guards = made.snapshot.source.own.fleet.spec.guards
     if Reason.GUARD_REACHED in codes:
-        yield f"the guard lets {guards.evacuations.max} more go, after {_span(guards.evacuations.per)}"
+        yield f"the guard lets {guards.evacuations.max} more go, after {duration_text(guards.evacuations.per)}"
     if Reason.FROZEN in codes:
         yield f"the freeze has ended, at {rfc3339(now)}"
-
-
-def _span(seconds: int) -> str:
-    return f"{seconds // 3600}h" if seconds % 3600 == 0 else f"{seconds // 60}m"
 
 
 def _stuck(decision: Decision, view: PlanView) -> Stuck:

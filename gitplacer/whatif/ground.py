@@ -146,7 +146,11 @@ def _held_anyway(ground: Ground, group: str, lost: frozenset[str]) -> bool:
 def with_guards_lifted(snapshot: Snapshot) -> Snapshot:
     """The same fleet without limits on how much moves."""
     fleet = snapshot.source.own.fleet
-    free = Guards(relocations=MoveGuard(exceed="Allow"), evacuations=EvacuationGuard(exceed="Allow"))
+    free = Guards(
+        relocations=MoveGuard(exceed="Allow"),
+        evacuations=EvacuationGuard(exceed="Allow"),
+        removals=fleet.spec.guards.removals,
+    )
     spec = fleet.spec.model_copy(update={"guards": free})
     own = replace(snapshot.source.own, fleet=fleet.model_copy(update={"spec": spec}))
     return replace(snapshot, source=replace(snapshot.source, own=own))

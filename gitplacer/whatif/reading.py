@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from gitplacer.documents import Document
 from gitplacer.kinds.fleet import FleetSpec
-from gitplacer.kinds.parse import is_own, parse_own
+from gitplacer.kinds.parse import is_own, misplaced, parse_own
 from gitplacer.kinds.whatif import Suppose, WhatIf
 from gitplacer.plaintext import printable
 from gitplacer.problems import Location, Problem, Rejected
@@ -112,10 +112,7 @@ def scenarios(file: str, data: bytes, spec: FleetSpec) -> list[Together]:
         elif isinstance(parsed, list):
             problems += parsed
         else:
-            kind = document.value.get("kind")
-            said = f"a {kind} is no WhatIf" if isinstance(kind, str) else "this has no kind, so it is no WhatIf"
-            hint = "`gitplacer schema WhatIf` prints what it holds"
-            problems.append(document.problem("MisplacedKind", said, hint, path=("kind",)))
+            problems.append(misplaced(document, "WhatIf", "`gitplacer schema WhatIf` prints what it holds"))
     if problems:
         raise Rejected(problems)
     return found

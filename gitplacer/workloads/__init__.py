@@ -32,6 +32,7 @@ from gitplacer.workloads import (
     shipped,
     statefulset,
 )
+from gitplacer.workloads.bounds import bounded_object
 from gitplacer.workloads.facts import Demand, Kind, LabelSelector, ObjectFacts, PodLabels, Reference, Scale, distinct
 from gitplacer.workloads.podtemplate import named
 from gitplacer.workloads.surroundings import USUAL, Surroundings
@@ -129,7 +130,7 @@ def read(
             key="apiVersion",
         )
         return ObjectFacts(sized=True), root.problems.told()
-    facts = kind.read(root, around)
+    facts = bounded_object(root, kind.read(root, around))
     asked = demands.of(root) or demands.of_pod_templates(root, kind.pod_templates(root.value))
     if asked:
         facts = facts.but(demands=asked)

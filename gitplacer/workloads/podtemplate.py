@@ -16,6 +16,7 @@ from gitplacer.documents import Cursor, Path
 from gitplacer.model.resources import NOTHING
 from gitplacer.model.workload import NO_NAMES, Named, PodShape
 from gitplacer.problems import Severity
+from gitplacer.workloads.bounds import bounded_pod
 from gitplacer.workloads.claims import pod_claims
 from gitplacer.workloads.constraints import constraints, tolerations
 from gitplacer.workloads.facts import ObjectFacts, PodLabels, Reference, Role, distinct, existing
@@ -100,6 +101,7 @@ def read_spec(
         node_name=spec.text("nodeName"),
         **constraints(spec),
     )
+    shape = bounded_pod(spec, len(containers) + len(inits), shape)
     return PodTemplate(shape, ask, labels, tuple(_needs(spec, [*inits, *containers])), claims, _named(spec))
 
 

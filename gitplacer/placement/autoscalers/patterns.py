@@ -15,6 +15,10 @@ Vector: TypeAlias = tuple[int, ...]
 """A number for each kind of pod, or for each resource."""
 
 
+MOST_KINDS = 64
+"""Kinds of pods in a pattern. Of twice as many, the patterns of one machine are more than all steps of a search."""
+
+
 class OutOfSteps(Exception):
     """A search came to its bound."""
 
@@ -35,8 +39,11 @@ class Steps:
 def maximal(room: Vector, asks: Sequence[Vector], admits: Sequence[bool], wanted: Vector, steps: Steps) -> list[Vector]:
     """
     Every pattern that fits a machine and to which no pod can be added, sorted. `room` and each of `asks` are amounts of
-    the same resources; a kind of pod that is not admitted, or not wanted any more, has none.
+    the same resources; a kind of pod that is not admitted, or not wanted any more, has none. Raises OutOfSteps where these are
+    more patterns than steps, and for more than MOST_KINDS, before it begins.
     """
+    if len(asks) > MOST_KINDS:
+        raise OutOfSteps
     found: list[Vector] = []
 
     def fill(kind: int, free: Vector, pattern: Vector) -> None:

@@ -1,0 +1,94 @@
+"""
+A run of a target for some seconds, in a process of its own, and what came of it.
+
+What breaks the target ends the run: it is written to `found/TARGET/`, named after its bytes, and stays there as a test. A planted bug is
+looked for in the same way, from the same corpus, and what finds it is not kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+_PROGRESS = re.compile(r"^#(\d+)\s.*?cov: (\d+)(?:.*?corp: (\d+))?", re.MULTILINE)
+_SLOWEST = 10
+"""Seconds that one input may take. Nothing of some kilobytes has a reason to take one."""
+_MEGABYTES = 2048
+_GRACE = 120
+"""Seconds for the start, which instruments every module, and the end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """
+    `executions` inputs tried, `edges` of the code seen, `fresh` the inputs that showed new ones; `breaking` is the input that broke the target, and
+    `said` what the run said of it.
+    """
+
+    executions: int
+    edges: int
+    fresh: tuple[bytes, ...]
+    breaking: bytes | None
+    said: str
+
+
+def corpus(name: str) -> dict[str, bytes]:
+    """The committed inputs that a run begins with, by file."""
+    return _files(HERE / "corpus" / name)
+
+
+def found(name: str) -> dict[str, bytes]:
+    """The inputs that broke a target once, by file."""
+    return _files(HERE / "found" / name)
+
+
+def keep(where: str, name: str, data: bytes) -> Path:
+    """Write an input to the `corpus` of a target, or among what was `found`. It is tried there from now on."""
+    place = HERE / where / name / hashlib.sha256(data).hexdigest()[:16]
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(data)
+    return place
+
+
+def run(name: str, seconds: int, *, planted: bool = False, seed: int = 0) -> Outcome:
+    """Let atheris look for `seconds`; `seed` 0 is another one each time. Raises RuntimeError where it fails by itself."""
+    with tempfile.TemporaryDirectory() as folder:
+        new, broken = Path(folder) / "new", Path(folder) / "broken"
+        new.mkdir()
+        broken.mkdir()
+        known = [place for place in (HERE / "corpus" / name, HERE / "found" / name) if place.is_dir()]
+        command = [
+            sys.executable, "-m", "fuzzing.engine", name, "planted" if planted else "plain",
+            f"-max_total_time={seconds}", f"-timeout={_SLOWEST}", f"-rss_limit_mb={_MEGABYTES}", f"-seed={seed}",
+            f"-artifact_prefix={broken}/", str(new), *map(str, known),
+        ]  # fmt: skip
+        done = subprocess.run(
+            command,
+            cwd=HERE.parent,
+            capture_output=True,
+            check=False,
+            timeout=seconds + _GRACE,
+            stdin=subprocess.DEVNULL,
+        )
+        said = (done.stdout + done.stderr).decode("utf-8", "replace")
+        progress = _PROGRESS.findall(said)
+        breaking = next((file.read_bytes() for file in sorted(broken.iterdir())), None)
+        if done.returncode and breaking is None:
+            raise RuntimeError(f"the run of {name} ended by itself:\n{said[-4000:]}")
+        return Outcome(
+            executions=max((int(row[0]) for row in progress), default=0),
+            edges=max((int(row[1]) for row in progress), default=0),
+            fresh=tuple(_files(new).values()),
+            breaking=breaking,
+            said=said,
+        )
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in sorted(folder.glob("*")) if file.is_file()}

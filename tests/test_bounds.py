@@ -1,0 +1,272 @@
+"""
+Nothing that somebody writes may cost more than its share: how deep, how many, how large, and who pays for it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitplacer import rules, workloads
+from gitplacer.documents import Document, Edit, EditError, parse, splice
+from gitplacer.documents.compose import MAX_DEPTH
+from gitplacer.kinds.capacity import Node
+from gitplacer.model.labels import is_label_key, is_label_value
+from gitplacer.model.resources import Resources
+from gitplacer.model.workload import PodSet, PodShape
+from gitplacer.placement.autoscalers.patterns import MOST_KINDS, OutOfSteps, Steps, maximal
+from gitplacer.placement.pack import Packing
+from gitplacer.problems import Problem, Severity
+from tests.stories import ANYWHERE, Story, cluster, rayservice, snapshot
+from tests.test_fit import ledger
+
+
+def depth(value: Any) -> int:
+    """Collections inside each other, counted without recursion."""
+    deepest, level = 0, [value]
+    while level := [item for item in level if isinstance(item, dict | list)]:
+        deepest += 1
+        level = [below for item in level for below in (item.values() if isinstance(item, dict) else item)]
+    return deepest
+
+
+WRAPPINGS = {"[": ("]", 1), "{k: ": ("}", 1), "{<<: {z: ": ("}}", 2)}
+"""What opens a collection, with what closes it and how deep it goes as it is written."""
+
+
+@st.composite
+def anchored(draw: st.DrawFn) -> tuple[str, int]:
+    """A file in which values nest what others before them anchored, and how deep it is with all its aliases written out."""
+    lines: list[str] = []
+    known: list[tuple[bool, int]] = []
+    for number in range(draw(st.integers(1, 6))):
+        inner, below = "x", 0
+        if number and draw(st.booleans()):
+            to = draw(st.integers(0, number - 1))
+            mapping, deep = known[to]
+            ways = [(f"*a{to} ", deep)]
+            if mapping:
+                ways += [(f"{{<<: *a{to} , b: 1}}", 1 + deep), (f"{{<<: [*a{to} , {{z: [1]}}]}}", 2 + max(deep, 2))]
+            inner, below = draw(st.sampled_from(ways))
+        start = draw(st.sampled_from(sorted(WRAPPINGS)))
+        end, each = WRAPPINGS[start]
+        levels = draw(st.integers(1, 40))
+        lines.append(f"k{number}: &a{number} {start * levels}{inner}{end * levels}\n")
+        known.append((start.startswith("{"), below + levels * each))
+    return "".join(lines), 1 + max(deep for _, deep in known)
+
+
+@given(anchored())
+def test_nothing_that_is_read_is_deeper_than_the_bound(case: tuple[str, int]) -> None:
+    text, deep = case
+    parsed = parse(text.encode())
+    assert [fault.code for fault in parsed.faults] == (["TooDeep"] if deep > MAX_DEPTH else [])
+    assert all(depth(document.value) <= min(deep, MAX_DEPTH) for document in parsed.documents)
+
+
+# What one object may be
+
+
+def pod(spec: str, container: str = "") -> str:
+    return (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: big, namespace: ns}\nspec:\n"
+        f"  containers:\n  - {{name: main, image: x{container}}}\n{spec}"
+    )
+
+
+def affinity(kind: str, terms: str) -> str:
+    return pod(f"  affinity: {{{kind}: {{requiredDuringSchedulingIgnoredDuringExecution: {terms}}}}}\n")
+
+
+def listed(number: int, item: str) -> str:
+    return ", ".join(item.replace("#", str(n)) for n in range(number))
+
+
+def nodes(number: int, values: int = 1) -> str:
+    said = f"{{key: k#, operator: In, values: [{listed(values, 'v#')}]}}"
+    return affinity("nodeAffinity", f"{{nodeSelectorTerms: [{{matchExpressions: [{listed(number, said)}]}}]}}")
+
+
+def beside(number: int) -> str:
+    return affinity(
+        "podAntiAffinity", f"[{listed(number, '{topologyKey: zone, labelSelector: {matchLabels: {a#: b}}}')}]"
+    )
+
+
+def spread(number: int) -> str:
+    return pod(f"  topologySpreadConstraints: [{listed(number, '{topologyKey: k#, labelSelector: {}}')}]\n")
+
+
+def containers(number: int) -> str:
+    return pod(f"  initContainers: [{listed(number - 1, '{name: c#, image: x}')}]\n")
+
+
+def amounts(number: int) -> str:
+    of = listed(number, "example.com/r#: 1")
+    return pod("", f", resources: {{requests: {{{of}}}, limits: {{{of}}}}}")
+
+
+def roles(number: int) -> str:
+    group = "{groupName: g#, replicas: 1, maxReplicas: 1, template: {spec: {containers: [{name: w, image: x}]}}}"
+    return (
+        "apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {name: big, namespace: ns}\nspec:\n"
+        "  headGroupSpec: {template: {spec: {containers: [{name: h, image: x}]}}}\n"
+        f"  workerGroupSpecs: [{listed(number - 1, group)}]\n"
+    )
+
+
+LIMITS = [
+    (lambda n: pod(f"  tolerations: [{listed(n, '{key: k#, operator: Exists}')}]\n"), 100),
+    (lambda n: pod(f"  nodeSelector: {{{listed(n, 'k#: v')}}}\n"), 100),
+    (lambda n: pod(f"  volumes: [{listed(n, '{name: v#, emptyDir: {}}')}]\n"), 250),
+    (lambda n: pod("", f", ports: [{listed(n, '{containerPort: 1, hostPort: 1#}')}]"), 500),
+    (nodes, 100),
+    (lambda n: nodes(1, n), 2000),
+    (beside, 100),
+    (spread, 100),
+    (containers, 100),
+    (amounts, 100),
+    (roles, 100),
+]
+
+
+@pytest.mark.parametrize(("written", "most"), LIMITS)
+def test_an_object_may_be_so_much_and_no_more(written: Any, most: int) -> None:
+    def found(number: int) -> list[tuple[str, int]]:
+        data = written(number).encode()
+        [item] = parse(data).documents
+        _, problems = workloads.read(Document("big.yaml", item, 0, lambda: data))
+        return [(p.code, p.location.line) for p in problems if p.severity.name == "ERROR"]
+
+    assert found(most) == []
+    [(code, line)] = found(most + 1)
+    assert code == "TooManyParts" and line > 3
+
+
+def small_fleet() -> Story:
+    return Story.of(cluster("a"), ANYWHERE, rayservice("other", "svc"), capacity=snapshot("a", "n1 64 256Gi 8"))
+
+
+@pytest.mark.parametrize("written", [written for written, _ in LIMITS])
+def test_only_the_object_that_is_too_much_is_held(written: Any) -> None:
+    story = small_fleet()
+    story.source["workloads/ns/big.yaml"] = written(3000)
+    done = story.run()
+    assert {str(p.location).partition(":")[0] for p in done.problems if p.code == "TooManyParts"} == {
+        "workloads/ns/big.yaml"
+    }
+    assert {d.group: d.action.value for d in done.view.plan.decisions} == {"other/svc": "Place", "ns/big": "Hold"}
+
+
+# What an object says of itself
+
+
+@pytest.mark.parametrize(
+    ("file", "code", "line", "said"),
+    [
+        ("apiVersion: a/b/v1\nkind: A\nmetadata: {name: a}\n", "InvalidObject", 1, "apiVersion a/b/v1"),
+        ("apiVersion: Ray.io/v1\nkind: A\nmetadata: {name: a}\n", "InvalidObject", 1, "apiVersion Ray.io/v1"),
+        ("apiVersion: /v1\nkind: A\nmetadata: {name: a}\n", "InvalidObject", 1, "apiVersion /v1"),
+        ('apiVersion: "v1\\n"\nkind: A\nmetadata: {name: a}\n', "InvalidObject", 1, "apiVersion"),
+        ("apiVersion: v1\nkind: A b\nmetadata: {name: a}\n", "InvalidObject", 2, "kind A b"),
+        ("apiVersion: ray.io/v1\nkind: RayClustr\nmetadata: {name: a}\n", "UnknownKind", 2, '"RayClustr" of ray.io'),
+        ("apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  labels:\n    a b: c\n", "InvalidLabel", 6, '"a b"'),
+        ("apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  labels:\n    a: c d\n", "InvalidLabel", 6, '"c d"'),
+        ("apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  labels:\n    A/b: c\n", "InvalidLabel", 6, '"A/b"'),
+        (f"apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  labels: {{a: {'x' * 64}}}\n", "InvalidLabel", 5, "xxx"),
+        ("apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  annotations:\n    a/b/c: d\n", "InvalidLabel", 6, "a/b/c"),
+        ("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n", "LFSPointer", 1, "Git LFS"),
+    ],
+)  # fmt: skip
+def test_what_no_api_server_takes_is_refused_where_it_stands(file: str, code: str, line: int, said: str) -> None:
+    story = small_fleet()
+    story.source["workloads/ns/a.yaml"] = file
+    done = story.run()
+    [problem] = [p for p in done.problems if p.severity is Severity.ERROR and p.code == code]
+    assert said in problem.message and problem.hint
+    assert (problem.location.file, problem.location.line) == ("workloads/ns/a.yaml", line)
+    assert done.view.plan.decisions[-1].action.value == "Place"
+
+
+def test_a_misspelt_kind_of_ray_is_told_the_nearest() -> None:
+    story = small_fleet()
+    story.source["workloads/ns/a.yaml"] = "apiVersion: ray.io/v1\nkind: RayClustr\nmetadata: {name: a}\n"
+    [problem] = [p for p in story.run().problems if p.code == "UnknownKind"]
+    assert problem.hint.startswith('did you mean "RayCluster"?')
+
+
+def test_an_annotation_may_have_a_key_in_any_case() -> None:
+    story = small_fleet()
+    path = "workloads/other/svc.yaml"
+    story.source[path] = story.source[path].replace("labels: {}", "annotations: {Example.COM/Note: any thing}")
+    assert not [p for p in story.run().problems if p.code == "InvalidLabel"]
+
+
+@given(st.text(st.sampled_from("aA1-_./ é"), max_size=70))
+def test_a_label_is_held_against_the_rules_of_kubernetes(text: str) -> None:
+    """After apimachinery's validation: the name is taken apart by hand, where ours asks a pattern."""
+
+    def named(name: str, characters: str) -> bool:
+        ends = all(end.isascii() and end.isalnum() for end in (name[:1], name[-1:]))
+        return (
+            0 < len(name) <= 63 and ends and all(one.isascii() and (one.isalnum() or one in characters) for one in name)
+        )
+
+    assert is_label_value(text) == (not text or named(text, "-_."))
+    prefix, slash, name = text.rpartition("/")
+    domain = all(named(part, "-") and part == part.lower() for part in prefix.split("."))
+    assert is_label_key(text) == (named(name, "-_.") and (not slash or domain))
+
+
+@pytest.mark.parametrize(("error", "code"), [(MemoryError, "TooLarge"), (RecursionError, "TooDeep")])
+def test_what_slips_through_all_bounds_costs_its_own_file(
+    error: type[BaseException], code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check = rules.check
+
+    def failing(document: Document) -> list[Problem]:
+        if document.value["metadata"]["name"] == "bad":
+            raise error
+        return check(document)
+
+    monkeypatch.setattr(rules, "check", failing)
+    story = small_fleet()
+    story.source |= rayservice("ns", "bad")
+    assert {d.group: d.action.value for d in story.run().view.plan.decisions} == {"other/svc": "Place"}
+    [problem] = [p for p in story.plan().problems if p.code == code]
+    assert str(problem.location) == "workloads/ns/bad.yaml:1:1"
+    monkeypatch.undo()
+    assert {d.group: d.action.value for d in story.run().view.plan.decisions} == {
+        "other/svc": "Keep",
+        "ns/bad": "Place",
+    }
+
+
+# A search, and an edit
+
+
+def test_more_kinds_of_pods_than_a_search_can_weigh_are_not_searched() -> None:
+    for kinds in (MOST_KINDS, MOST_KINDS + 1, 1500):
+        asks = [(n + 1,) for n in range(kinds)]
+        with pytest.raises(OutOfSteps):
+            maximal((10**6,), asks, [True] * kinds, (1,) * kinds, Steps(1000))
+
+
+def test_a_gang_of_many_shapes_is_placed_beside_an_autoscaler() -> None:
+    gang = tuple(PodSet(f"g{n}", 1, PodShape(Resources({"cpu": 1000 + n}))) for n in range(1500))
+    machine = {"name": "t", "allocatable": {"cpu": "64", "memory": "64Gi", "pods": "110"}, "max": 100}
+    there = [Node.model_validate({"name": "n", "allocatable": {"cpu": "1", "pods": "1"}})]
+    found = ledger(there, gang, {"type": "Karpenter", "nodeTypes": [machine]}).fit(gang, scale_up=True)
+    assert isinstance(found, Packing)
+    assert sum(use.count for use in found.uses) == 1500
+
+
+def test_a_long_document_takes_only_so_many_edits() -> None:
+    text = ("a: 1\n# " + "x" * (1 << 20) + "\n").encode()
+    edits = [Edit(("a",), "replace", n) for n in range(2, 7)]
+    assert splice(text, edits[:3]).startswith(b"a: 4")
+    with pytest.raises(EditError, match="too long for 5 edits"):
+        splice(text, edits)

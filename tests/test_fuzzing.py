@@ -1,0 +1,90 @@
+"""
+What fuzzing keeps, tried again without atheris: inputs that broke something once, and the corpus that a run begins with. And that a target
+is worth running: it finds a bug that was put there.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+from click.testing import CliRunner
+
+from fuzzing import running, targets
+from fuzzing.__main__ import main
+from fuzzing.distilling import distilled
+from fuzzing.mutating import mutator
+from fuzzing.target import Broken, depth
+from gitplacer.documents import parse
+
+TARGETS = pytest.mark.parametrize("name", targets.NAMES)
+FINDING = {
+    "documents": "a: ☃☃\n---\nb: 1\n".encode(),
+    "quantities": b"1048576",
+    "schemas": b"apiVersion: gitplacer.dev/v1alpha1\nkind: Cluster\nmetadata: {name: a}\nspec: {autoscaler: null}\n",
+    "selectors": b"selector: {matchExpressions: [{key: a, operator: NotIn, values: [b]}]}\nlabels: {}\n",
+    "sizing": b"apiVersion: v1\nkind: Pod\nspec: {containers: [{name: a, resources: {requests: {cpu: -1}}}]}\n",
+    "snapshots": b'apiVersion: gitplacer.dev/v1alpha1\nkind: CapacitySnapshot\nmetadata: {name: a}\nobservedAt: "2026-01-02T03:04:05Z"\n'
+    b"nodes: [{name: a, allocatable: {cpu: -1}}]\n",
+    "trailers": b"tree a\n\nsubject\n\n" + b"\n".join(
+        b"Gitplacer-" + line for line in (b"Source: " + b"a" * 40, b"Now: 2026-01-02T03:04:05Z", b"Step: 1/1", b"Version: 1")
+    ),
+    "webhooks": b"gitlab\nwebhook-id: a\nwebhook-timestamp: 1767322945\nwebhook-signature: none\n\n{}",
+}  # fmt: skip
+"""For each target an input that shows its planted bug, and nothing else."""
+
+
+@TARGETS
+def test_what_was_found_once_is_not_found_again(name: str) -> None:
+    known = {**running.corpus(name), **running.found(name)}
+    assert known
+    target = targets.target(name)
+    for data in known.values():
+        assert len(data) <= target.longest
+        target.check(data)
+
+
+@TARGETS
+def test_a_target_holds_more_than_that_nothing_is_raised(name: str) -> None:
+    target = targets.target(name)
+    target.check(FINDING[name])
+    with target.planted(), pytest.raises(Broken):
+        target.check(FINDING[name])
+    target.check(FINDING[name])
+
+
+@TARGETS
+def test_nothing_that_a_run_begins_with_shows_the_planted_bug(name: str) -> None:
+    target = targets.target(name)
+    with target.planted():
+        for data in running.corpus(name).values():
+            target.check(data)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("atheris") is None, reason="there is no atheris: pip install -e '.[fuzz]'")
+@pytest.mark.parametrize("name", ["quantities", "webhooks"])
+def test_a_run_finds_the_planted_bug(name: str) -> None:
+    ran = CliRunner().invoke(main, [name, "--planted", "--seconds", "60", "--seed", "1"])
+    assert ran.exit_code == 0, ran.output
+    assert targets.target(name).bug in ran.output and "not found" not in ran.output
+
+
+def test_distilling_keeps_the_smallest_that_show_something_new() -> None:
+    check = targets.target("quantities").check
+    assert distilled(check, [b"1"], [b"16000000", b"16k", b"17k"]) == [b"16k"]
+
+
+def test_what_is_changed_as_a_document_stays_one() -> None:
+    mutated = mutator(["replicas"], [b"kind: Seed\n"], lambda data, most: b"bytewise")
+    found = {mutated(b"kind: A\nspec: {replicas: 1}\n---\nkind: B\n", 4096, seed) for seed in range(99)}
+    assert b"bytewise" in found and len(found) > 30
+    assert all(parse(data).documents for data in found - {b"bytewise"})
+    for data in (b"{", b"a: &x 1\nb: *x\n", b"[1]"):
+        assert {mutated(data, 4096, seed) for seed in range(99)} == {mutated(b"", 4096, seed) for seed in range(99)}
+    assert max(len(mutated(b"kind: A\n", 20, seed)) for seed in range(99)) <= 20
+
+
+@pytest.mark.parametrize(("value", "levels"), [(1, 0), ([], 1), ({"a": [{}]}, 3), ([[], [[]]], 3)])
+def test_depth_counts_levels(value: object, levels: int) -> None:
+    assert depth(value) == levels
