@@ -212,8 +212,12 @@ class Renderer:
         """The files of a group on a cluster that has further workers of it: what goes along, and a file of what is made."""
         along = [item for item in placed if not self._spans.stays_home(group, item.member, home)]
         rendering = self._render(along, cluster)
+        # What stays at home is what the workers here are made of, as overrides change it here.
+        stays = [item.member for item in placed if item not in along]
+        problems = {problem for member in stays for problem in self._variants.facts(member, cluster)[1]}
         made = joined([to_block_yaml(value) for value in self._spans.objects(group, home, cluster, counts)])
-        return Rendering({**rendering.files, (WORKLOADS, file): Content.of(made)}, rendering.problems)
+        told = tuple(sorted({*rendering.problems, *problems}))
+        return Rendering({**rendering.files, (WORKLOADS, file): Content.of(made)}, told)
 
     def _file(self, items: Sequence[Placed], edits: Mapping[int, list[Edit]], problems: list[Problem]) -> Content:
         """The documents of one file: the file itself if all of it is meant, else those that are."""

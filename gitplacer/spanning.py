@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import Any
 
 from gitplacer import workloads
-from gitplacer.documents import Document, EditError, applied
+from gitplacer.documents import EditError, applied
 from gitplacer.grouping import Group
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.model.counts import AS_WRITTEN, Count, Counts, Part
@@ -27,7 +27,7 @@ from gitplacer.model.workload import Gang
 from gitplacer.profiles import ClusterProfile
 from gitplacer.source.manifests import SourceObject
 from gitplacer.source.reading import Source
-from gitplacer.variants import Variants
+from gitplacer.variants import Variants, as_document
 from gitplacer.workloads.edits import effects
 from gitplacer.workloads.facts import Scale, at
 from gitplacer.workloads.headaddress import SPEC, HeadAddress, Missing, head_address
@@ -128,7 +128,7 @@ class Spans:
             return ()
         pods: list[Any] = []
         for role, made in self._deployments(group, home, remote, counts):
-            document = _as_document(app, made)
+            document = as_document(app, made)
             around = self._variants.around(app, remote)
             facts = workloads.read(document, around)[0].remembered()
             pods += [replace(pod, role=role) for pod in group.gang_of([facts])]
@@ -224,8 +224,3 @@ class Spans:
 
 def _is_service(member: SourceObject) -> bool:
     return (member.identity.api_group, member.identity.kind) == ("", "Service")
-
-
-def _as_document(app: SourceObject, value: dict[str, Any]) -> Document:
-    """A made object as if it stood where the Ray object does, so that what is wrong with it is told there."""
-    return replace(app.document, parsed=replace(app.document.parsed, value=value))

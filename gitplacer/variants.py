@@ -10,13 +10,13 @@ API server would refuse is a problem of the manifest, found before anything is w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
 from gitplacer import rules, workloads
-from gitplacer.documents import Edit, EditError, Path, applied
+from gitplacer.documents import Document, Edit, EditError, Path, applied
 from gitplacer.grouping import Group
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.selectors import Override
@@ -27,13 +27,16 @@ from gitplacer.policies.selection import selects
 from gitplacer.problems import Problem, Severity
 from gitplacer.profiles import ClusterProfile
 from gitplacer.reach import bound
+from gitplacer.source.accounts import foreign_accounts
 from gitplacer.source.allowances import not_allowed
-from gitplacer.source.manifests import SourceObject
+from gitplacer.source.manifests import WORKLOADS, SourceObject
 from gitplacer.source.reading import Source
 from gitplacer.workloads.facts import ObjectFacts
 from gitplacer.workloads.surroundings import USUAL, Surroundings
 
 Edits = tuple[Edit, ...]
+Overriding = tuple[tuple[str, Edits], ...]
+"""What overrides an object, by `Kind/name` in the order in which it does, with the edits it makes."""
 
 
 class Variants:
@@ -46,7 +49,8 @@ class Variants:
         self._source = source
         self._policies = source.own.overrides
         self._profiles = profiles
-        self._edits: dict[tuple[int, str], Edits] = {}
+        self._edits: dict[tuple[int, str], Overriding] = {}
+        self._brought: dict[tuple[int, tuple[str, ...]], tuple[Problem, ...]] = {}
         self._facts: dict[tuple[int, str | Surroundings, Counts], tuple[ObjectFacts, tuple[Problem, ...]]] = {}
 
     def edits(self, member: SourceObject, cluster: Cluster, counts: Counts = AS_WRITTEN) -> Edits:
@@ -64,19 +68,21 @@ class Variants:
     def _overrides(self, member: SourceObject, cluster: Cluster) -> Edits:
         if not self._policies and not cluster.spec.overrides:
             return ()
+        return tuple(edit for _, edits in self._overriding(member, cluster) for edit in edits)
+
+    def _overriding(self, member: SourceObject, cluster: Cluster) -> Overriding:
         key = (id(member), cluster.name)
         if key not in self._edits:
             labels = cluster.labels()
-            edits = [
-                _edit(override)
+            found = [
+                (f"OverridePolicy/{policy.name}", tuple(map(_edit, policy.spec.overrides)))
                 for policy in self._policies
                 if policy.spec.clusters.unmet(labels) is None
                 and selects(policy.spec.select, member, self._source.namespace_labels)
-                for override in policy.spec.overrides
             ]
             value = member.document.value
-            edits += [edit for o in cluster.spec.overrides if _has_field(value, edit := _edit(o))]
-            self._edits[key] = tuple(edits)
+            own = tuple(edit for o in cluster.spec.overrides if _has_field(value, edit := _edit(o)))
+            self._edits[key] = (*found, *([(f"Cluster/{cluster.name}", own)] if own else ()))
         return self._edits[key]
 
     def facts(
@@ -95,8 +101,51 @@ class Variants:
             counts.of_member(member.identity) if edits else AS_WRITTEN,
         )
         if key not in self._facts:
-            self._facts[key] = _read_again(member, edits, around, self._source.declarations.kinds)
+            facts, problems = _read_again(member, edits, around, self._source.declarations.kinds)
+            if edits and member.unit == WORKLOADS:
+                problems = tuple(sorted({*problems, *self._brought_in(member, cluster)}))
+            self._facts[key] = facts, problems
         return self._facts[key]
+
+    def _brought_in(self, member: SourceObject, cluster: Cluster) -> tuple[Problem, ...]:
+        """
+        What overrides make of an object on a cluster that no workload may be, told where the first of them stands that does. Clusters
+        with the same overrides share the answer.
+        """
+        overriding = self._overriding(member, cluster)
+        key = (id(member), tuple(name for name, _ in overriding))
+        if key not in self._brought:
+            self._brought[key] = tuple(self._blamed(member, overriding))
+        return self._brought[key]
+
+    def _blamed(self, member: SourceObject, overriding: Overriding) -> Iterator[Problem]:
+        left = self._refused(member, tuple(edit for _, edits in overriding for edit in edits))
+        known = self._refused(member, ()) if left else {}
+        done: Edits = ()
+        for name, edits in overriding if left else ():
+            done = (*done, *edits)
+            found = self._refused(member, done)
+            for said in sorted(found.keys() & left.keys() - known.keys()):
+                place, message = self._source.own.places[name], f"{member.identity}: {found[said].message}"
+                yield replace(found[said], location=place, message=message)
+            known |= found
+
+    def _refused(self, member: SourceObject, edits: Edits) -> dict[str, Problem]:
+        """What no workload may be, in an object with some edits, by what is said of it. An edit that cannot be made is told elsewhere."""
+        value: Any = member.document.value
+        try:
+            for edit in edits:
+                value = applied(value, edit)
+        except EditError:
+            return {}
+        document, tenancy = as_document(member, value), self._source.tenancy
+        needs = workloads.read(document, declared=self._source.declarations.kinds)[0].needs
+        asked, found = rules.check_of_strangers(document)
+        found += foreign_accounts(document, member.identity.namespace, asked, self._source.accounts, tenancy)
+        found += tenancy.forbidden(document, needs)
+        granted = tenancy.granted(member.path)
+        told = not_allowed((p for p in found if p.code not in granted), member.annotations)
+        return {f"{p.code} {p.message}": p for p in told if p.severity is Severity.ERROR}
 
     def replicas(self, member: SourceObject, cluster: Cluster, counts: Counts) -> dict[str, int]:
         """How many replicas each role of an object has on a cluster, where its kind has such counts."""
@@ -164,10 +213,15 @@ def _read_again(
             value = applied(value, edit)
     except EditError:
         return member.facts, ()
-    document = replace(member.document, parsed=replace(member.document.parsed, value=value))
+    document = as_document(member, value)
     facts, found = workloads.read(document, around, declared)
     told = not_allowed([*found, *(rules.check(document) if edits else ())], member.annotations)
     return facts.remembered(), tuple(sorted({problem for problem in told if problem.severity is Severity.ERROR}))
+
+
+def as_document(member: SourceObject, value: dict[str, Any]) -> Document:
+    """Another value as if it stood where an object does, so that what is wrong with it is told there."""
+    return replace(member.document, parsed=replace(member.document.parsed, value=value))
 
 
 def _edit(override: Override) -> Edit:

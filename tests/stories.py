@@ -109,6 +109,13 @@ spec:
 
 
 ANYWHERE = policy("anywhere", "select: {}")
+PRIVILEGED = {
+    "tenants/everybody.yaml": (
+        "apiVersion: gitplacer.dev/v1alpha1\nkind: Tenant\nmetadata: {name: everybody}\n"
+        'spec: {paths: ["workloads/**"], namespaces: ["*"], pods: Privileged}\n'
+    )
+}
+"""One Tenant of all workloads, whose pods may have ports of their nodes and the like."""
 
 
 @dataclass

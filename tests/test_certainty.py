@@ -19,7 +19,7 @@ from gitplacer.remedies import few_remedies, remedy
 from gitplacer.scheduler.answer import Refuted, refuted
 from gitplacer.source.files import InMemory
 from tests.packing_quality import drawn, waiting
-from tests.stories import ANYWHERE, Story, cluster, outcome, policy, rayservice, snapshot
+from tests.stories import ANYWHERE, PRIVILEGED, Story, cluster, outcome, policy, rayservice, snapshot
 
 NODES = snapshot("a", "n1 4 32Gi 1", "n2 4 32Gi")
 FIRST = rayservice("x", "first", cpu="2")  # a head, and a worker for the one GPU
@@ -84,7 +84,11 @@ def test_pods_that_wait_for_machines_do_not_take_the_room_of_others(count: int, 
 @pytest.mark.parametrize("grown", ["port", "apart"])
 def test_a_group_that_outgrows_its_cluster_for_a_rule_closes_it_to_all(grown: str, second: str) -> None:
     story = Story.of(
-        cluster("a"), ANYWHERE, pods("x", "first", 2, 1, grown), capacity=snapshot("a", "n1 8 32Gi", "n2 8 32Gi")
+        cluster("a"),
+        PRIVILEGED,
+        ANYWHERE,
+        pods("x", "first", 2, 1, grown),
+        capacity=snapshot("a", "n1 8 32Gi", "n2 8 32Gi"),
     )
     assert outcome(story.run()) == {"x/first": "Place a Fits"}
     story.source |= pods("x", "first", 3, 1, grown)
@@ -100,7 +104,11 @@ def test_room_that_is_kept_is_kept_from_pods_with_rules_too() -> None:
     )
     jobs = {"workloads/x/one.yaml": batch % ("one", 1, 1, 8)}
     story = Story.of(
-        cluster("a"), ANYWHERE, jobs, capacity=snapshot("a", "n1 8 32Gi", "n2 8 32Gi", "n3 1 9Gi", "n4 1 9Gi")
+        cluster("a"),
+        PRIVILEGED,
+        ANYWHERE,
+        jobs,
+        capacity=snapshot("a", "n1 8 32Gi", "n2 8 32Gi", "n3 1 9Gi", "n4 1 9Gi"),
     )
     story.run()
     story.source |= {"workloads/x/two.yaml": batch % ("two", 2, 2, 6)}

@@ -257,6 +257,9 @@ spec:
   namespaces: ["research-*", kube-system]
   clusters: {matchLabels: {class: experimental}, matchExpressions: [{key: a, operator: Exists}], names: [gpu-1]}
   kinds: ["Ray*", ConfigMap]
+  secrets: Plain
+  pods: Privileged
+  serviceAccounts: [trainer]
   policies: ["research-*"]
   priority: {max: 10, classes: ["research-*"]}
   quota: {nvidia.com/gpu: "64", cpu: 100}

@@ -11,7 +11,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.stories import ANYWHERE, Story, cluster, decisions, outcome, policy, snapshot
+from tests.stories import ANYWHERE, PRIVILEGED, Story, cluster, decisions, outcome, policy, snapshot
 
 LUCKY = policy("lucky", "select: {}\nplacement: {accept: TightFit}")
 
@@ -144,7 +144,7 @@ def listening(namespace: str, name: str, port: int = 80) -> dict[str, str]:
 
 
 def test_two_apps_cannot_have_one_port_of_one_node() -> None:
-    story = Story.of(cluster("a"), ANYWHERE, listening("ns", "one"), capacity=snapshot("a", "n1 8 32Gi"))
+    story = Story.of(cluster("a"), PRIVILEGED, ANYWHERE, listening("ns", "one"), capacity=snapshot("a", "n1 8 32Gi"))
     assert outcome(story.run())["ns/one"] == "Place a Fits"
     story.source |= {**listening("ns", "two"), **listening("ns", "three", 81)}
     done = story.run()
@@ -155,7 +155,9 @@ def test_two_apps_cannot_have_one_port_of_one_node() -> None:
 
 def test_a_port_that_something_else_has_is_taken() -> None:
     taken = "used: {cpu: 1, pods: 1}, pods: [{hostPorts: [{port: 80}]}]"
-    story = Story.of(cluster("a"), ANYWHERE, listening("ns", "one"), capacity=snapshot("a", f"n1 8 32Gi|, {taken}"))
+    story = Story.of(
+        cluster("a"), PRIVILEGED, ANYWHERE, listening("ns", "one"), capacity=snapshot("a", f"n1 8 32Gi|, {taken}")
+    )
     assert outcome(story.run())["ns/one"] == "Wait  NoClusterFits"
     story.capacity |= snapshot("a", f"n1 8 32Gi|, {taken}", "n2 8 32Gi")
     assert outcome(story.run())["ns/one"] == "Place a Fits"

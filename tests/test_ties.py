@@ -13,6 +13,7 @@ from gitplacer.problems import Severity
 from gitplacer.tree import Changes
 from tests.judges import judge, judge_change, objects_on
 from tests.stories import ANYWHERE, Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot
+from tests.test_tenants import tenant
 
 BY_LABEL = policy("anywhere", "select: {}\ngroupBy: {label: app}")
 BOTH = (cluster("a"), cluster("b"))
@@ -258,7 +259,8 @@ def test_what_the_engines_would_not_read_alike_holds_its_group(text: str, messag
 def test_an_object_that_kustomize_drops_and_a_kind_it_takes_for_a_list_are_refused() -> None:
     local = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c1, annotations: {config.kubernetes.io/local-config: 'true'}}\n"
     names = "apiVersion: example.com/v1\nkind: AllowList\nmetadata: {name: c2}\n"
-    story = Story.of(*BOTH, ANYWHERE, {"workloads/jobs/c.yaml": f"{local}---\n{names}"}, capacity=ROOMY)
+    knows = tenant("jobs", 'paths: ["workloads/**"]\nnamespaces: [jobs]\nkinds: [ConfigMap, AllowList]')
+    story = Story.of(*BOTH, ANYWHERE, knows, {"workloads/jobs/c.yaml": f"{local}---\n{names}"}, capacity=ROOMY)
     found = [str(p.location) for p in story.run().problems if p.code == "EnginesDisagree"]
     assert found == ["workloads/jobs/c.yaml:3:36", "workloads/jobs/c.yaml:6:7"]
 

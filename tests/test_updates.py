@@ -48,7 +48,7 @@ def test_the_rule_is_that_of_the_operator_where_the_app_runs() -> None:
     for version, code in (("1.5.1", "UpgradeMakesNewCluster"), ("1.7.0", "EditIgnored")):
         story = placed(rayservice("x", "app"), profile=f"{{kuberay: {{version: {version}}}}}")
         story.source[SERVICE] = story.source[SERVICE].replace(
-            "{containers: [{name: worker", "{tolerations: [{operator: Exists}], containers: [{name: worker"
+            "{containers: [{name: worker", "{tolerations: [{key: gpu, operator: Exists}], containers: [{name: worker"
         )
         assert codes(story.run()) == [(code, Severity.WARNING)]
 

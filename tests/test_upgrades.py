@@ -152,7 +152,10 @@ def test_whether_there_is_a_second_ray_cluster_is_for_the_strategy_and_the_opera
     [
         ("replicas: 1", "replicas: 2"),
         ("spec:\n  rayCl", "spec:\n  serveConfigV2: 'applications: []'\n  rayCl"),
-        ("{spec: {containers: [{name: worker", "{spec: {tolerations: [{operator: Exists}], containers: [{name: worker"),
+        (
+            "{spec: {containers: [{name: worker",
+            "{spec: {tolerations: [{key: gpu, operator: Exists}], containers: [{name: worker",
+        ),
         ("metadata: {name: app, labels: {}}", "metadata: {name: app, labels: {a: b}}"),
     ],
 )
@@ -166,7 +169,11 @@ def test_an_edit_for_which_kuberay_makes_no_second_ray_cluster_moves_nothing(old
 def test_tolerations_cost_a_second_ray_cluster_up_to_kuberay_1_5_1() -> None:
     for version, code in (("1.5.1", "Relocate cloud UpgradeDoesNotFit"), ("1.5.2", "Update on-prem Updated")):
         story = served(profile=f"{{kuberay: {{version: {version}}}}}")
-        edit(story, "{containers: [{name: worker", "{tolerations: [{operator: Exists}], containers: [{name: worker")
+        edit(
+            story,
+            "{containers: [{name: worker",
+            "{tolerations: [{key: gpu, operator: Exists}], containers: [{name: worker",
+        )
         assert outcome(story.run()) == {"x/app": code}
 
 

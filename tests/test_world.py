@@ -39,7 +39,7 @@ from gitplacer.model.decision import Action, Reason
 from gitplacer.problems import Severity
 from tests import exactfit
 from tests.seeds import live_all
-from tests.stories import Story, cluster, outcome, policy
+from tests.stories import PRIVILEGED, Story, cluster, outcome, policy
 from tests.test_rendered_directories import contents
 from tests.world import (
     GPU,
@@ -245,7 +245,9 @@ class Life:
         self.number = 0
         self.promises: dict[tuple[str, str], Promise] = {}
         self.snapshots: dict[str, Seen] = {}
-        self.story = Story.of(*map(cluster_file, self.sites.values()), POLICIES, THRIFTY if lot.random() < 0.2 else {})
+        self.story = Story.of(
+            *map(cluster_file, self.sites.values()), POLICIES, PRIVILEGED, THRIFTY if lot.random() < 0.2 else {}
+        )
         for name in self.sites:
             self._observe(name)
             self._tell(name)
@@ -511,7 +513,7 @@ def told_of(site: Cluster, *wishes: Wish) -> Life:
     """A life on one cluster that runs the first job, and waits with the others."""
     life = Life(0)
     life.sites, life.wishes, life.promises, life.snapshots = {"a": site}, {}, {}, {}
-    life.story = Story.of(cluster("a"), POLICIES)
+    life.story = Story.of(cluster("a"), POLICIES, PRIVILEGED)
     look(life)
     for wish in wishes:
         life._add(wish)

@@ -8,7 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from docs.problem_examples import charts, crds, edits, general, gitops, policies, ray, rayjobs, spanning, standby
+from docs.problem_examples import (
+    charts,
+    crds,
+    edits,
+    general,
+    gitops,
+    policies,
+    ray,
+    rayjobs,
+    spanning,
+    standby,
+    strangers,
+)
 from docs.problem_examples.example import Example, printed, problems
 
 __all__ = ["EXAMPLES", "Example", "printed", "problems"]
@@ -26,6 +38,7 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = dict(
             **gitops.EXAMPLES,
             **policies.EXAMPLES,
             **standby.EXAMPLES,
+            **strangers.EXAMPLES,
         }.items()
     )
 )

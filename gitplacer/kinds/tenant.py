@@ -44,7 +44,14 @@ class TenantSpec(Model):
     clusters: ClusterSelector = ClusterSelector()
     """Where its groups may be. Absent means wherever their policies let them."""
     kinds: tuple[Glob, ...] | None = None
-    """Kinds of its objects; globs allowed. Absent means every kind. None is ever cluster-scoped, RBAC, or steers the GitOps engine."""
+    """Kinds of its objects; globs allowed. Absent means every kind that is known to have a namespace; one that is not is named in full. None
+    is ever cluster-scoped, RBAC, or steers the GitOps engine."""
+    secrets: Literal["Sealed", "Plain"] = "Sealed"
+    """Whether its Secrets may be in plain text, or have to be sealed, external or encrypted by SOPS."""
+    pods: Literal["Baseline", "Privileged"] = "Baseline"
+    """What its pods may be: the level `baseline` of the Pod Security Standards, or anything."""
+    service_accounts: tuple[Glob, ...] = ()
+    """ServiceAccounts that its pods may use besides `default` and those that the source has in their namespace; globs allowed."""
     policies: tuple[Glob, ...] | None = None
     """Names of the PlacementPolicies that may govern its objects; globs allowed. Absent means all."""
     priority: TenantPriority = TenantPriority()

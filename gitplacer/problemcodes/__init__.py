@@ -24,6 +24,7 @@ from gitplacer.problemcodes import (
     repos,
     scenarios,
     standby,
+    strangers,
 )
 from gitplacer.problemcodes.code import Code, Failure
 from gitplacer.problemcodes.git import FAILURES
@@ -43,6 +44,7 @@ _TABLES = (
     repos.CODES,
     scenarios.CODES,
     standby.CODES,
+    strangers.CODES,
 )
 
 CODES: Mapping[str, Code] = MappingProxyType(dict(sorted(item for table in _TABLES for item in table.items())))

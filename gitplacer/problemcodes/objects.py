@@ -106,8 +106,11 @@ CODES: Mapping[str, Code] = {
     ),
     "NotAllowed": Code(
         "An object does not belong in the workload paths",
-        "Cluster-scoped objects, RBAC and objects that steer Argo CD or Flux would let a workload change the cluster.",
-        "Move it under the Fleet's platform paths. Namespaces that groups need are made by gitplacer.",
+        "Cluster-scoped objects, RBAC and objects that steer Argo CD or Flux would let a workload change the cluster; so would a Secret "
+        "that Argo CD takes for one of its clusters, or into which Kubernetes writes a token. Of a kind that nobody here knows it "
+        "cannot be said whether it is one of them.",
+        "Move it under the Fleet's platform paths. Namespaces that groups need are made by gitplacer. A kind of your own is known when its "
+        "CustomResourceDefinition is under the platform paths, a WorkloadKind declares it, or a Tenant names it in full in `kinds`.",
     ),
     "NoTenant": Code(
         "A workload file belongs to no Tenant",

@@ -8,21 +8,16 @@ what somebody should not have written there; it does not make it safe to write i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from gitplacer.documents import parse
 from gitplacer.documents.compose import Node
 from gitplacer.documents.parse import BOM, marked
+from gitplacer.rules.secretwords import looks_secret
 
 HIDDEN = "<hidden>"
 """Stands for a value that looks like a secret."""
 
-_SECRET_NAME = re.compile(
-    r"(?i)pass(word|wd|phrase)|secret|token|api[-_]?key|access[-_]?key|private[-_]?key|credential|last-applied-configuration"
-)
-_HARMLESS_NAME = re.compile(r"(?i)(name|names|ref|path|file|dir|mount|volume|type|kind|seconds)$")
-_SECRET_TEXT = re.compile(r"(?i)(password|passwd|secret|token|api[-_]?key)['\"]?\s*[=:]\s*\S|://[^/\s:@]*:[^/\s@]+@")
 _SECRET_FIELDS = ("data", "stringData")
 
 
@@ -71,15 +66,10 @@ def _secrets(root: Node) -> Iterator[Node]:
                 waiting.append((pair.value, named if field == "value" and named else field, hides))
         elif node.items is not None:
             waiting += [(item, key, inside) for item in node.items]
-        elif isinstance(node.value, str) and (inside or _looks_secret(key, node.value)):
+        elif isinstance(node.value, str) and (inside or looks_secret(key, node.value)):
             yield node
 
 
 def _is_secret(node: Node) -> bool:
     kind = node.pairs.get("kind") if node.pairs is not None else None
     return kind is not None and kind.value.value == "Secret" and "apiVersion" in (node.pairs or {})
-
-
-def _looks_secret(key: str, value: str) -> bool:
-    named = _SECRET_NAME.search(key) is not None and _HARMLESS_NAME.search(key) is None
-    return bool(value) and (named or _SECRET_TEXT.search(value) is not None)

@@ -13,12 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from gitplacer.documents import LISTED, Document, dotted
+from gitplacer.kinds.parse import is_own
 from gitplacer.problemcodes import CODES
 from gitplacer.problems import Problem
 from gitplacer.rules import (
     auth,
     autoscaling,
     deletion,
+    engineannotations,
     faulttolerance,
     fields,
     history,
@@ -26,21 +28,27 @@ from gitplacer.rules import (
     managedby,
     names,
     networkpolicy,
+    plainsecrets,
+    podsecurity,
     raycronjob,
     rayjob,
     raynodes,
     rayservice,
     requests,
+    serverfields,
     tls,
     tpu,
     upgrades,
     versions,
     workergroups,
 )
+from gitplacer.rules.accounts import accounts
+from gitplacer.rules.anything import Anything, ObjectRule
 from gitplacer.rules.fluxvariables import SUBSTITUTE, variables
 from gitplacer.rules.manifest import RAY_KINDS, RayManifest, Rule
+from gitplacer.workloads.facts import Reference
 
-__all__ = ["FAMILIES", "ONLY_FLUX", "check"]
+__all__ = ["FAMILIES", "OBJECT_FAMILIES", "OF_STRANGERS", "ONLY_FLUX", "check", "check_of_strangers"]
 
 ONLY_FLUX = ("FluxVariable", "AutoscalerOwnsReplicas")
 """The codes of what goes wrong only where Flux is the engine."""
@@ -68,6 +76,30 @@ FAMILIES: Mapping[str, tuple[Rule, ...]] = {
 
 _RULES = tuple(rule for family in FAMILIES.values() for rule in family)
 
+OBJECT_FAMILIES: Mapping[str, tuple[ObjectRule, ...]] = {
+    "secrets": plainsecrets.RULES,
+    "fields of the server": serverfields.RULES,
+    "GitOps engines": engineannotations.RULES,
+    "pods": podsecurity.RULES,
+}
+"""The rules about what workloads of strangers may not hold, of whatever kind, by family."""
+
+OF_STRANGERS = frozenset(
+    {
+        "ControlAnnotation",
+        "NotAllowed",
+        "OrphaningAnnotation",
+        "PlainSecret",
+        "PrivilegedPod",
+        "SecretInPlain",
+        "ServerField",
+        "UnsafeLink",
+    }
+)
+"""Their codes. Whoever writes the platform paths is trusted, and told none of them."""
+
+_OBJECT_RULES = tuple(rule for family in OBJECT_FAMILIES.values() for rule in family)
+
 
 def check(document: Document) -> list[Problem]:
     """Everything the rules have to say about one object, sorted. Never raises, whatever the document holds."""
@@ -80,6 +112,19 @@ def check(document: Document) -> list[Problem]:
     for rule in _RULES:
         rule(manifest)
     return sorted({*found, *manifest.root.problems.told()})
+
+
+def check_of_strangers(document: Document) -> tuple[tuple[Reference, ...], list[Problem]]:
+    """
+    The ServiceAccounts that an object uses, and what it must not hold if strangers wrote it. Not asked of our own kinds, nor of
+    definitions of kinds, which are cluster-scoped and full of the names of fields.
+    """
+    if is_own(document) or document.value.get("kind") == "CustomResourceDefinition":
+        return (), []
+    found = Anything.of(document.cursor())
+    for rule in _OBJECT_RULES:
+        rule(found)
+    return accounts(found), found.root.problems.told()
 
 
 def _about_variables(document: Document) -> Iterator[Problem]:

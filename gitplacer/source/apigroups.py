@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from gitplacer.workloads import shipped
 
 BUILT_IN_GROUPS = frozenset(
@@ -34,6 +36,53 @@ BUILT_IN_GROUPS = frozenset(
 )
 """Groups that every cluster serves; `serves` of a snapshot lists only others."""
 
+_NAMESPACED = {
+    "": {
+        "Binding", "ConfigMap", "Endpoints", "Event", "LimitRange", "PersistentVolumeClaim", "Pod", "PodTemplate",
+        "ReplicationController", "ResourceQuota", "Secret", "Service", "ServiceAccount",
+    },
+    "apps": {"ControllerRevision", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"},
+    "autoscaling": {"HorizontalPodAutoscaler"},
+    "batch": {"CronJob", "Job"},
+    "coordination.k8s.io": {"Lease", "LeaseCandidate"},
+    "discovery.k8s.io": {"EndpointSlice"},
+    "events.k8s.io": {"Event"},
+    "extensions": {"Ingress"},
+    "networking.k8s.io": {"Ingress", "NetworkPolicy"},
+    "policy": {"PodDisruptionBudget"},
+    "rbac.authorization.k8s.io": {"Role", "RoleBinding"},
+    "resource.k8s.io": {"ResourceClaim", "ResourceClaimTemplate"},
+    "storage.k8s.io": {"CSIStorageCapacity"},
+    "argoproj.io": {"AnalysisTemplate", "CronWorkflow", "Workflow", "WorkflowTemplate"},
+    "autoscaling.k8s.io": {"VerticalPodAutoscaler"},
+    "bitnami.com": {"SealedSecret"},
+    "cert-manager.io": {"Certificate", "CertificateRequest", "Issuer"},
+    "cilium.io": {"CiliumEnvoyConfig", "CiliumNetworkPolicy"},
+    "external-secrets.io": {"ExternalSecret", "PushSecret", "SecretStore"},
+    "gateway.networking.k8s.io": {
+        "BackendTLSPolicy", "GRPCRoute", "Gateway", "HTTPRoute", "ReferenceGrant", "TCPRoute", "TLSRoute", "UDPRoute",
+    },
+    "inference.networking.k8s.io": {"InferencePool"},
+    "inference.networking.x-k8s.io": {"InferenceModel", "InferenceObjective", "InferencePool"},
+    "keda.sh": {"ScaledJob", "ScaledObject", "TriggerAuthentication"},
+    "kubeflow.org": {"MPIJob", "MXJob", "PaddleJob", "TFJob", "XGBoostJob"},
+    "kueue.x-k8s.io": {"LocalQueue", "ProvisioningRequestConfig", "Workload"},
+    "monitoring.coreos.com": {"AlertmanagerConfig", "PodMonitor", "Probe", "PrometheusRule", "ScrapeConfig", "ServiceMonitor"},
+    "multicluster.x-k8s.io": {"ServiceExport", "ServiceImport"},
+    "networking.gke.io": {"ManagedCertificate"},
+    "networking.istio.io": {"DestinationRule", "Gateway", "ServiceEntry", "Sidecar", "VirtualService", "WorkloadEntry"},
+    "scheduling.volcano.sh": {"PodGroup"},
+    "scheduling.x-k8s.io": {"PodGroup"},
+    "security.istio.io": {"AuthorizationPolicy", "PeerAuthentication", "RequestAuthentication"},
+    "secrets-store.csi.x-k8s.io": {"SecretProviderClass"},
+    "serving.knative.dev": {"Configuration", "Route", "Service"},
+    "snapshot.storage.k8s.io": {"VolumeSnapshot"},
+    "sparkoperator.k8s.io": {"ScheduledSparkApplication", "SparkApplication"},
+    "traefik.io": {"IngressRoute", "Middleware"},
+    "trainer.kubeflow.org": {"TrainJob", "TrainingRuntime"},
+}  # fmt: skip
+"""Kinds that are known to have a namespace: Kubernetes' own, and those of projects that are often beside them."""
+
 _CLUSTER_SCOPED = {
     "": {"Namespace", "Node", "PersistentVolume", "ComponentStatus"},
     "admissionregistration.k8s.io": {
@@ -51,38 +100,64 @@ _CLUSTER_SCOPED = {
     "networking.k8s.io": {"IngressClass", "IPAddress", "ServiceCIDR"},
     "node.k8s.io": {"RuntimeClass"},
     "rbac.authorization.k8s.io": {"ClusterRole", "ClusterRoleBinding"},
-    "resource.k8s.io": {"DeviceClass", "ResourceSlice"},
+    "resource.k8s.io": {"DeviceClass", "DeviceTaintRule", "ResourceSlice"},
     "scheduling.k8s.io": {"PriorityClass"},
     "storage.k8s.io": {"StorageClass", "CSIDriver", "CSINode", "VolumeAttachment", "VolumeAttributesClass"},
     "storagemigration.k8s.io": {"StorageVersionMigration"},
     "cert-manager.io": {"ClusterIssuer"},
     "gateway.networking.k8s.io": {"GatewayClass"},
     "karpenter.sh": {"NodePool", "NodeClaim"},
-    "kueue.x-k8s.io": {"ClusterQueue", "ResourceFlavor", "AdmissionCheck", "WorkloadPriorityClass", "Topology"},
+    "kueue.x-k8s.io": {
+        "ClusterQueue",
+        "ResourceFlavor",
+        "AdmissionCheck",
+        "WorkloadPriorityClass",
+        "Topology",
+        "Cohort",
+    },
     "scheduling.run.ai": {"Queue"},
+    "trainer.kubeflow.org": {"ClusterTrainingRuntime"},
+    "external-secrets.io": {"ClusterExternalSecret", "ClusterSecretStore"},
+    "snapshot.storage.k8s.io": {"VolumeSnapshotClass", "VolumeSnapshotContent"},
+    "keda.sh": {"ClusterTriggerAuthentication"},
     "scheduling.volcano.sh": {"Queue"},
-    "cilium.io": {"CiliumClusterwideNetworkPolicy", "CiliumNode", "CiliumIdentity"},
+    "cilium.io": {"CiliumClusterwideNetworkPolicy", "CiliumNode", "CiliumIdentity", "CiliumLoadBalancerIPPool"},
 }
 
 RBAC_GROUP = "rbac.authorization.k8s.io"
 
-GITOPS_GROUPS = frozenset(
-    {
-        "argoproj.io",
-        "kustomize.toolkit.fluxcd.io",
-        "source.toolkit.fluxcd.io",
-        "helm.toolkit.fluxcd.io",
-        "notification.toolkit.fluxcd.io",
-        "image.toolkit.fluxcd.io",
-        "fluxcd.controlplane.io",
-        "configsync.gke.io",
-        "fleet.cattle.io",
-        "promoter.argoproj.io",
-    }
+_GITOPS_GROUPS = (
+    "addons.cluster.x-k8s.io",
+    "app.terraform.io",
+    "argoproj.io",
+    "cluster.x-k8s.io",
+    "config.projectsveltos.io",
+    "configmanagement.gke.io",
+    "configsync.gke.io",
+    "core.kubefed.io",
+    "core.oam.dev",
+    "crossplane.io",
+    "fluxcd.controlplane.io",
+    "fluxcd.io",
+    "cattle.io",
+    "helm.k0sproject.io",
+    "kappctrl.k14s.io",
+    "kargo.akuity.io",
+    "karmada.io",
+    "kluctl.io",
+    "olm.operatorframework.io",
+    "open-cluster-management.io",
+    "operators.coreos.com",
+    "packaging.carvel.dev",
+    "pulumi.com",
+    "tf.galleybytes.com",
+    "types.kubefed.io",
 )
-"""Groups whose objects steer Argo CD, Flux and their like."""
+"""Groups, with those below them, whose objects bring other objects to clusters: Argo CD, Flux and their like."""
 
-_GITOPS_BUT_WORKLOADS = {("argoproj.io", kind) for kind in ("Rollout", "Workflow", "WorkflowTemplate", "CronWorkflow")}
+_GITOPS_BUT_WORKLOADS = {
+    ("argoproj.io", kind) for kind in ("AnalysisTemplate", "CronWorkflow", "Rollout", "Workflow", "WorkflowTemplate")
+}
 
 
 def api_group(api_version: str) -> str:
@@ -101,6 +176,17 @@ def is_surely_namespaced(group: str, kind: str) -> bool:
     return known and not is_cluster_scoped(group, kind)
 
 
+def is_known_namespaced(group: str, kind: str) -> bool:
+    """Whether a kind is one of those known by name to have a namespace. Others of Kubernetes' groups may be misspelt."""
+    return kind in _NAMESPACED.get(group, ()) or (group, kind) in shipped.FILES
+
+
+def like(group: str) -> Collection[str]:
+    """The kinds of a group that are known by name to have a namespace."""
+    return _NAMESPACED.get(group, ())
+
+
 def steers_gitops(group: str, kind: str) -> bool:
     """Whether an object would change what Argo CD or Flux do, rather than run somewhere."""
-    return group in GITOPS_GROUPS and (group, kind) not in _GITOPS_BUT_WORKLOADS
+    below = any(group == one or group.endswith(f".{one}") for one in _GITOPS_GROUPS)
+    return below and (group, kind) not in _GITOPS_BUT_WORKLOADS

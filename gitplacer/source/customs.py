@@ -17,9 +17,8 @@ from gitplacer.problems import Location, Problem, Severity
 from gitplacer.source.allowances import not_allowed
 from gitplacer.source.files import Memo
 from gitplacer.source.manifests import SourceObject
+from gitplacer.source.scopes import CRDS
 from gitplacer.tree import Tree
-
-CRDS = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
 
 @dataclass(frozen=True, slots=True)

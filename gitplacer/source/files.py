@@ -281,7 +281,9 @@ def read_document(
 ) -> tuple[ObjectFacts, tuple[Problem, ...]]:
     """What is to be remembered of the object in a document, and everything that is wrong with it by itself."""
     facts, found = workloads.read(document, declared=declared)
-    return facts.remembered(), tuple(sorted({*found, *rules.check(document), *unlike(document)}))
+    accounts, of_strangers = rules.check_of_strangers(document)
+    facts = facts.remembered().but(accounts=accounts) if accounts else facts.remembered()
+    return facts, tuple(sorted({*found, *rules.check(document), *of_strangers, *unlike(document)}))
 
 
 def _reader(tree: Tree, path: str, contents: Mapping[str, bytes]) -> Callable[[], bytes]:

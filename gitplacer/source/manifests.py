@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from gitplacer import pathglob
+from gitplacer import pathglob, rules
 from gitplacer.documents import LISTED, Document, Findings, Path
 from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.kinds.parse import is_own
@@ -22,8 +22,16 @@ from gitplacer.model.workload import Identity
 from gitplacer.problems import Problem, Severity, nearest
 from gitplacer.rules.manifest import RAY_KINDS
 from gitplacer.source.allowances import about_allowances, not_allowed
-from gitplacer.source.apigroups import RBAC_GROUP, api_group, is_cluster_scoped, is_surely_namespaced, steers_gitops
+from gitplacer.source.apigroups import (
+    RBAC_GROUP,
+    api_group,
+    is_cluster_scoped,
+    is_surely_namespaced,
+    like,
+    steers_gitops,
+)
 from gitplacer.source.files import SourceDocument
+from gitplacer.source.scopes import Scopes
 from gitplacer.source.tenancy import Tenancy
 from gitplacer.workloads.facts import ObjectFacts
 
@@ -33,6 +41,9 @@ SENTINEL = "gitplacer.yaml"
 """The file of a unit's sentinel, in a deployment repo."""
 
 _SENTINELS = ("gitplacer-platform", "gitplacer-workloads")
+_NOTHING_SAID = Scopes()
+_RAY = "ray.io"
+"""Its kinds are all known, and another one is told as such."""
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.:]*[A-Za-z0-9])?")
 _TYPE = (
     (
@@ -87,9 +98,17 @@ def unit_of(spec: FleetSpec, path: str) -> str | None:
 
 
 def read_manifest(
-    spec: FleetSpec, unit: str, item: SourceDocument, tenancy: Tenancy, irrelevant: Collection[str] = ()
+    spec: FleetSpec,
+    unit: str,
+    item: SourceDocument,
+    tenancy: Tenancy,
+    irrelevant: Collection[str] = (),
+    scopes: Scopes = _NOTHING_SAID,
 ) -> SourceObject | list[Problem]:
-    """The object in a document, or what keeps it from being one. Problems of the `irrelevant` codes are not told."""
+    """
+    The object in a document, or what keeps it from being one. Problems of the `irrelevant` codes are not told, nor those that whoever
+    writes there may have. `scopes` are what the source says of kinds.
+    """
     document = item.document
     value = document.value
     if is_own(document):
@@ -118,7 +137,8 @@ def read_manifest(
         return problems
     group, kind = api_group(value["apiVersion"]), value["kind"]
     if unit == WORKLOADS:
-        problems.extend(_not_allowed(document, group, kind))
+        named = tenancy.names_kind(document.file, kind)
+        problems.extend(_not_allowed(document, group, kind, scopes, named=named))
         if problems:
             return problems
     namespace, from_path = _namespace(spec, unit, document, group, kind, problems)
@@ -138,11 +158,12 @@ def read_manifest(
         )
     if problems:
         return sorted({*problems, *item.problems})
-    if group == "ray.io" and kind not in RAY_KINDS:
+    if group == _RAY and kind not in RAY_KINDS:
         hint = nearest(kind, RAY_KINDS)
         problems.append(document.problem("UnknownKind", f'unknown kind "{kind}" of ray.io', hint, path=("kind",)))
     if unit == WORKLOADS:
         problems += tenancy.forbidden(document, item.facts.needs)
+    granted = (*irrelevant, *(rules.OF_STRANGERS if unit == PLATFORM else tenancy.granted(document.file)))
     annotations = _strings(document, "annotations", problems)
     problems += islice(about_allowances(document, annotations), LISTED)
     return SourceObject(
@@ -153,7 +174,7 @@ def read_manifest(
         annotations=annotations,
         facts=item.facts,
         problems=tuple(
-            sorted({*problems, *not_allowed((p for p in item.problems if p.code not in irrelevant), annotations)})
+            sorted({*problems, *not_allowed((p for p in item.problems if p.code not in granted), annotations)})
         ),
         namespace_from_path=from_path,
     )
@@ -177,7 +198,8 @@ def _nameless(document: Document, metadata: Mapping[str, object]) -> Problem:
     return document.problem("InvalidObject", "metadata.name must be a name", hint, path=("metadata", "name"))
 
 
-def _not_allowed(document: Document, group: str, kind: str) -> list[Problem]:
+def _not_allowed(document: Document, group: str, kind: str, scopes: Scopes, *, named: bool) -> list[Problem]:
+    """Why an object of a kind is not for workload paths. `named`: the owner of the file may write it by its full name."""
     if group == "" and kind == "Namespace":
         hint = (
             "gitplacer makes the namespaces that groups need; one with labels of its own goes under the platform paths"
@@ -186,15 +208,23 @@ def _not_allowed(document: Document, group: str, kind: str) -> list[Problem]:
             document.problem("NotAllowed", "a Namespace does not belong in the workload paths", hint, path=("kind",))
         ]
     why = ""
-    if is_cluster_scoped(group, kind):
+    if scopes.is_cluster_scoped(group, kind):
         why = "is cluster-scoped"
     elif group == RBAC_GROUP:
         why = "grants rights"
     elif steers_gitops(group, kind):
         why = "steers the GitOps engine"
+    hint = "move it under the platform paths of the Fleet"
+    if not why and not named and group != _RAY and not scopes.is_namespaced(group, kind):
+        why = f"of {group or 'the core group'} may be cluster-scoped"
+        near = nearest(kind, like(group))
+        hint = (
+            near
+            if near.startswith("did you mean")
+            else "put its CustomResourceDefinition under the platform paths, or let its Tenant name the kind"
+        )
     if not why:
         return []
-    hint = "move it under the platform paths of the Fleet"
     return [
         document.problem(
             "NotAllowed", f"a {kind} {why} and does not belong in the workload paths", hint, path=("kind",)

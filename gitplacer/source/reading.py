@@ -23,6 +23,7 @@ from gitplacer.kinds.parse import parse_own
 from gitplacer.model.workload import Identity
 from gitplacer.problems import Location, Problem, Rejected, Severity
 from gitplacer.rules import ONLY_FLUX
+from gitplacer.source.accounts import brought_accounts, with_foreign_accounts
 from gitplacer.source.claims import Templates, claim_templates, with_devices
 from gitplacer.source.customs import held_against_definitions
 from gitplacer.source.files import (
@@ -35,9 +36,10 @@ from gitplacer.source.files import (
     is_read,
     read_documents,
 )
-from gitplacer.source.manifests import WORKLOADS, SourceObject, read_manifest, unit_of
+from gitplacer.source.manifests import PLATFORM, WORKLOADS, SourceObject, read_manifest, unit_of
 from gitplacer.source.oddpaths import odd_paths
 from gitplacer.source.ownkinds import OwnKinds, looks_own, read_own_kinds, torn_kinds
+from gitplacer.source.scopes import Scopes, defined_scopes
 from gitplacer.source.shares import Share, beyond, share_problems
 from gitplacer.source.standby import SleepingClusters, read_standby, set_aside
 from gitplacer.source.tenancy import Tenancy, read_tenancy, tenancy_problems
@@ -77,6 +79,11 @@ class Source:
     def identities(self) -> frozenset[Identity]:
         """All objects that could be read."""
         return frozenset(item.identity for item in self.objects)
+
+    @cached_property
+    def accounts(self) -> frozenset[Identity]:
+        """All ServiceAccounts that could be read."""
+        return brought_accounts(self.objects)
 
     @cached_property
     def sized_identities(self) -> frozenset[Identity]:
@@ -181,9 +188,12 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
     declarations = read_declarations(outside, torn, rendered, found)
     irrelevant = _irrelevant(spec, reading)
     elsewhere = (capacity, *set_aside(outside))
+    platform = (d for p, items in rendered.items() if unit_of(spec, p) == PLATFORM for d in (i.document for i in items))
+    scopes = Scopes(defined_scopes(platform), declarations.declare)
     objects, broken = _objects(
-        declarations.applied(rendered), spec, set(map(id, outside)), elsewhere, irrelevant, tenancy, found
+        declarations.applied(rendered), spec, set(map(id, outside)), elsewhere, irrelevant, tenancy, scopes, found
     )
+    objects = tuple(with_foreign_accounts(objects, tenancy))
     templates = claim_templates(objects)
     objects = held_against_definitions(tuple(with_devices(objects, templates, declarations.kinds)), tree, memo)
     found += [problem for item in objects for problem in item.problems]
@@ -285,6 +295,7 @@ def _objects(
     elsewhere: tuple[str, ...],
     irrelevant: Collection[str],
     tenancy: Tenancy,
+    scopes: Scopes,
     found: list[Problem],
 ) -> tuple[tuple[SourceObject, ...], set[str]]:
     """The objects of both units in order of path and place, and the files with documents that are none."""
@@ -295,7 +306,7 @@ def _objects(
         for item in items if unit else ():
             if unit is None or id(item.document) in own:
                 continue
-            read = read_manifest(spec, unit, item, tenancy, irrelevant)
+            read = read_manifest(spec, unit, item, tenancy, irrelevant, scopes)
             if isinstance(read, SourceObject):
                 objects.append(read)
             else:

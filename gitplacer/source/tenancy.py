@@ -61,6 +61,24 @@ class Tenancy:
             return not (self.declared and self.complete)
         return self._has(owner, namespace)
 
+    def names_kind(self, path: str, kind: str) -> bool:
+        """Whether the Tenant of a workload file may write a kind by its full name, and not only by a pattern."""
+        owner = self.owner(path)
+        return owner is not None and kind in (owner.spec.kinds or ())
+
+    def granted(self, path: str) -> tuple[str, ...]:
+        """Codes of what the Tenant of a workload file may have, and others may not."""
+        owner = self.owner(path)
+        if owner is None:
+            return ()
+        secrets, pods = owner.spec.secrets == "Plain", owner.spec.pods == "Privileged"
+        return (*(("PlainSecret",) if secrets else ()), *(("PrivilegedPod",) if pods else ()))
+
+    def allows_account(self, path: str, name: str) -> bool:
+        """Whether pods of a workload file may use a ServiceAccount that is not in the source."""
+        owner = self.owner(path)
+        return owner is not None and pathglob.name_matches_any(owner.spec.service_accounts, name)
+
     def refused(self, document: Document, kind: str, namespace: str) -> Problem | None:
         """Why an object in a workload file is none of the fleet's objects, or None. `namespace` is '' while it is not known."""
         owner = self.owner(document.file)

@@ -48,6 +48,10 @@ class Declarations:
             return documents
         return {path: tuple(map(self._sized, items)) for path, items in documents.items()}
 
+    def declare(self, group: str, name: str) -> bool:
+        """Whether a kind is declared, or may be by what cannot be read."""
+        return (group, name) in self.kinds or self.may_be_about(group, name)
+
     def may_be_about(self, group: str, name: str) -> bool:
         """Whether the unknown declaration may be that of a kind."""
         return bool(self.unknown) and (group, name) not in self.kinds and _may_be_declared((group, name))

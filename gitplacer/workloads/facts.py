@@ -129,7 +129,8 @@ class ObjectFacts:
     `points_at` what it serves (a route its Service, an autoscaler its target),
     `selects` the pods it picks by label. `singleton` says why two copies, or a restart elsewhere, would do harm;
     '' means that it may be moved freely. `finishes`: it runs to completion. `releases_when_finished`: whatever the
-    outcome, it then gives all its resources back. `demands` is what a cluster must be able to do.
+    outcome, it then gives all its resources back. `demands` is what a cluster must be able to do. `accounts` are the
+    ServiceAccounts that it uses, whatever its kind, but for the one that every namespace has.
     """
 
     roles: tuple[Role, ...] = ()
@@ -147,6 +148,7 @@ class ObjectFacts:
     claims: tuple[str, ...] = ()
     devices: Resources = NOTHING
     volume: ClaimSpec | None = None
+    accounts: tuple[Reference, ...] = ()
 
     @property
     def gang(self) -> Gang:

@@ -1,0 +1,46 @@
+"""
+What only a cluster writes: fields of a live object that was copied out of one.
+
+A uid or resourceVersion makes the apply fail; an owner or finalizer lets the object vanish, or never go, with nothing in Git to say
+why; a status claims what is not so. They are refused and not taken out, for what was reviewed is what arrives. Empty ones do
+nothing, and tools write them: `status: {}`, `creationTimestamp: null`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gitplacer.documents import Path
+from gitplacer.rules.anything import Anything, ObjectRule
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+_IN_METADATA: Mapping[str, str] = {
+    "creationTimestamp": "says when it was made",
+    "deletionGracePeriodSeconds": "says how it is deleted",
+    "deletionTimestamp": "says that it is being deleted",
+    "finalizers": "keeps it from being deleted",
+    "generation": "counts its changes",
+    "managedFields": "says who wrote which field",
+    "ownerReferences": "lets it be deleted with another object",
+    "resourceVersion": "makes every later apply fail",
+    "selfLink": "says where an old API server had it",
+    "uid": "is that of another object",
+}
+_HINT = "remove it: only the cluster writes it"
+
+
+def server_fields(found: Anything) -> None:
+    """Fields of an object that are not its author's to write."""
+    for field, does in _IN_METADATA.items():
+        if found.metadata.get(field) not in (None, "", [], {}):
+            found.tell("ServerField", f"metadata.{field} {does}", _HINT, ("metadata", field), key=True)
+    if found.root.value.get("status") not in (None, {}):
+        found.tell("ServerField", "status is what a cluster observed", _HINT, ("status",), key=True)
+    annotations = found.metadata.get("annotations")
+    if isinstance(annotations, dict) and annotations.get(LAST_APPLIED):
+        path: Path = ("metadata", "annotations", LAST_APPLIED)
+        found.tell("ServerField", f"{LAST_APPLIED} is a copy of the object that kubectl made", _HINT, path, key=True)
+
+
+RULES: tuple[ObjectRule, ...] = (server_fields,)

@@ -1,0 +1,47 @@
+"""
+ServiceAccounts that pods use and that nobody brings: whoever made them gave them rights that were reviewed elsewhere.
+
+A pod may do what its ServiceAccount may. `default` has no rights by itself, one that is in the source was read with the rights that are
+bound to it; any other is its tenant's to name, and nobody else's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
+
+from gitplacer.documents import Document, dotted
+from gitplacer.model.workload import Identity
+from gitplacer.problems import Problem
+from gitplacer.source.manifests import WORKLOADS, SourceObject
+from gitplacer.source.tenancy import Tenancy
+from gitplacer.workloads.facts import Reference
+
+_KIND = "ServiceAccount"
+
+
+def brought_accounts(objects: Iterable[SourceObject]) -> frozenset[Identity]:
+    """The ServiceAccounts of the source."""
+    return frozenset(item.identity for item in objects if item.identity[:2] == ("", _KIND))
+
+
+def with_foreign_accounts(objects: Iterable[SourceObject], tenancy: Tenancy) -> Iterator[SourceObject]:
+    """The objects; those of workload paths with a problem for each ServiceAccount that is not theirs to use."""
+    objects = tuple(objects)
+    brought = brought_accounts(objects)
+    for item in objects:
+        asked = item.facts.accounts if item.unit == WORKLOADS else ()
+        problems = list(foreign_accounts(item.document, item.identity.namespace, asked, brought, tenancy))
+        yield replace(item, problems=tuple(sorted({*item.problems, *problems}))) if problems else item
+
+
+def foreign_accounts(
+    document: Document, namespace: str, asked: Iterable[Reference], brought: Collection[Identity], tenancy: Tenancy
+) -> Iterator[Problem]:
+    """A problem for each ServiceAccount that an object in a workload file asks for and may not use."""
+    for account in asked:
+        known = Identity("", _KIND, namespace, account.name) in brought
+        if not known and not tenancy.allows_account(document.file, account.name):
+            message = f"{dotted(account.path)}: ServiceAccount {account.name} is not in the source"
+            hint = "add it in this namespace, or let its Tenant name it in serviceAccounts"
+            yield document.problem("ForeignServiceAccount", message, hint, path=account.path)
