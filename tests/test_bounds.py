@@ -20,7 +20,8 @@ from gitplacer.model.workload import PodSet, PodShape
 from gitplacer.placement.autoscalers.patterns import MOST_KINDS, OutOfSteps, Steps, maximal
 from gitplacer.placement.pack import Packing
 from gitplacer.problems import Problem, Severity
-from tests.stories import ANYWHERE, Story, cluster, rayservice, snapshot
+from gitplacer.source.shares import Share, beyond
+from tests.stories import ANYWHERE, Story, cluster, policy, rayservice, snapshot
 from tests.test_fit import ledger
 
 
@@ -161,6 +162,40 @@ def test_only_the_object_that_is_too_much_is_held(written: Any) -> None:
     assert {d.group: d.action.value for d in done.view.plan.decisions} == {"other/svc": "Place", "ns/big": "Hold"}
 
 
+# What one owner may have
+
+
+def used(*files: tuple[str, str, tuple[int, int, int]], most: tuple[int, int, int]) -> dict[str, list[str]]:
+    return beyond([(path, owner, Share(*share)) for path, owner, share in files], Share(*most))
+
+
+def test_files_count_up_to_the_bound_of_their_owner() -> None:
+    a, b, c, d = (("a", "red", (1, 2, 30)), ("b", "red", (1, 0, 10)), ("c", "blue", (1, 1, 1)), ("d", "red", (1, 1, 1)))
+    assert used(a, b, c, d, most=(3, 3, 41)) == {}
+    assert used(a, b, c, d, most=(2, 3, 41)) == {"red": ["d"]}
+    assert used(a, b, c, d, most=(3, 2, 41)) == {"red": ["d"]}
+    assert used(a, b, c, d, most=(3, 3, 39)) == {"red": ["b", "d"]}  # what is small is not let in behind what is not
+    assert used(a, b, c, d, most=(1, 1, 1)) == {"red": ["a", "b", "d"]}
+
+
+def test_who_fills_their_paths_stops_nobody_else() -> None:
+    paths = {name: f'paths: ["workloads/{name}/**"]\nnamespaces: [{name}]\n' for name in ("red", "blue")}
+    kinds = [
+        policy(name, spec)[f"policies/{name}.yaml"].replace("PlacementPolicy", "Tenant") for name, spec in paths.items()
+    ]
+    story = small_fleet()
+    del story.source["workloads/other/svc.yaml"]
+    story.source |= {f"tenants/{n}.yaml": kind for n, kind in enumerate(kinds)}
+    story.source |= {**rayservice("blue", "shop"), **rayservice("red", "api"), **rayservice("red", "web")}
+    story.run()
+    story.source |= {f"workloads/red/in/{n}.yaml": "# nothing\n" for n in range(20_000)}
+    done = story.run()
+    found = {d.group: f"{d.action} {d.finding.code}" for d in done.view.plan.decisions}
+    assert found == {"blue/shop": "Keep Kept", "red/api": "Keep Kept", "red/web": "Hold UnreadableSource"}
+    [problem] = done.problems
+    assert (problem.code, problem.message.partition(" has ")[0]) == ("TooManyFiles", "tenant red")
+
+
 # What an object says of itself
 
 
@@ -262,6 +297,13 @@ def test_a_gang_of_many_shapes_is_placed_beside_an_autoscaler() -> None:
     found = ledger(there, gang, {"type": "Karpenter", "nodeTypes": [machine]}).fit(gang, scale_up=True)
     assert isinstance(found, Packing)
     assert sum(use.count for use in found.uses) == 1500
+
+
+@pytest.mark.parametrize(("steps", "message"), [(65, "65 steps"), (3000, "3,000 steps")])
+def test_an_edit_goes_no_deeper_than_a_file(steps: int, message: str) -> None:
+    with pytest.raises(EditError, match=message):
+        splice(b"a: 1\n", [Edit(("b",) * steps, "add", 1)])
+    assert splice(b"a: 1\n", [Edit(("b",) * 64, "add", 1)])
 
 
 def test_a_long_document_takes_only_so_many_edits() -> None:

@@ -40,13 +40,13 @@ def calls(path: Path) -> Iterator[tuple[str, ast.Call]]:
 
 
 STARTS = ("subprocess.run", "subprocess.Popen", "subprocess.call", "subprocess.check_call", "subprocess.check_output")
-STARTERS = {"git/program.py": 2, "git/committing.py": 1, "git/signing.py": 1}
+STARTERS = {"git/program.py": 2, "git/committing.py": 1, "git/signing.py": 1, "runners/isolated.py": 1}
 """The modules that start programs, and how often."""
 FORBIDDEN = ("os.system", "os.popen", "os.exec", "os.spawn", "os.posix_spawn", "subprocess.getoutput", "subprocess.getstatusoutput",
              "pty.", "asyncio.create_subprocess")  # fmt: skip
 
 
-def test_programs_are_started_by_argument_lists_and_in_three_modules() -> None:
+def test_programs_are_started_by_argument_lists_and_in_few_modules() -> None:
     found: dict[str, int] = {}
     for path in MODULES:
         for name, call in calls(path) if re.search(r"\b(os|subprocess|pty|asyncio)\b", path.read_text("utf-8")) else ():

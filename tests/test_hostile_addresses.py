@@ -131,7 +131,7 @@ def test_a_name_that_git_refuses_is_no_branch_of_a_fleet(branch: str) -> None:
 @pytest.mark.parametrize(
     "root",
     [
-        "/", ".", "..", "../x", "a/../b", ".github", ".git", "a/.git", "-x", "placements", "moving/x", "fleet", "flux-system",
+        "/", ".", "..", "../x", "a/../b", ".github", ".git", "a/.git", "-x", "placements", "moving/x", "fleet", "guards", "flux-system",
         "flux-system/x", "clusters/flux-system", "clusters/flux-system/x", "a//b", "a\\b", "a b", "\u202ea", "x\n",
     ],
 )  # fmt: skip
@@ -155,7 +155,8 @@ def test_no_root_is_in_a_folder_of_flux(root: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("folder", "root"), [("clusters/in", "clusters"), ("one", "one/two"), ("placements/x", "clusters"), ("moving", "c")]
+    ("folder", "root"),
+    [("clusters/in", "clusters"), ("one", "one/two"), ("placements/x", "clusters"), ("moving", "c"), ("guards", "c")],
 )
 def test_a_pass_does_not_write_the_folders_that_it_reads(tmp_path: Path, folder: str, root: str) -> None:
     fleet = made(tmp_path)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gitplacer.passes.counting import NothingSigned, Step, steps
+from gitplacer.passes.counting import NoSignedCommit, Step, steps
 from gitplacer.passes.reconcile import Landing, Outcome, reconcile
 from gitplacer.problems import Rejected
 from gitplacer.settings import settings
@@ -193,7 +193,7 @@ def test_what_goes_wrong_is_named_and_what_was_written_anew_counts(world: World,
 def test_the_first_pass_needs_a_tip_that_is_signed(tmp_path: Path, keys: Keys) -> None:
     files = {"fleet.yaml": fleet_with(keys.public["ann"]), **cluster("a"), **ANYWHERE, **ROOM}
     world = World(keys, make_repo(tmp_path / "source", files), make_bare(tmp_path / "deployment.git"))
-    with pytest.raises(NothingSigned, match="is signed by nobody: there is none that counts"):
+    with pytest.raises(NoSignedCommit, match="is signed by nobody: there is none that counts"):
         world.reconcile()
     world.commit("ann", first="")
     assert world.reconcile().landing is Landing.PUBLISHED

@@ -401,7 +401,7 @@ def test_a_key_is_tried_before_anything_is_read(
     ):
         done = run(capfd, *command, "--sign-key", key)
         assert (done.code, done.out) == (1, "")
-        assert done.err.startswith(f"error: signing key {key} is a public key"), command
+        assert done.err.startswith(f"error[NotSigned]: signing key {key} is a public key"), command
 
 
 @pytest.mark.parametrize(

@@ -244,7 +244,7 @@ SQUATS: Mapping[str, Mapping[str, str]] = {
     "a policy": policy("urgent", "select: {}\nprecedence: 99"),
     "a Fleet": {"fleet.yaml": "apiVersion: gitplacer.dev/v1alpha1\nkind: Fleet\nmetadata: {name: x}\nspec: {source: {include: []}}\n"},
     "a cluster": cluster("a", state="Lost"),
-    "an approval": {"x": "apiVersion: gitplacer.dev/v1alpha1\nkind: Approval\nmetadata: {name: x}\nspec: {groups: ['*/*'], action: Move, expires: '2027-01-01T00:00:00Z'}\n"},
+    "an approval": {"x": "apiVersion: gitplacer.dev/v1alpha1\nkind: Approval\nmetadata: {name: x}\nspec: {groups: [blue/shop], action: Move, to: b, expires: '2026-01-03T00:00:00Z'}\n"},
     "what cannot be parsed and names it": {"x": "apiVersion: v1\nkind: [\nmetadata: {name: shop, namespace: blue}\n"},
     "what looks like the Fleet and cannot be parsed": {"x": "apiVersion: gitplacer.dev/v1alpha1\nkind: Fleet\nspec: [\n"},
 }  # fmt: skip

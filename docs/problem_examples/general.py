@@ -331,6 +331,20 @@ spec:
     "NotOneDocument": (
         Example((("capacity/my-cluster.yaml", SNAPSHOT.format("my-cluster") + "---\n" + SNAPSHOT.format("other")),)),
     ),
+    "FleetNotOnTop": (
+        Example(
+            (
+                (
+                    "fleet.yaml",
+                    "# it is in settings/fleet.yaml\n",
+                ),
+                (
+                    "settings/fleet.yaml",
+                    "apiVersion: gitplacer.dev/v1alpha1\nkind: Fleet\nmetadata: {name: fleet}\nspec: {}\n",
+                ),
+            ),
+        ),
+    ),
     "NotOneFleet": (
         Example(
             (
@@ -488,6 +502,13 @@ spec:
                     "oid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n",
                 ),
             ),
+        ),
+    ),
+    "TooManyFiles": (
+        Example(
+            (),
+            "Twenty-five thousand files, with nothing in them but a comment:",
+            beside={f"workloads/hello/{n:05}.yaml": "# to do\n" for n in range(25_000)},
         ),
     ),
     "TooManyParts": (

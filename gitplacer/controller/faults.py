@@ -46,7 +46,7 @@ KINDS: Mapping[str, Fault] = {
             "MalformedObject",
             "BlobTooLarge",
             "TooMuch",
-            "NothingSigned",
+            "NoSignedCommit",
         ),
         Fault.REJECTED_SOURCE,
     ),

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from gitplacer.documents.compose import MAX_DEPTH
 from gitplacer.documents.parse import LONE_SURROGATE, Path
 from gitplacer.documents.scalars import NotJSON, normal
 
@@ -40,6 +41,10 @@ class EditError(Exception):
 
 def applied(value: Any, edit: Edit) -> Any:
     """The value after the edit; the one given is not changed. Raises EditError."""
+    if len(edit.path) > MAX_DEPTH:
+        raise EditError(
+            f"its path has {len(edit.path):,} steps; no value is deeper than {MAX_DEPTH}", edit.path[:MAX_DEPTH]
+        )
     return _applied(value, edit.path, edit, _plain(edit.value, edit.path))
 
 

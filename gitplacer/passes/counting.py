@@ -29,10 +29,10 @@ Keys = Sequence[str] | None
 """The public keys that may sign; None where every commit counts."""
 
 
-class NothingSigned(GitError):
+class NoSignedCommit(GitError):
     """A source of which no commit is known to count."""
 
-    kind = "NothingSigned"
+    kind = "NoSignedCommit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Counting:
 
     def judged(self, repository: Repository, commit: str, spec: FleetSpec, base: str | None = None) -> Judged:
         """
-        How far the history up to a commit, by its id, counts. `base` has counted where no pass was made yet. Raises NothingSigned where
+        How far the history up to a commit, by its id, counts. `base` has counted where no pass was made yet. Raises NoSignedCommit where
         the start is not to be had.
         """
         start = self._last_source(spec) or base
@@ -152,24 +152,26 @@ class Counting:
 
 def _parents(repository: Repository, tip: str, start: str) -> dict[str, Sequence[str]]:
     """The parents of each commit that is behind `tip` and not behind `start`, every commit before its parents."""
-    listing = repository.git.run("rev-list", "--topo-order", "--parents", tip, f"^{start}", "--").decode()
+    listing = repository.git.run(
+        "rev-list", "--topo-order", "--parents", "--end-of-options", tip, f"^{start}", "--"
+    ).decode()
     rows = (line.split() for line in listing.splitlines())
     return {commit: parents for commit, *parents in rows}
 
 
-def nothing_counts(judged: Judged) -> NothingSigned:
+def nothing_counts(judged: Judged) -> NoSignedCommit:
     """Why no pass can be made, where nothing counts."""
     assert judged.uncounted is not None
     problem = uncounted_problem(judged.uncounted, Location(""))
-    return NothingSigned(problem.message, hint=problem.hint)
+    return NoSignedCommit(problem.message, hint=problem.hint)
 
 
-def _without_start(repository: Repository, start: str) -> NothingSigned:
+def _without_start(repository: Repository, start: str) -> NoSignedCommit:
     where = repository.address.redacted
     hint = "push that commit again, to any branch or tag; or see who has rewritten the branch"
     if repository.is_shallow:
         hint = "this clone is shallow: git fetch --unshallow brings its whole history"
-    return NothingSigned(
+    return NoSignedCommit(
         f"the last pass was made from {start[:12]}, which {where} does not have, so nobody knows whose commits count since then",
         hint=hint,
     )

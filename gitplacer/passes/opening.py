@@ -28,6 +28,7 @@ from gitplacer.git.worktree import read_work_tree
 from gitplacer.hydrate import Inputs, SourceCommit
 from gitplacer.kinds.clusterstate import CLUSTER_STATES
 from gitplacer.kinds.fleet import FleetSpec
+from gitplacer.kinds.removals import GUARDS
 from gitplacer.model.signers import Uncounted
 from gitplacer.passes.counting import Counting, nothing_counts
 from gitplacer.settings import Settings, UsageError
@@ -71,7 +72,7 @@ def opened_source(
     """
     The source and its capacity, readable while the context lasts. `work_tree`: read a local work tree as it lies
     unless a revision was named; who looks at one of both sees it also where it does not count. Without `counting` nobody asks whether
-    it does. Raises NothingSigned where nothing counts that could be read instead.
+    it does. Raises NoSignedCommit where nothing counts that could be read instead.
     """
     address, base = settings.source, settings.trust_base
     uncounted: Uncounted | None = None
@@ -275,7 +276,7 @@ def _refuse_feeding(settings: Settings, source: Opened, deployment: Deployment) 
     """
     if settings.source.normalised != deployment.address.normalised or source.tips.get("source") != deployment.tip:
         return
-    written = (source.spec.deployment.root, RECORDS, BETWEEN, CLUSTER_STATES)
+    written = (source.spec.deployment.root, RECORDS, BETWEEN, CLUSTER_STATES, GUARDS)
     within = [folder for folder in written if _overlap(folder, settings.folder)]
     if within:
         raise UsageError(

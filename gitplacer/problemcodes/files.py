@@ -131,6 +131,13 @@ CODES: Mapping[str, Code] = {
         "A few hundred bytes of nested aliases can expand to gigabytes.",
         "Write values out, or repeat less.",
     ),
+    "TooManyFiles": Code(
+        "One owner has more workload files than one may have",
+        "Whoever may write to some paths may fill them, and everybody would wait while that is read and placed. Files count in the order "
+        "of their paths; those behind the bound are not used, and what was placed of them stays as it is. In a fleet without Tenants "
+        "all workload files have one owner.",
+        "Remove what is not needed, or split the fleet in two.",
+    ),
     "TooManyDocuments": Code(
         "A file holds too many documents",
         "Files of thousands of documents are slow to review and to read.",

@@ -67,6 +67,11 @@ FAILURES: Mapping[str, Failure] = {
         "Push the missing commits again. If it was meant, record it with `git merge -s ours`, or run `gitplacer reconcile` "
         "once by hand.",
     ),
+    "NoSignedCommit": Failure(
+        "The Fleet lists whose commits count, and there is none of which that is known: nobody who is listed has signed the first one, or "
+        "the one that the last pass was made from is not to be had.",
+        "Do what the hint says; see [Only signed commits of the fleet repo](../credentials.md#only-signed-commits-of-the-fleet-repo).",
+    ),
     "ForeignCommit": Failure(
         "Somebody has committed to the branch `gitplacer/next/…`, on which a pass is proposed. It is not overwritten.",
         "Move the commit to another branch and delete this one; what is proposed there is computed anew.",
@@ -125,11 +130,6 @@ FAILURES: Mapping[str, Failure] = {
     "UntrustedCache": Failure(
         "The cache directory can be written by others.",
         "Set `GITPLACER_CACHE` to a directory of your own.",
-    ),
-    "NothingSigned": Failure(
-        "The Fleet lists whose commits count, and there is none of which that is known: nobody who is listed has signed the first one, or "
-        "the one that the last pass was made from is not to be had.",
-        "Do what the hint says; see [Only signed commits of the fleet repo](../credentials.md#only-signed-commits-of-the-fleet-repo).",
     ),
     "NotSigned": Failure(
         "Commits are to be signed, and the key is not there, cannot be used, or wants a passphrase. Nothing was pushed.",

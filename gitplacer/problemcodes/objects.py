@@ -66,6 +66,13 @@ CODES: Mapping[str, Code] = {
         "The Fleet says what is read and written; with none or two, that is not known, and the run stops.",
         "Keep exactly one; `spec: {}` is a valid one.",
     ),
+    "FleetNotOnTop": Code(
+        "The Fleet is in a folder",
+        "A Fleet at the top of the source goes before all others. One in a folder does not: whoever may write workloads could add another "
+        "that calls this one a workload. Nobody could tell which is right, and the run would stop ([NotOneFleet](NotOneFleet.md)).",
+        "Move its file to the top of the source.",
+        severity=Severity.WARNING,
+    ),
     "MisplacedKind": Code(
         "An object is in a place where it is not used",
         "Snapshots are read from the capacity directory and records from the deployment repo; elsewhere they would "

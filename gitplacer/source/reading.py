@@ -21,7 +21,7 @@ from gitplacer.kinds.fields import Model
 from gitplacer.kinds.fleet import Fleet, FleetSpec
 from gitplacer.kinds.parse import parse_own
 from gitplacer.model.workload import Identity
-from gitplacer.problems import Location, Problem
+from gitplacer.problems import Location, Problem, Rejected, Severity
 from gitplacer.rules import ONLY_FLUX
 from gitplacer.source.accounts import brought_accounts, with_foreign_accounts
 from gitplacer.source.claims import Templates, claim_templates, with_devices
@@ -40,6 +40,7 @@ from gitplacer.source.manifests import PLATFORM, WORKLOADS, SourceObject, read_m
 from gitplacer.source.oddpaths import odd_paths
 from gitplacer.source.ownkinds import OwnKinds, looks_own, read_own_kinds, torn_kinds
 from gitplacer.source.scopes import Scopes, defined_scopes
+from gitplacer.source.shares import Share, beyond, share_problems
 from gitplacer.source.standby import SleepingClusters, read_standby, set_aside
 from gitplacer.source.tenancy import Tenancy, read_tenancy, tenancy_problems
 from gitplacer.source.trusted import with_trusted
@@ -151,7 +152,7 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
     reading = read_documents(tree, [path for path in paths if path not in unfit], memo)
     everything = [item.document for items in reading.documents.values() for item in items]
     ours = [document for document in everything if looks_own(document)]
-    spec = trusted or _topmost_spec(ours) or FleetSpec()
+    spec = trusted or _first_spec(ours, _may_hold_a_fleet(tree, [*reading.broken, *unfit])) or FleetSpec()
     capacity = spec.capacity.path + "/"
 
     def trusted_bytes(names: Iterable[str]) -> dict[str, bytes]:
@@ -167,10 +168,13 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
     tenancy = read_tenancy(outside, {kind for data in torn.values() for kind in torn_kinds(data)}, spec)
     twins = _case_twins(paths, spec, tenancy)
     torn |= trusted_bytes(twins)
-    reading = replace(reading, documents={p: items for p, items in reading.documents.items() if p not in twins})
+    over = beyond(_shares(reading, tree, spec, tenancy))
+    unused = {*twins, *(path for paths in over.values() for path in paths)}
+    reading = replace(reading, documents={p: items for p, items in reading.documents.items() if p not in unused})
     # Kustomize and Helm keep us from reading workloads; our own kinds beside their files are read all the same.
     unrendered = {path for path in paths if path.startswith(folders) and unit_of(spec, path)}
     found = [*_about_paths(tree, spec, folders, twins, capacity), *_about_large_files(tree, paths, capacity, memo)]
+    found += share_problems(over)
     found += _worth_telling([*reading.problems, *_about_odd(odd)], spec, torn, capacity)
     links = {path for path, entry in tree.entries.items() if not entry.is_text}
     outside = sorted((d for d in outside if d.file not in twins), key=lambda d: (d.file, d.index))
@@ -199,7 +203,8 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
         own = with_trusted(own, outside, trusted, found)
     place = own.places[f"Fleet/{own.fleet.metadata.name}"]
     found += chart_problems(own.fleet.spec, own.clusters.values(), place)
-    unread = frozenset({*reading.broken, *broken, *unfit, *twins, *links, *(p for p in tree if p.startswith(folders))})
+    found += _about_place(place)
+    unread = frozenset({*reading.broken, *broken, *unfit, *unused, *links, *(p for p in tree if p.startswith(folders))})
     counts = {path: len(items) for path, items in reading.documents.items()}
     sleeping = read_standby(own, outside, rendered, unread, tree, found)
     told = tuple(sorted(set(found)))
@@ -213,30 +218,74 @@ def fleet_spec(tree: Tree, memo: Memo) -> FleetSpec:
 
 def readable_fleet(tree: Tree, memo: Memo) -> FleetSpec | None:
     """The spec of a source's Fleet, looked for in files called fleet first; None if there is none to read."""
-    paths = [path for path in tree if is_read(path)]
-    paths = [path for path in paths if tree.entries[path].size <= MAX_FILE]
+    every = [path for path in tree if is_read(path)]
+    paths = [path for path in every if tree.entries[path].size <= MAX_FILE]
     likely = [path for path in paths if path.rpartition("/")[2].partition(".")[0] == "fleet"]
     for some in (likely, paths):
         reading = read_documents(tree, some, memo)
         ours = [item.document for items in reading.documents.values() for item in items if looks_own(item.document)]
-        if any(document.value.get("kind") == "Fleet" for document in ours):
-            return _topmost_spec(ours)
+        if some is paths or any(_is_fleet(document) and _is_on_top(document) for document in ours):
+            try:
+                return _first_spec(ours, _may_hold_a_fleet(tree, [*reading.broken, *(set(every) - set(paths))]))
+            except Rejected:
+                return None
     return None
 
 
-def _topmost_spec(ours: Iterable[Document]) -> FleetSpec | None:
+def _first_spec(ours: Iterable[Document], torn: Collection[str]) -> FleetSpec | None:
     """
-    The spec of the topmost Fleet, which says what the workload paths are; None if it cannot be read.
+    The spec of the Fleet that says what the workload paths are; None if it cannot be read. Other Fleets are looked at later, if at all:
+    one inside the workload paths does not count, so that nobody who may only write workloads can stop the fleet by adding one.
 
-    A Fleet further down is looked at later, if at all: one inside the workload paths does not count, so that
-    nobody who may only write workloads can stop the fleet by adding one.
+    What lies at the top goes first, also where it cannot be read: it may be among `torn`. Of Fleets in folders one goes that lies in the
+    workload paths of another, but not if it says the same of that one. Then each calls the other a workload, nobody knows which is
+    right, and the run stops: raises Rejected.
     """
-    fleets = [document for document in ours if document.value.get("kind") == "Fleet"]
-    for document in sorted(fleets, key=lambda d: (d.file.count("/"), d.file, d.index))[:1]:
-        parsed: Model | list[Problem] = parse_own(document)
-        if isinstance(parsed, Fleet):
-            return parsed.spec
-    return None
+    fleets = sorted(filter(_is_fleet, ours), key=lambda d: (d.file.count("/"), d.file, d.index))
+    if not fleets:
+        return None
+    if _is_on_top(fleets[0]) or torn:
+        return _spec_of(fleets[0]) if _is_on_top(fleets[0]) else None
+    specs = [_spec_of(fleet) or FleetSpec() for fleet in fleets]
+    held = {
+        (one, other)
+        for one, fleet in enumerate(fleets)
+        for other, spec in enumerate(specs)
+        if one != other and unit_of(spec, fleet.file) == WORKLOADS
+    }
+    for one, other in sorted(held):
+        if (other, one) in held:
+            message = f"{fleets[one].file} and {fleets[other].file} hold a Fleet, and each is in the workload paths of the other"
+            raise Rejected(
+                [fleets[one].problem("NotOneFleet", message, "put the Fleet that counts at the top of the source")]
+            )
+    first = next((n for n in range(len(fleets)) if not any(one == n for one, _ in held)), None)
+    return _spec_of(fleets[first]) if first is not None else None
+
+
+def _is_fleet(document: Document) -> bool:
+    return document.value.get("kind") == "Fleet"
+
+
+def _is_on_top(document: Document) -> bool:
+    return "/" not in document.file
+
+
+def _spec_of(document: Document) -> FleetSpec | None:
+    parsed: Model | list[Problem] = parse_own(document)
+    return parsed.spec if isinstance(parsed, Fleet) else None
+
+
+def _may_hold_a_fleet(tree: Tree, unread: Iterable[str]) -> set[str]:
+    """Files at the top that could not be read, and that seem to hold a Fleet or do not say what they hold."""
+    texts = [p for p in unread if "/" not in p and tree.entries[p].is_text and tree.entries[p].size <= MAX_SNAPSHOT]
+    return {path for path in texts if torn_kinds(tree.read(path)) & {"Fleet", ""}}
+
+
+def _about_place(place: Location) -> Iterator[Problem]:
+    if "/" in place.file:
+        message = f"the Fleet is in a folder, {place.file}: another one among the workloads could be taken for it"
+        yield Problem(place, "FleetNotOnTop", message, "put it at the top of the source", severity=Severity.WARNING)
 
 
 def _objects(
@@ -295,6 +344,14 @@ def _with_duplicates_marked(objects: list[SourceObject]) -> Iterator[SourceObjec
         place = others[0].document.locate()
         problem = item.document.problem("DuplicateObject", f"{item.identity} is at {place} too", hint)
         yield replace(item, problems=(*item.problems, problem))
+
+
+def _shares(reading: Reading, tree: Tree, spec: FleetSpec, tenancy: Tenancy) -> Iterator[tuple[str, str, Share]]:
+    """The workload files with their owners, by path, and what each takes."""
+    for path, items in sorted(reading.documents.items()):
+        if unit_of(spec, path) == WORKLOADS:
+            owner = tenancy.owner(path)
+            yield path, owner.name if owner else "", Share(1, len(items), tree.entries[path].size)
 
 
 def _about_odd(odd: Mapping[str, tuple[str, str]]) -> Iterator[Problem]:
