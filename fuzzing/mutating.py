@@ -6,6 +6,7 @@ Bytes that are changed at random are seldom YAML, and seldomer an object. So hal
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -57,14 +58,14 @@ def _change(documents: list[Any], chance: random.Random, words: Sequence[str]) -
     container, key = chance.choice(places)
     way = chance.random()
     if way < 0.5:
-        container[key] = chance.choice(_ODD)
+        container[key] = copy.deepcopy(chance.choice(_ODD))
     elif way < 0.7:
         other, name = chance.choice(places)
-        container[key] = json.loads(json.dumps(other[name]))
+        container[key] = copy.deepcopy(other[name])
     elif way < 0.85:
         del container[key]
     elif isinstance(container[key], dict):
-        container[key][chance.choice(words)] = chance.choice(_ODD)
+        container[key][chance.choice(words)] = copy.deepcopy(chance.choice(_ODD))
     else:
         container[key] = {chance.choice(words): container[key]}
 

@@ -76,11 +76,11 @@ def run(name: str, seconds: int, *, planted: bool = False, seed: int = 0) -> Out
             timeout=seconds + _GRACE,
             stdin=subprocess.DEVNULL,
         )
-        said = (done.stdout + done.stderr).decode("utf-8", "replace")
+        said = (done.stderr + done.stdout).decode("utf-8", "replace")
         progress = _PROGRESS.findall(said)
         breaking = next((file.read_bytes() for file in sorted(broken.iterdir())), None)
         if done.returncode and breaking is None:
-            raise RuntimeError(f"the run of {name} ended by itself:\n{said[-4000:]}")
+            raise RuntimeError(f"the run of {name} ended by itself with {done.returncode}:\n{said[-4000:]}")
         return Outcome(
             executions=max((int(row[0]) for row in progress), default=0),
             edges=max((int(row[1]) for row in progress), default=0),

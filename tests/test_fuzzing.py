@@ -85,6 +85,12 @@ def test_what_is_changed_as_a_document_stays_one() -> None:
     assert max(len(mutated(b"kind: A\n", 20, seed)) for seed in range(99)) <= 20
 
 
+def test_a_change_leaves_what_it_puts_in_as_it_is() -> None:
+    mutated = mutator(["replicas"], [b"kind: Seed\n"], lambda data, most: b"bytewise")
+    before = [mutated(b"kind: A\nspec: {a: {b: 1}}\n", 4096, seed) for seed in range(999)]
+    assert before == [mutated(b"kind: A\nspec: {a: {b: 1}}\n", 4096, seed) for seed in range(999)]
+
+
 @pytest.mark.parametrize(("value", "levels"), [(1, 0), ([], 1), ({"a": [{}]}, 3), ([[], [[]]], 3)])
 def test_depth_counts_levels(value: object, levels: int) -> None:
     assert depth(value) == levels
