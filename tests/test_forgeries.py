@@ -1,5 +1,5 @@
 """
-Forged snapshots: each lie that a cluster can tell of itself, and the worst that comes of it. docs/forgeries.md has the same rows.
+Forged snapshots: each lie that a cluster can tell of itself, and the worst that comes of it. docs/forgeries.md tells of them.
 
 A lie is told by cluster a, once and then a second time. What is said of every group is what it would be without the lie, but for what
 the row says.
