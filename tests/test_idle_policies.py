@@ -25,6 +25,7 @@ from gitplacer.policies.implication import implies, never_selects
 from gitplacer.policies.selection import governing, selects
 from gitplacer.source.files import NoMemo
 from gitplacer.source.manifests import SourceObject
+from gitplacer.source.tenancy import Tenancy
 from gitplacer.workloads.facts import ObjectFacts
 from tests.stories import FLEET, Story, cluster, policy, rayjob, rayservice
 
@@ -127,7 +128,7 @@ def test_a_policy_that_is_called_shadowed_governs_nothing(
         matching = [p for p in policies if selects(p.spec.select, item, known)]
         highest = max((p.spec.precedence for p in matching), default=0)
         if sum(p.spec.precedence == highest for p in matching) <= 1:  # else it is ambiguous, and needs a real document
-            found = governing(item, policies, (), known).policy
+            found = governing(item, policies, (), known, Tenancy()).policy
             assert found is None or found.name not in shadowed
 
 

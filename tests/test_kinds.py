@@ -99,6 +99,7 @@ spec:
     include: ["workloads/**", "teams/*/[a-m]?.yaml"]
     exclude: [workloads/old/**]
     namespaces: {fromPath: "workloads/{namespace}/**"}
+    signers: ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHVnknQ2 ann"]
   deployment:
     url: "git@example.com:fleet/deployment.git"
     branch: main
