@@ -13,6 +13,8 @@ import enum
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from gitplacer.redactor import without_credentials
+
 
 class Severity(enum.StrEnum):
     """ERROR makes `validate` fail and holds what the file governs; WARNING is reported and holds nothing."""
@@ -42,6 +44,11 @@ class Problem:
     message: str
     hint: str = ""
     severity: Severity = Severity.ERROR
+
+    def __post_init__(self) -> None:
+        # Messages quote what stands in files, and end up in logs, comments and pages: none quotes a password in a URL.
+        if "://" in self.message:
+            object.__setattr__(self, "message", without_credentials(self.message))
 
 
 class Rejected(Exception):

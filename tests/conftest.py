@@ -29,7 +29,8 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True)
 def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Tests use a cache of their own, and nothing of the caller's git configuration."""
+    """Tests use a cache of their own, nothing of the caller's git configuration, and no secret of another test."""
+    monkeypatch.setattr("gitplacer.redactor._HIDDEN", {})
     for name in list(os.environ):
         if name.startswith(("GIT_", "GITPLACER_")) and name != "GITPLACER_UPDATE_GOLDEN":
             monkeypatch.delenv(name)

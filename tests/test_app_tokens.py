@@ -16,8 +16,9 @@ from gitplacer.git import apptokens
 from gitplacer.git.apptokens import App, AppTokens
 from gitplacer.git.credentials import Credentials
 from gitplacer.git.login import Right
-from gitplacer.git.program import GitError, redact
+from gitplacer.git.program import GitError
 from gitplacer.hosts.access import access
+from gitplacer.redactor import redact
 from gitplacer.settings import UsageError
 from tests.hoststandin import StandIn, Trouble, api_of, serving
 

@@ -13,9 +13,10 @@ import pytest
 from gitplacer.git import objects as objects_module
 from gitplacer.git.address import Address
 from gitplacer.git.objects import BlobTooLarge, MissingObject
-from gitplacer.git.program import Git, GitError, one_line, redact
+from gitplacer.git.program import Git, GitError, one_line
 from gitplacer.git.reading import Commit, NoSuchRevision, Repository
 from gitplacer.git.worktree import read_work_tree
+from gitplacer.redactor import redact
 from gitplacer.tree import EXECUTABLE, FILE, SUBMODULE, SYMLINK, Entry, blob_id
 from tests.gitservers import git
 

@@ -27,8 +27,8 @@ from gitplacer.controller.observing import Silent
 from gitplacer.controller.turns import Fault, Outcome, Turn
 from gitplacer.controller.wakes import SystemClock
 from gitplacer.git.asking import Request, Sort, about, heard_by, request
-from gitplacer.git.program import hide
 from gitplacer.problems import Location, Problem
+from gitplacer.redactor import hide
 from gitplacer.settings import UsageError
 from gitplacer.telemetry import events, logs, metrics, notices, notifications
 from gitplacer.telemetry.courier import FIRST_WAIT, LONGEST_WAIT, MOST_WAITING, TRIES, Courier, Undelivered

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import importlib
-import io
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -19,6 +18,7 @@ from typing import NoReturn
 import click
 
 from gitplacer import __version__
+from gitplacer.cli.streams import redacted
 
 COMMANDS: Mapping[str, str] = MappingProxyType(
     {
@@ -93,9 +93,11 @@ def root(ctx: click.Context) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Never raises, whatever the command does."""
     gc.disable()  # a pass makes millions of values and lets go of them only at its end: collecting costs a third of it
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal that lacks an arrow is no reason to stop
+    with redacted():
+        return _run(argv)
+
+
+def _run(argv: Sequence[str] | None) -> int:
     try:
         code = root.main(args=None if argv is None else list(argv), prog_name="gitplacer", standalone_mode=False)
         sys.stdout.flush()

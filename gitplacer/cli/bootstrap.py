@@ -116,7 +116,7 @@ def command(engine: str, folder: str | None, only: tuple[str, ...], per: str, na
             f"each cluster's own Flux gets a file of its own, and there are {len(files)}: {names}",
             "name one with --cluster, or write all with -o DIR; a hub that reaches them takes --kubeconfig-secret",
         )
-    click.echo("---\n".join(data.decode() for data in files.values()), nl=False)
+    click.echo(b"---\n".join(files.values()), nl=False)
 
 
 def _namespace(name: str) -> str:

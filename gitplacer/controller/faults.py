@@ -14,9 +14,10 @@ from dataclasses import dataclass
 
 from gitplacer.capacity.access import ClusterError
 from gitplacer.controller.turns import Fault
-from gitplacer.git.program import GitError, redact
+from gitplacer.git.program import GitError
 from gitplacer.plaintext import printable
 from gitplacer.problems import Problem, Rejected
+from gitplacer.redactor import redact
 from gitplacer.settings import UsageError
 
 _LONGEST = 2000

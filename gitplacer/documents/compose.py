@@ -305,17 +305,14 @@ class _Composer:
             self.flaw(start, "NotJSON", str(error), "put it in quotes if it is meant as text")
             return None
         if type(value) not in _KINDS_OF_TAG[name]:
-            self.flaw(start, "CustomTag", f'"{text[:40]}" is not what its tag !!{name} says', "remove the tag")
+            self.flaw(start, "CustomTag", f"the text is not what its tag !!{name} says", "remove the tag")
         return value
 
     def custom_tag(self, tag: str, start: int) -> None:
-        shown = "!!" + tag.removeprefix(_CORE) if tag.startswith(_CORE) else tag
-        self.flaw(
-            start,
-            "CustomTag",
-            f"the tag {shown} means nothing to Kubernetes",
-            "write the value itself, without the tag",
-        )
+        # Not quoted unless YAML itself knows it: it may be a password that begins with `!`.
+        shown = f"the tag !!{tag.removeprefix(_CORE)}" if tag.startswith(_CORE) else "this tag"
+        hint = "write the value itself, without the tag; text that begins with ! needs quotes"
+        self.flaw(start, "CustomTag", f"{shown} means nothing to Kubernetes", hint)
 
     def scalar_end(self, event: Any) -> int:
         """The end of a scalar's text. Of a block scalar: of its last line, without the line break."""
@@ -337,8 +334,13 @@ class _Composer:
         anchored = self.anchors.get(event.anchor)
         if anchored is None or anchored.size < 0:
             code = "UndefinedAlias" if anchored is None else "RecursiveAlias"
-            what = "refers to nothing before it" if anchored is None else "is inside what it refers to"
-            self.flaw(start, code, f"the alias *{event.anchor} {what}", "write the value out here")
+            # What refers to nothing is not quoted: it may be a password that begins with `*`.
+            nothing, inside = (
+                "this alias refers to nothing before it",
+                f"the alias *{event.anchor} is inside what it refers to",
+            )
+            hint = "write the value out here; text that begins with * needs quotes"
+            self.flaw(start, code, nothing if anchored is None else inside, hint)
             anchored = _Anchored(1)
         self.aliases += 1
         self.count += anchored.size

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gitplacer.git.login import Logins, Right
-from gitplacer.git.program import Git, GitError, redact
+from gitplacer.git.program import Git, GitError
+from gitplacer.redactor import redact
 
 _HOST = r"(?P<host>[A-Za-z0-9_][A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])"
 _USER = r"(?:(?P<user>[A-Za-z0-9_][A-Za-z0-9._+-]*)@)?"
@@ -111,11 +112,13 @@ def _of_url(text: str, logins: Logins | None) -> Address:
     text = scheme + text[len(scheme) :]
     if ":" in text.split("/")[2].rpartition("@")[0]:
         raise _refused(
-            f"{redact(text)} carries a password",
+            f"{redact(re.split('[?#]', text)[0])} carries a password",
             "leave it out: git asks the program named by GIT_ASKPASS, or reads ~/.netrc; for ssh use a key",
         )
     if "?" in text or "#" in text:
-        raise _refused(f"an address of a repository ends with its path, without ? or #: {redact(text.split('?')[0])}")
+        raise _refused(
+            f"an address of a repository ends with its path, without ? or #: {redact(re.split('[?#]', text)[0])}"
+        )
     found = _URL.fullmatch(text)
     if not found:
         raise _refused(f"{redact(text)} is no address of a repository")

@@ -16,8 +16,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from gitplacer.git.login import Right
-from gitplacer.git.program import GitError, hide, one_line
+from gitplacer.git.program import GitError, one_line
 from gitplacer.git.secretfiles import read_private
+from gitplacer.redactor import hide
 
 SPARE = 600.0
 """Seconds that a token must still be good for when it is handed out: a fetch or a push may take long."""

@@ -27,6 +27,8 @@ from gitplacer.tree import Changes, Entry, Tree, blob_id
 
 _IDENT = re.compile(r"(?P<name>.*) <(?P<email>[^<>]*)> \d+ [+-]\d{4}")
 
+_WHO = frozenset({"PATH", "HOME", "XDG_CONFIG_HOME", "EMAIL", "USER", "LOGNAME", "HOSTNAME", "TMPDIR"})
+
 
 class NotWritten(GitError):
     """A commit that is not made, because it would be in somebody's way."""
@@ -157,10 +159,10 @@ class SourceBranch:
     def _user_git(self, *args: str) -> str:
         """What git prints with the user's own settings; '' if it fails. Only for what reads those and starts nothing."""
         where = self._address.work_tree or self._address.git_dir
+        # What git asks the environment who somebody is; tokens that stand there for others are none of its business.
+        known = {name: value for name, value in os.environ.items() if name in _WHO or name.startswith("GIT_")}
         try:
-            done = subprocess.run(
-                ["git", "-C", str(where), *args], capture_output=True, check=False, env={**os.environ}
-            )
+            done = subprocess.run(["git", "-C", str(where), *args], capture_output=True, check=False, env=known)
         except OSError as error:
             raise not_started(error) from None
         return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else ""

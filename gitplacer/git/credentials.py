@@ -23,12 +23,13 @@ from gitplacer.documents import Document
 from gitplacer.git.address import Parts, is_loopback, parts_of
 from gitplacer.git.apptokens import App, token_of
 from gitplacer.git.login import HttpsLogin, Login, Place, Right, SshLogin
-from gitplacer.git.program import GitError, hide
+from gitplacer.git.program import GitError
 from gitplacer.git.secretfiles import UnusableSecret, private_file, read_private, read_secret
 from gitplacer.kinds.fields import Integer, Matching, Model, OwnKind
 from gitplacer.kinds.parse import parsed_as
 from gitplacer.plaintext import printable
 from gitplacer.problems import Problem, Rejected
+from gitplacer.redactor import hide
 from gitplacer.source.files import documents_in
 
 VARIABLE = "GITPLACER_CREDENTIALS"

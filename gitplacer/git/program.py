@@ -20,7 +20,6 @@ from __future__ import annotations
 import contextlib
 import enum
 import functools
-import json
 import os
 import re
 import resource
@@ -29,12 +28,12 @@ import selectors
 import signal
 import subprocess
 import time
-import urllib.parse
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO
 
 from gitplacer.git.login import SSH, Login
+from gitplacer.redactor import redact
 
 NO_REPOSITORY = Path(os.devnull)
 """The git directory for a command that needs no repository, so that it does not find one by accident."""
@@ -343,49 +342,12 @@ def not_started(error: OSError) -> GitError:
     return GitError(f"cannot run git: {error.strerror}", "GitMissing", "install git and put it on PATH")
 
 
-# Up to the last `@` of the word: a password may hold `@` and `/`. Schemes are short, and an endless word must not take for ever.
-_USERINFO = re.compile(r"([A-Za-z][\w+.-]{0,30}://)([^\s'\"]*)@")
-_PLAIN_USER = re.compile(r"[\w.+-]+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|.)?")
 _NOISE = re.compile(
     r"To |hint:|warning:|Everything |error: failed to push|fatal: Could not read from remote repository"
     r"|Please make sure you have the correct access|and the repository exists"
 )
-
-
-_HIDDEN: dict[str, None] = {}
-SHORTEST_SECRET = 8
-_MOST_HIDDEN = 1000
-"""Spellings of secrets that are remembered: a process that runs for a year sees many tokens, most of which have ended."""
-
-
-def hide(secret: str) -> None:
-    """
-    Let a secret appear in no message from now on, whoever repeats it, and as URLs and JSON spell it. One of fewer than SHORTEST_SECRET
-    characters is not hidden: messages could not be read without them.
-    """
-    if len(secret) < SHORTEST_SECRET:
-        return
-    for spelt in (secret, urllib.parse.quote(secret, safe=""), json.dumps(secret)[1:-1], repr(secret)[1:-1]):
-        _HIDDEN.pop(spelt, None)
-        _HIDDEN[spelt] = None
-    for spelt in list(_HIDDEN)[:-_MOST_HIDDEN]:
-        del _HIDDEN[spelt]
-
-
-def redact(text: str) -> str:
-    """
-    The text with what was hidden, and with user names and passwords of URLs, replaced by `***`; an ssh user name alone is no secret.
-    """
-    for secret in sorted(_HIDDEN, key=len, reverse=True):
-        text = text.replace(secret, "***")
-
-    def hidden(found: re.Match[str]) -> str:
-        is_secret = found[1].lower() != "ssh://" or not _PLAIN_USER.fullmatch(found[2])
-        return f"{found[1]}***@" if is_secret else found[0]
-
-    return _USERINFO.sub(hidden, text)
 
 
 def one_line(text: str, limit: int = 500) -> str:

@@ -11,8 +11,9 @@ import os
 import stat
 from pathlib import Path
 
-from gitplacer.git.program import SHORTEST_SECRET, GitError, hide
+from gitplacer.git.program import GitError
 from gitplacer.plaintext import printable
+from gitplacer.redactor import SHORTEST_SECRET, hide
 
 _LARGEST = 64 * 1024
 

@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 
 from gitplacer.git.address import is_loopback
 from gitplacer.git.credentials import Credentials
-from gitplacer.git.program import hide
 from gitplacer.plaintext import printable
 from gitplacer.problems import nearest
+from gitplacer.redactor import hide
 from gitplacer.settings import UsageError
 
 TOKEN_VARIABLE = "GITPLACER_HOST_TOKEN"

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from gitplacer.formats.markdown import marker
 from gitplacer.hosts.host import Comment, Host, HostError
+from gitplacer.redactor import redact
 from gitplacer.settings import UsageError
 
 _MARKER = re.compile(r"\A<!-- gitplacer:plan(?:[ :][^\n]*?)? -->\s*")
@@ -50,7 +51,7 @@ def upsert(host: Host, number: int, pages: Sequence[str], comment_id: str = "") 
     Make the pages our comments of this id. Raises UsageError if a page is too long for the host, before anything is written, and
     HostError.
     """
-    bodies = [_marked(page, comment_id) for page in pages]
+    bodies = [_marked(redact(page), comment_id) for page in pages]
     for place, body in enumerate(bodies, 1):
         if len(body) > host.longest_body:
             raise UsageError(

@@ -23,7 +23,7 @@ from typing import Any
 from gitplacer.controller.observing import Silent
 from gitplacer.controller.turns import Turn
 from gitplacer.controller.wakes import Clock
-from gitplacer.git.program import redact
+from gitplacer.redactor import redact
 from gitplacer.settings import UsageError
 from gitplacer.telemetry.courier import Courier, Undelivered
 from gitplacer.telemetry.notices import Notice, Told, notices

@@ -20,9 +20,9 @@ from typing import Any, Literal
 from gitplacer.controller.observing import Silent
 from gitplacer.controller.turns import Outcome, Turn
 from gitplacer.explain import problem_lines, rfc3339, standing
-from gitplacer.git.program import redact
 from gitplacer.plaintext import printable
 from gitplacer.problems import Problem, Severity
+from gitplacer.redactor import redact
 
 SHORT = 12
 _LONGEST = 2000

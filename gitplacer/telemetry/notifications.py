@@ -23,8 +23,8 @@ from gitplacer.controller.turns import Turn
 from gitplacer.controller.wakes import Clock
 from gitplacer.explain import rfc3339
 from gitplacer.git.address import is_loopback
-from gitplacer.git.program import redact
 from gitplacer.git.secretfiles import read_secret
+from gitplacer.redactor import redact
 from gitplacer.retryafter import asked_to_wait
 from gitplacer.settings import UsageError
 from gitplacer.telemetry.courier import Courier, Undelivered
