@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))
 import click  # noqa: E402
 import yaml  # noqa: E402
 
-from docs import problem_examples, scenario_pages, sessions  # noqa: E402
+from docs import hostile_inputs, problem_examples, scenario_pages, sessions  # noqa: E402
 from gitplacer.cli import COMMANDS, root  # noqa: E402
 from gitplacer.controller.turns import RULES as FAULT_RULES  # noqa: E402
 from gitplacer.controller.turns import Fault  # noqa: E402
@@ -1131,9 +1131,18 @@ def hooks_part() -> str:
     return "\n".join(["| address | is signed by | set up |", "|---|---|---|", *rows])
 
 
+def hostile_part() -> str:
+    """A row for each class of hostile input."""
+    rows = ["| | input | told | then |", "|---|---|---|---|"]
+    for number, each in sorted(hostile_inputs.CLASSES.items()):
+        codes = ", ".join(f"[{code}](problems/{code}.md)" for code in each.codes)
+        rows.append(f"| {number} | {_cell(each.title)} | {codes} | {_cell(each.does)} |")
+    return "\n".join(rows)
+
+
 PARTS = {
     "reasons": reasons_part, "downtime": downtime_part, "faults": faults_part, "metrics": metrics_part, "alerts": alerts_part,
-    "hooks": hooks_part,
+    "hooks": hooks_part, "hostile": hostile_part,
 }  # fmt: skip
 _PART = re.compile(r"^( *)(<!-- generated: ([\w-]+) -->\n).*?^ *(<!-- end -->)", re.DOTALL | re.MULTILINE)
 

@@ -40,6 +40,7 @@ WORKLOADS = "workloads"
 SENTINEL = "gitplacer.yaml"
 """The file of a unit's sentinel, in a deployment repo."""
 
+_ADD = "add it; if this is no manifest, move the file out of the workload paths, or exclude it in the Fleet"
 _SENTINELS = ("gitplacer-platform", "gitplacer-workloads")
 _NOTHING_SAID = Scopes()
 _RAY = "ray.io"
@@ -122,14 +123,15 @@ def read_manifest(
         path = (key,)
         written = value.get(key)
         if not isinstance(written, str) or not written:
-            problems.append(document.problem("InvalidObject", f"a Kubernetes object needs {key}", path=path))
+            message = f"a Kubernetes object needs {key}"
+            problems.append(document.problem("InvalidObject", message, _ADD, path=path))
         elif not pattern.fullmatch(written):
             problems.append(
                 document.problem("InvalidObject", f"{key} {written[:100]} is none of Kubernetes", hint, path=path)
             )
     if not isinstance(metadata, dict):
         problems.append(
-            document.problem("InvalidObject", "a Kubernetes object needs metadata.name", path=("metadata",))
+            document.problem("InvalidObject", "a Kubernetes object needs metadata.name", _ADD, path=("metadata",))
         )
     elif not isinstance(metadata.get("name"), str) or not _NAME.fullmatch(metadata["name"]):
         problems.append(_nameless(document, metadata))
