@@ -131,6 +131,13 @@ spec:
   versions: [v1]
   pods: [{template: [/spec/template], count: [{paths: [/spec/replicas], default: 1}]}]
 """
+TRAINERS = """\
+apiVersion: gitplacer.dev/v1alpha1
+kind: Tenant
+metadata: {name: x}
+spec: {paths: ["workloads/**"], namespaces: [x], kinds: ["*", Trainer]}
+"""
+"""Who may write the kind, declared or not."""
 TRAINER = """\
 apiVersion: example.com/v1
 kind: Trainer
@@ -152,7 +159,7 @@ spec: {replicas: 2, template: {spec: {containers: [{name: c, resources: {request
     ids=["removed", "misspelt kind", "other kind", "other group", "moved", "hidden"],
 )
 def test_an_app_is_not_removed_because_nobody_declares_its_kind_any_more(lost: dict[str, str]) -> None:
-    files = {"kinds/trainer.yaml": KIND, "workloads/x/app.yaml": TRAINER}
+    files = {"kinds/trainer.yaml": KIND, "workloads/x/app.yaml": TRAINER, "tenants/x.yaml": TRAINERS}
     story = Story.of(cluster("a"), ANYWHERE, files, capacity=snapshot("a", "n1 4 64Gi", more="serves: [example.com]\n"))
     assert outcome(story.run()) == {"x/app": "Place a Fits"}
     written = story.files()

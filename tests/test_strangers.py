@@ -465,7 +465,7 @@ def test_an_account_is_a_pods_own_if_the_source_has_it_in_its_namespace() -> Non
 
 words = st.text("abcXY", min_size=1, max_size=4)
 anything = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3)
     | st.dictionaries(
         words | st.sampled_from(["hostPath", "capabilities", "sysctls", "tolerations", "metadata", "annotations", "name", "data"]),

@@ -343,7 +343,7 @@ def test_a_platform_object_that_is_gone_from_the_source_stays_on_the_clusters(af
     assert tree["clusters/a/platform/k/a.yaml"].decode() == setting("one", "two")
 
 
-@pytest.mark.parametrize("name", ["a\nb.yaml", "a\tb\\c.yaml", "x" * 251 + ".yml", "é" * 120 + ".yaml"])
+@pytest.mark.parametrize("name", ["x" * 251 + ".yml", "é" * 120 + ".yaml"])
 def test_a_file_gets_a_name_that_every_file_system_takes(name: str) -> None:
     (text,) = rayservice("prod", "api").values()
     story = Story.of(cluster("a"), ANYWHERE, {f"workloads/prod/{name}": text}, capacity=ROOMY)
