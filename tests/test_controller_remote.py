@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -74,6 +75,12 @@ def test_a_damaged_cache_is_thrown_away_and_the_next_pass_goes_well(served: Flee
     git("push", "-q", "origin", "main", cwd=served.source)
     chosen = settings(served.url, deployment=served.deployment)  # type: ignore[attr-defined]
     blob = git("rev-parse", "main:fleet.yaml", cwd=served.source)
+    for pack in chosen.cache_dir.glob("repos/*/objects/pack/*.pack"):
+        with pack.open("rb") as packed:  # each object in a file of its own, so that one of them can be damaged
+            mirror = pack.parents[2]
+            for part in pack.parent.glob(f"{pack.stem}.*"):
+                part.unlink()
+            subprocess.run(["git", "-C", mirror, "unpack-objects", "-q"], stdin=packed, check=True)
     (loose,) = chosen.cache_dir.glob(f"repos/*/objects/{blob[:2]}/{blob[2:]}")
     loose.chmod(0o644)
     loose.write_bytes(loose.read_bytes()[:-9] + b"rubbish!!")

@@ -212,7 +212,7 @@ def test_a_job_from_a_fork_finds_its_pull_request_by_commit_and_repository(ci: C
     ran = ci.comment("--head-sha", "d" * 40, "--head-repo", "acme/fleet")
     assert ran.code == 1
     assert ran.err == (
-        "error: acme/fleet has no open pull request whose head is dddddddddddd of acme/fleet\n"
+        "error[HostFailed]: acme/fleet has no open pull request whose head is dddddddddddd of acme/fleet\n"
         "  hint: it may be closed, or have a newer commit, which has a run of its own\n"
     )
 
