@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitplacer import pathglob
+from gitplacer.explain.decisions import verdict_text
 from gitplacer.hydrate import Hydration
 from tests.stories import ANYWHERE, Story, cluster, outcome, policy, rayjob, rayservice, snapshot
 
@@ -192,7 +193,9 @@ def test_what_would_go_beyond_a_quota_waits_and_says_so() -> None:
         "red/c": "Wait  TenantQuota",
     }  # fmt: skip
     waiting = next(d for d in done.view.plan.decisions if d.group == "red/c")
-    assert waiting.finding.subject == "asks for 1 nvidia.com/gpu, and 3 of 3 of tenant red are taken"
+    said = "asks for 1 nvidia.com/gpu, and 3 of 3 of tenant red are taken"
+    assert waiting.finding.subject == said
+    assert {verdict_text(c, waiting, done.view) for c in waiting.candidates} == {f"{said} (tenants/red.yaml:1)"}
     assert story.run().steps == ()
 
 

@@ -6,7 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from gitplacer.explain.findings import FROM_CLUSTER, FROM_POLICY, ROOM, finding_text, limits_text, stays_text
+from gitplacer.explain.findings import (
+    FROM_CLUSTER,
+    FROM_POLICY,
+    FROM_TENANT,
+    ROOM,
+    finding_text,
+    limits_text,
+    stays_text,
+)
 from gitplacer.explain.view import PlanView
 from gitplacer.explain.words import LONGEST_SENTENCE, with_place
 from gitplacer.model.counts import Part
@@ -163,6 +171,9 @@ def verdict_text(candidate: Candidate, decision: Decision, view: PlanView) -> st
     text = finding_text(finding, cluster)
     if finding.code in FROM_POLICY:
         return with_place(text, place(view, "PlacementPolicy", decision.policy))
+    group = view.snapshot.groups.get(decision.group)
+    if finding.code in FROM_TENANT and group is not None and group.tenant is not None:
+        return with_place(text, place(view, "Tenant", group.tenant.name))
     if finding.code in FROM_CLUSTER:
         return with_place(text, place(view, "Cluster", candidate.cluster))
     policy = view.policy(decision)
