@@ -274,3 +274,23 @@ def test_our_own_kinds_do_not_count_among_workloads() -> None:
     done = story.run()
     assert {p.code for p in done.problems} == {"OwnKindInWorkloads"}
     assert outcome(done) == {"x/app": "Place a Fits"}
+
+
+@pytest.mark.parametrize(
+    ("written", "instead"),
+    [
+        ("kind: PlacementPolicy", "kind: PlacmentPolicy"),
+        ("kind: PlacementPolicy", "kind: placementpolicy"),
+        ("gitplacer.dev/v1alpha1", "gitplacer.dve/v1alpha1"),
+    ],
+)
+def test_a_misspelt_policy_hands_nothing_to_the_next_in_line(written: str, instead: str) -> None:
+    story = Story.of(
+        cluster("a"), cluster("b"), ANYWHERE,
+        policy("training", "select: {namespaces: [jobs]}\nprecedence: 9\nclusters: {names: [b]}"),
+        rayservice("jobs", "train"), capacity={**snapshot("a", "n1 16 64Gi 2"), **snapshot("b", "n1 16 64Gi 2")},
+    )  # fmt: skip
+    assert outcome(story.run()) == {"jobs/train": "Place b Fits"}
+    story.source |= policy("anywhere", "select: {}\nclusters: {names: [a]}")
+    story.source["policies/training.yaml"] = story.source["policies/training.yaml"].replace(written, instead)
+    assert outcome(story.run()) == {"jobs/train": "Hold b BrokenPolicy"}

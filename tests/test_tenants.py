@@ -86,8 +86,22 @@ def test_a_tenant_that_cannot_be_read_holds_what_it_had(broken: str) -> None:
     assert "NoTenant" in told(done).values()
 
 
-def test_the_only_tenant_that_cannot_be_read_frees_nobody() -> None:
-    story = Story.of(*BOTH, ANYWHERE, tenant("red", "paths: 7"), rayservice("red", "api"), capacity=ROOM)
+@pytest.mark.parametrize(
+    ("written", "instead"),
+    [
+        ("paths: [", "paths: 7 #["),
+        ("kind: Tenant", "kind: Tennant"),
+        ("kind: Tenant", "kind: tenant"),
+        ("kind: Tenant", "kind: Tenants"),
+        ("gitplacer.dev/v1alpha1", "gitplacer.dev/v1"),
+        ("gitplacer.dev/v1alpha1", "gitplacer.dve/v1alpha1"),
+        ("gitplacer.dev/v1alpha1", "Gitplacer.dev/v1alpha1"),
+        ("metadata:", "metadata: {"),
+    ],
+)
+def test_the_only_tenant_that_cannot_be_read_frees_nobody(written: str, instead: str) -> None:
+    broken = tenant("red", RED)["tenants/red.yaml"].replace(written, instead, 1)
+    story = Story.of(*BOTH, ANYWHERE, {"tenants/red.yaml": broken}, rayservice("red", "api"), capacity=ROOM)
     assert outcome(story.plan()) == {}
 
 

@@ -66,6 +66,13 @@ def looks_own(document: Document) -> bool:
     return kind in TABLE and nearest(group, [OWN_API_GROUP]).startswith("did you mean")
 
 
+def may_be(document: Document, kinds: Iterable[str]) -> str | None:
+    """Which of some kinds a document that looks like ours is, or is misspelt for; None if it is none of them."""
+    said = str(document.value.get("kind"))
+    meant = nearest(said, TABLE)
+    return next((kind for kind in kinds if f'"{kind}"' in meant), None)
+
+
 def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], problems: list[Problem]) -> OwnKinds:
     """
     Parse the documents for which `looks_own` holds. `torn` are files that could not be parsed, with their bytes.
@@ -86,9 +93,9 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
         kind = str(document.value.get("kind"))
         if not isinstance(parsed, Model):
             problems.extend(parsed)
-            stop = stop or kind in _STOPS or any(f'"{name}"' in nearest(kind, TABLE) for name in _STOPS)
-            if kind in _POLICIES:
-                broken.append(_broken(kind, document))
+            stop = stop or may_be(document, _STOPS) is not None
+            if (policy := may_be(document, _POLICIES)) is not None:
+                broken.append(_broken(policy, document))
             continue
         key = f"{kind}/{parsed.metadata.name}"  # type: ignore[attr-defined]
         if kind in ("CapacitySnapshot", "Placement", "ClusterState", "Removals"):

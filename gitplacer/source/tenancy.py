@@ -17,11 +17,12 @@ from functools import cached_property
 
 from gitplacer import pathglob
 from gitplacer.documents import Document
-from gitplacer.kinds.fields import API_VERSION
 from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.kinds.parse import is_own, parse_own
 from gitplacer.kinds.tenant import Tenant
+from gitplacer.plaintext import few
 from gitplacer.problems import Problem
+from gitplacer.source.ownkinds import may_be
 from gitplacer.workloads.facts import Reference
 
 RESERVED = ("kube-*", "argocd", "flux-system")
@@ -89,12 +90,12 @@ class Tenancy:
             return document.problem("TenantsOverlap", message, "only one of them may; nothing of either is touched")
         spec = owner.spec
         if spec.kinds is not None and not pathglob.name_matches_any(spec.kinds, kind):
-            hint = f"it may write {_list(spec.kinds)}"
+            hint = f"it may write {few(spec.kinds)}"
             return document.problem(
                 "NotTheTenants", f"tenant {owner.name} may not write a {kind}", hint, path=("kind",)
             )
         if namespace and not self._has(owner, namespace):
-            hint = f"its namespaces are {_list(spec.namespaces)}"
+            hint = f"its namespaces are {few(spec.namespaces)}"
             message = f"namespace {namespace} is not one of tenant {owner.name}"
             return document.problem("NotTheTenants", message, hint, path=("metadata", "namespace"))
         return None
@@ -111,15 +112,13 @@ class Tenancy:
                 yield document.problem("NotTheTenants", message, "use a class of your own", path=need.path)
             elif owner is not None and allowed is not None and not pathglob.name_matches_any(allowed, need.name):
                 message = f"PriorityClass {need.name} is not one of tenant {owner.name}"
-                hint = f"its classes are {_list(allowed)}" if allowed else "it may name none"
+                hint = f"its classes are {few(allowed)}" if allowed else "it may name none"
                 yield document.problem("NotTheTenants", message, hint, path=need.path)
 
     def _of_nobody(self, document: Document, namespace: str) -> Problem | None:
         if self.declared:
             said = [t.name for t in self.tenants]
-            hint = (
-                f"add it to the paths of one: {_list(said)}" if said else "mend the Tenant; the message on it says how"
-            )
+            hint = f"add it to the paths of one: {few(said)}" if said else "mend the Tenant; the message on it says how"
             return document.problem("NoTenant", "this workload file is in the paths of no Tenant", hint)
         if namespace and pathglob.name_matches_any(self.reserved, namespace):
             message = f"namespace {namespace} is not for workloads"
@@ -143,15 +142,15 @@ class Tenancy:
 
 def read_tenancy(documents: Iterable[Document], torn_kinds: Iterable[str], spec: FleetSpec) -> Tenancy:
     """
-    The Tenants among documents outside the workload paths; `torn_kinds` are the kinds that files there seem to hold which cannot be
+    The Tenants among documents outside the workload paths that look like ours; `torn_kinds` are the kinds that files there seem to hold which cannot be
     read. What is wrong with a Tenant itself is told where own kinds are read.
     """
     found: dict[str, Tenant] = {}
     broken: set[str] = set()
     for document in documents:
-        if document.value.get("kind") != "Tenant" or not is_own(document):
+        if may_be(document, ("Tenant",)) is None:
             continue
-        parsed = parse_own(document) if document.value.get("apiVersion") == API_VERSION else None
+        parsed = parse_own(document) if is_own(document) else None
         if not isinstance(parsed, Tenant) or parsed.name in found:
             broken.add(parsed.name if isinstance(parsed, Tenant) else "")
         else:
@@ -183,7 +182,3 @@ def _overlapping(tenants: Iterable[Tenant]) -> Iterator[tuple[str, str]]:
 
 def _overlap(some: Iterable[str], others: tuple[str, ...]) -> bool:
     return any(pathglob.overlap(one, other) for one in some for other in others)
-
-
-def _list(items: Iterable[str]) -> str:
-    return ", ".join(items)
