@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitplacer.explain import sentence
+from gitplacer.explain.decisions import verdict_text
 from gitplacer.hydrate import Hydration
 from gitplacer.model.decision import Spending
 from tests.stories import Story, cluster, decisions, outcome, policy, rayservice, snapshot
@@ -180,3 +181,31 @@ def test_what_was_placed_never_costs_more_than_the_budget(
     spent = sum(decision.cost_per_hour or 0 for decision in done.view.plan.decisions)
     assert round(spent, 6) <= amount
     assert [d.after for d in story.run().view.plan.decisions] == [d.after for d in done.view.plan.decisions]
+
+
+def test_a_tenant_pays_for_its_groups_whatever_policy_governs_them() -> None:
+    red = 'paths: ["workloads/red/**"]\nnamespaces: [red]\nbudgetPerHour: "5"'
+    tenants = {"tenants/red.yaml": policy("red", red)["policies/red.yaml"].replace("PlacementPolicy", "Tenant")}
+    dear = policy("q", "select: {names: [c]}\nprecedence: 9")
+    apps = [rayservice("red", name) for name in ("a", "b", "c")]
+    story = Story.of(scaling("c", "gpu 1 2.5"), policy("p", "select: {}"), dear, tenants, *apps, capacity=snapshot("c"))
+    done = story.run()
+    assert outcome(done) == {
+        "red/a": "Place c FitsByScaleUp", "red/b": "Place c FitsByScaleUp", "red/c": "Wait  BudgetExceeded",
+    }  # fmt: skip
+    assert spending(done, "red/c") == Spending(budget=5, spent=5, more=2.5, tenant="red")
+    (candidate,) = decisions(done)["red/c"].candidates
+    assert verdict_text(candidate, decisions(done)["red/c"], done.view) == (
+        "needs machines for 2.50 an hour more; 5.00 of tenant red's budget of 5.00 an hour are in use (tenants/red.yaml:1)"
+    )
+    assert story.run().steps == ()
+
+
+@pytest.mark.parametrize(("of_policy", "of_tenant", "payer"), [("2", "9", ""), ("9", "2", "red")])
+def test_both_the_policy_and_the_tenant_have_to_pay(of_policy: str, of_tenant: str, payer: str) -> None:
+    red = f'paths: ["workloads/**"]\nnamespaces: [red]\nbudgetPerHour: "{of_tenant}"'
+    tenant = policy("red", red)["policies/red.yaml"].replace("PlacementPolicy", "Tenant")
+    files = (scaling("c", "gpu 1 2.5"), budget(of_policy), {"tenants/red.yaml": tenant}, rayservice("red", "a"))
+    done = Story.of(*files, capacity=snapshot("c")).run()
+    assert outcome(done) == {"red/a": "Wait  BudgetExceeded"}
+    assert spending(done, "red/a").tenant == payer

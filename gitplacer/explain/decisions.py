@@ -169,11 +169,12 @@ def verdict_text(candidate: Candidate, decision: Decision, view: PlanView) -> st
     """Why a cluster is what it is in a decision, with the place of the policy or cluster that says so."""
     finding, cluster = candidate.finding, view.clusters.get(candidate.cluster)
     text = finding_text(finding, cluster)
+    group = view.snapshot.groups.get(decision.group)
+    is_tenants = finding.code in FROM_TENANT or (finding.spending is not None and finding.spending.tenant)
+    if is_tenants and group is not None and group.tenant is not None:
+        return with_place(text, place(view, "Tenant", group.tenant.name))
     if finding.code in FROM_POLICY:
         return with_place(text, place(view, "PlacementPolicy", decision.policy))
-    group = view.snapshot.groups.get(decision.group)
-    if finding.code in FROM_TENANT and group is not None and group.tenant is not None:
-        return with_place(text, place(view, "Tenant", group.tenant.name))
     if finding.code in FROM_CLUSTER:
         return with_place(text, place(view, "Cluster", candidate.cluster))
     policy = view.policy(decision)

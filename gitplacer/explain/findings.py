@@ -411,7 +411,8 @@ _LIMITS: Mapping[str, Callable[[ScaleUpLimit], str]] = {
 
 
 def _beyond_budget(spending: Spending) -> str:
-    used = f"{spending.spent:.2f} of {spending.payer}'s budget of {spending.budget:.2f} an hour are in use"
+    payer = f"tenant {spending.tenant}" if spending.tenant else "its policy"
+    used = f"{spending.spent:.2f} of {payer}'s budget of {spending.budget:.2f} an hour are in use"
     if spending.more is None:
         return f"needs machines whose price is not known, which no budget can pay for; {used}"
     return f"needs machines for {spending.more:.2f} an hour more; {used}"

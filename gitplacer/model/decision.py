@@ -219,14 +219,14 @@ class ScaleUpLimit:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spending:
     """
-    The budget of a policy, or of a tenant (`payer`), in an hour, what the machines of its groups cost already, and what one more group would add: None
+    The budget of a policy, or of a `tenant`, in an hour, what the machines of its groups cost already, and what one more group would add: None
     if the price of a machine that it needs is not known.
     """
 
     budget: float
     spent: float
     more: float | None
-    payer: str = "its policy"
+    tenant: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

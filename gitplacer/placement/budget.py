@@ -26,11 +26,10 @@ class Budgets:
     where nobody does.
     """
 
-    def __init__(self, books: Books, payer_of: Callable[[str], str], said: str = "its policy") -> None:
-        """`said` is how a finding calls the payer; `{}` stands for its name."""
+    def __init__(self, books: Books, payer_of: Callable[[str], str], *, of_tenants: bool = False) -> None:
         self._books = books
         self._payer_of = payer_of
-        self._said = said
+        self._of_tenants = of_tenants
         self._machines: dict[tuple[str, str], tuple[Ledger, int, Mapping[str, frozenset[int]]]] = {}
 
     def affordable(
@@ -73,7 +72,7 @@ class Budgets:
         known = total(each for charged in ({**spent, name: here}).values() for each in _known(charged)) or 0.0
         if not added or (more is not None and billionths(known) <= billionths(budget)):
             return None
-        spending = Spending(budget=budget, spent=before, more=more, payer=self._said.format(payer))
+        spending = Spending(budget=budget, spent=before, more=more, tenant=payer if self._of_tenants else "")
         return Finding(code=Reason.BUDGET_EXCEEDED, subject=name, spending=spending)
 
     def _newly_charged(self, payer: str, name: str, packing: Packing) -> set[int]:

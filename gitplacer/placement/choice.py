@@ -260,7 +260,7 @@ class Choice:
 
     @cached_property
     def _tenants_budgets(self) -> Budgets:
-        return Budgets(self._books, self._owning, "tenant {}")
+        return Budgets(self._books, self._owning, of_tenants=True)
 
     def _owning(self, group_id: str) -> str:
         tenant = self._pass.tenant(group_id)
