@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from gitplacer import pathglob
 from gitplacer.explain.decisions import verdict_text
 from gitplacer.hydrate import Hydration
+from tests import test_spanning as spanning
 from tests.stories import ANYWHERE, Story, cluster, outcome, policy, rayjob, rayservice, snapshot
 
 ROOM = {**snapshot("a", "n1 64 256Gi 8"), **snapshot("b", "n1 64 256Gi 8")}
@@ -230,6 +231,33 @@ def test_a_move_takes_nothing_more_of_a_quota_and_a_copy_does() -> None:
     assert outcome(story.run()) == {"blue/shop": "Place a,b Fits", "red/api": "Keep a CopiesWait"}
 
 
+def test_what_is_divided_counts_with_all_its_shares() -> None:
+    story = two(red='quota: {cpu: "8"}')
+    story.source |= policy("div", "select: {names: [web]}\nprecedence: 9\nplacement: {type: Divide}")
+    story.source["workloads/red/web.yaml"] = (
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 6\n"
+        "  selector: {matchLabels: {app: web}}\n  template: {metadata: {labels: {app: web}}, spec: {containers: "
+        '[{name: c, image: i, resources: {requests: {cpu: "1"}}}]}}\n'
+    )
+    done = story.run()
+    (web,) = [d for d in done.view.plan.decisions if d.group == "red/web"]
+    shares = [count.replicas or 0 for counts in web.counts.values() for _, count in counts]
+    assert shares == [3]  # red/api has 4 of 8
+    assert story.run().steps == ()
+
+
+@pytest.mark.parametrize(("cpu", "expected"), [("21", "Place a,b Spans"), ("19", "Wait  TenantQuota")])
+def test_what_spans_clusters_counts_with_all_its_workers(cpu: str, expected: str) -> None:
+    wide = "select: {}\nplacement: {type: Ordered, order: [{names: [a]}, {names: [b]}], span: IfNeeded}"
+    story = Story.of(
+        cluster("a", mesh="us"), cluster("b", mesh="us"), policy("wide", wide), spanning.app(),
+        tenant("ml", f'paths: ["workloads/ml/**"]\nnamespaces: [ml]\nquota: {{cpu: "{cpu}"}}'),
+        capacity={**snapshot("a", *spanning.EIGHTS), **snapshot("b", *spanning.EIGHTS)},
+    )  # fmt: skip
+    assert outcome(story.run()) == {"ml/llm": expected}
+    assert story.run().steps == ()
+
+
 def test_an_edit_beyond_the_quota_is_not_written() -> None:
     story = two(red='quota: {nvidia.com/gpu: "2"}')
     before = story.deployment
@@ -331,7 +359,7 @@ def test_turns_are_taken_by_tenants_and_not_by_namespaces() -> None:
 # patterns
 
 TOKENS = ("a", "b", "/", "*", "?", "**", "**/", "[ab]", "[!a]", "{n}", "A")
-PATHS = ["".join(letters) for length in range(1, 6) for letters in itertools.product("ab/", repeat=length)]
+PATHS = ["".join(letters) for length in range(6) for letters in itertools.product("ab/", repeat=length)]
 patterns = st.lists(st.sampled_from(TOKENS), min_size=1, max_size=4).map("".join)
 
 

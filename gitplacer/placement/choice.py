@@ -9,7 +9,7 @@ budget pays for machines that have to be added.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Literal
@@ -87,7 +87,7 @@ class Choice:
             for name, packing in self._offers(group, policy, [n for n in ranked if n not in chosen], scale_up):
                 if len(chosen) == wanted:
                     return chosen
-                if not self.within_quota(group, name, chosen):
+                if not self.within_quota(group, name):
                     continue
                 paid = self._affordable(group, policy, name, packing, self.leaving.get(group.id, ()), scale_up)
                 if isinstance(paid, Finding):
@@ -99,7 +99,7 @@ class Choice:
                     self.reserve(group, policy, name, *promise, self._pass.gang_on(group.id, name))
         if policy.spec.placement.admission == "Immediate":
             for name in ranked:
-                if len(chosen) < wanted and name not in chosen and self.within_quota(group, name, chosen):
+                if len(chosen) < wanted and name not in chosen and self.within_quota(group, name):
                     gang = self._pass.gang_on(group.id, name)
                     short = _short(self._books.fit(gang, name, scale_up=self.scales(policy, name)))
                     self._books.admit(group.id, name, gang)
@@ -178,9 +178,9 @@ class Choice:
         self._books.replace(name, before)
         return None
 
-    def within_quota(self, group: Group, name: str, also: Collection[str] = ()) -> bool:
+    def within_quota(self, group: Group, name: str) -> bool:
         """Whether a group's tenant may have what it asks for on a cluster; what may not be is remembered."""
-        over = self._quotas.exceeded(group, name, also=also, leaving=self.leaving.get(group.id, ()))
+        over = self._quotas.exceeded(group, name, self._books, leaving=self.leaving.get(group.id, ()))
         if over is not None:
             self.over_quota.setdefault(group.id, over)
         return over is None
@@ -332,7 +332,7 @@ class Choice:
         if group.unit == PLATFORM:
             return Finding(code=Reason.PLATFORM)
         gang = self._pass.gang_on(group.id, name)
-        over = self._quotas.exceeded(group, name, leaving=self._occupancy.placements.get(group.id, ()))
+        over = self._quotas.exceeded(group, name, self._books, leaving=self._occupancy.placements.get(group.id, ()))
         if over is not None:
             return over
         if name in self.tight[group.id]:

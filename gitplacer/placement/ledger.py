@@ -341,6 +341,10 @@ class Ledger:
         """The groups that the snapshot shows here, and those that were promised room."""
         return {*self._seen, *(key.removesuffix(_BESIDE) for key in self._holds)}
 
+    def is_promised_to(self, group_id: str) -> bool:
+        """Whether a group was promised room here, whatever the snapshot shows of it."""
+        return group_id in self._holds
+
     def machines_of(self, group_id: str) -> frozenset[int]:
         """The machines that a group has pods on or was promised room on."""
         held = [hold for key in (group_id, group_id + _BESIDE) if (hold := self._holds.get(key)) is not None]

@@ -59,7 +59,8 @@ def _reserved(asked: Iterable[_Asked], ledger: Ledger) -> list[str]:
 
 class Occupancy:
     """
-    `gone` are records that are removed in this round; `here` who is on each cluster now; `outgrown` the groups that no longer find
+    `gone` are records that are removed in this round; `here` who is on each cluster now, and `changes` how often anything about that has
+    changed; `outgrown` the groups that no longer find
     room for all their pods where they are, known once the ledgers are open.
     """
 
@@ -69,6 +70,7 @@ class Occupancy:
         self.placements = placements
         self.gone: set[str] = set()
         self.here: dict[str, set[str]] = defaultdict(set)
+        self.changes = 0
         for group_id, clusters in placements.items():
             for cluster in clusters:
                 self.here[cluster].add(group_id)

@@ -9,7 +9,7 @@ is, and counts as it is.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 
 from gitplacer.grouping import Group
@@ -17,6 +17,7 @@ from gitplacer.kinds.tenant import Tenant
 from gitplacer.model import quantity
 from gitplacer.model.decision import Finding, Reason
 from gitplacer.model.resources import Resources
+from gitplacer.placement.books import Books
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass
 
@@ -27,37 +28,46 @@ class Quotas:
     def __init__(self, shared: Pass, occupancy: Occupancy) -> None:
         self._pass = shared
         self._occupancy = occupancy
+        self._asked_for: tuple[int, str] | None = None
+        self._known: Mapping[str, Resources] = {}
+        self._sum = Resources()
 
-    def exceeded(
-        self, group: Group, name: str, *, also: Collection[str] = (), leaving: Collection[str] = ()
-    ) -> Finding | None:
+    def exceeded(self, group: Group, name: str, books: Books, *, leaving: Collection[str] = ()) -> Finding | None:
         """
-        Why a group may not be on a cluster, or not with what it asks for there now; None if its tenant's quotas allow it. `also` are
-        clusters on which it was promised room a moment ago, and `leaving` those that it gives up.
+        Why a group may not be on a cluster, or not with what it asks for there now; None if its tenant's quotas allow it. On other clusters
+        it counts where the books promise it room, or where it is and no books are kept, but for those in `leaving`, which it gives up.
         """
         tenant = group.tenant
         if tenant is None or not (tenant.spec.quota or tenant.spec.cluster_quota):
             return None
-        asked = self._pass.requests(group.id, name)
-        here = self._used(tenant, name, but=group.id)
+        asked, others = self._pass.requests(group.id, name), self._others(group, tenant)
+        here = others.get(name, Resources())
         over = _over(tenant.spec.cluster_quota, here, asked)
         if over is not None:
             return _finding(tenant, over, here, asked, tenant.spec.cluster_quota, f" on {name}")
         if not tenant.spec.quota:
             return None
-        elsewhere = [self._used(tenant, other, but=group.id) for other in self._occupancy.here if other != name]
-        own = {c for c, ids in self._occupancy.here.items() if group.id in ids} | set(also)
-        elsewhere += [self._pass.requests(group.id, other) for other in own - {name} - set(leaving)]
-        used = sum(elsewhere, start=here)
+        kept = {c for c, ids in self._occupancy.here.items() if c not in books.names and group.id in ids}
+        own = {c for c in books.names if books[c].is_promised_to(group.id)} | kept
+        used = sum((self._pass.requests(group.id, c) for c in own - {name} - set(leaving)), start=self._sum)
         over = _over(tenant.spec.quota, used, asked)
         return None if over is None else _finding(tenant, over, used, asked, tenant.spec.quota, "")
 
-    def _used(self, tenant: Tenant, name: str, *, but: str) -> Resources:
-        used = Resources()
-        for group_id in self._members[tenant.name] & self._occupancy.here.get(name, set()) - {but}:
+    def _others(self, group: Group, tenant: Tenant) -> Mapping[str, Resources]:
+        """What the tenant's other groups ask for on each cluster where they are; worked out once for each group whose turn it is."""
+        asked_for = (self._occupancy.changes, group.id)
+        if self._asked_for != asked_for:
+            members = self._members[tenant.name] - {group.id}
+            used = {name: self._used(members & ids, name) for name, ids in self._occupancy.here.items()}
+            self._asked_for, self._known, self._sum = asked_for, used, sum(used.values(), start=Resources())
+        return self._known
+
+    def _used(self, group_ids: Iterable[str], name: str) -> Resources:
+        used: Counter[str] = Counter()
+        for group_id in group_ids:
             if name not in self._pass.books or not self._occupancy.has_finished(self._pass.books[name], group_id, name):
-                used += self._pass.requests(group_id, name)
-        return used
+                used.update(self._pass.requests(group_id, name))
+        return Resources(used)
 
     @cached_property
     def _members(self) -> Mapping[str, frozenset[str]]:

@@ -141,6 +141,7 @@ class Round:
     def _settle(self, decision: Decision) -> Decision:
         """Note where a group is now, and whose share that is."""
         self._decided.add(decision.group)
+        self._occupancy.changes += 1
         for cluster in set(decision.before) - set(decision.after):
             self._occupancy.here[cluster].discard(decision.group)
         come = set(decision.after) - set(decision.before)
@@ -367,7 +368,7 @@ class Round:
         if kept_on:
             return Finding(code=Reason.ROOM_RESERVED, subject=kept_on)
         if group.id in self._spanning.short:
-            return self._spanning.short[group.id]
+            return self._choice.over_quota.get(group.id, self._spanning.short[group.id])
         if self._choice.tight[group.id]:
             return next(iter(self._choice.tight[group.id].values()))
         if group.id in self._choice.over_quota:
@@ -474,6 +475,7 @@ class Round:
         if found is None:
             return None
         cluster, leaving = found
+        self._occupancy.changes += 1
         for group_id in leaving:
             self._displaced[group_id][cluster] = group.id
             self._occupancy.here[cluster].discard(group_id)
