@@ -22,6 +22,9 @@ from pathlib import Path
 
 import trustme
 
+from gitplacer.git.address import Address
+from gitplacer.git.mirror import Mirror, refs_of
+
 SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
 
 
@@ -43,6 +46,26 @@ def git(*args: str, cwd: Path, input: bytes = b"", at: str | None = None) -> str
 
 
 _ADA = {"NAME": "Ada", "EMAIL": "ada@example.com", "DATE": "2026-01-02T03:04:05+01:00"}
+
+
+class Served:
+    """An empty repository that is fetched from as from a server, and its mirror."""
+
+    def __init__(self, folder: Path) -> None:
+        self.bare = folder / "served.git"
+        git("init", "-q", "--bare", "-b", "main", str(self.bare), cwd=folder)
+        self.address = Address.parse(str(self.bare), base_dir=folder)
+        self.mirror = Mirror(self.address, folder / "cache")
+
+    def blob(self, data: bytes = b"x") -> str:
+        return git("hash-object", "-w", "--stdin", cwd=self.bare, input=data)
+
+    def fetch(self) -> dict[str, str]:
+        return self.mirror.fetch(refs_of(self.address))
+
+    def size(self) -> int:
+        """Bytes of the files of the mirror."""
+        return sum(path.stat().st_size for path in self.mirror.path.rglob("*") if path.is_file())
 
 
 Guard = Callable[[str, str], tuple[int, dict[str, str], bytes] | None]

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from gitplacer.git import program, reading, worktree
 from gitplacer.git.address import Address
-from gitplacer.git.mirror import Mirror, Unreachable, refs_of
+from gitplacer.git.mirror import Unreachable, refs_of
 from gitplacer.git.program import NO_REPOSITORY, Git, GitError, TooMuch, most_brought
 from gitplacer.git.reading import Repository
 from gitplacer.git.worktree import read_work_tree
-from tests.gitservers import git, https_server
+from tests.gitservers import Served, git, https_server
 
 PACKAGE = Path(program.__file__).parents[1]
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -166,17 +166,8 @@ def test_the_look_at_arguments_sees_what_is_unguarded(tmp_path: Path, text: str,
 # bounds
 
 
-class Served:
-    """A repository that is fetched from as from a server, and its mirror."""
-
-    def __init__(self, folder: Path) -> None:
-        self.bare = folder / "served.git"
-        git("init", "-q", "--bare", "-b", "main", str(self.bare), cwd=folder)
-        self.address = Address.parse(str(self.bare), base_dir=folder)
-        self.mirror = Mirror(self.address, folder / "cache")
-
-    def blob(self, data: bytes = b"x") -> str:
-        return git("hash-object", "-w", "--stdin", cwd=self.bare, input=data)
+class Written(Served):
+    """One in which anything may be written, also what git would not."""
 
     def tree(self, *rows: bytes) -> str:
         """A tree of these rows, as they are."""
@@ -188,26 +179,23 @@ class Served:
         made = git("hash-object", "-t", "commit", "-w", "--stdin", "--literally", cwd=self.bare, input=raw)
         git("update-ref", "refs/heads/main", made, cwd=self.bare)
 
-    def fetch(self) -> dict[str, str]:
-        return self.mirror.fetch(refs_of(self.address))
-
 
 @pytest.fixture
-def served(tmp_path: Path) -> Served:
-    return Served(tmp_path)
+def served(tmp_path: Path) -> Written:
+    return Written(tmp_path)
 
 
 def row(oid: str, name: bytes = b"x.yaml", mode: bytes = b"100644") -> bytes:
     return b"%s %s\0%s" % (mode, name, bytes.fromhex(oid))
 
 
-def test_a_fetch_brings_no_more_than_is_allowed(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fetch_brings_no_more_than_is_allowed(served: Written, monkeypatch: pytest.MonkeyPatch) -> None:
     served.put(served.tree(row(served.blob(random.Random(1).randbytes(1 << 20)))))
     monkeypatch.setenv("GITPLACER_GIT_LIMIT", "200Ki")
     with pytest.raises(TooMuch, match="brings more than 204,800 bytes") as refused:
         served.fetch()
     assert (refused.value.kind, "GITPLACER_GIT_LIMIT" in refused.value.hint) == ("TooMuch", True)
-    assert sum(path.stat().st_size for path in served.mirror.path.rglob("*") if path.is_file()) < 400_000
+    assert served.size() < 400_000
     monkeypatch.setenv("GITPLACER_GIT_LIMIT", "2Mi")
     assert served.fetch() == refs_of(served.address)
 
@@ -222,7 +210,7 @@ def test_a_limit_that_is_none_is_refused(said: str, monkeypatch: pytest.MonkeyPa
     assert most_brought() == 8 * 1024**3
 
 
-def test_a_command_that_prints_without_end_is_ended(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_that_prints_without_end_is_ended(served: Written, monkeypatch: pytest.MonkeyPatch) -> None:
     served.put(served.tree(*(row(served.blob(), b"%04d.yaml" % n) for n in range(100))))
     monkeypatch.setattr(program, "MAX_OUTPUT", 2000)
     with Repository.open(served.address, served.bare.parent) as repository:
@@ -233,13 +221,13 @@ def test_a_command_that_prints_without_end_is_ended(served: Served, monkeypatch:
         assert len(repository.tree(tip)) == 100
 
 
-def test_what_a_command_says_on_stderr_is_bounded_too(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_command_says_on_stderr_is_bounded_too(served: Written, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(program, "MAX_OUTPUT", 10)
     with pytest.raises(TooMuch, match="git no-such-command prints more than 10 bytes"):
         Git(served.bare).run("no-such-command")
 
 
-def test_a_commit_with_too_many_files_is_not_listed(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_commit_with_too_many_files_is_not_listed(served: Written, monkeypatch: pytest.MonkeyPatch) -> None:
     served.put(served.tree(*(row(served.blob(), b"%04d.yaml" % n) for n in range(10))))
     for module in (reading, worktree):
         monkeypatch.setattr(module, "MAX_FILES", 9)
@@ -272,14 +260,14 @@ FORGED = {
 
 
 @pytest.mark.parametrize("what", FORGED)
-def test_an_object_that_no_git_makes_is_not_brought(served: Served, what: str) -> None:
+def test_an_object_that_no_git_makes_is_not_brought(served: Written, what: str) -> None:
     served.put(FORGED[what](served, served.blob()))
     with pytest.raises(GitError, match="has an object that no git makes: object ") as refused:
         served.fetch()
     assert refused.value.kind == "MalformedObject" and refused.value.hint
 
 
-def test_a_name_that_is_there_twice_is_no_tree_either_where_nothing_is_fetched(served: Served) -> None:
+def test_a_name_that_is_there_twice_is_no_tree_either_where_nothing_is_fetched(served: Written) -> None:
     served.put(served.tree(row(served.blob(b"one")), row(served.blob(b"two"))))
     with Repository.open(served.address, served.bare.parent) as repository, pytest.raises(GitError) as refused:
         repository.tree(repository.resolve())
@@ -300,7 +288,7 @@ OLD = {
 
 
 @pytest.mark.parametrize("what", OLD)
-def test_a_history_with_what_old_programs_made_and_with_odd_names_is_brought(served: Served, what: str) -> None:
+def test_a_history_with_what_old_programs_made_and_with_odd_names_is_brought(served: Written, what: str) -> None:
     OLD[what](served, served.blob())
     assert served.fetch() == refs_of(served.address)
 

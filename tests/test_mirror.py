@@ -11,48 +11,38 @@ import pytest
 from gitplacer.git import mirror as mirror_module
 from gitplacer.git import program
 from gitplacer.git.address import Address
-from gitplacer.git.mirror import Mirror, Unreachable, refs_of
+from gitplacer.git.mirror import Unreachable, refs_of
 from gitplacer.git.reading import Repository
-from tests.gitservers import git
+from tests.gitservers import Served, git
 
 
-class Served:
-    """A repository, and its mirror. A path is fetched from as an address is."""
+class Committed(Served):
+    """One with commits. A path is fetched from as an address is."""
 
     def __init__(self, folder: Path) -> None:
-        self.bare = folder / "served.git"
-        git("init", "-q", "--bare", "-b", "main", str(self.bare), cwd=folder)
-        self.address = Address.parse(str(self.bare), base_dir=folder)
-        self.mirror = Mirror(self.address, folder / "cache")
+        super().__init__(folder)
         self.commit("first")
 
     def commit(self, text: str, branch: str = "main") -> str:
-        blob = git("hash-object", "-w", "--stdin", cwd=self.bare, input=text.encode())
-        tree = git("mktree", cwd=self.bare, input=f"100644 blob {blob}\tfile.yaml\n".encode())
+        tree = git("mktree", cwd=self.bare, input=f"100644 blob {self.blob(text.encode())}\tfile.yaml\n".encode())
         refs = refs_of(self.address)
         parents = ["-p", refs[f"refs/heads/{branch}"]] if f"refs/heads/{branch}" in refs else []
         made = git("commit-tree", tree, *parents, "-m", text[:20], cwd=self.bare)
         git("update-ref", f"refs/heads/{branch}", made, cwd=self.bare)
         return made
 
-    def fetch(self) -> dict[str, str]:
-        return self.mirror.fetch(refs_of(self.address))
-
     def read(self) -> bytes:
         wanted = {"refs/heads/main": refs_of(self.address)["refs/heads/main"]}
         with Repository.mirrored(self.address, self.mirror, wanted) as repository:
             return repository.tree(repository.resolve("main")).read("file.yaml")
 
-    def size(self) -> int:
-        return sum(path.stat().st_size for path in self.mirror.path.rglob("*") if path.is_file())
-
 
 @pytest.fixture
-def served(tmp_path: Path) -> Served:
-    return Served(tmp_path)
+def served(tmp_path: Path) -> Committed:
+    return Committed(tmp_path)
 
 
-def test_what_is_there_is_not_fetched_again(served: Served) -> None:
+def test_what_is_there_is_not_fetched_again(served: Committed) -> None:
     served.fetch()
     before = {path for path in served.mirror.path.rglob("*") if path.is_file()}
     inodes = {path: path.stat().st_ino for path in before}
@@ -61,28 +51,28 @@ def test_what_is_there_is_not_fetched_again(served: Served) -> None:
     assert all(path.stat().st_ino == inodes[path] for path in before if "objects" in path.parts)
 
 
-def lock(path: str) -> Callable[[Served], None]:
+def lock(path: str) -> Callable[[Committed], None]:
     return lambda served: (served.mirror.path / path).write_text("")
 
 
-def ref_lock(served: Served) -> None:
+def ref_lock(served: Committed) -> None:
     for ref in list((served.mirror.path / "refs/mirror").iterdir()):
         ref.with_name(f"{ref.name}.lock").write_text("")
 
 
-def truncated(served: Served) -> None:
+def truncated(served: Committed) -> None:
     git("repack", "-adq", cwd=served.mirror.path)
     (pack,) = served.mirror.path.glob("objects/pack/*.pack")
     pack.chmod(0o644)
     pack.write_bytes(pack.read_bytes()[:40])
 
 
-def no_refs(served: Served) -> None:
+def no_refs(served: Committed) -> None:
     for ref in (served.mirror.path / "refs/mirror").iterdir():
         ref.unlink()
 
 
-def bad_ref(served: Served) -> None:
+def bad_ref(served: Committed) -> None:
     for ref in (served.mirror.path / "refs/mirror").iterdir():
         ref.write_text("rubbish\n")
 
@@ -93,7 +83,9 @@ def bad_ref(served: Served) -> None:
     ids=["packed-refs", "shallow", "config", "a ref's lock", "a truncated pack", "no refs", "bad refs"],
 )
 @pytest.mark.parametrize("moved", [True, False])
-def test_a_mirror_heals_whatever_was_left_in_it(served: Served, damage: Callable[[Served], None], moved: bool) -> None:
+def test_a_mirror_heals_whatever_was_left_in_it(
+    served: Committed, damage: Callable[[Committed], None], moved: bool
+) -> None:
     served.fetch()
     damage(served)
     if moved:
@@ -103,7 +95,7 @@ def test_a_mirror_heals_whatever_was_left_in_it(served: Served, damage: Callable
     assert served.read() == b"third"
 
 
-def test_a_server_that_is_away_costs_no_mirror(served: Served) -> None:
+def test_a_server_that_is_away_costs_no_mirror(served: Committed) -> None:
     served.fetch()
     away = served.bare.with_suffix(".away")
     served.bare.rename(away)
@@ -114,7 +106,7 @@ def test_a_server_that_is_away_costs_no_mirror(served: Served) -> None:
     assert served.read() == b"first" and served.mirror.path.stat().st_ino == inode
 
 
-def test_what_killed_fetches_have_left_does_not_pile_up(served: Served) -> None:
+def test_what_killed_fetches_have_left_does_not_pile_up(served: Committed) -> None:
     served.fetch()
     for number in range(3):
         (served.mirror.path / "objects/pack" / f"tmp_pack_{number}").write_bytes(b"x" * 1000)
@@ -124,7 +116,7 @@ def test_what_killed_fetches_have_left_does_not_pile_up(served: Served) -> None:
 
 
 def test_branches_that_are_gone_do_not_make_a_mirror_grow_for_ever(
-    served: Served, monkeypatch: pytest.MonkeyPatch
+    served: Committed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mirror_module, "_SPARE", 60_000)
     served.fetch()
@@ -140,7 +132,7 @@ def test_branches_that_are_gone_do_not_make_a_mirror_grow_for_ever(
     assert served.read() == b"first"
 
 
-def test_many_fetches_leave_few_packs(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_fetches_leave_few_packs(served: Committed, monkeypatch: pytest.MonkeyPatch) -> None:
     run = mirror_module.Git.run
 
     def soon(self: mirror_module.Git, *args: str, **how: object) -> bytes:
