@@ -56,6 +56,7 @@ class Fleet:
         }
         self._numbers = count()
         self.books = self.opened()
+        self.everywhere = self.books.numbers(self.names)
 
     def opened(self) -> Books:
         """The ledgers and their survey, from parsed snapshots."""
@@ -93,9 +94,9 @@ class Fleet:
 
     def placed(self, gang: Gang) -> None:
         """Take the room of a gang on the tightest cluster that it fits."""
-        tight = self.books.tightness(gang, self.names)
-        ranked = sorted(tight, key=lambda name: (tight[name], name))
-        for name in self.books.not_ruled_out(gang, ranked):
+        ranked = self.books.order(gang, self.everywhere, ())
+        for number in ranked[self.books.may_have_room(gang, ranked)].tolist():
+            name = self.names[number]
             packing = self.books.fit(gang, name, scale_up=False)
             if isinstance(packing, Packing):
                 self.books.reserve(f"team/{next(self._numbers)}", name, packing)
@@ -115,8 +116,8 @@ def measured(fleet: Fleet, runs: int) -> Iterator[tuple[str, float]]:
     def median(work: Callable[[], object]) -> float:
         return statistics.median(timed(work) for _ in range(runs))
 
-    def asked(gang: Gang) -> list[str]:
-        return fleet.books.not_ruled_out(gang, fleet.names)
+    def asked(gang: Gang) -> object:
+        return fleet.books.may_have_room(gang, fleet.everywhere)
 
     yield "ledgers and survey, from parsed snapshots", statistics.median(timed(fleet.opened) for _ in range(3))
     asked(fleet.gang(selects=True))

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from itertools import islice
 from typing import Literal
 
 from gitplacer.charts import FOLDER as CHARTS
@@ -336,7 +337,7 @@ class Layout:
         """
         if decision.action is Action.HOLD and not decision.updated_in_place:
             return
-        earlier = set(self._pending)
+        earlier = len(self._pending)
         group = self._snapshot.groups.get(decision.group)
         record = self._snapshot.predecessor(group) if group else self._snapshot.records[decision.group]
         members = self._write_members(group, decision) if group and decision.after else ()
@@ -364,7 +365,8 @@ class Layout:
             new = self._records().after(group, decision, record, members)
             if new != record or group.id in self._told:
                 self._write(f"{RECORDS}/{group.id}.yaml", record_file(new))
-        if any(self._units.of(path) for path in self._pending.keys() - earlier):
+        new_paths = islice(reversed(self._pending), len(self._pending) - earlier)  # a path once pending keeps its place
+        if any(self._units.of(path) for path in new_paths):
             self.updated.add(decision.group)
 
     def _put_between(self, decision: Decision, members: Sequence[RecordMember]) -> set[str]:
@@ -411,7 +413,9 @@ class Layout:
         With Flux, each cluster's own installs its charts. One that nobody wants any more stays: with its HelmRelease an operator would
         go, and finalizers of what it made would wait for it for ever. Somebody else's file of that name stays as well.
         """
-        there = sorted(path for path in self._ids if f"/{PLATFORM}/{CHARTS}/" in path)
+        there, within = defaultdict(list), f"/{PLATFORM}/{CHARTS}/"
+        for path in sorted(path for path in self._ids if within in path):
+            there[path.rpartition(within)[0] + within].append(path)
         for cluster in self._clusters.values():
             folder = self._units.path(cluster.name, PLATFORM, f"{CHARTS}/")
             charts = charts_on(self._spec, cluster) if self._spec.engine == "flux" else ()
@@ -424,7 +428,7 @@ class Layout:
                     continue
                 self._ensure_namespace(cluster.name, chart.namespace)
                 self._write(path, release(chart))
-            for path in (p for p in there if p.startswith(folder) and p not in wanted and self._is_chart(p)):
+            for path in (p for p in there[folder] if p not in wanted and self._is_chart(p)):
                 self.problems.append(_chart_problem("ChartLeftOver", path, path[len(folder) :].removesuffix(".yaml")))
 
     def _is_chart(self, path: str) -> bool:

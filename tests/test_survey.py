@@ -120,7 +120,7 @@ def test_the_survey_counts_as_each_ledger_does_after_any_writing(
             assert survey.places(pods.shape, asked).tolist() == plain
             by_node = [(books[names[i]].room().without_promises, pods.shape) for i in asked]
             assert survey.beside_blocks(pods.shape, asked).tolist() == [beside(*one) for one in by_node]
-        left = set(books.not_ruled_out(gang, names))
+        left = set(not_ruled_out(books, gang, names))
         fitting = {name for name in names if isinstance(books.fit(gang, name, scale_up=False), Packing)}
         assert fitting <= left
         enough = {
@@ -152,7 +152,17 @@ def test_what_is_written_to_a_copy_is_not_seen_in_the_original_nor_the_other_way
     alone = books_of(fleet, gangs)
     alone.reserve("g", name, pack_what_fits(alone[name].room(), gangs[1]))
     assert [free(twin, n) for n in names] == [free(alone, n) for n in names]
-    assert twin.not_ruled_out(gangs[0], names) == alone.not_ruled_out(gangs[0], names)
+    assert not_ruled_out(twin, gangs[0], names) == not_ruled_out(alone, gangs[0], names)
+
+
+def not_ruled_out(books: Books, gang: Gang, names: list[str]) -> list[str]:
+    asked = books.numbers(names)
+    return [books.names[number] for number in asked[books.may_have_room(gang, asked)]]
+
+
+def tightness(books: Books, gang: Gang) -> dict[str, tuple[int, float]]:
+    broken, free = books._survey.tightness(gang, books.numbers(books.names))
+    return dict(zip(books.names, zip(broken.tolist(), free.tolist(), strict=True), strict=True))
 
 
 def free(books: Books, name: str) -> list[list[int]]:
@@ -216,7 +226,7 @@ def test_the_cluster_is_taken_where_the_smallest_blocks_of_devices_are_broken(
         snapshot(name, [{"allocatable": {"cpu": "4", GPU: gpus}} for gpus in nodes.split()])
         for name, nodes in (("a", a), ("b", b))
     ]
-    tight = books_of(fleet, [asked]).tightness(asked, ["a", "b"])
+    tight = tightness(books_of(fleet, [asked]), asked)
     assert min(tight, key=lambda name: (tight[name], name)) == first
 
 
@@ -227,7 +237,7 @@ def test_heads_do_not_outweigh_the_workers_that_want_devices() -> None:
         snapshot("a", [{"allocatable": {"cpu": "4", GPU: "4"}}, {"allocatable": {"cpu": "4"}}]),
         snapshot("b", [{"allocatable": {"cpu": "4", GPU: "2"}}]),
     ]
-    tight = books_of(fleet, [(head, worker)]).tightness((head, worker), ["a", "b"])
+    tight = tightness(books_of(fleet, [(head, worker)]), (head, worker))
     assert tight == {"a": (4, 4), "b": (2, 2)}
 
 
@@ -236,14 +246,14 @@ def test_absurd_quantities_rule_out_no_cluster_that_has_room() -> None:
     node = {"allocatable": {"cpu": "4", "ephemeral-storage": most, "pods": most}}
     fleet = [snapshot("a", [node] * 40)]
     gang = (PodSet("head", 40, PodShape(Resources({"ephemeral-storage": 1}))),)
-    assert books_of(fleet, [gang]).not_ruled_out(gang, ["a"]) == ["a"]
+    assert not_ruled_out(books_of(fleet, [gang]), gang, ["a"]) == ["a"]
 
 
 def test_pods_that_ask_for_a_node_by_name_are_left_to_the_closer_look() -> None:
     """There are as many of their shapes as nodes, and the table would be passed over once for each."""
     gang = tuple(PodSet("pod", 1, PodShape(node_name=f"n{i}")) for i in range(3))
     books = books_of([snapshot("a", [{"allocatable": {"cpu": "1"}}] * 2)], [gang])
-    assert books.not_ruled_out(gang, ["a"]) == ["a"]
+    assert not_ruled_out(books, gang, ["a"]) == ["a"]
     assert not books._survey._places
     assert not isinstance(books.fit(gang, "a", scale_up=False), Packing)
 
@@ -253,7 +263,7 @@ def test_a_reservation_is_counted_in_the_rows_it_touches(monkeypatch: pytest.Mon
     fleet = [snapshot(f"c{i:02}", [{"allocatable": {"cpu": "4"}}] * 5) for i in range(50)]
     names = [s.name for s in fleet]
     books = books_of(fleet, [gang])
-    books.not_ruled_out(gang, names)
+    not_ruled_out(books, gang, names)
     counted: list[slice] = []
     fits = Survey._fits
 
@@ -262,10 +272,10 @@ def test_a_reservation_is_counted_in_the_rows_it_touches(monkeypatch: pytest.Mon
         return fits(survey, shape, rows)
 
     monkeypatch.setattr(Survey, "_fits", counting)
-    books.not_ruled_out(gang, names)
+    not_ruled_out(books, gang, names)
     assert counted == []
     found = books.fit(gang, "c07", scale_up=False)
     assert isinstance(found, Packing)
     books.reserve("g", "c07", found)
-    books.not_ruled_out(gang, names)
+    not_ruled_out(books, gang, names)
     assert counted == [slice(35, 40)]

@@ -16,10 +16,10 @@ import numpy as np
 from gitplacer.model.decision import Finding, Reason
 from gitplacer.model.workload import Gang
 from gitplacer.placement.ledger import Ledger
-from gitplacer.placement.nodes import Columns
+from gitplacer.placement.nodes import Columns, Mask
 from gitplacer.placement.pack import Packing, Shortfall, pack_what_fits
 from gitplacer.placement.stage import Tight
-from gitplacer.placement.survey import Survey
+from gitplacer.placement.survey import Counts, Indexes, Survey
 
 MANY = 20
 """Pods to come; below, every order is soon tried."""
@@ -30,10 +30,15 @@ class Books:
 
     def __init__(self, ledgers: Mapping[str, Ledger], columns: Columns) -> None:
         self._ledgers = dict(sorted(ledgers.items()))
+        self._names = tuple(self._ledgers)
+        self._numbers = {name: number for number, name in enumerate(self._names)}
         self._columns = columns
-        self._survey = Survey(self._ledgers, columns)
+        self._survey = Survey(tuple(self._ledgers.values()), columns)
         self._shared: set[str] = set()
-        self._busy: set[str] = set()
+        self._crowding: Mask = np.zeros((len(self._names), len(columns)), dtype=np.bool_)
+        """By number: of which resources much of what was free is promised already, on clusters to which many pods are to come."""
+        self._busy: set[int] = set()
+        """Those of which that has to be found out anew."""
         self._fits: WeakKeyDictionary[Ledger, dict[tuple[Gang, bool, int], Packing | Shortfall]] = WeakKeyDictionary()
 
     def copy(self) -> Books:
@@ -42,7 +47,7 @@ class Books:
         twin._ledgers = dict(self._ledgers)
         twin._survey = self._survey.copy()
         twin._fits = WeakKeyDictionary()
-        twin._busy = set(self._busy)
+        twin._crowding, twin._busy = self._crowding.copy(), set(self._busy)
         self._shared, twin._shared = set(self._ledgers), set(self._ledgers)
         return twin
 
@@ -56,7 +61,11 @@ class Books:
     @property
     def names(self) -> tuple[str, ...]:
         """The clusters that have a ledger, sorted."""
-        return tuple(self._ledgers)
+        return self._names
+
+    def numbers(self, names: Iterable[str]) -> Indexes:
+        """Of some clusters those that have a ledger, each as its index in `names`."""
+        return np.array([self._numbers[name] for name in names if name in self._numbers], dtype=np.intp)
 
     def fit(self, gang: Gang, name: str, *, scale_up: bool) -> Packing | Shortfall:
         """Whether a gang fits a cluster as its ledger stands. The same question is answered once."""
@@ -107,28 +116,42 @@ class Books:
             self._writable(name).release(group_id)
             self._written(name)
 
-    def not_ruled_out(self, gang: Gang, names: Iterable[str]) -> list[str]:
-        """Of some clusters those that may have room for a gang now; the others surely have none."""
-        return self._survey.not_ruled_out(gang, (name for name in names if name in self._ledgers))
+    def may_have_room(self, gang: Gang, asked: Indexes) -> Mask:
+        """Which of some clusters, by number, may have room for a gang now; the others surely have none."""
+        return self._survey.may_have_room(gang, asked)
 
-    def crowded(self, gang: Gang) -> set[str]:
+    def order(self, gang: Gang, asked: Indexes, before: Sequence[Counts]) -> Indexes:
         """
-        The clusters where much of what a gang asks for is promised already, to many pods that are still to come. They come in any
-        order, so that what is left may lie where the gang cannot use it, and to find out takes long.
+        Some clusters, by number, in the order of the keys `before`, then those last that are crowded for a gang, then by how few
+        large blocks of devices it breaks there, then by name.
         """
-        if not self._busy:
-            return set()
-        asked = np.any([self._columns.asked(pods.shape) for pods in gang], axis=0) if gang else False
-        return {name for name in self._busy if (self._ledgers[name].crowded & asked).any()}
+        broken, free = self._survey.tightness(gang, asked)
+        keys = (free, broken, self._crowded(gang)[asked], *reversed(before))
+        ordered: Indexes = asked[np.lexsort((asked, *keys))]
+        return ordered
 
-    def tightness(self, gang: Gang, names: Iterable[str]) -> dict[str, tuple[int, int]]:
-        """For each cluster with a ledger how few large blocks of devices a gang breaks there; less is better."""
-        return self._survey.tightness(gang, names)
+    def _crowded(self, gang: Gang) -> Mask:
+        """
+        By number, the clusters where much of what a gang asks for is promised already, to many pods that are still to come. They come
+        in any order, so that what is left may lie where the gang cannot use it, and to find out takes long.
+        """
+        for number in self._busy:
+            self._crowding[number] = self._ledgers[self._names[number]].crowded
+        self._busy.clear()
+        asked: Mask = np.zeros(len(self._columns), dtype=np.bool_)
+        for pods in gang:
+            asked |= self._columns.asked(pods.shape) > 0
+        found: Mask = np.any(self._crowding & asked, axis=1)
+        return found
 
     def _written(self, name: str) -> None:
-        ledger = self._ledgers[name]
-        self._survey.update(name, ledger)
-        (self._busy.add if ledger.pods_coming > MANY else self._busy.discard)(name)
+        ledger, number = self._ledgers[name], self._numbers[name]
+        self._survey.update(number, ledger)
+        if ledger.pods_coming > MANY:
+            self._busy.add(number)
+        else:
+            self._busy.discard(number)
+            self._crowding[number] = False
 
     def _writable(self, name: str) -> Ledger:
         if name in self._shared:

@@ -14,6 +14,8 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import Literal
 
+import numpy as np
+
 from gitplacer.grouping import Group
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.machines import LimitKind
@@ -26,6 +28,7 @@ from gitplacer.placement.onepass import Pass, may_scale_up
 from gitplacer.placement.pack import Packing, Shortfall
 from gitplacer.placement.quota import Quotas
 from gitplacer.placement.stage import COARSE, NOT_TRIED, Tight
+from gitplacer.placement.survey import Counts, Indexes
 from gitplacer.policies import BY_COST
 from gitplacer.relocation.memory import left_before
 from gitplacer.source.manifests import PLATFORM
@@ -54,6 +57,7 @@ class Choice:
         self.over_quota: dict[str, Finding] = {}
         self._quotas = Quotas(shared, occupancy)
         self.leaving: dict[str, tuple[str, ...]] = {}
+        self._lines: dict[tuple[str, tuple[str, ...]], tuple[Indexes, tuple[Counts, Counts]]] = {}
 
     @property
     def books(self) -> Books:
@@ -80,11 +84,14 @@ class Choice:
         chosen: dict[str, Finding] = {}
         if wanted <= 0:
             return chosen
-        entering = [name for name in self._pass.may_enter(group, policy) if name not in exclude]
-        ranked = self.ranked(self._pass.gangs[group.id], policy, entering)
+        entering = self._pass.may_enter(group, policy)
+        if exclude:
+            entering = tuple(name for name in entering if name not in exclude)
+        ranked = self._order(self._pass.gangs[group.id], policy, entering)
         ways = (False, True) if may_scale_up(policy) else (False,)
         for scale_up in (way for way in ways if only is None or way is (only == "ScaleUp")):
-            for name, packing in self._offers(group, policy, [n for n in ranked if n not in chosen], scale_up):
+            left = ranked if not chosen else ranked[~np.isin(ranked, self._books.numbers(chosen))]
+            for name, packing in self._offers(group, policy, left, scale_up):
                 if len(chosen) == wanted:
                     return chosen
                 if not self.within_quota(group, name):
@@ -98,7 +105,7 @@ class Choice:
                     chosen[name] = promise[0]
                     self.reserve(group, policy, name, *promise, self._pass.gang_on(group.id, name))
         if policy.spec.placement.admission == "Immediate":
-            for name in ranked:
+            for name in self._named(ranked):
                 if len(chosen) < wanted and name not in chosen and self.within_quota(group, name):
                     gang = self._pass.gang_on(group.id, name)
                     short = _short(self._books.fit(gang, name, scale_up=self.scales(policy, name)))
@@ -230,29 +237,39 @@ class Choice:
         return None
 
     def _offers(
-        self, group: Group, policy: PlacementPolicy, names: Sequence[str], scale_up: bool
+        self, group: Group, policy: PlacementPolicy, ranked: Indexes, scale_up: bool
     ) -> Iterator[tuple[str, Packing]]:
         """The clusters that a group fits, each with how, best first. They are looked at as they are asked for."""
-        found = self._fitting(group, policy, names, scale_up)
+        found = self._fitting(group, policy, ranked, scale_up)
         if scale_up and policy.spec.placement.type in BY_COST:
             yield from sorted(found, key=lambda offer: _cost(self._books.fitting(*offer)))
         else:
             yield from found
 
     def _fitting(
-        self, group: Group, policy: PlacementPolicy, names: Sequence[str], scale_up: bool
+        self, group: Group, policy: PlacementPolicy, ranked: Indexes, scale_up: bool
     ) -> Iterator[tuple[str, Packing]]:
-        scaling = (name for name in names if self.scales(policy, name))
-        for name in scaling if scale_up else self._not_ruled_out(group.id, names):
+        scaling = (name for name in self._named(ranked) if self.scales(policy, name))
+        for name in scaling if scale_up else self._named(self._may_have_room(group.id, ranked)):
             packing = self._books.fit(self._pass.gang_on(group.id, name), name, scale_up=scale_up)
             if isinstance(packing, Packing):
                 yield name, packing
 
-    def _not_ruled_out(self, group_id: str, names: Sequence[str]) -> list[str]:
-        """Of some clusters those that may have room for a group now, in their order."""
-        alike = self._pass.gangs_on(group_id, names)
-        left = {name for gang, where in alike for name in self._books.not_ruled_out(gang, where)}
-        return [name for name in names if name in left]
+    def _may_have_room(self, group_id: str, ranked: Indexes) -> Indexes:
+        """Of some clusters those that are not ruled out for a group now, in their order."""
+        gang = self._pass.gang_anywhere(group_id)
+        if gang is not None:
+            return ranked[self._books.may_have_room(gang, ranked)]
+        left = [
+            asked[self._books.may_have_room(gang, asked)]
+            for gang, names in self._pass.gangs_on(group_id, list(self._named(ranked)))
+            if len(asked := self._books.numbers(names))
+        ]
+        return ranked[np.isin(ranked, np.concatenate(left))] if left else ranked[:0]
+
+    def _named(self, numbers: Indexes) -> Iterator[str]:
+        names = self._books.names
+        return (names[number] for number in numbers.tolist())
 
     @cached_property
     def _budgets(self) -> Budgets:
@@ -310,16 +327,23 @@ class Choice:
         The policy's order, then those that are awake, then where little is promised already, then where a gang breaks the fewest
         large blocks of devices, then the name.
         """
-        tight, crowded, is_awake = (
-            self._books.tightness(gang, names),
-            self._books.crowded(gang),
-            self._pass.snapshot.is_awake,
-        )
+        return list(self._named(self._order(gang, policy, tuple(names))))
 
-        def rank(name: str) -> tuple[int, bool, bool, tuple[int, int], str]:
-            return self._pass.preference(policy, name), not is_awake(name), name in crowded, tight[name], name
+    def _order(self, gang: Gang, policy: PlacementPolicy, names: tuple[str, ...]) -> Indexes:
+        """The same, as indexes into the names of the books."""
+        asked, before = self._lined_up(policy, names)
+        return self._books.order(gang, asked, before)
 
-        return sorted(tight, key=rank)
+    def _lined_up(self, policy: PlacementPolicy, names: tuple[str, ...]) -> tuple[Indexes, tuple[Counts, Counts]]:
+        """Of some clusters those that have a ledger, by number, and what is known of their order without a look at it."""
+        key = policy.name, names
+        if key not in self._lines:
+            numbers = self._books.numbers(names)
+            found = [self._books.names[number] for number in numbers.tolist()]
+            liked = np.array([self._pass.preference(policy, name) for name in found], dtype=np.int64)
+            asleep = np.array([not self._pass.snapshot.is_awake(name) for name in found], dtype=np.int64)
+            self._lines[key] = numbers, (liked, asleep)
+        return self._lines[key]
 
     def _fits_now(self, gang: Gang, name: str) -> Finding:
         """What there is to say of a cluster that has room for a gang now."""

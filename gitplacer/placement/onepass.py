@@ -107,6 +107,7 @@ class Pass:
         self.reshaped: dict[str, tuple[Action, Finding]] = {}
         """What happens in this pass to groups that span clusters, also where their clusters stay the same."""
         self._counts_before = dict(self.counts)
+        self._counted = {group_id for group_id, _ in self.counts}
         self._same: dict[Gang, Gang] = {}
         self.gangs = {group_id: self._known(group_id, gang) for group_id, gang in self.gangs.items()}
         self.moves: dict[str, Move] = moves_of({**self.records, **self.orphans})
@@ -240,6 +241,7 @@ class Pass:
     def count(self, group_id: str, name: str, counts: Counts) -> None:
         """Give the objects of a group other counts on a cluster, from now on: what it asks for there is that many pods."""
         self.counts[group_id, name] = counts
+        self._counted.add(group_id)
         self._requests.pop((group_id, name), None)
 
     def _recorded_roles(self) -> dict[tuple[str, str], ClusterRole]:
@@ -336,6 +338,12 @@ class Pass:
         seen = self._onlookers.seen(gang, group_id.partition("/")[0])
         return self._same.setdefault(seen, seen)
 
+    def gang_anywhere(self, group_id: str) -> Gang | None:
+        """The gang that a group is on every cluster; None if that is not known without a look at each."""
+        written = self.gangs.get(group_id, ())
+        may_differ = self._differing or group_id in self._counted or any(pods.per_node for pods in written)
+        return None if may_differ or group_id not in self.groups or group_id in self.held else written
+
     def gangs_on(self, group_id: str, names: Sequence[str]) -> Iterable[tuple[Gang, list[str]]]:
         """The gangs that a group is on some clusters, each with those on which it is that one."""
         written = self.gangs.get(group_id, ())
@@ -424,14 +432,29 @@ class Pass:
 
     def may_enter(self, group: Group, policy: PlacementPolicy) -> tuple[str, ...]:
         """The clusters that take a group under a policy, in order. For groups that ask the same it is worked out once."""
-        alike = () if self._differing else tuple(self.clusters.values())[:1]
-        asked = self._asked_on(group, alike[0]) if alike else None
+        if self._differing or not self.clusters:
+            return tuple(c.name for c in self.clusters.values() if self.may_not_enter(group, policy, c) is None)
+        asked = self._asked_of_all(group)
         tenant = group.tenant.name if group.tenant is not None else ""
-        key = (policy.name, group.wished_cluster, tenant, group.unit, custom_apis(group), asked)
-        if key not in self._may_enter or asked is None:
+        key = (policy.name, group.wished_cluster, tenant, group.unit, custom_apis(group), asked.demands)
+        watched = self._watched(asked.namespaces) if group.unit != PLATFORM else None
+        if (*key, watched) not in self._may_enter:
             free = [c.name for c in self.clusters.values() if self.may_not_enter(group, policy, c) is None]
-            self._may_enter[key] = tuple(free)
-        return self._may_enter[key]
+            self._may_enter[*key, watched] = tuple(free)
+        return self._may_enter[*key, watched]
+
+    def _watched(self, namespaces: Sequence[str]) -> frozenset[str]:
+        """The clusters, of those whose KubeRay does not look at all namespaces, where it looks at some."""
+        profiles = self.snapshot.profiles
+        return frozenset(c for c in self._watching_some if all(profiles[c].watches(name) for name in namespaces))
+
+    @cached_property
+    def _watching_some(self) -> tuple[str, ...]:
+        return tuple(name for name, profile in self.snapshot.profiles.items() if profile.kuberay.watch_namespaces)
+
+    def _asked_of_all(self, group: Group) -> Asked:
+        """What a group asks of clusters that differ in nothing that it is written with."""
+        return self._asked_on(group, next(iter(self.clusters.values())))
 
     def _feature_not_served(self, group: Group, cluster: Cluster) -> Finding | None:
         """Platform objects are what lets a cluster serve anything, so it is not asked for them."""

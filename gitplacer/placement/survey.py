@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from gitplacer.scheduler.filters import asks_for_a_name, label_keys, obstacle
 from gitplacer.scheduler.objects import Node as NodeShape
 
 Counts = np.ndarray[Any, np.dtype[np.int64]]
+Floats = np.ndarray[Any, np.dtype[np.float64]]
 Indexes = np.ndarray[Any, np.dtype[np.intp]]
 Classes = np.ndarray[Any, np.dtype[np.int32]]
 
@@ -120,20 +121,20 @@ class _Kept:
 
 class Survey:
     """
-    One row of free amounts for each node of the fleet, those of a cluster together, in columns by resource.
+    One row of free amounts for each node of the fleet, those of a cluster together, in columns by resource. Clusters are numbered as
+    their ledgers came.
 
     Whoever writes to a ledger tells `update`.
     """
 
-    def __init__(self, ledgers: Mapping[str, Ledger], columns: Columns) -> None:
+    def __init__(self, ledgers: Sequence[Ledger], columns: Columns) -> None:
         self._columns = columns
-        self._index = {name: index for index, name in enumerate(ledgers)}
-        self._sizes: Counts = np.array([len(ledger.nodes.machines) for ledger in ledgers.values()], dtype=np.int64)
+        self._sizes: Counts = np.array([len(ledger.nodes.machines) for ledger in ledgers], dtype=np.int64)
         self._starts: Counts = np.concatenate([[0], np.cumsum(self._sizes)]).astype(np.int64)
         numbers: dict[NodeShape, int] = {}
         self._class_of: Classes = np.zeros(self._starts[-1], dtype=np.int32)
         self._free: Amounts = np.zeros((len(columns), self._starts[-1]), dtype=np.int64)
-        for index, ledger in enumerate(ledgers.values()):
+        for index, ledger in enumerate(ledgers):
             nodes, rows = ledger.nodes, self._rows(index, index + 1)
             here = np.array([numbers.setdefault(shape, len(numbers)) for shape in nodes.shapes], dtype=np.int32)
             self._class_of[rows] = here[nodes.shape_of] if len(nodes.shape_of) else 0
@@ -155,21 +156,19 @@ class Survey:
         twin._beside = {shape: kept.copy() for shape, kept in self._beside.items()}
         return twin
 
-    def update(self, name: str, ledger: Ledger) -> None:
+    def update(self, index: int, ledger: Ledger) -> None:
         """Take over what is free on a cluster now."""
-        index = self._index[name]
         free = ledger.free_on_nodes()
         self._free[:, self._rows(index, index + 1)] = free.T
         self._totals[index] = np.clip(free, 0, None).sum(axis=0, dtype=np.float64)
         self._versions[index] += 1
 
-    def not_ruled_out(self, gang: Gang, names: Iterable[str]) -> list[str]:
+    def may_have_room(self, gang: Gang, asked: Indexes) -> Mask:
         """
-        Of some clusters those that may have room for a gang, in the given order: as much of everything, in all, as it
-        asks, and as many places for each shape as it has pods.
+        Which of some clusters may have room for a gang: as much of everything, in all, as it asks, and as many places for each
+        shape as it has pods. The others surely have none.
         """
-        listed = list(names)
-        asked, counts = self._numbers(listed), _counted(gang)
+        counts = _counted(gang)
         # In floats, because counts and sums may be anything; so it errs, if at all, towards a closer look.
         need = np.zeros(len(self._columns))
         for shape, count in counts.items():
@@ -180,18 +179,16 @@ class Survey:
             if count and not asks_for_a_name(shape):
                 left = np.flatnonzero(open_)
                 open_[left] = self.places(shape, asked[left]) >= min(count, _MOST)
-        return [listed[index] for index in np.flatnonzero(open_)]
+        return open_
 
-    def tightness(self, gang: Gang, names: Iterable[str]) -> dict[str, tuple[int, int]]:
+    def tightness(self, gang: Gang, asked: Indexes) -> tuple[Counts, Floats]:
         """
-        For each cluster of the survey how well a gang sits there; less is better. First what it breaks: each of its pods
-        counts as much as the block that it takes from, smallest blocks first. Then how many devices are free.
+        For some clusters how well a gang sits there; less is better. First what it breaks: each of its pods counts as much as
+        the block that it takes from, smallest blocks first. Then how many devices are free.
 
         Of a gang that asks for devices, these and the pods that ask for them count; else all devices and all pods, since
         a node that is full of other pods lends its devices to nobody.
         """
-        listed = [name for name in names if name in self._index]
-        asked = self._numbers(listed)
         counts, devices = _counted(gang), self._columns.devices
         wanting = {shape: row for shape in counts if (row := self._columns.asked(shape)[devices]).any()}
         broken = np.zeros(len(asked), dtype=np.int64)
@@ -202,11 +199,10 @@ class Survey:
         free = self._totals[asked][:, devices]
         if wanting:
             free = free[:, np.any([row > 0 for row in wanting.values()], axis=0)]
-        free = free.sum(axis=1)
-        return {n: (int(b), int(f)) for n, b, f in zip(listed, broken.tolist(), free.tolist(), strict=True)}
+        return broken, free.sum(axis=1)
 
     def places(self, shape: PodShape, asked: Indexes) -> Counts:
-        """How many pods of a shape some clusters take, if there are no others; clusters are numbered as they came."""
+        """How many pods of a shape some clusters take, if there are no others."""
 
         def made(first: int, last: int) -> Counts:
             return self._summed(self._fits(shape, self._rows(first, last)), first, last)[:, None]
@@ -238,9 +234,6 @@ class Survey:
             free += np.maximum(self._free[column, rows], 0)
         size: Indexes = np.minimum(np.frexp(free)[1], len(BLOCKS) - 1)
         return size
-
-    def _numbers(self, names: Sequence[str]) -> Indexes:
-        return np.array([self._index[name] for name in names], dtype=np.intp)
 
     def _rows(self, first: int, last: int) -> slice:
         """The rows of the clusters from one to before another."""
