@@ -228,7 +228,7 @@ def test_an_endless_word_is_looked_at_once(text: str) -> None:
 
 
 def test_what_is_printed_is_redacted_and_bytes_are_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    hide("plantedtoken")
+    hide("plantedtoken", "a file")
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, "ascii", write_through=True)
     monkeypatch.setattr("sys.stdout", stream)
@@ -244,7 +244,7 @@ def test_what_is_printed_is_redacted_and_bytes_are_as_they_are(monkeypatch: pyte
 
 def test_a_group_that_is_called_like_a_token_is_not_shown(planted: Planted, capfd: pytest.CaptureFixture[str]) -> None:
     planted.fleet.commit(rayservice("prod", secret("name")))
-    hide(secret("name"))
+    hide(secret("name"), "a file")
     for command in EACH_FORMAT:
         where = [f"--deployment={planted.fleet.deployment}"] if "+" in command else []
         done = run(capfd, *(part for part in command if part != "+"), *where, planted.fleet.source)

@@ -78,7 +78,7 @@ def access(
     url = _checked(url)
     token = credentials.api_token(f"{_web(url)}/{repo}") if credentials is not None else None
     token = token or _token(names, environment)
-    hide(token)
+    hide(token, TOKEN_VARIABLE)
     return Access(host=host, repo=repo, url=url, token=token)
 
 
