@@ -19,6 +19,7 @@ import urllib.parse
 from collections.abc import Iterator, Mapping
 
 SHORTEST_SECRET = 8
+_CUT = "…"
 KEPT = 4
 """Secrets of one origin that are remembered: a process that runs for a year sees many tokens, most of which have ended."""
 VARIABLES = ("GITPLACER_HOST_TOKEN", "GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN", "CI_JOB_TOKEN")
@@ -29,10 +30,10 @@ _SCHEME = re.compile(r"[A-Za-z][\w+.-]*$")
 _LONGEST_SCHEME = 31
 _WORD_ENDS = re.compile(r"[\s'\"]|$")
 _PLAIN_USER = re.compile(r"[\w.+-]+")
-_QUERY = re.compile(r"(?i)([?&][\w.-]{0,40}(?:token|secret|passw|key|sig|credential)[\w.-]{0,40}=)[^&\s'\"#]+")
+_QUERY = re.compile(r"(?i)([?&][\w.-]{0,40}(?:token|secret|passw|key|sig|credential)[\w.-]{0,40}=)[^&\s'\"#\\]+")
 
 _KEY = re.compile(
-    r"(-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----)(?:[A-Za-z0-9+/=\s]|\\[nr])*(?:-----END[A-Z0-9 ]{0,40}-----)?"
+    r"(-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----)(?:[A-Za-z0-9+/=\s]|\\[nr])+(?:-----END[A-Z0-9 ]{0,40}-----)?"
 )
 _AUTHORIZATION = re.compile(r"\b((?:[Bb]asic|[Bb]earer)\s{1,9})(?=[^\s\d]{0,200}\d)[\w+/.~=-]{12,}")
 _TOKEN = re.compile(r"(?<!\w)(gh[opsur]_|github_pat_|glpat-)[\w-]{20,}")
@@ -126,7 +127,27 @@ def redact(text: str) -> str:
     text = without_credentials(text)  # first: what was hidden may be a part of a URL
     for secret in _HIDDEN.spelt:
         text = text.replace(secret, "***")
+        if _CUT in text and secret[:SHORTEST_SECRET] in text:
+            text = _without_beginnings(text, secret)
     return text
+
+
+def shortened(text: str, longest: int) -> str:
+    """
+    The text, or so many characters of it with an ellipsis as the last. What betrays itself is replaced before: half of it might not. Half of
+    what was told is known by the ellipsis after it.
+    """
+    return text if len(text) <= longest else without_credentials(text)[: longest - 1] + _CUT
+
+
+def _without_beginnings(text: str, secret: str) -> str:
+    """The text without the beginnings of a secret that were cut off after SHORTEST_SECRET characters or more."""
+    parts = text.split(_CUT)
+    for number, part in enumerate(parts[:-1]):
+        at = part.rfind(secret[:SHORTEST_SECRET], -len(secret))
+        if at >= 0 and secret.startswith(part[at:]):
+            parts[number] = f"{part[:at]}***"
+    return _CUT.join(parts)
 
 
 def without_credentials(text: str) -> str:

@@ -15,7 +15,6 @@ import sys
 import threading
 from collections.abc import Iterator
 
-
 _LONGEST = 1 << 13
 """Characters of an unfinished line that are held back."""
 
