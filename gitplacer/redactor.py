@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import re
 import threading
 import urllib.parse
@@ -86,7 +85,7 @@ def hide(secret: str, origin: str) -> None:
         _HIDDEN.add(secret, origin)
 
 
-def hide_environment(environ: Mapping[str, str] = os.environ) -> None:
+def hide_environment(environ: Mapping[str, str]) -> None:
     """Hide the tokens that CI hands over, and the passwords of proxies."""
     for name in VARIABLES:
         hide(environ.get(name, "").strip(), name)
@@ -124,12 +123,14 @@ def _line_spelt(line: str) -> Iterator[str]:
 
 def redact(text: str) -> str:
     """The text with what was hidden, and with what betrays itself, replaced by `***`."""
-    text = without_credentials(text)  # first: what was hidden may be a part of a URL
+    text = _without_urls(
+        text
+    )  # first: what was hidden may be a part of a URL, and what has a known shape a part of what was hidden
     for secret in _HIDDEN.spelt:
         text = text.replace(secret, "***")
         if _CUT in text and secret[:SHORTEST_SECRET] in text:
             text = _without_beginnings(text, secret)
-    return text
+    return _without_shapes(text)
 
 
 def shortened(text: str, longest: int) -> str:
@@ -155,8 +156,14 @@ def without_credentials(text: str) -> str:
     The text with what betrays itself replaced by `***`: user names and passwords of URLs, and what looks like a secret in their queries;
     what follows Basic and Bearer; private keys, and tokens of a known shape. An ssh user name alone is no secret.
     """
-    if "://" in text:
-        text = _QUERY.sub(r"\1***", "".join(_without_userinfo(text)))
+    return _without_shapes(_without_urls(text))
+
+
+def _without_urls(text: str) -> str:
+    return _QUERY.sub(r"\1***", "".join(_without_userinfo(text))) if "://" in text else text
+
+
+def _without_shapes(text: str) -> str:
     for parts, shape, left in _SHAPES:
         if any(part in text for part in parts):
             text = shape.sub(left, text)

@@ -62,7 +62,7 @@ def redacted() -> Iterator[None]:
     """Have stdout and stderr redacted, where they are streams over bytes. What the environment tells is secret, too."""
     from gitplacer.redactor import hide_environment
 
-    hide_environment()
+    hide_environment(os.environ)
     before = sys.stdout, sys.stderr
     made = [Redacted(each) if isinstance(each, io.TextIOWrapper) else each for each in before]
     sys.stdout, sys.stderr = made
