@@ -30,6 +30,7 @@ from gitplacer.cli.streams import Redacted, redacted
 from gitplacer.controller.faults import found as fault_of
 from gitplacer.controller.turns import Fault, Outcome, Turn
 from gitplacer.git.program import GitError
+from gitplacer.git.secretfiles import read_secret
 from gitplacer.problems import Location, Problem, Rejected
 from gitplacer.redactor import KEPT, hide, redact, shortened
 from gitplacer.settings import UsageError
@@ -421,11 +422,18 @@ def test_what_servers_send_back_is_hidden(
     entry = f"{{url: '{echo}', access: [read, write, api], tokenFile: token}}"
     ours = "apiVersion: gitplacer.dev/v1alpha1\nkind: Credentials\ncredentials: "
     credentials = world.file("credentials.yaml", f"{ours}[{entry}]\n")
-    program = {"apiVersion": "client.authentication.k8s.io/v1", "command": "false", "interactiveMode": "Never"}
+    api = "client.authentication.k8s.io/v1"
+    answer = json.dumps({"apiVersion": api, "kind": "ExecCredential", "status": {"token": token("made")}})
+    for name, does in (("fails", 'echo "no $API_TOKEN" >&2; exit 1'), ("makes", f"echo '{answer}'")):
+        world.file(name, f"#!/bin/sh\n{does}\n")
+        (world.folder / name).chmod(0o700)
+    env = [{"name": "API_TOKEN", "value": token("program")}]
+    program = {"apiVersion": api, "interactiveMode": "Never", "env": env}
     users: Mapping[str, Mapping[str, Any]] = {
         "token": {"token": token("bearer")},
         "password": {"username": "me", "password": secret("basic")},
-        "program": {"exec": {**program, "env": [{"name": "API_TOKEN", "value": token("program")}]}},
+        "failing": {"exec": {**program, "command": f"{world.folder}/fails"}},
+        "making": {"exec": {**program, "command": f"{world.folder}/makes"}},
     }
     configs = {name: world.file(name, _kubeconfig(echo, user)) for name, user in users.items()}
     source, deployment = world.fleet.source, f"--deployment={world.fleet.deployment}"
@@ -449,6 +457,14 @@ def test_what_servers_send_back_is_hidden(
 
 
 # what else leaves
+
+
+def test_what_is_read_as_a_secret_is_hidden_from_then_on(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text(f"{token('file')}\n")
+    (tmp_path / "secret").chmod(0o600)
+    assert redact(token("file")) == token("file")
+    assert read_secret(tmp_path / "secret", "--hooks-secret-file") == token("file")
+    assert redact(f"a {token('file')} b") == "a *** b"
 
 
 HIDDEN = "planted-hidden-secret"
