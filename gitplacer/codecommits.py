@@ -17,6 +17,8 @@ from email.utils import parseaddr
 from typing import Any
 from urllib.parse import urlsplit
 
+from gitplacer.redactor import without_credentials
+
 PREFIX = "argocd-reference-commit-"
 
 _TRAILER = re.compile(r"([A-Za-z0-9-]+)\s*:\s*(.*)")
@@ -48,7 +50,7 @@ def _value(field: str, text: str) -> str | None:
     if field not in _NAMES or not text or len(text) > _LONGEST:
         return None
     try:
-        return _NAMES[field][1](text)
+        return without_credentials(_NAMES[field][1](text))
     except ValueError:
         return None
 
@@ -80,7 +82,8 @@ def _sha(text: str) -> str:
 
 def _url(text: str) -> str:
     found = urlsplit(text)
-    if found.scheme not in ("http", "https", "ssh") or not found.hostname or found.password or re.search(r"\s", text):
+    has_secret = found.password or without_credentials(text) != text
+    if found.scheme not in ("http", "https", "ssh") or not found.hostname or has_secret or re.search(r"\s", text):
         raise ValueError(text)
     return text
 

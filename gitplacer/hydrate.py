@@ -28,6 +28,7 @@ from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.placement.plan import Plan, plan
 from gitplacer.placement.wakes import cleared, outcomes, woken_for
 from gitplacer.problems import Problem
+from gitplacer.redactor import without_credentials
 from gitplacer.snapshot import Snapshot, read_snapshot
 from gitplacer.source.files import Memo, NoMemo
 from gitplacer.source.signers import uncounted_problem
@@ -365,16 +366,19 @@ def _trailers(inputs: Inputs) -> PassTrailers:
 
 
 def hydrator_metadata(commit: SourceCommit) -> bytes:
-    """The JSON that Argo CD's hydrator writes about the commit it hydrated; promoters read `drySha`."""
+    """
+    The JSON that Argo CD's hydrator writes about the commit it hydrated; promoters read `drySha`. What a message holds that is plainly a
+    secret goes no further than the fleet repo.
+    """
     body, reference = referred(commit.body)
     fields = {
-        "author": commit.author,
-        "body": body,
+        "author": without_credentials(commit.author),
+        "body": without_credentials(body),
         "date": commit.date,
         "drySha": commit.id,
         "references": [{"commit": reference}] if reference else [],
         "repoURL": commit.repo_url,
-        "subject": commit.subject,
+        "subject": without_credentials(commit.subject),
     }
     kept = {key: value for key, value in fields.items() if value}
     return (json.dumps(kept, indent=2, ensure_ascii=False, sort_keys=True) + "\n").encode()

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from gitplacer.redactor import shortened
+
 LONGEST_NAME = 253
 """Characters: the longest name that Kubernetes takes."""
 LONGEST_PATH = 4200
@@ -31,8 +33,7 @@ def printable(text: str, longest: int = LONGEST_NAME) -> str:
     What cannot be seen is written as an escape (`\x1b`), also the colons with which a line would be a command to
     GitHub's runner; a longer text is cut and ends in `…`.
     """
-    text = text if len(text) <= longest else text[: longest - 1] + "…"
-    seen = UNSEEN.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+    seen = UNSEEN.sub(lambda match: match[0].encode("unicode_escape").decode(), shortened(text, longest))
     return _WORKFLOW_COMMAND.sub(lambda match: match[0].replace(":", "\\x3a").replace("#", "\\x23"), seen)
 
 

@@ -46,9 +46,8 @@ class Problem:
     severity: Severity = Severity.ERROR
 
     def __post_init__(self) -> None:
-        # Messages quote what stands in files, and end up in logs, comments and pages: none quotes a password in a URL.
-        if "://" in self.message:
-            object.__setattr__(self, "message", without_credentials(self.message))
+        # Messages quote what stands in files, and end up in logs, comments and pages: none quotes what is plainly a secret.
+        object.__setattr__(self, "message", without_credentials(self.message))
 
 
 class Rejected(Exception):

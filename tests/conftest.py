@@ -8,6 +8,7 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
+from gitplacer.redactor import _Hidden
 from tests import provenance
 
 settings.register_profile("default", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
@@ -30,7 +31,7 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(autouse=True)
 def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Tests use a cache of their own, nothing of the caller's git configuration, and no secret of another test."""
-    monkeypatch.setattr("gitplacer.redactor._HIDDEN", {})
+    monkeypatch.setattr("gitplacer.redactor._HIDDEN", _Hidden())
     for name in list(os.environ):
         if name.startswith(("GIT_", "GITPLACER_")) and name != "GITPLACER_UPDATE_GOLDEN":
             monkeypatch.delenv(name)

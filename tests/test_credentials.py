@@ -69,7 +69,6 @@ def password(credentials: Credentials, url: str, right: Right = Right.READ) -> s
     [
         ("https://github.com/acme/fleet", 1),
         ("https://GitHub.com:443/acme/fleet.git", 1),
-        ("https://me@github.com/acme/fleet", 1),
         ("https://github.com/acme/fleet/more", 1),
         ("https://github.com/acme/deployment.git", 2),
         ("https://github.com/acme/deployment.git/", 2),

@@ -449,7 +449,7 @@ def test_a_large_file_is_listed_and_not_read(tmp_path: Path) -> None:
     ["ext::sh -c id", "fd::3", "file:///tmp", "git://host/x", "ftp://host/x", "-x", "--upload-pack=id",
      "ssh://-oProxyCommand=id/x", "ssh://git@-x/y", "https://ada:s3cret@host/x", "https://ada:s3/cret@host/x",
      "ssh://ada:s3cret@host/x", "ada:s3cret@host:x", "http://example.com/x", "http://127.0.0.1.example.com/x",
-     "http://localhost@example.com/x", "https://host/x?token=s3cret", "a\nb",
+     "http://localhost@example.com/x", "https://host/x?token=s3cret", "https://s3cret@host/x", "http://s3cret@localhost/x", "a\nb",
      "https://host/\x1b[31m", "", "https://", "https://host", "https://ho st/x"],
 )  # fmt: skip
 def test_an_address_that_is_no_plain_repository_is_refused(tmp_path: Path, text: str) -> None:
@@ -465,7 +465,7 @@ def test_an_address_that_is_no_plain_repository_is_refused(tmp_path: Path, text:
     ("text", "protocol", "normalised"),
     [
         ("https://github.com/org/fleet", "https", "github.com/org/fleet"),
-        ("https://ada@GitHub.com:443/org//fleet.git/", "https", "github.com/org/fleet"),
+        ("https://GitHub.com:443/org//fleet.git/", "https", "github.com/org/fleet"),
         ("ssh://git@github.com/org/fleet.git", "ssh", "github.com/org/fleet"),
         ("git@github.com:org/fleet.git", "ssh", "github.com/org/fleet"),
         ("github.com:org/fleet", "ssh", "github.com/org/fleet"),

@@ -6,7 +6,7 @@ import datetime
 import shutil
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -235,6 +235,6 @@ def test_what_the_server_does_not_have_is_unreachable_and_names_no_token(remote:
         pytest.skip("tokens stand in https addresses")
     url = remote.address.url.replace("https://", "https://s3cret@").replace("fleet", "nothing")
     with pytest.raises(Unreachable) as error:
-        Repository.open(Address.parse(url, base_dir=tmp_path), tmp_path / "cache")
+        Repository.open(replace(remote.address, url=url), tmp_path / "cache")
     assert "s3cret" not in f"{error.value} {error.value!r} {error.value.hint}"
     assert "not found" in error.value.message

@@ -47,7 +47,7 @@ def refused(field: str, value: str) -> None:
     "url",
     [
         "https://user:secret@example.com/x.git", "ssh://git:secret@example.com/x.git", "user:secret@example.com:x",
-        "https://example.com/x.git?token=secret", "https://example.com/x.git#secret", "https://@example.com/x", "https://example.com",
+        "https://example.com/x.git?token=secret", "https://example.com/x.git#secret", "https://@example.com/x", "https://secret@example.com/x", "https://example.com",
         "ssh://-oProxyCommand=secret/x", "ssh://git@-oProxyCommand=secret/x", "git@-oProxyCommand=secret:x", "https://-x/y",
         "ssh://git@example.com:-1/x", "git@example.com:-x", "git@example.com://x", "git@example.com:a:b", "-oProxyCommand=secret@example.com",
         "ext::sh -c secret", "fd::17", "file:///srv/secret", "git://example.com/x", "http://example.com/x", "../secret", "/srv/secret",
@@ -61,7 +61,7 @@ def test_an_address_that_could_leak_or_run_something_is_refused_where_it_is_writ
 @pytest.mark.parametrize(
     "url",
     [
-        "https://example.com/x.git", "https://org@dev.example.com/org/_git/x", "https://example.com:8443/a/b", "ssh://git@example.com/x",
+        "https://example.com/x.git", "https://dev.example.com/org/_git/x", "https://example.com:8443/a/b", "ssh://git@example.com/x",
         "ssh://git@example.com:2222/~me/x.git", "ssh://[::1]:22/x", "git@example.com:org/x.git", "git@example.com:/srv/x", "a.b+c@h:x",
     ],
 )  # fmt: skip

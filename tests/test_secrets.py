@@ -228,7 +228,7 @@ def test_an_endless_word_is_looked_at_once(text: str) -> None:
 
 
 def test_what_is_printed_is_redacted_and_bytes_are_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    hide("plantedtoken")
+    hide("plantedtoken", "a file")
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, "ascii", write_through=True)
     monkeypatch.setattr("sys.stdout", stream)
@@ -244,8 +244,25 @@ def test_what_is_printed_is_redacted_and_bytes_are_as_they_are(monkeypatch: pyte
 
 def test_a_group_that_is_called_like_a_token_is_not_shown(planted: Planted, capfd: pytest.CaptureFixture[str]) -> None:
     planted.fleet.commit(rayservice("prod", secret("name")))
-    hide(secret("name"))
+    hide(secret("name"), "a file")
     for command in EACH_FORMAT:
         where = [f"--deployment={planted.fleet.deployment}"] if "+" in command else []
         done = run(capfd, *(part for part in command if part != "+"), *where, planted.fleet.source)
         assert PLANTED.findall(done.out + done.err) == []
+
+
+def test_files_that_are_written_do_not_show_it_either(planted: Planted, capfd: pytest.CaptureFixture[str]) -> None:
+    planted.fleet.commit(rayservice("prod", secret("name")))
+    hide(secret("name"), "a file")
+    files = [planted.folder / name for name in ("plan.json", "page.html", "story.md", "pages/plan-1.md")]
+    plan, page, story, pages = files
+    where = [planted.fleet.source, f"--deployment={planted.fleet.deployment}", "--now=2026-01-02T03:06:00Z"]
+    for args in (
+        ["plan", "--all", "--format=markdown", f"--pages={pages.parent}"],
+        ["plan", "--rev=HEAD", f"--out={plan}"],
+        ["report", "-o", page],
+        ["drain", "a", "--diff", f"--body={story}"],
+    ):
+        assert run(capfd, *args, *where).code == 0
+        planted.fleet.reconcile()
+    assert [("***" in file.read_text(), PLANTED.findall(file.read_text())) for file in files] == [(True, [])] * 4

@@ -264,7 +264,7 @@ def test_json_says_the_same_to_programs() -> None:
 @pytest.mark.parametrize("form", logs.FORMS)
 def test_a_line_is_one_line_and_has_no_secret_whatever_is_said(form: logs.Form) -> None:
     log, lines = logged(form)
-    hide("hunter2-hunter2")
+    hide("hunter2-hunter2", "a file")
     nasty = "a\nb\r\x1b[31m\u202e\u2028::set-output https://me:pass@host/x hunter2-hunter2 " + "x" * 9000
     log.ended(told(1, Outcome.STALLED, Fault.UNEXPECTED, nasty))
     log.complain(nasty)

@@ -28,6 +28,7 @@ from gitplacer.git.address import is_loopback
 from gitplacer.kinds.selectors import ClusterMetadata
 from gitplacer.plaintext import few, printable
 from gitplacer.problems import nearest
+from gitplacer.redactor import hide
 
 VARIABLE = "KUBECONFIG"
 USUAL = "~/.kube/config"
@@ -113,7 +114,10 @@ def _read(path: Path) -> Mapping[str, Any]:
         raise ClusterError(f"{path}:{fault.line}:{fault.column}: {fault.message}", fault.hint)
     if len(parsed.documents) != 1:
         raise ClusterError(f"{path} is not a kubeconfig", "`kubectl config view --raw` shows one")
-    return parsed.documents[0].value
+    content: Mapping[str, Any] = parsed.documents[0].value
+    for number, secret in enumerate(_certain_secrets(content)):
+        hide(secret, f"{path} {number}")
+    return content
 
 
 def trusted(path: Path) -> None:
@@ -230,9 +234,33 @@ def _access(client: Any, configuration: Any) -> Access:
     def headers() -> dict[str, str]:
         """Those that prove who we are; a token that is about to expire is fetched anew."""
         settings = configuration.auth_settings().values()
-        return {item["key"]: item["value"] for item in settings if item["in"] == "header" and item["value"]}
+        found = {item["key"]: item["value"] for item in settings if item["in"] == "header" and item["value"]}
+        for name, value in found.items():
+            hide(value.rpartition(" ")[2], f"{name} for {configuration.host}")
+        return found
 
     return Access(configuration.host.rstrip("/"), pool, headers)
+
+
+_HELD = frozenset(
+    {"token", "password", "client-key-data", "id-token", "refresh-token", "access-token", "client-secret"}
+)
+
+
+def _certain_secrets(value: Any) -> Iterator[str]:
+    """What a kubeconfig holds that lets somebody in: tokens, passwords, keys, and what it hands to programs under such a name."""
+    if isinstance(value, dict):
+        named = value.get("name") if isinstance(value.get("value"), str) else None
+        if isinstance(named, str) and _SECRET.search(named):
+            yield value["value"]
+        for key, item in value.items():
+            if key in _HELD and isinstance(item, str):
+                yield item
+            else:
+                yield from _certain_secrets(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _certain_secrets(item)
 
 
 _SECRET = re.compile(r"token|password|key|secret|data", re.IGNORECASE)

@@ -24,7 +24,7 @@ def command(cluster: str, body: str | None, reason: str, branch: str | None, as_
     writes the one line to SOURCE, as a commit on the branch that is checked out, or with --diff as a patch. Nothing moves before it
     is merged and `gitplacer reconcile` runs.
     """
-    from gitplacer.cli.files import write_whole
+    from gitplacer.cli.files import write_text
     from gitplacer.cli.intending import Intent
     from gitplacer.cli.progress import progress
     from gitplacer.formats.drain import drain_lines, drain_markdown, verdict
@@ -52,7 +52,7 @@ def command(cluster: str, body: str | None, reason: str, branch: str | None, as_
     except Unsupposable as error:
         raise UsageError(str(error), error.hint) from None
     if body is not None:
-        write_whole(Path(body), drain_markdown(found).encode())
+        write_text(Path(body), drain_markdown(found))
     intent.write(
         Rehearsal(Tree.of(touched), ground.due, changes, None),
         f"Drain {printable(cluster)}",

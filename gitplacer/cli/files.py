@@ -1,4 +1,7 @@
-"""Files that a command was asked to write: whole or not at all, so that whoever sees one sees all of it."""
+"""
+Files that a command was asked to write: whole or not at all, so that whoever sees one sees all of it. A text that tells of a fleet goes through
+the redactor, as it would on stdout; bytes are what they are.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +36,13 @@ def write_whole(target: Path, data: bytes) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def write_text(target: Path, text: str) -> None:
+    """Replace a file by a text without secrets. Raises OSError."""
+    from gitplacer.redactor import redact
+
+    write_whole(target, redact(text).encode())
 
 
 def _umask() -> int:

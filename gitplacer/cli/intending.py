@@ -28,10 +28,18 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+
+def _told(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """A text that is committed, for good, without secrets."""
+    from gitplacer.redactor import redact
+
+    return redact(value)
+
+
 _OPTIONS = (
     click.option("--branch", metavar="NAME", help="Commit to this branch of SOURCE instead of the one checked out."),
     click.option("--diff", "as_patch", is_flag=True, help="Print a patch for `git apply` instead of committing."),
-    click.option("--reason", metavar="TEXT", default="", help="Why, for whoever reads the history."),
+    click.option("--reason", metavar="TEXT", default="", callback=_told, help="Why, for whoever reads the history."),
 )
 
 

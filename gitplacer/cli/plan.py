@@ -189,6 +189,7 @@ def _refuse_what_does_not_go_together(output: str, base: str | None, pages: Path
 
 def _written(review: Review, output: str, options: Options, pages: Path | None) -> Iterable[str]:
     """What goes to stdout."""
+    from gitplacer.cli.files import write_text
     from gitplacer.formats import FORMATS
     from gitplacer.formats.markdown import plan_pages
     from gitplacer.formats.planjson import json_lines
@@ -201,7 +202,7 @@ def _written(review: Review, output: str, options: Options, pages: Path | None) 
                 stale.unlink()  # a page of an earlier, longer comment is none of this one
         for number, text in enumerate(texts, 1):
             path = pages / f"plan-{number}.md"
-            path.write_text(text, "utf-8")
+            write_text(path, text)
             yield f"{path}\n"
     elif output == "json" and options.verbose:
         yield from json_lines(review.view, review, link_base=options.link_base)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gitplacer.cli.files import write_whole
+from gitplacer.cli.files import write_text
 from gitplacer.cli.progress import note
 from gitplacer.formats.savedplan import MAX_SAVED, BadPlan, SavedPlan, load, refusal, saved_text
 from gitplacer.hosts.pagefiles import read_plain
@@ -42,7 +42,7 @@ def refuse_place(path: str, source: str | None, folder: str | None = None) -> No
 
 def save_plan(path: str, document: Mapping[str, Any], *, changes: bool) -> None:
     """Write a plan's document to a file, and say how it is carried out."""
-    write_whole(Path(path), saved_text(document, changes=changes).encode())
+    write_text(Path(path), saved_text(document, changes=changes))
     note(
         f"saved as {path}; `gitplacer reconcile --plan {path}` carries it out, unless something comes out otherwise by then"
     )

@@ -1,7 +1,8 @@
 """
 What a command prints, with secrets taken out.
 
-Whatever a command or a library under it writes to stdout or stderr as text goes through here, so that nobody has to remember it. Bytes do not:
+Whatever a command or a library under it writes to stdout or stderr as text goes through here, so that nobody has to remember it. A line is
+held until it is whole: a secret that is written in two parts is one all the same. Bytes do not go through:
 they are a file's, which has to be what it is: manifests to be applied, patches, snapshots.
 """
 
@@ -11,14 +12,20 @@ import contextlib
 import io
 import os
 import sys
+import threading
 from collections.abc import Iterator
+
+_LONGEST = 1 << 13
+"""Characters of an unfinished line that are held back."""
 
 
 class Redacted(io.TextIOWrapper):
-    """A text stream over the buffer of another that takes secrets out of each thing that is written."""
+    """A text stream over the buffer of another that takes secrets out of what is written, line by line."""
 
     def __init__(self, stream: io.TextIOWrapper) -> None:
         stream.flush()
+        self._held = ""
+        self._one = threading.RLock()  # threads write, and a signal may come while one does
         super().__init__(
             stream.buffer,
             encoding=stream.encoding,
@@ -28,15 +35,34 @@ class Redacted(io.TextIOWrapper):
         )
 
     def write(self, text: str, /) -> int:
+        with self._one:
+            held = self._held + text
+            end = max(held.rfind("\n"), held.rfind("\r")) + 1
+            if len(held) - end > _LONGEST:
+                end = (held.rfind(" ") + 1) or len(held)
+            self._held = held[end:]
+            self._put(held[:end])
+        return len(text)
+
+    def flush(self) -> None:
+        with self._one:
+            held, self._held = self._held, ""
+            self._put(held)
+            super().flush()
+
+    def _put(self, text: str) -> None:
         from gitplacer.redactor import redact  # late: a stream is made before anybody knows that something is printed
 
-        super().write(redact(text))
-        return len(text)
+        if text:
+            super().write(redact(text))
 
 
 @contextlib.contextmanager
 def redacted() -> Iterator[None]:
-    """Have stdout and stderr redacted, where they are streams over bytes."""
+    """Have stdout and stderr redacted, where they are streams over bytes. What the environment tells is secret, too."""
+    from gitplacer.redactor import hide_environment
+
+    hide_environment(os.environ)
     before = sys.stdout, sys.stderr
     made = [Redacted(each) if isinstance(each, io.TextIOWrapper) else each for each in before]
     sys.stdout, sys.stderr = made

@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gitplacer.capacity.access import ClusterError
 from gitplacer.controller.turns import Fault
@@ -76,15 +76,20 @@ class Found:
 
 
 def found(error: Exception) -> Found:
-    """The fault behind an error."""
+    """The fault behind an error. What is told of it has no secret."""
+    told = _found(error)
+    return replace(told, message=printable(redact(told.message), _LONGEST), hint=printable(redact(told.hint), _LONGEST))
+
+
+def _found(error: Exception) -> Found:
     match error:
         case Rejected():
             first = error.problems[0]
             more = f" (and {len(error.problems) - 1} more)" if len(error.problems) > 1 else ""
             return Found(
                 Fault.REJECTED_SOURCE,
-                printable(f"{first.location}: {first.message}{more}", _LONGEST),
-                printable(first.hint, _LONGEST),
+                f"{first.location}: {first.message}{more}",
+                first.hint,
                 tuple(error.problems),
             )
         case GitError() if any(word in error.message for word in _FULL_WORDS):
@@ -93,12 +98,12 @@ def found(error: Exception) -> Found:
             return Found(KINDS.get(error.kind, Fault.UNEXPECTED), error.message, error.hint)
         case ClusterError():
             fault = CLUSTERS.get(error.status, Fault.UNREACHABLE)
-            return Found(fault, printable(redact(str(error)), _LONGEST), error.hint)
+            return Found(fault, str(error), error.hint)
         case UsageError():
-            return Found(Fault.MISCONFIGURED, printable(redact(str(error)), _LONGEST), error.hint)
+            return Found(Fault.MISCONFIGURED, str(error), error.hint)
         case OSError() if error.errno in _FULL:
-            return Found(Fault.DISK_FULL, printable(str(error), _LONGEST), "make room on this disk")
+            return Found(Fault.DISK_FULL, str(error), "make room on this disk")
         case sqlite3.Error():
-            return Found(Fault.DAMAGED_CACHE, printable(f"the cache cannot be used: {error}", _LONGEST))
-    text = printable(redact(f"{type(error).__name__}: {error}"), _LONGEST)
+            return Found(Fault.DAMAGED_CACHE, f"the cache cannot be used: {error}")
+    text = f"{type(error).__name__}: {error}"
     return Found(Fault.UNEXPECTED, text, "if it comes again, this is a bug in gitplacer: please report it")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gitplacer.crds.draft4 import NULL
 from gitplacer.documents import Path, dotted
 from gitplacer.problems import nearest
+from gitplacer.redactor import shortened
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError
@@ -81,7 +82,7 @@ def shown(value: Any) -> str:
     if isinstance(value, list):
         return "a list"
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 80 else text[:79] + "…"
+    return shortened(text, 80)
 
 
 def _type(path: Path, name: str, value: Any, types: Sequence[str]) -> Said:

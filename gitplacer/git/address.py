@@ -3,7 +3,8 @@ Where a repository is: a local path, or a URL that is safe to give to git.
 
 Git understands addresses that run programs (`ext::`), open file descriptors, or look like options. Only four kinds
 are let through here: a local directory, `https://`, ssh in both spellings, and `http://` to this very machine.
-Passwords never stand in an address, because addresses end up in logs, process lists and committed files.
+Passwords never stand in an address, because addresses end up in logs, process lists and committed files. Nor do user names in one of
+https: many hosts take a token there.
 """
 
 from __future__ import annotations
@@ -114,6 +115,11 @@ def _of_url(text: str, logins: Logins | None) -> Address:
         raise _refused(
             f"{redact(re.split('[?#]', text)[0])} carries a password",
             "leave it out: git asks the program named by GIT_ASKPASS, or reads ~/.netrc; for ssh use a key",
+        )
+    if scheme != "ssh" and "@" in text.split("/")[2]:
+        raise _refused(
+            f"{redact(re.split('[?#]', text)[0])} carries a user name, which could be a token",
+            "leave it out: a credentials file takes a username, ~/.netrc a login, and the program named by GIT_ASKPASS is asked for it",
         )
     if "?" in text or "#" in text:
         raise _refused(

@@ -76,9 +76,7 @@ token_of = AppTokens()
 
 def _made(app: App, right: Right) -> _Token:
     key = read_private(app.private_key, "private key")
-    for line in key.split():
-        if len(line) >= 32:
-            hide(line)
+    hide(key, str(app.private_key))
     with _asking(app):
         import github
 
@@ -92,7 +90,7 @@ def _made(app: App, right: Right) -> _Token:
             token = _Token(found.token, found.expires_at.timestamp())
         finally:
             asking.close()
-    hide(token.text)
+    hide(token.text, f"GitHub App {app.app_id} {app.installation_id} {right}")
     return token
 
 

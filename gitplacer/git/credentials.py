@@ -9,7 +9,6 @@ other keys, no ~/.netrc.
 
 from __future__ import annotations
 
-import base64
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +28,6 @@ from gitplacer.kinds.fields import Integer, Matching, Model, OwnKind
 from gitplacer.kinds.parse import parsed_as
 from gitplacer.plaintext import printable
 from gitplacer.problems import Problem, Rejected
-from gitplacer.redactor import hide
 from gitplacer.source.files import documents_in
 
 VARIABLE = "GITPLACER_CREDENTIALS"
@@ -190,7 +188,6 @@ class Credentials:
             )
         assert parts is not None
         username, password = self._words(entry, right)
-        hide(base64.b64encode(f"{username}:{password}".encode()).decode())  # as it goes over the wire
         return HttpsLogin(
             protocol=parts.protocol,
             host=urlsplit(address.url).netloc.rpartition("@")[2],

@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import IO
 
 from gitplacer.git.login import SSH, Login
-from gitplacer.redactor import redact
+from gitplacer.redactor import redact, shortened
 
 NO_REPOSITORY = Path(os.devnull)
 """The git directory for a command that needs no repository, so that it does not find one by accident."""
@@ -353,7 +353,7 @@ _NOISE = re.compile(
 def one_line(text: str, limit: int = 500) -> str:
     """The text as one line without control, escape and direction-changing characters."""
     line = " ".join(_CONTROL.sub(" ", _ESCAPE.sub("", text)).split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    return shortened(line, limit)
 
 
 def cause(stderr: str) -> str:

@@ -54,7 +54,7 @@ def read_secret(path: Path, what: str) -> str:
             f"{what} {_shown(path)} does not hold one line of {SHORTEST_SECRET} or more characters",
             hint="put the secret into it and nothing else",
         )
-    hide(text)
+    hide(text, str(path))
     return text
 
 

@@ -61,6 +61,9 @@ class Access:
     url: str
     token: str = field(repr=False)
 
+    def __post_init__(self) -> None:
+        hide(self.token, TOKEN_VARIABLE)
+
 
 def access(
     host: str, repo: str, environment: Mapping[str, str] = os.environ, credentials: Credentials | None = None
@@ -78,7 +81,6 @@ def access(
     url = _checked(url)
     token = credentials.api_token(f"{_web(url)}/{repo}") if credentials is not None else None
     token = token or _token(names, environment)
-    hide(token)
     return Access(host=host, repo=repo, url=url, token=token)
 
 

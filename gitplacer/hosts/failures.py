@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from gitplacer.git.program import one_line
 from gitplacer.hosts.access import TOKEN_VARIABLE, URL_VARIABLE, Access
 from gitplacer.hosts.host import HostError
+from gitplacer.redactor import redact
 
 _LONGEST = 200
 _RIGHTS: Mapping[str, str] = {
@@ -23,7 +24,7 @@ _RIGHTS: Mapping[str, str] = {
 def refused(access: Access, doing: str, status: int, said: str, *, writes: bool, limited: bool = False) -> HostError:
     """The error for an answer of a host. `writes`: the request makes something anew each time that it is sent."""
     where = f"{access.host} ({access.repo})"
-    answer = hidden(said, access.token)
+    answer = _shown(said)
     hints = {
         401: f"the token is wrong, has ended, or is for another host: set {TOKEN_VARIABLE}, and {URL_VARIABLE} for a host of your own",
         403: f"the token may not do that: {_RIGHTS[access.host]}",
@@ -42,8 +43,8 @@ def refused(access: Access, doing: str, status: int, said: str, *, writes: bool,
 
 def unreached(access: Access, doing: str, error: Exception, *, writes: bool) -> HostError:
     """The error for a request that got no answer, or none that can be understood."""
-    where = hidden(access.url, access.token)
-    said = f"{type(error).__name__}: {hidden(str(error), access.token)}"
+    where = _shown(access.url)
+    said = f"{type(error).__name__}: {_shown(str(error))}"
     if isinstance(error, (AttributeError, LookupError, TypeError, AssertionError)):
         said = "it is not what the API says"  # the client library stumbled over it: a page to log in, or another program's JSON
     told = f"cannot {doing}: no usable answer from {where}: {said}"
@@ -51,6 +52,6 @@ def unreached(access: Access, doing: str, error: Exception, *, writes: bool) -> 
     return HostError(told, hint, may_have_happened=writes)
 
 
-def hidden(text: str, token: str) -> str:
+def _shown(text: str) -> str:
     """One short line without the token."""
-    return one_line(text.replace(token, "***"), _LONGEST)
+    return one_line(redact(text), _LONGEST)

@@ -37,9 +37,9 @@ _USER = r"[A-Za-z0-9_][A-Za-z0-9._+-]*@"
 Url = Annotated[
     str,
     Matching(
-        rf"^((https|ssh)://({_USER})?{_HOST}(:[0-9]{{1,5}})?/[^?#\s\x00-\x1f\x7f-\x9f]*"
+        rf"^((https:/{{2}}|ssh:/{{2}}({_USER})?){_HOST}(:[0-9]{{1,5}})?/[^?#\s\x00-\x1f\x7f-\x9f]*"
         rf"|{_USER}{_HOST}:/?[^-/:\s\x00-\x1f\x7f-\x9f][^:\s\x00-\x1f\x7f-\x9f]*)$",
-        "must be an https:// or ssh:// address, or user@host:path, without a password, ? and #; a path is given on the command line",
+        "must be an https:// or ssh:// address, or user@host:path, without a password, a user name for https, ? and #; a path is given on the command line",
     ),
 ]
 # What git takes for a branch, less what it takes for something else too: HEAD, and the full name of a ref.

@@ -13,6 +13,8 @@ import re
 from fractions import Fraction
 from functools import lru_cache
 
+from gitplacer.redactor import without_credentials
+
 MAX = 2**63 - 1
 """Kubernetes stores quantities in int64; a larger one is refused."""
 
@@ -38,7 +40,7 @@ class InvalidQuantity(ValueError):
 def parse(text: str) -> Fraction:
     """The exact number behind a quantity string. Raises InvalidQuantity."""
     if len(text) > 64:
-        raise InvalidQuantity(f"{text[:20]!r}… is too long for a quantity")
+        raise InvalidQuantity(f"{without_credentials(text)[:20]!r}… is too long for a quantity")
     match = _FORM.fullmatch(text)
     if match is None:
         raise InvalidQuantity(f'"{text}" is not a Kubernetes quantity')

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gitplacer import redactor
 from gitplacer.branch.chronicle import history
 from gitplacer.explain import PlanView
 from gitplacer.hydrate import hydrate
@@ -32,4 +33,5 @@ def drawn(settings: Settings, *, work_tree: bool, redact: bool, progress: Progre
         view = hydrate(looked.inputs, memo=looked.memo).view
         progress("drawing the fleet")
         facts = gathered(view, history(looked.deployment))
-        return Drawn(page(document(redacted(facts) if redact else facts), packaged(REPORT)), view, looked.source.spec)
+        html = page(document(redacted(facts) if redact else facts), packaged(REPORT))
+        return Drawn(redactor.redact(html), view, looked.source.spec)

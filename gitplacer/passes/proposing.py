@@ -42,6 +42,7 @@ from gitplacer.passes.opening import Opened, Progress, at_work
 from gitplacer.passes.reconcile import ATTEMPTS, capacity_commit, commits_of, proposals_of
 from gitplacer.plaintext import printable
 from gitplacer.problems import Rejected
+from gitplacer.redactor import redact
 from gitplacer.settings import Settings, UsageError
 from gitplacer.snapshot import RECORDS
 from gitplacer.tree import Tree, differing_paths
@@ -284,7 +285,7 @@ def _tell(host: Host | None, commit: str | None, state: State, description: str)
     """Set the check, if it does not say so already."""
     if host is None or commit is None:
         return
-    status = Status(context=CONTEXT, state=state, description=printable(description, LONGEST_DESCRIPTION))
+    status = Status(context=CONTEXT, state=state, description=printable(redact(description), LONGEST_DESCRIPTION))
     if host.status(commit, CONTEXT) != status:
         host.set_status(commit, status)
 
@@ -293,10 +294,10 @@ def _requested(look: _Look, host: Host, tip: str, *, is_new: bool) -> tuple[Pull
     """The pull request of the branch, open and up to date; or, if somebody has closed it as it stands, as they left it."""
     deployment = look.deployment
     messages = [step.message for step in look.hydration.steps]
-    title = proposal_title(messages)
+    title = redact(proposal_title(messages))
     # What the commits themselves say, which may have been made by an earlier run.
     trailers = trailers_in(messages[-1] if is_new else deployment.pass_proposed()[-1].body)
-    body = proposal_body(look.hydration.view, trailers, host.longest_body)
+    body = redact(proposal_body(look.hydration.view, trailers, host.longest_body))
     newest: Pull | None = None
     for pull in host.pulls_from(deployment.next_branch, deployment.branch):
         newest = newest or pull

@@ -27,6 +27,7 @@ from gitplacer.hosts.pagefiles import read_plain
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes.opening import Progress, deployment_address, opened_deployment, opened_source
 from gitplacer.plaintext import printable
+from gitplacer.redactor import redact
 from gitplacer.review.outcomes import Fate, Outcome, Promise, became, promise_of
 from gitplacer.settings import Settings, UsageError
 from gitplacer.snapshot import read_records
@@ -150,7 +151,7 @@ def tell(
     status = Status(
         context=context(comment_id),
         state=_STATES[outcome.fate],
-        description=description(outcome, LONGEST_DESCRIPTION),
+        description=redact(description(outcome, LONGEST_DESCRIPTION)),
         url=url,
     )
     if host.status(found.source, status.context) != status:

@@ -8,9 +8,9 @@ from gitplacer.problemcodes.code import Failure
 
 FAILURES: Mapping[str, Failure] = {
     "BadAddress": Failure(
-        "An address is not one that may be given to git: it could start a program, carries a password, or is not encrypted.",
+        "An address is not one that may be given to git: it could start a program, carries a password or, for https, a user name, which could be a token, or is not encrypted.",
         "Give a directory, `https://host/path`, `ssh://user@host/path` or `user@host:path`. For https, git asks the program "
-        "named by `GIT_ASKPASS` or reads `~/.netrc`; for ssh use a key.",
+        "named by `GIT_ASKPASS` or reads `~/.netrc`, for the user name too; for ssh use a key.",
     ),
     "NoSuchDirectory": Failure(
         "There is no such directory.",

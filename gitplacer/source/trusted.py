@@ -16,6 +16,7 @@ from typing import Any
 from gitplacer.documents import Document
 from gitplacer.kinds.fleet import Fleet, FleetSpec
 from gitplacer.problems import Problem, Severity
+from gitplacer.redactor import shortened
 from gitplacer.source.ownkinds import OwnKinds
 
 _LONGEST = 120
@@ -59,4 +60,4 @@ def _text(value: Any) -> str:
     if value is _MISSING or value is None:
         return "nothing"
     text = value if isinstance(value, str) else json.dumps(value)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return shortened(text, _LONGEST)

@@ -79,9 +79,9 @@ def written(line: Line, form: Form) -> str:
         "turn": line.turn or None,
         "revision": line.revision or None,
         "message": message,
-        **{name: redact(value) if isinstance(value, str) else value for name, value in line.fields.items()},
+        **line.fields,
     }
-    return json.dumps({name: value for name, value in said.items() if value is not None}, ensure_ascii=True)
+    return redact(json.dumps({name: value for name, value in said.items() if value is not None}, ensure_ascii=True))
 
 
 class Logs(Silent):
