@@ -203,7 +203,7 @@ class Memory:
 
 
 def ask(
-    hydration: Hydration, work: Work, memory: Memory, is_settled: Callable[[Doubt], bool] = lambda doubt: False
+    work: Work, memory: Memory, *, publishes: bool, is_settled: Callable[[Doubt], bool] = lambda doubt: False
 ) -> list[Doubt]:
     """
     Raise the worst doubt about a pass that would be published. Returns those about one that would not, which are to be told. Where nothing is
@@ -211,7 +211,7 @@ def ask(
     """
     seen, tip = memory.read(), seen_at(work.deployment)
     found = [doubt for doubt in doubts(work, seen) if not is_settled(doubt)]
-    if found and hydration.steps:
+    if found and publishes:
         raise found[0]
     if not found and tip is not None and tip != seen:
         memory.write(tip)
@@ -235,8 +235,15 @@ class Undoubted:
 
     def __call__(self, hydration: Hydration, work: Work) -> None:
         """Raises Doubt."""
+        self._ask(work, publishes=bool(hydration.steps))
+
+    def told_only(self, work: Work) -> None:
+        """The same of a pass that publishes nothing."""
+        self._ask(work, publishes=False)
+
+    def _ask(self, work: Work, *, publishes: bool) -> None:
         self._memory = Memory(self._settings.cache_dir, work.deployment)
-        for doubt in ask(hydration, work, self._memory, self._is_settled):
+        for doubt in ask(work, self._memory, publishes=publishes, is_settled=self._is_settled):
             self._tell(doubt)
 
     def _is_settled(self, doubt: Doubt) -> bool:
