@@ -219,7 +219,7 @@ def _note_uncommitted(chosen: Settings) -> None:
         return
     with Repository.open(address, chosen.cache_dir) as repository:
         committed = repository.tree(repository.resolve(), chosen.folder)
-    if _files(read_work_tree(address.work_tree / chosen.folder)) != _files(committed):
+    if _files(read_work_tree(address.work_tree / chosen.folder, chosen.cache_dir)) != _files(committed):
         note(f"{address.redacted} has changes that are not committed; only commits are read")
 
 

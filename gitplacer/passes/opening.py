@@ -83,7 +83,7 @@ def opened_source(
         if lies:
             assert address.path is not None
             folder = settings.folder[len(address.folder) :].lstrip("/")
-            tree = read_work_tree(address.path / folder if folder else address.path)
+            tree = read_work_tree(address.path / folder if folder else address.path, settings.cache_dir)
             spec = fleet_spec(tree, memo)
             commit, at_tip = None, tree
             if base is not None:
@@ -220,7 +220,7 @@ def _capacity(
         return read_branches(repository, branches, spec.capacity, memo, settings.now)
     folder = capacity_folder(address, branch)
     if folder is not None:
-        tree = read_work_tree(folder)
+        tree = read_work_tree(folder, settings.cache_dir)
         tips["capacity"] = tree_id(tree)
         below = tree.under(spec.capacity.path)
         return below if len(below) else tree
