@@ -13,6 +13,8 @@ from gitplacer.cli.listening import Listening, listening
 from gitplacer.cli.options import fleet, period, signed
 
 if TYPE_CHECKING:
+    from gitplacer.controller.doubts import Undoubted
+    from gitplacer.formats.savedplan import SavedPlan
     from gitplacer.hydrate import Hydration
     from gitplacer.passes.opening import Work
     from gitplacer.passes.reconcile import Outcome, Spared
@@ -94,11 +96,9 @@ def command(
     says on stderr what each pass came to, and ends on SIGTERM or SIGINT with code 0, never in the middle of a push. Webhooks wake it
     sooner; metrics, a report, notices and Events tell of it; each of these is off unless it is asked for.
     """
-    from gitplacer.cli.planfile import read_plan, show_refusal
     from gitplacer.cli.progress import note, progress
     from gitplacer.controller.doubts import Doubt, Undoubted
-    from gitplacer.passes.aswasplanned import AsWasPlanned, PlanDiffers
-    from gitplacer.passes.reconcile import Spared, reconcile, reconcile_unless_quiet
+    from gitplacer.passes.reconcile import reconcile, reconcile_unless_quiet
     from gitplacer.settings import UsageError, settings
 
     if not pull_request and (check or host_name or repo):
@@ -121,7 +121,11 @@ def command(
         other = "--pull-request" if pull_request else "--plan" if plan_file is not None else "--now"
         raise UsageError(f"--watch does not go with {other}", "it pushes pass after pass, each at the time of its own")
     chosen = settings(**where)
-    planned = read_plan(plan_file) if plan_file is not None else None
+    planned = None
+    if plan_file is not None:
+        from gitplacer.cli.planfile import read_plan
+
+        planned = read_plan(plan_file)
     _note_uncommitted(chosen)
     if watch:
         from gitplacer.cli.watching import watch as watching
@@ -138,24 +142,42 @@ def command(
         note(f"{doubt.kind}: {doubt}")
 
     undoubted = Undoubted(chosen, given_up, tell, at_a_time=where["now"] is not None)
+    if plan_file is not None and planned is not None:
+        return _as_planned(plan_file, planned, chosen, undoubted)
+    with progress() as say:
+        outcome: Outcome | Spared
+        if full:
+            outcome = reconcile(chosen, progress=say, consent=undoubted)
+        else:
+            outcome = reconcile_unless_quiet(chosen, progress=say, consent=undoubted, doubts=undoubted.told_only)
+    return _ended(outcome, undoubted)
+
+
+def _as_planned(plan_file: str, planned: SavedPlan, chosen: Settings, undoubted: Undoubted) -> int:
+    """Only what a plan says that was saved."""
+    from gitplacer.cli.planfile import show_refusal
+    from gitplacer.cli.progress import progress
+    from gitplacer.passes.aswasplanned import AsWasPlanned, PlanDiffers
+    from gitplacer.passes.reconcile import reconcile
+
     try:
         with progress() as say:
-            as_planned = AsWasPlanned(planned, chosen, say) if planned is not None else None
+            as_planned = AsWasPlanned(planned, chosen, say)
 
             def consent(hydration: Hydration, work: Work) -> None:
-                if as_planned is not None:
-                    as_planned(hydration, work)
+                as_planned(hydration, work)
                 undoubted(hydration, work)
 
-            outcome: Outcome | Spared
-            if full or as_planned is not None:
-                outcome = reconcile(chosen, progress=say, consent=consent)
-            else:
-                outcome = reconcile_unless_quiet(chosen, progress=say, consent=consent, doubts=undoubted.told_only)
+            outcome = reconcile(chosen, progress=say, consent=consent)
     except PlanDiffers as differs:
-        assert plan_file is not None and planned is not None
         return show_refusal(plan_file, planned, differs)
-    if isinstance(outcome, Spared):
+    return _ended(outcome, undoubted)
+
+
+def _ended(outcome: Outcome | Spared, undoubted: Undoubted) -> int:
+    from gitplacer.passes.reconcile import Outcome
+
+    if not isinstance(outcome, Outcome):
         _tell_of_spared(outcome)
         return 0
     if outcome.tip is not None:

@@ -24,19 +24,21 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gitplacer.branch.lastpass import last_trailers
 from gitplacer.commits import PREFIX
-from gitplacer.explain import rfc3339
 from gitplacer.git.cache import UntrustedFolder, private_folder
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import NoSuchRevision, Repository
-from gitplacer.hydrate import Hydration
 from gitplacer.passes.opening import Work
 from gitplacer.passes.reconcile import CAPACITY_USED
 from gitplacer.settings import Settings
 from gitplacer.trailers import instant, value_of
+
+if TYPE_CHECKING:
+    from gitplacer.hydrate import Hydration
 
 SKEW = timedelta(minutes=2)
 """How far behind the last pass a clock may be: clocks of two machines differ."""
@@ -63,6 +65,8 @@ class ClockBehind(Doubt):
     kind = "ClockBehind"
 
     def __init__(self, now: datetime, last: datetime) -> None:
+        from gitplacer.explain import rfc3339  # which takes a while, and is hardly ever needed
+
         self.last = last
         super().__init__(
             f"the clock says {rfc3339(now)}, and the last pass was made at {rfc3339(last)}",
@@ -253,5 +257,7 @@ class Undoubted:
 
     def landed(self, tip: str) -> None:
         """Remember the commit that the pass has published."""
+        from gitplacer.explain import rfc3339
+
         if self._memory is not None:
             self._memory.write(Seen(tip, rfc3339(self._settings.now)))

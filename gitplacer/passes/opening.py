@@ -19,20 +19,19 @@ from gitplacer.branch.byhand import ByHand, by_hand
 from gitplacer.branch.lastpass import last_trailers
 from gitplacer.capacity.reading import PLACEHOLDER, Branch, branches_at, mark_of, opened_branches, read_branches
 from gitplacer.commits import PREFIX
-from gitplacer.deployed import BETWEEN
 from gitplacer.git.address import Address
 from gitplacer.git.asking import about
 from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import Commit, NoSuchRevision, Repository
 from gitplacer.git.worktree import read_work_tree
-from gitplacer.hydrate import Inputs, SourceCommit
+from gitplacer.inputs import Inputs, SourceCommit
 from gitplacer.kinds.clusterstate import CLUSTER_STATES
 from gitplacer.kinds.fleet import FleetSpec
+from gitplacer.kinds.record import BETWEEN, RECORDS
 from gitplacer.kinds.removals import GUARDS
 from gitplacer.model.signers import Uncounted
 from gitplacer.passes.counting import Counting, nothing_counts
 from gitplacer.settings import Settings, UsageError
-from gitplacer.snapshot import RECORDS
 from gitplacer.source.files import Memo
 from gitplacer.source.reading import fleet_spec, readable_fleet
 from gitplacer.trailers import value_of

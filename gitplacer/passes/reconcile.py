@@ -12,20 +12,22 @@ import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from gitplacer.git.asking import about
 from gitplacer.git.notes import Note
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import LostRace, NewCommit, proposal_branch
-from gitplacer.hydrate import Hydration, hydrate, hydrator_note
 from gitplacer.model.horizon import Horizon
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes.opening import Opened, Progress, Work, at_work
 from gitplacer.passes.quiet import Quiet, key_of, quiet, recall, remember
-from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.settings import Settings
 from gitplacer.tree import SUBMODULE, Changes
+
+if TYPE_CHECKING:
+    from gitplacer.hydrate import Hydration
+    from gitplacer.placement.ledgercache import LedgerCache
 
 ATTEMPTS = 5
 """How often a lost race is run again before we give up and leave it to the next pass."""
@@ -171,6 +173,8 @@ def _passed(
     horizon: Horizon | None = None,
 ) -> Outcome:
     """A pass on what is open. `horizon` notes how long what comes of it stands."""
+    from gitplacer.hydrate import hydrate  # which takes a while; a pass that is spared does without
+
     deployment = work.deployment
     inputs = replace(work.inputs, now=horizon.now) if horizon is not None else work.inputs
     hydration = hydrate(inputs, memo=memo, ledgers=ledgers, with_candidates=False)
@@ -215,6 +219,8 @@ def _note(work: Work, settings: Settings) -> Note | None:
     commit = work.source.commit
     if commit is None or not work.source.spec.deployment.hydrator.notes:
         return None
+    from gitplacer.hydrate import hydrator_note
+
     return Note(text=hydrator_note(commit), author=str(settings.author), when=settings.now)
 
 
