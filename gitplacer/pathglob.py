@@ -36,16 +36,17 @@ def _regex(tokens: list[str], then: str, names: set[str], *, aligned: bool) -> s
     a folder's name.
     """
     parts = []
+    closed = [*tokens, then]
     at = 0
     while at < len(tokens):
         token = tokens[at]
         at += 1
         if token in _WILD:
-            until = _absorbed([*tokens, then], at, aligned=aligned)
+            until = _absorbed(closed, at, aligned=aligned)
             if until is None:
                 parts.append(_WILD[token])
             else:
-                between = _regex(tokens[at:until], (*tokens, then)[until], names, aligned=token == "**/")
+                between = _regex(tokens[at:until], closed[until], names, aligned=token == "**/")
                 parts.append(f"(?>{_WILD[token]}?{between})")
                 at = until
         elif token == "?":
