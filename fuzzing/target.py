@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 from gitplacer.documents import Fault
@@ -12,11 +14,17 @@ from gitplacer.problemcodes import CODES
 from gitplacer.problems import Location, Problem
 
 FILE = "f.yaml"
+SECONDS = 1.0
+"""Of the processor, which one input may take: many times what any takes, also where the code is instrumented."""
 _ROOT = Location(FILE)
 
 
 class Broken(AssertionError):
     """A reader does not keep a promise."""
+
+
+class Slow(BaseException):
+    """A reader takes too long. No reader's own `except Exception` may swallow it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +39,31 @@ class Target:
     planted: Callable[[], AbstractContextManager[Any]]
     longest: int = 4096
     structured: bool = False
+
+    def hold(self, data: bytes) -> None:
+        """
+        `check`, and Slow for what takes more than SECONDS of the processor, twice: the first may be for what is then remembered. Only the main
+        thread can be interrupted.
+        """
+        try:
+            _within(SECONDS, self.check, data)
+        except Slow:
+            _within(SECONDS, self.check, data)
+
+
+def _within(seconds: float, check: Callable[[bytes], None], data: bytes) -> None:
+    """The time of the processor, not of the clock: others may use the machine too."""
+    before = signal.signal(signal.SIGPROF, _too_slow)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        check(data)
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def _too_slow(number: int, frame: FrameType | None) -> None:
+    raise Slow(f"it takes more than {SECONDS:g} s of the processor")
 
 
 def expect(promise: bool, words: str) -> None:

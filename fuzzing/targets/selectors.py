@@ -16,11 +16,11 @@ from pydantic import TypeAdapter, ValidationError
 from fuzzing.target import Target, expect
 from gitplacer import pathglob
 from gitplacer.documents import parse
-from gitplacer.kinds.fields import LabelMap, PathGlob
+from gitplacer.kinds.fields import Glob, LabelMap, PathGlob
 from gitplacer.kinds.selectors import ClusterSelector
 from gitplacer.model.labels import Requirement
 
-_GLOB = TypeAdapter(PathGlob)
+_NAME_GLOB, _GLOB = TypeAdapter(Glob), TypeAdapter(PathGlob)
 _LABELS = TypeAdapter(LabelMap)
 _MOST_WALKED = 300
 """Characters; whoever tries everything needs a frame for each."""
@@ -40,10 +40,9 @@ def check(data: bytes) -> None:
 
 
 def _check_pattern(pattern: str, path: str) -> None:
-    pathglob.name_matches_any([pattern], path)
-    try:
-        _GLOB.validate_python(pattern)
-    except ValidationError:
+    if _is(_NAME_GLOB, pattern):
+        pathglob.name_matches_any([pattern], path)
+    if not _is(_GLOB, pattern):
         return
     found = pathglob.matches(pattern, path)
     if found:
@@ -51,6 +50,14 @@ def _check_pattern(pattern: str, path: str) -> None:
     plain = not set("[{") & set(pattern) and "/" not in (path[:1], path[-1:]) and "//" not in path
     if plain and len(pattern) + len(path) <= _MOST_WALKED:
         expect(found == walks(pattern, path), f"{pattern} {'matches' if found else 'does not match'} {path}")
+
+
+def _is(field: TypeAdapter[str], text: str) -> bool:
+    try:
+        field.validate_python(text)
+    except ValidationError:
+        return False
+    return True
 
 
 def walks(pattern: str, path: str) -> bool:
