@@ -38,7 +38,7 @@ def main(name: str, seconds: int, planted: bool, seed: int, grow: bool) -> None:
     click.echo(
         f"{name}: {outcome.executions:,} executions{took}, {outcome.edges:,} edges, {len(outcome.fresh)} new inputs"
     )
-    if planted and not _breaks(target, outcome.breaking):
+    if planted and not _breaks(target, outcome.breaking or b""):
         click.echo(f"planted: {target.bug}: {'not found' if outcome.breaking is None else repr(outcome.breaking)}")
         raise SystemExit(outcome.breaking is None)
     if outcome.breaking is not None:
@@ -55,16 +55,18 @@ def main(name: str, seconds: int, planted: bool, seed: int, grow: bool) -> None:
         click.echo(f"{said}; kept as {running.keep('found', name, long)}")
         raise SystemExit(1)
     if grow:
-        more = distilled(target.check, running.corpus(name).values(), outcome.fresh)
+        with target.planted():  # what shows the planted bug is left for a run to find
+            blind = [data for data in outcome.fresh if not _breaks(target, data)]
+        more = distilled(target.check, running.corpus(name).values(), blind)
         for data in more:
             running.keep("corpus", name, data)
         click.echo(f"the corpus has {len(more)} inputs more")
 
 
-def _breaks(target: Target, data: bytes | None) -> bool:
-    """Whether an input breaks the target as it is."""
+def _breaks(target: Target, data: bytes) -> bool:
+    """Whether an input breaks the target as it is now."""
     try:
-        target.hold(data or b"")
+        target.hold(data)
     except (Exception, Slow):
         return True
     return False

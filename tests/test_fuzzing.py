@@ -76,6 +76,18 @@ def test_a_run_finds_the_planted_bug(name: str) -> None:
     assert targets.target(name).bug in ran.output and "not found" not in ran.output
 
 
+def test_what_shows_the_planted_bug_is_left_for_a_run_to_find(monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh = (FINDING["quantities"], b"17Ei" + b"0" * 40)
+    outcome = running.Outcome(executions=2, looked=1, started=0.0, edges=1, fresh=fresh, breaking=None, said="")
+    kept: list[bytes] = []
+    monkeypatch.setattr(running, "run", lambda name, seconds, **rest: outcome)
+    monkeypatch.setattr(running, "corpus", lambda name: {"a": b"1"})
+    monkeypatch.setattr(running, "keep", lambda where, name, data: kept.append(data))
+    ran = CliRunner().invoke(main, ["quantities", "--grow", "--seconds", "1", "--seed", "1"])
+    assert ran.exit_code == 0, ran.output
+    assert kept == [fresh[1]]
+
+
 def test_an_input_that_takes_long_is_a_find() -> None:
     def squared(data: bytes) -> None:
         re.fullmatch(rb"(?:a|a)*b", data)
