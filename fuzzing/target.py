@@ -14,8 +14,6 @@ from gitplacer.problemcodes import CODES
 from gitplacer.problems import Location, Problem
 
 FILE = "f.yaml"
-SECONDS = 1.0
-"""Of the processor, which one input may take: many times what any takes, also where the code is instrumented."""
 _ROOT = Location(FILE)
 
 
@@ -31,7 +29,8 @@ class Slow(BaseException):
 class Target:
     """
     `check` raises for bytes that break a promise: Broken, or whatever the reader lets out. `planted` puts a bug into the reader for as long as
-    it is entered, and `bug` says which. `longest` is the most bytes of an input; a `structured` one is changed as a document too.
+    it is entered, and `bug` says which. `longest` is the most bytes of an input; a `structured` one is changed as a document too. `seconds` of
+    the processor are many times what any input takes, also where the code is instrumented or the input is made long.
     """
 
     check: Callable[[bytes], None]
@@ -39,16 +38,17 @@ class Target:
     planted: Callable[[], AbstractContextManager[Any]]
     longest: int = 4096
     structured: bool = False
+    seconds: float = 1.0
 
     def hold(self, data: bytes) -> None:
         """
-        `check`, and Slow for what takes more than SECONDS of the processor, twice: the first may be for what is then remembered. Only the main
+        `check`, and Slow for what takes more than `seconds` of the processor, twice: the first may be for what is then remembered. Only the main
         thread can be interrupted.
         """
         try:
-            _within(SECONDS, self.check, data)
+            _within(self.seconds, self.check, data)
         except Slow:
-            _within(SECONDS, self.check, data)
+            _within(self.seconds, self.check, data)
 
 
 def _within(seconds: float, check: Callable[[bytes], None], data: bytes) -> None:
@@ -63,7 +63,7 @@ def _within(seconds: float, check: Callable[[bytes], None], data: bytes) -> None
 
 
 def _too_slow(number: int, frame: FrameType | None) -> None:
-    raise Slow(f"it takes more than {SECONDS:g} s of the processor")
+    raise Slow("it takes too long")
 
 
 def expect(promise: bool, words: str) -> None:

@@ -19,6 +19,7 @@ from gitplacer.documents import parse
 from gitplacer.kinds.fields import Glob, LabelMap, PathGlob
 from gitplacer.kinds.selectors import ClusterSelector
 from gitplacer.model.labels import Requirement
+from gitplacer.plaintext import LONGEST_PATH
 
 _NAME_GLOB, _GLOB = TypeAdapter(Glob), TypeAdapter(PathGlob)
 _LABELS = TypeAdapter(LabelMap)
@@ -29,7 +30,7 @@ _MOST_WALKED = 300
 def check(data: bytes) -> None:
     for item in parse(data).documents:
         pattern, path = item.value.get("pattern"), item.value.get("path")
-        if isinstance(pattern, str) and isinstance(path, str):
+        if isinstance(pattern, str) and isinstance(path, str) and len(path) <= LONGEST_PATH:
             _check_pattern(pattern, path)
         try:
             selector = ClusterSelector.model_validate(item.value.get("selector"), by_alias=True, by_name=False)
