@@ -211,6 +211,7 @@ def test_odd_commits_are_read_anyway(work: Path, tmp_path: Path) -> None:
         ("author A <a> 9999999999999999 +0000\ncommitter A <a> 99999999999 +9999", "A", "1970-01-01T00:00:00+00:00"),
         ("author\ncommitter", "", "1970-01-01T00:00:00+00:00"),
         ("author B <b> 1 +0000\ncommitter B <b> 1 -0130\nencoding nonsense", "B", "1969-12-31T22:30:01-01:30"),
+        ("author B-9 <b> 1 +0000\ncommitter B <b> 1 -0130\nencoding punycode", "B-9", "1969-12-31T22:30:01-01:30"),
     ]:
         data = f"tree {tree}\n{raw}\n\n".encode() + b"\xff\n"
         oid = git("hash-object", "-t", "commit", "-w", "--stdin", "--literally", cwd=work, input=data)

@@ -12,6 +12,7 @@ from gitplacer.kinds import calendar
 from gitplacer.kinds.chart import Chart
 from gitplacer.kinds.fields import (
     FOLDER,
+    LONGEST_PATTERN,
     Boolean,
     Bounds,
     DnsLabel,
@@ -76,6 +77,7 @@ class NamespaceFromPath(Model):
         Matching(
             r"^(?!([^\x00-\x1f\\]*/)?\.{0,2}(/|$))([^\x00-\x1f\\{}]*/)?\{namespace\}(/[^\x00-\x1f\\{}]*)?$",
             "must be a relative path pattern with one folder called {namespace}",
+            LONGEST_PATTERN,
         ),
     ] = "workloads/{namespace}/**"
     """A path pattern in which `{namespace}` stands for one folder, the namespace."""
