@@ -2,7 +2,7 @@
 Which clusters a group goes to, and what is to be said of each cluster that it might go to.
 
 A policy's favourites come first. Of clusters it likes equally those come last where much is promised already, then counts which
-large blocks of devices stay whole. A cluster is taken if every order works, or if the policy accepts luck, and if the policy's
+large blocks of devices stay whole, and those come first of which it is proved that every order works. A cluster is taken if every order works, or if the policy accepts luck, and if the policy's
 budget pays for machines that have to be added.
 """
 
@@ -35,6 +35,8 @@ from gitplacer.source.manifests import PLATFORM
 
 _MOST_TRIED = 3
 """Clusters on which one group is tried in every order, where that has no proof; on others that are as likely it is not placed."""
+_HELD_BACK = 16
+"""Clusters without a proof that others may come before, which are tried then."""
 _TRIED = 2000
 """Where groups times clusters are more, a cluster that was not taken is not tried in every order just to tell."""
 _TAKES = frozenset({Reason.FITS, Reason.ROOM, Reason.FITS_BY_SCALE_UP, Reason.PODS_MAY_WAIT, Reason.PLATFORM})
@@ -91,9 +93,8 @@ class Choice:
         ways = (False, True) if may_scale_up(policy) else (False,)
         for scale_up in (way for way in ways if only is None or way is (only == "ScaleUp")):
             left = ranked if not chosen else ranked[~np.isin(ranked, self._books.numbers(chosen))]
-            for name, packing in self._offers(group, policy, left, scale_up):
-                if len(chosen) == wanted:
-                    return chosen
+            offers = self._offers(group, policy, left, scale_up)
+            for name, packing in offers if scale_up else self._surest_first(group, policy, offers):
                 if not self.within_quota(group, name):
                     continue
                 paid = self._affordable(group, policy, name, packing, self.leaving.get(group.id, ()), scale_up)
@@ -104,6 +105,8 @@ class Choice:
                 if promise is not None:
                     chosen[name] = promise[0]
                     self.reserve(group, policy, name, *promise, self._pass.gang_on(group.id, name))
+                    if len(chosen) == wanted:
+                        return chosen
         if policy.spec.placement.admission == "Immediate":
             for name in self._named(ranked):
                 if len(chosen) < wanted and name not in chosen and self.within_quota(group, name):
@@ -245,6 +248,28 @@ class Choice:
             yield from sorted(found, key=lambda offer: _cost(self._books.fitting(*offer)))
         else:
             yield from found
+
+    def _surest_first(
+        self, group: Group, policy: PlacementPolicy, offers: Iterator[tuple[str, Packing]]
+    ) -> Iterator[tuple[str, Packing]]:
+        """
+        Offers in their order, but for those without a proof that every order works: to try them takes long, so they come after some
+        that have one, of clusters that the policy likes as much.
+        """
+        held_back: list[tuple[str, Packing]] = []
+        liked = None
+        for name, packing in offers:
+            likes = self._pass.preference(policy, name), self._pass.snapshot.is_awake(name)
+            if held_back and (likes != liked or len(held_back) == _HELD_BACK):
+                yield from held_back
+                held_back.clear()
+            gang, liked = self._pass.gang_on(group.id, name), likes
+            if self._pass.accepts_tight(policy, name) or self._books.proves(gang, name):
+                yield name, packing
+            else:
+                self._books.doubt(gang, name)
+                held_back.append((name, packing))
+        yield from held_back
 
     def _fitting(
         self, group: Group, policy: PlacementPolicy, ranked: Indexes, scale_up: bool
