@@ -8,7 +8,8 @@ of them. A ledger is copied when it is first written to: what a pass places cost
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -124,15 +125,19 @@ class Books:
         """Which of some clusters, by number, may have room for a gang now; the others surely have none."""
         return self._survey.may_have_room(gang, asked)
 
-    def order(self, gang: Gang, asked: Indexes, before: Sequence[Counts]) -> Indexes:
+    def best_first(self, gang: Gang, asked: Indexes, before: Sequence[Counts]) -> Iterator[str]:
         """
         Some clusters, by number, in the order of the keys `before`, then those last that are crowded for a gang, then by how few
-        large blocks of devices it breaks there, then by name.
+        large blocks of devices it breaks there, then by name. The order is as of now, whatever is written while they are taken.
         """
+        if not len(asked):
+            return
         broken, free = self._survey.tightness(gang, asked)
-        keys = (free, broken, self._crowded(gang)[asked], *reversed(before))
-        ordered: Indexes = asked[np.lexsort((asked, *keys))]
-        return ordered
+        keys = (*before, self._crowded(gang)[asked], broken, free, asked)
+        first = _first(keys)
+        yield self._names[asked[first]]
+        for index in np.lexsort(keys[::-1]).tolist()[1:]:
+            yield self._names[asked[index]]
 
     def _crowded(self, gang: Gang) -> Mask:
         """
@@ -170,3 +175,14 @@ class Books:
             self._ledgers[name] = self._ledgers[name].copy()
             self._shared.discard(name)
         return self._ledgers[name]
+
+
+def _first(keys: Sequence[np.ndarray[Any, Any]]) -> int:
+    """The index that comes first by some keys, the first of which counts most; as `lexsort` has it, which sorts them all."""
+    left = np.arange(len(keys[0]))
+    for key in keys:
+        values = key[left]
+        left = left[values == values.min()]
+        if len(left) == 1:
+            break
+    return int(left[0])
