@@ -348,6 +348,7 @@ CLASSES: Mapping[int, Class] = {
         codes=("InvalidObject", "InvalidRayName", "NameTooLong", "MissingNamespace", "NotTheTenants"),
         spellings={
             "no kind": here("apiVersion: v1\nmetadata: {name: x}\n", "InvalidObject"),
+            "a list as kind": here("apiVersion: v1\nkind: [ConfigMap]\nmetadata: {name: x}\n", "InvalidObject"),
             "generateName": here("apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: x-}\n", "InvalidObject"),
             "a name in capitals": here(app(name="Bad"), "InvalidRayName"),
             "a name of 100 letters": here(app(name="a" * 100), "NameTooLong"),
