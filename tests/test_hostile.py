@@ -7,14 +7,16 @@ other tenant has is decided as if it were not there.
 
 from __future__ import annotations
 
-import ast
+import importlib
+import math
 import random
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, is_hypothesis_test, settings
 from hypothesis import strategies as st
 
 from docs.hostile_inputs import CLASSES, HERE, File, Spelling, app
@@ -23,7 +25,8 @@ from gitplacer.problemcodes import CODES, FAILURES
 from gitplacer.problems import Problem
 from gitplacer.source.files import InMemory
 from gitplacer.tree import Entry, Tree
-from tests.hostile_spellings import GENERATED, HIDDEN
+from tests.hostile_files import NAMES, OF_FILES
+from tests.hostile_objects import HIDDEN, OF_OBJECTS
 from tests.stories import ANYWHERE, Story, cluster, outcome, policy, rayservice, snapshot
 
 MEMORY = InMemory()
@@ -111,6 +114,8 @@ def test_what_is_wrong_is_told_all_in_one_run() -> None:
 
 # generated spellings
 
+GENERATED = {**OF_FILES, **OF_OBJECTS}
+
 
 @pytest.mark.parametrize("number", GENERATED)
 def test_generated_spellings_are_refused_alone(number: int) -> None:
@@ -146,22 +151,82 @@ def test_a_healthy_manifest_with_some_bytes_changed_concerns_nobody_else(seed: i
         said(problem)
 
 
+@st.composite
+def unreadable_policy(draw: st.DrawFn) -> tuple[str, str]:
+    """A policy for red with a field that there is not, a version to come, or a type, a cluster or a number that is none; and its kind."""
+    name = draw(NAMES)
+    kind, spec = draw(
+        st.sampled_from(
+            [
+                ("PlacementPolicy", f"select: {{namespaces: [red]}}\nx{name}: 1"),
+                ("PlacementPolicy", f"select: {{namespaces: [red]}}\nplacement: {{type: X{name}}}"),
+                (
+                    "PlacementPolicy",
+                    f"select: {{namespaces: [red]}}\nplacement: {{copies: -{draw(st.integers(1, 99))}}}",
+                ),
+                ("PlacementPolicy", f"select: {{namespaces: [red]}}\nprecedence: {name}"),
+                ("PlacementPolicy", "select: {namespaces: [red]}"),
+                ("OverridePolicy", f"select: {{namespaces: [red]}}\noverrides: [{{path: {name}, op: add, value: 1}}]"),
+                ("OverridePolicy", f"select: {{namespaces: [red]}}\noverrides: [{{path: /spec/{name}, op: x{name}}}]"),
+            ]
+        )
+    )
+    version = f"v{draw(st.integers(2, 99))}" if spec == "select: {namespaces: [red]}" else "v1alpha1"
+    ((_, text),) = policy("bad", spec).items()
+    return kind, text.replace("PlacementPolicy", kind).replace("/v1alpha1", f"/{version}")
+
+
+@settings(max_examples=20)
+@given(unreadable_policy())
+def test_a_policy_that_cannot_be_read_holds_what_it_governs_alone(case: tuple[str, str]) -> None:
+    kind, text = case
+    done = fleet({"policies/bad.yaml": text})
+    assert outcome(done) == {"blue/shop": "Place a Fits", "red/well": "Hold  BrokenPolicy"}, kind
+    assert {problem.location.file for problem in done.problems} == {"policies/bad.yaml"}
+    assert {problem.code for problem in done.problems} <= set(CLASSES[37].codes)
+    for problem in done.problems:
+        assert problem.location.line >= 1 and (problem.hint or " must be " in problem.message), problem
+
+
 # the table
 
-ROOT = Path(__file__).parent
+PAGE = Path(__file__).parent.parent / "docs" / "security.md"
 
 
-def functions(module: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse((ROOT / f"{module}.py").read_text("utf-8"))):
-        if isinstance(node, ast.FunctionDef):
-            yield node.name
+def function(test: str) -> Callable[..., None]:
+    module, _, name = test.partition("::")
+    found: Callable[..., None] = getattr(importlib.import_module(f"tests.{module}"), name)
+    return found
 
 
-def test_every_class_is_there_and_tried() -> None:
+def cases(test: Callable[..., None]) -> int:
+    """How often pytest calls it for what stands in its tables."""
+    marks: list[pytest.Mark] = getattr(test, "pytestmark", [])
+    return math.prod(len(list(mark.args[1])) for mark in marks if mark.name == "parametrize")
+
+
+def test_every_class_is_there() -> None:
     assert sorted(CLASSES) == list(range(1, 45))
     for number, each in CLASSES.items():
-        assert each.spellings or each.tests, number
         assert set(each.codes) <= CODES.keys() | FAILURES.keys(), number
-        for test in each.tests:
-            module, _, name = test.partition("::")
-            assert name in set(functions(module)), test
+
+
+def spelled(number: int) -> int:
+    """In how many spellings that somebody has written down a class is tried."""
+    return len(CLASSES[number].spellings) + sum(cases(function(test)) for test in CLASSES[number].tests)
+
+
+def test_the_page_tells_in_how_many_spellings() -> None:
+    (said,) = re.findall(
+        r"\| spellings of them that somebody wrote down \| more than ([\d,]+) \|", PAGE.read_text("utf-8")
+    )
+    assert sum(map(spelled, CLASSES)) > int(said.replace(",", ""))
+
+
+@pytest.mark.parametrize("number", CLASSES)
+def test_every_class_is_tried_in_three_spellings_and_in_generated_ones(number: int) -> None:
+    each = CLASSES[number]
+    assert spelled(number) >= 3
+    generated = [function(test) for test in each.generated]
+    assert all(is_hypothesis_test(test) for test in generated)
+    assert generated or number in GENERATED
