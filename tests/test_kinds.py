@@ -472,7 +472,7 @@ manifests: {into: hub, epoch: 3, files: [standby/gpu-1/pool.yaml]}
 """,
     "Removals": """
 metadata: {name: removals, labels: {}, annotations: {}}
-removed: [{at: "2026-01-02T03:04:05Z", groups: 3}]
+removed: [{at: "2026-01-02T03:04:05Z", groups: 3, tenant: research}]
 """,
     "Placement": """
 metadata: {name: train, namespace: rayjob1}

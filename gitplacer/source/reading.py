@@ -55,6 +55,7 @@ class Source:
     """
     All of the source repo that decisions look at. `broken_files` could not be read, or not wholly;
     `document_counts` says how many documents each file holds; `torn` are broken files that may have held own kinds;
+    `doubled` are objects of the platform that workload files hold as well, which does not count there.
     `claim_templates` are by namespace; `declarations` are the kinds that users declare; `sleeping` are the manifests of clusters.
     """
 
@@ -65,6 +66,7 @@ class Source:
     problems: tuple[Problem, ...]
     tree: Tree
     torn: frozenset[str]
+    doubled: frozenset[Identity]
     claim_templates: Templates
     declarations: Declarations
     sleeping: SleepingClusters
@@ -98,19 +100,36 @@ class Source:
         if not names:
             return []
         words = re.compile(rb"(?<![\w.-])(" + b"|".join(re.escape(name.encode()) for name in names) + rb")(?![\w.-])")
-        spec = self.own.fleet.spec
-        return [
-            path
-            for path, data in self._unread.items()
-            if unit_of(spec, path) != WORKLOADS or self.tenancy.may_speak_of(path, namespace)
-            if words.search(data)
-        ]
+        return [path for path, data in self._unread.items() if self._speaks_of(path, namespace) if words.search(data)]
+
+    def unread_words(self, namespace: str) -> frozenset[str]:
+        """
+        All words of the files that could not be read, and of their paths: whatever they refer to is among them. But for those of a tenant
+        who has nothing to say in a namespace.
+        """
+        if namespace not in self._words_about:
+            words = (said for path, said in self._words.items() if self._speaks_of(path, namespace))
+            self._words_about[namespace] = frozenset[str]().union(*words)
+        return self._words_about[namespace]
+
+    def _speaks_of(self, path: str, namespace: str) -> bool:
+        """Whether a file that could not be read may be about what is in a namespace."""
+        return unit_of(self.own.fleet.spec, path) != WORKLOADS or self.tenancy.may_speak_of(path, namespace)
 
     @cached_property
-    def unread_words(self) -> frozenset[str]:
-        """All words of the files that could not be read, and of their paths: whatever they refer to is among them."""
-        texts = (text for path, data in self._unread.items() for text in (path.replace("/", " ").encode(), data))
-        return frozenset(word.decode("utf-8", "replace") for text in texts for word in re.findall(rb"[\w.-]+", text))
+    def _words(self) -> Mapping[str, frozenset[str]]:
+        return {
+            path: frozenset(
+                word.decode("utf-8", "replace")
+                for text in (path.replace("/", " ").encode(), data)
+                for word in re.findall(rb"[\w.-]+", text)
+            )
+            for path, data in self._unread.items()
+        }
+
+    @cached_property
+    def _words_about(self) -> dict[str, frozenset[str]]:
+        return {}
 
     @cached_property
     def _unread(self) -> Mapping[str, bytes]:
@@ -190,7 +209,7 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
     elsewhere = (capacity, *set_aside(outside))
     platform = (d for p, items in rendered.items() if unit_of(spec, p) == PLATFORM for d in (i.document for i in items))
     scopes = Scopes(defined_scopes(platform), declarations.declare)
-    objects, broken = _objects(
+    objects, broken, doubled = _objects(
         declarations.applied(rendered), spec, set(map(id, outside)), elsewhere, irrelevant, tenancy, scopes, found
     )
     objects = tuple(with_foreign_accounts(objects, tenancy))
@@ -208,7 +227,9 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
     counts = {path: len(items) for path, items in reading.documents.items()}
     sleeping = read_standby(own, outside, rendered, unread, tree, found)
     told = tuple(sorted(set(found)))
-    return Source(own, objects, unread, counts, told, tree, frozenset(torn), templates, declarations, sleeping, tenancy)
+    return Source(
+        own, objects, unread, counts, told, tree, frozenset(torn), doubled, templates, declarations, sleeping, tenancy
+    )
 
 
 def fleet_spec(tree: Tree, memo: Memo) -> FleetSpec:
@@ -297,8 +318,11 @@ def _objects(
     tenancy: Tenancy,
     scopes: Scopes,
     found: list[Problem],
-) -> tuple[tuple[SourceObject, ...], set[str]]:
-    """The objects of both units in order of path and place, and the files with documents that are none."""
+) -> tuple[tuple[SourceObject, ...], set[str], frozenset[Identity]]:
+    """
+    The objects of both units in order of path and place, the files with documents that are none, and the objects of the platform that
+    workloads would have as well: there they are none, so that nobody who may only write workloads stops what the platform brings.
+    """
     objects: list[SourceObject] = []
     broken: set[str] = set()
     for path, items in sorted(documents.items()):
@@ -312,7 +336,15 @@ def _objects(
             else:
                 found.extend(read)
                 broken.add(path)
-    return tuple(_with_duplicates_marked(objects)), broken
+    platform = {item.identity: item.document for item in objects if item.unit == PLATFORM}
+    doubles = [item for item in objects if item.unit != PLATFORM and item.identity in platform]
+    for double in doubles:
+        message = f"{double.identity} is at {platform[double.identity].locate()} too"
+        hint = "it is for the platform to bring; remove it here"
+        found.append(double.document.problem("DuplicateObject", message, hint))
+        broken.add(double.path)
+    ours = [item for item in objects if item.unit == PLATFORM or item.identity not in platform]
+    return tuple(_with_duplicates_marked(ours)), broken, frozenset(double.identity for double in doubles)
 
 
 def _irrelevant(spec: FleetSpec, reading: Reading) -> Collection[str]:
