@@ -161,7 +161,6 @@ ONE_REPO = st.builds(
     st.sampled_from(
         [
             "https://{}/",
-            "https://ci@{}/",
             "https://{}:443/",
             "HTTPS://{}//",
             "ssh://git@{}/",
