@@ -34,7 +34,8 @@ class Spelling:
 class Class:
     """
     One class of input. `codes` are what it is refused with, one or more of them for each spelling; `does` says what happens instead, or
-    besides. `tests` are others that try it, as `module::function`, where it is not a matter of files alone.
+    besides. `tests` are others that try it, as `module::function`, where it is not a matter of files alone, and `generated` those of
+    them that make spellings up. Where it is a matter of files, `tests/hostile_files.py` or `tests/hostile_objects.py` does.
     """
 
     title: str
@@ -42,6 +43,7 @@ class Class:
     does: str = ""
     spellings: Mapping[str, Spelling] = field(default_factory=dict)
     tests: tuple[str, ...] = ()
+    generated: tuple[str, ...] = ()
 
 
 def here(text: str | bytes | Entry, *codes: str, path: str = HERE) -> Spelling:
@@ -109,17 +111,15 @@ CLASSES: Mapping[int, Class] = {
         },
         tests=(
             "test_odd_paths::test_an_odd_path_is_refused_alone",
-            "test_odd_paths::test_no_spelling_of_an_odd_path_is_read",
             "test_git_publishing::test_a_path_that_git_refuses_is_not_written",
         ),
+        generated=("test_odd_paths::test_no_spelling_of_an_odd_path_is_read",),
     ),
     2: Class(
         title="`.git` in a path, in all the spellings that some file system takes for it",
         does="The repo is refused as a whole (`MalformedTree`): git itself makes no such tree.",
-        tests=(
-            "test_odd_paths::test_a_tree_that_no_git_would_make_is_refused_whole",
-            "test_odd_paths::test_no_spelling_of_the_folder_of_git_is_missed",
-        ),
+        tests=("test_odd_paths::test_a_tree_that_no_git_would_make_is_refused_whole",),
+        generated=("test_odd_paths::test_no_spelling_of_the_folder_of_git_is_missed",),
     ),
     3: Class(
         title="Symbolic links, in the source and in the deployment repo",
@@ -130,10 +130,8 @@ CLASSES: Mapping[int, Class] = {
             "a link to another tenant's file": here(_link("../blue/shop.yaml"), path="workloads/red/shop.yaml"),
             "a link as JSON": here(_link("/proc/self/environ"), path="workloads/red/environ.json"),
         },
-        tests=(
-            "test_name_clashes::test_what_needs_a_name_that_is_taken_is_held_and_all_else_goes_on",
-            "test_name_clashes::test_no_pass_displaces_anything",
-        ),
+        tests=("test_name_clashes::test_what_needs_a_name_that_is_taken_is_held_and_all_else_goes_on",),
+        generated=("test_name_clashes::test_no_pass_displaces_anything",),
     ),
     4: Class(
         title="Submodules, and `.gitmodules`",
@@ -173,7 +171,7 @@ CLASSES: Mapping[int, Class] = {
             ),
             "folders": Spelling({"workloads/red/X/a.yaml": app(name="one"), "workloads/red/x/b.yaml": app(name="two")}),
         },
-        tests=("test_odd_paths::test_no_two_files_that_are_read_are_one_elsewhere",),
+        generated=("test_odd_paths::test_no_two_files_that_are_read_are_one_elsewhere",),
     ),
     7: Class(
         title="Too much: a file, a value, a tree",
@@ -197,39 +195,49 @@ CLASSES: Mapping[int, Class] = {
             "test_controller_doubts::test_a_timer_that_runs_a_pass_again_and_again_is_no_consent",
             "test_git_reading::test_a_shallow_clone_says_that_it_is_one",
         ),
+        generated=("test_controller_doubts::test_no_way_of_rewriting_a_branch_is_published_on",),
     ),
     9: Class(
         title="Addresses that run something, are options, carry a password or lead elsewhere",
         codes=("BadAddress", "InvalidValue"),
         does="Redirects to another host are not followed.",
         tests=(
-            "test_hostile_addresses::test_no_spelling_of_a_password_a_question_or_an_option_is_an_address",
             "test_hostile_addresses::test_an_address_that_could_leak_or_run_something_is_refused_where_it_is_written",
             "test_git_limits::test_a_redirect_is_not_followed_by_whoever_needs_no_credential",
         ),
+        generated=("test_hostile_addresses::test_no_spelling_of_a_password_a_question_or_an_option_is_an_address",),
     ),
     10: Class(
         title="Revisions and branches that are options, expressions or no names",
         codes=("NoSuchRevision", "InvalidValue"),
         tests=(
             "test_hostile_addresses::test_a_branch_that_means_something_else_is_refused_where_it_is_written",
-            "test_hostile_addresses::test_what_a_fleet_may_call_a_branch_git_calls_one",
             "test_git_limits::test_nothing_from_outside_can_be_an_option_of_git",
+            "test_git_reading::test_what_is_no_revision_is_refused_by_name",
+        ),
+        generated=(
+            "test_git_reading::test_no_spelling_of_an_expression_or_an_option_is_a_revision",
+            "test_hostile_addresses::test_a_name_that_git_refuses_is_no_branch_of_a_fleet",
+            "test_hostile_addresses::test_what_a_fleet_may_call_a_branch_git_calls_one",
         ),
     ),
     11: Class(
         title="A deployment repo that is the source, by whatever spelling of its address",
         does="Refused before anything is read.",
         tests=("test_hostile_addresses::test_a_pass_does_not_write_the_folders_that_it_reads",),
+        generated=(
+            "test_hostile_addresses::test_no_spelling_of_its_address_hides_that_the_source_would_be_written_to",
+            "test_hostile_addresses::test_no_path_to_the_source_hides_it",
+        ),
     ),
     12: Class(
         title="A root that is the whole repo, a hidden folder, or somebody else's files",
         codes=("InvalidValue", "NotOurs"),
         tests=(
             "test_hostile_addresses::test_a_root_that_is_somebody_elses_is_refused_where_it_is_written",
-            "test_hostile_addresses::test_no_root_is_in_a_folder_of_flux",
             "test_name_clashes::test_a_directory_whose_sentinel_became_a_folder_is_somebody_elses",
         ),
+        generated=("test_hostile_addresses::test_no_root_is_in_a_folder_of_flux",),
     ),
     13: Class(
         title="Commits that nobody signed, or a stranger, also behind a merge",
@@ -241,11 +249,18 @@ CLASSES: Mapping[int, Class] = {
             "test_signers::test_a_key_cannot_let_itself_in",
             "test_capacity_branches::test_only_who_may_speak_for_a_cluster_is_believed",
         ),
+        generated=("test_signers::test_nothing_that_somebody_else_has_signed_is_placed_nor_what_is_on_top",),
     ),
     14: Class(
         title="A push that the server declines",
         does="`PushRefused`, told once and not tried again and again as if it were a race.",
-        tests=("test_git_remotes::test_a_hook_that_declines_is_no_lost_race",),
+        tests=(
+            "test_git_remotes::test_a_hook_that_declines_is_no_lost_race",
+            "test_git_publishing::test_the_hooks_of_the_repository_decide_and_nothing_stays",
+            "test_git_remotes::test_a_remote_that_takes_no_pushes_refuses",
+            "test_git_remotes::test_a_server_without_atomic_pushes_is_told_apart",
+        ),
+        generated=("test_git_publishing::test_whatever_a_hook_says_when_it_declines_it_is_no_race",),
     ),
     15: Class(
         title="Bytes that are no UTF-8 text, byte order marks, tabs",
@@ -276,7 +291,7 @@ CLASSES: Mapping[int, Class] = {
             ),
             "two thousand documents": here("---\na: b\n" * 2_000, "TooManyDocuments"),
         },
-        tests=("test_bounds::test_nothing_that_is_read_is_deeper_than_the_bound",),
+        generated=("test_bounds::test_nothing_that_is_read_is_deeper_than_the_bound",),
     ),
     17: Class(
         title="YAML that says more than JSON can: doubled keys, keys that are no text, tags",
@@ -348,6 +363,7 @@ CLASSES: Mapping[int, Class] = {
         codes=("InvalidObject", "InvalidRayName", "NameTooLong", "MissingNamespace", "NotTheTenants"),
         spellings={
             "no kind": here("apiVersion: v1\nmetadata: {name: x}\n", "InvalidObject"),
+            "a list as kind": here("apiVersion: v1\nkind: [ConfigMap]\nmetadata: {name: x}\n", "InvalidObject"),
             "generateName": here("apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: x-}\n", "InvalidObject"),
             "a name in capitals": here(app(name="Bad"), "InvalidRayName"),
             "a name of 100 letters": here(app(name="a" * 100), "NameTooLong"),
@@ -410,6 +426,7 @@ CLASSES: Mapping[int, Class] = {
             "test_rules_jobs::test_flux_replaces_what_is_in_braces_after_a_single_dollar",
             "test_rules_jobs::test_an_object_may_opt_out_of_replacement",
         ),
+        generated=("test_rules_jobs::test_what_flux_replaces_is_a_dollar_that_no_other_one_escapes",),
     ),
     32: Class(
         title="Files for Kustomize, Helm and the engines, which would run or fetch something",
@@ -466,7 +483,12 @@ CLASSES: Mapping[int, Class] = {
         title="What must not be twice at once, and fields that cannot be changed",
         codes=("ImmutableField",),
         does="A ReadWriteOnce claim, a fixed GCS namespace and jobs are never in two places; they move by removing first.",
-        tests=("test_relocation::test_a_job_moves_only_through_nowhere_and_only_when_two_snapshots_show_it_gone",),
+        tests=(
+            "test_relocation::test_a_job_moves_only_through_nowhere_and_only_when_two_snapshots_show_it_gone",
+            "test_edits::test_kuberays_fixed_fields",
+            "test_edits::test_what_the_api_server_refuses_to_change",
+        ),
+        generated=("test_updates::test_whatever_a_fixed_field_is_changed_to_the_files_are_left_alone",),
     ),
     25: Class(
         title="Rights: roles, accounts with tokens, somebody else's account",
@@ -486,11 +508,15 @@ CLASSES: Mapping[int, Class] = {
     ),
     37: Class(
         title="Policies for clusters that there are not, with fields that there are not, or of a version to come",
-        codes=("UnknownField", "UnsupportedVersion", "InvalidValue"),
+        codes=("UnknownField", "UnsupportedVersion", "InvalidValue", "WrongType"),
         does="What such a policy governs is held. Policies lie outside the workload paths.",
         tests=(
             "test_kinds::test_what_is_wrong_is_said_with_its_place_and_its_remedy",
             "test_fleet_place::test_a_fleet_among_the_workloads_of_another_never_counts",
+        ),
+        generated=(
+            "test_hostile::test_a_policy_that_cannot_be_read_holds_what_it_governs_alone",
+            "test_kinds::test_parser_and_schema_agree_on_every_mutation_but_where_the_table_says",
         ),
     ),
     38: Class(
@@ -498,18 +524,18 @@ CLASSES: Mapping[int, Class] = {
         does="That cluster takes nothing new, or counts with what was believed last; see [snapshots](capacity-branches.md).",
         tests=(
             "test_forgeries::test_a_lie_does_no_more_than_this",
-            "test_forgeries::test_any_lie_leaves_alone_what_is_elsewhere_and_starts_no_job_twice",
             "test_belief::test_what_is_not_believed_takes_nothing_new",
         ),
+        generated=("test_forgeries::test_any_lie_leaves_alone_what_is_elsewhere_and_starts_no_job_twice",),
     ),
     39: Class(
         title="A pass that would remove or move very much",
         does="Guards throttle or hold what is beyond them; see [guards](relocation.md).",
         tests=(
             "test_removals::test_a_source_may_lose_so_many_groups",
-            "test_removals::test_never_more_go_in_a_time_than_may_and_planning_again_changes_nothing",
             "test_relocation::test_a_guard_throttles_moves_over_time",
         ),
+        generated=("test_removals::test_never_more_go_in_a_time_than_may_and_planning_again_changes_nothing",),
     ),
     40: Class(
         title="A base that has moved, a plan that is not the one agreed to, a deployment repo edited by hand",
@@ -519,13 +545,21 @@ CLASSES: Mapping[int, Class] = {
             "test_agreement::test_consent_lapses_with_what_it_was_given_to_and_with_nothing_else",
             "test_removals::test_a_memory_that_somebody_else_changed_holds_removals_alone",
         ),
+        generated=(
+            "test_hydrate::test_whatever_somebody_writes_over_a_file_of_ours_stays_and_holds_its_group_alone",
+            "test_agreement::test_nothing_goes_beyond_the_guard_but_what_somebody_has_seen",
+        ),
     ),
     41: Class(
         title="Names and messages that forge a commit message or its trailers",
         does="Made harmless in one place before anything is written.",
         tests=(
             "test_git_publishing::test_names_and_messages_cannot_forge_a_commit",
+            "test_coauthors::test_only_a_name_and_an_address_is_somebody",
+        ),
+        generated=(
             "test_coauthors::test_no_author_writes_another_trailer",
+            "test_verify::test_no_byte_of_a_message_can_be_changed_unnoticed",
         ),
     ),
     42: Class(
@@ -536,6 +570,12 @@ CLASSES: Mapping[int, Class] = {
             "test_formats::test_text_is_deaf_to_what_manifests_say",
             "test_ci::test_hostile_files_are_annotated_and_do_nothing_else",
         ),
+        generated=(
+            "test_formats::test_escaped_text_is_the_text_and_nothing_else",
+            "test_formats::test_no_mention_reference_or_link_survives",
+            "test_formats::test_printable_text_is_one_harmless_line",
+            "test_problem_formats::test_whatever_a_problem_says_it_is_one_annotation",
+        ),
     ),
     43: Class(
         title="Webhooks that are forged, replayed, oversized, compressed or of another repo",
@@ -544,11 +584,24 @@ CLASSES: Mapping[int, Class] = {
             "test_listeners::test_what_is_forged_oversized_or_odd_wakes_nobody",
             "test_listeners::test_a_body_that_does_not_end_ends",
         ),
+        generated=(
+            "test_hook_signatures::test_what_the_provider_signs_is_believed_and_nothing_else",
+            "test_hook_payloads::test_no_payload_is_too_odd",
+        ),
     ),
     44: Class(
         title="Settings: unknown keys, secrets where a reference belongs, files that others may read, http, hosts without a known key",
         codes=("UnknownField", "ExposedSecret", "UnusableSecret"),
-        tests=("test_credentials::test_a_secret_is_one_line_that_nobody_else_can_read",),
+        tests=(
+            "test_credentials::test_a_secret_is_one_line_that_nobody_else_can_read",
+            "test_credentials::test_what_is_wrong_with_an_entry_is_said_with_its_place",
+            "test_credentials::test_a_file_that_cannot_be_used_is_named",
+            "test_credentials::test_a_deploy_key_opens_its_repository_and_only_a_known_server_is_talked_to",
+        ),
+        generated=(
+            "test_credentials::test_no_secret_is_taken_from_a_file_of_others_or_with_more_than_it_nor_told",
+            "test_credentials::test_a_secret_where_its_file_should_be_named_is_an_unknown_field_and_not_shown",
+        ),
     ),
     26: Class(
         title="Secrets in plain text, also where they only look like one",
@@ -624,7 +677,7 @@ CLASSES: Mapping[int, Class] = {
             ),
             "data": here(app(annotations="{link.argocd.argoproj.io/x: 'data:text/html;base64,PHNjcmlwdD4='}")),
         },
-        tests=("test_strangers::test_no_link_but_to_the_web",),
+        generated=("test_strangers::test_no_link_but_to_the_web",),
     ),
     33: Class(
         title="Pods that reach beyond their cluster's fences",
@@ -641,7 +694,7 @@ CLASSES: Mapping[int, Class] = {
             "every taint": here(app(pod="tolerations: [{operator: Exists}], "), "PrivilegedPod"),
             "somebody's account": here(app(pod="serviceAccountName: cluster-admin, "), "ForeignServiceAccount"),
         },
-        tests=("test_strangers::test_a_pod_is_looked_into_wherever_it_stands",),
+        generated=("test_strangers::test_a_pod_is_looked_into_wherever_it_stands",),
     ),
 }
 """By their number in the survey that they come from, which has 44."""

@@ -34,7 +34,7 @@ def main(name: str, way: str, *rest: str) -> None:
     mutates = {"custom_mutator": mutator(keys, seeds, _bytewise)}
     options = [f"fuzzing {name}", f"-max_len={target.longest}", f"-dict={words}", *rest]
     with target.planted() if way == "planted" else contextlib.nullcontext():
-        atheris.Setup(options, target.check, **(mutates if target.structured else {}))
+        atheris.Setup(options, target.hold, **(mutates if target.structured else {}))
         atheris.Fuzz()
 
 

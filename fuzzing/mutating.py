@@ -34,8 +34,8 @@ def mutator(
         chance = random.Random(seed)
         if chance.random() < 0.5:
             return bytewise(data, most)
-        documents = [] if chance.random() < 0.3 else _documents(data)
-        documents = documents or _documents(chance.choice(seeds))
+        documents = [] if chance.random() < 0.3 else documents_of(data)
+        documents = documents or documents_of(chance.choice(seeds))
         for _ in range(chance.choice((1, 1, 2, 4)) if documents else 0):
             _change(documents, chance, words)
         written = "\n---\n".join(json.dumps(one) for one in documents).encode()
@@ -44,7 +44,8 @@ def mutator(
     return mutated
 
 
-def _documents(data: bytes) -> list[Any]:
+def documents_of(data: bytes) -> list[Any]:
+    """The values of the documents in some bytes, of which nothing is shared; none where it is not plain."""
     if b"&" in data:
         return []  # what aliases share would be written as often as it is named
     found: list[Any] = json.loads(json.dumps([item.value for item in parse(data).documents]))
@@ -52,15 +53,15 @@ def _documents(data: bytes) -> list[Any]:
 
 
 def _change(documents: list[Any], chance: random.Random, words: Sequence[str]) -> None:
-    places = [place for document in documents for place in _places(document)]
-    if not places:
+    found = [place for document in documents for place in places(document)]
+    if not found:
         return
-    container, key = chance.choice(places)
+    container, key = chance.choice(found)
     way = chance.random()
     if way < 0.5:
         container[key] = copy.deepcopy(chance.choice(_ODD))
     elif way < 0.7:
-        other, name = chance.choice(places)
+        other, name = chance.choice(found)
         container[key] = copy.deepcopy(other[name])
     elif way < 0.85:
         del container[key]
@@ -70,9 +71,9 @@ def _change(documents: list[Any], chance: random.Random, words: Sequence[str]) -
         container[key] = {chance.choice(words): container[key]}
 
 
-def _places(value: _Container) -> Iterator[tuple[Any, Any]]:
+def places(value: _Container) -> Iterator[tuple[Any, Any]]:
     """Every value with what holds it, and where in that."""
     for key, item in value.items() if isinstance(value, dict) else enumerate(value):
         yield value, key
         if isinstance(item, dict | list):
-            yield from _places(item)
+            yield from places(item)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 from gitplacer.documents import Fault
@@ -19,11 +21,16 @@ class Broken(AssertionError):
     """A reader does not keep a promise."""
 
 
+class Slow(BaseException):
+    """A reader takes too long. No reader's own `except Exception` may swallow it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """
     `check` raises for bytes that break a promise: Broken, or whatever the reader lets out. `planted` puts a bug into the reader for as long as
-    it is entered, and `bug` says which. `longest` is the most bytes of an input; a `structured` one is changed as a document too.
+    it is entered, and `bug` says which. `longest` is the most bytes of an input; a `structured` one is changed as a document too. `seconds` of
+    the processor are many times what any input takes, also where the code is instrumented or the input is made long.
     """
 
     check: Callable[[bytes], None]
@@ -31,6 +38,32 @@ class Target:
     planted: Callable[[], AbstractContextManager[Any]]
     longest: int = 4096
     structured: bool = False
+    seconds: float = 1.0
+
+    def hold(self, data: bytes) -> None:
+        """
+        `check`, and Slow for what takes more than `seconds` of the processor, twice: the first may be for what is then remembered. Only the main
+        thread can be interrupted.
+        """
+        try:
+            _within(self.seconds, self.check, data)
+        except Slow:
+            _within(self.seconds, self.check, data)
+
+
+def _within(seconds: float, check: Callable[[bytes], None], data: bytes) -> None:
+    """The time of the processor, not of the clock: others may use the machine too."""
+    before = signal.signal(signal.SIGPROF, _too_slow)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        check(data)
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def _too_slow(number: int, frame: FrameType | None) -> None:
+    raise Slow("it takes too long")
 
 
 def expect(promise: bool, words: str) -> None:

@@ -184,8 +184,9 @@ def co_authors(author: str, body: str) -> list[str]:
     """
     people: dict[str, str] = {}
     for text in (author, *_NAMED.findall(body)):
-        found = _PERSON.fullmatch(text.strip())
-        if found and len(text) <= _LONGEST_PERSON and not UNSEEN.search(text):
+        # Its length comes first: where many spaces end in no address, the pattern takes the square of their number.
+        found = _PERSON.fullmatch(text.strip()) if len(text) <= _LONGEST_PERSON else None
+        if found and not UNSEEN.search(text):
             people.setdefault(found["mail"].lower(), f"{CO_AUTHOR}: {found['name']} <{found['mail']}>")
     return list(people.values())[:_CO_AUTHORS]
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gitplacer import pathglob
@@ -32,7 +32,8 @@ RELOCATION_ANNOTATION = "gitplacer.dev/relocation"
 NO_NAMESPACE = "_cluster"
 """Stands for the namespace in the id of a platform group whose objects have none, or several."""
 
-_GROUP_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,251}[A-Za-z0-9])?")
+_GROUP_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,248}[A-Za-z0-9])?")
+"""At most 250 characters: its record is the file `<name>.yaml`, and who cannot check out one file has none (NAME_MAX of Linux is 255)."""
 _PRIMARY_KINDS = ("RayCluster", "RayService", "RayJob")
 
 
@@ -125,10 +126,13 @@ class Grouping:
 def group_objects(source: Source, deployed: Collection[Identity] = ()) -> Grouping:
     """
     The groups of a source, sorted by id. An object is in at most one group, or shared. `deployed` are objects that are deployed
-    somewhere: workloads of which nothing is cannot stop platform objects by taking their id, and are no group then.
+    somewhere as workloads: those of which nothing is cannot stop platform objects by taking their id, and are no group then.
     """
     governed = _Governing(source)
-    found = [*_platform_groups(source, governed), *_Workloads(source, governed).groups()]
+    found = [
+        *_platform_groups(source, governed, source.doubled.intersection(deployed)),
+        *_Workloads(source, governed).groups(),
+    ]
     problems = [p for group in found for p in group.problems]
     by_id: dict[str, list[Group]] = defaultdict(list)
     for group in found:
@@ -161,15 +165,20 @@ class _Governing:
         return self._known[id(item)]
 
 
-def _unmentioned(left: Sequence[SourceObject], governed: _Governing, unread: Iterable[str]) -> Sequence[SourceObject]:
+def _unmentioned(
+    left: Sequence[SourceObject], governed: _Governing, unread: Callable[[str], Collection[str]]
+) -> Sequence[SourceObject]:
     """
-    Those of the objects left over that would be so if every file could be read: no word of an unread one may stand for them, nor for what
-    needs them.
+    Those of the objects left over that would be so if every file could be read: no word of an unread one that may be about their namespace
+    may stand for them, nor for what needs them.
     """
-    words = set(unread)
-    while mentioned := [item for item in left if not words.isdisjoint(_joined_by(item, governed))]:
+    words: dict[str, set[str]] = {}
+    for space in {item.identity.namespace for item in left}:
+        words[space] = set(unread(space))
+    while mentioned := [m for m in left if not words[m.identity.namespace].isdisjoint(_joined_by(m, governed))]:
         left = [item for item in left if item not in mentioned]
-        words |= {reference.name for item in mentioned for reference in item.facts.needs}
+        for item in mentioned:
+            words[item.identity.namespace] |= {reference.name for reference in item.facts.needs}
     return left
 
 
@@ -275,8 +284,8 @@ def _policy_of(
     return policy, problems, broken
 
 
-def _platform_groups(source: Source, governed: _Governing) -> Iterator[Group]:
-    """One group for each directory below the platform paths."""
+def _platform_groups(source: Source, governed: _Governing, taken: Collection[Identity]) -> Iterator[Group]:
+    """One group for each directory below the platform paths. `taken` are objects that are deployed as workloads, and stay that."""
     spec = source.own.fleet.spec
     folders: dict[str, list[SourceObject]] = defaultdict(list)
     for item in source.objects:
@@ -290,7 +299,13 @@ def _platform_groups(source: Source, governed: _Governing) -> Iterator[Group]:
         group_id = f"{namespace}/{folder}"
         problems += _name_problems(folder, members[0])
         problems += [p for m in members for p in m.problems if p.severity is Severity.ERROR]
+        problems += [_is_workload(m) for m in members if m.identity in taken]
         yield Group(group_id, PLATFORM, policy, tuple(members), (), tuple(problems), broken)
+
+
+def _is_workload(item: SourceObject) -> Problem:
+    hint = "a workload file has it, and it is deployed from there; keep one of them"
+    return item.document.problem("DuplicateObject", f"{item.identity} is a workload's already", hint)
 
 
 def _platform_folder(spec: FleetSpec, path: str) -> str:
@@ -305,7 +320,7 @@ def _name_problems(name: str, item: SourceObject) -> list[Problem]:
     if _GROUP_NAME.fullmatch(name):
         return []
     message = f'"{name}" cannot be the name of a group'
-    hint = "use letters, digits, dashes, dots and underscores, and begin and end with a letter or digit"
+    hint = "use at most 250 letters, digits, dashes, dots and underscores, and begin and end with a letter or digit"
     return [item.document.problem("InvalidGroupName", message, hint, path=("metadata",))]
 
 

@@ -8,7 +8,7 @@ nothing here can name it. What changes in a unit counts its epoch up; what does 
 from __future__ import annotations
 
 import copy
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -470,10 +470,12 @@ class Layout:
     def remember_removals(self, decisions: Iterable[Decision]) -> None:
         """Write down how many groups go, for the guard that counts them in later passes."""
         gone = [d.group for d in decisions if d.action is Action.REMOVE and d.finding.code is Reason.SOURCE_REMOVED]
-        counted = sum(is_counted(self._snapshot, self._snapshot.records[group_id]) for group_id in gone)
+        going = (self._snapshot.records[group_id] for group_id in gone)
+        counted = Counter(self._snapshot.owner(record) for record in going if is_counted(self._snapshot, record))
         if counted:
-            removed = (*lately_removed(self._snapshot), Removal(at=self._snapshot.now, groups=counted))
-            self._write(REMOVALS_FILE, removals_file(removed))
+            now = self._snapshot.now
+            more = [Removal(at=now, groups=count, tenant=owner or None) for owner, count in sorted(counted.items())]
+            self._write(REMOVALS_FILE, removals_file((*lately_removed(self._snapshot), *more)))
 
     def leave_clusters(self) -> None:
         """

@@ -19,14 +19,19 @@ _WILD = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*"}
 
 
 @lru_cache(maxsize=1024)
-def compiled(pattern: str) -> re.Pattern[str]:
-    """The regular expression of a pattern. `{name}` becomes a named group of one folder, where it stands first."""
+def compiled(pattern: str, *, captures: bool = True) -> re.Pattern[str]:
+    """
+    The regular expression of a pattern. `{name}` becomes a named group of one folder, where it stands first. Unless it `captures`: then it is only a
+    letter and more, so that the wildcards around it may take the first place as well.
+    """
     tokens = [
         token
         for part in _PARTS.split(pattern)
         for token in ([part] if _PARTS.fullmatch(part) else re.split("(/)", part))
         if token
     ]
+    if not captures:
+        tokens = [one for token in tokens for one in (("?", "*") if _NAME.fullmatch(token) else (token,))]
     return re.compile(_regex(tokens, "", set(), aligned=True), re.DOTALL)
 
 
@@ -36,16 +41,17 @@ def _regex(tokens: list[str], then: str, names: set[str], *, aligned: bool) -> s
     a folder's name.
     """
     parts = []
+    closed = [*tokens, then]
     at = 0
     while at < len(tokens):
         token = tokens[at]
         at += 1
         if token in _WILD:
-            until = _absorbed([*tokens, then], at, aligned=aligned)
+            until = _absorbed(closed, at, aligned=aligned)
             if until is None:
                 parts.append(_WILD[token])
             else:
-                between = _regex(tokens[at:until], (*tokens, then)[until], names, aligned=token == "**/")
+                between = _regex(tokens[at:until], closed[until], names, aligned=token == "**/")
                 parts.append(f"(?>{_WILD[token]}?{between})")
                 at = until
         elif token == "?":
@@ -100,7 +106,7 @@ def _one_of(part: str) -> str:
 
 def matches(pattern: str, path: str) -> bool:
     """Whether the whole path matches the pattern."""
-    return compiled(pattern).fullmatch(path) is not None
+    return compiled(pattern, captures=False).fullmatch(path) is not None
 
 
 def matches_any(patterns: Iterable[str], path: str) -> bool:

@@ -333,7 +333,7 @@ def state_file(state: ClusterState) -> bytes:
 
 def removals_file(removed: Sequence[Removal]) -> bytes:
     """What is remembered of removals, as it is written."""
-    told = [item.model_dump(mode="json", by_alias=True) for item in removed]
+    told = [item.model_dump(mode="json", by_alias=True, exclude_none=True) for item in removed]
     return to_yaml({"apiVersion": API_VERSION, "kind": "Removals", "metadata": {"name": REMOVALS}, "removed": told})
 
 

@@ -41,6 +41,7 @@ from gitplacer.kinds.parse import is_own, misplaced, parse_own
 from gitplacer.kinds.record import RECORDS, PlacementRecord, RecordCluster, RecordMember
 from gitplacer.kinds.removals import GUARDS, REMOVALS, Removal, Removals
 from gitplacer.kinds.standby import Standby
+from gitplacer.kinds.tenant import Tenant
 from gitplacer.known import Known
 from gitplacer.machines import Catalogue
 from gitplacer.model import quantity
@@ -155,6 +156,18 @@ class Snapshot:
         found = {record.id: record for m in deciding for record, _ in self.standing.get(m.identity, ())}
         return min(found.values(), key=lambda r: (r.id in self.groups, r.finished is not None, r.id), default=None)
 
+    def tenant(self, record: PlacementRecord) -> Tenant | None:
+        """Whose a recorded group is, by the files that it was made from."""
+        if record.is_platform:
+            return None
+        tenancy = self.source.tenancy
+        return next((owner for m in record.members if (owner := tenancy.owner(m.source)) is not None), None)
+
+    def owner(self, record: PlacementRecord) -> str:
+        """The name of the Tenant whose a recorded group is; '' where it is nobody's."""
+        tenant = self.tenant(record)
+        return tenant.name if tenant is not None else ""
+
     @cached_property
     def standing(self) -> Mapping[Identity, tuple[tuple[PlacementRecord, RecordMember], ...]]:
         """Each object that is deployed somewhere, or has run to its end, with the records that say so."""
@@ -219,9 +232,8 @@ def read_snapshot(
     models = {name: state.clone_of for name, state in left_states.items() if state.clone_of is not None}
     read = with_clones(read, {**models, **new_clones})
     records, broken_records = read_records(deployment, memo, problems)
-    grouping = group_objects(
-        read, {m.identity for record in records.values() if record.clusters for m in record.members}
-    )
+    running = (record for record in records.values() if record.clusters and not record.is_platform)
+    grouping = group_objects(read, {member.identity for record in running for member in record.members})
     problems += grouping.problems
     cooldowns = {policy.name: timedelta(seconds=policy.spec.relocation.cooldown) for policy in read.own.policies}
     as_heard = heard(records, reverted, merged, cooldowns)

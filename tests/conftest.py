@@ -13,6 +13,9 @@ from tests import provenance
 
 settings.register_profile("default", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("thorough", deadline=None, max_examples=2000, suppress_health_check=list(HealthCheck))
+settings.register_profile(
+    "quick", deadline=None, max_examples=15, derandomize=True, suppress_health_check=list(HealthCheck)
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 

@@ -47,6 +47,7 @@ def test_groups_are_placed_as_long_as_their_machines_are_within_the_budget() -> 
         "x/a": "Place c FitsByScaleUp", "x/b": "Place c FitsByScaleUp", "x/c": "Wait  BudgetExceeded",
     }  # fmt: skip
     assert spending(done, "x/c") == Spending(budget=5, spent=5, more=2.5)
+    assert decisions(done)["x/c"].finding.subject == "c"
     assert sentence(decisions(done)["x/c"], done.view) == (
         "is not placed: needs machines for 2.50 an hour more; 5.00 of its policy's budget of 5.00 an hour are in use"
     )

@@ -107,6 +107,7 @@ def test_a_proposal_names_nobody_and_stands(fleet: Fleet) -> None:
         (" <ada@example.com>", []),
         ("", []),
         ("A" * 200 + " <ada@example.com>", []),
+        ("A" + " " * 10_000_000 + "A", []),  # nobody waits for it
     ],
 )  # fmt: skip
 def test_only_a_name_and_an_address_is_somebody(author: str, lines: list[str]) -> None:

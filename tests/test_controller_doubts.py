@@ -7,6 +7,9 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as given_times
+from hypothesis import strategies as st
 
 from gitplacer.controller.doubts import Memory, Seen
 from gitplacer.git.publishing import Deployment
@@ -218,6 +221,33 @@ def test_a_timer_that_runs_a_pass_again_and_again_is_no_consent(
     meant = once("--give-up", lost, minute=11)
     assert meant.code == 0 and meant.out.startswith("Published")
     assert once(minute=12).out.startswith("Unchanged")
+
+
+@given_times(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    which=st.sampled_from(["source", "deployment"]),
+    onward=st.integers(0, 2),
+    squashed=st.booleans(),
+)
+def test_no_way_of_rewriting_a_branch_is_published_on(
+    watched: Watched, once: Callable[..., Ran], which: str, onward: int, squashed: bool
+) -> None:
+    """The last commit of a branch is dropped, others are put in its place, or what was before it is written anew as one."""
+    where = watched.fleet.source if which == "source" else watched.fleet.bare
+    lost, head = (git("rev-parse", "main", cwd=repo) for repo in (where, watched.fleet.source))
+    tip = git("rev-parse", "main~1", cwd=where)
+    if squashed:
+        tip = git("commit-tree", f"{tip}^{{tree}}", "-m", "anew", cwd=where)
+    for number in range(onward):
+        tip = git("commit-tree", f"{tip}^{{tree}}", "-p", tip, "-m", f"by somebody {number}", cwd=where)
+    git("update-ref", "refs/heads/main", tip, cwd=where)
+    if which == "source":
+        git("reset", "-q", "--hard", cwd=where)
+    refused = once()
+    assert refused.code == 1 and f"--give-up {lost[:12]}" in refused.err
+    assert git("rev-parse", "main", cwd=where) == tip
+    git("update-ref", "refs/heads/main", lost, cwd=where)
+    git("reset", "-q", "--hard", head, cwd=watched.fleet.source)
 
 
 def test_a_pass_that_is_run_once_remembers_what_it_published(watched: Watched, once: Callable[..., Ran]) -> None:

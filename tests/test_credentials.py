@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitplacer.git import credentialhelper, program
@@ -239,6 +239,58 @@ def test_a_secret_is_one_line_that_nobody_else_can_read(
     with pytest.raises(error) as raised:
         password(known, "https://h.example/x")
     assert str(tmp_path / "t") in str(raised.value)
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    before=st.sampled_from(["", "two\n", "a\x00", "\u202e", "\x7f"]),
+    text=st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=8, max_size=40).map("hunter2{}".format),
+    mode=st.integers(0, 0o777),
+)
+def test_no_secret_is_taken_from_a_file_of_others_or_with_more_than_it_nor_told(
+    tmp_path: Path, before: str, text: str, mode: int
+) -> None:
+    mode |= 0o400
+    secret(tmp_path, "t", before + text, mode)
+    known = Credentials.read(written(tmp_path, "url: 'https://h.example/', tokenFile: t"))
+    if not mode & 0o077 and not before:
+        assert password(known, "https://h.example/x") == text
+    else:
+        with pytest.raises(ExposedSecret if mode & 0o077 else UnusableSecret) as refused:
+            password(known, "https://h.example/x")
+        assert refused.value.hint and "hunter2" not in refused.value.message + refused.value.hint
+    (tmp_path / "t").unlink()
+
+
+FIELDS = {
+    "url",
+    "access",
+    "tokenFile",
+    "passwordFile",
+    "username",
+    "usernameFile",
+    "sshKeyFile",
+    "knownHostsFile",
+    "githubApp",
+}
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    key=st.sampled_from(["token", "password", "sshKey", "privateKey"])
+    | st.text("tokenPasswrdFil", min_size=1).filter(lambda key: key not in FIELDS),
+    entry=st.sampled_from(
+        ["url: 'https://h.example/', tokenFile: t", "url: 'ssh://h.example/', sshKeyFile: k, knownHostsFile: h"]
+    ),
+)
+def test_a_secret_where_its_file_should_be_named_is_an_unknown_field_and_not_shown(
+    tmp_path: Path, key: str, entry: str
+) -> None:
+    with pytest.raises(Rejected) as refused:
+        Credentials.read(written(tmp_path, f"{entry}, '{key}': hunter2"))
+    (problem,) = refused.value.problems
+    assert (problem.code, problem.location.line) == ("UnknownField", 4) and problem.hint
+    assert "hunter2" not in problem.message + problem.hint
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file away")

@@ -8,7 +8,8 @@ import pytest
 
 from gitplacer.problems import Rejected
 from gitplacer.source.files import NoMemo
-from gitplacer.source.reading import read_source, readable_fleet
+from gitplacer.source.fleetspec import readable_fleet
+from gitplacer.source.reading import read_source
 from gitplacer.tree import Tree
 from tests.stories import FLEET
 

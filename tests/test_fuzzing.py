@@ -5,7 +5,12 @@ is worth running: it finds a bug that was put there.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import random
+import re
+import signal
+from collections.abc import Callable
 
 import pytest
 from click.testing import CliRunner
@@ -14,7 +19,8 @@ from fuzzing import running, targets
 from fuzzing.__main__ import main
 from fuzzing.distilling import distilled
 from fuzzing.mutating import mutator
-from fuzzing.target import Broken, depth
+from fuzzing.swelling import LONG, breaking_long
+from fuzzing.target import Broken, Slow, Target, depth
 from gitplacer.documents import parse
 
 TARGETS = pytest.mark.parametrize("name", targets.NAMES)
@@ -36,12 +42,12 @@ FINDING = {
 
 @TARGETS
 def test_what_was_found_once_is_not_found_again(name: str) -> None:
-    known = {**running.corpus(name), **running.found(name)}
-    assert known
+    corpus, found = running.corpus(name).values(), running.found(name).values()
     target = targets.target(name)
-    for data in known.values():
-        assert len(data) <= target.longest
-        target.check(data)
+    assert corpus and all(len(data) <= target.longest for data in corpus)
+    for data in (*corpus, *found):
+        assert len(data) <= max(target.longest, LONG)
+        target.hold(data)
 
 
 @TARGETS
@@ -68,6 +74,62 @@ def test_a_run_finds_the_planted_bug(name: str) -> None:
     ran = CliRunner().invoke(main, [name, "--planted", "--seconds", "60", "--seed", "1"])
     assert ran.exit_code == 0, ran.output
     assert targets.target(name).bug in ran.output and "not found" not in ran.output
+
+
+def test_what_shows_the_planted_bug_is_left_for_a_run_to_find(monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh = (FINDING["quantities"], b"17Ei" + b"0" * 40)
+    outcome = running.Outcome(executions=2, looked=1, started=0.0, edges=1, fresh=fresh, breaking=None, said="")
+    kept: list[bytes] = []
+    monkeypatch.setattr(running, "run", lambda name, seconds, **rest: outcome)
+    monkeypatch.setattr(running, "corpus", lambda name: {"a": b"1"})
+    monkeypatch.setattr(running, "keep", lambda where, name, data: kept.append(data))
+    ran = CliRunner().invoke(main, ["quantities", "--grow", "--seconds", "1", "--seed", "1"])
+    assert ran.exit_code == 0, ran.output
+    assert kept == [fresh[1]]
+
+
+def test_an_input_that_takes_long_is_a_find() -> None:
+    def squared(data: bytes) -> None:
+        re.fullmatch(rb"(?:a|a)*b", data)
+
+    target = Target(check=squared, bug="", planted=contextlib.nullcontext)
+    target.hold(b"a" * 20)
+    with pytest.raises(Slow):
+        target.hold(b"a" * 60)
+    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+
+
+def test_what_only_the_first_input_takes_is_none() -> None:
+    remembered: list[None] = []
+
+    def slow_at_first(data: bytes) -> None:
+        if not remembered:
+            remembered.append(None)
+            signal.raise_signal(signal.SIGPROF)
+
+    Target(check=slow_at_first, bug="", planted=contextlib.nullcontext).hold(b"")
+    assert remembered
+
+
+@pytest.mark.parametrize(
+    ("structured", "seed", "is_slow"),
+    [
+        (False, b"author A B <a@b>\n", lambda data: b" " * 9000 in data),
+        (False, b"a: 1\nkey: x\n", lambda data: data.count(b"key: x\n") > 9000),
+        (True, b'a: {b: [1, "x"]}\n', lambda data: data.count(b'1, "x", 1, "x"') > 2000),
+        (True, b"a: {b: 1}\n", lambda data: b'"b2000": 1' in data),
+        (True, b"a: {b: x}\n", lambda data: b"x" * 9000 in data),
+    ],
+)  # fmt: skip
+def test_what_is_slow_when_it_is_long_is_found(structured: bool, seed: bytes, is_slow: Callable[[bytes], bool]) -> None:
+    def hold(data: bytes) -> None:
+        assert len(data) <= LONG
+        if is_slow(data):
+            raise Slow("too long")
+
+    tried, found, said = breaking_long(hold, [seed, b""], 20, random.Random(1), structured=structured)
+    assert found is not None and is_slow(found) and tried < 200 and said == "Slow: too long"
+    assert breaking_long(hold, [b""], 20, random.Random(1), structured=structured) == (0, None, "")
 
 
 def test_distilling_keeps_the_smallest_that_show_something_new() -> None:

@@ -5,18 +5,22 @@ from __future__ import annotations
 import contextlib
 import datetime
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from gitplacer.git.address import Address
 from gitplacer.git.cache import BlobCache, UntrustedFolder, default_cache_dir, private_folder
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import INPUTS, Deployment, Identity, LostRace, NewCommit, PushRefused
 from gitplacer.git.reading import NoSuchRevision
+from gitplacer.plaintext import printable
 from gitplacer.tree import SUBMODULE, SYMLINK, Changes
 from tests.gitservers import git
 
@@ -219,6 +223,32 @@ def test_the_hooks_of_the_repository_decide_and_nothing_stays(bare: Path, monkey
         published(bare, step("ours", {"a": b"1"}))
     assert not (bare / "witness").exists()
     assert not list(bare.glob("objects/pack/*.pack"))
+
+
+SAID = st.lists(
+    st.sampled_from(["fetch first", "stale info", "cannot lock ref", "non-fast-forward", "does not support --atomic"])
+    | st.sampled_from(
+        ["branch is currently checked out", "!\trefs/heads/main", "403", "\x1b[2J", "::error::x", "\r", "\t"]
+    )
+    | st.text(st.characters(codec="utf-8"), max_size=20),
+    max_size=4,
+).map(" ".join)
+"""What a hook may print: what git says of races, of other ends, and anything at all."""
+
+
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(said=SAID, name=st.sampled_from(["pre-receive", "update"]), both=st.booleans())
+def test_whatever_a_hook_says_when_it_declines_it_is_no_race(bare: Path, said: str, name: str, both: bool) -> None:
+    shutil.rmtree(bare / "hooks", ignore_errors=True)
+    (bare / "hooks").mkdir()
+    (bare / "said").write_text(said)
+    (bare / "hooks" / name).write_text("#!/bin/sh\ncat said >&2\nexit 1\n")
+    (bare / "hooks" / name).chmod(0o755)
+    with pytest.raises(PushRefused) as refused:
+        published(bare, step("ours", {"a": b"1"}), inputs=step("inputs", {"c": b"1"}) if both else None)
+    assert "hook declined" in refused.value.message and "let this user push there" in refused.value.hint
+    assert printable(refused.value.message, 10_000) == refused.value.message
+    assert git("branch", "--list", cwd=bare) == ""
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a directory away")

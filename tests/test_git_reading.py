@@ -6,9 +6,12 @@ import os
 import shutil
 import socket
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from gitplacer.git import objects as objects_module
 from gitplacer.git.address import Address
@@ -16,6 +19,7 @@ from gitplacer.git.objects import BlobTooLarge, MissingObject
 from gitplacer.git.program import Git, GitError, one_line
 from gitplacer.git.reading import Commit, NoSuchRevision, Repository
 from gitplacer.git.worktree import read_work_tree
+from gitplacer.plaintext import printable
 from gitplacer.redactor import redact
 from gitplacer.tree import EXECUTABLE, FILE, SUBMODULE, SYMLINK, Entry, blob_id
 from tests.gitservers import git
@@ -50,6 +54,12 @@ def commit(folder: Path, message: str, *args: str) -> str:
 
 def opened(path: Path, cache: Path) -> Repository:
     return Repository.open(Address.parse(str(path), base_dir=Path("/")), cache)
+
+
+@pytest.fixture
+def repository(work: Path, tmp_path: Path) -> Iterator[Repository]:
+    with opened(work, tmp_path / "cache") as repository:
+        yield repository
 
 
 def test_a_tree_has_every_path_with_its_mode_and_bytes(work: Path, tmp_path: Path) -> None:
@@ -120,6 +130,30 @@ def test_what_is_no_revision_is_refused_by_name(work: Path, tmp_path: Path, rev:
         repository.resolve(rev)
     assert refused.value.hint or "branch" in refused.value.message
     assert "\n" not in refused.value.message
+
+
+ODD_REVISIONS = st.one_of(
+    st.builds(
+        "{}{}{}".format,
+        st.sampled_from(["main", "HEAD", "refs/heads/main", "", "x"]),
+        st.sampled_from(
+            ["..", "...", "^", "^{", "@{", ":", "~1~", "*", "?", "[", "\\", " ", "\n", "\0", "//", ".lock/", "/."]
+        ),
+        st.text("main-HEAD1}~/", max_size=6),
+    ),
+    st.text("n-=1adl", max_size=8).map("-{}".format),
+    st.from_regex(r"[0-9a-f]{7,40}", fullmatch=True),
+    st.text(st.characters(min_codepoint=1, max_codepoint=0x2FF), max_size=6).map("nobody{}".format),
+)
+"""Expressions, options, ids that there are not, and other names of nothing."""
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rev=ODD_REVISIONS)
+def test_no_spelling_of_an_expression_or_an_option_is_a_revision(repository: Repository, rev: str) -> None:
+    with pytest.raises(NoSuchRevision) as refused:
+        repository.resolve(rev)
+    assert printable(refused.value.message, 1000) == refused.value.message
 
 
 def test_a_repository_without_commits_says_so(tmp_path: Path) -> None:
@@ -211,6 +245,7 @@ def test_odd_commits_are_read_anyway(work: Path, tmp_path: Path) -> None:
         ("author A <a> 9999999999999999 +0000\ncommitter A <a> 99999999999 +9999", "A", "1970-01-01T00:00:00+00:00"),
         ("author\ncommitter", "", "1970-01-01T00:00:00+00:00"),
         ("author B <b> 1 +0000\ncommitter B <b> 1 -0130\nencoding nonsense", "B", "1969-12-31T22:30:01-01:30"),
+        ("author B-9 <b> 1 +0000\ncommitter B <b> 1 -0130\nencoding punycode", "B-9", "1969-12-31T22:30:01-01:30"),
     ]:
         data = f"tree {tree}\n{raw}\n\n".encode() + b"\xff\n"
         oid = git("hash-object", "-t", "commit", "-w", "--stdin", "--literally", cwd=work, input=data)

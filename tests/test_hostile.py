@@ -7,22 +7,26 @@ other tenant has is decided as if it were not there.
 
 from __future__ import annotations
 
-import ast
+import importlib
+import math
 import random
-import string
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, is_hypothesis_test, settings
 from hypothesis import strategies as st
 
-from docs.hostile_inputs import CLASSES, HERE, File, Spelling, app, config, thing
+from docs.hostile_inputs import CLASSES, HERE, File, Spelling, app
 from gitplacer.hydrate import Hydration, hydrate
 from gitplacer.problemcodes import CODES, FAILURES
+from gitplacer.problems import Problem
 from gitplacer.source.files import InMemory
 from gitplacer.tree import Entry, Tree
+from tests.hostile_files import NAMES, OF_FILES
+from tests.hostile_objects import HIDDEN, OF_OBJECTS
 from tests.stories import ANYWHERE, Story, cluster, outcome, policy, rayservice, snapshot
 
 MEMORY = InMemory()
@@ -74,10 +78,14 @@ def refused(done: Hydration, files: Mapping[str, File], codes: tuple[str, ...]) 
     told = {problem.code for problem in at_fault}
     assert told & set(codes) if codes else not {p for p in at_fault if p.severity == "error"}
     for problem in at_fault:
-        if problem.code in codes:
-            assert problem.location.line >= 1
-            assert problem.message and problem.hint
-            assert problem.code in CODES
+        said(problem)
+
+
+def said(problem: Problem) -> None:
+    """A problem has a place, a code that is described, and a remedy; and no value that may be a secret."""
+    assert problem.location.line >= 1 and problem.code in CODES
+    assert problem.message and problem.hint, problem
+    assert HIDDEN not in problem.message + problem.hint
 
 
 @pytest.mark.parametrize(("number", "name"), TRIED, ids=[f"{number}: {name}" for number, name in TRIED])
@@ -106,121 +114,7 @@ def test_what_is_wrong_is_told_all_in_one_run() -> None:
 
 # generated spellings
 
-NAMES = st.text(string.ascii_lowercase, min_size=1, max_size=8)
-CONTROLS = st.sampled_from([chr(n) for n in (*range(1, 32), 127, 0x85, 0x200B, 0x202E, 0x2066, 0x2028, 0xFEFF)])
-JSON_TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20)
-
-
-@st.composite
-def odd_path(draw: st.DrawFn) -> Spelling:
-    before, after = draw(NAMES), draw(NAMES)
-    kind = draw(st.sampled_from(["control", "end", "backslash", "long"]))
-    segment = {
-        "control": lambda: before + draw(CONTROLS) + after,
-        "end": lambda: before + draw(st.sampled_from([" ", ".", "..", ". "])),
-        "backslash": lambda: before + "\\" + after,
-        "long": lambda: "\u00e9" * draw(st.integers(128, 200)),
-    }[kind]()
-    return Spelling({f"workloads/red/{segment}/x.yaml": app()})
-
-
-@st.composite
-def bomb(draw: st.DrawFn) -> Spelling:
-    """Nesting that is spread over anchors, or aliases that multiply."""
-    levels, width = draw(st.integers(3, 30)), draw(st.integers(2, 60))
-    if draw(st.booleans()):
-        per = max(2, 70 // levels + 1)
-        text = "".join(f"k{n}: &k{n} {'[' * per}{f'*k{n - 1}' if n else 'x'}{']' * per}\n" for n in range(levels))
-        return Spelling({HERE: text}, ("TooDeep",))
-    levels = max(levels, 20)
-    text = "k0: &k0 [x]\n" + "".join(f"k{n}: &k{n} [{','.join([f'*k{n - 1}'] * width)}]\n" for n in range(1, levels))
-    return Spelling({HERE: text}, ("TooManyAliases", "TooDeep", "TooLarge"))
-
-
-@st.composite
-def not_utf8(draw: st.DrawFn) -> Spelling:
-    text = config(body=f"data: {{a: '{draw(NAMES)}'}}").encode()
-    at = draw(st.integers(0, len(text)))
-    return Spelling(
-        {HERE: text[:at] + draw(st.sampled_from([b"\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\x80"])) + text[at:]}
-    )
-
-
-@st.composite
-def foreign_namespace(draw: st.DrawFn) -> Spelling:
-    name = draw(
-        st.sampled_from(["blue", "kube-system", "argocd", "flux-system", "gitplacer", "default"])
-        | NAMES.filter(lambda n: n != "red")
-    )
-    text = draw(
-        st.sampled_from(
-            [
-                app(namespace=name),
-                config(f", namespace: {name}"),
-                thing("v1", "Service", "spec: {selector: {a: b}}").replace(
-                    "{name: x}", f"{{name: x, namespace: {name}}}"
-                ),
-            ]
-        )
-    )
-    return Spelling({HERE: text}, ("NotTheTenants",))
-
-
-@st.composite
-def cluster_scoped(draw: st.DrawFn) -> Spelling:
-    group = draw(NAMES) + "." + draw(NAMES)
-    kind = f"Kind{draw(NAMES)}"
-    return Spelling({HERE: thing(f"{group}/v1", kind)}, ("NotAllowed",))
-
-
-@st.composite
-def unlike_json(draw: st.DrawFn) -> Spelling:
-    value, code = draw(
-        st.sampled_from(
-            [
-                (".nan", "NotJSON"),
-                (".inf", "NotJSON"),
-                ("-.INF", "NotJSON"),
-                ("!!python/name:os.system x", "CustomTag"),
-                ("!x y", "CustomTag"),
-            ]
-        )
-        | st.integers(2**64, 2**80).map(lambda n: (str(n), "NotJSON"))
-    )
-    return Spelling({HERE: config(body=f"data: {{{draw(NAMES)}: {value}}}")}, (code,))
-
-
-@st.composite
-def no_amount(draw: st.DrawFn) -> Spelling:
-    said = draw(st.sampled_from(["'-{}'", "'{}q'", "'{}.{}.{}'", "'1e{}Gi'"])).replace(
-        "{}", str(draw(st.integers(1, 99)))
-    )
-    return Spelling(
-        {HERE: app(container=f"resources: {{requests: {{cpu: {said}, memory: 1Gi}}}}")}, ("InvalidQuantity",)
-    )
-
-
-@st.composite
-def no_object(draw: st.DrawFn) -> Spelling:
-    text = draw(st.sampled_from(["- {}\n", "{}\n", "[{}]\n", "'{}'\n"])).replace("{}", draw(NAMES))
-    return Spelling({HERE: text}, ("NotAMapping",))
-
-
-@st.composite
-def twins(draw: st.DrawFn) -> Spelling:
-    name = draw(NAMES)
-    other = "".join(draw(st.sampled_from([c, c.upper()])) for c in name)
-    other = other if other != name else name.upper()
-    return Spelling(
-        {f"workloads/red/t/{name}.yaml": app(name="one"), f"workloads/red/t/{other}.yaml": app(name="two")},
-        ("CaseTwin",),
-    )
-
-
-GENERATED: Mapping[int, Callable[[], st.SearchStrategy[Spelling]]] = {
-    1: odd_path, 6: twins, 15: not_utf8, 16: bomb, 17: unlike_json, 19: unlike_json, 20: no_object, 21: foreign_namespace,
-    22: cluster_scoped, 23: cluster_scoped, 34: no_amount,
-}  # fmt: skip
+GENERATED = {**OF_FILES, **OF_OBJECTS}
 
 
 @pytest.mark.parametrize("number", GENERATED)
@@ -237,8 +131,11 @@ def test_generated_spellings_are_refused_alone(number: int) -> None:
 @given(st.binary(max_size=400) | st.text(max_size=400).map(lambda text: text.encode("utf-8", "surrogatepass")))
 @settings(max_examples=40)
 def test_whatever_a_file_holds_nobody_else_is_concerned(data: bytes) -> None:
-    decided = outcome(fleet({HERE: data}))
+    done = fleet({HERE: data})
+    decided = outcome(done)
     assert {group: decided[group] for group in HEALTHY} == HEALTHY
+    for problem in done.problems:
+        said(problem)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -247,26 +144,89 @@ def test_a_healthy_manifest_with_some_bytes_changed_concerns_nobody_else(seed: i
     data = bytearray(app(labels="{a: b}", annotations="{c: d}").encode())
     for _ in range(rng.randint(1, 6)):
         data[rng.randrange(len(data))] = rng.choice(b"{}[]:,-&*!|>'\"%@`\n\t #\x00\xff0")
-    decided = outcome(fleet({HERE: bytes(data)}))
+    done = fleet({HERE: bytes(data)})
+    decided = outcome(done)
     assert {group: decided[group] for group in HEALTHY} == HEALTHY
+    for problem in done.problems:
+        said(problem)
+
+
+@st.composite
+def unreadable_policy(draw: st.DrawFn) -> tuple[str, str]:
+    """A policy for red with a field that there is not, a version to come, or a type, a cluster or a number that is none; and its kind."""
+    name = draw(NAMES)
+    kind, spec = draw(
+        st.sampled_from(
+            [
+                ("PlacementPolicy", f"select: {{namespaces: [red]}}\nx{name}: 1"),
+                ("PlacementPolicy", f"select: {{namespaces: [red]}}\nplacement: {{type: X{name}}}"),
+                (
+                    "PlacementPolicy",
+                    f"select: {{namespaces: [red]}}\nplacement: {{copies: -{draw(st.integers(1, 99))}}}",
+                ),
+                ("PlacementPolicy", f"select: {{namespaces: [red]}}\nprecedence: {name}"),
+                ("PlacementPolicy", "select: {namespaces: [red]}"),
+                ("OverridePolicy", f"select: {{namespaces: [red]}}\noverrides: [{{path: {name}, op: add, value: 1}}]"),
+                ("OverridePolicy", f"select: {{namespaces: [red]}}\noverrides: [{{path: /spec/{name}, op: x{name}}}]"),
+            ]
+        )
+    )
+    version = f"v{draw(st.integers(2, 99))}" if spec == "select: {namespaces: [red]}" else "v1alpha1"
+    ((_, text),) = policy("bad", spec).items()
+    return kind, text.replace("PlacementPolicy", kind).replace("/v1alpha1", f"/{version}")
+
+
+@settings(max_examples=20)
+@given(unreadable_policy())
+def test_a_policy_that_cannot_be_read_holds_what_it_governs_alone(case: tuple[str, str]) -> None:
+    kind, text = case
+    done = fleet({"policies/bad.yaml": text})
+    assert outcome(done) == {"blue/shop": "Place a Fits", "red/well": "Hold  BrokenPolicy"}, kind
+    assert {problem.location.file for problem in done.problems} == {"policies/bad.yaml"}
+    assert {problem.code for problem in done.problems} <= set(CLASSES[37].codes)
+    for problem in done.problems:
+        assert problem.location.line >= 1 and (problem.hint or " must be " in problem.message), problem
 
 
 # the table
 
-ROOT = Path(__file__).parent
+PAGE = Path(__file__).parent.parent / "docs" / "security.md"
 
 
-def functions(module: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse((ROOT / f"{module}.py").read_text("utf-8"))):
-        if isinstance(node, ast.FunctionDef):
-            yield node.name
+def function(test: str) -> Callable[..., None]:
+    module, _, name = test.partition("::")
+    found: Callable[..., None] = getattr(importlib.import_module(f"tests.{module}"), name)
+    return found
 
 
-def test_every_class_is_there_and_tried() -> None:
+def cases(test: Callable[..., None]) -> int:
+    """How often pytest calls it for what stands in its tables."""
+    marks: list[pytest.Mark] = getattr(test, "pytestmark", [])
+    return math.prod(len(list(mark.args[1])) for mark in marks if mark.name == "parametrize")
+
+
+def test_every_class_is_there() -> None:
     assert sorted(CLASSES) == list(range(1, 45))
     for number, each in CLASSES.items():
-        assert each.spellings or each.tests, number
         assert set(each.codes) <= CODES.keys() | FAILURES.keys(), number
-        for test in each.tests:
-            module, _, name = test.partition("::")
-            assert name in set(functions(module)), test
+
+
+def spelled(number: int) -> int:
+    """In how many spellings that somebody has written down a class is tried."""
+    return len(CLASSES[number].spellings) + sum(cases(function(test)) for test in CLASSES[number].tests)
+
+
+def test_the_page_tells_in_how_many_spellings() -> None:
+    (said,) = re.findall(
+        r"\| spellings of them that somebody wrote down \| more than ([\d,]+) \|", PAGE.read_text("utf-8")
+    )
+    assert sum(map(spelled, CLASSES)) > int(said.replace(",", ""))
+
+
+@pytest.mark.parametrize("number", CLASSES)
+def test_every_class_is_tried_in_three_spellings_and_in_generated_ones(number: int) -> None:
+    each = CLASSES[number]
+    assert spelled(number) >= 3
+    generated = [function(test) for test in each.generated]
+    assert all(is_hypothesis_test(test) for test in generated)
+    assert generated or number in GENERATED

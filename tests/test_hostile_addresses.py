@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given
+from hypothesis import settings as settings_of_examples
 from hypothesis import strategies as st
 
 from gitplacer.documents import Document, parse
@@ -15,11 +16,13 @@ from gitplacer.git.address import Address
 from gitplacer.git.program import GitError
 from gitplacer.git.reading import check_branch
 from gitplacer.kinds.fields import Matching, Model
-from gitplacer.kinds.fleet import Branch, Fleet, SnapshotBranch, Url
+from gitplacer.kinds.fleet import Branch, Fleet, FleetSpec, SnapshotBranch, Url
 from gitplacer.kinds.parse import parse_own
+from gitplacer.passes.opening import written_to
 from gitplacer.passes.reconcile import reconcile
 from gitplacer.problems import Problem
 from gitplacer.settings import UsageError, settings
+from tests.gitservers import git
 from tests.test_reconcile import START, made, quiet
 
 WORDS = "abcXYZ019-._/@:+~?#%[]{}\\ \t\nΩ"
@@ -152,6 +155,71 @@ def test_no_root_is_in_a_folder_of_flux(root: str) -> None:
 
 
 # a pass that would read what it wrote
+
+ONE_REPO = st.builds(
+    "{}{}{}{}".format,
+    st.sampled_from(
+        [
+            "https://{}/",
+            "https://{}:443/",
+            "HTTPS://{}//",
+            "ssh://git@{}/",
+            "ssh://{}:22/",
+            "git@{}:",
+            "git@{}:/",
+        ]
+    ).map(lambda said: said.replace("{}", "Git.Example.com"))
+    | st.sampled_from(["https://git.example.com/", "ssh://me@GIT.example.COM/", "me@git.example.com:"]),
+    st.sampled_from(["acme/fleet", "acme//fleet"]),
+    st.sampled_from(["", ".git"]),
+    st.sampled_from(["", "/", "//"]),
+)
+"""Spellings of one address."""
+OTHER_REPO = st.sampled_from(
+    [
+        "https://git.example.com:8443/acme/fleet",
+        "https://git.example.com/acme/fleet2",
+        "git@git.example.com:acme/x/fleet",
+        "git@example.com:acme/fleet",
+    ]
+)
+
+
+def looped(source: str, deployment: str) -> str:
+    """Why a pass from one repo to another is refused before anything is read, or ''."""
+    try:
+        written_to(settings(source, deployment=deployment, now="2026-01-02T03:05:00Z"), FleetSpec())
+    except UsageError as error:
+        assert error.hint
+        return str(error)
+    return ""
+
+
+@given(source=ONE_REPO, deployment=ONE_REPO, other=OTHER_REPO)
+def test_no_spelling_of_its_address_hides_that_the_source_would_be_written_to(
+    source: str, deployment: str, other: str
+) -> None:
+    assert "are both" in looped(source, deployment)
+    assert looped(source, other) == "" == looped(other, deployment)
+
+
+@settings_of_examples(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    steps=st.lists(st.sampled_from([".", "x/..", "../fleet", "", ".git/..", "../link"]), max_size=4),
+    end=st.sampled_from(["", "/", "/.git", "/.git/"]),
+)
+def test_no_path_to_the_source_hides_it(one_repo: Path, steps: list[str], end: str) -> None:
+    """Whatever way through links and folders leads there, a clone and its git directory are one repo."""
+    spelled = "/".join([str(one_repo), *steps]) + end
+    assert "are both" in looped(str(one_repo), spelled)
+
+
+@pytest.fixture
+def one_repo(tmp_path: Path) -> Path:
+    git("init", "-q", "-b", "main", "fleet", cwd=tmp_path)
+    (tmp_path / "fleet" / "x").mkdir()
+    (tmp_path / "link").symlink_to("fleet")
+    return tmp_path / "fleet"
 
 
 @pytest.mark.parametrize(

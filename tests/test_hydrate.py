@@ -6,9 +6,11 @@ import gc
 import weakref
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gitplacer.problems import Rejected
-from gitplacer.tree import Changes
+from gitplacer.tree import Changes, Tree
 from tests.stories import ANYWHERE, Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot
 
 TWO = {**snapshot("a", "n1 16 64Gi 2"), **snapshot("b", "n1 16 64Gi 2")}
@@ -271,6 +273,32 @@ def test_a_foreign_change_holds_its_group_by_name() -> None:
     done = story.run()
     assert outcome(done) == {"prod/api": "Hold a ForeignChange", "prod/other": "Place a Fits"}
     assert f"Gitplacer-Foreign: {story.foreign[path]} {path}" in done.steps[0].message
+
+
+@settings(max_examples=12)
+@given(
+    data=st.none() | st.binary(max_size=40) | st.sampled_from([b"", b"kind: [", b"kind: Placement\n"]),
+    record=st.booleans(),
+)
+def test_whatever_somebody_writes_over_a_file_of_ours_stays_and_holds_its_group_alone(
+    data: bytes | None, record: bool
+) -> None:
+    story = Story.of(*BOTH, ANYWHERE, rayservice("prod", "api"), capacity=TWO)
+    story.run()
+    path = "placements/prod/api.yaml" if record else "clusters/a/workloads/prod/api/api.yaml"
+    files = {each: story.deployment.read(each) for each in story.deployment if each != path or data is None}
+    if data is None:
+        del files[path]
+    else:
+        files[path] = data
+    story.deployment = Tree.of(files)
+    story.foreign = {path: "0" * 40}
+    story.source |= rayservice("prod", "api", workers=2) | rayservice("team", "other")
+    done = story.run()
+    decided = outcome(done)
+    assert decided["team/other"].startswith("Place")
+    assert decided["prod/api"].startswith("Hold")
+    assert (story.deployment.read(path) if path in story.deployment else None) == data
 
 
 def test_a_renamed_group_keeps_its_place() -> None:

@@ -472,7 +472,7 @@ manifests: {into: hub, epoch: 3, files: [standby/gpu-1/pool.yaml]}
 """,
     "Removals": """
 metadata: {name: removals, labels: {}, annotations: {}}
-removed: [{at: "2026-01-02T03:04:05Z", groups: 3}]
+removed: [{at: "2026-01-02T03:04:05Z", groups: 3, tenant: research}]
 """,
     "Placement": """
 metadata: {name: train, namespace: rayjob1}
@@ -1334,6 +1334,8 @@ SAID: list[tuple[str, list[str]]] = [
     (SNAPSHOT.replace("01-02T", "02-30T").replace("nodes:\n", ""), ["5:13: observedAt is not a time: day is out of range for month"]),
     (f"{POLICY}  select: {{paths: [/workloads/**]}}\n", ['6:20: spec.select.paths[0] must be a relative path pattern without empty, "." or ".." parts; ** crosses folders']),
     (f"{HEAD}Fleet\nmetadata: {{name: f}}\nspec: {{deployment: {{url: ../d}}}}\n", ["4:26: spec.deployment.url must be an https:// or ssh:// address, or user@host:path, without a password, a user name for https, ? and #; a path is given on the command line"]),
+    (f"{POLICY}  select: {{paths: ['{'*a' * 501}']}}\n", ['6:20: spec.select.paths[0] must be a relative path pattern without empty, "." or ".." parts; ** crosses folders, of at most 1,000 characters']),
+    (f"{POLICY}  select: {{names: ['{'*a' * 501}']}}\n", ["6:20: spec.select.names[0] must be a name, with *, ? and [...] as wildcards, of at most 1,000 characters"]),
     # settings that contradict each other
     (f"{POLICY}  select: {{}}\n  placement: {{type: Ordered}}\n", ["7:14: spec.placement: type Ordered needs order"]),
     (f"{POLICY}  select: {{}}\n  groupBy: {{}}\n", ["7:12: spec.groupBy: give exactly one of label, directory: true, namespace: true"]),

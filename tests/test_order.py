@@ -58,6 +58,13 @@ def served(lines: list[str], gets: Mapping[str, Mapping[str, int]], held: Mappin
             ["a/x since 60m", "b/x since 59m"], {"a": {"cpu": 99}}, "a/x b/x", id="who has waited an hour is first"
         ),
         pytest.param(
+            ["a/1 since 300m", "a/2 since 200m", "b/1 since 61m", "b/2 since 60m"], {"b": {"cpu": 99}}, "a/1 b/1 a/2 b/2",
+            id="and so is the first of another, whatever else waits for longer",
+        ),
+        pytest.param(
+            ["a/1 since 3000m", "a/2 since 2000m", "b/1 since 61m"], {}, "a/1 a/2 b/1", id="but for who waited days longer"
+        ),
+        pytest.param(
             ["a/x since 90m", "b/x priority 1"], {}, "b/x a/x", id="but not before a higher priority"
         ),
     ],
@@ -98,11 +105,17 @@ def test_nobody_is_served_before_one_of_its_equals_who_has_a_smaller_share(
     assert sorted(order) == sorted(by_group)
     has = {who: {name: held.get(who, {}).get(name, 0) for name in ("cpu", GPU)} for who in "abc"}
 
+    def before(one: Waiting) -> int:
+        """How many of the same holder, that have waited long too, are before one."""
+        same = [o for o in by_group.values() if (o.holder, o.priority) == (one.holder, one.priority)]
+        return sum((o.since, o.group) < (one.since, one.group) for o in same)
+
     def place(one: Waiting) -> tuple[object, ...]:
         mine = has[one.group[0]]
         share = max(Fraction(mine["cpu"], 100), Fraction(mine[GPU], 10))
         aged = NOW - one.since >= PATIENCE
-        return -one.priority, not aged, 0 if aged else share, one.since, one.group
+        by_age = one.since + timedelta(days=before(one)) if aged else NOW
+        return -one.priority, not aged, by_age, 0 if aged else share, one.since, one.group
 
     left = dict(by_group)
     for group in order:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzzing.targets.selectors import walks
-from gitplacer.pathglob import captured, matches
+from gitplacer.pathglob import captured, compiled, matches
 
 _PARTS = st.sampled_from(["**/", "**", "*", "?", "a", "b", "/", "a/", "b/"])
 _NAMES = st.text("ab", min_size=1, max_size=4)
@@ -63,3 +63,11 @@ def test_nobody_can_make_one_that_never_ends(pattern: str, path: str) -> None:
 )
 def test_a_name_in_braces_captures_a_folder(pattern: str, path: str, found: str | None) -> None:
     assert captured(pattern, path, "namespace") == found
+
+
+@given(
+    pattern=st.lists(st.one_of(_PARTS, st.just("{a}")), max_size=8).map("".join),
+    path=st.text("ab/", max_size=10),
+)
+def test_a_captured_folder_matches_whether_it_is_asked_for_or_not(pattern: str, path: str) -> None:
+    assert matches(pattern, path) == (compiled(pattern).fullmatch(path) is not None)

@@ -327,6 +327,7 @@ def gpus_site(name: str, missing: int, candidates: list[Displaceable], preferenc
         pytest.param(4, "a 4 3, b 4 2, c 4 3", "b", id="then the lowest priority"),
         pytest.param(4, "a 2 0, b 2 0, c 4 9", "c", id="fewer counts before priority"),
         pytest.param(3, "a 2 0, b 2 1, c 2 1", "a b", id="of two sets the one without the highest"),
+        pytest.param(4, "a 3 3, b 1 0, c 2 2, d 2 2", "c d", id="and the highest of each set is compared first"),
         pytest.param(2, "a 4 0, b 3 0, c 8 0", "b", id="then the fewest devices"),
         pytest.param(2, "a 2 0 8, b 2 0 4", "b", id="then the least cpu"),
         pytest.param(2, "a 2 0 4 1, b 2 0 4 9", "b", id="then who came last"),
@@ -399,6 +400,62 @@ def test_where_there_are_too_many_sets_to_try_nobody_leaves_who_need_not(
         assert site.enough(leaving)
         assert not any(site.enough(leaving - {one}) for one in leaving)
     assert asked <= TRIALS
+
+
+@pytest.mark.parametrize(("candidates", "leave"), [(SETS, 1), (SETS + 1, 2)])
+def test_so_many_sets_are_tried_and_no_more(candidates: int, leave: int) -> None:
+    """One of higher priority is enough alone; a search that takes the least harm first finds two others."""
+    there = [displaceable("high", 2, priority=1), *(displaceable(f"g{n:03}", 1) for n in range(candidates - 1))]
+    found = least_harm([gpus_site("x", 2, there)])
+    assert found is not None and len(found[1]) == leave
+
+
+def many(*some: Displaceable) -> list[Displaceable]:
+    """These, with so many others that hold nothing that pairs are not all tried."""
+    return [*some, *(displaceable(f"other{n:02}", 0, priority=9) for n in range(20 - len(some)))]
+
+
+def test_everybody_leaves_where_everybody_has_to() -> None:
+    there = [displaceable(f"g{n:02}", 1) for n in range(20)]
+    assert least_harm([gpus_site("x", 20, there)]) == ("x", tuple(one.group for one in there))
+
+
+def test_a_set_that_was_found_early_waits_until_no_smaller_one_is_found_elsewhere() -> None:
+    big = gpus_site("big", 4, [displaceable(f"g{n:02}", 1) for n in range(20)])
+    small = gpus_site("small", 3, [displaceable(f"h{n}", 1) for n in range(3)], preference=1)
+    assert least_harm([big, small]) == ("small", ("h0", "h1", "h2"))
+
+
+def test_of_two_that_could_be_spared_it_is_the_one_whose_leaving_does_more_harm() -> None:
+    there = many(displaceable("x", 1), displaceable("y", 1, priority=1), displaceable("z", 3, priority=2))
+    assert least_harm([gpus_site("c", 4, there)]) == ("c", ("x", "z"))
+
+
+def test_nobody_is_superfluous_even_where_the_room_of_fewer_is_enough_and_that_of_more_is_not() -> None:
+    """No search for room is perfect: with what y leaves it fails, unless z leaves too."""
+    there = many(*(displaceable(name, 1, priority=number) for number, name in enumerate("wyxz")))
+
+    def enough(leaving: frozenset[str]) -> bool:
+        return {"w", "x"} <= leaving and ("y" not in leaving or "z" in leaving)
+
+    site = Site(cluster="c", preference=0, candidates=tuple(there), enough=enough)
+    assert least_harm([site]) == ("c", ("w", "x"))
+
+
+@pytest.mark.parametrize(("clusters", "leave"), [(14, 2), (15, 3)])
+def test_after_so_many_questions_no_more_sets_are_tried(clusters: int, leave: int) -> None:
+    """
+    On each cluster are 16 groups, 136 sets of one or two; the last has two that are enough. Fourteen clusters take less than TRIALS
+    questions, the first of fifteen leave too few for the last.
+    """
+    assert 14 * (1 + 136) <= TRIALS < 15 * (1 + 136)
+    others = [
+        gpus_site(f"c{n:02}", 16, [displaceable(f"{n:02}-{i:02}", 1) for i in range(16)]) for n in range(clusters - 1)
+    ]
+    pair = [displaceable("p", 3, priority=9), displaceable("q", 3, priority=9)]
+    last = gpus_site("last", 6, [*pair, *(displaceable(f"low{i:02}", 2) for i in range(14))])
+    found = least_harm([*others, last])
+    assert found is not None and (found[0], len(found[1])) == ("last", leave)
 
 
 # laws of whole plans, judged by sums: every pod asks for one GPU, and there is enough of all else

@@ -929,6 +929,13 @@ def test_flux_replaces_what_is_in_braces_after_a_single_dollar(text: str, replac
     assert variables(document(value)[0]) == ((("data", "script"),) if replaced else ())
 
 
+@given(st.text("${} V:-", max_size=12))
+def test_what_flux_replaces_is_a_dollar_that_no_other_one_escapes(text: str) -> None:
+    """As drone/envsubst reads it, from the left: two dollars are one that is text."""
+    value = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"script": text}}
+    assert bool(variables(document(value)[0])) == ("${" in text.replace("$$", "\0"))
+
+
 def test_variables_are_found_wherever_they_are_but_in_comments() -> None:
     data = b"""\
 apiVersion: v1  # ${COMMENT}

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as settings_of_examples
+from hypothesis import strategies as st
 
 from gitplacer.passes.counting import NoSignedCommit, Step, steps
 from gitplacer.passes.reconcile import Landing, Outcome, reconcile
@@ -135,6 +138,36 @@ def test_a_merge_hides_nothing(world: World) -> None:
     world.git("merge", "-q", "--no-ff", "-m", "merge", "topic", by="ann")
     assert told(world.reconcile(6)) == []
     assert world.placed() == ["first", "good", "open"]
+
+
+WHO = st.sampled_from(["ann", "ann", "ann", "", "mallory"])
+
+
+@settings_of_examples(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(moves=st.lists(st.tuples(WHO, st.lists(WHO, max_size=2)), min_size=1, max_size=3))
+def test_nothing_that_somebody_else_has_signed_is_placed_nor_what_is_on_top(
+    world: World, moves: list[tuple[str, list[str]]]
+) -> None:
+    """The branch moves by commits, or by merges of topics, each signed by somebody: it counts as far as ann has signed all of it."""
+    start, placed = git(world.source, "rev-parse", "HEAD").strip(), git(world.deployment, "rev-parse", "main").strip()
+    expected, good = ["first"], True
+    for number, (by, topic) in enumerate(moves):
+        names = [f"s{number}-{n}" for n in range(len(topic))] or [f"s{number}"]
+        if topic:
+            git(world.source, "switch", "-qc", f"topic{number}")
+            for name, author in zip(names, topic, strict=True):
+                world.commit(author, **{name: ""})
+            git(world.source, "switch", "-q", "main")
+            world.git("merge", "-q", "--no-ff", "-m", "merge", f"topic{number}", by=by)
+            git(world.source, "branch", "-qD", f"topic{number}")
+        else:
+            world.commit(by, **{names[0]: ""})
+        good = good and {by, *topic} == {"ann"}
+        expected += names if good else []
+    assert len(told(world.reconcile(6))) == (not good)
+    assert world.placed() == sorted(expected)
+    git(world.source, "reset", "-q", "--hard", start)
+    git(world.deployment, "update-ref", "refs/heads/main", placed)
 
 
 def test_a_key_cannot_let_itself_in(world: World) -> None:

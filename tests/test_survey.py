@@ -23,7 +23,7 @@ from gitplacer.placement.books import Books
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.nodes import Columns
 from gitplacer.placement.pack import Packing, Room, pack_what_fits
-from gitplacer.placement.survey import BLOCKS, NodeClasses, Survey
+from gitplacer.placement.survey import BLOCKS, Indexes, NodeClasses, Survey
 from gitplacer.scheduler.filters import obstacle
 from gitplacer.scheduler.objects import Node as NodeShape
 
@@ -254,7 +254,7 @@ def test_pods_that_ask_for_a_node_by_name_are_left_to_the_closer_look() -> None:
     gang = tuple(PodSet("pod", 1, PodShape(node_name=f"n{i}")) for i in range(3))
     books = books_of([snapshot("a", [{"allocatable": {"cpu": "1"}}] * 2)], [gang])
     assert not_ruled_out(books, gang, ["a"]) == ["a"]
-    assert not books._survey._places
+    assert not books._survey._beside
     assert not isinstance(books.fit(gang, "a", scale_up=False), Packing)
 
 
@@ -264,11 +264,11 @@ def test_a_reservation_is_counted_in_the_rows_it_touches(monkeypatch: pytest.Mon
     names = [s.name for s in fleet]
     books = books_of(fleet, [gang])
     not_ruled_out(books, gang, names)
-    counted: list[slice] = []
+    counted: list[list[int]] = []
     fits = Survey._fits
 
-    def counting(survey: Survey, shape: PodShape, rows: slice) -> Any:
-        counted.append(rows)
+    def counting(survey: Survey, shape: PodShape, rows: Indexes) -> Any:
+        counted.append(rows.tolist())
         return fits(survey, shape, rows)
 
     monkeypatch.setattr(Survey, "_fits", counting)
@@ -278,4 +278,4 @@ def test_a_reservation_is_counted_in_the_rows_it_touches(monkeypatch: pytest.Mon
     assert isinstance(found, Packing)
     books.reserve("g", "c07", found)
     not_ruled_out(books, gang, names)
-    assert counted == [slice(35, 40)]
+    assert counted == [[35, 36, 37, 38, 39]]

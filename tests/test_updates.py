@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from gitplacer.hydrate import Hydration
 from gitplacer.problems import Severity
-from tests.stories import ANYWHERE, Story, cluster, outcome, rayjob, rayservice, snapshot
+from tests.stories import ANYWHERE, Story, cluster, outcome, policy, rayjob, rayservice, snapshot
 
 ROOM = snapshot("a", "n1 64 256Gi 8")
 SERVICE = "workloads/x/app.yaml"
@@ -65,6 +71,58 @@ def test_an_edit_that_the_api_server_would_refuse_leaves_the_files_alone() -> No
     assert outcome(done) == {"x/web": "Hold a HasProblems"}
     assert codes(done) == [("ImmutableField", Severity.ERROR)]
     assert story.deployment == before
+
+
+WORD = st.text("abc", min_size=1, max_size=3)
+POD_TEMPLATE = {
+    "metadata": {"labels": {"app": "x"}},
+    "spec": {"containers": [{"name": "c", "image": "i"}], "restartPolicy": "Never"},
+}
+FIXED: dict[str, tuple[str, str, dict[str, Any], st.SearchStrategy[dict[str, Any]]]] = {
+    "selector": (
+        "apps/v1", "Deployment", {},
+        WORD.map(lambda app: {"selector": {"matchLabels": {"app": app}}, "template": {**POD_TEMPLATE, "metadata": {"labels": {"app": app}}}}),
+    ),
+    "template of a Job": (
+        "batch/v1", "Job", {},
+        WORD.map(lambda image: {"template": {**POD_TEMPLATE, "spec": {"containers": [{"name": "c", "image": image}], "restartPolicy": "Never"}}}),
+    ),
+    "name of a service": (
+        "apps/v1", "StatefulSet", {"selector": {"matchLabels": {"app": "x"}}, "template": POD_TEMPLATE},
+        WORD.map(lambda name: {"serviceName": name}),
+    ),
+    "class of a claim": (
+        "v1", "PersistentVolumeClaim", {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+        WORD.map(lambda name: {"storageClassName": name}),
+    ),
+}  # fmt: skip
+"""Of a field that the API server lets nobody change: the kind, what stands beside it, and values."""
+
+
+@settings(max_examples=20)
+@given(st.sampled_from(sorted(FIXED)).flatmap(lambda name: st.tuples(st.just(name), *[FIXED[name][3]] * 2)))
+def test_whatever_a_fixed_field_is_changed_to_the_files_are_left_alone(case: tuple[str, Any, Any]) -> None:
+    name, before, after = case
+    api_version, kind, beside, _ = FIXED[name]
+
+    def text(spec: dict[str, Any]) -> str:
+        metadata = {"name": "web", "labels": {"app": "group"}}
+        return json.dumps({"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": {**beside, **spec}})
+
+    grouped = policy("anywhere", "select: {}\ngroupBy: {label: app}")
+    beside_it = {**rayservice("x", "app", labels="{app: group}"), **rayservice("y", "other")}
+    story = placed({**grouped, **beside_it, "workloads/x/web.json": text(before)})
+    files = {path: story.deployment.read(path) for path in story.deployment if "/x/" in path}
+    story.source["workloads/x/web.json"] = text(after)
+    story.source |= rayservice("y", "other", workers=2)
+    done = story.run()
+    assert outcome(done)["y/other"] == "Update a Updated"
+    if before != after:
+        assert outcome(done)["x/group"] == "Hold a HasProblems"
+        assert [(p.location.file, p.code) for p in done.problems if p.severity is Severity.ERROR] == [
+            ("workloads/x/web.json", "ImmutableField")
+        ]
+    assert {path: story.deployment.read(path) for path in story.deployment if "/x/" in path} == files
 
 
 def test_removing_a_worker_group_is_stopped_unless_somebody_means_it() -> None:

@@ -19,7 +19,7 @@ from gitplacer.policies.idle import idle_policies
 from gitplacer.problems import Problem, Rejected
 from gitplacer.scenarios import OnTrees, read_script, tell
 from gitplacer.source.files import Memo, NoMemo, ReadFile, read_file, unreadable
-from gitplacer.source.reading import fleet_spec
+from gitplacer.source.fleetspec import fleet_spec
 from gitplacer.tree import Entry, Tree
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

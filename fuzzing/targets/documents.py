@@ -38,4 +38,5 @@ TARGET = Target(
     check=check,
     bug="where a document stands is counted in characters, as if each were a byte",
     planted=lambda: mock.patch("gitplacer.documents.parse._width", lambda text, start, end: end - start),
+    seconds=5.0,  # what is read is written too, value by value: a long list of numbers takes one
 )

@@ -7,11 +7,9 @@ from unittest import mock
 
 import jsonschema_rs
 
-from fuzzing.target import FILE, Target, expect, expect_well_said
-from gitplacer.documents import Document, parse
+from fuzzing.own import own_documents
+from fuzzing.target import Target, expect
 from gitplacer.kinds import TABLE
-from gitplacer.kinds.fields import Model
-from gitplacer.kinds.parse import is_own, parse_own
 from gitplacer.kinds.schema import kind_schema
 
 
@@ -21,18 +19,10 @@ def _schema(kind: str) -> jsonschema_rs.Draft202012Validator:
 
 
 def check(data: bytes) -> None:
-    for index, item in enumerate(parse(data).documents):
-        document = Document(FILE, item, index, lambda: data)
-        if not is_own(document):
-            continue
-        found = parse_own(document)
-        if isinstance(found, Model):
-            kind = str(item.value["kind"])
-            expect(type(found) is TABLE[kind], "it is of another kind than it says")
-            expect(_schema(kind).is_valid(item.value), "the parser takes what the schema refuses")
-        else:
-            expect(bool(found), "it is refused without a word")
-            expect_well_said(data, found)
+    for document, found in own_documents(data):
+        kind = str(document.value["kind"])
+        expect(type(found) is TABLE[kind], "it is of another kind than it says")
+        expect(_schema(kind).is_valid(document.value), "the parser takes what the schema refuses")
 
 
 TARGET = Target(

@@ -16,11 +16,12 @@ from pydantic import TypeAdapter, ValidationError
 from fuzzing.target import Target, expect
 from gitplacer import pathglob
 from gitplacer.documents import parse
-from gitplacer.kinds.fields import LabelMap, PathGlob
+from gitplacer.kinds.fields import Glob, LabelMap, PathGlob
 from gitplacer.kinds.selectors import ClusterSelector
 from gitplacer.model.labels import Requirement
+from gitplacer.plaintext import LONGEST_PATH
 
-_GLOB = TypeAdapter(PathGlob)
+_NAME_GLOB, _GLOB = TypeAdapter(Glob), TypeAdapter(PathGlob)
 _LABELS = TypeAdapter(LabelMap)
 _MOST_WALKED = 300
 """Characters; whoever tries everything needs a frame for each."""
@@ -29,7 +30,7 @@ _MOST_WALKED = 300
 def check(data: bytes) -> None:
     for item in parse(data).documents:
         pattern, path = item.value.get("pattern"), item.value.get("path")
-        if isinstance(pattern, str) and isinstance(path, str):
+        if isinstance(pattern, str) and isinstance(path, str) and len(path) <= LONGEST_PATH:
             _check_pattern(pattern, path)
         try:
             selector = ClusterSelector.model_validate(item.value.get("selector"), by_alias=True, by_name=False)
@@ -40,10 +41,9 @@ def check(data: bytes) -> None:
 
 
 def _check_pattern(pattern: str, path: str) -> None:
-    pathglob.name_matches_any([pattern], path)
-    try:
-        _GLOB.validate_python(pattern)
-    except ValidationError:
+    if _is(_NAME_GLOB, pattern):
+        pathglob.name_matches_any([pattern], path)
+    if not _is(_GLOB, pattern):
         return
     found = pathglob.matches(pattern, path)
     if found:
@@ -51,6 +51,14 @@ def _check_pattern(pattern: str, path: str) -> None:
     plain = not set("[{") & set(pattern) and "/" not in (path[:1], path[-1:]) and "//" not in path
     if plain and len(pattern) + len(path) <= _MOST_WALKED:
         expect(found == walks(pattern, path), f"{pattern} {'matches' if found else 'does not match'} {path}")
+
+
+def _is(field: TypeAdapter[str], text: str) -> bool:
+    try:
+        field.validate_python(text)
+    except ValidationError:
+        return False
+    return True
 
 
 def walks(pattern: str, path: str) -> bool:

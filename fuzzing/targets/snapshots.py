@@ -11,13 +11,12 @@ from unittest import mock
 
 import numpy as np
 
-from fuzzing.target import FILE, Target, expect, expect_well_said
-from gitplacer.documents import Document, parse
+from fuzzing.own import own_documents
+from fuzzing.target import Target, expect, expect_well_said
 from gitplacer.kinds import fields
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fields import API_VERSION
 from gitplacer.kinds.fleet import Cluster
-from gitplacer.kinds.parse import is_own, parse_own
 from gitplacer.model import quantity
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import PodSet, PodShape
@@ -32,19 +31,14 @@ _GANG = (PodSet("worker/w", 3, PodShape(Resources({"cpu": 1500, "nvidia.com/gpu"
 
 
 def check(data: bytes) -> None:
-    for index, item in enumerate(parse(data).documents):
-        document = Document(FILE, item, index, lambda: data)
-        if not is_own(document):
+    for document, found in own_documents(data):
+        if not isinstance(found, CapacitySnapshot):
             continue
-        found = parse_own(document)
-        if isinstance(found, list):
-            expect_well_said(data, found)
-        elif isinstance(found, CapacitySnapshot):
-            problems = list(implausible(found, document))
-            expect_well_said(data, problems)
-            whole = all(problem.severity is not Severity.ERROR for problem in problems)
-            if whole and sum(node.count for node in found.nodes) <= _MOST_NODES:
-                _check_books(found)
+        problems = list(implausible(found, document))
+        expect_well_said(data, problems)
+        whole = all(problem.severity is not Severity.ERROR for problem in problems)
+        if whole and sum(node.count for node in found.nodes) <= _MOST_NODES:
+            _check_books(found)
 
 
 def _check_books(snapshot: CapacitySnapshot) -> None:

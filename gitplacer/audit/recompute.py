@@ -27,7 +27,7 @@ from gitplacer.model.byhand import MergedMove
 from gitplacer.passes.opening import source_commit
 from gitplacer.problems import Rejected
 from gitplacer.source.files import Memo
-from gitplacer.source.reading import fleet_spec
+from gitplacer.source.fleetspec import fleet_spec
 from gitplacer.trailers import Claim, instant
 from gitplacer.tree import Tree
 from gitplacer.units import METADATA

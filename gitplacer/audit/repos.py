@@ -22,7 +22,7 @@ from gitplacer.passes.opening import Progress, opened_deployment
 from gitplacer.problems import nearest
 from gitplacer.settings import Settings, UsageError
 from gitplacer.source.files import Memo
-from gitplacer.source.reading import fleet_spec
+from gitplacer.source.fleetspec import fleet_spec
 
 
 @dataclass(frozen=True, slots=True)

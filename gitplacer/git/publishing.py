@@ -504,7 +504,8 @@ class Deployment:
         if now.get(first) == new:
             return
         where = f"branch {first.removeprefix('refs/heads/')} of {self.address.redacted}"
-        said = f"{failure.stdout}\n{failure.stderr}"
+        # What a hook prints when it declines is for people: it may speak of races and anything else.
+        said = failure.stdout if _DECLINED.search(failure.stdout) else f"{failure.stdout}\n{failure.stderr}"
         moved = any(now.get(ref) != old for ref, (old, _) in updates.items())
         left = _left_lock(said) if self.address.is_local and not moved else None
         if left is not None:
@@ -558,6 +559,7 @@ _RACE = re.compile(
     r"cannot lock ref|failed to update ref|incorrect old value|stale info|fetch first|non-fast-forward"
     r"|atomic transaction failed"
 )
+_DECLINED = re.compile(r"^!\t.*hook declined\)$", re.MULTILINE)
 _NO_RACE = re.compile(r"exists; cannot create|Permission denied|Read-only file system|No space left")
 _FORBIDDEN = re.compile(
     r"error: 40[13]|denied|not allowed|forbidden|read-only|unable to create|not permitted|dubious ownership", re.I

@@ -10,6 +10,7 @@ A name means one thing: `main` is the branch `main` even where a tag of that nam
 
 from __future__ import annotations
 
+import codecs
 import datetime
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -33,6 +34,8 @@ _TRAILER = re.compile(r"(?P<key>[A-Za-z0-9][A-Za-z0-9-]*): ?(?P<value>.*)")
 _IDENTITY = re.compile(r"(?P<name>.*?) ?<(?P<email>[^<>]*)>(?: (?P<time>-?\d{1,11}) (?P<zone>[+-]\d{4}))?")
 # What git's own index refuses to hold, wherever it runs; only a forged tree has it.
 FORGED = re.compile(rb"/\.{0,2}/|[/\\](?:\.git|git~1)[. ]*[/\\:]", re.IGNORECASE)
+_OF_PYTHON = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"})
+"""Codecs that git does not know, so no commit is written in them; punycode takes the square of a text's length."""
 MAX_FILES = 1_000_000
 """Files that one commit may have."""
 
@@ -354,9 +357,11 @@ def parse_commit(commit: Object) -> Commit:
 
 def _text(data: bytes, encoding: str) -> str:
     try:
-        return data.decode(encoding, "replace")
+        if codecs.lookup(encoding).name not in _OF_PYTHON:
+            return data.decode(encoding, "replace")
     except (LookupError, ValueError):  # a name that is none, or a codec that replaces nothing
-        return data.decode("utf-8", "replace")
+        pass
+    return data.decode("utf-8", "replace")
 
 
 def _date(seconds: str, zone: str) -> str:

@@ -86,7 +86,9 @@ class Matching:
         return {"type": "string", "pattern": self.pattern, **limit}
 
     def _check(self, value: str) -> str:
-        if re.fullmatch(self.pattern, value) is None or (self.longest is not None and len(value) > self.longest):
+        if self.longest is not None and len(value) > self.longest:
+            raise ValueError(f"{self.message}, of at most {self.longest:,} characters")
+        if re.fullmatch(self.pattern, value) is None:
             raise ValueError(self.message)
         return value
 
@@ -233,12 +235,15 @@ Word = Annotated[
     Matching(r"^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$", "must be a label value that is not empty"),
 ]
 LabelMap = dict[LabelKey, LabelValue]
-Glob = Annotated[str, Matching(r"^\S+$", "must be a name, with *, ? and [...] as wildcards")]
+LONGEST_PATTERN = 1000
+"""Characters. Longer than any that somebody writes, and short enough that nobody waits while it is read."""
+Glob = Annotated[str, Matching(r"^\S+$", "must be a name, with *, ? and [...] as wildcards", LONGEST_PATTERN)]
 PathGlob = Annotated[
     str,
     Matching(
         r"^(?!([^\x00-\x1f\\]*/)?\.{0,2}(/|$))[^\x00-\x1f\\]+$",
         'must be a relative path pattern without empty, "." or ".." parts; ** crosses folders',
+        LONGEST_PATTERN,
     ),
 ]
 FieldPointer = Annotated[

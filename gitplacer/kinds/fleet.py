@@ -12,6 +12,7 @@ from gitplacer.kinds import calendar
 from gitplacer.kinds.chart import Chart
 from gitplacer.kinds.fields import (
     FOLDER,
+    LONGEST_PATTERN,
     Boolean,
     Bounds,
     DnsLabel,
@@ -76,6 +77,7 @@ class NamespaceFromPath(Model):
         Matching(
             r"^(?!([^\x00-\x1f\\]*/)?\.{0,2}(/|$))([^\x00-\x1f\\{}]*/)?\{namespace\}(/[^\x00-\x1f\\{}]*)?$",
             "must be a relative path pattern with one folder called {namespace}",
+            LONGEST_PATTERN,
         ),
     ] = "workloads/{namespace}/**"
     """A path pattern in which `{namespace}` stands for one folder, the namespace."""
@@ -198,7 +200,7 @@ class MoveGuard(Model):
     """How many groups may begin to move in a time, and what happens to those beyond."""
 
     max: Annotated[Integer, Field(ge=0)] = 10
-    """So many groups."""
+    """So many groups. Where these are others', a Tenant may still move its fair part of so many, and at least one."""
     per: Period = 3600
     """In so long a time."""
     exceed: Exceed = "Throttle"
@@ -217,7 +219,7 @@ class RemovalGuard(Model):
 
     max: NumberOrShare = "25%"
     """So many groups, or such a share of all groups of workloads: those of the source and those that would be removed. A share never
-    holds back fewer than five groups."""
+    holds back fewer than five groups. Where there are Tenants each is held by what it loses itself."""
     of: Literal["groups"] = "groups"
     """What the share is of."""
     per: Seconds = 3600
@@ -231,6 +233,17 @@ class RemovalGuard(Model):
         if isinstance(self.max, int):
             return self.max
         return max(_NEVER_HELD, groups * int(self.max.removesuffix("%")) // 100)
+
+    def own(self, groups: int, owners: int) -> int:
+        """How many of its groups one of several owners may lose whatever others lose."""
+        if isinstance(self.max, int):
+            return fair_share(self.max, owners)
+        return max(1, groups * int(self.max.removesuffix("%")) // 100)
+
+
+def fair_share(most: int, owners: int) -> int:
+    """What each of several may always have of what they may have together: at least one, unless nobody may have any."""
+    return max(1, most // max(1, owners)) if most else 0
 
 
 _NEVER_HELD = 4

@@ -120,7 +120,7 @@ def _nulls(value: Any, path: Path) -> Iterator[Path]:
 def _problem(document: Document, model: type[Model], error: dict[str, Any]) -> Problem:
     path = tuple(error["loc"])
     kind = error["type"]
-    if path and path[-1] == "[key]":
+    if len(path) > 1 and path[-1] == "[key]" and kind != "extra_forbidden":  # else it is what a field is called
         path = path[:-1]
         return document.problem("InvalidValue", f'key "{path[-1]}" {_reason(error)}', path=path, key=True)
     name = path[-1] if path else document.value.get("kind")

@@ -27,6 +27,8 @@ class Removal(Model):
     """The pass."""
     groups: Annotated[Integer, Field(ge=1)]
     """How many, without those to whose removal somebody had consented."""
+    tenant: str | None = None
+    """Whose they were, where there are Tenants: each is counted by itself."""
 
 
 class Removals(OwnKind):

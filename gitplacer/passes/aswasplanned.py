@@ -23,7 +23,7 @@ from gitplacer.parsecache import ParseCache
 from gitplacer.passes.opening import Progress, Work, opened_source
 from gitplacer.problems import Rejected
 from gitplacer.settings import Settings
-from gitplacer.source.reading import fleet_spec
+from gitplacer.source.fleetspec import fleet_spec
 from gitplacer.tree import Tree
 
 

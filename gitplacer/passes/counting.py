@@ -22,7 +22,7 @@ from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.model.signers import Uncounted
 from gitplacer.problems import Location
 from gitplacer.source.files import Memo
-from gitplacer.source.reading import readable_fleet
+from gitplacer.source.fleetspec import readable_fleet
 from gitplacer.source.signers import uncounted_problem
 
 Keys = Sequence[str] | None

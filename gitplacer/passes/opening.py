@@ -33,7 +33,7 @@ from gitplacer.model.signers import Uncounted
 from gitplacer.passes.counting import Counting, nothing_counts
 from gitplacer.settings import Settings, UsageError
 from gitplacer.source.files import Memo
-from gitplacer.source.reading import fleet_spec, readable_fleet
+from gitplacer.source.fleetspec import fleet_spec, readable_fleet
 from gitplacer.trailers import value_of
 from gitplacer.tree import Tree, tree_id
 

@@ -8,7 +8,8 @@ of them. A ledger is copied when it is first written to: what a pass places cost
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -37,6 +38,8 @@ class Books:
         self._shared: set[str] = set()
         self._crowding: Mask = np.zeros((len(self._names), len(columns)), dtype=np.bool_)
         """By number: of which resources much of what was free is promised already, on clusters to which many pods are to come."""
+        self._doubted: Mask = np.zeros_like(self._crowding)
+        """By number: of which resources a gang asked that fits there, but not in every order as far as is known."""
         self._busy: set[int] = set()
         """Those of which that has to be found out anew."""
         self._fits: WeakKeyDictionary[Ledger, dict[tuple[Gang, bool, int], Packing | Shortfall]] = WeakKeyDictionary()
@@ -47,7 +50,7 @@ class Books:
         twin._ledgers = dict(self._ledgers)
         twin._survey = self._survey.copy()
         twin._fits = WeakKeyDictionary()
-        twin._crowding, twin._busy = self._crowding.copy(), set(self._busy)
+        twin._crowding, twin._doubted, twin._busy = self._crowding.copy(), self._doubted.copy(), set(self._busy)
         self._shared, twin._shared = set(self._ledgers), set(self._ledgers)
         return twin
 
@@ -104,6 +107,7 @@ class Books:
         self._ledgers[name] = ledger
         self._shared.discard(name)
         self._written(name)
+        self._doubted[self._numbers[name]] = False
 
     def admit(self, group_id: str, name: str, gang: Gang) -> None:
         """Place a group whatever the room: it takes what there is."""
@@ -115,20 +119,25 @@ class Books:
         if name in self._ledgers:
             self._writable(name).release(group_id)
             self._written(name)
+            self._doubted[self._numbers[name]] = False
 
     def may_have_room(self, gang: Gang, asked: Indexes) -> Mask:
         """Which of some clusters, by number, may have room for a gang now; the others surely have none."""
         return self._survey.may_have_room(gang, asked)
 
-    def order(self, gang: Gang, asked: Indexes, before: Sequence[Counts]) -> Indexes:
+    def best_first(self, gang: Gang, asked: Indexes, before: Sequence[Counts]) -> Iterator[str]:
         """
         Some clusters, by number, in the order of the keys `before`, then those last that are crowded for a gang, then by how few
-        large blocks of devices it breaks there, then by name.
+        large blocks of devices it breaks there, then by name. The order is as of now, whatever is written while they are taken.
         """
+        if not len(asked):
+            return
         broken, free = self._survey.tightness(gang, asked)
-        keys = (free, broken, self._crowded(gang)[asked], *reversed(before))
-        ordered: Indexes = asked[np.lexsort((asked, *keys))]
-        return ordered
+        keys = (*before, self._crowded(gang)[asked], broken, free, asked)
+        first = _first(keys)
+        yield self._names[asked[first]]
+        for index in np.lexsort(keys[::-1]).tolist()[1:]:
+            yield self._names[asked[index]]
 
     def _crowded(self, gang: Gang) -> Mask:
         """
@@ -138,11 +147,19 @@ class Books:
         for number in self._busy:
             self._crowding[number] = self._ledgers[self._names[number]].crowded
         self._busy.clear()
+        found: Mask = np.any((self._crowding | self._doubted) & self._asked(gang), axis=1)
+        return found
+
+    def doubt(self, gang: Gang, name: str) -> None:
+        """Rank a cluster as if it were crowded, for whoever asks what a gang does, until something is taken away there."""
+        self._doubted[self._numbers[name]] |= self._asked(gang)
+
+    def _asked(self, gang: Gang) -> Mask:
+        """The resources that a gang asks for."""
         asked: Mask = np.zeros(len(self._columns), dtype=np.bool_)
         for pods in gang:
             asked |= self._columns.asked(pods.shape) > 0
-        found: Mask = np.any(self._crowding & asked, axis=1)
-        return found
+        return asked
 
     def _written(self, name: str) -> None:
         ledger, number = self._ledgers[name], self._numbers[name]
@@ -158,3 +175,14 @@ class Books:
             self._ledgers[name] = self._ledgers[name].copy()
             self._shared.discard(name)
         return self._ledgers[name]
+
+
+def _first(keys: Sequence[np.ndarray[Any, Any]]) -> int:
+    """The index that comes first by some keys, the first of which counts most; as `lexsort` has it, which sorts them all."""
+    left = np.arange(len(keys[0]))
+    for key in keys:
+        values = key[left]
+        left = left[values == values.min()]
+        if len(left) == 1:
+            break
+    return int(left[0])

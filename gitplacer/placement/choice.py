@@ -2,7 +2,7 @@
 Which clusters a group goes to, and what is to be said of each cluster that it might go to.
 
 A policy's favourites come first. Of clusters it likes equally those come last where much is promised already, then counts which
-large blocks of devices stay whole. A cluster is taken if every order works, or if the policy accepts luck, and if the policy's
+large blocks of devices stay whole, and those come first of which it is proved that every order works. A cluster is taken if every order works, or if the policy accepts luck, and if the policy's
 budget pays for machines that have to be added.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Literal
 
@@ -23,6 +23,7 @@ from gitplacer.model.decision import Candidate, Finding, Reason, Verdict
 from gitplacer.model.workload import Gang
 from gitplacer.placement.books import Books
 from gitplacer.placement.budget import Budgets
+from gitplacer.placement.nodes import Mask
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass, may_scale_up
 from gitplacer.placement.pack import Packing, Shortfall
@@ -35,10 +36,32 @@ from gitplacer.source.manifests import PLATFORM
 
 _MOST_TRIED = 3
 """Clusters on which one group is tried in every order, where that has no proof; on others that are as likely it is not placed."""
+_HELD_BACK = 16
+"""Clusters without a proof that others may come before, which are tried then."""
 _TRIED = 2000
 """Where groups times clusters are more, a cluster that was not taken is not tried in every order just to tell."""
 _TAKES = frozenset({Reason.FITS, Reason.ROOM, Reason.FITS_BY_SCALE_UP, Reason.PODS_MAY_WAIT, Reason.PLATFORM})
 """Findings about a cluster that would take a group."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """
+    Some clusters, each by its index in the names of the books, with what is known of their order before anybody looks at them: how
+    early a policy takes each, and whether it would have to be called.
+    """
+
+    numbers: Indexes
+    liked: Counts
+    asleep: Counts
+
+    def only(self, which: Mask) -> Line:
+        """Those for which it says so, cluster by cluster."""
+        return Line(self.numbers[which], self.liked[which], self.asleep[which])
+
+    def without(self, numbers: Indexes) -> Line:
+        """The others."""
+        return self.only(~np.isin(self.numbers, numbers)) if len(numbers) else self
 
 
 class Choice:
@@ -57,7 +80,7 @@ class Choice:
         self.over_quota: dict[str, Finding] = {}
         self._quotas = Quotas(shared, occupancy)
         self.leaving: dict[str, tuple[str, ...]] = {}
-        self._lines: dict[tuple[str, tuple[str, ...]], tuple[Indexes, tuple[Counts, Counts]]] = {}
+        self._lines: dict[tuple[str, tuple[str, ...]], Line] = {}
 
     @property
     def books(self) -> Books:
@@ -87,13 +110,11 @@ class Choice:
         entering = self._pass.may_enter(group, policy)
         if exclude:
             entering = tuple(name for name in entering if name not in exclude)
-        ranked = self._order(self._pass.gangs[group.id], policy, entering)
+        line = self._lined_up(policy, entering)
         ways = (False, True) if may_scale_up(policy) else (False,)
         for scale_up in (way for way in ways if only is None or way is (only == "ScaleUp")):
-            left = ranked if not chosen else ranked[~np.isin(ranked, self._books.numbers(chosen))]
-            for name, packing in self._offers(group, policy, left, scale_up):
-                if len(chosen) == wanted:
-                    return chosen
+            offers = self._offers(group, policy, line.without(self._books.numbers(chosen)), scale_up)
+            for name, packing in offers if scale_up else self._surest_first(group, policy, offers):
                 if not self.within_quota(group, name):
                     continue
                 paid = self._affordable(group, policy, name, packing, self.leaving.get(group.id, ()), scale_up)
@@ -104,8 +125,10 @@ class Choice:
                 if promise is not None:
                     chosen[name] = promise[0]
                     self.reserve(group, policy, name, *promise, self._pass.gang_on(group.id, name))
+                    if len(chosen) == wanted:
+                        return chosen
         if policy.spec.placement.admission == "Immediate":
-            for name in self._named(ranked):
+            for name in self._in_order(self._pass.gangs[group.id], line):
                 if len(chosen) < wanted and name not in chosen and self.within_quota(group, name):
                     gang = self._pass.gang_on(group.id, name)
                     short = _short(self._books.fit(gang, name, scale_up=self.scales(policy, name)))
@@ -237,39 +260,59 @@ class Choice:
         return None
 
     def _offers(
-        self, group: Group, policy: PlacementPolicy, ranked: Indexes, scale_up: bool
+        self, group: Group, policy: PlacementPolicy, line: Line, scale_up: bool
     ) -> Iterator[tuple[str, Packing]]:
         """The clusters that a group fits, each with how, best first. They are looked at as they are asked for."""
-        found = self._fitting(group, policy, ranked, scale_up)
+        found = self._fitting(group, policy, line, scale_up)
         if scale_up and policy.spec.placement.type in BY_COST:
             yield from sorted(found, key=lambda offer: _cost(self._books.fitting(*offer)))
         else:
             yield from found
 
-    def _fitting(
-        self, group: Group, policy: PlacementPolicy, ranked: Indexes, scale_up: bool
+    def _surest_first(
+        self, group: Group, policy: PlacementPolicy, offers: Iterator[tuple[str, Packing]]
     ) -> Iterator[tuple[str, Packing]]:
-        scaling = (name for name in self._named(ranked) if self.scales(policy, name))
-        for name in scaling if scale_up else self._named(self._may_have_room(group.id, ranked)):
+        """
+        Offers in their order, but for those without a proof that every order works: to try them takes long, so they come after some
+        that have one, of clusters that the policy likes as much.
+        """
+        held_back: list[tuple[str, Packing]] = []
+        liked = None
+        for name, packing in offers:
+            likes = self._pass.preference(policy, name), self._pass.snapshot.is_awake(name)
+            if held_back and (likes != liked or len(held_back) == _HELD_BACK):
+                yield from held_back
+                held_back.clear()
+            gang, liked = self._pass.gang_on(group.id, name), likes
+            if self._pass.accepts_tight(policy, name) or self._books.proves(gang, name):
+                yield name, packing
+            else:
+                self._books.doubt(gang, name)
+                held_back.append((name, packing))
+        yield from held_back
+
+    def _fitting(
+        self, group: Group, policy: PlacementPolicy, line: Line, scale_up: bool
+    ) -> Iterator[tuple[str, Packing]]:
+        open_ = line if scale_up else line.only(self._may_have_room(group.id, line.numbers))
+        for name in self._in_order(self._pass.gangs[group.id], open_):
+            if scale_up and not self.scales(policy, name):
+                continue
             packing = self._books.fit(self._pass.gang_on(group.id, name), name, scale_up=scale_up)
             if isinstance(packing, Packing):
                 yield name, packing
 
-    def _may_have_room(self, group_id: str, ranked: Indexes) -> Indexes:
-        """Of some clusters those that are not ruled out for a group now, in their order."""
+    def _may_have_room(self, group_id: str, numbers: Indexes) -> Mask:
+        """Which of some clusters are not ruled out for a group now."""
         gang = self._pass.gang_anywhere(group_id)
         if gang is not None:
-            return ranked[self._books.may_have_room(gang, ranked)]
-        left = [
-            asked[self._books.may_have_room(gang, asked)]
-            for gang, names in self._pass.gangs_on(group_id, list(self._named(ranked)))
-            if len(asked := self._books.numbers(names))
-        ]
-        return ranked[np.isin(ranked, np.concatenate(left))] if left else ranked[:0]
-
-    def _named(self, numbers: Indexes) -> Iterator[str]:
-        names = self._books.names
-        return (names[number] for number in numbers.tolist())
+            return self._books.may_have_room(gang, numbers)
+        names = [self._books.names[number] for number in numbers.tolist()]
+        open_: set[int] = set()
+        for gang, where in self._pass.gangs_on(group_id, names):
+            asked = self._books.numbers(where)
+            open_.update(asked[self._books.may_have_room(gang, asked)].tolist())
+        return np.array([number in open_ for number in numbers.tolist()], dtype=np.bool_)
 
     @cached_property
     def _budgets(self) -> Budgets:
@@ -327,22 +370,20 @@ class Choice:
         The policy's order, then those that are awake, then where little is promised already, then where a gang breaks the fewest
         large blocks of devices, then the name.
         """
-        return list(self._named(self._order(gang, policy, tuple(names))))
+        return list(self._in_order(gang, self._lined_up(policy, tuple(names))))
 
-    def _order(self, gang: Gang, policy: PlacementPolicy, names: tuple[str, ...]) -> Indexes:
-        """The same, as indexes into the names of the books."""
-        asked, before = self._lined_up(policy, names)
-        return self._books.order(gang, asked, before)
+    def _in_order(self, gang: Gang, line: Line) -> Iterator[str]:
+        return self._books.best_first(gang, line.numbers, (line.liked, line.asleep))
 
-    def _lined_up(self, policy: PlacementPolicy, names: tuple[str, ...]) -> tuple[Indexes, tuple[Counts, Counts]]:
-        """Of some clusters those that have a ledger, by number, and what is known of their order without a look at it."""
+    def _lined_up(self, policy: PlacementPolicy, names: tuple[str, ...]) -> Line:
+        """Of some clusters those that have a ledger."""
         key = policy.name, names
         if key not in self._lines:
             numbers = self._books.numbers(names)
             found = [self._books.names[number] for number in numbers.tolist()]
             liked = np.array([self._pass.preference(policy, name) for name in found], dtype=np.int64)
             asleep = np.array([not self._pass.snapshot.is_awake(name) for name in found], dtype=np.int64)
-            self._lines[key] = numbers, (liked, asleep)
+            self._lines[key] = Line(numbers, liked, asleep)
         return self._lines[key]
 
     def _fits_now(self, gang: Gang, name: str) -> Finding:

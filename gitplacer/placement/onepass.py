@@ -506,10 +506,7 @@ class Pass:
         group, record = self.groups.get(group_id), self.record(group_id)
         if group is not None:
             return group.tenant
-        if record is None or record.is_platform:
-            return None
-        tenancy = self.snapshot.source.tenancy
-        return next((owner for m in record.members if (owner := tenancy.owner(m.source)) is not None), None)
+        return self.snapshot.tenant(record) if record is not None else None
 
     def record(self, group_id: str) -> PlacementRecord | None:
         return self.records.get(group_id) or self.orphans.get(group_id)

@@ -1,26 +1,29 @@
 """
 Whose turn it is: the order in which waiting groups look for room.
 
-Higher priority is always first. Among equals, whoever has waited for an hour or more comes first, the longest first.
-The others take turns by dominant resource fairness: next is a group of the holder whose largest share of anything that
+Higher priority is always first. Among equals, whoever has waited for an hour or more comes first, the longest first; but each further
+group of one holder counts as if it had come a day later, so that a thousand groups that one holder lets wait are not before the first of
+another. The others take turns by dominant resource fairness: next is a group of the holder whose largest share of anything that
 the fleet offers is smallest, so that a holder who runs much does not take what is left from one who runs little. Within one
 holder the longest waiting is first, then the name.
 
-An aged group is ahead of all its equals whatever they hold, so nobody's small groups overtake it for ever; that it also
-finds room is the matter of `reservations`. Nothing here is remembered but `waitingSince`, which stands in the record.
+An aged group is ahead of all its equals whatever they hold, but for those that come less than so many days after it as groups of its own
+holder are before it: so nobody's small groups overtake it for ever. That it also finds room is the matter of `reservations`. Nothing here is remembered but `waitingSince`, which stands in the record.
 """
 
 from __future__ import annotations
 
 import heapq
 import itertools
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 PATIENCE = timedelta(hours=1)
 """After waiting so long a group is before all others of its priority."""
+APART = timedelta(days=1)
+"""By so much each group that has waited long counts as later than the one before it of the same holder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +69,18 @@ def turns(waiting: Iterable[Waiting], now: datetime, shares: Callable[[], Shares
     by_priority = sorted(waiting, key=lambda w: (-w.priority, w.since, w.group))
     for _, equals in itertools.groupby(by_priority, key=lambda w: w.priority):
         line = list(equals)
-        yield from (w for w in line if w.is_aged(now))
+        yield from _by_age([w for w in line if w.is_aged(now)])
         yield from _by_share([w for w in line if not w.is_aged(now)], shares)
+
+
+def _by_age(line: Iterable[Waiting]) -> list[Waiting]:
+    """Those who have waited long, given with the longest waiting first, as their turn comes."""
+    before: Counter[str] = Counter()
+    places: list[tuple[datetime, Waiting]] = []
+    for one in line:
+        places.append((one.since + before[one.holder] * APART, one))
+        before[one.holder] += 1
+    return [one for _, one in sorted(places, key=lambda place: (place[0], place[1].since, place[1].group))]
 
 
 def _by_share(line: Iterable[Waiting], shares: Callable[[], Shares]) -> Iterator[Waiting]:

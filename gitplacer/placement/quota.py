@@ -1,9 +1,9 @@
 """
 What a tenant's groups ask for together, held against its quotas.
 
-A group counts on every cluster where it is, by what is reserved for it there; one that has run to its end counts nothing. What
-would go beyond a quota is not placed, and waits like what finds no room. An edit that would is not written: what runs stays as it
-is, and counts as it is.
+A group counts on every cluster where it is, by what is reserved for it there, and where room is kept for it: nobody else can have that,
+and ten that wait would keep ten times the quota from others. One that has run to its end counts nothing. What would go beyond a quota is
+not placed, and waits like what finds no room. An edit that would is not written: what runs stays as it is, and counts as it is.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Quotas:
     def __init__(self, shared: Pass, occupancy: Occupancy) -> None:
         self._pass = shared
         self._occupancy = occupancy
-        self._asked_for: tuple[int, str] | None = None
+        self._asked_for: tuple[int, int, str] | None = None
         self._known: Mapping[str, Resources] = {}
         self._sum = Resources()
 
@@ -54,11 +54,14 @@ class Quotas:
         return None if over is None else _finding(tenant, over, used, asked, tenant.spec.quota, "")
 
     def _others(self, group: Group, tenant: Tenant) -> Mapping[str, Resources]:
-        """What the tenant's other groups ask for on each cluster where they are; worked out once for each group whose turn it is."""
-        asked_for = (self._occupancy.changes, group.id)
+        """What the tenant's other groups ask for on each cluster where they are, or have room kept; worked out once for each group whose turn it is."""
+        reservations = self._occupancy.reservations
+        asked_for = (self._occupancy.changes, reservations.changes, group.id)
         if self._asked_for != asked_for:
             members = self._members[tenant.name] - {group.id}
-            used = {name: self._used(members & ids, name) for name, ids in self._occupancy.here.items()}
+            here, kept = self._occupancy.here, reservations.kept()
+            taking = {name: here.get(name, set()) | kept.get(name, set()) for name in sorted({*here, *kept})}
+            used = {name: self._used(members & ids, name) for name, ids in taking.items()}
             self._asked_for, self._known, self._sum = asked_for, used, sum(used.values(), start=Resources())
         return self._known
 

@@ -54,6 +54,8 @@ class Reservations:
         """`claims` are those to room that others leave; `ending` tells who was on a cluster at a time and ends by itself."""
         self._claims = dict(claims)
         self._aged: dict[str, list[tuple[str, datetime]]] = defaultdict(list)
+        self.changes = 0
+        """How often anything about that has changed."""
         self._ledger = ledger
         self._take = take
         self._ending = ending
@@ -74,15 +76,26 @@ class Reservations:
         claimants = {group_id for group_id, claim in self._claims.items() if claim.cluster == cluster}
         return tuple(sorted(claimants | {group_id for group_id, _ in self._aged.get(cluster, ())}))
 
+    def kept(self) -> dict[str, set[str]]:
+        """For whom room is kept, by cluster."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for group_id, claim in self._claims.items():
+            found[claim.cluster].add(group_id)
+        for cluster, groups in self._aged.items():
+            found[cluster].update(group_id for group_id, _ in groups)
+        return found
+
     def closed_to(self, group_id: str) -> dict[str, str]:
         """Clusters that a group may not come back to yet, and for whom it left them."""
         return {c.cluster: claimant for claimant, c in self._claims.items() if group_id in c.displaced}
 
     def claim(self, group_id: str, claim: Claim) -> None:
         self._claims[group_id] = claim
+        self.changes += 1
 
     def drop(self, group_id: str) -> None:
         self._claims.pop(group_id, None)
+        self.changes += 1
 
     def drop_those_that_fail(self, cluster: str) -> None:
         """Forget claims for which the cluster has no room any more, even once those who leave are gone."""
@@ -96,6 +109,7 @@ class Reservations:
         if self._take(self._after_the_end(cluster, len(self._aged[cluster]), since), group_id, cluster) is None:
             return False
         self._aged[cluster].append((group_id, since))
+        self.changes += 1
         return True
 
     def count_aged(self) -> int:

@@ -37,8 +37,6 @@ _MOST = 2**31 - 1
 """As many pods as a node is counted for. Sums over all nodes stay far below 2⁶³ whatever the quantities say."""
 BLOCKS = np.array([0, 1, 2, 4, 8, 16, 32, 64], dtype=np.int64)
 """Sizes of blocks: the largest power of two that is free; the last means that or more."""
-_FEW = 8
-"""Where less than one cluster in so many is out of date, they are counted one by one."""
 
 
 class NodeClasses:
@@ -106,16 +104,12 @@ class _Kept:
         twin.counts, twin.versions = self.counts.copy(), self.versions.copy()
         return twin
 
-    def current(self, versions: Counts, asked: Indexes, made: Callable[[int, int], Counts]) -> Counts:
-        """The counts of some clusters; `made` makes those of the clusters from one to before another."""
+    def current(self, versions: Counts, asked: Indexes, made: Callable[[Indexes], Counts]) -> Counts:
+        """The counts of some clusters; `made` makes those of the clusters that it is given."""
         old = asked[self.versions[asked] != versions[asked]]
-        if len(old) * _FEW < len(versions):
-            for index in old.tolist():
-                self.counts[index] = np.minimum(made(index, index + 1), _MOST)
+        if len(old):
+            self.counts[old] = np.minimum(made(old), _MOST)
             self.versions[old] = versions[old]
-        else:
-            self.counts[:] = np.minimum(made(0, len(versions)), _MOST)
-            self.versions[:] = versions
         return self.counts[asked].astype(np.int64)
 
 
@@ -135,15 +129,17 @@ class Survey:
         self._class_of: Classes = np.zeros(self._starts[-1], dtype=np.int32)
         self._free: Amounts = np.zeros((len(columns), self._starts[-1]), dtype=np.int64)
         for index, ledger in enumerate(ledgers):
-            nodes, rows = ledger.nodes, self._rows(index, index + 1)
+            nodes, rows = ledger.nodes, self._rows_of(index)
             here = np.array([numbers.setdefault(shape, len(numbers)) for shape in nodes.shapes], dtype=np.int32)
             self._class_of[rows] = here[nodes.shape_of] if len(nodes.shape_of) else 0
             self._free[:, rows] = ledger.free_on_nodes().T
         self._classes = NodeClasses(list(numbers))
-        self._totals = self._summed(np.clip(self._free, 0, None).astype(np.float64), 0, len(ledgers)).T
+        self._totals = np.array(
+            [np.clip(each.free_on_nodes(), 0, None).sum(axis=0, dtype=np.float64) for each in ledgers]
+        )
+        self._totals.shape = len(ledgers), len(columns)
         self._versions: Counts = np.zeros(len(ledgers), dtype=np.int64)
         self._admits: dict[PodShape, Mask] = {}
-        self._places: dict[PodShape, _Kept] = {}
         self._beside: dict[PodShape, _Kept] = {}
 
     def copy(self) -> Survey:
@@ -152,14 +148,13 @@ class Survey:
         twin._free = self._free.copy()
         twin._totals = self._totals.copy()
         twin._versions = self._versions.copy()
-        twin._places = {shape: kept.copy() for shape, kept in self._places.items()}
         twin._beside = {shape: kept.copy() for shape, kept in self._beside.items()}
         return twin
 
     def update(self, index: int, ledger: Ledger) -> None:
         """Take over what is free on a cluster now."""
         free = ledger.free_on_nodes()
-        self._free[:, self._rows(index, index + 1)] = free.T
+        self._free[:, self._rows_of(index)] = free.T
         self._totals[index] = np.clip(free, 0, None).sum(axis=0, dtype=np.float64)
         self._versions[index] += 1
 
@@ -203,61 +198,51 @@ class Survey:
 
     def places(self, shape: PodShape, asked: Indexes) -> Counts:
         """How many pods of a shape some clusters take, if there are no others."""
-
-        def made(first: int, last: int) -> Counts:
-            return self._summed(self._fits(shape, self._rows(first, last)), first, last)[:, None]
-
-        kept = self._places.setdefault(shape, _Kept(len(self._versions), 1))
-        places: Counts = kept.current(self._versions, asked, made)[:, 0]
-        return places
+        total: Counts = self.beside_blocks(shape, asked).sum(axis=1)
+        return total
 
     def beside_blocks(self, shape: PodShape, asked: Indexes) -> Counts:
         """The places for a shape on some clusters by the size of the block of free devices that is on their node."""
 
-        def made(first: int, last: int) -> Counts:
-            rows = self._rows(first, last)
-            row_of = np.repeat(np.arange(last - first) * len(BLOCKS), self._sizes[first:last]) + self._block(
-                shape, rows
-            )
-            counts = np.bincount(row_of, self._fits(shape, rows), (last - first) * len(BLOCKS))
-            return counts.astype(np.int64).reshape(last - first, len(BLOCKS))
+        def made(clusters: Indexes) -> Counts:
+            rows, cluster_of = self._rows(clusters)
+            at = cluster_of * len(BLOCKS) + self._block(shape, rows)
+            counts = np.bincount(at, self._fits(shape, rows), len(clusters) * len(BLOCKS))
+            return counts.astype(np.int64).reshape(len(clusters), len(BLOCKS))
 
         kept = self._beside.setdefault(shape, _Kept(len(self._versions), len(BLOCKS)))
         return kept.current(self._versions, asked, made)
 
-    def _block(self, shape: PodShape, rows: slice) -> Indexes:
+    def _block(self, shape: PodShape, rows: Indexes) -> Indexes:
         """For each node the size of its block, as an index: of the devices that a shape asks for, or of all of them."""
         request, devices = self._columns.asked(shape), self._columns.devices
         counted = np.flatnonzero(devices & (request > 0)) if (request[devices] > 0).any() else np.flatnonzero(devices)
-        free = np.zeros(rows.stop - rows.start)
+        free = np.zeros(len(rows))
         for column in counted.tolist():
-            free += np.maximum(self._free[column, rows], 0)
+            free += np.maximum(self._free[column].take(rows), 0)
         size: Indexes = np.minimum(np.frexp(free)[1], len(BLOCKS) - 1)
         return size
 
-    def _rows(self, first: int, last: int) -> slice:
-        """The rows of the clusters from one to before another."""
-        return slice(int(self._starts[first]), int(self._starts[last]))
+    def _rows_of(self, index: int) -> slice:
+        return slice(int(self._starts[index]), int(self._starts[index + 1]))
 
-    def _fits(self, shape: PodShape, rows: slice) -> Counts:
+    def _rows(self, clusters: Indexes) -> tuple[Indexes, Indexes]:
+        """The rows of some clusters, and for each row which of these it belongs to."""
+        sizes = self._sizes[clusters]
+        cluster_of = np.repeat(np.arange(len(clusters)), sizes)
+        before = np.cumsum(sizes) - sizes
+        return np.arange(len(cluster_of)) + (self._starts[clusters] - before)[cluster_of], cluster_of
+
+    def _fits(self, shape: PodShape, rows: Indexes) -> Counts:
         """How many pods of a shape each node takes: 0 where a filter forbids it or it is overcommitted."""
         if shape not in self._admits:
             self._admits[shape] = self._classes.admits(shape)
         request = self._columns.asked(shape)
         columns = np.flatnonzero(request).tolist()
-        fits: Counts = self._free[columns[0], rows] // int(request[columns[0]])
+        fits: Counts = self._free[columns[0]].take(rows) // int(request[columns[0]])
         for column in columns[1:]:
-            free, each = self._free[column, rows], int(request[column])
+            free, each = self._free[column].take(rows), int(request[column])
             np.minimum(fits, free if each == 1 else free // each, out=fits)
         np.clip(fits, 0, _MOST, out=fits)
-        fits *= self._admits[shape].take(self._class_of[rows])
+        fits *= self._admits[shape].take(self._class_of.take(rows))
         return fits
-
-    def _summed(self, by_node: np.ndarray[Any, Any], first: int, last: int) -> np.ndarray[Any, Any]:
-        """The sums over the nodes of each cluster, from one to before another, of what is given for their rows."""
-        summed = np.zeros((*by_node.shape[:-1], last - first), dtype=by_node.dtype)
-        inhabited = np.flatnonzero(self._sizes[first:last])
-        if len(inhabited):
-            starts = self._starts[first:last][inhabited] - self._starts[first]
-            summed[..., inhabited] = np.add.reduceat(by_node, starts, axis=-1)
-        return summed

@@ -54,7 +54,7 @@ CODES: Mapping[str, Code] = {
     "InvalidGroupName": Code(
         "A group's name cannot be a directory",
         "The name, taken from an object, a label or a directory, becomes a path in the deployment repo.",
-        "Use letters, digits, dashes, dots and underscores.",
+        "Use letters, digits, dashes, dots and underscores, at most 250 of them.",
     ),
     "ContradictoryAnnotation": Code(
         "Members of one group ask for different clusters",

@@ -138,7 +138,8 @@ CODES: Mapping[str, Code] = {
     ),
     "DuplicateObject": Code(
         "One object is in the source twice",
-        "Only one of the two can exist on a cluster, and which would be luck. The groups of both are held.",
+        "Only one of the two can exist on a cluster, and which would be luck. The groups of both are held; but what a workload file has of an "
+        "object of the platform is none of the fleet's objects, so that nobody stops the platform by writing it again.",
         "Keep one of them; two groups that need the same object can share it.",
     ),
     "DuplicateGroupName": Code(

@@ -48,7 +48,8 @@ CODES: Mapping[str, Code] = {
     "PrivilegedPod": Code(
         "A pod could get out of its container, or onto any node",
         'Beyond the level "baseline" of the Pod Security Standards a pod can take over its node, and with it what others run there. One '
-        "that names its node or tolerates every taint goes where placement did not send it. Fields are looked for wherever they stand, in "
+        "that names its node or tolerates every taint goes where placement did not send it. One that keeps pods of other namespaces away by required anti-affinity closes nodes, or whole "
+        "zones, to everybody else. Fields are looked for wherever they stand, in "
         "every kind.",
         "Remove the field, or move the object under the platform paths. A Tenant may say `pods: Privileged`; a fleet without Tenants needs "
         "one for that, as nothing on the object itself can allow it.",

@@ -23,7 +23,7 @@ _SUBJECT_IS_SAFE = frozenset({
     Reason.AWAITS_APPROVAL, Reason.COOLING_DOWN, Reason.BACKING_OFF, Reason.GUARD_REACHED, Reason.FROZEN,
     Reason.NOT_READY_ELSEWHERE, Reason.TOO_MANY_REMOVALS,
 })  # fmt: skip
-"""Reasons whose subject is made of names of clusters, codes and times."""
+"""Reasons whose subject is made of names of clusters, codes, times, and the group's own tenant."""
 
 MACHINES = NewNodes("machines", 0)
 """Stands for machines that have to be added, without saying which and how many."""

@@ -2,7 +2,9 @@
 What lets a pod out of its container, or onto a node that was not chosen for it.
 
 This is the level "baseline" of Kubernetes' Pod Security Standards (https://kubernetes.io/docs/concepts/security/pod-security-standards/),
-and what placement cannot have: a pod that names its node, or tolerates every taint there is.
+and what placement cannot have: a pod that names its node, tolerates every taint there is, or keeps pods of other namespaces away
+(Kubernetes bounds the last by the quota scope CrossNamespacePodAffinity, for the same reason:
+https://kubernetes.io/docs/concepts/policy/resource-quotas/#cross-namespace-pod-affinity-scope).
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ _SYSCTLS = frozenset(
 )  # fmt: skip
 _SELINUX_TYPES = ("", "container_t", "container_init_t", "container_kvm_t", "container_engine_t")
 _APPARMOR = "container.apparmor.security.beta.kubernetes.io/"
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PROBES = ("httpGet", "tcpSocket")
 _UNSET = (None, False, "", 0)
 
@@ -106,6 +109,18 @@ def _node_name(value: Any, path: Path, around: Mapping[str, Any]) -> Iterator[_T
         yield (), "names its node, past the scheduler and placement"
 
 
+def _anti_affinity(value: Any, path: Path, around: Mapping[str, Any]) -> Iterator[_Told]:
+    """
+    Terms that keep pods of other namespaces off nodes: the scheduler holds them against whoever comes later, so that two pods that ask for
+    next to nothing close whole zones to all others.
+    """
+    terms = value.get(_REQUIRED) if isinstance(value, dict) else None
+    for index, term in enumerate(terms) if isinstance(terms, list) else ():
+        for field in ("namespaces", "namespaceSelector"):
+            if isinstance(term, dict) and term.get(field) not in (None, []):
+                yield (_REQUIRED, index, field), "keeps pods of other namespaces off the nodes around it"
+
+
 def _probe_host(value: Any, path: Path, around: Mapping[str, Any]) -> Iterator[_Told]:
     if value and path[-2:-1] and path[-2] in _PROBES:
         yield (), "lets the node's kubelet call an address of its choice"
@@ -131,6 +146,7 @@ _FIELDS: Mapping[str, _Look] = {
     "hostPort": _set("takes a port of the node"),
     "hostProcess": _set("runs it on the node itself"),
     "nodeName": _node_name,
+    "podAntiAffinity": _anti_affinity,
     "privileged": _set("gives it the node"),
     "procMount": _proc_mount,
     "seLinuxOptions": _selinux,

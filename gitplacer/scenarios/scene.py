@@ -17,7 +17,7 @@ from gitplacer.kinds.scenario import FileChanges, Replacement
 from gitplacer.problems import nearest
 from gitplacer.scenarios.script import Script
 from gitplacer.source.files import MAX_SNAPSHOT, READ_ENDINGS, NoMemo, read_documents
-from gitplacer.source.reading import fleet_spec
+from gitplacer.source.fleetspec import fleet_spec
 from gitplacer.tree import Changes, Tree
 
 Files = Mapping[str, bytes]

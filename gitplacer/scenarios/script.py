@@ -17,9 +17,9 @@ from gitplacer.kinds.parse import is_own, misplaced, parse_own
 from gitplacer.kinds.scenario import Scenario, ScenarioSpec
 from gitplacer.problems import Location, Problem, Rejected
 from gitplacer.source.files import MAX_FILE, READ_ENDINGS, Memo, NoMemo, read_documents
+from gitplacer.source.fleetspec import fleet_spec
 from gitplacer.source.manifests import WORKLOADS, unit_of
 from gitplacer.source.ownkinds import torn_kinds
-from gitplacer.source.reading import fleet_spec
 from gitplacer.tree import Tree
 
 

@@ -27,7 +27,7 @@ from gitplacer.scenarios.supposing import Case, cases
 from gitplacer.scenarios.verdict import Commit, Difference, commits_of, differences
 from gitplacer.snapshot import read_snapshot
 from gitplacer.source.files import Memo, NoMemo
-from gitplacer.source.reading import fleet_spec
+from gitplacer.source.fleetspec import fleet_spec
 from gitplacer.tree import Tree, tree_id
 from gitplacer.whatif import Supposition, Together, Unsupposable
 

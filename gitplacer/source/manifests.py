@@ -192,12 +192,20 @@ def identity_of(value: Mapping[str, Any]) -> Identity | None:
 
 
 def _nameless(document: Document, metadata: Mapping[str, object]) -> Problem:
-    hint = ""
     if "generateName" in metadata:
         hint = "generateName cannot be applied from Git; give it a name"
-    elif isinstance(metadata.get("name"), bool | int | float):
-        hint = "put it in quotes: YAML reads it as a number, or as true or false"
+    else:
+        hint = _as_a_name(
+            metadata.get("name"), "write lower-case letters, digits, `-` and `.`, with a letter or digit at both ends"
+        )
     return document.problem("InvalidObject", "metadata.name must be a name", hint, path=("metadata", "name"))
+
+
+def _as_a_name(written: object, hint: str) -> str:
+    """What to do where a name should be: `hint`, if it is not for want of quotes."""
+    if isinstance(written, bool | int | float):
+        return "put it in quotes: YAML reads it as a number, or as true or false"
+    return hint
 
 
 def _not_allowed(document: Document, group: str, kind: str, scopes: Scopes, *, named: bool) -> list[Problem]:
@@ -244,8 +252,9 @@ def _namespace(
     if written is not None:
         if isinstance(written, str) and _NAMESPACE.fullmatch(written):
             return written, False
+        hint = _as_a_name(written, "write up to 63 lower-case letters, digits and `-`, with no `-` at its ends")
         where = ("metadata", "namespace")
-        problems.append(document.problem("InvalidObject", "metadata.namespace must be a DNS label", path=where))
+        problems.append(document.problem("InvalidObject", "metadata.namespace must be a DNS label", hint, path=where))
         return "", False
     if unit == WORKLOADS:
         found = pathglob.captured(spec.source.namespaces.from_path, document.file, "namespace")
@@ -269,7 +278,10 @@ def _strings(document: Document, key: str, problems: list[Problem]) -> Mapping[s
     if found is None:
         return {}
     if not isinstance(found, dict):
-        problems.append(document.problem("WrongType", f"metadata.{key} must be a mapping", path=("metadata", key)))
+        hint = "write each as `key: value`"
+        problems.append(
+            document.problem("WrongType", f"metadata.{key} must be a mapping", hint, path=("metadata", key))
+        )
         return {}
     wrong = Findings(document)
     for name, text in found.items():

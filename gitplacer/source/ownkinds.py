@@ -63,7 +63,7 @@ def looks_own(document: Document) -> bool:
     if is_own(document):
         return True
     group, kind = str(document.value.get("apiVersion")).split("/")[0], document.value.get("kind")
-    return kind in TABLE and nearest(group, [OWN_API_GROUP]).startswith("did you mean")
+    return isinstance(kind, str) and kind in TABLE and nearest(group, [OWN_API_GROUP]).startswith("did you mean")
 
 
 def may_be(document: Document, kinds: Iterable[str]) -> str | None:

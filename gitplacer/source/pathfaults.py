@@ -1,0 +1,82 @@
+"""
+What is wrong with the paths of a source, whatever lies there.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+
+from gitplacer.problems import Location, Problem
+from gitplacer.source.files import READ_ENDINGS
+from gitplacer.source.manifests import WORKLOADS
+from gitplacer.source.tenancy import Tenancy
+from gitplacer.source.territory import Territory, folders_of
+from gitplacer.tree import Tree
+
+
+def about_paths(tree: Tree, land: Territory, twins: Mapping[str, str]) -> Iterator[Problem]:
+    """What is wrong with paths themselves, whatever lies there; `twins` as `case_twins` finds them."""
+    for folder in sorted({folder for path in tree if land.unit(path) and (folder := land.unrendered(path))}):
+        yield Problem(
+            Location(folder.rstrip("/")),
+            "NotRendered",
+            "this directory is for Kustomize or Helm, which gitplacer does not run",
+            "render it in CI and commit the result, or point --path at the rendered copy",
+        )
+    for path, twin in twins.items():
+        hint = "rename one: some file systems cannot hold both"
+        where = "is in a folder that differs" if twin.endswith("/") else "differs"
+        yield Problem(Location(path), "CaseTwin", f"{where} from {twin} only in upper and lower case", hint)
+    for path, entry in tree.entries.items():
+        if not entry.is_text and not path.endswith(READ_ENDINGS) and land.unit(path):
+            hint = "commit the files themselves"
+            yield Problem(Location(path), "NotAFile", "is a symbolic link or submodule, which is not read", hint)
+
+
+def about_odd(odd: Mapping[str, tuple[str, str]]) -> Iterator[Problem]:
+    for path, (what, hint) in odd.items():
+        yield Problem(Location(path), "OddPath", what, hint)
+
+
+_Whose = tuple[str | None, str, str]
+"""A unit, a tenant, and a path of theirs."""
+
+
+def case_twins(paths: Iterable[str], land: Territory, tenancy: Tenancy) -> dict[str, str]:
+    """
+    Paths that some file systems cannot tell from an earlier one, with that earlier one; of units also those in a folder that they cannot
+    tell from another one, with that. Only among files of one unit and one tenant: whoever writes elsewhere must not thereby make a file
+    unreadable, and the paths of tenants do not differ in case alone. Of folders the one in lower case counts, as namespaces are.
+    """
+    first: dict[_Whose, str] = {}
+    folders: dict[_Whose, str] = {}
+    parents: dict[_Whose, list[tuple[str, _Whose]]] = {}
+    owned = []
+    for path in sorted(paths):
+        unit = land.unit(path)
+        owner = tenancy.owner(path) if unit == WORKLOADS else None
+        whose = unit, owner.name if owner else ""
+        within = (*whose, path.rpartition("/")[0])
+        owned.append((path, whose, within))
+        if unit is not None and within not in parents:
+            parents[within] = [(folder, (*whose, _folded(folder))) for folder in folders_of(path)]
+            for folder, key in parents[within]:
+                if folders.setdefault(key, folder) != folder and folder == key[2]:
+                    folders[key] = folder
+    twins = {}
+    for path, whose, within in owned:
+        other = next((folders[key] for folder, key in parents.get(within, ()) if folders[key] != folder), None)
+        folded = (*whose, _folded(path))
+        if other is not None:
+            twins[path] = other
+        elif folded in first:
+            twins[path] = first[folded]
+        else:
+            first[folded] = path
+    return twins
+
+
+def _folded(path: str) -> str:
+    """What a path is to file systems that know no case, and one way to write each letter."""
+    return unicodedata.normalize("NFC", path).casefold()
