@@ -189,7 +189,7 @@ def test_another_version_of_the_code_computes_anew(
     fleet: Fleet, computed: Counted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     passed(fleet, 6)
-    monkeypatch.setattr("gitplacer.passes.quiet._code", lambda: "another")
+    monkeypatch.setattr("gitplacer.passes.quiet.code_digest", lambda: "another")
     assert isinstance(passed(fleet, 7), Outcome)
     assert computed.number == 2
 

@@ -16,10 +16,9 @@ import hashlib
 import pickle
 from dataclasses import dataclass, fields
 from datetime import datetime
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gitplacer.packaged import code_digest
 from gitplacer.problems import Problem
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ def key_of(inputs: Inputs, folder: str) -> str | None:
     if inputs.commit is None or inputs.deployment_commit is None or inputs.trusted is not None:
         return None
     told = [(f.name, getattr(inputs, f.name)) for f in fields(inputs) if f.name not in {*_TREES, "now"}]
-    return hashlib.sha256(repr((_code(), folder, told)).encode()).hexdigest()
+    return hashlib.sha256(repr((code_digest(), folder, told)).encode()).hexdigest()
 
 
 def recall(memo: Memo, key: str, now: datetime) -> Quiet | None:
@@ -78,14 +77,3 @@ def recall(memo: Memo, key: str, now: datetime) -> Quiet | None:
 def remember(memo: Memo, key: str, found: Quiet) -> None:
     """Keep it for later passes of the same inputs."""
     memo.remember_text(key, pickle.dumps(found, protocol=5))
-
-
-@cache
-def _code() -> str:
-    """The digest of all code and data that a pass can depend on."""
-    digest = hashlib.sha256()
-    root = Path(__file__).parent.parent
-    for path in sorted((*root.rglob("*.py"), *(root / "data").rglob("*"))):
-        if path.is_file():
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
