@@ -197,7 +197,8 @@ def wrong(tenants: tuple[Owner, ...], found: Object) -> Iterator[str]:
         yield f"a {kind} of {owner.name}"
     if kind == "Thing" and (owner is None or "Thing" not in (owner.kinds or ())):
         yield "of a kind that nobody named"
-    if ("hostNetwork" in text or "hostPID" in text) and (owner is None or owner.pods != "Privileged"):
+    is_data = kind in ("ConfigMap", "Secret")  # the API server drops from them what would be a pod
+    if not is_data and ("hostNetwork" in text or "hostPID" in text) and (owner is None or owner.pods != "Privileged"):
         yield "a pod with the node's network"
     if kind == "Secret" and "stringData" in text and (owner is None or owner.secrets != "Plain"):
         yield "a plain Secret"
@@ -237,6 +238,7 @@ def test_the_judge_sees_what_it_is_asked_about() -> None:
 
     assert of("ConfigMap", "alpha") == []
     assert of("ConfigMap", "beta") == ["in namespace beta of nobody"]
+    assert of("ConfigMap", "alpha", spec={"hostNetwork": True}) == []
     assert of("Pod", "alpha", spec={"hostNetwork": True}) == ["a Pod of alpha", "a pod with the node's network"]
     assert of("ConfigMap", "alpha", status={}) == ["has a status"]
     assert OWNED.fullmatch("clusters/a/workloads/x/y.yaml") and not OWNED.fullmatch("clusters/z/workloads/x.yaml")

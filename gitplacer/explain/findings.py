@@ -95,7 +95,10 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.INSUFFICIENT_CAPACITY: ("there is not enough room now",) * 2,
     Reason.NODE_GROUP_EXHAUSTED: ("the machines that it needs cannot be had now",) * 2,
     Reason.EXCEEDS_CLUSTER: ("it is more than the cluster holds when empty",) * 2,
-    Reason.SEARCH_BOUND: ("the search for a placement ran out of steps",) * 2,
+    Reason.SEARCH_BOUND: (
+        "the search for a placement ran out of steps",
+        "the search for a placement ran out of steps: {}",
+    ),
     Reason.INVALID_POD: ("a pod of it cannot be read", "a pod of it cannot be read: {}"),
     Reason.NO_ELIGIBLE_CLUSTER: ("no cluster may take it now",) * 2,
     Reason.SPANS: ("no cluster takes it alone, and several of one mesh do together",) * 2,

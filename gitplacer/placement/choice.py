@@ -23,6 +23,7 @@ from gitplacer.model.decision import Candidate, Finding, Reason, Verdict
 from gitplacer.model.workload import Gang
 from gitplacer.placement.books import Books
 from gitplacer.placement.budget import Budgets
+from gitplacer.placement.effort import TRIAL, beyond
 from gitplacer.placement.nodes import Mask
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass, may_scale_up
@@ -240,6 +241,9 @@ class Choice:
         if not accepted and name not in tried and len(tried) >= _MOST_TRIED:
             doubtful[name] = Finding(code=Reason.ROOM)
             return None
+        if not self._pass.effort.allows(group, name, TRIAL):
+            doubtful[name] = beyond(group)
+            return None
         tight = self._books.tight(gang, name) if there else None
         harm = (
             None
@@ -298,7 +302,11 @@ class Choice:
         for name in self._in_order(self._pass.gangs[group.id], open_):
             if scale_up and not self.scales(policy, name):
                 continue
-            packing = self._books.fit(self._pass.gang_on(group.id, name), name, scale_up=scale_up)
+            gang = self._pass.gang_on(group.id, name)
+            if not self._pass.effort.allows(group, name, self._books[name].steps_for(gang)):
+                self.tight[group.id].setdefault(name, beyond(group))
+                return
+            packing = self._books.fit(gang, name, scale_up=scale_up)
             if isinstance(packing, Packing):
                 yield name, packing
 

@@ -27,7 +27,7 @@ from gitplacer.placement.asseen import as_seen, by_size, like, to_come
 from gitplacer.placement.autoscalers.cost import costs
 from gitplacer.placement.nodes import Amounts, Columns, Mask, Nodes
 from gitplacer.placement.pack import Packing, Room, Shortfall, Use, pack, pack_what_fits
-from gitplacer.placement.stage import COARSE, NOT_TRIED, Coming, Stage, Tight
+from gitplacer.placement.stage import COARSE, NOT_TRIED, WORK, Coming, Stage, Tight
 from gitplacer.scheduler import Pod
 
 Answer = TypeVar("Answer")
@@ -209,6 +209,13 @@ class Ledger:
     def pods_coming(self) -> int:
         """How many they are."""
         return sum(pods.count for other in self.coming() for pods in other.gang)
+
+    def steps_for(self, gang: Gang) -> int:
+        """How many steps it takes at most to pack a gang and to prove its place: each sort of pods is held against each other."""
+        if self._stage.minds(gang, self.coming()):
+            return WORK
+        sorts = len(gang) + sum(len(other.gang) for other in self.coming())
+        return sorts * sorts
 
     def proves(self, gang: Gang, *, lucky: bool = False, opened: Sequence[str] = ()) -> bool:
         """Whether it is known without a trial that a gang finds room in every order; a `lucky` one leaves others theirs."""

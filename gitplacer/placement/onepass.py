@@ -24,6 +24,7 @@ from gitplacer.model.decision import Action, Claim, ClusterRole, Finding, Move, 
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, total_requests
 from gitplacer.placement.books import Books
+from gitplacer.placement.effort import Effort
 from gitplacer.placement.eligibility import (
     Asked,
     asked_by,
@@ -130,6 +131,7 @@ class Pass:
         self._may_enter: dict[tuple[object, ...], tuple[str, ...]] = {}
         self._settled: dict[tuple[str, frozenset[str]], Ledger] = {}
         self._requests: dict[tuple[str, str], Resources] = {}
+        self.effort = Effort(len(self.clusters))
 
     def _hold_together(self) -> None:
         """Hold what exchanges members with what is held."""

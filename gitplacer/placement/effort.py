@@ -1,0 +1,48 @@
+"""
+How long the groups of one tenant may keep everybody waiting while room is sought for them.
+
+Whether a gang finds room in every order takes longer the more sorts of pods there are to come, and much longer where pods mind each
+other; a tenant may write thousands of both. So what is asked for one tenant counts up to a bound in a pass: in steps, because a result
+must not depend on how fast a machine is. Whoever is beyond it waits for the next pass, when those before are placed. A fleet without
+Tenants has no such bound: there is nobody who could be kept waiting by somebody else.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from gitplacer.grouping import Group
+from gitplacer.model.decision import Finding, Reason
+from gitplacer.placement.stage import WORK
+
+MOST = 20_000_000
+"""Steps, each of which holds one pod against one sort of pods. In a second of a processor there are about two million."""
+MORE = 20_000
+"""Steps that there are besides for each cluster of the fleet, where more groups find room."""
+TRIAL = WORK
+"""At most so many are taken to try one gang."""
+
+
+class Effort:
+    """What was asked in a pass for the groups of each tenant. The same question counts once, in whatever round it is asked."""
+
+    def __init__(self, clusters: int) -> None:
+        self._most = MOST + MORE * clusters
+        self._spent: Counter[str] = Counter()
+        self._asked: set[tuple[str, str, int]] = set()
+
+    def allows(self, group: Group, name: str, steps: int) -> bool:
+        """Whether a question about a group on a cluster may be asked that takes so many steps; it counts if so."""
+        if group.tenant is None or (group.id, name, steps) in self._asked:
+            return True
+        if self._spent[group.tenant.name] + steps > self._most:
+            return False
+        self._spent[group.tenant.name] += steps
+        self._asked.add((group.id, name, steps))
+        return True
+
+
+def beyond(group: Group) -> Finding:
+    """What there is to say of a cluster about which nothing more is asked for a group."""
+    whose = group.tenant.name if group.tenant is not None else ""
+    return Finding(code=Reason.SEARCH_BOUND, subject=f"those that tenant {whose} has in one pass")
