@@ -28,7 +28,7 @@ from gitplacer.passes.reconcile import Outcome, Spared, reconcile_unless_quiet
 from tests.commands import run
 from tests.gitservers import git
 from tests.histories import History
-from tests.stories import FLEET, cluster, rayservice, snapshot
+from tests.stories import FLEET, START, cluster, rayservice, snapshot
 from tests.test_reconcile import Fleet, made
 from tests.test_reconcile import quiet as silently
 
@@ -182,6 +182,28 @@ def test_it_is_computed_again_when_its_time_is_over(fleet: Fleet, computed: Coun
     assert isinstance(passed(fleet, 14), Spared)
     assert isinstance(passed(fleet, 16), Outcome)
     assert isinstance(passed(fleet, 30), Spared)
+    assert computed.since(before) == 2
+
+
+FROZEN = "spec: {guards: {freeze: [{schedule: '0 0 * * *', duration: 23h, timeZone: UTC}]}}"
+TIMELY: dict[str, dict[str, str]] = {
+    "a snapshot from the future, and the time is told": {
+        f"capacity/{path}": text for path, text in snapshot("a", "n1 32 128Gi 4", at=START + timedelta(days=1)).items()
+    },
+    "a calendar is asked, and it knows about days": {
+        "fleet.yaml": FLEET.replace("spec: {}", FROZEN),
+        **cluster("a", state="Draining"),
+    },
+}
+
+
+@pytest.mark.parametrize("files", TIMELY.values(), ids=TIMELY)
+def test_a_pass_that_shows_its_time_is_not_remembered(fleet: Fleet, computed: Counted, files: dict[str, str]) -> None:
+    fleet.commit(files)
+    fleet.reconcile(6)
+    before = computed.number
+    ended = [passed(fleet, minute) for minute in (7, 8)]
+    assert [isinstance(each, Outcome) and each.tip for each in ended] == [None, None]
     assert computed.since(before) == 2
 
 
