@@ -29,6 +29,8 @@ _PARSING = (
     "source/customs.py",
     "render.py",
 )
+_MOST_UNSAVED = 16 << 20
+"""Bytes that wait in memory for `save`."""
 
 
 class ParseCache(Memo):
@@ -44,6 +46,7 @@ class ParseCache(Memo):
         self._files: dict[str, ReadFile] = {}
         self._texts: dict[str, bytes] = {}
         self._new: dict[str, bytes] = {}
+        self._unsaved = 0
         self._asked: set[str] = set()
 
     def parse(self, data: bytes, max_bytes: int) -> ReadFile:
@@ -61,7 +64,7 @@ class ParseCache(Memo):
         self._files.update(files)
         for oid, file in files.items():
             if not any(fault.code == NOT_READABLE for fault in file.parsed.faults):
-                self._new[oid] = pickle.dumps(file, protocol=5)
+                self._keep(oid, pickle.dumps(file, protocol=5))
 
     def recall_text(self, digest: str) -> bytes | None:
         return self.recall_texts([digest]).get(digest)
@@ -74,7 +77,14 @@ class ParseCache(Memo):
         return {digest: self._texts[digest] for digest in wanted if digest in self._texts}
 
     def remember_text(self, digest: str, text: bytes) -> None:
-        self._texts[digest] = self._new[digest] = text
+        self._texts[digest] = text
+        self._keep(digest, text)
+
+    def _keep(self, oid: str, value: bytes) -> None:
+        self._new[oid] = value
+        self._unsaved += len(value)
+        if self._unsaved > _MOST_UNSAVED:
+            self.save()
 
     def forget_unused(self) -> None:
         """
@@ -87,9 +97,10 @@ class ParseCache(Memo):
             self._asked = set()
 
     def save(self) -> None:
-        """Write what is new to disk, in one transaction."""
+        """Write what is new to disk, in one transaction. It is called for you whenever much is new."""
         self._blobs.put_many(_namespace(), self._new)
         self._new.clear()
+        self._unsaved = 0
 
 
 @cache

@@ -34,7 +34,7 @@ from yaml.reader import Reader
 from yaml.scanner import Scanner
 
 from gitplacer.documents import syntax
-from gitplacer.documents.scalars import LEADS, NotJSON, resolve
+from gitplacer.documents.scalars import LEADS, NotJSON, resolve, shared
 from gitplacer.documents.syntax import Flaw, position
 
 try:
@@ -288,14 +288,15 @@ class _Composer:
         tag: str | None = event.tag
         if tag is None:
             if not event.implicit[0]:
-                return text, False
+                return shared(text), False
             if not text or text[0] in LEADS:
                 try:
-                    return resolve(text), False
+                    value = resolve(text)
+                    return shared(text) if value is text else value, False
                 except NotJSON as error:
                     self.flaw(start, "NotJSON", str(error), "put it in quotes if it is meant as text")
                     return None, False
-            return text, text == "<<"
+            return shared(text), text == "<<"
         return self.tagged(tag, text, start), False
 
     def tagged(self, tag: str, text: str, start: int) -> Any:

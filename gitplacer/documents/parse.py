@@ -191,7 +191,7 @@ def as_json(text: str, most: int = sys.maxsize) -> dict[str, Any] | None:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
+    value = {key: scalars.shared(item) if type(item) is str else item for key, item in pairs}
     if len(value) != len(pairs):
         raise ValueError("a key is set twice")
     return value

@@ -23,6 +23,8 @@ MAX_FILE = 4 * 1024 * 1024
 """Bytes. A manifest is a few thousand; etcd refuses objects beyond 1.5 MiB."""
 MAX_SNAPSHOT = 32 * 1024 * 1024
 """Bytes. A snapshot of 5,000 unfolded nodes is about 3 MB."""
+AT_HAND = 16 * 1024
+"""Bytes of a file that stay at hand after it was parsed, for edits and places; a longer one, such as a snapshot, is fetched again."""
 
 
 @dataclass(frozen=True)
@@ -235,6 +237,7 @@ def read_documents(
         except (RecursionError, MemoryError) as error:
             # Below all other bounds: whatever slips through costs its own file.
             given_up[oid] = _given_up(error)
+    contents = {path: data for path, data in contents.items() if len(data) <= AT_HAND}
     memo.remember(fresh)  # what was given up may be read by another process
     known.update(fresh | given_up)
     documents: dict[str, tuple[SourceDocument, ...]] = {}
