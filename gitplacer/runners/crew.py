@@ -4,7 +4,8 @@ Many files parsed by several processes.
 Parsing is most of what a cold pass does before it plans, and no file's parsing needs another's. So where many are new they are dealt
 out to processes that are forked from this one, which has their bytes; back come pickles, which the parse cache keeps as they
 are. A file of which nothing comes back is simply not among them, and its reader parses it as ever: so whatever ends a
-worker costs time, and changes no answer.
+worker costs time, and changes no answer. Texts that files have in common are one text in memory only where one process parsed them: that
+is the price.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ def parsed_together(
 ) -> dict[str, bytes]:
     """Pickles of what was read of files, by blob id: of all or of some, and of none where it is not worth it."""
     processes = min(usable_cores(), MOST) if processes is None else processes
+    blobs = {
+        oid: data for oid, data in blobs.items() if not data.startswith(b"{")
+    }  # JSON is parsed as fast as it is unpickled
     if processes < 2 or sum(map(len, blobs.values())) < FEWEST:
         return {}
 
