@@ -22,6 +22,7 @@ from gitplacer.hydrate import Hydration, hydrate, hydrator_note
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes.opening import Opened, Progress, Work, at_work
 from gitplacer.placement.ledgercache import LedgerCache
+from gitplacer.runners.crew import parsed_together
 from gitplacer.settings import Settings
 from gitplacer.tree import SUBMODULE, Changes
 
@@ -74,7 +75,7 @@ def reconcile(settings: Settings, *, progress: Progress, consent: Consent | None
     Passes until one is not overtaken: plan, render, commit, push. Raises Rejected, GitError or UsageError, and what `consent` raises;
     then nothing has landed.
     """
-    memo = ParseCache(settings.cache_dir)
+    memo = ParseCache(settings.cache_dir, crew=parsed_together)
     for attempt in range(1, ATTEMPTS + 1):
         outcome = one_pass(settings, memo, progress=progress, consent=consent)
         if outcome.landing is not Landing.OVERTAKEN:
