@@ -15,9 +15,9 @@ from pathlib import Path
 from docs.scenario_repos import InRepos
 from gitplacer import __version__
 from gitplacer.explain import problem_lines, sentence
+from gitplacer.kinds.record import RECORDS
 from gitplacer.kinds.scenario import FileChanges, Observed, ScenarioStep
 from gitplacer.scenarios import OnTrees, Script, Told, read_script, tell
-from gitplacer.snapshot import RECORDS
 from gitplacer.tree import Tree
 
 ROOT = Path(__file__).resolve().parent.parent

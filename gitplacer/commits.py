@@ -12,12 +12,14 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from gitplacer.explain import PlanView, cluster_change, sentence
 from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.model.decision import Action, Decision, Phase
-from gitplacer.placement.wakes import woken_for
 from gitplacer.plaintext import UNSEEN, few
+
+if TYPE_CHECKING:
+    from gitplacer.explain import PlanView
 
 PREFIX = "Gitplacer-"
 FOREIGN = "Gitplacer-Foreign"
@@ -115,6 +117,9 @@ def _landed(move: RevertedMove | MergedMove) -> str:
 
 def relocation_message(decision: Decision, view: PlanView) -> tuple[str, str, list[str]]:
     """Subject, body and own trailers of the commit that moves one group."""
+    from gitplacer.explain import sentence  # which takes a while; many only read trailers
+    from gitplacer.placement.wakes import woken_for
+
     gone = sorted(set(decision.before) - set(decision.after))
     come = sorted(set(decision.after) - set(decision.before))
     move = decision.move or decision.moving
@@ -141,6 +146,9 @@ def rest_message(decisions: Sequence[Decision], view: PlanView, started: Collect
     Subject and body of the commit that carries out everything of a pass that is no relocation. `started` are clusters
     whose directories it begins.
     """
+    from gitplacer.explain import cluster_change, sentence
+    from gitplacer.placement.wakes import woken_for
+
     parts = []
     outcomes = {outcome.cluster: outcome for outcome in view.sleepers}
     for action, verb in _VERBS:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from gitplacer import workloads
 from gitplacer.kinds.policy import PlacementPolicy
-from gitplacer.kinds.record import PlacementRecord
+from gitplacer.kinds.record import BETWEEN, PlacementRecord
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, Identity
 from gitplacer.profiles import ClusterProfile
@@ -23,9 +23,6 @@ from gitplacer.source.manifests import PLATFORM, WORKLOADS, identity_of
 from gitplacer.source.reading import Source
 from gitplacer.tree import Tree
 from gitplacer.workloads.facts import ObjectFacts, reserved
-
-BETWEEN = "moving"
-"""The directory of the deployment repo that holds what is between two clusters. Nothing syncs it."""
 
 
 class Deployed:

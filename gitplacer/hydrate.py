@@ -10,17 +10,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import dataclass, replace
 
 from gitplacer.codecommits import referred
 from gitplacer.commits import PROPOSED, PassTrailers, co_authors, relocation_message, rest_message, whole_message
 from gitplacer.explain import PlanView, refused_approvals
-from gitplacer.kinds.fleet import FleetSpec
-from gitplacer.layout import METADATA, Layout, refuse_foreign_root
-from gitplacer.model.byhand import MergedMove, RevertedMove
+from gitplacer.inputs import Inputs as Inputs
+from gitplacer.inputs import SourceCommit as SourceCommit
+from gitplacer.layout import Layout, refuse_foreign_root
 from gitplacer.model.decision import Action, Decision, Phase, Reason
-from gitplacer.model.signers import Uncounted
 from gitplacer.placement.agreement import agreed
 from gitplacer.placement.books import Books
 from gitplacer.placement.cloning import wish
@@ -33,48 +31,7 @@ from gitplacer.snapshot import Snapshot, read_snapshot
 from gitplacer.source.files import Memo, NoMemo
 from gitplacer.source.signers import uncounted_problem
 from gitplacer.tree import Changes, Tree, differing_paths
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceCommit:
-    """The commit that is planned. `repo_url` is None where the source has no address that others could use."""
-
-    id: str
-    author: str
-    date: str
-    subject: str
-    body: str = ""
-    repo_url: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inputs:
-    """
-    All that a pass depends on. `commit` is None for a work tree as it lies, which can be planned but not published;
-    the ids name the capacity tree and the deployment commit, None where there is none. `foreign` are paths of the
-    deployment repo that somebody else changed, with the blob id that we had written ('' for none); `reverted` and `merged`
-    are, by group, what somebody did with relocations of ours. `trusted` counts instead of what the source's Fleet says, where the
-    source is not trusted with that; such a pass is not published. `uncounted` is told as a problem, and decides nothing.
-    """
-
-    source: Tree
-    commit: SourceCommit | None
-    capacity: Tree
-    capacity_id: str | None = None
-    deployment: Tree
-    deployment_commit: str | None = None
-    foreign: Mapping[str, str] = field(default_factory=dict)
-    reverted: Mapping[str, RevertedMove] = field(default_factory=dict)
-    merged: Mapping[str, MergedMove] = field(default_factory=dict)
-    now: datetime
-    version: str
-    trusted: FleetSpec | None = None
-    uncounted: Uncounted | None = None
-
-    def in_memory(self) -> Inputs:
-        """The same with their files read: what may be sent to other processes, or shared with them."""
-        source, capacity, deployment = (tree.in_memory() for tree in (self.source, self.capacity, self.deployment))
-        return replace(self, source=source, capacity=capacity, deployment=deployment)
+from gitplacer.units import METADATA
 
 
 @dataclass(frozen=True, slots=True)

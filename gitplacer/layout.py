@@ -18,12 +18,13 @@ from typing import Literal
 from gitplacer.charts import FOLDER as CHARTS
 from gitplacer.charts import MARK as CHART_MARK
 from gitplacer.charts import chart_file, charts_on, release
-from gitplacer.deployed import BETWEEN
 from gitplacer.documents import Document, parse
 from gitplacer.grouping import Group
 from gitplacer.kinds.clusterstate import CLUSTER_STATES, RenderedManifests
 from gitplacer.kinds.fleet import synced
 from gitplacer.kinds.record import (
+    BETWEEN,
+    RECORDS,
     PlacementRecord,
     RecordMember,
 )
@@ -52,16 +53,13 @@ from gitplacer.render import (
     state_file,
 )
 from gitplacer.sleepers import Sleepers
-from gitplacer.snapshot import RECORDS, REMOVALS_FILE, Snapshot
+from gitplacer.snapshot import REMOVALS_FILE, Snapshot
 from gitplacer.source.files import Memo
 from gitplacer.source.manifests import PLATFORM, SENTINEL, WORKLOADS, SourceObject, identity_of
 from gitplacer.source.workloadkinds import is_declared
 from gitplacer.tree import Changes, Content, Tree
-from gitplacer.units import UNITS, Units, unit_of
+from gitplacer.units import METADATA, UNITS, Units, unit_of
 from gitplacer.updates import Updates
-
-METADATA = "hydrator.metadata"
-"""Argo CD hydrator's file at the repo's root; promoters read `drySha` in it."""
 
 
 def refuse_foreign_root(snapshot: Snapshot, deployment: Tree) -> None:

@@ -8,7 +8,9 @@ where people look for them.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
+from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -27,6 +29,17 @@ def packaged(name: str) -> dict[str, bytes]:
     if not folder.is_dir():
         raise FileNotFoundError(f"this installation of gitplacer lacks its directory {name}")
     return dict(sorted(_walk(folder, "")))
+
+
+@cache
+def code_digest() -> str:
+    """The digest of all code and data of this installation: where it is the same, the same is computed."""
+    digest = hashlib.sha256()
+    root = Path(__file__).resolve().parent
+    for path in sorted((*root.rglob("*.py"), *(root / "data").rglob("*"))):
+        if path.is_file():
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def _walk(folder: Traversable, prefix: str) -> Iterator[tuple[str, bytes]]:

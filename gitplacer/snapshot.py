@@ -38,7 +38,7 @@ from gitplacer.kinds.clusterstate import CLUSTER_STATES, ClusterState
 from gitplacer.kinds.fields import Model
 from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.kinds.parse import is_own, misplaced, parse_own
-from gitplacer.kinds.record import PlacementRecord, RecordCluster, RecordMember
+from gitplacer.kinds.record import RECORDS, PlacementRecord, RecordCluster, RecordMember
 from gitplacer.kinds.removals import GUARDS, REMOVALS, Removal, Removals
 from gitplacer.kinds.standby import Standby
 from gitplacer.kinds.tenant import Tenant
@@ -66,9 +66,6 @@ REMOVALS_FILE = f"{GUARDS}/{REMOVALS}.yaml"
 """Where the deployment repo remembers removals."""
 
 NOTHING_BY_HAND: Mapping[str, Any] = MappingProxyType({})
-
-RECORDS = "placements"
-"""The directory of the records in the deployment repo."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 FILE = "100644"
@@ -123,6 +124,19 @@ class Tree:
             blobs[oid] = data
             entries[path] = Entry(FILE, oid, len(data))
         return Tree(dict(sorted(entries.items())), _Layered(blobs, self.blobs))
+
+
+class LateTree(Tree):
+    """A tree whose entries are listed when somebody looks at one, by a function that is called once at most and may raise."""
+
+    def __init__(self, listing: Callable[[], Mapping[str, Entry]], blobs: Blobs) -> None:
+        object.__setattr__(self, "listing", listing)
+        object.__setattr__(self, "blobs", blobs)
+
+    @cached_property
+    def entries(self) -> Mapping[str, Entry]:
+        listing: Callable[[], Mapping[str, Entry]] = self.__dict__["listing"]
+        return listing()
 
 
 def tree_id(tree: Tree) -> str:

@@ -19,6 +19,9 @@ from gitplacer.tree import Tree
 
 UNITS = (PLATFORM, WORKLOADS)
 
+METADATA = "hydrator.metadata"
+"""Argo CD hydrator's file at the repo's root; promoters read `drySha` in it."""
+
 
 class Units:
     """The sync units of a deployment tree, (cluster, unit), and the epochs in their sentinels."""

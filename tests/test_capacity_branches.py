@@ -208,8 +208,6 @@ def test_a_stranger_cannot_make_a_jump_believed(repo: Path, keys: dict[str, tupl
 def test_what_is_known_of_a_commit_is_not_asked_again(
     repo: Path, keys: dict[str, tuple[SigningKey, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from gitplacer.capacity import reading
-
     for minute in range(3):
         sent(repo, "capacity", nodes("gke", 3, minute), minutes=minute, key=keys["gke"][0])
     settings = CapacitySettings.model_validate({**SHARED, "writers": {"gke": [keys["gke"][1]]}}, by_alias=True)
@@ -219,5 +217,5 @@ def test_what_is_known_of_a_commit_is_not_asked_again(
             branch = Branch("capacity", repository.resolve("capacity"))
             found.append(texts(read_branches(repository, [branch], settings, memo, NOW)))
         monkeypatch.setattr(believing, "verified", None)
-        monkeypatch.setattr(reading, "single_snapshot", None)
+        monkeypatch.setattr("gitplacer.snapshot.single_snapshot", None)
     assert found == [nodes("gke", 3, 2)] * 2

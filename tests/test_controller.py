@@ -233,7 +233,7 @@ def test_a_failing_observer_harms_nobody(watched: Watched) -> None:
 def test_a_fault_that_nobody_foresaw_is_a_turn_like_any_other(
     watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gitplacer.passes.reconcile.hydrate", lambda *args, **how: 1 / 0)
+    monkeypatch.setattr("gitplacer.hydrate.hydrate", lambda *args, **how: 1 / 0)
     turns = watched.until(100)
     assert outcomes(turns) == ["Retry Unexpected"] * len(turns)
     assert [turn.again for turn in turns] == [1, 2, 3, 4]

@@ -25,8 +25,8 @@ from gitplacer.git.objects import MissingObject
 from gitplacer.git.publishing import is_of_a_pass
 from gitplacer.git.reading import Commit, NoSuchRevision
 from gitplacer.hydrate import Step
+from gitplacer.kinds.record import RECORDS
 from gitplacer.model.audit import COMPUTED, MISSING, Answer, Checked, Discrepancy, Mismatch
-from gitplacer.snapshot import RECORDS
 from gitplacer.source.files import Memo
 from gitplacer.trailers import Claim, Malformed, instant, is_ours, read_claim
 from gitplacer.tree import Changes, Tree, differing_paths, tree_id

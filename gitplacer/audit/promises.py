@@ -20,14 +20,14 @@ from gitplacer.git.publishing import is_of_a_pass
 from gitplacer.git.reading import Repository
 from gitplacer.kinds.capacity import CapacitySnapshot, RunningGroup
 from gitplacer.kinds.parse import is_own, parse_own
-from gitplacer.kinds.record import PlacementRecord
+from gitplacer.kinds.record import RECORDS, PlacementRecord
 from gitplacer.model.decision import Reason
 from gitplacer.model.promises import Kept, Promise, Why
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes.opening import Progress, opened_source
 from gitplacer.relocation.evidence import SYNC_GRACE, reaches, running
 from gitplacer.settings import Settings
-from gitplacer.snapshot import RECORDS, read_records
+from gitplacer.snapshot import read_records
 from gitplacer.source.files import MAX_SNAPSHOT, READ_ENDINGS, Memo, read_documents
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
 from gitplacer.trailers import instant

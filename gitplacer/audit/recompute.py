@@ -22,7 +22,6 @@ from gitplacer.git.program import GitError
 from gitplacer.git.publishing import INPUTS, Deployment
 from gitplacer.git.reading import Commit, NoSuchRevision, Repository
 from gitplacer.hydrate import Hydration, Inputs, hydrate
-from gitplacer.layout import METADATA
 from gitplacer.model.audit import Discrepancy, Mismatch
 from gitplacer.model.byhand import MergedMove
 from gitplacer.passes.opening import source_commit
@@ -31,6 +30,7 @@ from gitplacer.source.files import Memo
 from gitplacer.source.fleetspec import fleet_spec
 from gitplacer.trailers import Claim, instant
 from gitplacer.tree import Tree
+from gitplacer.units import METADATA
 
 AHEAD = timedelta(minutes=5)
 """How far the clock of whoever made a commit may be ahead of ours."""

@@ -20,20 +20,18 @@ from typing import Any
 
 from gitplacer.branch.lastpass import LastPass, brought_by, last_pass
 from gitplacer.commits import FOREIGN, PROPOSED
-from gitplacer.deployed import BETWEEN
 from gitplacer.documents import parse
 from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import Commit, NoSuchRevision, Repository
 from gitplacer.kinds.clusterstate import CLUSTER_STATES
+from gitplacer.kinds.record import BETWEEN, RECORDS
 from gitplacer.kinds.removals import GUARDS
-from gitplacer.layout import METADATA
 from gitplacer.model.byhand import MergedMove, RevertedMove
-from gitplacer.snapshot import RECORDS
 from gitplacer.source.manifests import PLATFORM, SENTINEL, WORKLOADS
 from gitplacer.source.standby import STANDBY_FOLDER
 from gitplacer.trailers import foreign_in, heard_in, instant
 from gitplacer.tree import Tree, differing_paths
-from gitplacer.units import UNITS, epoch_in
+from gitplacer.units import METADATA, UNITS, epoch_in
 
 _HISTORY = 1000
 """Commits of ours and others that are looked through for those that a revert names."""

@@ -141,7 +141,7 @@ class _Looking:
     def _told(self, row: _Row, landed: Commit, log: list[Commit], index: int) -> LastPass:
         last = row.last
         since = list(log[:index]) if last.id == landed.id else list(log[: index + 1])
-        wrote = self._repository.tree(last.id)
+        wrote = self._repository.tree_when_asked(last.id)
         proposed = frozenset(self._delta(row.below, last.id)) if _is_later(landed, last) else frozenset()
         base = self._base(row)
         if (base != row.below or last.id != landed.id) and base in {commit.id for commit in log}:

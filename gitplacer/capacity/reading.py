@@ -25,7 +25,6 @@ from gitplacer.git.reading import Repository
 from gitplacer.git.signing import is_signed
 from gitplacer.kinds.fleet import CapacitySettings
 from gitplacer.problems import Rejected
-from gitplacer.snapshot import single_snapshot
 from gitplacer.source.files import READ_ENDINGS, Aside, Memo
 from gitplacer.tree import Changes, Entry, Tree
 
@@ -228,6 +227,8 @@ class _Read:
         return [Gist.from_text(known[digest]) if known[digest] else None for digest in digests]
 
     def _gist(self, path: str, entry: Entry, memo: Memo) -> Gist | None:
+        from gitplacer.snapshot import single_snapshot  # which takes a while; who knows the gists does without
+
         try:
             found, _ = single_snapshot(Tree({path: entry}, self._repository.objects), path, memo)
         except (BlobTooLarge, Rejected):

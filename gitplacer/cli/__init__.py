@@ -92,6 +92,13 @@ def root(ctx: click.Context) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Never raises, whatever the command does."""
+    try:
+        return _ran(argv)
+    finally:
+        gc.enable()
+
+
+def _ran(argv: Sequence[str] | None = None) -> int:
     gc.disable()  # a pass makes millions of values and lets go of them only at its end: collecting costs a third of it
     with redacted():
         return _run(argv)
@@ -110,15 +117,14 @@ def _run(argv: Sequence[str] | None) -> int:
         report(error)
         return 1
     finally:
-        gc.enable()
         _abandon_output()
 
 
 def program() -> NoReturn:
     """The `gitplacer` program: run one command and end."""
-    code = main()
+    code = _ran()  # with nothing collected at the end either: looking at millions of values takes seconds
     sys.stderr.flush()
-    os._exit(code)  # taking a million values apart one by one would take a tenth of a second more
+    os._exit(code)  # and taking them apart one by one would take as long
 
 
 def _abandon_output() -> None:

@@ -10,14 +10,17 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import click
 
-from gitplacer.formats.options import Style, plain
 from gitplacer.passes.opening import Progress, is_work_tree
 from gitplacer.plaintext import printable
 from gitplacer.problems import Problem
 from gitplacer.settings import Settings
+
+if TYPE_CHECKING:
+    from gitplacer.formats.options import Style
 
 
 @contextlib.contextmanager
@@ -46,10 +49,12 @@ def note_attempts(attempts: int) -> None:
 
 def show_problems(problems: Iterable[Problem]) -> None:
     """Problems on stderr, with their places and remedies."""
-    from gitplacer.explain import lines_of_problems
+    problems = list(problems)
+    if problems:
+        from gitplacer.explain import lines_of_problems  # which takes a while, and is for nothing where there are none
 
-    for line in lines_of_problems(problems):
-        click.echo(line, err=True)
+        for line in lines_of_problems(problems):
+            click.echo(line, err=True)
 
 
 def note_work_tree(settings: Settings) -> None:
@@ -60,6 +65,8 @@ def note_work_tree(settings: Settings) -> None:
 
 def style() -> Style:
     """Colours where stdout is a terminal and nobody is against them."""
+    from gitplacer.formats.options import plain  # which takes a while
+
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return plain
     return lambda text, colour: click.style(text, fg=colour) if colour else text

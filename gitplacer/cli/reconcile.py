@@ -13,9 +13,11 @@ from gitplacer.cli.listening import Listening, listening
 from gitplacer.cli.options import fleet, period, signed
 
 if TYPE_CHECKING:
+    from gitplacer.controller.doubts import Undoubted
+    from gitplacer.formats.savedplan import SavedPlan
     from gitplacer.hydrate import Hydration
     from gitplacer.passes.opening import Work
-    from gitplacer.passes.reconcile import Outcome
+    from gitplacer.passes.reconcile import Outcome, Spared
     from gitplacer.settings import Settings
     from gitplacer.tree import Tree
 
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
     metavar="COMMIT",
     multiple=True,
     help="Publish though this commit of the source or of the deployment branch is gone.",
+)
+@click.option(
+    "--full", is_flag=True, help="Compute it even where the same inputs, computed before, are known to change nothing."
 )
 @click.option("--watch", is_flag=True, help="Go on for ever: a pass whenever something has moved.")
 @click.option(
@@ -64,7 +69,7 @@ if TYPE_CHECKING:
 @signed()
 @fleet()
 def command(
-    plan_file: str | None, pull_request: bool, check: bool, given_up: tuple[str, ...], watch: bool, interval: timedelta | None,
+    plan_file: str | None, pull_request: bool, check: bool, given_up: tuple[str, ...], full: bool, watch: bool, interval: timedelta | None,
     full_every: timedelta | None, batch: timedelta | None, leader_elect: str | None, listening: Listening,
     host_name: str | None, repo: str | None, **where: Any,
 ) -> int:  # fmt: skip
@@ -84,15 +89,16 @@ def command(
     there is opened, kept up to date, and closed when there is nothing to do. The check gitplacer/up-to-date on its head tells whether
     it stands; --check sets only that, and exits with 2 if it does not.
 
+    A pass that changed nothing is remembered in the cache, with the time until which nothing would change. Until then another one on the
+    same commits and the same capacity is not computed, and prints the same; --full computes it.
+
     With --watch it looks every minute whether a branch has moved, and makes a pass when one has, and every five minutes in any case. It
     says on stderr what each pass came to, and ends on SIGTERM or SIGINT with code 0, never in the middle of a push. Webhooks wake it
     sooner; metrics, a report, notices and Events tell of it; each of these is off unless it is asked for.
     """
-    from gitplacer.cli.planfile import read_plan, show_refusal
     from gitplacer.cli.progress import note, progress
     from gitplacer.controller.doubts import Doubt, Undoubted
-    from gitplacer.passes.aswasplanned import AsWasPlanned, PlanDiffers
-    from gitplacer.passes.reconcile import reconcile
+    from gitplacer.passes.reconcile import reconcile, reconcile_unless_quiet
     from gitplacer.settings import UsageError, settings
 
     if not pull_request and (check or host_name or repo):
@@ -102,6 +108,8 @@ def command(
     if given_up and (watch or pull_request):
         other = "--watch" if watch else "--pull-request"
         raise UsageError(f"--give-up does not go with {other}", "it is for one pass that is pushed; run that once")
+    if full and (watch or pull_request):
+        raise UsageError("--full is for one pass that is pushed", "the others are always computed; leave it out")
     for commit in given_up:
         if not re.fullmatch(r"[0-9a-f]{12,40}", commit):
             raise UsageError(f"--give-up {commit} is no commit", "give the one that the message names")
@@ -113,7 +121,11 @@ def command(
         other = "--pull-request" if pull_request else "--plan" if plan_file is not None else "--now"
         raise UsageError(f"--watch does not go with {other}", "it pushes pass after pass, each at the time of its own")
     chosen = settings(**where)
-    planned = read_plan(plan_file) if plan_file is not None else None
+    planned = None
+    if plan_file is not None:
+        from gitplacer.cli.planfile import read_plan
+
+        planned = read_plan(plan_file)
     _note_uncommitted(chosen)
     if watch:
         from gitplacer.cli.watching import watch as watching
@@ -130,23 +142,68 @@ def command(
         note(f"{doubt.kind}: {doubt}")
 
     undoubted = Undoubted(chosen, given_up, tell, at_a_time=where["now"] is not None)
+    if plan_file is not None and planned is not None:
+        return _as_planned(plan_file, planned, chosen, undoubted)
+    with progress() as say:
+        outcome: Outcome | Spared
+        if full:
+            outcome = reconcile(chosen, progress=say, consent=undoubted)
+        else:
+            outcome = reconcile_unless_quiet(chosen, progress=say, consent=undoubted, doubts=undoubted.told_only)
+    return _ended(outcome, undoubted)
+
+
+def _as_planned(plan_file: str, planned: SavedPlan, chosen: Settings, undoubted: Undoubted) -> int:
+    """Only what a plan says that was saved."""
+    from gitplacer.cli.planfile import show_refusal
+    from gitplacer.cli.progress import progress
+    from gitplacer.passes.aswasplanned import AsWasPlanned, PlanDiffers
+    from gitplacer.passes.reconcile import reconcile
+
     try:
         with progress() as say:
-            as_planned = AsWasPlanned(planned, chosen, say) if planned is not None else None
+            as_planned = AsWasPlanned(planned, chosen, say)
 
             def consent(hydration: Hydration, work: Work) -> None:
-                if as_planned is not None:
-                    as_planned(hydration, work)
+                as_planned(hydration, work)
                 undoubted(hydration, work)
 
             outcome = reconcile(chosen, progress=say, consent=consent)
     except PlanDiffers as differs:
-        assert plan_file is not None and planned is not None
         return show_refusal(plan_file, planned, differs)
+    return _ended(outcome, undoubted)
+
+
+def _ended(outcome: Outcome | Spared, undoubted: Undoubted) -> int:
+    from gitplacer.passes.reconcile import Outcome
+
+    if not isinstance(outcome, Outcome):
+        _tell_of_spared(outcome)
+        return 0
     if outcome.tip is not None:
         undoubted.landed(outcome.tip)
     _tell(outcome)
     return 0
+
+
+def _tell_of_spared(spared: Spared) -> None:
+    """As of a pass that changed nothing."""
+    from gitplacer.cli.progress import note_attempts, show_problems
+
+    note_attempts(spared.attempts)
+    show_problems(spared.quiet.problems)
+    place = f"{spared.deployment}, branch {spared.branch}"
+    click.echo(f"Unchanged  {spared.tip} at {place}")
+    _tell_what_is_left(place, spared.unnoted, spared.quiet.standing)
+
+
+def _tell_what_is_left(place: str, unnoted: str, standing: str) -> None:
+    from gitplacer.cli.progress import note
+
+    if unnoted:
+        note(f"{place}: promoters find no note on the tip, which the next pass tries again: {unnoted}")
+    if standing:
+        note(f"{standing}: `gitplacer explain GROUP` says why, `gitplacer plan` names all")
 
 
 def _tell(outcome: Outcome) -> None:
@@ -169,11 +226,7 @@ def _tell(outcome: Outcome) -> None:
         click.echo(f"Proposed   {printable(branch)}: {printable(step.subject)}")
     if outcome.refused:
         note(f"{place}: the server did not take the branches with proposals: {outcome.refused}")
-    if outcome.unnoted:
-        note(f"{place}: promoters find no note on the tip, which the next pass tries again: {outcome.unnoted}")
-    standing = standing_of(hydration.view.plan)
-    if standing:
-        note(f"{standing}: `gitplacer explain GROUP` says why, `gitplacer plan` names all")
+    _tell_what_is_left(place, outcome.unnoted, standing_of(hydration.view.plan))
 
 
 def _note_uncommitted(chosen: Settings) -> None:
@@ -188,7 +241,7 @@ def _note_uncommitted(chosen: Settings) -> None:
         return
     with Repository.open(address, chosen.cache_dir) as repository:
         committed = repository.tree(repository.resolve(), chosen.folder)
-    if _files(read_work_tree(address.work_tree / chosen.folder)) != _files(committed):
+    if _files(read_work_tree(address.work_tree / chosen.folder, chosen.cache_dir)) != _files(committed):
         note(f"{address.redacted} has changes that are not committed; only commits are read")
 
 

@@ -24,19 +24,21 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gitplacer.branch.lastpass import last_trailers
 from gitplacer.commits import PREFIX
-from gitplacer.explain import rfc3339
 from gitplacer.git.cache import UntrustedFolder, private_folder
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import NoSuchRevision, Repository
-from gitplacer.hydrate import Hydration
 from gitplacer.passes.opening import Work
 from gitplacer.passes.reconcile import CAPACITY_USED
 from gitplacer.settings import Settings
 from gitplacer.trailers import instant, value_of
+
+if TYPE_CHECKING:
+    from gitplacer.hydrate import Hydration
 
 SKEW = timedelta(minutes=2)
 """How far behind the last pass a clock may be: clocks of two machines differ."""
@@ -63,6 +65,8 @@ class ClockBehind(Doubt):
     kind = "ClockBehind"
 
     def __init__(self, now: datetime, last: datetime) -> None:
+        from gitplacer.explain import rfc3339  # which takes a while, and is hardly ever needed
+
         self.last = last
         super().__init__(
             f"the clock says {rfc3339(now)}, and the last pass was made at {rfc3339(last)}",
@@ -203,7 +207,7 @@ class Memory:
 
 
 def ask(
-    hydration: Hydration, work: Work, memory: Memory, is_settled: Callable[[Doubt], bool] = lambda doubt: False
+    work: Work, memory: Memory, *, publishes: bool, is_settled: Callable[[Doubt], bool] = lambda doubt: False
 ) -> list[Doubt]:
     """
     Raise the worst doubt about a pass that would be published. Returns those about one that would not, which are to be told. Where nothing is
@@ -211,7 +215,7 @@ def ask(
     """
     seen, tip = memory.read(), seen_at(work.deployment)
     found = [doubt for doubt in doubts(work, seen) if not is_settled(doubt)]
-    if found and hydration.steps:
+    if found and publishes:
         raise found[0]
     if not found and tip is not None and tip != seen:
         memory.write(tip)
@@ -235,8 +239,15 @@ class Undoubted:
 
     def __call__(self, hydration: Hydration, work: Work) -> None:
         """Raises Doubt."""
+        self._ask(work, publishes=bool(hydration.steps))
+
+    def told_only(self, work: Work) -> None:
+        """The same of a pass that publishes nothing."""
+        self._ask(work, publishes=False)
+
+    def _ask(self, work: Work, *, publishes: bool) -> None:
         self._memory = Memory(self._settings.cache_dir, work.deployment)
-        for doubt in ask(hydration, work, self._memory, self._is_settled):
+        for doubt in ask(work, self._memory, publishes=publishes, is_settled=self._is_settled):
             self._tell(doubt)
 
     def _is_settled(self, doubt: Doubt) -> bool:
@@ -246,5 +257,7 @@ class Undoubted:
 
     def landed(self, tip: str) -> None:
         """Remember the commit that the pass has published."""
+        from gitplacer.explain import rfc3339
+
         if self._memory is not None:
             self._memory.write(Seen(tip, rfc3339(self._settings.now)))

@@ -241,7 +241,7 @@ class Controller:
         """The last question before a push. From here on nothing stops it."""
         self._reach.source, self._reach.tip = hydration.view.source_commit, hydration.view.deployment_commit
         self._memory = Memory(self._settings.cache_dir, work.deployment)
-        found = ask(hydration, work, self._memory)
+        found = ask(work, self._memory, publishes=bool(hydration.steps))
         self._reach.notes = [f"{doubt.kind}: {doubt}" for doubt in found if not isinstance(doubt, ClockBehind)]
         self._is_pushing = True
         if self.wakes.stopping:

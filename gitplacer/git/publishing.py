@@ -145,7 +145,7 @@ class Deployment:
         """Why there is no note on the tip that was to be there, if there is none."""
         self.expected = tip
         """What the branch has to be for a push to land: the tip, or None where it is begun from another branch's tip."""
-        self.tree = repository.tree(tip) if tip else Tree()
+        self.tree = repository.tree_when_asked(tip) if tip else Tree()
 
     @classmethod
     def open(

@@ -24,7 +24,7 @@ from gitplacer.git.mirror import Mirror, refs_of, unsupported_format
 from gitplacer.git.objects import MissingObject, Object, Objects
 from gitplacer.git.program import CommandFailed, Git, GitError, TooMuch
 from gitplacer.problems import nearest
-from gitplacer.tree import Entry, Tree
+from gitplacer.tree import Entry, LateTree, Tree
 
 _NAME = re.compile(r"(?![-/.])[^\x00-\x20\x7f~^:?*\[\\]{1,250}(?<![/.])")
 _NOT_IN_NAME = re.compile(r"\.\.|@\{|//|/\.|\.lock(?:/|$)")
@@ -184,6 +184,10 @@ class Repository:
         """
         oid = self.tree_id(commit, folder)
         return self._renewing(lambda: self._listed(oid))
+
+    def tree_when_asked(self, commit: str) -> Tree:
+        """The files of a commit, listed when somebody looks at one: it is that which raises what `tree` raises."""
+        return LateTree(lambda: self.tree(commit).entries, self.objects)
 
     def tree_of(self, oid: str) -> Tree | None:
         """The files of a tree by its own id; None if the repository does not have it."""

@@ -21,16 +21,18 @@ from gitplacer.git.address import Address
 from gitplacer.git.objects import MAX_BLOB, BlobTooLarge
 from gitplacer.git.program import Git, GitError
 from gitplacer.git.reading import FORGED, MAX_FILES, forged, too_many_files
+from gitplacer.git.stamps import Stamps
 from gitplacer.tree import EXECUTABLE, FILE, SUBMODULE, SYMLINK, Entry, Tree, blob_id
 
 _UNKNOWN = "0" * 40
 
 
-def read_work_tree(folder: Path) -> Tree:
+def read_work_tree(folder: Path, cache_dir: Path | None = None) -> Tree:
     """
     The files below a folder, by paths relative to it; in no repository, or in a folder of which git lists nothing, all
     files. A file of more than MAX_BLOB bytes is listed with its size and cannot be read. Bytes are read again when
-    they are asked for, and a file that has changed by then is an error, not a mixture. Raises GitError.
+    they are asked for, and a file that has changed by then is an error, not a mixture. With a cache, a file that lies as it did when it was
+    read before is not read to know its id. Raises GitError.
     """
     address = Address.parse(os.path.abspath(folder), base_dir=Path("/"))
     assert address.path
@@ -38,18 +40,21 @@ def read_work_tree(folder: Path) -> Tree:
     entries: dict[str, Entry] = {}
     places: dict[str, bytes] = {}
     links = _Links(root)
+    stamps = Stamps(cache_dir, address.path) if cache_dir is not None else None
     for raw in sorted(set(_listed(address) or _walked(root))):
         path = raw.decode("utf-8", "backslashreplace")
         if FORGED.search(b"/" + raw + b"/"):
             raise forged(address.redacted, path)
         if links.lead_to(raw):
             continue
-        entry = _entry(os.path.join(root, raw))
+        entry = _entry(root, raw, stamps)
         if entry:
             if len(entries) == MAX_FILES:
                 raise too_many_files(address.redacted)
             entries[path] = entry
             places[entry.oid] = os.path.join(root, raw)
+    if stamps is not None:
+        stamps.save()
     return Tree(dict(sorted(entries.items())), _Files(places))
 
 
@@ -104,8 +109,9 @@ def _walked(root: bytes) -> Iterator[bytes]:
                 yield os.path.relpath(os.path.join(folder, name), root)
 
 
-def _entry(place: bytes) -> Entry | None:
+def _entry(root: bytes, path: bytes, stamps: Stamps | None) -> Entry | None:
     """What lies there; None for nothing, and for what git cannot hold, such as a socket."""
+    place = os.path.join(root, path)
     try:
         found = os.lstat(place)
         if stat.S_ISLNK(found.st_mode):
@@ -122,8 +128,16 @@ def _entry(place: bytes) -> Entry | None:
     mode = EXECUTABLE if found.st_mode & stat.S_IXUSR else FILE
     if found.st_size > MAX_BLOB:
         return Entry(mode, _UNKNOWN, found.st_size)
+    known = stamps.recall(path, found) if stamps is not None else None
+    if known is not None:
+        return Entry(mode, known, found.st_size)
     data = _bytes(place)
-    return None if data is None else Entry(mode, blob_id(data), len(data))
+    if data is None:
+        return None
+    oid = blob_id(data)
+    if stamps is not None and len(data) == found.st_size:
+        stamps.note(path, found, oid)
+    return Entry(mode, oid, len(data))
 
 
 def _bytes(place: bytes) -> bytes | None:

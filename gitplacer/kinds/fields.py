@@ -21,15 +21,18 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    SerializerFunctionWrapHandler,
     StrictBool,
     StrictInt,
     WithJsonSchema,
+    WrapSerializer,
     WrapValidator,
 )
 from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, core_schema
 
 from gitplacer.model import quantity
+from gitplacer.model.horizon import as_shown
 from gitplacer.model.resources import Resources
 
 API_VERSION = "gitplacer.dev/v1alpha1"
@@ -121,6 +124,10 @@ def _instant(value: object) -> datetime:
         return datetime.fromisoformat(value.replace("Z", "+00:00")).astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise ValueError(f"is not a time: {error}") from None
+
+
+def _written(value: Any, write: SerializerFunctionWrapHandler) -> Any:
+    return write(as_shown(value))
 
 
 def _price(value: object) -> float:
@@ -281,7 +288,11 @@ else:
         ),
     ]
     Instant = Annotated[
-        Any, BeforeValidator(_instant), WithJsonSchema({"type": "string", "pattern": _TIME, "format": "date-time"})
+        Any,
+        BeforeValidator(_instant),
+        # pydantic reads a datetime without asking it, so that one which moves would not notice.
+        WrapSerializer(_written, when_used="json-unless-none"),
+        WithJsonSchema({"type": "string", "pattern": _TIME, "format": "date-time"}),
     ]
     Price = Annotated[
         float, BeforeValidator(_price), WithJsonSchema({"type": "number", "minimum": 0, "exclusiveMaximum": 1e9})

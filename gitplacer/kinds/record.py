@@ -19,6 +19,12 @@ from gitplacer.model.workload import Identity
 
 Number = Annotated[Integer, Field(ge=0, lt=2**31)]
 
+RECORDS = "placements"
+"""The directory of the records in the deployment repo."""
+
+BETWEEN = "moving"
+"""The directory of groups that have left a cluster and are on no other yet; nothing syncs it."""
+
 SHARED = "_shared"
 """The directory, in that of a namespace, of what several groups need."""
 

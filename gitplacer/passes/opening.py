@@ -19,20 +19,19 @@ from gitplacer.branch.byhand import ByHand, by_hand
 from gitplacer.branch.lastpass import last_trailers
 from gitplacer.capacity.reading import PLACEHOLDER, Branch, branches_at, mark_of, opened_branches, read_branches
 from gitplacer.commits import PREFIX
-from gitplacer.deployed import BETWEEN
 from gitplacer.git.address import Address
 from gitplacer.git.asking import about
 from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import Commit, NoSuchRevision, Repository
 from gitplacer.git.worktree import read_work_tree
-from gitplacer.hydrate import Inputs, SourceCommit
+from gitplacer.inputs import Inputs, SourceCommit
 from gitplacer.kinds.clusterstate import CLUSTER_STATES
 from gitplacer.kinds.fleet import FleetSpec
+from gitplacer.kinds.record import BETWEEN, RECORDS
 from gitplacer.kinds.removals import GUARDS
 from gitplacer.model.signers import Uncounted
 from gitplacer.passes.counting import Counting, nothing_counts
 from gitplacer.settings import Settings, UsageError
-from gitplacer.snapshot import RECORDS
 from gitplacer.source.files import Memo
 from gitplacer.source.fleetspec import fleet_spec, readable_fleet
 from gitplacer.trailers import value_of
@@ -83,7 +82,7 @@ def opened_source(
         if lies:
             assert address.path is not None
             folder = settings.folder[len(address.folder) :].lstrip("/")
-            tree = read_work_tree(address.path / folder if folder else address.path)
+            tree = read_work_tree(address.path / folder if folder else address.path, settings.cache_dir)
             spec = fleet_spec(tree, memo)
             commit, at_tip = None, tree
             if base is not None:
@@ -220,7 +219,7 @@ def _capacity(
         return read_branches(repository, branches, spec.capacity, memo, settings.now)
     folder = capacity_folder(address, branch)
     if folder is not None:
-        tree = read_work_tree(folder)
+        tree = read_work_tree(folder, settings.cache_dir)
         tips["capacity"] = tree_id(tree)
         below = tree.under(spec.capacity.path)
         return below if len(below) else tree

@@ -35,8 +35,8 @@ from gitplacer.git.reading import Commit
 from gitplacer.hosts.host import LONGEST_DESCRIPTION, Host, Pull, State, Status
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.kinds.clusterstate import CLUSTER_STATES
+from gitplacer.kinds.record import RECORDS
 from gitplacer.kinds.removals import GUARDS
-from gitplacer.layout import METADATA
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes.opening import Opened, Progress, at_work
 from gitplacer.passes.reconcile import ATTEMPTS, capacity_commit, commits_of, proposals_of
@@ -44,8 +44,8 @@ from gitplacer.plaintext import printable
 from gitplacer.problems import Rejected
 from gitplacer.redactor import redact
 from gitplacer.settings import Settings, UsageError
-from gitplacer.snapshot import RECORDS
 from gitplacer.tree import Tree, differing_paths
+from gitplacer.units import METADATA
 
 CONTEXT = "gitplacer/up-to-date"
 """The check on the proposed commits."""

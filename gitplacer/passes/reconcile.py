@@ -9,22 +9,26 @@ function that ends in one of four ways, and whoever wants another calls it again
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from gitplacer.git.asking import about
 from gitplacer.git.notes import Note
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import LostRace, NewCommit, proposal_branch
-from gitplacer.hydrate import Hydration, hydrate, hydrator_note
+from gitplacer.model.horizon import Horizon
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes.opening import Opened, Progress, Work, at_work
-from gitplacer.placement.ledgercache import LedgerCache
+from gitplacer.passes.quiet import Quiet, key_of, quiet, recall, remember
 from gitplacer.runners.crew import parsed_together
 from gitplacer.settings import Settings
 from gitplacer.tree import SUBMODULE, Changes
+
+if TYPE_CHECKING:
+    from gitplacer.hydrate import Hydration
+    from gitplacer.placement.ledgercache import LedgerCache
 
 ATTEMPTS = 5
 """How often a lost race is run again before we give up and leave it to the next pass."""
@@ -70,20 +74,78 @@ class Consent(Protocol):
     def __call__(self, hydration: Hydration, work: Work) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Spared:
+    """A pass that was not computed, because it is known that it changes nothing, and what it would have said."""
+
+    quiet: Quiet
+    deployment: str
+    branch: str
+    tip: str
+    attempts: int = 1
+    unnoted: str = ""
+
+
+class Doubts(Protocol):
+    """Asked where nothing is published, of a pass that is spared; tells what it finds."""
+
+    def __call__(self, work: Work) -> None: ...
+
+
 def reconcile(settings: Settings, *, progress: Progress, consent: Consent | None = None) -> Outcome:
     """
     Passes until one is not overtaken: plan, render, commit, push. Raises Rejected, GitError or UsageError, and what `consent` raises;
     then nothing has landed.
     """
     memo = ParseCache(settings.cache_dir, crew=parsed_together)
-    for attempt in range(1, ATTEMPTS + 1):
-        outcome = one_pass(settings, memo, progress=progress, consent=consent)
-        if outcome.landing is not Landing.OVERTAKEN:
-            return replace(outcome, attempts=attempt)
+    return _not_overtaken(lambda: one_pass(settings, memo, progress=progress, consent=consent), progress)
+
+
+def reconcile_unless_quiet(
+    settings: Settings, *, progress: Progress, consent: Consent | None = None, doubts: Doubts | None = None
+) -> Outcome | Spared:
+    """The same, but a pass of which the cache knows that it changes nothing is spared; then `doubts` is asked instead of `consent`."""
+    memo = ParseCache(settings.cache_dir, crew=parsed_together)
+
+    def attempt() -> Outcome | Spared:
+        with at_work(settings, memo, progress) as work:
+            key = key_of(work.inputs, settings.folder) if not work.deployment.proposals else None
+            known = recall(memo, key, settings.now) if key is not None else None
+            if known is not None:
+                return _spared(work, known, settings, doubts)
+            horizon = Horizon(settings.now)
+            done = _passed(settings, memo, work, progress, consent, None, horizon)
+            found = quiet(done.hydration, horizon) if key is not None and done.landing is Landing.UNCHANGED else None
+            if key is not None and found is not None:
+                remember(memo, key, found)
+                memo.save()
+            return done
+
+    return _not_overtaken(attempt, progress)
+
+
+_Ended = TypeVar("_Ended", Outcome, Outcome | Spared)
+
+
+def _not_overtaken(attempt: Callable[[], _Ended], progress: Progress) -> _Ended:
+    for number in range(1, ATTEMPTS + 1):
+        ended = attempt()
+        if isinstance(ended, Spared) or ended.landing is not Landing.OVERTAKEN:
+            return replace(ended, attempts=number)
         progress("somebody else pushed first; computing again on what they pushed")
     raise GitError(
         f"lost the race for the deployment branch {ATTEMPTS} times", "LostRace", "run it again; nothing was changed"
     )
+
+
+def _spared(work: Work, known: Quiet, settings: Settings, doubts: Doubts | None) -> Spared:
+    if doubts is not None:
+        doubts(work)
+    deployment = work.deployment
+    if (note := _note(work, settings)) is not None:
+        deployment.annotate(note)
+    assert deployment.tip is not None
+    return Spared(known, deployment.address.redacted, deployment.branch, deployment.tip, unnoted=deployment.unnoted)
 
 
 def one_pass(
@@ -99,31 +161,47 @@ def one_pass(
     keeps on disk, and `ledgers`. Raises Rejected, GitError or UsageError, and what `consent` raises; then nothing has landed.
     """
     with at_work(settings, memo, progress) as work:
-        deployment = work.deployment
-        hydration = hydrate(work.inputs, memo=memo, ledgers=ledgers, with_candidates=False)
-        memo.save()
-        if consent is not None:
-            consent(hydration, work)
-        proposals = proposals_of(hydration, settings)
-        ended = partial(
-            Outcome,
-            hydration=hydration,
-            deployment=deployment.address.redacted,
-            branch=deployment.branch,
-            tips=work.source.tips,
-        )
-        proposed = tuple(proposals)
-        if not hydration.steps and (deployment.tip is None or deployment.is_proposed(proposals)):
-            if (note := _note(work, settings)) is not None:
-                deployment.annotate(note)
-            return ended(Landing.UNCHANGED, proposed=proposed, unnoted=deployment.unnoted)
-        progress(f"publishing {len(hydration.steps)} commit(s)")
-        try:
-            tip = _publish(work, hydration, settings, proposals)
-        except LostRace:
-            return ended(Landing.OVERTAKEN)
-        landing, landed = (Landing.PUBLISHED, tip) if hydration.steps else (Landing.PROPOSED, None)
-        return ended(landing, tip=landed, proposed=proposed, refused=deployment.refused, unnoted=deployment.unnoted)
+        return _passed(settings, memo, work, progress, consent, ledgers)
+
+
+def _passed(
+    settings: Settings,
+    memo: ParseCache,
+    work: Work,
+    progress: Progress,
+    consent: Consent | None,
+    ledgers: LedgerCache | None,
+    horizon: Horizon | None = None,
+) -> Outcome:
+    """A pass on what is open. `horizon` notes how long what comes of it stands."""
+    from gitplacer.hydrate import hydrate  # which takes a while; a pass that is spared does without
+
+    deployment = work.deployment
+    inputs = replace(work.inputs, now=horizon.now) if horizon is not None else work.inputs
+    hydration = hydrate(inputs, memo=memo, ledgers=ledgers, with_candidates=False)
+    memo.save()
+    if consent is not None:
+        consent(hydration, work)
+    proposals = proposals_of(hydration, settings)
+    ended = partial(
+        Outcome,
+        hydration=hydration,
+        deployment=deployment.address.redacted,
+        branch=deployment.branch,
+        tips=work.source.tips,
+    )
+    proposed = tuple(proposals)
+    if not hydration.steps and (deployment.tip is None or deployment.is_proposed(proposals)):
+        if (note := _note(work, settings)) is not None:
+            deployment.annotate(note)
+        return ended(Landing.UNCHANGED, proposed=proposed, unnoted=deployment.unnoted)
+    progress(f"publishing {len(hydration.steps)} commit(s)")
+    try:
+        tip = _publish(work, hydration, settings, proposals)
+    except LostRace:
+        return ended(Landing.OVERTAKEN)
+    landing, landed = (Landing.PUBLISHED, tip) if hydration.steps else (Landing.PROPOSED, None)
+    return ended(landing, tip=landed, proposed=proposed, refused=deployment.refused, unnoted=deployment.unnoted)
 
 
 def proposals_of(hydration: Hydration, settings: Settings) -> dict[str, NewCommit]:
@@ -142,6 +220,8 @@ def _note(work: Work, settings: Settings) -> Note | None:
     commit = work.source.commit
     if commit is None or not work.source.spec.deployment.hydrator.notes:
         return None
+    from gitplacer.hydrate import hydrator_note
+
     return Note(text=hydrator_note(commit), author=str(settings.author), when=settings.now)
 
 

@@ -8,11 +8,11 @@ what only an Approval may remove. Nothing is ever removed because something coul
 from __future__ import annotations
 
 from gitplacer.grouping import Group
-from gitplacer.kinds.record import PlacementRecord
+from gitplacer.kinds.record import RECORDS, PlacementRecord
 from gitplacer.kinds.selectors import ObjectSelector
 from gitplacer.model.decision import Finding, Reason
 from gitplacer.policies.selection import selects
-from gitplacer.snapshot import RECORDS, Snapshot
+from gitplacer.snapshot import Snapshot
 from gitplacer.source.consent import Consent, consent_to
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
 

@@ -13,8 +13,8 @@ import enum
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from gitplacer.deployed import BETWEEN
 from gitplacer.explain import PlanView
+from gitplacer.kinds.record import BETWEEN
 from gitplacer.review.concealed import concealed
 from gitplacer.source.manifests import PLATFORM, SENTINEL, WORKLOADS
 from gitplacer.tree import Tree, differing_paths
