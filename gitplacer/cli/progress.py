@@ -48,7 +48,7 @@ def show_problems(problems: Iterable[Problem]) -> None:
     """Problems on stderr, with their places and remedies."""
     from gitplacer.explain import lines_of_problems
 
-    for line in lines_of_problems(problems):
+    for line in lines_of_problems(tuple(problems)):
         click.echo(line, err=True)
 
 
