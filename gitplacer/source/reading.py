@@ -32,8 +32,8 @@ from gitplacer.source.files import (
 )
 from gitplacer.source.fleetspec import about_place, first_spec, may_hold_a_fleet
 from gitplacer.source.manifests import PLATFORM, WORKLOADS, SourceObject, unit_of
-from gitplacer.source.objects import irrelevant_codes, read_objects
 from gitplacer.source.mentions import Mentions
+from gitplacer.source.objects import irrelevant_codes, read_objects
 from gitplacer.source.oddpaths import odd_paths
 from gitplacer.source.ownkinds import OwnKinds, looks_own, read_own_kinds, torn_kinds
 from gitplacer.source.pathfaults import about_odd, about_paths, case_twins
