@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 from gitplacer import rules, workloads
@@ -306,5 +307,5 @@ def read_document(
 
 
 def _reader(tree: Tree, path: str, contents: Mapping[str, bytes]) -> Callable[[], bytes]:
-    """How to get a file's bytes: they are at hand if they have just been parsed."""
-    return (lambda: contents[path]) if path in contents else (lambda: tree.read(path))
+    """How to get a file's bytes: they are at hand if they have just been parsed. It goes to other processes as it is."""
+    return partial(contents.__getitem__, path) if path in contents else partial(tree.read, path)
