@@ -297,15 +297,20 @@ def test_an_edit_counts_with_what_an_override_makes_of_it_there(cpu: str, expect
     assert outcome(story.run())["red/more"] == expected
 
 
-def test_a_copy_where_no_snapshot_is_counts_and_nobody_elses_does() -> None:
-    for gpus, expected in (("2", "Place a,b Fits"), ("1", "Keep a CopiesWait")):
-        story = two(red=f'quota: {{nvidia.com/gpu: "{gpus}"}}')
+@pytest.mark.parametrize(
+    ("gpus", "is_alone", "expected"),
+    [("2", True, "Place a,b Fits"), ("1", True, "Keep a CopiesWait"), ("1", False, "Keep a CopiesWait")],
+)
+def test_a_copy_where_no_snapshot_is_counts_and_nobody_elses_does(gpus: str, is_alone: bool, expected: str) -> None:
+    story = two(red=f'quota: {{nvidia.com/gpu: "{gpus}"}}')
+    if is_alone:
         story.source |= policy("there", "select: {names: [shop]}\nprecedence: 9\nclusters: {names: [c]}") | cluster("c")
         story.capacity |= snapshot("c", "n1 64 256Gi 8")
         assert outcome(story.run())["blue/shop"] == "Relocate c NotEligible"
-        del story.capacity["a.yaml"], story.capacity["c.yaml"]
-        story.source |= policy("anywhere", "select: {}\nclusters: {names: [a, b]}\nplacement: {copies: 2}")
-        assert outcome(story.run())["red/api"] == expected
+        del story.capacity["c.yaml"]
+    del story.capacity["a.yaml"]
+    story.source |= policy("anywhere", "select: {}\nclusters: {names: [a, b]}\nplacement: {copies: 2}")
+    assert outcome(story.run())["red/api"] == expected
 
 
 def test_a_move_takes_nothing_more_of_a_quota_and_a_copy_does() -> None:
@@ -357,7 +362,7 @@ def test_an_edit_beyond_the_quota_is_not_written() -> None:
 
 def test_what_an_edit_gives_back_counts_from_the_next_pass_on() -> None:
     story = two(red='quota: {nvidia.com/gpu: "4"}')
-    story.source |= rayservice("red", "api", workers=3) | rayservice("red", "b")
+    story.source |= rayservice("red", "api", gpus=3) | rayservice("red", "b")
     story.run()
     story.source |= rayservice("red", "api") | rayservice("red", "b", workers=3)
     assert outcome(story.run())["red/b"] == "Hold a TenantQuota"
@@ -373,6 +378,40 @@ def test_edits_share_what_a_quota_has_left_on_their_cluster() -> None:
     assert outcome(done)["red/api"] == "Update a Updated"
     said = "asks for 3 nvidia.com/gpu on a, and 2 of 4 of tenant red are taken"
     assert (outcome(done)["red/b"], decisions(done)["red/b"].finding.subject) == ("Hold a TenantQuota", said)
+
+
+def test_of_edits_that_do_not_all_fit_a_quota_the_first_by_priority_is_written() -> None:
+    story = two(red='quota: {nvidia.com/gpu: "4"}')
+    story.source |= policy("first", "select: {names: [b]}\nprecedence: 9\npriority: 9") | rayservice("red", "b")
+    story.run()
+    story.source |= rayservice("red", "api", workers=3) | rayservice("red", "b", workers=3)
+    done = outcome(story.run())
+    assert (done["red/api"], done["red/b"]) == ("Hold a TenantQuota", "Update a Updated")
+
+
+def test_an_edit_counts_on_each_cluster_where_its_group_is() -> None:
+    story = two(red='quota: {nvidia.com/gpu: "3"}')
+    story.source |= policy("anywhere", "select: {namespaces: [red]}\nplacement: {copies: 2}")
+    story.run()
+    story.source |= rayservice("red", "api", workers=2)
+    assert outcome(story.run())["red/api"] == "Hold a,b TenantQuota"
+
+
+@pytest.mark.parametrize(
+    ("quota", "edit", "expected"),
+    [
+        ('{nvidia.com/gpu: "0"}', rayservice("red", "api", cpu="3"), "Update a UpgradeFits"),  # no more of those
+        ('{nvidia.com/gpu: "1"}', rayservice("red", "b", gpus=1), "Hold a TenantQuota"),  # the first that it asks for
+        ('{nvidia.com/gpu: "2"}', rayservice("red", "b", gpus=1), "Update a UpgradeFits"),
+    ],
+)
+def test_an_edit_is_held_by_what_it_asks_for_more(quota: str, edit: Mapping[str, str], expected: str) -> None:
+    story = two()
+    story.source |= rayservice("red", "b", gpus=0)
+    story.run()
+    story.source |= tenant("red", f"{RED}quota: {quota}") | edit
+    (group,) = (path.removeprefix("workloads/").removesuffix(".yaml") for path in edit)
+    assert outcome(story.run())[group] == expected
 
 
 def test_a_quota_that_shrinks_takes_nothing_away() -> None:
