@@ -162,7 +162,8 @@ def test_what_is_tried_without_dear_machines_is_paid_for_with_those_that_the_pay
     """x/a runs on g1, whole or by half, and g2 is there for nobody."""
     types = ("gpu 1 2", "big 2 2")
     g1 = machine("g1", "gpu" if gpus == 1 else "big", gpus=gpus)
-    story = Story.of(scaling("c", *types), budget(9), rayservice("x", "a"), capacity=snapshot("c", g1))
+    story = Story.of(scaling("c", *types), budget(9), capacity=snapshot("c", g1))
+    story.source |= rayservice("x", "a", cpu="4" if gpus == 1 else "2")
     story.run()
     running = "groups:\n- {name: x/a, phase: Running, pods: [{role: head, node: g1}, {role: worker/gpu, node: g1}]}\n"
     story.capacity = snapshot("c", g1, machine("g2", "gpu"), *more, at=story.now, more=running)

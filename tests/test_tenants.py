@@ -14,6 +14,7 @@ from gitplacer import pathglob
 from gitplacer.explain.decisions import verdict_text
 from gitplacer.hydrate import Hydration
 from gitplacer.model.decision import Reason
+from gitplacer.relocation.guards import Tally
 from tests import test_spanning as spanning
 from tests.stories import ANYWHERE, Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot
 
@@ -419,6 +420,20 @@ def test_a_quota_that_shrinks_takes_nothing_away() -> None:
     story.source |= tenant("red", RED + 'quota: {nvidia.com/gpu: "0"}')
     story.source |= rayservice("red", "api", labels="{new: label}")
     assert outcome(story.run())["red/api"] == "Update a Updated"
+
+
+def test_each_move_of_a_tenant_takes_one_of_its_fair_part() -> None:
+    story = two()
+    story.source |= rayservice("red", "b") | rayservice("red", "c")
+    story.source["fleet.yaml"] = story.source["fleet.yaml"].replace("{}", "{guards: {relocations: {max: 4}}}")
+    tally = Tally(story.plan().view.snapshot)
+    for other in range(4):
+        tally.begin(f"others/{other}", Reason.NOT_ELIGIBLE)
+    may = []
+    for group in ("red/api", "red/b", "red/c"):
+        may.append(tally.reached(group, Reason.NOT_ELIGIBLE) is None)
+        tally.begin(group, Reason.NOT_ELIGIBLE)
+    assert may == [True, True, False]
 
 
 # nobody else is touched
