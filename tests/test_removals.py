@@ -14,6 +14,7 @@ from gitplacer.tree import Changes
 from tests import test_spanning as spanning
 from tests.stories import ANYWHERE, FLEET, Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot
 from tests.test_agreement import between
+from tests.test_tenant_attacks import deployment
 
 ROOM = snapshot("a", "n1 900 9000Gi 900")
 PLATFORM = {"platform/crds/ns.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: tools}\n"}
@@ -158,10 +159,12 @@ def test_consent_that_was_carried_out_lets_nobody_go_again() -> None:
 
 def test_what_clusters_have_of_an_app_that_spans_them_goes_over_with_it() -> None:
     wide = policy("wide", spanning.ON_PREM_FIRST)
-    story = Story.of(*spanning.MESHED, wide, spanning.app(), fleet("{max: 0}"), capacity=spanning.TWO)
-    story.run()
+    first = {"workloads/ml/first.yaml": deployment("first", namespace="ml")}  # whose record goes on as that of both
+    story = Story.of(*spanning.MESHED, wide, spanning.app(), first, capacity=spanning.TWO)
+    story.source |= fleet("{max: 0}")
+    assert set(outcome(story.run())) == {"ml/first", "ml/llm"}
     story.source |= policy("wide", f"{spanning.ON_PREM_FIRST}groupBy: {{namespace: true}}")
-    assert outcome(story.run()) == {"ml/ml": "Update cloud,on-prem Updated"}
+    assert outcome(story.run())["ml/llm"] == GONE
 
 
 def test_what_goes_over_to_another_group_is_not_removed() -> None:
