@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -29,25 +29,45 @@ _PARSING = (
     "source/customs.py",
     "render.py",
 )
+Crew = Callable[[Mapping[str, bytes], int], Mapping[str, bytes]]
+"""Who parses many files at a time: given their bytes by blob id, and how many are read at most of one; pickles of what it has read."""
+
+
+def nobody(blobs: Mapping[str, bytes], max_bytes: int) -> Mapping[str, bytes]:
+    """No crew."""
+    return {}
+
+
+_MOST_UNSAVED = 16 << 20
+"""Bytes that wait in memory for `save`."""
 
 
 class ParseCache(Memo):
     """
-    A `Memo` that outlives the process, once `save` was called; `parser` reads what it does not know. A file that could not be read here
-    at all is one only for this process: another, with more memory, may read it.
+    A `Memo` that outlives the process, once `save` was called; `parser` reads what it does not know, and of many files those that
+    the `crew` has not read. A file that could not be read here at all is one only for this process: another, with more memory, may
+    read it.
     """
 
-    def __init__(self, cache_dir: Path, parser: Parser = read_file) -> None:
+    def __init__(self, cache_dir: Path, parser: Parser = read_file, crew: Crew = nobody) -> None:
         self.cache_dir = cache_dir
         self._parser = parser
+        self._crew = crew
+        self._pickled: Mapping[str, bytes] = {}
         self._blobs = BlobCache(cache_dir)
         self._files: dict[str, ReadFile] = {}
         self._texts: dict[str, bytes] = {}
         self._new: dict[str, bytes] = {}
+        self._unsaved = 0
         self._asked: set[str] = set()
 
     def parse(self, data: bytes, max_bytes: int) -> ReadFile:
         return self._parser(data, max_bytes)
+
+    def parse_all(self, blobs: Mapping[str, bytes], max_bytes: int) -> Mapping[str, ReadFile]:
+        self._pickled = self._crew(blobs, max_bytes)
+        found = {oid: pickle.loads(value) for oid, value in self._pickled.items()}
+        return {**found, **super().parse_all({oid: blobs[oid] for oid in blobs if oid not in found}, max_bytes)}
 
     def recall(self, oids: Iterable[str]) -> Mapping[str, ReadFile]:
         wanted = list(oids)
@@ -61,7 +81,8 @@ class ParseCache(Memo):
         self._files.update(files)
         for oid, file in files.items():
             if not any(fault.code == NOT_READABLE for fault in file.parsed.faults):
-                self._new[oid] = pickle.dumps(file, protocol=5)
+                self._keep(oid, self._pickled.get(oid) or pickle.dumps(file, protocol=5))
+        self._pickled = {}
 
     def recall_text(self, digest: str) -> bytes | None:
         return self.recall_texts([digest]).get(digest)
@@ -74,7 +95,14 @@ class ParseCache(Memo):
         return {digest: self._texts[digest] for digest in wanted if digest in self._texts}
 
     def remember_text(self, digest: str, text: bytes) -> None:
-        self._texts[digest] = self._new[digest] = text
+        self._texts[digest] = text
+        self._keep(digest, text)
+
+    def _keep(self, oid: str, value: bytes) -> None:
+        self._new[oid] = value
+        self._unsaved += len(value)
+        if self._unsaved > _MOST_UNSAVED:
+            self.save()
 
     def forget_unused(self) -> None:
         """
@@ -87,9 +115,10 @@ class ParseCache(Memo):
             self._asked = set()
 
     def save(self) -> None:
-        """Write what is new to disk, in one transaction."""
+        """Write what is new to disk, in one transaction. It is called for you whenever much is new."""
         self._blobs.put_many(_namespace(), self._new)
         self._new.clear()
+        self._unsaved = 0
 
 
 @cache

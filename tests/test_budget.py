@@ -29,8 +29,8 @@ def scaling(name: str, *types: str, **spec: str) -> dict[str, str]:
     return cluster(name, autoscaler=f"{{type: ClusterAutoscaler, nodeTypes: [{listed}]}}", **spec)
 
 
-def machine(name: str, sort: str, used: str = "") -> str:
-    return f"{name} 8 64Gi 1|, used: {{{used}}}, labels: {{{LABEL}: {sort}}}"
+def machine(name: str, sort: str, used: str = "", gpus: int = 1) -> str:
+    return f"{name} 8 64Gi {gpus}|, used: {{{used}}}, labels: {{{LABEL}: {sort}}}"
 
 
 def spending(done: Hydration, group: str) -> Spending:
@@ -135,10 +135,40 @@ def test_the_machines_that_a_node_group_always_has_cost_nothing() -> None:
     group = 'nodeGroups: [{name: gpu, min: 1, max: 3, pricePerHour: 2, allocatable: {cpu: "8", memory: 64Gi, nvidia.com/gpu: 1}}]\n'
     files = (cluster("c", autoscaler="{type: ClusterAutoscaler}"), budget(2))
     apps = [rayservice("x", name) for name in ("a", "b", "c")]
-    done = Story.of(*files, *apps, capacity=snapshot("c", more=group)).run()
-    assert outcome(done) == {
+    story = Story.of(*files, *apps, capacity=snapshot("c", more=group))
+    assert outcome(story.plan()) == {
         "x/a": "Place c FitsByScaleUp", "x/b": "Place c FitsByScaleUp", "x/c": "Wait  BudgetExceeded",
     }  # fmt: skip
+    story.source |= budget(0)
+    assert outcome(story.plan()) == {
+        "x/a": "Place c FitsByScaleUp", "x/b": "Wait  BudgetExceeded", "x/c": "Wait  BudgetExceeded",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("amount", "gpus", "more", "workers", "result"),
+    [
+        # what the payer has already stays in: half of it and a static node do, and g2 would be paid for
+        (2, 2, ["n1 64 128Gi 1"], 2, "Place c Fits"),
+        (2, 2, [], 2, "Wait  BudgetExceeded"),
+        # without g2 it takes a new machine, and that one is beyond the budget with the one there is
+        (3, 1, [], 1, "Wait  BudgetExceeded"),
+        (4, 1, [], 1, "Place c Fits"),
+    ],
+)
+def test_what_is_tried_without_dear_machines_is_paid_for_with_those_that_the_payer_has(
+    amount: int, gpus: int, more: list[str], workers: int, result: str
+) -> None:
+    """x/a runs on g1, whole or by half, and g2 is there for nobody."""
+    types = ("gpu 1 2", "big 2 2")
+    g1 = machine("g1", "gpu" if gpus == 1 else "big", gpus=gpus)
+    story = Story.of(scaling("c", *types), budget(9), capacity=snapshot("c", g1))
+    story.source |= rayservice("x", "a", cpu="4" if gpus == 1 else "2")
+    story.run()
+    running = "groups:\n- {name: x/a, phase: Running, pods: [{role: head, node: g1}, {role: worker/gpu, node: g1}]}\n"
+    story.capacity = snapshot("c", g1, machine("g2", "gpu"), *more, at=story.now, more=running)
+    story.source |= budget(amount) | rayservice("x", "b", workers=workers)
+    assert outcome(story.run()) == {"x/a": "Keep c Kept", "x/b": result}
 
 
 def test_a_group_that_has_to_leave_takes_its_money_along() -> None:

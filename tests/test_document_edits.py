@@ -50,6 +50,7 @@ def read(text: bytes) -> Any:
         ("a: z # c\nb: 1\n", ("replace", "/a", "x\ny\n"), "a: | # c\n  x\n  y\nb: 1\n"),
         ("a:\n- 0", ("replace", "/a", "x\nw\n"), 'a: "x\\nw\\n"'),
         ("- : 1\n", ("replace", "/x", 1), EditError),
+        ("? x\n", ("replace", "/x", 1), EditError),
         ("a:\n- x # c\n- y\n", ("replace", "/a/0", "z"), "a:\n- z # c\n- y\n"),
         ("a:\n- x\n-\n", ("replace", "/a/1", {"k": 1, "l": 2}), "a:\n- x\n- k: 1\n  l: 2\n"),
         ("a:\n- k: 1\n  l: 2\n- y\n", ("replace", "/a/0", "z"), "a:\n- z\n- y\n"),

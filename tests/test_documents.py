@@ -680,3 +680,9 @@ def test_reading_changes_no_value() -> None:
     document.edited([Edit(("metadata", "name"), "replace", "z"), Edit(("spec",), "remove")])
     document.cursor().mapping("spec").mapping("x").texts("y")
     assert document.value == before
+
+
+@pytest.mark.parametrize("text", ["a: some words\nb: some words\n", '{"a": "some words", "b": "some words"}'])
+def test_words_that_many_files_say_are_one_text_in_memory(text: str) -> None:
+    one, other = (parse(text.encode()).documents[0].value for _ in range(2))
+    assert one["a"] is one["b"] is other["a"]

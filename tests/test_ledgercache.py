@@ -23,6 +23,7 @@ from gitplacer.model.workload import Gang, PodSet, PodShape
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.ledgercache import PASSES, REPLAYS, LedgerCache, Opening
 from gitplacer.placement.nodes import Columns
+from gitplacer.placement.pack import Packing
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 HEAD = {"apiVersion": "gitplacer.dev/v1alpha1", "metadata": {"name": "c"}}
@@ -200,3 +201,20 @@ def test_a_ledger_remembers_the_outcomes_that_were_asked_for_last() -> None:
     assert made == [*range(REPLAYS + 1), REPLAYS + 2]
     ledgers.opened(OPENED).replay(0, lambda _: made.append(0))
     assert made[-1] == 0
+
+
+def test_what_fits_is_found_out_once_for_all_copies_until_they_are_written_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Gang] = []
+    find = Ledger._fit
+    monkeypatch.setattr(Ledger, "_fit", lambda self, gang, up: (asked.append(gang), find(self, gang, up))[1])
+    ledger = OPENINGS[0].open()
+    first = ledger.fit(GANGS[0], scale_up=False)
+    assert isinstance(first, Packing)
+    copies = [ledger.copy() for _ in range(3)]
+    assert [copy.fit(GANGS[0], scale_up=False) for copy in copies] == [first] * 3
+    assert asked == [GANGS[0]]
+    copies[0].reserve("a/b", first, GANGS[0])
+    copies[0].fit(GANGS[0], scale_up=False)
+    assert asked == [GANGS[0]] * 2
+    ledger.fit(GANGS[0], scale_up=False)
+    assert asked == [GANGS[0]] * 2

@@ -12,8 +12,9 @@ import pytest
 import yaml
 
 from gitplacer.hydrate import Hydration
-from gitplacer.model.decision import Action
+from gitplacer.model.decision import Action, Reason
 from gitplacer.problems import Rejected
+from gitplacer.relocation.guards import Tally
 from gitplacer.tree import Changes
 from tests.stories import (
     FLEET,
@@ -187,6 +188,12 @@ def test_the_old_copy_goes_only_with_consent_where_the_policy_asks_for_it() -> N
     assert outcome(story.run()) == {SERVICE: "Keep a,b Moving"}
     story.source |= approval(SERVICE, "Remove")
     assert outcome(story.run()) == {SERVICE: "Relocate b ClusterDraining"}
+    story.source |= cluster("a") | cluster("b", state="Draining")  # and the consent to that end is not to the next
+    story.run()
+    for _ in range(2):
+        seen(story, "a", ready(SERVICE))
+        story.run()
+    assert outcome(story.run()) == {SERVICE: "Keep a,b Moving"}
 
 
 def test_a_surge_is_called_off_when_its_reason_is_taken_back_before_the_copy_is_ready() -> None:
@@ -674,6 +681,29 @@ def test_a_guard_throttles_moves_over_time() -> None:
     assert moved(story.run()) == 0
     later(story, minutes=61)
     assert moved(story.run()) == 2
+
+
+def test_a_move_counts_until_so_long_after_it_and_once() -> None:
+    story = crowd("{relocations: {max: 1, per: 1h}}")
+    assert moved(story.run()) == 1
+    later(story, minutes=58)
+    assert moved(story.run()) == 0
+    assert moved(story.run()) == 1  # an hour later to the second
+    story.source |= fleet("{guards: {relocations: {max: 2, per: 1h}}}")
+    assert moved(story.run()) == 1
+
+
+def test_a_guard_that_allows_counts_and_stops_nobody() -> None:
+    assert moved(crowd("{relocations: {max: 0, exceed: Allow}}").run()) == 4
+
+
+def test_a_group_that_begins_to_move_again_in_the_same_pass_counts_once() -> None:
+    tally = Tally(crowd("{relocations: {max: 2}}").plan().view.snapshot)
+    for group, stopped in (("s0", None), ("s0", None), ("s1", 2)):
+        tally.begin(f"prod/{group}", Reason.NOT_ELIGIBLE)
+        guard = tally.reached("prod/s2", Reason.NOT_ELIGIBLE)
+        assert (guard.max if guard is not None else None) == stopped
+    assert tally.reached("prod/s0", Reason.NOT_ELIGIBLE) is None
 
 
 def test_a_guard_that_holds_gives_way_to_consent() -> None:

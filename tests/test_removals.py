@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 from gitplacer.hydrate import Hydration
 from gitplacer.snapshot import REMOVALS_FILE
 from gitplacer.tree import Changes
+from tests import test_spanning as spanning
 from tests.stories import ANYWHERE, FLEET, Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot
+from tests.test_agreement import between
+from tests.test_tenant_attacks import deployment
 
 ROOM = snapshot("a", "n1 900 9000Gi 900")
 PLATFORM = {"platform/crds/ns.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: tools}\n"}
@@ -114,6 +117,14 @@ def test_removals_count_over_passes_and_are_forgotten_in_time() -> None:
     )
 
 
+def test_a_share_is_of_all_that_there_were_before_the_first_that_counts() -> None:
+    story = placed(20)
+    without(story, 2)
+    assert removed(story.run()) == 2
+    without(story, 3, first=2)
+    assert removed(story.run()) == 3
+
+
 def test_groups_that_come_with_those_that_go_do_not_make_more_of_them_go() -> None:
     """What a share is of must not grow by the pass itself, or planning again would do what this pass did not."""
     story = placed(20, "{max: 25%, exceed: Throttle}")
@@ -134,6 +145,26 @@ def test_consent_lets_groups_go_and_does_not_count_against_others() -> None:
     del story.source["approvals/ok.yaml"]
     without(story, 1, first=2)
     assert removed(story.run()) == 1
+
+
+def test_consent_that_was_carried_out_lets_nobody_go_again() -> None:
+    """Somebody agreed that the old copy of a surge goes, and not that the app does."""
+    story = between()
+    story.source |= approval("web/s0, web/s1", "Remove")
+    assert set(outcome(story.run()).values()) == {"Relocate b ClusterDraining"}
+    story.source |= fleet("{max: 0}")
+    story.source = {path: text for path, text in story.source.items() if not path.startswith("workloads/")}
+    assert set(outcome(story.run()).values()) == {HELD.replace(" a ", " b ")}
+
+
+def test_what_clusters_have_of_an_app_that_spans_them_goes_over_with_it() -> None:
+    wide = policy("wide", spanning.ON_PREM_FIRST)
+    first = {"workloads/ml/first.yaml": deployment("first", namespace="ml")}  # whose record goes on as that of both
+    story = Story.of(*spanning.MESHED, wide, spanning.app(), first, capacity=spanning.TWO)
+    story.source |= fleet("{max: 0}")
+    assert set(outcome(story.run())) == {"ml/first", "ml/llm"}
+    story.source |= policy("wide", f"{spanning.ON_PREM_FIRST}groupBy: {{namespace: true}}")
+    assert outcome(story.run())["ml/llm"] == GONE
 
 
 def test_what_goes_over_to_another_group_is_not_removed() -> None:
@@ -179,6 +210,7 @@ def test_a_memory_that_somebody_else_changed_holds_removals_alone(content: bytes
     story.source |= apps(1, first=20)
     found = outcome(story.run())
     assert found["web/s01"] == "Hold a ForeignChange" and found["web/s20"] == "Place a Fits"
+    assert decisions(story.plan())["web/s01"].finding.subject == REMOVALS_FILE
     story.source |= approval("web/s01", "Remove")
     assert outcome(story.run())["web/s01"] == GONE
     story.deployment = story.deployment.apply(Changes({REMOVALS_FILE: kept}))

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import json
 import subprocess
 import sys
-import tempfile
 import types
 from collections.abc import Iterator
 from pathlib import Path
@@ -165,7 +163,12 @@ def test_a_file_of_what_ifs_is_asked_one_by_one(repo: Path, capfd: pytest.Captur
         (["--replicas", "web/shop=1.5"], "--replicas web/shop=1.5 is no replica count", "research/train=1.5x"),
         (["--replicas", "web/shp=2"], 'there is no group "web/shp"', 'did you mean "web/shop"?'),
         (["--price", "a=1"], "--price a=1 is no price", "dynamic-cluster/g4dn.2xlarge=0.5"),
-        (["--processes", "2", "--lose", "a"], "--processes is for --every-cluster and --pairs", "add one of them"),
+        (["--processes", "2", "--lose", "a"], "--processes is for --every-cluster, --pairs and --scenario", "add one"),
+        (["--among", "tier=x", "--lose", "a"], "--among is for --every-cluster and --pairs", "add one of them"),
+        (["--pairs", "--runner", "local", "--processes", "2"], "--processes is for --runner processes", "leave it out"),
+        (["--pairs", "--ray-address", "h:1", "--processes", "2"], "for a Ray cluster that is started here", "leave it"),
+        (["--pairs", "--ray-address", "h:1", "--runner", "local"], "--ray-address is not for --runner local", "leave"),
+        (["--pairs", "--runner", "rya"], "'rya' is not one of", "--help"),
         (["--every-cluster", "--among", "tier=y"], "no cluster is selected", "--among takes labels"),
         (["--every-cluster", "--scenario", "x"], "--scenario is asked by itself", "leave out"),
         (["--add", "nothing.yaml"], "nothing.yaml: No such file or directory", "give a file with manifests"),
@@ -247,9 +250,9 @@ def test_without_ray_the_extra_is_named(
     repo: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    ran = run(capfd, "simulate", "--every-cluster", "--ray", "auto", "--now", NOW, repo)
+    ran = run(capfd, "simulate", "--every-cluster", "--runner", "ray", "--now", NOW, repo)
     assert (ran.code, ran.out) == (1, "")
-    assert "error: --ray needs Ray, which is not installed" in ran.err
+    assert "error: --runner ray needs Ray, which is not installed" in ran.err
     assert "hint: pip install 'gitplacer[ray]'" in ran.err
 
 
@@ -258,48 +261,10 @@ def test_where_no_ray_cluster_listens_it_is_said_at_once(
     repo: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", types.ModuleType("ray"))
-    ran = run(capfd, "simulate", "--every-cluster", "--ray", address, "--now", NOW, repo)
+    ran = run(capfd, "simulate", "--every-cluster", "--ray-address", address, "--now", NOW, repo)
     assert (ran.code, ran.out) == (1, "")
     assert address in ran.err
-    assert "hint: --ray takes what RAY_ADDRESS takes: host:port" in ran.err
-
-
-_ON_RAY = """
-import contextlib, json, sys
-from gitplacer.runners.onray import on_ray
-from gitplacer.settings import UsageError
-from gitplacer.source.files import InMemory
-from gitplacer.whatif.ground import Ground
-from gitplacer.whatif.losses import Losses
-from tests.test_simulate import three, silence
-
-story = three()
-asked = [*((name,) for name in "abc"), ("a", "b")] * 3
-told = []
-
-@contextlib.contextmanager
-def telling():
-    yield told.append
-
-inputs = story.inputs()
-there = on_ray(inputs, asked, "local", telling)
-here = [Losses(Ground.of(inputs, InMemory()))(loss) for loss in asked]
-print(json.dumps([there == here, told[-1], len(there)]))
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="needs Ray: pip install 'gitplacer[ray]'")
-def test_a_ray_cluster_says_what_one_process_says(tmp_path: Path) -> None:
-    (tmp_path / "home").mkdir()  # where Ray leaves a token, which no other Ray is to find
-    with tempfile.TemporaryDirectory(prefix="r") as short:  # for its sockets, whose paths may have 107 bytes
-        own = {"HOME": str(tmp_path / "home"), "RAY_TMPDIR": short, "RAY_USAGE_STATS_ENABLED": "0"}
-        done = subprocess.run(
-            [sys.executable, "-c", _ON_RAY], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False,
-            env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), **own},
-        )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout.splitlines()[-1]) == [True, 12, 12]
+    assert "hint: --ray-address takes what RAY_ADDRESS takes: host:port" in ran.err
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from datetime import timedelta
 
 import pytest
 from hypothesis import given
@@ -12,8 +13,10 @@ from hypothesis import strategies as st
 from gitplacer import pathglob
 from gitplacer.explain.decisions import verdict_text
 from gitplacer.hydrate import Hydration
+from gitplacer.model.decision import Reason
+from gitplacer.relocation.guards import Tally
 from tests import test_spanning as spanning
-from tests.stories import ANYWHERE, Story, cluster, outcome, policy, rayjob, rayservice, snapshot
+from tests.stories import ANYWHERE, Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot
 
 ROOM = {**snapshot("a", "n1 64 256Gi 8"), **snapshot("b", "n1 64 256Gi 8")}
 BOTH = (cluster("a", labels="{class: good}"), cluster("b", labels="{class: cheap}"))
@@ -217,9 +220,98 @@ def test_what_would_go_beyond_a_quota_waits_and_says_so() -> None:
 def test_a_quota_of_each_cluster_sends_what_is_more_to_others() -> None:
     story = two(red='clusterQuota: {nvidia.com/gpu: "2"}')
     story.source |= rayservice("red", "b", workers=2) | rayservice("red", "c", workers=2)
-    assert outcome(story.run()) == {
+    done = story.run()
+    assert outcome(done) == {
         "blue/shop": "Keep a Kept", "red/api": "Keep a Kept", "red/b": "Place b Fits", "red/c": "Wait  TenantQuota",
     }  # fmt: skip
+    waiting = decisions(done)["red/c"]
+    assert {verdict_text(c, waiting, done.view) for c in waiting.candidates} == {
+        "asks for 2 nvidia.com/gpu on a, and 1 of 2 of tenant red are taken (tenants/red.yaml:1)",
+        "asks for 2 nvidia.com/gpu on b, and 2 of 2 of tenant red are taken (tenants/red.yaml:1)",
+    }
+
+
+@pytest.mark.parametrize(
+    ("quota", "gpus", "said"),
+    [
+        ('{memory: "12Gi"}', 1, ""),
+        ('{memory: "11Gi"}', 1, "asks for 6Gi memory, and 6Gi of 11Gi of tenant red are taken"),
+        ('{nvidia.com/gpu: "1"}', 0, ""),  # it asks for none of them
+        ('{example.com/other: "0"}', 1, ""),
+        ('{cpu: "8", nvidia.com/gpu: "1"}', 1, "asks for 1 nvidia.com/gpu, and 1 of 1 of tenant red are taken"),
+        ('{cpu: "7500m", nvidia.com/gpu: "1"}', 1, "asks for 4 cpu, and 4 of 7500m of tenant red are taken"),
+    ],
+)
+def test_a_quota_is_of_each_resource_that_somebody_asks_for(quota: str, gpus: int, said: str) -> None:
+    story = two(red=f"quota: {quota}")
+    story.source |= rayservice("red", "more", gpus=gpus)
+    found = decisions(story.plan())["red/more"].finding
+    assert found.subject == said if said else found.code is Reason.FITS
+
+
+def test_the_first_that_asks_for_too_much_reads_that_nothing_is_taken() -> None:
+    story = Story.of(*BOTH, ANYWHERE, tenant("red", RED + 'quota: {nvidia.com/gpu: "2"}'), capacity=ROOM)
+    story.source |= rayservice("red", "api", workers=3)
+    said = "asks for 3 nvidia.com/gpu, and 0 of 2 of tenant red are taken"
+    assert decisions(story.plan())["red/api"].finding.subject == said
+
+
+def test_a_job_that_has_ended_takes_nothing_of_a_quota() -> None:
+    story = two(red='quota: {nvidia.com/gpu: "2"}')
+    (text,) = rayjob("red", "train", workers=1).values()
+    story.source["workloads/red/train.yaml"] = text.replace("spec:\n", "spec:\n  shutdownAfterJobFinishes: true\n", 1)
+    story.run()
+    story.source |= rayservice("red", "next")
+    assert outcome(story.run())["red/next"] == "Wait  TenantQuota"
+    ended = "applied: EVERYTHING\ngroups:\n- {name: red/train, phase: Succeeded}\n"
+    story.now += timedelta(minutes=10)
+    for name in "ab":
+        story.capacity |= snapshot(name, "n1 64 256Gi 8", at=story.now, more=ended)
+    assert outcome(story.run())["red/next"].startswith("Place")
+
+
+def there_more(**fields: str) -> Story:
+    """A service on a, and one on b that has three workers there by an override."""
+    story = two(**fields)
+    story.source |= policy("there", "select: {names: [more]}\nprecedence: 9\nclusters: {names: [b]}")
+    story.source["policies/three.yaml"] = (
+        "apiVersion: gitplacer.dev/v1alpha1\nkind: OverridePolicy\nmetadata: {name: three}\n"
+        "spec: {select: {names: [more]}, clusters: {names: [b]}, overrides: "
+        "[{path: /spec/rayClusterConfig/workerGroupSpecs/0/replicas, value: 3}]}\n"
+    )
+    story.source |= rayservice("red", "more")
+    assert outcome(story.run())["red/more"] == "Place b Fits"
+    return story
+
+
+def test_what_an_override_adds_on_a_cluster_counts() -> None:
+    story = there_more(red='quota: {nvidia.com/gpu: "4"}')
+    story.source |= rayservice("red", "next")
+    said = "asks for 1 nvidia.com/gpu, and 4 of 4 of tenant red are taken"
+    assert decisions(story.plan())["red/next"].finding.subject == said
+
+
+@pytest.mark.parametrize(("cpu", "expected"), [("16", "Update b UpgradeFits"), ("15", "Hold b TenantQuota")])
+def test_an_edit_counts_with_what_an_override_makes_of_it_there(cpu: str, expected: str) -> None:
+    story = there_more(red=f'quota: {{cpu: "{cpu}"}}')
+    story.source |= rayservice("red", "more", cpu="3")  # 4 that api has, and 12 for 8
+    assert outcome(story.run())["red/more"] == expected
+
+
+@pytest.mark.parametrize(
+    ("gpus", "is_alone", "expected"),
+    [("2", True, "Place a,b Fits"), ("1", True, "Keep a CopiesWait"), ("1", False, "Keep a CopiesWait")],
+)
+def test_a_copy_where_no_snapshot_is_counts_and_nobody_elses_does(gpus: str, is_alone: bool, expected: str) -> None:
+    story = two(red=f'quota: {{nvidia.com/gpu: "{gpus}"}}')
+    if is_alone:
+        story.source |= policy("there", "select: {names: [shop]}\nprecedence: 9\nclusters: {names: [c]}") | cluster("c")
+        story.capacity |= snapshot("c", "n1 64 256Gi 8")
+        assert outcome(story.run())["blue/shop"] == "Relocate c NotEligible"
+        del story.capacity["c.yaml"]
+    del story.capacity["a.yaml"]
+    story.source |= policy("anywhere", "select: {}\nclusters: {names: [a, b]}\nplacement: {copies: 2}")
+    assert outcome(story.run())["red/api"] == expected
 
 
 def test_a_move_takes_nothing_more_of_a_quota_and_a_copy_does() -> None:
@@ -269,11 +361,79 @@ def test_an_edit_beyond_the_quota_is_not_written() -> None:
     assert outcome(story.run())["red/api"] == "Update a Updated"
 
 
+def test_what_an_edit_gives_back_counts_from_the_next_pass_on() -> None:
+    story = two(red='quota: {nvidia.com/gpu: "4"}')
+    story.source |= rayservice("red", "api", gpus=3) | rayservice("red", "b")
+    story.run()
+    story.source |= rayservice("red", "api") | rayservice("red", "b", workers=3)
+    assert outcome(story.run())["red/b"] == "Hold a TenantQuota"
+    assert outcome(story.run())["red/b"] == "Update a Updated"
+
+
+def test_edits_share_what_a_quota_has_left_on_their_cluster() -> None:
+    story = two(red='clusterQuota: {nvidia.com/gpu: "4"}')
+    story.source |= policy("anywhere", "select: {}\nclusters: {names: [a]}") | rayservice("red", "b")
+    story.run()
+    story.source |= rayservice("red", "api", workers=2) | rayservice("red", "b", workers=3)
+    done = story.run()
+    assert outcome(done)["red/api"] == "Update a Updated"
+    said = "asks for 3 nvidia.com/gpu on a, and 2 of 4 of tenant red are taken"
+    assert (outcome(done)["red/b"], decisions(done)["red/b"].finding.subject) == ("Hold a TenantQuota", said)
+
+
+def test_of_edits_that_do_not_all_fit_a_quota_the_first_by_priority_is_written() -> None:
+    story = two(red='quota: {nvidia.com/gpu: "4"}')
+    story.source |= policy("first", "select: {names: [b]}\nprecedence: 9\npriority: 9") | rayservice("red", "b")
+    story.run()
+    story.source |= rayservice("red", "api", workers=3) | rayservice("red", "b", workers=3)
+    done = outcome(story.run())
+    assert (done["red/api"], done["red/b"]) == ("Hold a TenantQuota", "Update a Updated")
+
+
+def test_an_edit_counts_on_each_cluster_where_its_group_is() -> None:
+    story = two(red='quota: {nvidia.com/gpu: "3"}')
+    story.source |= policy("anywhere", "select: {namespaces: [red]}\nplacement: {copies: 2}")
+    story.run()
+    story.source |= rayservice("red", "api", workers=2)
+    assert outcome(story.run())["red/api"] == "Hold a,b TenantQuota"
+
+
+@pytest.mark.parametrize(
+    ("quota", "edit", "expected"),
+    [
+        ('{nvidia.com/gpu: "0"}', rayservice("red", "api", cpu="3"), "Update a UpgradeFits"),  # no more of those
+        ('{nvidia.com/gpu: "1"}', rayservice("red", "b", gpus=1), "Hold a TenantQuota"),  # the first that it asks for
+        ('{nvidia.com/gpu: "2"}', rayservice("red", "b", gpus=1), "Update a UpgradeFits"),
+    ],
+)
+def test_an_edit_is_held_by_what_it_asks_for_more(quota: str, edit: Mapping[str, str], expected: str) -> None:
+    story = two()
+    story.source |= rayservice("red", "b", gpus=0)
+    story.run()
+    story.source |= tenant("red", f"{RED}quota: {quota}") | edit
+    (group,) = (path.removeprefix("workloads/").removesuffix(".yaml") for path in edit)
+    assert outcome(story.run())[group] == expected
+
+
 def test_a_quota_that_shrinks_takes_nothing_away() -> None:
     story = two(red='quota: {nvidia.com/gpu: "2"}')
     story.source |= tenant("red", RED + 'quota: {nvidia.com/gpu: "0"}')
     story.source |= rayservice("red", "api", labels="{new: label}")
     assert outcome(story.run())["red/api"] == "Update a Updated"
+
+
+def test_each_move_of_a_tenant_takes_one_of_its_fair_part() -> None:
+    story = two()
+    story.source |= rayservice("red", "b") | rayservice("red", "c")
+    story.source["fleet.yaml"] = story.source["fleet.yaml"].replace("{}", "{guards: {relocations: {max: 4}}}")
+    tally = Tally(story.plan().view.snapshot)
+    for other in range(4):
+        tally.begin(f"others/{other}", Reason.NOT_ELIGIBLE)
+    may = []
+    for group in ("red/api", "red/b", "red/c"):
+        may.append(tally.reached(group, Reason.NOT_ELIGIBLE) is None)
+        tally.begin(group, Reason.NOT_ELIGIBLE)
+    assert may == [True, True, False]
 
 
 # nobody else is touched

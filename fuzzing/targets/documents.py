@@ -1,6 +1,6 @@
 """
 A file's bytes into documents: what is read is plain data within all bounds, at its place, and the same when it is read again from its own
-bytes or from what is written of it.
+bytes or from what is written of it; and an edit in a section of one is the edit in the whole.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ import json
 from unittest import mock
 
 from fuzzing.target import FILE, Target, depth, expect, expect_well_said
-from gitplacer.documents import Document, dump, parse
+from gitplacer.documents import Document, Edit, EditError, ParsedDocument, dump, parse, splice
 from gitplacer.documents.compose import MAX_DEPTH, MAX_FLAWS
 from gitplacer.documents.parse import LONE_SURROGATE
+from gitplacer.documents.sections import splice_sections
 
 
 def check(data: bytes) -> None:
@@ -32,6 +33,19 @@ def check(data: bytes) -> None:
             expect(
                 not again.faults and [one.value for one in again.documents] == [item.value], "it reads otherwise again"
             )
+        if item.sections:
+            expect_one_edit(document.source(), item)
+
+
+def expect_one_edit(text: bytes, parsed: ParsedDocument) -> None:
+    edits = [Edit((next(reversed(parsed.value)), "name"), "add", "fuzzed")]
+    made: list[object] = []
+    for make in (lambda: splice(text, edits), lambda: splice_sections(text, edits, parsed)):
+        try:
+            made.append(make())
+        except EditError as error:
+            made.append((error.message, error.path))
+    expect(made[0] == made[1], "an edit of a section is not the edit of the whole")
 
 
 TARGET = Target(

@@ -39,9 +39,9 @@ def lines(error: BaseException) -> list[str]:
 
     match error:
         case Rejected():
-            from gitplacer.explain import problem_lines
+            from gitplacer.explain import told
 
-            return [line for problem in error.problems for line in problem_lines(problem)]
+            return [line for _, lines in told(error.problems) for line in lines]
         case GitError():
             return _message(str(error), error.hint, error.kind)
         case UsageError() | ClusterError():

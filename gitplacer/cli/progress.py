@@ -49,11 +49,11 @@ def note_attempts(attempts: int) -> None:
 
 def show_problems(problems: Iterable[Problem]) -> None:
     """Problems on stderr, with their places and remedies."""
-    problems = list(problems)
-    if problems:
+    told = tuple(problems)
+    if told:
         from gitplacer.explain import lines_of_problems  # which takes a while, and is for nothing where there are none
 
-        for line in lines_of_problems(problems):
+        for line in lines_of_problems(told):
             click.echo(line, err=True)
 
 

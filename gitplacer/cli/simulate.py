@@ -11,14 +11,14 @@ import click
 from gitplacer.cli.options import FAILED_ON, choice, failing_on, fleet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from gitplacer.hydrate import Inputs
     from gitplacer.model.fates import Given, Supposed
     from gitplacer.passes.looking import Looked
-    from gitplacer.passes.opening import Progress
     from gitplacer.whatif import Supposition
-    from gitplacer.whatif.losses import Loss, Losses
+    from gitplacer.whatif.asking import Asking, Question
+    from gitplacer.whatif.losses import Loss
 
 CONCERNS = ("stranded", "held", "part", "waiting", "services")
 """The words of --fail-on: who is stranded, held, keeps a part, is new and waits; services that are stranded."""
@@ -47,16 +47,27 @@ CONCERNS = ("stranded", "held", "part", "waiting", "services")
 @click.option("--pairs", is_flag=True, help="Lose every two clusters (N−2).")
 @click.option("--among", metavar="LABELS", help="Of --every-cluster and --pairs: only clusters with such labels.")
 @click.option(
+    "--runner",
+    type=click.Choice(["processes", "local", "ray"]),
+    help="Where many suppositions are worked out: in processes of this machine, which is what is done where nothing is said, in this "
+    "process alone, or on a Ray cluster.",
+)
+@click.option(
     "--processes", metavar="N", type=click.IntRange(1, 512), help="How many processes; as many as there are cores."
 )
-@click.option("--ray", "ray_address", metavar="ADDRESS", help="Run --every-cluster or --pairs on a Ray cluster.")
+@click.option(
+    "--ray-address",
+    metavar="ADDRESS",
+    help="The Ray cluster: host:port, ray://host:port, auto for RAY_ADDRESS or the one on this machine, or local to start one. "
+    "Means --runner ray.",
+)
 @click.option("--all", "everything", is_flag=True, help="Of many suppositions, tell all in full.")
 @failing_on(CONCERNS, "Exit with 3 if anybody is: {}.")
 @choice(["text", "json"], "For a terminal, or for programs.")
 @fleet()
 def command(
     output: str, everything: bool, fail_on: list[str], every_cluster: bool, pairs: bool, among: str | None,
-    processes: int | None, ray_address: str | None, scenario_files: tuple[str, ...], lose: tuple[str, ...],
+    runner: str | None, processes: int | None, ray_address: str | None, scenario_files: tuple[str, ...], lose: tuple[str, ...],
     drain: tuple[str, ...], cordon: tuple[str, ...], add: tuple[str, ...], remove: tuple[str, ...],
     replicas: tuple[str, ...], price: tuple[str, ...], **where: Any,
 ) -> int:  # fmt: skip
@@ -68,6 +79,7 @@ def command(
     --fail-on asks for something else; 1 is an error.
     """
     from gitplacer.cli.progress import note, note_work_tree, progress, style
+    from gitplacer.cli.running import runner as chosen_runner
     from gitplacer.formats.options import Options
     from gitplacer.formats.simulation import many_text, one_text, simulation_json
     from gitplacer.passes.looking import looked_at
@@ -75,11 +87,14 @@ def command(
     from gitplacer.whatif import Unsupposable
 
     sweeps = every_cluster or pairs
-    for value, name in ((among, "--among"), (processes, "--processes"), (ray_address, "--ray")):
-        if value is not None and not sweeps:
-            raise UsageError(f"{name} is for --every-cluster and --pairs", "add one of them")
+    if among is not None and not sweeps:
+        raise UsageError("--among is for --every-cluster and --pairs", "add one of them")
+    for value, name in ((runner, "--runner"), (processes, "--processes"), (ray_address, "--ray-address")):
+        if value is not None and not sweeps and not scenario_files:
+            raise UsageError(f"{name} is for --every-cluster, --pairs and --scenario", "add one of them")
     if sweeps and scenario_files:
         raise UsageError("--scenario is asked by itself", "leave out --every-cluster and --pairs")
+    run = chosen_runner(runner, processes, ray_address)
     chosen = settings(**where)
     note_work_tree(chosen)
     with contextlib.ExitStack() as stack:
@@ -89,16 +104,18 @@ def command(
                 note("no --deployment given; the fleet is taken as the first pass would place it")
             try:
                 supposed = _given(looked, lose, drain, cordon, add, remove, replicas, price)
-                given = None
-                if not sweeps:
-                    found = _one_by_one(looked, supposed, scenario_files, say)
+                if sweeps:
+                    asking, given = _on_top(looked, supposed)
+                    questions: Sequence[Question] = _losses(asking, among, every_cluster, pairs)
                 else:
-                    losses, given = _losses(looked, supposed)
+                    questions = _cases(looked, supposed, scenario_files)
+                    asking, given = _on_top(looked, None)
             except Unsupposable as error:
                 raise UsageError(str(error), error.hint) from None
-        if sweeps:
-            asked = _asked(losses, among, every_cluster, pairs)
-            found = _swept(losses, asked, processes, ray_address)
+        try:
+            found = run(asking, questions, "losing clusters" if sweeps else "planning what is supposed")
+        except Unsupposable as error:
+            raise UsageError(str(error), error.hint) from None
         inputs = _inputs_told(looked.inputs)
     options = Options(verbose=everything, style=style())
     if output == "json":
@@ -202,40 +219,35 @@ def _scenarios(looked: Looked, files: Sequence[str]) -> list[Supposition]:
     return [found for file in files for found in scenarios(file, _bytes(file), looked.source.spec)]
 
 
-def _one_by_one(looked: Looked, given: Supposition | None, files: Sequence[str], say: Progress) -> list[Supposed]:
+def _cases(looked: Looked, given: Supposition | None, files: Sequence[str]) -> list[Supposition]:
+    """What the options suppose together, and then each WhatIf by itself."""
     from gitplacer.settings import UsageError
-    from gitplacer.whatif.ground import Ground, suppose
 
     cases = [*([given] if given is not None else []), *_scenarios(looked, files)]
     if not cases:
         hint = "give --lose, --drain, --cordon, --add, --remove, --replicas, --price, --scenario, --every-cluster or --pairs"
         raise UsageError("nothing is supposed", hint)
-    ground = Ground.of(looked.inputs, looked.memo)
-    found = []
-    for case in cases:
-        say(f"planning {case.title}")
-        found.append(suppose(ground, case, with_candidates=True)[0])
-    return found
+    return cases
 
 
-def _losses(looked: Looked, supposed: Supposition | None) -> tuple[Losses, Given | None]:
-    """The fleet that clusters are lost of: as it is, or as the options suppose it, and then what that is."""
+def _on_top(looked: Looked, supposed: Supposition | None) -> tuple[Asking, Given | None]:
+    """Who is asked about the fleet as it is, or as the options suppose it; and then what that is."""
     from gitplacer.hydrate import hydrate
     from gitplacer.model.fates import Given
     from gitplacer.source.files import InMemory
+    from gitplacer.whatif.asking import Asking
     from gitplacer.whatif.ground import Ground, brought
-    from gitplacer.whatif.losses import Losses
 
     memo = InMemory(looked.memo)
     inputs = looked.inputs.in_memory()  # processes cannot share the pipe to git, nor the cache
     if supposed is None:
-        losses, given = Losses(Ground.of(inputs, memo)), None
+        asking, given = Asking(Ground.of(inputs, memo)), None
     else:
         before = hydrate(inputs, memo=memo, with_candidates=False)
-        losses = Losses(Ground.of(supposed.applied(inputs, before.snapshot), memo))
-        given = Given(title=supposed.title, problems=tuple(brought(before, losses.ground.due)))
+        asking = Asking(Ground.of(supposed.applied(inputs, before.snapshot), memo))
+        given = Given(title=supposed.title, problems=tuple(brought(before, asking.ground.due)))
     memo.alone()
-    return losses, given
+    return asking, given
 
 
 def _clusters_wanted(among: str | None) -> Callable[[Mapping[str, str]], bool]:
@@ -246,7 +258,7 @@ def _clusters_wanted(among: str | None) -> Callable[[Mapping[str, str]], bool]:
     return lambda labels: selector.unmet(labels) is None
 
 
-def _asked(losses: Losses, among: str | None, singles: bool, pairs: bool) -> list[Loss]:
+def _losses(asking: Asking, among: str | None, singles: bool, pairs: bool) -> list[Loss]:
     """The losses in question."""
     from itertools import combinations
 
@@ -255,7 +267,7 @@ def _asked(losses: Losses, among: str | None, singles: bool, pairs: bool) -> lis
     wanted = _clusters_wanted(among)
     names = [
         name
-        for name, cluster in sorted(losses.ground.snapshot.source.own.clusters.items())
+        for name, cluster in sorted(asking.ground.snapshot.source.own.clusters.items())
         if cluster.spec.role == "Workload" and cluster.spec.state != "Lost" and wanted(cluster.labels())
     ]
     if not names:
@@ -267,20 +279,3 @@ def _asked(losses: Losses, among: str | None, singles: bool, pairs: bool) -> lis
     if len(names) == 1 and not singles:
         raise UsageError(f"there is no pair to lose: only {names[0]} is there", "--every-cluster loses one at a time")
     return [*((name,) for name in names if singles), *(combinations(names, 2) if pairs else ())]
-
-
-def _swept(losses: Losses, asked: Sequence[Loss], processes: int | None, ray_address: str | None) -> list[Supposed]:
-    from gitplacer.cli.progress import progress
-    from gitplacer.runners.processes import in_processes, usable_cores
-
-    @contextlib.contextmanager
-    def telling() -> Iterator[Callable[[int], None]]:
-        with progress() as say:
-            say(f"losing clusters, {len(asked)} times")
-            yield lambda done: say(f"losing clusters: {done} of {len(asked)}")
-
-    if ray_address is not None:
-        from gitplacer.runners.onray import on_ray
-
-        return on_ray(losses.ground.asked, asked, ray_address, telling)
-    return in_processes(losses, asked, processes or usable_cores(), telling)

@@ -34,7 +34,7 @@ from yaml.reader import Reader
 from yaml.scanner import Scanner
 
 from gitplacer.documents import syntax
-from gitplacer.documents.scalars import LEADS, NotJSON, resolve
+from gitplacer.documents.scalars import LEADS, NotJSON, resolve, shared
 from gitplacer.documents.syntax import Flaw, position
 
 try:
@@ -88,7 +88,10 @@ class Pair:
 
 @dataclass(slots=True)
 class Composed:
-    """One document: its value, where its own text starts and ends, and its marks when they were asked for."""
+    """
+    One document: its value, where its own text starts and ends, and its marks when they were asked for. `keys`: where each key of a
+    root mapping in block style stands; empty where there is none, or where one part may refer to another, by anchors or a merge key.
+    """
 
     value: Any
     start: int
@@ -96,6 +99,7 @@ class Composed:
     root_at: int
     root: Node | None
     sound: bool
+    keys: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -188,6 +192,7 @@ class _Composer:
         self.root: Any = None
         self.root_node: Node | None = None
         self.root_at = 0
+        self.root_keys: dict[object, int] = {}
 
     def flaw(self, at: int, code: str, message: str, hint: str = "") -> None:
         self.flaws.append(Flaw(at, code, message, hint))
@@ -255,7 +260,8 @@ class _Composer:
         self.count = 0
         if self.root is not None or len(self.flaws) > self.clean:
             sound = len(self.flaws) == self.clean
-            self.documents.append(Composed(self.root, self.start, end, self.root_at, self.root_node, sound))
+            keys = () if self.anchors or self.aliases or _MERGE in self.root_keys else tuple(self.root_keys.values())
+            self.documents.append(Composed(self.root, self.start, end, self.root_at, self.root_node, sound, keys))
         self.start = self.after_marker(event.end_mark.index) if event.explicit else end
 
     def after_marker(self, at: int) -> int:
@@ -282,14 +288,15 @@ class _Composer:
         tag: str | None = event.tag
         if tag is None:
             if not event.implicit[0]:
-                return text, False
+                return shared(text), False
             if not text or text[0] in LEADS:
                 try:
-                    return resolve(text), False
+                    value = resolve(text)
+                    return shared(text) if value is text else value, False
                 except NotJSON as error:
                     self.flaw(start, "NotJSON", str(error), "put it in quotes if it is meant as text")
                     return None, False
-            return text, text == "<<"
+            return shared(text), text == "<<"
         return self.tagged(tag, text, start), False
 
     def tagged(self, tag: str, text: str, start: int) -> Any:
@@ -397,6 +404,8 @@ class _Composer:
             frame.node.end = event.end_mark.index
         if self.frame is not None:
             self.frame.depth = max(self.frame.depth, 1 + frame.depth)
+        elif frame.seen and not frame.flow:
+            self.root_keys = frame.seen
         if frame.anchored is not None:
             frame.anchored.value, frame.anchored.node = frame.value, frame.node
             frame.anchored.size, frame.anchored.depth = self.count - frame.before, frame.depth

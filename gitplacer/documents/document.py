@@ -16,10 +16,10 @@ from typing import Any
 from gitplacer.documents import write
 from gitplacer.documents.compose import Node
 from gitplacer.documents.cursor import Cursor
-from gitplacer.documents.edit import splice
 from gitplacer.documents.findings import Findings
 from gitplacer.documents.parse import BOM, ParsedDocument, Path, follow, load, marked
 from gitplacer.documents.patch import Edit
+from gitplacer.documents.sections import splice_sections
 from gitplacer.documents.syntax import line_starts
 from gitplacer.problems import Location, Problem, Severity
 
@@ -77,7 +77,7 @@ class Document:
 
     def edited(self, edits: Sequence[Edit]) -> bytes:
         """`source()` with the edits made. Raises EditError."""
-        return splice(self.source(), edits)
+        return splice_sections(self.source(), edits, self.parsed)
 
     def beside(self, words: bytes) -> bool:
         """Whether the words stand anywhere in its file."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,35 +30,51 @@ _REST = re.compile(r"(,?)([ \t]*(?:#.*)?)")  # what may follow an entry in brack
 
 def splice(text: bytes, edits: Sequence[Edit]) -> bytes:
     """The text of one document with the edits made, one after another. Raises EditError."""
-    sheet = _read(text.decode(errors="replace"))
+    sheet = read(text.decode(errors="replace"))
     if sheet is None or sheet.whole.encode() != text:
         raise EditError("the document cannot be read", ())
-    read = 0
-    for edit in edits:
-        read += len(sheet.text)
-        if read > max(_MOST_READ, len(sheet.text)):
+    characters = 0
+    for number, edit in enumerate(edits, 1):
+        characters += len(sheet.text)
+        if characters > most_read(len(sheet.text)):
             raise EditError(f"a document of {len(text):,} bytes is too long for {len(edits):,} edits", edit.path)
-        sheet = _edited(sheet, edit)
+        bom, last = sheet.bom, number == len(edits)
+        sheet = edited(sheet, edit, lambda after: read(bom + after, marks=not last))  # noqa: B023 - called before the next
     return sheet.whole.encode()
 
 
+def most_read(length: int) -> int:
+    """How many characters may be read for the edits of a document that has so many."""
+    return max(_MOST_READ, length)
+
+
+class Elsewhere(Exception):
+    """How an edit of a section is written, other sections decide."""
+
+
 @dataclass(frozen=True, slots=True)
-class _Sheet:
-    """A text with its marks, and how it is written: JSON or YAML, line ends, indents."""
+class Sheet:
+    """
+    A text with its marks, and how it is written: JSON or YAML, line ends, indents. `marks` are missing where nobody edits it any
+    more. `section`: it is one of several that make a document.
+    """
 
     bom: str
     text: str
-    root: Node
+    marks: Node | None
     value: Any
     json: bool
+    line_break: str
+    section: bool = False
+
+    @property
+    def root(self) -> Node:
+        assert self.marks is not None
+        return self.marks
 
     @property
     def whole(self) -> str:
         return self.bom + self.text
-
-    @property
-    def line_break(self) -> str:
-        return "\r\n" if "\r\n" in self.text else "\n"
 
     def line_start(self, at: int) -> int:
         return self.text.rfind("\n", 0, at) + 1
@@ -82,7 +98,9 @@ class _Sheet:
         return not self.text[self.line_start(at) : at].strip(" ")
 
     def indents(self) -> tuple[int, int]:
-        """How far a mapping stands from its key, and a list's dash from its key: as the first ones show, or 2 and 0."""
+        """How far a mapping stands from its key, and a list's dash from its key: as the first ones show, or 2 and 0. Raises Elsewhere."""
+        if self.section:
+            raise Elsewhere()
         indent = offset = -1
         nodes = [self.root]
         for node in nodes:  # grows while it is walked, breadth first
@@ -100,24 +118,37 @@ class _Sheet:
         return (indent if indent > 0 else 2), max(offset, 0)
 
 
-def _read(whole: str) -> _Sheet | None:
+def read(whole: str, *, marks: bool = True) -> Sheet | None:
+    """The sheet of a text that holds one mapping and no flaw."""
     bom = BOM if whole.startswith(BOM) else ""
     text = whole[len(bom) :]
-    documents, flaws = load(text, marks=True)
-    if flaws or len(documents) != 1 or (root := documents[0].root) is None or not isinstance(documents[0].value, dict):
+    json = as_json(text) is not None
+    marks = marks or json  # what is JSON has to be YAML too
+    documents, flaws = load(text, marks=marks)
+    if (
+        flaws
+        or len(documents) != 1
+        or not isinstance(documents[0].value, dict)
+        or (marks and documents[0].root is None)
+    ):
         return None
-    return _Sheet(bom, text, root, documents[0].value, as_json(text) is not None)
+    return Sheet(bom, text, documents[0].root, documents[0].value, json, line_break(text))
 
 
-def _edited(sheet: _Sheet, edit: Edit) -> _Sheet:
-    """The sheet after one edit, read back. Raises EditError."""
+def line_break(text: str) -> str:
+    """What ends the lines of a text."""
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def edited(sheet: Sheet, edit: Edit, read_back: Callable[[str], Sheet | None]) -> Sheet:
+    """The sheet after one edit, read back. Raises EditError, and Elsewhere of a section."""
     wanted = applied(sheet.value, edit)
     law = _canonical(wanted)
     if law == _canonical(sheet.value):
         return sheet
     _refuse_shared(sheet, edit)
     for text in _ways(sheet, edit, wanted):
-        after = _read(sheet.bom + text)
+        after = read_back(text)
         if after is not None and after.json >= sheet.json and _canonical(after.value) == law:
             return after
     nodes = _deepest(sheet.root, edit.path)
@@ -130,7 +161,7 @@ def _canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-def _refuse_shared(sheet: _Sheet, edit: Edit) -> None:
+def _refuse_shared(sheet: Sheet, edit: Edit) -> None:
     """An alias may be replaced as a whole; what is below it, and what a merge key brought, stands elsewhere."""
     node = sheet.root
     for depth, step in enumerate(edit.path):
@@ -176,7 +207,7 @@ def _written(node: Node) -> list[Pair]:
     return [] if node.alias else [pair for pair in (node.pairs or {}).values() if not pair.merged]
 
 
-def _ways(sheet: _Sheet, edit: Edit, wanted: Any) -> Iterator[str]:
+def _ways(sheet: Sheet, edit: Edit, wanted: Any) -> Iterator[str]:
     """Texts that may be the edited one, the smallest change first."""
     nodes = _deepest(sheet.root, edit.path)
     depth = len(nodes) - 1
@@ -217,7 +248,7 @@ def _at(value: Any, path: Path) -> Any:
 # Replacing a value where it stands
 
 
-def _replacements(sheet: _Sheet, nodes: list[Node], path: Path, value: Any) -> Iterator[str]:
+def _replacements(sheet: Sheet, nodes: list[Node], path: Path, value: Any) -> Iterator[str]:
     node, parent = nodes[-1], nodes[-2] if len(nodes) > 1 else None
     if sheet.json or (parent is not None and parent.flow):
         yield _in_line(sheet, node, _flow(sheet, node, value))
@@ -236,30 +267,40 @@ def _replacements(sheet: _Sheet, nodes: list[Node], path: Path, value: Any) -> I
         yield _in_line(sheet, node, write.flow(value))
 
 
-def _entry(sheet: _Sheet, key: str, value: Any) -> Iterator[list[str]]:
+def _entry(sheet: Sheet, key: str, value: Any) -> Iterator[list[str]]:
     """The lines of a block mapping's entry: with the value in block style, then with the value on one line."""
-    yield write.block({key: value}, *sheet.indents())
+    yield write.block({key: value}, *_indents(sheet, value))
     yield [write.flow({key: value})[1:-1]]
 
 
-def _item(sheet: _Sheet, value: Any) -> Iterator[list[str]]:
+def _item(sheet: Sheet, value: Any) -> Iterator[list[str]]:
     """The lines of a block list's item, likewise."""
-    indent, offset = sheet.indents()
+    indent, offset = _indents(sheet, value)
     yield write.block([value], indent, 0 if isinstance(value, list) else offset)
     yield ["- " + write.flow(value)]
 
 
-def _in_line(sheet: _Sheet, node: Node, piece: str) -> str:
+def _indents(sheet: Sheet, value: Any) -> tuple[int, int]:
+    """How far its lines are indented; nobody has to look where it has but one."""
+    lines = isinstance(value, (dict, list)) or (isinstance(value, str) and "\n" in value)
+    return sheet.indents() if lines else (2, 0)
+
+
+def _in_line(sheet: Sheet, node: Node, piece: str) -> str:
     before = sheet.text[: node.start]
     gap = "" if before.endswith((" ", "\n", "\t", "[", "{", ",")) or not before else " "
     return before + gap + piece + sheet.text[node.end :]
 
 
-def _under_key(sheet: _Sheet, pair: Pair, entry: list[str]) -> str:
+def _under_key(sheet: Sheet, pair: Pair, entry: list[str]) -> str:
     """A value of a block mapping: a scalar behind the colon, a collection on the lines below; comments stay."""
     text, node = sheet.text, pair.value
     column = sheet.column(pair.key.start)
-    header = text.index(":", pair.key.end) + 1
+    header = text.find(":", pair.key.end) + 1
+    if not header:  # `? key`, and no value
+        if sheet.section:
+            raise Elsewhere()
+        return text
     first, lines = entry[0].removeprefix("k:"), entry[1:]
     same_line = "\n" not in text[header : node.start]
     old_block = not node.flow and not node.alias and bool(node.pairs or node.items)
@@ -278,7 +319,7 @@ def _under_key(sheet: _Sheet, pair: Pair, entry: list[str]) -> str:
     return text[:header] + first + rest + below + text[after:]
 
 
-def _after_dash(sheet: _Sheet, node: Node, item: list[str]) -> str:
+def _after_dash(sheet: Sheet, node: Node, item: list[str]) -> str:
     """An item of a block list: whatever it is, it starts behind the dash."""
     dash = _dash(sheet, node)
     column = sheet.column(node.start) if node.start > dash + 1 else sheet.column(dash) + 2
@@ -287,20 +328,20 @@ def _after_dash(sheet: _Sheet, node: Node, item: list[str]) -> str:
     return sheet.text[: node.start] + gap + piece + sheet.text[node.end :]
 
 
-def _over(sheet: _Sheet, start: int, end: int, lines: list[str], column: int) -> str:
+def _over(sheet: Sheet, start: int, end: int, lines: list[str], column: int) -> str:
     return sheet.text[:start] + _hanging(sheet, lines, column) + sheet.text[end:]
 
 
-def _hanging(sheet: _Sheet, lines: list[str], column: int) -> str:
+def _hanging(sheet: Sheet, lines: list[str], column: int) -> str:
     """The first line goes where the text stands; the others get their own lines from the column on."""
     return lines[0] + _indented(sheet, lines[1:], column)
 
 
-def _indented(sheet: _Sheet, lines: list[str], column: int) -> str:
+def _indented(sheet: Sheet, lines: list[str], column: int) -> str:
     return "".join(sheet.line_break + (" " * column + line if line else "") for line in lines)
 
 
-def _flow(sheet: _Sheet, near: Node, value: Any) -> str:
+def _flow(sheet: Sheet, near: Node, value: Any) -> str:
     """A value inside brackets: in JSON laid out like the text around it, in YAML on one line."""
     if not sheet.json:
         return write.flow(value)
@@ -310,7 +351,7 @@ def _flow(sheet: _Sheet, near: Node, value: Any) -> str:
     return _hanging(sheet, lines, margin)
 
 
-def _json_indent(sheet: _Sheet) -> int | None:
+def _json_indent(sheet: Sheet) -> int | None:
     for pair in _written(sheet.root):
         if sheet.leads_line(pair.key.start):
             return sheet.column(pair.key.start) or None
@@ -320,7 +361,7 @@ def _json_indent(sheet: _Sheet) -> int | None:
 # Adding an entry or an item
 
 
-def _additions(sheet: _Sheet, node: Node, key: str, value: Any) -> Iterator[str]:
+def _additions(sheet: Sheet, node: Node, key: str, value: Any) -> Iterator[str]:
     """A new key: behind the last one, or before the first where the text's end does not allow it."""
     pairs = _written(node)
     if node.flow:
@@ -338,7 +379,7 @@ def _additions(sheet: _Sheet, node: Node, key: str, value: Any) -> Iterator[str]
         yield sheet.text[:first] + _hanging(sheet, [*lines, ""], column) + " " * column + sheet.text[first:]
 
 
-def _between(sheet: _Sheet, at: int, near: Node, piece: str) -> str:
+def _between(sheet: Sheet, at: int, near: Node, piece: str) -> str:
     """A further entry inside brackets, on a line of its own where its neighbour has one."""
     text, end = sheet.text, sheet.line_end(at)
     if not sheet.leads_line(near.start) or "\n" not in text:
@@ -349,7 +390,7 @@ def _between(sheet: _Sheet, at: int, near: Node, piece: str) -> str:
     return text[: rest.start() if rest else at] + "," + comment + line + comma + text[at:]
 
 
-def _insertions(sheet: _Sheet, nodes: list[Node], path: Path, index: int, value: Any) -> Iterator[str]:
+def _insertions(sheet: Sheet, nodes: list[Node], path: Path, index: int, value: Any) -> Iterator[str]:
     """A new item before the one that has this index now."""
     node = nodes[-1]
     items = node.items or []
@@ -376,7 +417,7 @@ def _insertions(sheet: _Sheet, nodes: list[Node], path: Path, index: int, value:
                 yield text[:dash] + _hanging(sheet, [*lines, ""], column) + " " * column + text[dash:]
 
 
-def _dash(sheet: _Sheet, item: Node) -> int:
+def _dash(sheet: Sheet, item: Node) -> int:
     """Where the dash of a block list's item stands: before it, or on a line above, with comments between."""
     start, end = sheet.line_start(item.start), item.start
     while True:
@@ -384,6 +425,8 @@ def _dash(sheet: _Sheet, item: Node) -> int:
         if line.endswith("-"):
             return start + len(line) - 1
         if start == 0:
+            if sheet.section:
+                raise Elsewhere()
             return item.start
         start, end = sheet.line_start(start - 1), start - 1
 
@@ -391,7 +434,7 @@ def _dash(sheet: _Sheet, item: Node) -> int:
 # Removing
 
 
-def _removals(sheet: _Sheet, nodes: list[Node], path: Path) -> Iterator[str]:
+def _removals(sheet: Sheet, nodes: list[Node], path: Path) -> Iterator[str]:
     parent, node = nodes[-2], nodes[-1]
     if parent.pairs is not None:
         pairs = sorted(_written(parent), key=lambda pair: pair.key.start)
@@ -417,7 +460,7 @@ def _removals(sheet: _Sheet, nodes: list[Node], path: Path) -> Iterator[str]:
         yield _without_lines(sheet, *spans[own])
 
 
-def _without_entry(sheet: _Sheet, spans: list[tuple[int, int]], own: int) -> str:
+def _without_entry(sheet: Sheet, spans: list[tuple[int, int]], own: int) -> str:
     """Without an entry in brackets, and one comma."""
     start, end = spans[own]
     if own + 1 < len(spans):
@@ -427,7 +470,7 @@ def _without_entry(sheet: _Sheet, spans: list[tuple[int, int]], own: int) -> str
     return sheet.text[:start] + sheet.text[end:]
 
 
-def _without_lines(sheet: _Sheet, start: int, end: int) -> str:
+def _without_lines(sheet: Sheet, start: int, end: int) -> str:
     """Without the lines of an entry. What follows moves up behind the dash or bracket that the entry stood behind."""
     text = sheet.text
     after = sheet.next_line(end)

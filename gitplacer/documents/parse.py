@@ -62,7 +62,9 @@ class Fault:
 class ParsedDocument:
     """
     A document's value, and the byte offsets of its text in the file: comments before it included, the markers
-    `---` and `...` not. `prefix` leads to it inside that text when it is an item of a `kind: List`.
+    `---` and `...` not. `prefix` leads to it inside that text when it is an item of a `kind: List`. `sections`: where the
+    entries of the root start, in characters of its text without a byte order mark, if each can be read by itself
+    (`documents.sections`).
     The value is not to be changed.
     """
 
@@ -70,6 +72,7 @@ class ParsedDocument:
     start: int
     end: int
     prefix: Path = ()
+    sections: tuple[int, ...] = ()
 
     @cached_property
     def made(self) -> dict[object, Any]:
@@ -112,13 +115,26 @@ def parse(data: bytes, *, max_bytes: int = MAX_BYTES) -> ParsedFile:
             flaws.append(Flaw(one.root_at, "TooManyDocuments", message, "split the file"))
             break
         left -= len(found)
-        documents.extend(ParsedDocument(v, start, end, prefix) for v, prefix in found if isinstance(v, dict))
+        sections = _sections(text, one)
+        documents.extend(
+            ParsedDocument(v, start, end, prefix, () if prefix else sections)
+            for v, prefix in found
+            if isinstance(v, dict)
+        )
         flaws.extend(_no_objects(text, one, [prefix for v, prefix in found if not isinstance(v, dict)]))
     if len(flaws) > MAX_FLAWS:
         message = f"more than {MAX_FLAWS} faults; the rest is not listed"
         flaws = [*flaws[:MAX_FLAWS], Flaw(flaws[MAX_FLAWS].at, "TooManyFaults", message, "mend these first")]
     faults = {Fault(*position(text, flaw.at), flaw.code, flaw.message, flaw.hint) for flaw in flaws}
     return ParsedFile(tuple(documents), tuple(sorted(faults)))
+
+
+def _sections(text: str, document: Composed) -> tuple[int, ...]:
+    """Where its sections start, in its own text: at the root's keys, if each begins a line."""
+    start = document.start
+    if text.startswith(_LFS, start) or any(at and text[at - 1] != "\n" for at in document.keys):
+        return ()
+    return tuple(at - start for at in document.keys)
 
 
 def _no_objects(text: str, document: Composed, prefixes: list[Path]) -> list[Flaw]:
@@ -175,7 +191,7 @@ def as_json(text: str, most: int = sys.maxsize) -> dict[str, Any] | None:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
+    value = {key: scalars.shared(item) if type(item) is str else item for key, item in pairs}
     if len(value) != len(pairs):
         raise ValueError("a key is set twice")
     return value

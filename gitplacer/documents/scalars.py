@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 
 Scalar = None | bool | int | float | str
 
@@ -34,6 +35,22 @@ _INTEGER = re.compile(
 )
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _BASES = {"hex": 16, "bin": 2, "oct": 8, "dec": 10}
+
+
+_SHORT = 64
+
+
+@lru_cache(maxsize=1 << 14)
+def _the_one(text: str) -> str:
+    return text
+
+
+def shared(text: str) -> str:
+    """
+    The same text; where it is short, the very one that was seen before. Manifests say the same words thousands of times, which would
+    be thousands of texts in memory, and in what is remembered of a file.
+    """
+    return _the_one(text) if len(text) <= _SHORT else text
 
 
 class NotJSON(ValueError):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ruamel.yaml import YAML
 
 _UNUSUAL = re.compile("[^\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]|[\u2028\u2029]")
+_BARE = re.compile(r"[A-Za-z][A-Za-z0-9_./-]{0,99}")
 _SIMPLE = re.compile(r"[A-Za-z0-9_/][A-Za-z0-9_./-]*")
 
 
@@ -33,9 +34,21 @@ def block(value: Any, indent: int = 2, offset: int = 0) -> list[str]:
     A mapping or list that is not empty, as lines in block style from column 0. `indent`: of a mapping in a mapping;
     `offset`: of a list's dash, from the key it belongs to.
     """
+    entry = _bare_entry(value)
+    if entry is not None:
+        return [entry]
     lines = _written(_styled(value, block=True), indent, offset, flow=False).split("\n")
     margin = len(lines[0]) - len(lines[0].lstrip(" "))  # ruamel indents a list at the root
     return [line[margin:] for line in lines]
+
+
+def _bare_entry(value: Any) -> str | None:
+    """A mapping of one name to another as ruamel would write it. Most edits are one, and ruamel takes a millisecond for it."""
+    if not isinstance(value, dict) or len(value) != 1:
+        return None
+    entry = [*value, *value.values()]
+    bare = all(isinstance(text, str) and _BARE.fullmatch(text) and _is_text(text) for text in entry)
+    return ": ".join(entry) if bare else None
 
 
 def flow(value: Any) -> str:

@@ -24,6 +24,7 @@ from gitplacer.explain.decisions import (
 )
 from gitplacer.explain.findings import ROOM, finding_text, tally_text
 from gitplacer.explain.governance import Governance, condition_text, governance, lost_text
+from gitplacer.explain.manyproblems import lines_of_problems, told
 from gitplacer.explain.plan import (
     changes_nothing,
     cluster_change,
@@ -39,7 +40,6 @@ from gitplacer.explain.words import (
     LONGEST_SENTENCE,
     amount_text,
     amounts_text,
-    lines_of_problems,
     problem_lines,
     rfc3339,
     with_place,
@@ -81,6 +81,7 @@ __all__ = [
     "standing",
     "summary",
     "tally_text",
+    "told",
     "verdict_counts",
     "verdict_text",
     "way_text",

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from gitplacer.model import quantity
 from gitplacer.model.resources import Resources
 from gitplacer.plaintext import LONGEST_PATH, few, printable
-from gitplacer.problems import Location, Problem, Severity
+from gitplacer.problems import Problem, Severity
 
 LONGEST_SENTENCE = 1000
 """Characters; what is longer is cut."""
 _PLACES = 5
 """Further places of a warning that are named."""
-_ANYWHERE = Location("")
 
 
 def amount_text(resource: str, value: int) -> str:
@@ -55,13 +52,3 @@ def problem_lines(problem: Problem, *others: Problem) -> list[str]:
         *([f"  also at {also}"] if also else []),
         *hint,
     ]
-
-
-def lines_of_problems(problems: Iterable[Problem]) -> Iterator[str]:
-    """The lines of problems in their order; a warning that says the same of several places is said once, at the first."""
-    same: dict[Problem, list[Problem]] = {}
-    for problem in problems:
-        is_one = problem.severity is Severity.WARNING
-        same.setdefault(replace(problem, location=_ANYWHERE) if is_one else problem, []).append(problem)
-    for each in same.values():
-        yield from problem_lines(*each)

@@ -24,10 +24,10 @@ from gitplacer.explain import (
     file_count,
     is_worth_telling,
     movement,
-    problem_lines,
     sentence,
     shortlist,
     summary,
+    told,
     verdict_counts,
     verdict_text,
     why,
@@ -170,10 +170,9 @@ def turn(outcome: ClusterOutcome) -> str:
 
 
 def problems_text(problems: Sequence[Problem], style: Style) -> Iterator[str]:
-    """Problems as lines, in the order they are in."""
-    for problem in problems:
-        first, *hint = problem_lines(problem)
-        yield style(first, "red" if problem.severity is Severity.ERROR else "yellow")
+    """Problems as lines, in the order they are in; of very many some, and how many there are."""
+    for problem, (first, *hint) in told(problems):
+        yield style(first, "" if problem is None else "red" if problem.severity is Severity.ERROR else "yellow")
         yield from hint
 
 

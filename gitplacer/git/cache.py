@@ -106,7 +106,8 @@ class BlobCache:
         """Keep these values, for the next run."""
         if not self._database or not values:
             return
-        rows = [(namespace, oid, _check(namespace, oid, value) + value) for oid, value in sorted(values.items())]
+        # Rows as they are wanted: all of them at once would be a second copy of what may be a hundred MiB.
+        rows = ((namespace, oid, _check(namespace, oid, values[oid]) + values[oid]) for oid in sorted(values))
         try:
             with self._database:
                 self._database.executemany(_INSERT, rows)

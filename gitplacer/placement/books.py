@@ -10,7 +10,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -42,14 +41,12 @@ class Books:
         """By number: of which resources a gang asked that fits there, but not in every order as far as is known."""
         self._busy: set[int] = set()
         """Those of which that has to be found out anew."""
-        self._fits: WeakKeyDictionary[Ledger, dict[tuple[Gang, bool, int], Packing | Shortfall]] = WeakKeyDictionary()
 
     def copy(self) -> Books:
         """Books that can be written to without touching these."""
         twin = copy.copy(self)
         twin._ledgers = dict(self._ledgers)
         twin._survey = self._survey.copy()
-        twin._fits = WeakKeyDictionary()
         twin._crowding, twin._doubted, twin._busy = self._crowding.copy(), self._doubted.copy(), set(self._busy)
         self._shared, twin._shared = set(self._ledgers), set(self._ledgers)
         return twin
@@ -72,11 +69,7 @@ class Books:
 
     def fit(self, gang: Gang, name: str, *, scale_up: bool) -> Packing | Shortfall:
         """Whether a gang fits a cluster as its ledger stands. The same question is answered once."""
-        ledger = self._ledgers[name]
-        known, key = self._fits.setdefault(ledger, {}), (gang, scale_up, ledger.version)
-        if key not in known:
-            known[key] = ledger.fit(gang, scale_up=scale_up)
-        return known[key]
+        return self._ledgers[name].fit(gang, scale_up=scale_up)
 
     def fitting(self, name: str, packing: Packing) -> Finding:
         """A packing as the reason for taking a cluster."""

@@ -24,6 +24,7 @@ from gitplacer.model.workload import Gang
 from gitplacer.placement.books import Books
 from gitplacer.placement.budget import Budgets
 from gitplacer.placement.effort import TRIAL, beyond
+from gitplacer.placement.lent import lent
 from gitplacer.placement.nodes import Mask
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass, may_scale_up
@@ -324,11 +325,11 @@ class Choice:
 
     @cached_property
     def _budgets(self) -> Budgets:
-        return Budgets(self._books, self._governing)
+        return Budgets(self._books, lent(self._governing))
 
     @cached_property
     def _tenants_budgets(self) -> Budgets:
-        return Budgets(self._books, self._owning, of_tenants=True)
+        return Budgets(self._books, lent(self._owning), of_tenants=True)
 
     def _owning(self, group_id: str) -> str:
         tenant = self._pass.tenant(group_id)

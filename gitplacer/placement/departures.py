@@ -457,9 +457,11 @@ class Departures:
         finding = Finding(code=move.reason, subject=", ".join(move.sources))
         match progress.phase:
             case Phase.REMOVE | Phase.ARRIVE if progress.move is None:
-                return self._over(
-                    group, policy, move, tuple(n for n in before if n not in move.sources), progress.phase
-                )
+                left = tuple(name for name in before if name not in move.sources)
+                over = self._over(group, policy, move, left, progress.phase)
+                # What was agreed to is done: the same consent is not to the end of the next surge, nor to that of the app.
+                agreed = self._consent(group, "Remove") if _asks(policy, move) else None
+                return replace(over, consent=agreed.identity if agreed is not None else "")
             case Phase.ABORT:
                 self._pass.backing_off[group.id] = self._backs_off_until(group, policy, look)
                 after = tuple(name for name in before if name not in look.came)
@@ -536,7 +538,6 @@ class Departures:
                 return False
             return self._pass.may_not_stay(group, policy, cluster) is None and self._snapshot.cannot_wake(name) is None
 
-        required = relocation.surge.approval == "Required"
         return Look(
             now=self._snapshot.now,
             ready=partial(asked, seen_ready),
@@ -546,7 +547,7 @@ class Departures:
             came=frozenset(move.targets if move.adds else ()),
             timeout=timedelta(seconds=relocation.surge.timeout) + self._spent_waking(group, move),
             soak=timedelta(seconds=relocation.surge.soak),
-            consented=not required or self._consent(group, "Remove") is not None,
+            consented=not _asks(policy, move) or self._consent(group, "Remove") is not None,
             is_called_off=move.reason in DECLARED and not self._still(group, policy, move),
         )
 
@@ -699,6 +700,11 @@ def _with_the_job(record: PlacementRecord) -> list[RecordCluster]:
 def _doing(move: Move) -> str:
     """What a relocation waits for: `<strategy> <from> <to>`, names with commas between."""
     return f"{move.strategy}; {','.join(move.sources)}; {','.join(move.targets)}"
+
+
+def _asks(policy: PlacementPolicy, move: Move) -> bool:
+    """Whether the old copy of a surge goes only with consent."""
+    return move.strategy is Strategy.SURGE and policy.spec.relocation.surge.approval == "Required"
 
 
 def _parted(gang: Gang, roles: Counter[str]) -> tuple[Gang, Gang]:

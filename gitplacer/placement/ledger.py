@@ -37,6 +37,8 @@ CROWDED = 0.4
 """The share of what is free from which on it counts as much that it is promised."""
 _BESIDE = " (update)"
 """Ends the name under which a group holds the room of pods that come beside those it has. No id of a group has a space."""
+_REMEMBERED = 64
+"""Answers that are kept for one state of a ledger."""
 _MOST_NEW = 64
 """Machines of one type that a search may open for a gang that minds other pods."""
 
@@ -88,6 +90,8 @@ class Ledger:
         self._later: tuple[Ledger, ...] = ()
         """The cluster at times to come, where those for whom room is kept are promised theirs too."""
         self._crowded: Mask | None = None
+        self._fits: dict[tuple[Gang, bool], Packing | Shortfall] = {}
+        """What was found out about this state, shared by all copies that are in it still: a sweep asks again and again."""
         self._replays: dict[Hashable, tuple[Ledger, Any, frozenset[Any]]] = {}
         self._seen: dict[str, list[tuple[str, Resources, str]]] = {}
         for group in snapshot.groups:
@@ -193,6 +197,13 @@ class Ledger:
     def fit(self, gang: Gang, *, scale_up: bool) -> Packing | Shortfall:
         """Whether a gang fits, in what is free now or, with `scale_up`, with machines that can be added."""
         scale_up = scale_up and not self.closed
+        if (gang, scale_up) not in self._fits:
+            if len(self._fits) >= _REMEMBERED:
+                self._fits.clear()
+            self._fits[gang, scale_up] = self._fit(gang, scale_up)
+        return self._fits[gang, scale_up]
+
+    def _fit(self, gang: Gang, scale_up: bool) -> Packing | Shortfall:
         if not self._stage.minds(gang, self.coming()):
             return pack(self.room(), gang, scale_up=scale_up)
         return self._beside_others(gang, scale_up)
@@ -513,6 +524,7 @@ class Ledger:
         if self.closed:
             self._free = np.minimum(self._free, 0)
         self.version += 1
+        self._fits = {}
         self._room = None
         self._coming = None
         self._crowded = None

@@ -18,6 +18,7 @@ from gitplacer.model.decision import Claim, Reason
 from gitplacer.model.workload import Gang
 from gitplacer.placement.books import Books
 from gitplacer.placement.ledger import Ledger, has_finished
+from gitplacer.placement.lent import lent
 from gitplacer.placement.onepass import Pass, may_scale_up
 from gitplacer.placement.overlaps import Overlap
 from gitplacer.placement.pack import Packing
@@ -79,7 +80,7 @@ class Occupancy:
         self.judged: dict[tuple[str, str], Judged] = {}
         self._plain: dict[str, tuple[frozenset[str], Ledger]] = {}
         left = {group_id: claim for group_id, claim in claims.items() if claim.displaced}
-        self.reservations = Reservations(left, self.ledger, self.take, self.ending)
+        self.reservations = Reservations(left, lent(self.ledger), lent(self.take), lent(self.ending))
 
     @cached_property
     def books(self) -> Books:

@@ -110,10 +110,14 @@ class Room:
         total: Amounts = np.maximum(self.free.sum(axis=0), 1)
         return total
 
-    @cached_property
+    @property
     def without_promises(self) -> Room:
         """The same room without machines that are not there yet."""
-        return Room(self.nodes, self.free[: len(self.nodes.machines)], (), self.left) if self.promised else self
+        return self._real if self.promised else self  # not kept: a room that keeps itself is never let go of
+
+    @cached_property
+    def _real(self) -> Room:
+        return Room(self.nodes, self.free[: len(self.nodes.machines)], (), self.left)
 
     def may_be_on_new(self, pod: PodShape) -> bool:
         """Whether some machine that may still be added takes a pod."""

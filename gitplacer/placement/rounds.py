@@ -24,6 +24,7 @@ from gitplacer.placement.choice import Choice
 from gitplacer.placement.departures import Departures, Triggers, action_of
 from gitplacer.placement.division import Division, divides
 from gitplacer.placement.holds import consent_to_removal
+from gitplacer.placement.lent import lent
 from gitplacer.placement.occupancy import Claims, Occupancy, Placements
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.order import Shares, Waiting, turns
@@ -57,7 +58,9 @@ class Round:
         self._spanning = Spanning(shared, self._occupancy, self._choice)
         self._departures = Departures(shared, placements, moves, self._occupancy, self._choice, self._spanning)
         self._unfit = Unfit(shared, self._occupancy, self._choice, self._departures)
-        self._division = Division(shared, placements, self._occupancy, self._choice, self._departures, self._nowhere)
+        self._division = Division(
+            shared, placements, self._occupancy, self._choice, self._departures, lent(self._nowhere)
+        )
         self._with_candidates = with_candidates
         self._decided: set[str] = set()
         self._shares: Shares | None = None

@@ -2,7 +2,8 @@
 Questions in processes of this machine.
 
 Workers are forked from a process that has read the fleet already, so they share it and nothing is sent to them but questions. Where
-nothing can be forked, or one process is all there is, the questions are answered one after another.
+nothing can be forked, or one process is all there is, the questions are answered one after another. A worker that is killed, as the
+system does where memory is short, takes the others with it: what is not answered then is asked of new ones.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from typing import Any, TypeVar
 
-from gitplacer.runners import Telling
+from gitplacer.runners import TRIES, Telling, chunked
+from gitplacer.settings import UsageError
 
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")
 
-_CHUNK = 4
-"""Questions that a worker is given at a time: few, so that no worker is left with many at the end."""
 _asked: Callable[[Any], Any] | None = None
 """The function in question, for workers that are forked while it is set."""
 
@@ -31,54 +32,78 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def in_processes(
-    ask: Callable[[Question], Answer], questions: Sequence[Question], processes: int, telling: Telling
-) -> list[Answer]:
-    """The answers, in the order of the questions. What `ask` raises is raised here."""
-    global _asked
-    chunks = [questions[i : i + _CHUNK] for i in range(0, len(questions), _CHUNK)]
-    processes = min(processes, len(chunks))
-    if processes <= 1 or "fork" not in multiprocessing.get_all_start_methods():
-        return _one_after_another(ask, questions, telling)
-    found: list[list[Answer]] = [[] for _ in chunks]
-    _asked = ask
-    gc.freeze()  # what is there already is shared: nobody has to look at it, which would copy it
-    try:
-        with warnings.catch_warnings():
-            # Threads of the libraries for arithmetic are at rest while we fork; nothing here holds a lock of theirs.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("fork")) as pool:
-                waiting = {pool.submit(_answered, chunk): number for number, chunk in enumerate(chunks)}
-                try:
-                    _collect(waiting, found, telling)
-                except BaseException:
-                    pool.shutdown(wait=False, cancel_futures=True)
-                    raise
-    finally:
-        _asked = None
-        gc.unfreeze()
-    return [answer for chunk in found for answer in chunk]
-
-
-def _collect(waiting: Mapping[Future[list[Answer]], int], found: list[list[Answer]], telling: Telling) -> None:
-    """Put answers where they belong, as they come."""
-    done = 0
-    with telling() as told:
-        for future in as_completed(waiting):
-            found[waiting[future]] = future.result()
-            done += len(found[waiting[future]])
-            told(done)
-
-
-def _one_after_another(
+def one_after_another(
     ask: Callable[[Question], Answer], questions: Sequence[Question], telling: Telling
 ) -> list[Answer]:
+    """The answers, in the order of the questions, worked out in this process."""
     found = []
     with telling() as told:
         for question in questions:
             found.append(ask(question))
             told(len(found))
     return found
+
+
+def in_processes(
+    ask: Callable[[Question], Answer], questions: Sequence[Question], processes: int, telling: Telling
+) -> list[Answer]:
+    """The answers, in the order of the questions. What `ask` raises is raised here; UsageError where workers are killed again and again."""
+    global _asked
+    chunks = chunked(questions, processes)
+    processes = min(processes, len(chunks))
+    if processes <= 1 or "fork" not in multiprocessing.get_all_start_methods():
+        return one_after_another(ask, questions, telling)
+    found: dict[int, list[Answer]] = {}
+    _asked = ask
+    gc.freeze()  # what is there already is shared: nobody has to look at it, which would copy it
+    try:
+        for _ in range(TRIES):
+            _ask_new_workers({n: chunk for n, chunk in enumerate(chunks) if n not in found}, processes, found, telling)
+            if len(found) == len(chunks):
+                return [answer for number in range(len(chunks)) for answer in found[number]]
+    finally:
+        _asked = None
+        gc.unfreeze()
+    left = len(questions) - sum(map(len, found.values()))
+    raise UsageError(
+        f"processes were killed {TRIES} times; {left} of {len(questions)} questions are not answered",
+        "where memory is short, the system kills the largest: take fewer --processes, or --runner ray on larger machines",
+    )
+
+
+def _ask_new_workers(
+    chunks: Mapping[int, Sequence[Any]], processes: int, found: dict[int, list[Any]], telling: Telling
+) -> None:
+    """Add the answers to chunks by number, as they come; those are missing that were left when a worker was killed."""
+    with warnings.catch_warnings():
+        # Threads of the libraries for arithmetic are at rest while we fork; nothing here holds a lock of theirs.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("fork")) as pool:
+            waiting: dict[Future[list[Any]], int] = {}
+            try:
+                for number, chunk in chunks.items():
+                    waiting[pool.submit(_answered, chunk)] = number
+                _collect(waiting, found, telling)
+            except BrokenProcessPool:
+                return
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+
+def _collect(waiting: Mapping[Future[list[Any]], int], found: dict[int, list[Any]], telling: Telling) -> None:
+    """Put answers where they belong, as they come. Raises BrokenProcessPool in the end, where some do not."""
+    broken: BrokenProcessPool | None = None
+    with telling() as told:
+        for future in as_completed(waiting):
+            try:
+                found[waiting[future]] = future.result()
+            except BrokenProcessPool as error:
+                broken = error
+            else:
+                told(sum(map(len, found.values())))
+    if broken is not None:
+        raise broken
 
 
 def _answered(chunk: Sequence[Any]) -> list[Any]:

@@ -164,6 +164,7 @@ class Neighbourhood:
         self.refused: list[Mask] = []
         """For each class, the nodes that the pods which run there keep it off for good, by its anti-affinity or theirs."""
         self.rules = tuple(self._rules(pod) for pod in classes)
+        del self._admits  # it is a method of who keeps us, and we would keep each other for ever
 
     def keys_needed(self, pod: Pod) -> Mask:
         """The nodes that have every label without which the pod's constraints refuse a node."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 from gitplacer import rules, workloads
@@ -23,6 +24,8 @@ MAX_FILE = 4 * 1024 * 1024
 """Bytes. A manifest is a few thousand; etcd refuses objects beyond 1.5 MiB."""
 MAX_SNAPSHOT = 32 * 1024 * 1024
 """Bytes. A snapshot of 5,000 unfolded nodes is about 3 MB."""
+AT_HAND = 16 * 1024
+"""Bytes of a file that stay at hand after it was parsed, for edits and places; a longer one, such as a snapshot, is fetched again."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,10 @@ class Memo(Protocol):
     def parse(self, data: bytes, max_bytes: int) -> ReadFile:
         """What is to be remembered of a file that is not known. Whoever knows a safer place for that does it there."""
         return read_file(data, max_bytes)
+
+    def parse_all(self, blobs: Mapping[str, bytes], max_bytes: int) -> Mapping[str, ReadFile]:
+        """The same of many, by blob id; of one that could not be read to its end, one of `GIVEN_UP`."""
+        return {oid: attempted(self.parse, data, max_bytes) for oid, data in blobs.items()}
 
     def recall(self, oids: Iterable[str]) -> Mapping[str, ReadFile]: ...
 
@@ -112,6 +119,9 @@ class InMemory(Memo):
     def parse(self, data: bytes, max_bytes: int) -> ReadFile:
         return self._before.parse(data, max_bytes)
 
+    def parse_all(self, blobs: Mapping[str, bytes], max_bytes: int) -> Mapping[str, ReadFile]:
+        return self._before.parse_all(blobs, max_bytes)
+
     def recall(self, oids: Iterable[str]) -> Mapping[str, ReadFile]:
         wanted = list(oids)
         self._files |= self._before.recall([oid for oid in wanted if oid not in self._files])
@@ -144,6 +154,9 @@ class Aside(Memo):
 
     def parse(self, data: bytes, max_bytes: int) -> ReadFile:
         return self._memo.parse(data, max_bytes)
+
+    def parse_all(self, blobs: Mapping[str, bytes], max_bytes: int) -> Mapping[str, ReadFile]:
+        return self._memo.parse_all(blobs, max_bytes)
 
     def recall(self, oids: Iterable[str]) -> Mapping[str, ReadFile]:
         wanted = list(oids)
@@ -189,13 +202,25 @@ class Reading:
     broken: frozenset[str]
 
 
-def _given_up(error: RecursionError | MemoryError) -> ReadFile:
-    """A file that could not be read to its end, though it is within all bounds."""
-    if isinstance(error, RecursionError):
-        fault = Fault(1, 1, "TooDeep", "nested too deeply to be read", "flatten its values")
-    else:
-        fault = Fault(1, 1, "TooLarge", "reading it takes more memory than there is", "split the file")
-    return ReadFile(ParsedFile((), (fault,)))
+def _given_up(code: str, message: str, hint: str) -> ReadFile:
+    return ReadFile(ParsedFile((), (Fault(1, 1, code, message, hint),)))
+
+
+GIVEN_UP: Mapping[type[BaseException], ReadFile] = {
+    RecursionError: _given_up("TooDeep", "nested too deeply to be read", "flatten its values"),
+    MemoryError: _given_up("TooLarge", "reading it takes more memory than there is", "split the file"),
+}
+"""Files that could not be read to their end, though they are within all bounds, by what was raised."""
+
+
+def attempted(parse: Parser, data: bytes, max_bytes: int) -> ReadFile:
+    """A file, or one of `GIVEN_UP`: below all other bounds, whatever slips through costs its own file."""
+    try:
+        return parse(data, max_bytes)
+    except RecursionError:
+        return GIVEN_UP[RecursionError]
+    except MemoryError:
+        return GIVEN_UP[MemoryError]
 
 
 def documents_in(name: str, data: bytes) -> tuple[list[Document], list[Problem]]:
@@ -226,17 +251,12 @@ def read_documents(
             broken.add(path)
     known = dict(memo.recall(wanted.values()))
     unknown = {oid: path for path, oid in wanted.items() if oid not in known}
-    fresh = {}
     contents = tree.read_all(unknown.values()) if unknown else {}
-    given_up = {}
-    for oid, path in unknown.items():
-        try:
-            fresh[oid] = memo.parse(contents[path], max_bytes)
-        except (RecursionError, MemoryError) as error:
-            # Below all other bounds: whatever slips through costs its own file.
-            given_up[oid] = _given_up(error)
-    memo.remember(fresh)  # what was given up may be read by another process
-    known.update(fresh | given_up)
+    fresh = memo.parse_all({oid: contents[path] for oid, path in unknown.items()}, max_bytes) if unknown else {}
+    contents = {path: data for path, data in contents.items() if len(data) <= AT_HAND}
+    given_up = GIVEN_UP.values()  # which another process may read
+    memo.remember({oid: file for oid, file in fresh.items() if not any(file is one for one in given_up)})
+    known.update(fresh)
     documents: dict[str, tuple[SourceDocument, ...]] = {}
     for path, oid in wanted.items():
         file = known[oid]
@@ -287,5 +307,5 @@ def read_document(
 
 
 def _reader(tree: Tree, path: str, contents: Mapping[str, bytes]) -> Callable[[], bytes]:
-    """How to get a file's bytes: they are at hand if they have just been parsed."""
-    return (lambda: contents[path]) if path in contents else (lambda: tree.read(path))
+    """How to get a file's bytes: they are at hand if they have just been parsed. It goes to other processes as it is."""
+    return partial(contents.__getitem__, path) if path in contents else partial(tree.read, path)

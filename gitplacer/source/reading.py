@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 
 from gitplacer.charts import chart_problems
 from gitplacer.documents import Document
@@ -31,6 +32,7 @@ from gitplacer.source.files import (
 )
 from gitplacer.source.fleetspec import about_place, first_spec, may_hold_a_fleet
 from gitplacer.source.manifests import PLATFORM, WORKLOADS, SourceObject, unit_of
+from gitplacer.source.mentions import Mentions
 from gitplacer.source.objects import irrelevant_codes, read_objects
 from gitplacer.source.oddpaths import odd_paths
 from gitplacer.source.ownkinds import OwnKinds, looks_own, read_own_kinds, torn_kinds
@@ -43,6 +45,9 @@ from gitplacer.source.territory import Territory
 from gitplacer.source.trusted import with_trusted
 from gitplacer.source.workloadkinds import Declarations, read_declarations
 from gitplacer.tree import Tree
+
+MOST_MENTIONS = 20
+"""Unreadable files that are named as those that may hold a lost object; one would do to hold its group."""
 
 
 @dataclass(frozen=True)
@@ -90,12 +95,14 @@ class Source:
     def unread_mentions(self, names: Sequence[str], namespace: str) -> list[str]:
         """
         Files that could not be read and in which one of the names of objects stands, sorted; but for those of a tenant who has nothing
-        to say in their namespace.
+        to say in their namespace. The first `MOST_MENTIONS` of them.
         """
-        if not names:
-            return []
-        words = re.compile(rb"(?<![\w.-])(" + b"|".join(re.escape(name.encode()) for name in names) + rb")(?![\w.-])")
-        return [path for path, data in self._unread.items() if self._speaks_of(path, namespace) if words.search(data)]
+        found = (path for path in self._mentions.of(*names) if self._speaks_of(path, namespace))
+        return list(islice(found, MOST_MENTIONS))
+
+    @cached_property
+    def _mentions(self) -> Mentions:
+        return Mentions(self._unread)
 
     def unread_words(self, namespace: str) -> frozenset[str]:
         """

@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from gitplacer.controller.observing import Silent
 from gitplacer.controller.turns import Outcome, Turn
-from gitplacer.explain import problem_lines, rfc3339, standing
+from gitplacer.explain import rfc3339, standing, told
 from gitplacer.plaintext import printable
 from gitplacer.problems import Problem, Severity
 from gitplacer.redactor import redact
@@ -129,11 +129,12 @@ class Logs(Silent):
             return
         self._last, self._problems = state, problems
         stands_above = self._form == "text" and len(turn.problems) == 1  # it stops the run, and its line says it
-        for problem in problems if problems != before and not stands_above else ():
-            level = Level.ERROR if problem.severity is Severity.ERROR else Level.WARNING
-            about = {"code": problem.code, "file": problem.location.file, "line": problem.location.line}
-            for text in problem_lines(problem):
-                self._put_of(turn, level, text.strip(), about)
+        for problem, lines in told(problems) if problems != before and not stands_above else ():
+            is_error = problem is None or problem.severity is Severity.ERROR
+            place = problem.location if problem is not None else None
+            about = {"code": problem.code, "file": place.file, "line": place.line} if problem and place else {}
+            for text in lines:
+                self._put_of(turn, Level.ERROR if is_error else Level.WARNING, text.strip(), about)
 
     def waiting(self, until: datetime) -> None:
         self._put(Line(Level.DEBUG, f"waits until {rfc3339(until)}", self._wall(), self._turn, self._revision))

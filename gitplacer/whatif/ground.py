@@ -24,11 +24,13 @@ from gitplacer.model.decision import Action, Decision, Reason, Verdict
 from gitplacer.model.fates import Fate, GroupFate, Left, Supposed
 from gitplacer.model.resources import NOTHING
 from gitplacer.placement.plan import Plan
+from gitplacer.placement.updating import no_edits
 from gitplacer.plaintext import printable
 from gitplacer.problems import Problem, Severity
 from gitplacer.snapshot import Snapshot, read_snapshot
 from gitplacer.source.files import Memo
 from gitplacer.source.manifests import PLATFORM
+from gitplacer.tree import Tree
 from gitplacer.whatif.suppositions import Supposition
 
 OUT_OF_SERVICE = ("Lost", "Draining")
@@ -65,6 +67,12 @@ class Ground:
         due = hydrate(inputs, memo=memo, with_candidates=False)
         after = replace(inputs, deployment=due.tree) if due.steps else inputs
         return Ground(inputs, due, after, due.snapshot if not due.steps else read_again(after, memo), memo)
+
+    def to_send(self) -> Ground:
+        """The same for other processes, which need not plan the pass that is due again; `asked` and `memo` must be in memory."""
+        view = replace(self.due.view, edits=no_edits, tree=Tree())
+        due = replace(self.due, view=view, steps=(), proposals=(), tree=Tree())
+        return Ground(self.asked, due, self.inputs, self.snapshot, self.memo)
 
     @cached_property
     def decisions(self) -> Mapping[str, Decision]:

@@ -1,0 +1,97 @@
+"""Many files parsed by several processes: the same as in one, and whoever dies of a file leaves it to its reader."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from pathlib import Path
+
+import pytest
+
+from gitplacer.documents import Fault
+from gitplacer.parsecache import ParseCache
+from gitplacer.runners import crew
+from gitplacer.runners.crew import parsed_together
+from gitplacer.source.files import GIVEN_UP, MAX_FILE, ParsedFile, ReadFile, attempted, read_file
+from gitplacer.tree import blob_id
+
+FILES = [b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c%d}\n" % number for number in range(60)]
+BLOBS = {blob_id(data): data for data in [*FILES, b"a: [", b"", b"\xff"]}
+
+
+@pytest.fixture(autouse=True)
+def small_deals(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crew, "FEWEST", 1)
+    monkeypatch.setattr(crew, "_DEAL", 100)
+
+
+def alone() -> dict[str, ReadFile]:
+    return {oid: read_file(data, MAX_FILE) for oid, data in BLOBS.items()}
+
+
+def in_another_process(data: bytes, max_bytes: int) -> ReadFile:
+    """The same as `read_file`, and a fault that names the process."""
+    return ReadFile(ParsedFile((), (Fault(1, 1, "Pid", str(os.getpid())),)))
+
+
+def test_files_are_the_same_whoever_parses_them() -> None:
+    found = {oid: pickle.loads(value) for oid, value in parsed_together(BLOBS, MAX_FILE, processes=2).items()}
+    assert found == alone()
+
+
+def test_they_are_parsed_elsewhere() -> None:
+    told = parsed_together(BLOBS, MAX_FILE, in_another_process, processes=2)
+    pids = {pickle.loads(value).parsed.faults[0].message for value in told.values()}
+    assert len(told) == len(BLOBS) and pids and str(os.getpid()) not in pids
+
+
+@pytest.mark.parametrize("processes", [0, 1])
+def test_where_one_process_is_all_there_is_no_crew(processes: int) -> None:
+    assert parsed_together(BLOBS, MAX_FILE, in_another_process, processes) == {}
+
+
+def test_json_is_not_worth_the_way() -> None:
+    files = {**BLOBS, "json": b'{"kind": "ConfigMap"}'}
+    assert parsed_together(files, MAX_FILE, in_another_process, processes=2).keys() == BLOBS.keys()
+
+
+def test_few_bytes_are_not_worth_a_crew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crew, "FEWEST", sum(map(len, BLOBS.values())) + 1)
+    assert parsed_together(BLOBS, MAX_FILE, in_another_process, processes=2) == {}
+
+
+def test_a_file_that_raises_is_left_to_its_reader_and_the_others_are_not() -> None:
+    def raises(data: bytes, max_bytes: int) -> ReadFile:
+        if data == FILES[7]:
+            raise RecursionError
+        return read_file(data, max_bytes)
+
+    found = parsed_together(BLOBS, MAX_FILE, raises, processes=2)
+    assert BLOBS.keys() - found.keys() == {blob_id(FILES[7])}
+
+
+def test_a_worker_that_dies_costs_time_and_no_answer(tmp_path: Path) -> None:
+    us = os.getpid()
+
+    def dies(data: bytes, max_bytes: int) -> ReadFile:
+        if data == FILES[7] and os.getpid() != us:
+            os._exit(1)
+        return read_file(data, max_bytes)
+
+    memo = ParseCache(tmp_path, crew=lambda blobs, most: parsed_together(blobs, most, dies, processes=2))
+    assert memo.parse_all(BLOBS, MAX_FILE) == alone()
+
+
+def test_what_a_crew_has_read_is_kept_as_it_came(tmp_path: Path) -> None:
+    memo = ParseCache(tmp_path, crew=lambda blobs, most: parsed_together(blobs, most, processes=2))
+    memo.remember(memo.parse_all(BLOBS, MAX_FILE))
+    memo.save()
+    assert ParseCache(tmp_path).recall(BLOBS) == alone()
+
+
+@pytest.mark.parametrize("raised", [RecursionError, MemoryError])
+def test_a_file_that_is_given_up_is_a_fault_of_its_own(raised: type[BaseException]) -> None:
+    def gives_up(data: bytes, max_bytes: int) -> ReadFile:
+        raise raised
+
+    assert attempted(gives_up, b"", MAX_FILE) is GIVEN_UP[raised]
