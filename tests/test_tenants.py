@@ -386,8 +386,10 @@ def test_of_edits_that_do_not_all_fit_a_quota_the_first_by_priority_is_written()
     story.source |= policy("first", "select: {names: [b]}\nprecedence: 9\npriority: 9") | rayservice("red", "b")
     story.run()
     story.source |= rayservice("red", "api", workers=3) | rayservice("red", "b", workers=3)
-    done = outcome(story.run())
-    assert (done["red/api"], done["red/b"]) == ("Hold a TenantQuota", "Update a Updated")
+    done = story.run()
+    assert outcome(done)["red/b"] == "Update a Updated"
+    said = "asks for 3 nvidia.com/gpu, and 3 of 4 of tenant red are taken"
+    assert decisions(done)["red/api"].finding.subject == said
 
 
 def test_an_edit_counts_on_each_cluster_where_its_group_is() -> None:
