@@ -1,0 +1,165 @@
+"""
+Does a pass grow faster than its fleet? Operations are counted, not seconds, so the answer is the same on every machine.
+
+    python -m benchmarks count                      # fleets of 12, 24 and 48 gangs on 4, 8 and 16 clusters
+
+An operation is a line of our code that is begun: loops begin theirs once for each turn. The larger fleets are copies of the smallest: each
+cluster and each gang is there twice, and four times, under other names, and nothing is left to chance. A pass may grow by a tenth more than its fleet,
+and so may each function in it that does more than a thousandth of the whole: a quadratic step shows there long before it outweighs the rest.
+
+What this cannot see is work within one step of C: a scan of a list by `in`, a copy of a dict, an array as long as the fleet.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+from benchmarks.fleets import HUB, Size, files
+from gitplacer.hydrate import Hydration, Inputs, SourceCommit, hydrate
+from gitplacer.tree import Tree
+
+PACKAGE = str(Path(__file__).resolve().parent.parent / "gitplacer")
+MOST = 2.2
+"""How many times as much there may be to do for twice the fleet."""
+SHARE = 0.001
+"""Of all operations at the largest size: functions that do less are not looked at by themselves."""
+START = Size(12, 4, 40)
+BLUEPRINTS = 12
+COPIES = (1, 2, 4)
+_NAME = re.compile(r"\b(app-|cluster-)(\d+)")
+
+Counts = Counter[str]
+"""Operations by function: its place in the package, and its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A function, or a whole pass, that grows too fast: operations at each size."""
+
+    what: str
+    counts: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.what}: {' → '.join(f'{count:,}' for count in self.counts)}"
+
+
+def counted(work: Callable[[], object]) -> Counts:
+    """Lines of gitplacer that are begun while something is done."""
+    found: Counter[CodeType] = Counter()
+
+    def on_line(frame: FrameType, event: str, argument: Any) -> Any:
+        if event == "line":
+            found[frame.f_code] += 1
+        return on_line
+
+    def on_call(frame: FrameType, event: str, argument: Any) -> Any:
+        return on_line if frame.f_code.co_filename.startswith(PACKAGE) else None
+
+    before = sys.gettrace()
+    sys.settrace(on_call)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    told: Counts = Counter()
+    for code, number in found.items():
+        told[f"{code.co_filename[len(PACKAGE) + 1 :]} {code.co_qualname}"] += number
+    return told
+
+
+def copied(size: Size, copies: int) -> dict[str, str]:
+    """A fleet in which every cluster and every gang of a small one is there some times. Tenants, policies and namespaces are the same."""
+    found: dict[str, str] = {}
+    for path, text in files(size, blueprints=BLUEPRINTS).items():
+        if path.startswith(("clusters/", "capacity/", "workloads/")):
+            found |= {_named(path, copy): _named(text, copy) for copy in range(copies)}
+        else:
+            found[path] = text.replace(f"[{HUB}]", str([_named(HUB, copy) for copy in range(copies)]))
+    return found
+
+
+def _named(text: str, copy: int) -> str:
+    """A text about some copy of a cluster or a gang."""
+    return _NAME.sub(rf"\g<1>{copy}-\g<2>", text)
+
+
+def passes(size: Size, copies: int) -> Iterator[tuple[str, Callable[[], object]]]:
+    """What is counted: the pass from nothing, and one on what it made, in which nothing changes."""
+    source = Tree.of({path: text.encode() for path, text in copied(size, copies).items()})
+
+    def done(deployment: Tree) -> Hydration:
+        commit = SourceCommit(id="1" * 40, author="A <a@b>", date="2026-01-02T03:04:05+00:00", subject="A fleet")
+        now = datetime(2026, 1, 2, 3, 5, tzinfo=UTC)
+        given = Inputs(
+            source=source,
+            commit=commit,
+            capacity=source.under("capacity"),
+            deployment=deployment,
+            deployment_commit="2" * 40,
+            now=now,
+            version="count",
+        )
+        return hydrate(given, with_candidates=False)
+
+    made: list[Hydration] = []
+    yield "cold", lambda: made.append(done(Tree()))
+    yield "nothing changed", lambda: done(made[0].tree)
+
+
+def counted_at(size: Size, copies: Sequence[int] = COPIES) -> dict[str, list[Counts]]:
+    """Of each pass, the operations with so many copies of a fleet."""
+    for _, work in passes(size, 1):
+        work()  # what is made once in a process is made now
+    found: dict[str, list[Counts]] = {}
+    for number in copies:
+        for name, work in passes(size, number):
+            found.setdefault(name, []).append(counted(work))
+    return found
+
+
+def too_fast(counts: Sequence[Counts], allowed: Sequence[str] = ()) -> list[Finding]:
+    """What more than doubles with the fleet, from the first size to the last; the worst first."""
+    whole = [sum(found.values()) for found in counts]
+    most = MOST ** (len(counts) - 1)
+    findings = [Finding("everything", tuple(whole))] if whole[-1] > most * whole[0] else []
+    for name in sorted(counts[-1], key=lambda name: -counts[-1][name]):
+        numbers = tuple(found[name] for found in counts)
+        if numbers[-1] >= SHARE * whole[-1] and numbers[-1] > most * numbers[0] and name not in allowed:
+            findings.append(Finding(name, numbers))
+    return findings
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser("python -m benchmarks count", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    for name in ("gangs", "clusters", "nodes"):
+        parser.add_argument(f"--{name}", type=int, default=getattr(START, name), help="of the smallest fleet")
+    chosen = parser.parse_args(arguments)
+    size = Size(chosen.gangs, chosen.clusters, chosen.nodes)
+    print(
+        "| pass | "
+        + " | ".join(f"{size.gangs * copies:,} gangs" for copies in COPIES)
+        + " | growth |\n"
+        + "|---" * 5
+        + "|"
+    )
+    findings = []
+    for name, counts in counted_at(size).items():
+        whole = [sum(found.values()) for found in counts]
+        growth = ", ".join(f"{after / before:.2f}" for before, after in itertools.pairwise(whole))
+        print(f"| {name} | {' | '.join(f'{number:,}' for number in whole)} | {growth} |")
+        findings += [(name, finding) for finding in too_fast(counts)]
+    for name, finding in findings:
+        print(f"{name}: {finding}", file=sys.stderr)
+    if findings:
+        sys.exit(f"{len(findings)} grow faster than the fleet: more than {MOST} times for twice of it")
