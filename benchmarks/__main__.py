@@ -16,27 +16,24 @@ do in any case. Machines differ; ratios hold. Tables are printed as Markdown.
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import counting, generate, plot, promises, results
+from benchmarks import generate, results
 from benchmarks.fleets import SIZES, Size, files
 from benchmarks.passes import Fleet
 from benchmarks.rows import ROWS, measured
 
 GROWTH = ("medium", "large", "huge")
-OTHERS: dict[str, Callable[[list[str]], None]] = {
-    "plot": plot.main,
-    "count": counting.main,
-    "compare-rules": promises.main,
-}
+OTHERS = {"plot": "plot", "count": "counting", "compare-rules": "promises"}
+"""Commands that are modules of their own; what they need is not loaded without need."""
 
 
 def main(arguments: list[str]) -> None:
     if arguments[:1] and arguments[0] in OTHERS:
-        OTHERS[arguments[0]](arguments[1:])
+        importlib.import_module(f"benchmarks.{OTHERS[arguments[0]]}").main(arguments[1:])
         return
     parser = argparse.ArgumentParser(
         "python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter

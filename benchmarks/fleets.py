@@ -230,6 +230,7 @@ def blueprint(sort: str, chance: random.Random) -> Blueprint:
     head = _pod(chance, _GENERAL, 0, (1, 8))
     kind = "RayService" if sort in ("service", "cpu-service", "hub") else "RayJob"
     cpu = Group("cpu", _pod(chance, _GENERAL, 0, (1, 12)), chance.randint(1, 8))
+    groups: tuple[Group, ...]
     if sort in ("cpu", "cpu-service"):
         more = Group("wide", _pod(chance, _COMPUTE, 0, (8, 30)), chance.randint(1, 4))
         groups = (cpu, more) if chance.random() < 0.5 else (cpu,)
@@ -252,12 +253,14 @@ def blueprint(sort: str, chance: random.Random) -> Blueprint:
 
 def _workloads(gangs: int, tenants: int, blueprints: int, seed: int) -> Iterator[tuple[str, str]]:
     chance = random.Random(f"{seed} blueprints")
-    sorts = chance.choices(list(_SORTS), list(_SORTS.values()), k=blueprints)
-    plans = [blueprint(sort, chance) for sort in sorts]
-    hubs = [blueprint("hub", chance) for _ in range(max(1, blueprints // 10))]
+    sorts = [*_SORTS, *chance.choices(list(_SORTS), list(_SORTS.values()), k=max(0, blueprints - len(_SORTS)))]
+    plans: dict[str, list[Blueprint]] = {"hub": [blueprint("hub", chance) for _ in range(max(1, blueprints // 10))]}
+    for sort in sorts:
+        plans.setdefault(sort, []).append(blueprint(sort, chance))
     chance = random.Random(f"{seed} gangs")
     for number in range(gangs):
-        copied = chance.choice(hubs if number % 10 == 0 else plans)
+        [sort] = chance.choices(list(_SORTS), list(_SORTS.values())) if number % 10 else ["hub"]
+        copied = chance.choice(plans[sort])
         if chance.random() < 0.5:  # the other half is copied as it is
             copied = replace(copied, groups=tuple(_scaled(group, chance) for group in copied.groups))
         tenant = _tenant(number % tenants)
