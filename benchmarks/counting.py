@@ -1,7 +1,7 @@
 """
 Does a pass grow faster than its fleet? Operations are counted, not seconds, so the answer is the same on every machine.
 
-    python -m benchmarks count                      # fleets of 12, 24 and 48 gangs on 8, 16 and 32 clusters
+    python -m benchmarks count                      # fleets of 8, 16 and 32 gangs on 5, 10 and 20 clusters
 
 An operation is a line of our code that is begun: loops begin theirs once for each turn. The larger fleets are copies of the smallest: each
 cluster, tenant and gang is there twice, and four times, under other names, and nothing is left to chance. A pass may grow by a tenth more than its fleet,
@@ -34,7 +34,7 @@ MOST = 2.2
 """How many times as much there may be to do for twice the fleet."""
 SHARE = 0.0005
 """Of all operations at the largest size: functions that do less are not looked at by themselves."""
-START = Size(12, 8, 80)
+START = Size(8, 5, 40)
 BLUEPRINTS = 12
 COPIES = (1, 2, 4)
 _NAME = re.compile(r"\b(app-|cluster-|team-)(\d+)")

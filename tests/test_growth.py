@@ -47,7 +47,7 @@ def test_a_quadratic_step_is_found_long_before_it_outweighs_the_rest(monkeypatch
     counts = []
     for copies in (1, 2, 4):
         seen.clear()
-        cold = next(counting.passes(fleets.Size(10, 4, 40), copies))[1]
+        cold = next(counting.passes(fleets.Size(8, 2, 20), copies))[1]
         counts.append(counted(cold))
     whole = [sum(found.values()) for found in counts]
     assert whole[-1] < counting.MOST * whole[-2], "the sum alone does not tell"
