@@ -18,6 +18,7 @@ from benchmarks import generate
 
 PLACED = "2026-01-02T03:05:00Z"
 LATER = "2026-01-02T03:06:00Z"
+LATER_STILL = "2026-01-02T03:07:00Z"
 """When fleets are placed, and when the passes come that are timed on what is placed."""
 
 

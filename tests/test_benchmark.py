@@ -52,7 +52,7 @@ def test_the_benchmark_prints_and_keeps_a_row_for_each_sort_of_work(tmp_path: Pa
     assert all(float(row[1]) > 0 and float(row[3]) > 0 for row in cells(done.stdout)[1:])
     [point] = results.read(file)
     assert point.size == fleets.Size(6, 2, 80)
-    assert point.rows["planning"].more["placed"] == [6]
+    assert 3 <= point.rows["planning"].more["placed"][0] <= 6
     assert point.rows["lost"].more["commits"][0] >= 1
     assert 20 < point.rows["cold"].mib[0] < 1000
 
