@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from benchmarks import fleets, plot, results
+from benchmarks import fleets, peers, plot, promises, results
 from benchmarks.__main__ import main
 from benchmarks.passes import Spent
 from benchmarks.rows import ROWS, Sample
@@ -21,6 +21,7 @@ from gitplacer.model.workload import PodShape
 from gitplacer.source.files import NoMemo
 from gitplacer.source.reading import SourceObject, read_source
 from gitplacer.tree import Tree
+from tests.packing_quality import Amounts, Gang
 
 ROOT = Path(__file__).parent.parent
 
@@ -118,6 +119,60 @@ def test_the_plot_has_a_line_for_each_row_and_needs_two_sizes() -> None:
     assert {text.text for text in drawn.iter(f"{space}text")} >= {"seconds", "MiB", "100", "10,000", "cold"}
     with pytest.raises(results.NoResult, match="at two sizes"):
         plot.drawing(points[:1])
+
+
+# rules of others
+
+
+GANG = Gang(Amounts(0, 2, 8), Amounts(4, 8, 32), 2)
+"""A head, and two workers with four GPUs each."""
+APART = {"a": [Amounts(3, 32, 128), Amounts(3, 32, 128), Amounts(2, 32, 128)]}
+"""Eight GPUs are free, and no node has four."""
+WHOLE = {"a": [Amounts(4, 32, 128), Amounts(4, 32, 128)]}
+
+
+@pytest.mark.parametrize(
+    ("rule", "apart", "whole"),
+    [
+        ("gitplacer", False, True),
+        ("first-fit, node by node", False, True),
+        ("per-node estimate, each component by itself", False, True),
+        ("totals per cluster", True, True),
+        ("scores alone, nothing is sized", True, True),
+    ],
+)
+def test_totals_promise_what_is_free_only_in_pieces(rule: str, apart: bool, whole: bool) -> None:
+    promised = promises.RULES[rule]
+    assert promised(APART, [GANG]) == ({0: "a"} if apart else {})
+    assert promised(WHOLE, [GANG]) == ({0: "a"} if whole else {})
+
+
+def test_components_that_are_estimated_by_themselves_are_promised_the_same_room() -> None:
+    """One node takes the head or a worker: each finds room, and not both."""
+    gang, fleet = Gang(Amounts(0, 4, 8), Amounts(1, 4, 8), 1), {"a": [Amounts(1, 4, 8)]}
+    rule = promises.RULES["per-node estimate, each component by itself"]
+    assert rule(fleet, [gang]) == {0: "a"}
+    [found] = peers.by_cluster(fleet, [gang], {0: "a"})
+    assert list(promises.cannot_run(found)) == [0]
+
+
+def test_who_cannot_run_is_who_finds_no_room_beside_those_before_it() -> None:
+    small = Gang(Amounts(0, 2, 8), Amounts(1, 8, 32), 1)
+    [found] = peers.by_cluster(WHOLE, [GANG, GANG, small], dict.fromkeys(range(3), "a"))
+    assert list(promises.cannot_run(found)) == [1, 2]
+    [alone] = peers.by_cluster(WHOLE, [GANG], {0: "a"})
+    assert list(promises.cannot_run(alone)) == [] and promises.may_not_run(alone) == set()
+    assert promises.may_not_run(found)  # whichever comes last
+
+
+def test_gitplacer_promises_nothing_that_cannot_run_and_those_who_size_nothing_do() -> None:
+    found = promises.studied([1])
+    assert found["gitplacer"].promised > 0
+    assert (found["gitplacer"].impossible, found["gitplacer"].unlucky) == (0, 0)
+    assert found["scores alone, nothing is sized"].impossible > 0
+    rows = cells("\n".join(promises.table(found)))
+    assert [row[0] for row in rows[1:]] == [*promises.RULES]
+    assert rows[1][2:4] == ["0 (0%)", "0 (0%)"]
 
 
 # fleets
