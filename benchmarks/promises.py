@@ -1,8 +1,8 @@
 """
 Who would have promised what cannot run: the same gangs, planned by gitplacer and by the rules that others publish.
 
-    python -m benchmarks compare-rules                   # 60 fleets, as in docs/performance.md
-    python -m benchmarks compare-rules --seeds 0:5
+    python -m benchmarks compare-rules                   # 60 fleets: minutes
+    python -m benchmarks compare-rules --seeds 0:20      # as in docs/performance.md
 
 Fleets are small and have too few GPUs for their queues (`tests/packing_quality.py`); nothing but cores, memory and GPUs decides, so no rule is at a loss
 for not knowing taints or selectors. A promise cannot run where an exact solver finds no way to place the gang's pods together with those of all gangs
