@@ -82,7 +82,7 @@ def _measured(size: Size, rows: list[str], runs: int, seed: int) -> results.Poin
         samples = []
         for row, sample in measured(fleet, size, rows, runs):
             samples.append((row, sample))
-            _tell(f"{row}: {sample.spent.seconds:.2f} s")
+            _tell(f"{row}: {sample.spent.seconds:.2f} s, {sample.spent.cpu:.2f} of a processor")
         return results.Point.of(size, samples)
 
 
