@@ -1,8 +1,8 @@
 """
 How long it takes to find the clusters of a large fleet that may have room for a gang, on one core.
 
-    python benchmarks/feasibility.py              # 1,000 clusters with 100,000 nodes, twenty runs
-    python benchmarks/feasibility.py --clusters 10 --nodes 200 --runs 2      # the short form that CI runs
+    python -m benchmarks.feasibility              # 1,000 clusters with 100,000 nodes, twenty runs
+    python -m benchmarks.feasibility --clusters 10 --nodes 200 --runs 2      # the short form that CI runs
 
 The floor is one numpy comparison of a pod's request with what is free on every node, for each shape of pods in the gang:
 whoever answers for all nodes has to look at them. Machines differ; ratios hold.
@@ -20,9 +20,9 @@ import tracemalloc
 from collections.abc import Callable, Iterator
 from itertools import count
 
-import generate
 import numpy as np
 
+from benchmarks import generate
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.model.labels import Toleration

@@ -1,7 +1,8 @@
 """
-A fleet of any size, made from a seed: the source repo and an empty deployment repo.
+A plain fleet of any size, made from a seed: the source repo and an empty deployment repo.
 
-Gangs differ in size and are written as people write them, with comments; nodes differ in what runs on them already.
+All gangs are of one form, with a GPU group, and differ in size alone; nodes differ in what runs on them already. It is what the benchmarks of
+one thing each are measured on. `benchmarks/fleets.py` makes fleets as they are.
 The same arguments give the same repos.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 import random
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 WHEN = "2026-01-02T03:04:05Z"
@@ -29,8 +31,12 @@ _ENVIRONMENT = {
 
 def make(folder: Path, *, gangs: int, clusters: int, nodes: int, seed: int = 1) -> tuple[Path, Path]:
     """The source repo (with a work tree) and the bare deployment repo, below a folder."""
+    return repos(folder, fleet_files(gangs=gangs, clusters=clusters, nodes=nodes, seed=seed))
+
+
+def repos(folder: Path, files: Mapping[str, str]) -> tuple[Path, Path]:
+    """A source repo with some files, one commit, and an empty bare deployment repo, below a folder."""
     source, deployment = folder / "source", folder / "deployment.git"
-    files = fleet_files(gangs=gangs, clusters=clusters, nodes=nodes, seed=seed)
     for path, text in files.items():
         (source / path).parent.mkdir(parents=True, exist_ok=True)
         (source / path).write_text(text)

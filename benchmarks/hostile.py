@@ -1,8 +1,8 @@
 """
 What it costs to refuse hostile files, and to read the largest that are accepted: CPU milliseconds and peak memory.
 
-    python benchmarks/hostile.py                              # a repo of 10,000 files at the end, five runs
-    python benchmarks/hostile.py --files 100 --runs 1         # the short form that CI runs
+    python -m benchmarks.hostile                              # a repo of 10,000 files at the end, five runs
+    python -m benchmarks.hostile --files 100 --runs 1         # the short form that CI runs
 
 Each run is a process of its own that has imported everything before it begins; its memory is what the peak rises by.
 """
@@ -18,8 +18,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import generate
-
+from benchmarks import generate
 from gitplacer.documents import MAX_BYTES
 from gitplacer.source.files import NoMemo, read_documents
 from gitplacer.source.reading import read_source
@@ -91,7 +90,7 @@ def main() -> None:
     for name in (*FILES, f"a repo of {chosen.files:,} files"):
         runs = []
         for _ in range(chosen.runs):
-            command = [sys.executable, __file__, "--one", name, "--files", str(chosen.files)]
+            command = [sys.executable, "-m", "benchmarks.hostile", "--one", name, "--files", str(chosen.files)]
             done = subprocess.run(command, capture_output=True, text=True, check=True)
             runs.append(done.stdout.split())
         size, codes = int(runs[0][0]), ", ".join(runs[0][3:]) or "no"

@@ -1,8 +1,8 @@
 """
 How large the page of a large fleet is, and how soon a browser has drawn it.
 
-    python benchmarks/report.py                   # 10,000 groups on 200 clusters with 20,000 nodes
-    python benchmarks/report.py --planned --groups 500 --clusters 10 --nodes 500
+    python -m benchmarks.report                   # 10,000 groups on 200 clusters with 20,000 nodes
+    python -m benchmarks.report --planned --groups 500 --clusters 10 --nodes 500
 
 What the page tells is made by hand, as in the tests, because planning so large a fleet takes minutes; with `--planned` a fleet is
 generated, placed by one pass, and reported. Then Chromium opens each view a few times: from the first byte to the first
@@ -19,14 +19,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-import generate
 from playwright.sync_api import sync_playwright
-from run import run, timed
 
+from benchmarks import generate
+from benchmarks.passes import run, timed
 from gitplacer.packaged import REPORT, packaged
 from gitplacer.report import document, page
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from tests import fleetfacts
 
 ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",

@@ -1,8 +1,8 @@
 """
 How long it takes to size and check Ray manifests that are parsed already, on one core.
 
-    python benchmarks/sizing.py                   # 10,000 manifests, five runs
-    python benchmarks/sizing.py --manifests 200 --runs 1      # the short form that CI runs
+    python -m benchmarks.sizing                   # 10,000 manifests, five runs
+    python -m benchmarks.sizing --manifests 200 --runs 1      # the short form that CI runs
 
 The floor is one visit of every value in the same manifests, by the plainest recursion: whoever sizes a manifest has to look
 at it.
@@ -18,8 +18,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import generate
-
+from benchmarks import generate
 from gitplacer import rules, workloads
 from gitplacer.documents import Document, parse
 from gitplacer.sizing import Sized

@@ -1,8 +1,8 @@
 """
 What it costs to take the snapshot of a large cluster: CPU seconds and peak memory of a process of its own.
 
-    python benchmarks/snapshot.py                                   # 5,000 nodes, 100,000 pods
-    python benchmarks/snapshot.py --nodes 50 --pods 500             # the short form that CI runs
+    python -m benchmarks.snapshot                                   # 5,000 nodes, 100,000 pods
+    python -m benchmarks.snapshot --nodes 50 --pods 500             # the short form that CI runs
 
 The API server is a stand-in on this machine, which makes objects as it is asked for them. In the hard case each node has two pods with
 host ports and labels of its hardware, as nodes have: then every node is an entry of its own. The floor is a process that reads the same
@@ -15,8 +15,6 @@ import argparse
 import sys
 import tempfile
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tests import bigcluster
 

@@ -1,8 +1,8 @@
 """
 How long it takes to tell who would not survive the loss of each cluster, one at a time.
 
-    python benchmarks/sweep.py                     # 200 clusters, 2,000 nodes, 1,000 gangs; on all cores
-    python benchmarks/sweep.py --clusters 4 --nodes 40 --gangs 20 --runs 1    # the short form that CI runs
+    python -m benchmarks.sweep                     # 200 clusters, 2,000 nodes, 1,000 gangs; on all cores
+    python -m benchmarks.sweep --clusters 4 --nodes 40 --gangs 20 --runs 1    # the short form that CI runs
 
 The fleet is placed first, then each run is a process: `gitplacer simulate --every-cluster`, which reads, plans the pass that is due,
 and loses every cluster. Beside it stands what it would take to plan each loss as a pass of its own: one pass, as timed here, times
@@ -20,7 +20,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from run import Fleet, run
+from benchmarks import generate
+from benchmarks.passes import Fleet, run
 
 NOW = "2026-01-02T03:30:00Z"
 
@@ -34,7 +35,8 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        fleet = Fleet(Path(folder), chosen.gangs, chosen.clusters, chosen.nodes)
+        size = {"gangs": chosen.gangs, "clusters": chosen.clusters, "nodes": chosen.nodes}
+        fleet = Fleet(Path(folder), *generate.make(Path(folder), **size))
         fleet.reconcile()
         told = ["--now", NOW, "--deployment", str(fleet.deployment), str(fleet.source)]
         simulate = [
@@ -48,7 +50,7 @@ def main() -> None:
         ]
         sweeps, passes, processor, said = [], [], [], ""
         for _ in range(chosen.runs):
-            passes.append(fleet.reconcile())
+            passes.append(fleet.reconcile().seconds)
             before = used()
             start = time.perf_counter()
             said = run([*simulate, *told], fleet.environment).decode().splitlines()[-1]

@@ -1,11 +1,12 @@
 """
 How long it takes from a hint, as a webhook gives it, until a pushed RayJob is committed in the deployment repo.
 
-    python benchmarks/watch.py                    # 1,000 gangs on 100 clusters with 10,000 nodes, twenty pushes
-    python benchmarks/watch.py --gangs 50 --clusters 5 --nodes 50 --pushes 3      # the short form that CI runs
+    python -m benchmarks.watch                    # 1,000 gangs on 100 clusters with 10,000 nodes, twenty pushes
+    python -m benchmarks.watch --gangs 50 --clusters 5 --nodes 50 --pushes 3      # the short form that CI runs
 
 The controller runs as it does for a user, in this process, on real repos: each push adds a RayJob, gives the hint, and waits for the
-commit to be visible. The floor is what git's own tools take to read the source's tree and to commit one file. The memory is that of
+commit to be visible. With `--on FOLDER` it runs on a fleet that is placed there already (`source`, `deployment.git`), and each push
+changes a manifest instead. The floor is what git's own tools take to read the source's tree and to commit one file. The memory is that of
 the process after the first pass and at the end.
 """
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import json
 import os
 import queue
 import random
@@ -20,11 +22,12 @@ import statistics
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import generate
-
+from benchmarks import generate
+from benchmarks.passes import Fleet
 from gitplacer.controller.observing import Silent
 from gitplacer.controller.running import Controller
 from gitplacer.controller.schedule import Pace
@@ -74,10 +77,34 @@ class Measured:
     first: float = 0.0
     memory: tuple[float, float] = (0.0, 0.0)
 
+    def told(self) -> dict[str, float]:
+        """Medians of the pushes, the slowest of them, and the most memory, for a program."""
+        return {
+            "seconds": statistics.median(self.spent),
+            "slowest": max(self.spent),
+            "cpu": statistics.median(self.worked),
+            "floor": statistics.median(self.floors),
+            "mib": max(self.memory),
+        }
 
-def measured(folder: Path, gangs: int, clusters: int, nodes: int, pushes: int) -> Measured:
-    """Push and hint, again and again."""
-    source, deployment = generate.make(folder, gangs=gangs, clusters=clusters, nodes=nodes)
+
+def added(source: Path, number: int) -> None:
+    """One RayJob more."""
+    path = source / "workloads" / "team-0000" / f"pushed-{number:04}.yaml"
+    path.write_text(generate.workload("RayJob", path.stem, random.Random(number)))
+    generate.commit(source, f"Add {path.stem}")
+
+
+def changes(fleet: Fleet) -> Callable[[Path, int], None]:
+    """One manifest of a gang that is placed has a line more, each time another one."""
+    placed = fleet.placed()
+    return lambda source, number: fleet.edit([placed[-number % len(placed)]])
+
+
+def measured(
+    folder: Path, source: Path, deployment: Path, pushes: int, push: Callable[[Path, int], None] = added
+) -> Measured:
+    """Push and hint, again and again; the cache is in the folder."""
     os.environ["GITPLACER_CACHE"] = str(folder / "cache")
     ends, found = Ends(), Measured()
     pace = Pace(interval=3600, full=3600, batch=0)
@@ -90,10 +117,7 @@ def measured(folder: Path, gangs: int, clusters: int, nodes: int, pushes: int) -
     found.first = ends.turns.get().seconds
     before = resident()
     for number in range(pushes):
-        name = f"pushed-{number:04}"
-        path = source / "workloads" / "team-0000" / f"{name}.yaml"
-        path.write_text(generate.workload("RayJob", name, random.Random(number)))
-        generate.commit(source, f"Add {name}")
+        push(source, number)
         found.floors.append(floor(source, deployment))
         worked, start = processor(), time.perf_counter()
         controller.wakes.hint("webhook", "refs/heads/main")
@@ -115,9 +139,19 @@ def main() -> None:
     parser.add_argument("--clusters", type=int, default=100)
     parser.add_argument("--nodes", type=int, default=10_000)
     parser.add_argument("--pushes", type=int, default=20)
+    parser.add_argument("--on", type=Path, metavar="FOLDER", help="a fleet that is placed there")
+    parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        found = measured(Path(folder), chosen.gangs, chosen.clusters, chosen.nodes, chosen.pushes)
+    if chosen.on:
+        fleet = Fleet(chosen.on, chosen.on / "source", chosen.on / "deployment.git")
+        found = measured(chosen.on, fleet.source, fleet.deployment, chosen.pushes, changes(fleet))
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            size = {"gangs": chosen.gangs, "clusters": chosen.clusters, "nodes": chosen.nodes}
+            found = measured(Path(folder), *generate.make(Path(folder), **size), chosen.pushes)
+    if chosen.json:
+        print(json.dumps(found.told()))
+        return
     print(
         f"{chosen.gangs:,} gangs, {chosen.clusters:,} clusters, {chosen.nodes:,} nodes; {chosen.pushes} pushes\n"
         f"first pass {found.first:.1f} s; memory after it {found.memory[0]:.0f} MiB, at the end {found.memory[1]:.0f} MiB\n"

@@ -270,8 +270,8 @@ def test_where_no_ray_cluster_listens_it_is_said_at_once(
 @pytest.mark.slow
 def test_the_benchmark_of_losses_prints_its_rows() -> None:
     size = ["--gangs", "8", "--clusters", "3", "--nodes", "12", "--runs", "1"]
-    command = [sys.executable, str(ROOT / "benchmarks" / "sweep.py"), *size]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    command = [sys.executable, "-m", "benchmarks.sweep", *size]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     rows = [line.split("|")[1].strip() for line in done.stdout.splitlines() if line.startswith("| ")]
     assert rows == [
         "work",

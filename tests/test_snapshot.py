@@ -592,7 +592,7 @@ def test_nodes_are_told_as_they_are(access: Access, server: ApiServer) -> None:
 def test_memory_does_not_grow_with_the_list(tmp_path: Path) -> None:
     """
     What three thousand pods take beside what is there anyway is so little that a hundred thousand take less than a gibibyte.
-    `benchmarks/snapshot.py` measures these.
+    `python -m benchmarks.snapshot` measures these.
     """
     few, many = bigcluster.measured(10, 20, tmp_path), bigcluster.measured(100, 3000, tmp_path, hard=True)
     assert (few["code"], many["code"]) == (0, 0), many["err"]

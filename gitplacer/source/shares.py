@@ -31,7 +31,7 @@ class Share:
 
 
 MOST = Share(files=20_000, objects=50_000, size=128 * 1024 * 1024)
-"""Of one owner. Ten thousand apps are as many files, twice as many objects and 14 MiB; `benchmarks/hostile.py` reads as much."""
+"""Of one owner. Ten thousand apps are as many files, twice as many objects and 14 MiB; `python -m benchmarks.hostile` reads as much."""
 
 
 def beyond(files: Iterable[tuple[str, str, Share]], most: Share = MOST) -> dict[str, list[str]]:

@@ -1,0 +1,193 @@
+"""
+Does a pass grow faster than its fleet? Operations are counted, not seconds, so the answer is the same on every machine.
+
+    python -m benchmarks count                      # fleets of 8, 16 and 32 gangs on 5, 10 and 20 clusters
+
+An operation is a line of our code that is begun: loops begin theirs once for each turn. The larger fleets are copies of the smallest: each
+cluster, tenant and gang is there twice, and four times, under other names, and nothing is left to chance. A pass may grow by a tenth more than its fleet,
+and so may each function in it that does more than a two-thousandth of the whole: a quadratic step shows there long before it outweighs the rest.
+
+What this cannot see is work within one step of C: a scan of a list by `in`, a copy of a dict, an array as long as the fleet.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+from benchmarks.fleets import HUB, Size, files
+from gitplacer.hydrate import Hydration, Inputs, SourceCommit, hydrate
+from gitplacer.tree import Tree
+
+PACKAGE = Path(__file__).resolve().parent.parent / "gitplacer"
+MOST = 2.2
+"""How many times as much there may be to do for twice the fleet."""
+SHARE = 0.0005
+"""Of all operations at the largest size: functions that do less are not looked at by themselves."""
+START = Size(8, 5, 40)
+BLUEPRINTS = 12
+COPIES = (1, 2, 4)
+_NAME = re.compile(r"\b(app-|cluster-|team-)(\d+)")
+
+_MAY_USE = "which clusters a tenant may use is asked of each cluster, once for each tenant and policy"
+_QUOTA = "a quota looks on every cluster for what was promised to a group"
+ALLOWED = {
+    "pathglob.py": "tenants are held against each other, two by two",
+    "grouping.py Group.wished_cluster": _MAY_USE,
+    "kinds/fleet.py Cluster.": _MAY_USE,
+    "kinds/policy.py PlacementPolicy.name": _MAY_USE,
+    "kinds/selectors.py": _MAY_USE,
+    "kinds/tenant.py Tenant.name": _MAY_USE,
+    "model/labels.py Requirement.": _MAY_USE,
+    "placement/eligibility.py may_not_stay": _MAY_USE,
+    "placement/onepass.py Pass.may_not_": _MAY_USE,
+    "model/resources.py Resources.": _QUOTA,
+    "placement/books.py Books.__getitem__": _QUOTA,
+    "placement/ledger.py Ledger.is_promised_to": _QUOTA,
+    "placement/quota.py Quotas.": _QUOTA,
+}
+"""What is known to grow faster, by how names begin, and why. All of it together must not show in the whole pass. Shorten it where you can."""
+
+Counts = Counter[str]
+"""Operations by function: its place in the package, and its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A function, or a whole pass, that grows too fast: operations at each size."""
+
+    what: str
+    counts: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.what}: {' → '.join(f'{count:,}' for count in self.counts)}"
+
+
+def counted(work: Callable[[], object]) -> Counts:
+    """Lines of gitplacer that are begun while something is done."""
+    found: Counter[CodeType] = Counter()
+
+    def on_line(frame: FrameType, event: str, argument: Any) -> Any:
+        if event == "line":
+            found[frame.f_code] += 1
+        return on_line
+
+    ours = f"{PACKAGE}{os.sep}"
+
+    def on_call(frame: FrameType, event: str, argument: Any) -> Any:
+        return on_line if frame.f_code.co_filename.startswith(ours) else None
+
+    before = sys.gettrace()
+    sys.settrace(on_call)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    told: Counts = Counter()
+    for code, number in found.items():
+        told[f"{code.co_filename[len(ours) :]} {code.co_qualname}"] += number
+    return told
+
+
+def copied(size: Size, copies: int) -> dict[str, str]:
+    """
+    A fleet in which every cluster, tenant and gang of a small one is there some times. The gangs of a copy may use its clusters alone, so each
+    copy is planned as the others are, and what grows faster than the copies looks at more than it has to.
+    """
+    found: dict[str, str] = {}
+    for path, text in files(size, blueprints=BLUEPRINTS).items():
+        if path.startswith(("clusters/", "capacity/", "tenants/", "workloads/")):
+            found |= {_named(path, copy): _named(text, copy) for copy in range(copies)}
+        else:
+            found[path] = text.replace(f"[{HUB}]", str([_named(HUB, copy) for copy in range(copies)]))
+    return found
+
+
+def _named(text: str, copy: int) -> str:
+    """A text about some copy of a cluster, a tenant or a gang."""
+    text = text.replace("labels: {class: ", f"labels: {{copy: c{copy}, class: ")
+    if "kind: Tenant" in text:
+        text += f"  clusters: {{matchLabels: {{copy: c{copy}}}}}\n"
+    return _NAME.sub(rf"\g<1>{copy}-\g<2>", text)
+
+
+def passes(size: Size, copies: int) -> Iterator[tuple[str, Callable[[], object]]]:
+    """What is counted: the pass from nothing, and one on what it made, in which nothing changes."""
+    source = Tree.of({path: text.encode() for path, text in copied(size, copies).items()})
+
+    def done(deployment: Tree) -> Hydration:
+        commit = SourceCommit(id="1" * 40, author="A <a@b>", date="2026-01-02T03:04:05+00:00", subject="A fleet")
+        now = datetime(2026, 1, 2, 3, 5, tzinfo=UTC)
+        given = Inputs(
+            source=source,
+            commit=commit,
+            capacity=source.under("capacity"),
+            deployment=deployment,
+            deployment_commit="2" * 40,
+            now=now,
+            version="count",
+        )
+        return hydrate(given, with_candidates=False)
+
+    made: list[Hydration] = []
+    yield "cold", lambda: made.append(done(Tree()))
+    yield "nothing changed", lambda: done(made[0].tree)
+
+
+def counted_at(size: Size, copies: Sequence[int] = COPIES) -> dict[str, list[Counts]]:
+    """Of each pass, the operations with so many copies of a fleet."""
+    for _, work in passes(size, 1):
+        work()  # what is made once in a process is made now
+    found: dict[str, list[Counts]] = {}
+    for number in copies:
+        for name, work in passes(size, number):
+            found.setdefault(name, []).append(counted(work))
+    return found
+
+
+def too_fast(counts: Sequence[Counts], allowed: Iterable[str] = ALLOWED) -> list[Finding]:
+    """What more than doubles with the fleet, from the first size to the last; the worst first."""
+    known, whole = tuple(allowed), [sum(found.values()) for found in counts]
+    most = MOST ** (len(counts) - 1)
+    findings = [Finding("everything", tuple(whole))] if whole[-1] > most * whole[0] else []
+    for name in sorted(counts[-1], key=lambda name: -counts[-1][name]):
+        numbers = tuple(found[name] for found in counts)
+        if numbers[-1] >= SHARE * whole[-1] and numbers[-1] > most * numbers[0] and not name.startswith(known):
+            findings.append(Finding(name, numbers))
+    return findings
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser("python -m benchmarks count", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    for name in ("gangs", "clusters", "nodes"):
+        parser.add_argument(f"--{name}", type=int, default=getattr(START, name), help="of the smallest fleet")
+    chosen = parser.parse_args(arguments)
+    size = Size(chosen.gangs, chosen.clusters, chosen.nodes)
+    print(
+        "| pass | "
+        + " | ".join(f"{size.gangs * copies:,} gangs" for copies in COPIES)
+        + " | growth |\n"
+        + "|---" * 5
+        + "|"
+    )
+    findings = []
+    for name, counts in counted_at(size).items():
+        whole = [sum(found.values()) for found in counts]
+        growth = ", ".join(f"{after / before:.2f}" for before, after in itertools.pairwise(whole))
+        print(f"| {name} | {' | '.join(f'{number:,}' for number in whole)} | {growth} |")
+        findings += [(name, finding) for finding in too_fast(counts)]
+    for name, finding in findings:
+        print(f"{name}: {finding}", file=sys.stderr)
+    if findings:
+        sys.exit(f"{len(findings)} grow faster than the fleet: more than {MOST} times for twice of it")

@@ -1,0 +1,127 @@
+"""
+The rows of the benchmark: each is one sort of work, done on a fleet that was placed, and beside it the floor of the same run.
+
+A row leaves a fleet that is placed and at rest, as it found it. Adding one is a function and an entry in `ROWS`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from benchmarks import floors, generate
+from benchmarks.fleets import HUB, Size
+from benchmarks.passes import LATER, LATER_STILL, PLACED, Fleet, Spent, run
+
+PUSHES = 5
+"""To `--watch`, in each run; their median counts."""
+CHANGED_FILES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One run of a row, and the seconds of its floor. `more` are numbers that tell what was done, such as commits."""
+
+    spent: Spent
+    floor: float
+    more: tuple[tuple[str, float], ...] = ()
+
+
+Row = Callable[[Fleet, Size], Sample]
+
+
+def cold(fleet: Fleet, size: Size) -> Sample:
+    """From nothing. What it leaves is the placed fleet that the other rows begin with."""
+    least = floors.reading(fleet) + floors.parsing(fleet) + floors.arithmetic(size.nodes)
+    fleet.forget()
+    spent = fleet.reconcile(PLACED)
+    return Sample(spent, least + floors.writing(fleet))
+
+
+def planning(fleet: Fleet, size: Size) -> Sample:
+    """By the clock of the processor, so that other work does not count."""
+    empty = fleet.folder / "empty.git"
+    if not empty.exists():
+        generate.git(fleet.folder, "init", "--quiet", "--bare", "--initial-branch=main", str(empty))
+    command = [sys.executable, "-m", "benchmarks.planning", str(fleet.source), str(empty), PLACED]
+    told = json.loads(run(command, fleet.environment))
+    more = (("gangs a second", told["gangs"] / told["cpu"]), ("shapes", told["shapes"]), ("placed", told["placed"]))
+    return Sample(Spent(told["seconds"], told["cpu"], told["mib"]), floors.arithmetic(size.nodes, told["shapes"]), more)
+
+
+def same(fleet: Fleet, size: Size) -> Sample:
+    """The second pass in which nothing changes: the first one finds that out, and the others may know it."""
+    first = fleet.reconcile()
+    return Sample(fleet.reconcile(LATER_STILL), floors.listing(fleet), (("seconds the first time", first.seconds),))
+
+
+def one(fleet: Fleet, size: Size) -> Sample:
+    placed = fleet.placed()
+    return _published(fleet, lambda: fleet.edit([placed[fleet.edits % len(placed)]]))
+
+
+def watch(fleet: Fleet, size: Size) -> Sample:
+    command = [sys.executable, "-m", "benchmarks.watch", "--on", str(fleet.folder), "--pushes", str(PUSHES), "--json"]
+    told = json.loads(run(command, fleet.environment))
+    more = (("slowest", told["slowest"]),)
+    return Sample(Spent(told["seconds"], told["cpu"], told["mib"]), told["floor"], more)
+
+
+def lost(fleet: Fleet, size: Size) -> Sample:
+    """The cluster that has the most; each of its services that can move is a commit that renames."""
+    file = fleet.source / "clusters" / f"{HUB}.yaml"
+    with fleet.undone(), fleet.aside() as trial:
+        before = trial.commits()
+        sample = _published(trial, lambda: trial.edit([file], lambda text: f"{text}  state: Lost\n"))
+        return Sample(sample.spent, sample.floor, (("commits", trial.commits() - before),))
+
+
+def pull_request(fleet: Fleet, size: Size) -> Sample:
+    """One worker more in each group of ten files, against the commit before."""
+    with fleet.undone():
+        base = generate.git(fleet.source, "rev-parse", "main").strip()
+        manifests = fleet.manifests()
+        fleet.edit(manifests[:: max(1, len(manifests) // CHANGED_FILES)][:CHANGED_FILES], _one_more)
+        asked = ("plan", "--format", "markdown", "--base", base, "--now", LATER)
+        return Sample(fleet.command(*asked), floors.listing(fleet))
+
+
+def every_verdict(fleet: Fleet, size: Size) -> Sample:
+    return Sample(fleet.command("plan", "--format", "json", "--now", LATER), floors.listing(fleet))
+
+
+def _published(fleet: Fleet, change: Callable[[], None]) -> Sample:
+    """A change, and the pass that carries it out."""
+    tip = generate.git(fleet.deployment, "rev-parse", "main").strip()
+    change()
+    spent = fleet.reconcile()
+    return Sample(spent, floors.listing(fleet) + floors.writing(fleet, since=tip))
+
+
+def _one_more(text: str) -> str:
+    return re.sub(r"([rR]eplicas): (\d+)", lambda found: f"{found[1]}: {int(found[2]) + 1}", text)
+
+
+ROWS: dict[str, tuple[str, Row]] = {
+    "cold": ("cold: read, parse, plan, render, commit, push", cold),
+    "planning": ("planning alone, from parsed inputs", planning),
+    "same": ("nothing changed, new process", same),
+    "one": ("one manifest changed, new process", one),
+    "watch": ("one manifest changed, in --watch", watch),
+    "lost": ("one cluster lost: a commit for each relocation, one push", lost),
+    "pull-request": (f"pull-request plan of a change to {CHANGED_FILES} files", pull_request),
+    "verdicts": ("plan as JSON, every cluster's verdict on every group", every_verdict),
+}
+"""By the word that `--rows` takes: what is done, in words, and how."""
+
+
+def measured(fleet: Fleet, size: Size, rows: list[str], runs: int) -> Iterator[tuple[str, Sample]]:
+    """Samples of some rows, run after run, so that a slow minute of the machine does not fall on one row alone."""
+    if "cold" not in rows:
+        fleet.reconcile(PLACED)
+    for _ in range(runs):
+        for row in rows:
+            yield row, ROWS[row][1](fleet, size)

@@ -1,0 +1,92 @@
+"""
+A pass grows as its fleet does: operations are counted at once, twice and four times a size, not seconds.
+
+`python -m benchmarks count` prints the same, and takes other sizes.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from functools import partial
+
+import pytest
+
+from benchmarks import counting, fleets
+from benchmarks.counting import Finding, counted, counted_at, too_fast
+from gitplacer import hydrate
+from gitplacer.model.decision import Decision
+from gitplacer.tree import Tree
+
+
+@pytest.mark.slow
+def test_no_step_of_a_pass_grows_faster_than_the_fleet() -> None:
+    found = counted_at(counting.START)
+    assert {name: list(map(str, too_fast(counts))) for name, counts in found.items()} == {
+        "cold": [],
+        "nothing changed": [],
+    }
+    for counts in found.values():  # that much of it was looked at
+        assert sum(counts[0].values()) > 100_000
+        assert {"hydrate.py hydrate", "placement/plan.py plan", "source/reading.py read_source"} <= set(counts[0])
+
+
+@pytest.mark.slow
+def test_a_quadratic_step_is_found_long_before_it_outweighs_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once each decision was told apart it is held against all that came before: what a careless loop does."""
+    asked, seen = hydrate._told_apart, list[Decision]()
+
+    def careless(decision: Decision, updated: set[str]) -> Decision:
+        seen.append(decision)
+        for one in seen:
+            asked(one, updated)
+            asked(decision, updated)
+        return asked(decision, updated)
+
+    monkeypatch.setattr(hydrate, "_told_apart", careless)
+    counts = []
+    for copies in (1, 2, 4):
+        seen.clear()
+        cold = next(counting.passes(fleets.Size(8, 2, 20), copies))[1]
+        counts.append(counted(cold))
+    whole = [sum(found.values()) for found in counts]
+    assert whole[-1] < counting.MOST * whole[-2], "the sum alone does not tell"
+    assert [finding.what for finding in too_fast(counts)] == ["hydrate.py _told_apart"]
+
+
+def test_every_turn_of_a_loop_counts() -> None:
+    few, again, many = (counted(partial(Tree.of, {f"{n}": b"" for n in range(size)})) for size in (10, 10, 40))
+    assert few == again
+    assert sum(many.values()) - sum(few.values()) >= 30
+    assert all(name.startswith("tree.py ") for name in many)
+
+
+def test_what_more_than_doubles_is_named_the_largest_first_and_small_things_are_let_be() -> None:
+    counts = [
+        Counter({"linear": 10_000 * size, "square": 100 * size**2, "cube": 10 * size**3, "small": size**2})
+        for size in (1, 2, 4)
+    ]
+    assert too_fast(counts) == [Finding("square", (100, 400, 1600)), Finding("cube", (10, 80, 640))]
+    assert too_fast(counts, allowed=["squ"]) == [Finding("cube", (10, 80, 640))]
+    assert str(too_fast(counts)[0]) == "square: 100 → 400 → 1,600"
+    alone = [Counter({"square": 100 * size**2}) for size in (1, 2, 4)]
+    assert [finding.what for finding in too_fast(alone)] == ["everything", "square"]
+
+
+def test_a_fleet_of_copies_has_everything_so_many_times() -> None:
+    one, three = (counting.copied(fleets.Size(6, 4, 24), copies) for copies in (1, 3))
+    for folder in ("clusters/", "capacity/", "workloads/", "tenants/"):
+        assert sum(path.startswith(folder) for path in three) == 3 * sum(path.startswith(folder) for path in one)
+    assert one["policies/jobs.yaml"] == three["policies/jobs.yaml"]
+    hubs = [f"cluster-{copy}-0000" for copy in range(3)]
+    assert all(f"'{hub}'" in three["policies/hub.yaml"] and f"clusters/{hub}.yaml" in three for hub in hubs)
+
+
+def test_what_is_allowed_to_grow_is_there() -> None:
+    """A name that nobody has any more would hide what comes to have it."""
+    text = {path.relative_to(counting.PACKAGE).as_posix(): path.read_text() for path in counting.PACKAGE.rglob("*.py")}
+    for prefix in counting.ALLOWED:
+        file, _, name = prefix.partition(" ")
+        words = [word for word in name.split(".") if word]
+        assert all(word in text[file] for word in words), prefix
+    assert all(not one.startswith(other) for one, other in itertools.permutations(counting.ALLOWED, 2))
