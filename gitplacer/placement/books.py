@@ -8,13 +8,14 @@ of them. A ledger is copied when it is first written to: what a pass places cost
 from __future__ import annotations
 
 import copy
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from gitplacer.model.decision import Finding, Reason
-from gitplacer.model.workload import Gang
+from gitplacer.model.workload import Gang, PodShape
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.nodes import Columns, Mask
 from gitplacer.placement.pack import Packing, Shortfall, pack_what_fits
@@ -23,6 +24,10 @@ from gitplacer.placement.survey import Counts, Indexes, Survey
 
 MANY = 20
 """Pods to come; below, every order is soon tried."""
+
+
+_Sorts = frozenset[tuple[PodShape, int]]
+"""The pods of a gang, each sort with their number, whatever role they have."""
 
 
 class Books:
@@ -39,6 +44,7 @@ class Books:
         """By number: of which resources much of what was free is promised already, on clusters to which many pods are to come."""
         self._doubted: Mask = np.zeros_like(self._crowding)
         """By number: of which resources a gang asked that fits there, but not in every order as far as is known."""
+        self._refused: dict[str, dict[_Sorts, Tight]] = defaultdict(dict)
         self._busy: set[int] = set()
         """Those of which that has to be found out anew."""
 
@@ -47,6 +53,7 @@ class Books:
         twin = copy.copy(self)
         twin._ledgers = dict(self._ledgers)
         twin._survey = self._survey.copy()
+        twin._refused = defaultdict(dict, {name: dict(known) for name, known in self._refused.items()})
         twin._crowding, twin._doubted, twin._busy = self._crowding.copy(), self._doubted.copy(), set(self._busy)
         self._shared, twin._shared = set(self._ledgers), set(self._ledgers)
         return twin
@@ -100,7 +107,7 @@ class Books:
         self._ledgers[name] = ledger
         self._shared.discard(name)
         self._written(name)
-        self._doubted[self._numbers[name]] = False
+        self._taken_away(name)
 
     def admit(self, group_id: str, name: str, gang: Gang) -> None:
         """Place a group whatever the room: it takes what there is."""
@@ -112,7 +119,7 @@ class Books:
         if name in self._ledgers:
             self._writable(name).release(group_id)
             self._written(name)
-            self._doubted[self._numbers[name]] = False
+            self._taken_away(name)
 
     def may_have_room(self, gang: Gang, asked: Indexes) -> Mask:
         """Which of some clusters, by number, may have room for a gang now; the others surely have none."""
@@ -121,31 +128,50 @@ class Books:
     def best_first(self, gang: Gang, asked: Indexes, before: Sequence[Counts]) -> Iterator[str]:
         """
         Some clusters, by number, in the order of the keys `before`, then those last that are crowded for a gang, then by how few
-        large blocks of devices it breaks there, then by name. The order is as of now, whatever is written while they are taken.
+        large blocks of devices it breaks there, then those last that are doubted, then by devices that are free and by name. The order
+        is as of now, whatever is written while they are taken.
         """
         if not len(asked):
             return
         broken, free = self._survey.tightness(gang, asked)
-        keys = (*before, self._crowded(gang)[asked], broken, free, asked)
+        wanted = self._asked(gang)
+        crowded = np.any(self._crowding_now()[asked] & wanted, axis=1)
+        doubted = np.any(self._doubted[asked] & wanted, axis=1)
+        keys = (*before, crowded, broken, doubted, free, asked)
         first = _first(keys)
         yield self._names[asked[first]]
         for index in np.lexsort(keys[::-1]).tolist()[1:]:
             yield self._names[asked[index]]
 
-    def _crowded(self, gang: Gang) -> Mask:
+    def breaks(self, gang: Gang, name: str) -> int:
+        """How large the blocks of devices are that a gang breaks on a cluster, all together."""
+        return int(self._survey.tightness(gang, self.numbers([name]))[0][0])
+
+    def _crowding_now(self) -> Mask:
         """
-        By number, the clusters where much of what a gang asks for is promised already, to many pods that are still to come. They come
-        in any order, so that what is left may lie where the gang cannot use it, and to find out takes long.
+        By number, the resources of which much is promised already on a cluster, to many pods that are still to come. They come in any
+        order, so that what is left may lie where a gang cannot use it, and to find out takes long.
         """
         for number in self._busy:
             self._crowding[number] = self._ledgers[self._names[number]].crowded
         self._busy.clear()
-        found: Mask = np.any((self._crowding | self._doubted) & self._asked(gang), axis=1)
-        return found
+        return self._crowding
 
     def doubt(self, gang: Gang, name: str) -> None:
-        """Rank a cluster as if it were crowded, for whoever asks what a gang does, until something is taken away there."""
+        """Take others before a cluster, for whoever asks what a gang does, until something is taken away there."""
         self._doubted[self._numbers[name]] |= self._asked(gang)
+
+    def refuse(self, gang: Gang, name: str, why: Tight) -> None:
+        """Remember for a cluster that a gang fits that it was not placed there whole in some order."""
+        self._refused[name][_sorts(gang)] = why
+
+    def refused(self, gang: Gang, name: str) -> Tight | None:
+        """Why a gang of the same pods was refused on a cluster, if nothing was taken away there since."""
+        return self._refused[name].get(_sorts(gang))
+
+    def _taken_away(self, name: str) -> None:
+        self._doubted[self._numbers[name]] = False
+        self._refused.pop(name, None)
 
     def _asked(self, gang: Gang) -> Mask:
         """The resources that a gang asks for."""
@@ -168,6 +194,13 @@ class Books:
             self._ledgers[name] = self._ledgers[name].copy()
             self._shared.discard(name)
         return self._ledgers[name]
+
+
+def _sorts(gang: Gang) -> _Sorts:
+    counts: Counter[PodShape] = Counter()
+    for pods in gang:
+        counts[pods.shape] += pods.count
+    return frozenset(counts.items())
 
 
 def _first(keys: Sequence[np.ndarray[Any, Any]]) -> int:

@@ -245,6 +245,8 @@ class Choice:
         if not self._pass.effort.allows(group, name, TRIAL):
             doubtful[name] = beyond(group)
             return None
+        if there and not accepted and not scale_up:
+            return self._tried(group, name, gang, finding, packing)
         tight = self._books.tight(gang, name) if there else None
         harm = (
             None
@@ -274,27 +276,43 @@ class Choice:
         else:
             yield from found
 
+    def _tried(
+        self, group: Group, name: str, gang: Gang, finding: Finding, packing: Packing
+    ) -> tuple[Finding, Packing] | None:
+        """The same for pods on machines that are there, where nothing less than every order will do."""
+        tight = self._books.refused(gang, name) or self._books.tight(gang, name)
+        if tight is None:
+            return finding, packing
+        self._books.refuse(gang, name, tight)
+        self.tight[group.id][name] = _tight_finding(tight)
+        return None
+
     def _surest_first(
         self, group: Group, policy: PlacementPolicy, offers: Iterator[tuple[str, Packing]]
     ) -> Iterator[tuple[str, Packing]]:
         """
         Offers in their order, but for those without a proof that every order works: to try them takes long, so they come after some
-        that have one, of clusters that the policy likes as much.
+        that have one, of clusters that are as good otherwise.
         """
         held_back: list[tuple[str, Packing]] = []
-        liked = None
+        alike: tuple[int, bool, int] | None = None
         for name, packing in offers:
-            likes = self._pass.preference(policy, name), self._pass.snapshot.is_awake(name)
-            if held_back and (likes != liked or len(held_back) == _HELD_BACK):
+            gang = self._pass.gang_on(group.id, name)
+            likes = self._likes(policy, gang, name) if held_back else None
+            if held_back and (likes != alike or len(held_back) == _HELD_BACK):
                 yield from held_back
                 held_back.clear()
-            gang, liked = self._pass.gang_on(group.id, name), likes
             if self._pass.accepts_tight(policy, name) or self._books.proves(gang, name):
                 yield name, packing
             else:
+                alike = self._likes(policy, gang, name) if likes is None else likes
                 self._books.doubt(gang, name)
                 held_back.append((name, packing))
         yield from held_back
+
+    def _likes(self, policy: PlacementPolicy, gang: Gang, name: str) -> tuple[int, bool, int]:
+        """What no proof outweighs: the policy's order, whether a cluster is awake, and what a gang breaks there."""
+        return self._pass.preference(policy, name), self._pass.snapshot.is_awake(name), self._books.breaks(gang, name)
 
     def _fitting(
         self, group: Group, policy: PlacementPolicy, line: Line, scale_up: bool
