@@ -347,7 +347,7 @@ def test_a_rule_about_a_pod_on_another_node_counts_too() -> None:
     away = away_from("{app: other}", "zone").replace("labelSelector", "namespaces: [im], labelSelector")
     whatever = policy("im", "select: {namespaces: [im]}\nprecedence: 1\nplacement: {admission: Immediate}")
     other = app("im", "other", "1", spec="nodeSelector: {role: o}")
-    story = Story.of(cluster("a"), ANYWHERE, whatever, other, capacity=snapshot("a", *nodes))
+    story = Story.of(cluster("a"), ANYWHERE, whatever, other, PRIVILEGED, capacity=snapshot("a", *nodes))
     story.run()
     story.source |= app("ns", "w", "4", spec=f"nodeSelector: {{role: w}}\n      {away}")
     assert outcome(story.run())["ns/w"] == "Place a Fits"

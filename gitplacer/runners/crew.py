@@ -17,6 +17,7 @@ from contextlib import contextmanager
 
 from gitplacer.runners import Told
 from gitplacer.runners.processes import in_processes, usable_cores
+from gitplacer.settings import UsageError
 from gitplacer.source.files import Parser, read_file
 
 FEWEST = 2 << 20
@@ -49,7 +50,7 @@ def parsed_together(
 
     try:
         answers = in_processes(pickled, _dealt(blobs), processes, _nobody_told)
-    except (BrokenProcessPool, OSError):  # a worker has ended, or none could be started
+    except (BrokenProcessPool, UsageError, OSError):  # workers have ended, or none could be started
         return {}
     return {oid: value for answer in answers for oid, value in answer.items()}
 
