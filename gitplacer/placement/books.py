@@ -42,8 +42,6 @@ class Books:
         self._shared: set[str] = set()
         self._crowding: Mask = np.zeros((len(self._names), len(columns)), dtype=np.bool_)
         """By number: of which resources much of what was free is promised already, on clusters to which many pods are to come."""
-        self._doubted: Mask = np.zeros_like(self._crowding)
-        """By number: of which resources a gang asked that fits there, but not in every order as far as is known."""
         self._refused: dict[str, dict[_Sorts, Tight]] = defaultdict(dict)
         self._busy: set[int] = set()
         """Those of which that has to be found out anew."""
@@ -54,7 +52,7 @@ class Books:
         twin._ledgers = dict(self._ledgers)
         twin._survey = self._survey.copy()
         twin._refused = defaultdict(dict, {name: dict(known) for name, known in self._refused.items()})
-        twin._crowding, twin._doubted, twin._busy = self._crowding.copy(), self._doubted.copy(), set(self._busy)
+        twin._crowding, twin._busy = self._crowding.copy(), set(self._busy)
         self._shared, twin._shared = set(self._ledgers), set(self._ledgers)
         return twin
 
@@ -107,7 +105,7 @@ class Books:
         self._ledgers[name] = ledger
         self._shared.discard(name)
         self._written(name)
-        self._taken_away(name)
+        self._refused.pop(name, None)
 
     def admit(self, group_id: str, name: str, gang: Gang) -> None:
         """Place a group whatever the room: it takes what there is."""
@@ -119,7 +117,7 @@ class Books:
         if name in self._ledgers:
             self._writable(name).release(group_id)
             self._written(name)
-            self._taken_away(name)
+            self._refused.pop(name, None)
 
     def may_have_room(self, gang: Gang, asked: Indexes) -> Mask:
         """Which of some clusters, by number, may have room for a gang now; the others surely have none."""
@@ -128,24 +126,18 @@ class Books:
     def best_first(self, gang: Gang, asked: Indexes, before: Sequence[Counts]) -> Iterator[str]:
         """
         Some clusters, by number, in the order of the keys `before`, then those last that are crowded for a gang, then by how few
-        large blocks of devices it breaks there, then those last that are doubted, then by devices that are free and by name. The order
-        is as of now, whatever is written while they are taken.
+        large blocks of devices it breaks there, then by devices that are free and by name. The order is as of now, whatever is written
+        while they are taken.
         """
         if not len(asked):
             return
         broken, free = self._survey.tightness(gang, asked)
-        wanted = self._asked(gang)
-        crowded = np.any(self._crowding_now()[asked] & wanted, axis=1)
-        doubted = np.any(self._doubted[asked] & wanted, axis=1)
-        keys = (*before, crowded, broken, doubted, free, asked)
+        crowded = np.any(self._crowding_now()[asked] & self._asked(gang), axis=1)
+        keys = (*before, crowded, broken, free, asked)
         first = _first(keys)
         yield self._names[asked[first]]
         for index in np.lexsort(keys[::-1]).tolist()[1:]:
             yield self._names[asked[index]]
-
-    def breaks(self, gang: Gang, name: str) -> int:
-        """How large the blocks of devices are that a gang breaks on a cluster, all together."""
-        return int(self._survey.tightness(gang, self.numbers([name]))[0][0])
 
     def _crowding_now(self) -> Mask:
         """
@@ -157,10 +149,6 @@ class Books:
         self._busy.clear()
         return self._crowding
 
-    def doubt(self, gang: Gang, name: str) -> None:
-        """Take others before a cluster, for whoever asks what a gang does, until something is taken away there."""
-        self._doubted[self._numbers[name]] |= self._asked(gang)
-
     def refuse(self, gang: Gang, name: str, why: Tight) -> None:
         """Remember for a cluster that a gang fits that it was not placed there whole in some order."""
         self._refused[name][_sorts(gang)] = why
@@ -168,10 +156,6 @@ class Books:
     def refused(self, gang: Gang, name: str) -> Tight | None:
         """Why a gang of the same pods was refused on a cluster, if nothing was taken away there since."""
         return self._refused[name].get(_sorts(gang))
-
-    def _taken_away(self, name: str) -> None:
-        self._doubted[self._numbers[name]] = False
-        self._refused.pop(name, None)
 
     def _asked(self, gang: Gang) -> Mask:
         """The resources that a gang asks for."""

@@ -2,7 +2,7 @@
 Which clusters a group goes to, and what is to be said of each cluster that it might go to.
 
 A policy's favourites come first. Of clusters it likes equally those come last where much is promised already, then counts which
-large blocks of devices stay whole, and those come first of which it is proved that every order works. A cluster is taken if every order works, or if the policy accepts luck, and if the policy's
+large blocks of devices stay whole. A cluster is taken if every order works, or if the policy accepts luck, and if the policy's
 budget pays for machines that have to be added.
 """
 
@@ -38,8 +38,6 @@ from gitplacer.source.manifests import PLATFORM
 
 _MOST_TRIED = 3
 """Clusters on which one group is tried in every order, where that has no proof; on others that are as likely it is not placed."""
-_HELD_BACK = 16
-"""Clusters without a proof that others may come before, which are tried then."""
 _TRIED = 2000
 """Where groups times clusters are more, a cluster that was not taken is not tried in every order just to tell."""
 _TAKES = frozenset({Reason.FITS, Reason.ROOM, Reason.FITS_BY_SCALE_UP, Reason.PODS_MAY_WAIT, Reason.PLATFORM})
@@ -115,8 +113,7 @@ class Choice:
         line = self._lined_up(policy, entering)
         ways = (False, True) if may_scale_up(policy) else (False,)
         for scale_up in (way for way in ways if only is None or way is (only == "ScaleUp")):
-            offers = self._offers(group, policy, line.without(self._books.numbers(chosen)), scale_up)
-            for name, packing in offers if scale_up else self._surest_first(group, policy, offers):
+            for name, packing in self._offers(group, policy, line.without(self._books.numbers(chosen)), scale_up):
                 if not self.within_quota(group, name):
                     continue
                 paid = self._affordable(group, policy, name, packing, self.leaving.get(group.id, ()), scale_up)
@@ -286,33 +283,6 @@ class Choice:
         self._books.refuse(gang, name, tight)
         self.tight[group.id][name] = _tight_finding(tight)
         return None
-
-    def _surest_first(
-        self, group: Group, policy: PlacementPolicy, offers: Iterator[tuple[str, Packing]]
-    ) -> Iterator[tuple[str, Packing]]:
-        """
-        Offers in their order, but for those without a proof that every order works: to try them takes long, so they come after some
-        that have one, of clusters that are as good otherwise.
-        """
-        held_back: list[tuple[str, Packing]] = []
-        alike: tuple[int, bool, int] | None = None
-        for name, packing in offers:
-            gang = self._pass.gang_on(group.id, name)
-            likes = self._likes(policy, gang, name) if held_back else None
-            if held_back and (likes != alike or len(held_back) == _HELD_BACK):
-                yield from held_back
-                held_back.clear()
-            if self._pass.accepts_tight(policy, name) or self._books.proves(gang, name):
-                yield name, packing
-            else:
-                alike = self._likes(policy, gang, name) if likes is None else likes
-                self._books.doubt(gang, name)
-                held_back.append((name, packing))
-        yield from held_back
-
-    def _likes(self, policy: PlacementPolicy, gang: Gang, name: str) -> tuple[int, bool, int]:
-        """What no proof outweighs: the policy's order, whether a cluster is awake, and what a gang breaks there."""
-        return self._pass.preference(policy, name), self._pass.snapshot.is_awake(name), self._books.breaks(gang, name)
 
     def _fitting(
         self, group: Group, policy: PlacementPolicy, line: Line, scale_up: bool
