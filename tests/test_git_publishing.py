@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from gitplacer.git.address import Address
@@ -238,6 +238,7 @@ SAID = st.lists(
 
 @settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(said=SAID, name=st.sampled_from(["pre-receive", "update"]), both=st.booleans())
+@example(said="a soft\u00adhyphen", name="update", both=False)
 def test_whatever_a_hook_says_when_it_declines_it_is_no_race(bare: Path, said: str, name: str, both: bool) -> None:
     shutil.rmtree(bare / "hooks", ignore_errors=True)
     (bare / "hooks").mkdir()

@@ -33,6 +33,7 @@ from pathlib import Path
 from typing import IO
 
 from gitplacer.git.login import SSH, Login
+from gitplacer.plaintext import UNSEEN
 from gitplacer.redactor import redact, shortened
 
 NO_REPOSITORY = Path(os.devnull)
@@ -342,7 +343,6 @@ def not_started(error: OSError) -> GitError:
     return GitError(f"cannot run git: {error.strerror}", "GitMissing", "install git and put it on PATH")
 
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|.)?")
 _NOISE = re.compile(
     r"To |hint:|warning:|Everything |error: failed to push|fatal: Could not read from remote repository"
@@ -351,8 +351,8 @@ _NOISE = re.compile(
 
 
 def one_line(text: str, limit: int = 500) -> str:
-    """The text as one line without control, escape and direction-changing characters."""
-    line = " ".join(_CONTROL.sub(" ", _ESCAPE.sub("", text)).split())
+    """The text as one line without anything that cannot be seen."""
+    line = " ".join(UNSEEN.sub(" ", _ESCAPE.sub("", text)).split())
     return shortened(line, limit)
 
 
