@@ -23,6 +23,7 @@ from gitplacer.scheduler.board import Board
 from gitplacer.scheduler.orders import named_orders
 from gitplacer.scheduler.packing import find, greedily
 from gitplacer.scheduler.simulation import Profile, simulate
+from gitplacer.scheduler.site import Site
 from tests import exactfit, generatedcases
 
 CASES = Path(__file__).parent / "data" / "scheduler_cases.jsonl.gz"
@@ -45,7 +46,7 @@ def generated(seeds: range) -> Iterator[dict[str, Any]]:
 
 def board(case: dict[str, Any]) -> Board:
     cluster = read_cluster(case["nodes"], case["existingPods"], case["namespaces"])
-    return Board(cluster, [read_pod(pod) for pod in case["pods"]])
+    return Board(Site(cluster), [read_pod(pod) for pod in case["pods"]])
 
 
 def first_fit_decreasing(of: Board) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 from gitplacer.scheduler import Answer, judge, read_cluster, read_pod
 from gitplacer.scheduler.board import Board
+from gitplacer.scheduler.site import Site
 
 Json = dict[str, Any]
 GI = 1 << 30
@@ -50,7 +51,7 @@ def pods(count: int, name: str = "w", **more: Any) -> list[Json]:
 def board(
     nodes: Sequence[Json], gang: Sequence[Json], existing: Sequence[Json] = (), namespaces: Sequence[Json] = ()
 ) -> Board:
-    return Board(read_cluster(list(nodes), list(existing), list(namespaces)), [read_pod(p) for p in gang])
+    return Board(Site(read_cluster(list(nodes), list(existing), list(namespaces))), [read_pod(p) for p in gang])
 
 
 def open_to(

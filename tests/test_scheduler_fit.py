@@ -28,6 +28,7 @@ from gitplacer.scheduler.board import Board
 from gitplacer.scheduler.orders import named_orders, trials
 from gitplacer.scheduler.packing import find, replay, search
 from gitplacer.scheduler.simulation import Chooser, Profile, simulate
+from gitplacer.scheduler.site import Site
 from tests import heuristics
 from tests.commands import run
 from tests.schedulerobjects import (
@@ -59,7 +60,7 @@ def part(chunk: int) -> list[Json]:
 
 def board_of(case: Json) -> Board:
     cluster = read_cluster(case["nodes"], case["existingPods"], case["namespaces"])
-    return Board(cluster, [read_pod(p) for p in case["pods"]])
+    return Board(Site(cluster), [read_pod(p) for p in case["pods"]])
 
 
 @cache

@@ -33,6 +33,7 @@ from gitplacer.scheduler.board import Board
 from gitplacer.scheduler.crowding import certain
 from gitplacer.scheduler.gangs import expanded, slice_key
 from gitplacer.scheduler.shortage import shortage
+from gitplacer.scheduler.site import Site
 
 Answer = TypeVar("Answer")
 
@@ -105,6 +106,7 @@ class Stage:
         """Which of the answers somebody was given, since this stage is for a pass."""
         self._proofs: dict[_Key, _Proof] = {}
         self._larger: dict[tuple[str, ...], Room] = {}
+        self._sites: dict[tuple[str, ...], Site] = {}
 
     def anew(self) -> Stage:
         """
@@ -214,9 +216,7 @@ class Stage:
         steps = min(STEPS, WORK // self._sorts(set(sets)))
         if steps < FEWEST * len(pods):
             return NOT_TRIED
-        there, first = self._objects, len(self._objects.nodes)
-        more = (to_come(self._room.nodes, key, first + i) for i, key in enumerate(added))
-        board = Board(replace(there, nodes=(*there.nodes, *more)), pods)
+        board = Board(self._site(added), pods)
         must = {k for k, promised in zip(board.class_of, sure, strict=True) if promised}
         first_pods = tuple(dict.fromkeys(board.class_of[i] for i in heads if i < len(pods)))
         answer = refuted(board, frozenset(range(len(board.classes))) - must, steps, first_pods)
@@ -241,6 +241,14 @@ class Stage:
             rows = np.concatenate([self._room.free, np.array([nodes.type_row[key] for key in added])])
             self._larger[added] = Room(nodes, rows, added, {})
         return self._larger[added]
+
+    def _site(self, added: tuple[str, ...]) -> Site:
+        """The cluster as the scheduler finds it, with machines that are to come beside those that there are."""
+        if added not in self._sites:
+            there, first = self._objects, len(self._objects.nodes)
+            more = (to_come(self._room.nodes, key, first + i) for i, key in enumerate(added))
+            self._sites[added] = Site(replace(there, nodes=(*there.nodes, *more)))
+        return self._sites[added]
 
     def _proved(self, gang: Gang, coming: Sequence[Coming], lucky: bool, room: Room) -> _Proof:
         """Only pods that can get in each other's way matter: those that share a node, or share one with such."""
@@ -301,7 +309,8 @@ class Stage:
             found = list(expanded(each, _numbered(each.role, len(board_pods)), slice_key(each, self._slice_topology)))
             board_pods += found
             sets += [each] * len(found)
-        board = Board(ClusterObjects(nodes, (*self._objects.pods, *there), self._objects.namespaces), board_pods)
+        pods_there = (*self._objects.pods, *there)
+        board = Board(Site(ClusterObjects(nodes, pods_there, self._objects.namespaces)), board_pods)
         packing = found_in(board)
         if packing.outcome != "found":
             missing = shortage(board, certain=packing.outcome == "impossible")

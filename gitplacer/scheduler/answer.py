@@ -25,9 +25,11 @@ from gitplacer.scheduler.board import Board
 from gitplacer.scheduler.objects import Pod
 from gitplacer.scheduler.orders import Order, trials
 from gitplacer.scheduler.packing import Packing, find, replay
+from gitplacer.scheduler.player import PLAYERS
 from gitplacer.scheduler.reading import ClusterObjects
 from gitplacer.scheduler.shortage import Shortage, shortage
-from gitplacer.scheduler.simulation import Score, simulate
+from gitplacer.scheduler.simulation import Score
+from gitplacer.scheduler.site import Site
 
 
 class Fit(enum.StrEnum):
@@ -87,11 +89,12 @@ def judge(cluster: ClusterObjects, gang: Sequence[Pod], besides: Sequence[Pod] =
         return Answer(Fit.NO, {}, Why(Reason.INVALID_POD, f"two pods are named {twice}"))
     if any(pod.nominated and not pod.node_name for pod in cluster.pods):
         return _beside_nominated(cluster, gang, besides)
-    otherwise = Board(cluster, besides) if besides else None
+    site = Site(cluster)
+    otherwise = Board(site, besides) if besides else None
     doubtful = frozenset(node.name for node in cluster.nodes if node.doubtful)
-    board = Board(cluster, gang)
+    board = Board(site, gang)
     if doubtful:
-        ready = Board(cluster, gang, without=doubtful)
+        ready = Board(Site(cluster, without=doubtful), gang)
         found = found_in(ready)
         if found.outcome == "found":
             return _fitting(ready, found, names, _refuted(board, otherwise) or refuted(ready))
@@ -171,17 +174,18 @@ def refuted(
         return 0
     tried, most = 0, math.inf if steps is None else max(1, steps // len(board.gang))
     settled: set[tuple[Order, Score]] = set()
+    play = PLAYERS.on(board)
     for order, sequence, profile in trials(board, heads):
         if tried >= most:
             break
         tried += 1
         if (sequence, profile.score) in settled:
             continue  # luck had no say: it ends as the first did, and counts as tried
-        run = simulate(board, sequence, profile, may_wait=may_wait)
+        run = play(sequence, profile, may_wait=may_wait)
         if not run.by_luck:
             settled.add((sequence, profile.score))
         if run.left:
-            left = simulate(board, sequence, profile, whole=False, may_wait=may_wait).left
+            left = play(sequence, profile, whole=False, may_wait=may_wait).left
             return Refuted(order, str(profile), board.classes[run.left[0]].name, tried, left)
     return tried
 

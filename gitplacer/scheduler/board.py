@@ -15,27 +15,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gitplacer.model.decision import Reason
-from gitplacer.model.labels import untolerated
-from gitplacer.model.podrules import HostPort
 from gitplacer.model.resources import Resources
 from gitplacer.scheduler.crowding import certain
 from gitplacer.scheduler.filters import (
-    asks_for_a_name,
     disliked_taints,
-    node_affinity,
-    node_selector,
-    obstacle,
     ports_conflict,
     prefers,
 )
 from gitplacer.scheduler.neighbours import Counter, Ints, Mask, Neighbourhood, Rules, allowed, asked_by, asked_of
-from gitplacer.scheduler.objects import HOSTNAME, PODS, Namespaces, Node, Pod
-from gitplacer.scheduler.reading import ClusterObjects
-
-_FAR = 2**61
-"""Amounts are clamped to this, so that sums of a few stay within int64."""
-
+from gitplacer.scheduler.objects import PODS, Namespaces, Node, Pod
+from gitplacer.scheduler.site import FAR, Site
 
 ResourceScore = Literal["spread", "pack", "pack devices"]
 RESOURCE_SCORES: tuple[ResourceScore, ...] = ("spread", "pack", "pack devices")
@@ -66,38 +55,30 @@ class Sort:
 class Board:
     """See the module. `classes[class_of[i]]` is pod i of the gang; rows of `admitted` are classes, columns nodes."""
 
-    def __init__(self, cluster: ClusterObjects, gang: Sequence[Pod], *, without: frozenset[str] = frozenset()) -> None:
-        """`without`: names of nodes that are not to be counted on."""
-        self.nodes: tuple[Node, ...] = tuple(node for node in cluster.nodes if node.name not in without)
+    def __init__(self, site: Site, gang: Sequence[Pod]) -> None:
+        self.site = site
+        self.nodes: tuple[Node, ...] = site.nodes
         self.gang = tuple(gang)
-        number = {node.name: i for i, node in enumerate(self.nodes)}
-        living = [pod for pod in cluster.pods if not pod.finished and pod.node_name in number]
-        placed = [(number[pod.node_name], pod) for pod in living]
-        self.classes, self.class_of = _classes(self.gang, living, cluster.namespaces)
+        self.classes, self.class_of = _classes(self.gang, [pod for _, pod in site.placed], site.namespaces)
         self.counts: tuple[int, ...] = tuple(count for _, count in sorted(Tally(self.class_of).items()))
         self.columns: tuple[str, ...] = (PODS, *sorted({name for pod in self.classes for name in pod.requests}))
         self.asks: tuple[tuple[int, ...], ...] = tuple(
-            (1, *(min(pod.requests.get(name, 0), _FAR) for name in self.columns[1:])) for pod in self.classes
+            (1, *(min(pod.requests.get(name, 0), FAR) for name in self.columns[1:])) for pod in self.classes
         )
-        self._flawed = {node for node, pod in placed if pod.flaw}
-        self._masks: dict[tuple[object, ...], Mask] = {}
-        self.obstacles = tuple(self._obstacles(pod) for pod in self.classes)
-        self.neighbourhood = Neighbourhood(self.nodes, placed, self.classes, cluster.namespaces, self._admits)
+        self.neighbourhood = Neighbourhood(site.topology, site.placed, self.classes, site.namespaces, site.counted)
         self.counters: list[Counter] = self.neighbourhood.counters
         self.rules: tuple[Rules, ...] = self.neighbourhood.rules
         self.adds = tuple(self.neighbourhood.adds(k) for k in range(len(self.classes)))
         self.keyed = tuple(self.neighbourhood.keys_needed(pod) for pod in self.classes)
-        self.taken = self._taken_ports(placed)
+        self.taken = self._taken_ports()
         self.admitted: Mask = self._admitted()
         self.clash = tuple(
             tuple(ports_conflict(mine.ports, other.ports) for other in self.classes) for mine in self.classes
         )
-        self.dislikes = tuple(
-            self._scores(pod, disliked_taints, any(n.taints for n in self.nodes)) for pod in self.classes
-        )
+        self.dislikes = tuple(self._scores(pod, disliked_taints, site.softly_tainted) for pod in self.classes)
         self.likes = tuple(self._scores(pod, prefers, bool(pod.preferred_nodes)) for pod in self.classes)
         self.loads = Loads(self.classes, self.columns, self.asks, self.clash)
-        self.start: Ints = self._sorts(placed)
+        self.start: Ints = self._sorts()
         self.static: tuple[bool, ...] = tuple(rules.is_static for rules in self.rules)
         """Of each class, whether nothing but a node itself decides whether it takes a pod of it."""
         self.loads_are_all: bool = all(self.static) and not any(
@@ -110,57 +91,20 @@ class Board:
 
     # -- how it is made -------------------------------------------------------------------------------------------
 
-    def _obstacles(self, pod: Pod) -> list[tuple[Reason, str] | None]:
-        """What each node has against the pod by itself. Nodes of one shape are asked once."""
-        known: dict[tuple[object, ...], tuple[Reason, str] | None] = {}
-        by_name = asks_for_a_name(pod)
-        found: list[tuple[Reason, str] | None] = []
-        for i, node in enumerate(self.nodes):
-            if i in self._flawed:
-                found.append((Reason.NODE_UNREADABLE, "a pod on it cannot be read"))
-                continue
-            labels = node.labels if by_name else tuple(pair for pair in node.labels if pair[0] != HOSTNAME)
-            shape = (labels, node.taints, node.unschedulable, node.ready, node.flaw, node.name if by_name else "")
-            if shape not in known:
-                known[shape] = obstacle(pod, node)
-            found.append(known[shape])
-        return found
-
-    def _admits(self, pod: Pod, affinity: bool, taints: bool) -> Mask:
-        """The nodes that a spread constraint counts for a pod."""
-        if not (affinity or taints):
-            return np.ones(len(self.nodes), dtype=np.bool_)
-        key = (pod.node_selector, pod.affinity, pod.tolerations, affinity, taints)
-        if key not in self._masks:
-            found = [
-                not (affinity and (node_selector(pod, node) or node_affinity(pod, node)))
-                and not (taints and untolerated(node.taints, pod.tolerations))
-                for node in self.nodes
-            ]
-            self._masks[key] = np.array(found, dtype=np.bool_)
-        return self._masks[key]
-
-    def _taken_ports(self, placed: Sequence[tuple[int, Pod]]) -> tuple[Mask, ...]:
+    def _taken_ports(self) -> tuple[Mask, ...]:
         """For each class, the nodes on which something that runs has one of its ports."""
-        held: dict[int, list[HostPort]] = {}
-        for node, pod in placed:
-            if pod.ports:
-                held.setdefault(node, []).extend(pod.ports)
         found = []
         for pod in self.classes:
             mask = np.zeros(len(self.nodes), dtype=np.bool_)
-            for node, ports in held.items():
+            for node, ports in self.site.ports.items() if pod.ports else ():
                 mask[node] = ports_conflict(pod.ports, ports)
             found.append(mask)
         return tuple(found)
 
     def _admitted(self) -> Mask:
         rows = [
-            np.array([found is None for found in self.obstacles[k]], dtype=np.bool_)
-            & self.keyed[k]
-            & ~self.taken[k]
-            & ~self.neighbourhood.refused[k]
-            for k in range(len(self.classes))
+            self.site.admits(pod) & self.keyed[k] & ~self.taken[k] & ~self.neighbourhood.refused[k]
+            for k, pod in enumerate(self.classes)
         ]
         return np.array(rows, dtype=np.bool_).reshape(len(self.classes), len(self.nodes))
 
@@ -171,32 +115,33 @@ class Board:
         found = np.array([score(pod, node) for node in self.nodes], dtype=np.int64)
         return found if found.any() else None
 
-    def _sorts(self, placed: Sequence[tuple[int, Pod]]) -> Ints:
+    def _sorts(self) -> Ints:
         """The load that each node starts with."""
-        free = [[n.allocatable.get(name, 0) - n.used.get(name, 0) for name in self.columns] for n in self.nodes]
-        used = [[n.used.get("cpu", 0), n.used.get("memory", 0)] for n in self.nodes]
-        scored = [row.copy() for row in used]
-        for i, pod in placed:
-            row = free[i]
-            row[0] -= 1
-            for column, name in enumerate(self.columns[1:], 1):
-                row[column] -= pod.requests.get(name, 0)
-            used[i][0] += pod.requests.get("cpu", 0)
-            used[i][1] += pod.requests.get("memory", 0)
-            scored[i][0] += pod.scored_cpu
-            scored[i][1] += pod.scored_memory
-        start = np.zeros(len(self.nodes), dtype=np.int64)
-        for i, node in enumerate(self.nodes):
-            sort = Sort(
-                tuple(max(-_FAR, min(_FAR, amount)) for amount in free[i]),
-                tuple(node.allocatable.get(name, 0) for name in self.columns),
-                (node.allocatable.get("cpu", 0), node.allocatable.get("memory", 0)),
-                (used[i][0], used[i][1]),
-                (scored[i][0], scored[i][1]),
-                tuple(self.admitted[:, i].tolist()),
+        site, wide = self.site, len(self.columns)
+        free, offered = site.table(site.free, self.columns), site.table(site.offered, self.columns)
+        used = _numbered(
+            [
+                (n.allocatable.get("cpu", 0), n.allocatable.get("memory", 0), *u)
+                for n, u in zip(self.nodes, site.used, strict=True)
+            ]
+        )
+        rows = np.concatenate([free, offered, used[:, None], self.admitted.T.astype(np.int64)], axis=1)
+        _, examples, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+        sorts = []
+        for node in examples.tolist():
+            row, at, there = rows[node].tolist(), site.used[node], self.nodes[node].allocatable
+            sorts.append(
+                Sort(
+                    free=tuple(row[:wide]),
+                    offered=tuple(row[wide : 2 * wide]),
+                    capacity=(there.get("cpu", 0), there.get("memory", 0)),
+                    used=at[:2],
+                    scored=at[2:],
+                    admits=tuple(map(bool, row[2 * wide + 1 :])),
+                )
             )
-            start[i] = self.loads.of(sort)
-        return start
+        numbers: Ints = np.array(self.loads.starting(sorts), dtype=np.int64)[which.reshape(-1)]
+        return numbers
 
     # -- what it says ---------------------------------------------------------------------------------------------
 
@@ -266,8 +211,9 @@ class Loads:
     def __len__(self) -> int:
         return len(self._sorts)
 
-    def of(self, sort: Sort) -> int:
-        return self._number(sort, (0,) * len(self._asks), sort.free, (*sort.used, *sort.scored))
+    def starting(self, sorts: Sequence[Sort]) -> list[int]:
+        """The loads of sorts of nodes with nothing of the gang on them."""
+        return [self._number(sort, (0,) * len(self._asks), sort.free, (*sort.used, *sort.scored)) for sort in sorts]
 
     def free(self, load: int) -> tuple[int, ...]:
         return self._free[load]
@@ -376,6 +322,12 @@ class Loads:
             "pack": most // max(1, weights) + balanced,
             "pack devices": devices // max(1, of_devices) + balanced,
         }
+
+
+def _numbered(values: Iterable[object]) -> Ints:
+    """Equal values as equal numbers."""
+    numbers: dict[object, int] = {}
+    return np.array([numbers.setdefault(value, len(numbers)) for value in values], dtype=np.int64)
 
 
 def _doubled(table: Ints, fill: int) -> Ints:

@@ -145,14 +145,14 @@ class Neighbourhood:
 
     def __init__(
         self,
-        nodes: Sequence[Node],
+        topology: Topology,
         placed: Sequence[Placed],
         classes: Sequence[Pod],
         namespaces: Namespaces,
         admits: Callable[[Pod, bool, bool], Mask],
     ) -> None:
         """`admits(pod, affinity, taints)` are the nodes that a pod's node affinity and tolerations let it on."""
-        self.topology = Topology(nodes)
+        self.topology = topology
         self.counters: list[Counter] = []
         self._index: dict[tuple[object, ...], int] = {}
         self._placed = placed

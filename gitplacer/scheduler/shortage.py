@@ -144,7 +144,7 @@ def _refusal(
     board: Board, state: Bound, k: int, i: int, room: int, allowed_by_others: bool
 ) -> tuple[Reason, str] | None:
     """A rule about other pods comes before room: more room would not help there."""
-    obstacle = board.obstacles[k][i]
+    obstacle = board.site.obstacle(board.classes[k], i)
     if obstacle is not None:
         return obstacle
     if board.taken[k][i]:

@@ -112,10 +112,23 @@ def harms(board: Board, state: Bound, k: int, remaining: Sequence[int], loads: I
     there = room[:, state.load].sum(axis=1).tolist()
     weights = [1 / (1 + max(0, there[j] - remaining[j])) for j in others]
     lost = (room[:, before] - room[:, after])[others].T.tolist()
-    return {
-        load: sum(weight * float(places) for weight, places in zip(weights, row, strict=True))
-        for load, row in zip(before, lost, strict=True)
-    }
+    return {load: _weighed(weights, row) for load, row in zip(before, lost, strict=True)}
+
+
+def _weighed(weights: Sequence[float], places: Sequence[int]) -> float:
+    """The sum of places, added up one by one: `sum` does it in another way in later versions of Python, and rounds otherwise."""
+    total = 0.0
+    for weight, each in zip(weights, places, strict=True):
+        total += weight * each
+    return total
+
+
+def looked_at(nodes: int) -> int:
+    """
+    After how many feasible nodes the scheduler stops looking on a cluster of so many nodes (numFeasibleNodesToFind: 50 % less 1 %
+    for each 125 nodes, at least 5 % and 100 nodes).
+    """
+    return nodes if nodes < ALL_NODES else max(ALL_NODES, nodes * max(5, 50 - nodes // 125) // 100)
 
 
 class Chooser:
@@ -168,14 +181,9 @@ class Chooser:
         return int(best[self._pick(k, best)])
 
     def _looked_at(self, feasible: Indexes) -> Indexes:
-        """
-        On large clusters the scheduler stops looking when it has found enough nodes, and goes on from there for the next pod
-        (numFeasibleNodesToFind: 50 % less 1 % for each 125 nodes, at least 5 % and 100 nodes).
-        """
+        """On large clusters the scheduler stops looking when it has found enough nodes, and goes on from there for the next pod."""
         number = len(self._board.nodes)
-        if number < ALL_NODES:
-            return feasible
-        wanted = max(ALL_NODES, number * max(5, 50 - number // 125) // 100)
+        wanted = looked_at(number)
         if len(feasible) <= wanted:
             return feasible
         begin = int(np.searchsorted(feasible, self._from))

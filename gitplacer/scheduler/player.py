@@ -1,0 +1,71 @@
+"""
+Who plays runs of the scheduler: the plain simulation, or machine code that says the same, once much is played.
+
+To load what is compiled takes as long as some ten thousand pods bound the plain way, and the first time on a machine, when it has
+to be compiled, as long as some hundred thousand. Few passes play so much.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from functools import partial
+from types import ModuleType
+from typing import Protocol
+
+from gitplacer.scheduler.board import Board
+from gitplacer.scheduler.simulation import Profile, Run, simulate
+
+PATIENCE = 30_000
+"""Pods bound by the plain simulation in one process, after which it looks for the other."""
+
+
+class Play(Protocol):
+    """Plays one run on a board that it knows. See `simulation.simulate`, which takes the board besides."""
+
+    def __call__(
+        self, order: Sequence[int], profile: Profile, *, whole: bool = True, may_wait: frozenset[int] = frozenset()
+    ) -> Run: ...
+
+
+class Players:
+    """Gives a player for each board; `patience` as PATIENCE. What is played is counted over all of them."""
+
+    def __init__(self, patience: int = PATIENCE) -> None:
+        self._left = patience
+        self._compiled: ModuleType | None = None
+        self._looked = False
+
+    def on(self, board: Board) -> Play:
+        """Who plays on a board."""
+        if self._left <= 0 and not self._looked:
+            self._looked, self._compiled = True, _compiled()
+        if self._compiled is not None and self._compiled.Machine.made_for(board):
+            play: Play = self._compiled.Machine(board).run
+            return play
+        return partial(self._counted, board)
+
+    def _counted(
+        self,
+        board: Board,
+        order: Sequence[int],
+        profile: Profile,
+        *,
+        whole: bool = True,
+        may_wait: frozenset[int] = frozenset(),
+    ) -> Run:
+        run = simulate(board, order, profile, whole=whole, may_wait=may_wait)
+        self._left -= len(run.bound)
+        return run
+
+
+def _compiled() -> ModuleType | None:
+    """What numba compiles, where it is installed and finds a place to keep what it has compiled."""
+    try:
+        return importlib.import_module("gitplacer.scheduler.compiled")
+    except (ImportError, RuntimeError):
+        return None
+
+
+PLAYERS = Players()
+"""Those of this process."""

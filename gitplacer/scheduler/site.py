@@ -1,0 +1,143 @@
+"""
+A cluster as every gang finds it: its nodes, what runs on them, and what both are to the filters. Worked out once, where several gangs are
+tried on one cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from gitplacer.model.decision import Reason
+from gitplacer.model.labels import untolerated
+from gitplacer.model.podrules import HostPort
+from gitplacer.scheduler.filters import asks_for_a_name, node_affinity, node_selector, obstacle
+from gitplacer.scheduler.neighbours import Indexes, Ints, Mask, Placed, Topology
+from gitplacer.scheduler.objects import HOSTNAME, PODS, Node, Pod
+from gitplacer.scheduler.reading import ClusterObjects
+
+FAR = 2**61
+"""Amounts are clamped to this, so that sums of a few stay within int64."""
+
+Obstacle = tuple[Reason, str]
+
+
+class Site:
+    """
+    `placed` are the pods that run, each with the index of its node; `used` what is used of cpu and memory on each node, and then what
+    scores count as used of both. Rows of `offered` and `free` are nodes, columns `columns`.
+    """
+
+    def __init__(self, cluster: ClusterObjects, *, without: frozenset[str] = frozenset()) -> None:
+        """`without`: names of nodes that are not to be counted on."""
+        self.nodes: tuple[Node, ...] = tuple(node for node in cluster.nodes if node.name not in without)
+        self.namespaces = cluster.namespaces
+        number = {node.name: i for i, node in enumerate(self.nodes)}
+        self.placed: list[Placed] = [
+            (number[pod.node_name], pod) for pod in cluster.pods if not pod.finished and pod.node_name in number
+        ]
+        self.topology = Topology(self.nodes)
+        self._flawed = {node for node, pod in self.placed if pod.flaw}
+        self._shape_of, self._examples = self._shapes()
+        self._obstacles: dict[tuple[object, ...], tuple[list[Obstacle | None], Indexes]] = {}
+        self._masks: dict[tuple[object, ...], Mask] = {}
+        self.softly_tainted = any(taint.effect == "PreferNoSchedule" for node in self.nodes for taint in node.taints)
+        names = {name for n in self.nodes for name in (*n.allocatable, *n.used)}
+        names |= {name for _, pod in self.placed for name in pod.requests}
+        self.columns: tuple[str, ...] = (PODS, *sorted(names - {PODS}))
+        self.used: list[tuple[int, int, int, int]]
+        self.offered: Ints
+        self.free: Ints
+        self._count()
+        self._ports: dict[int, list[HostPort]] = {}
+        for node, pod in self.placed:
+            if pod.ports:
+                self._ports.setdefault(node, []).extend(pod.ports)
+
+    def _count(self) -> None:
+        offered = [[n.allocatable.get(name, 0) for name in self.columns] for n in self.nodes]
+        free = [
+            [have - n.used.get(name, 0) for have, name in zip(row, self.columns, strict=True)]
+            for row, n in zip(offered, self.nodes, strict=True)
+        ]
+        used = [[n.used.get("cpu", 0), n.used.get("memory", 0)] * 2 for n in self.nodes]
+        for i, pod in self.placed:
+            free[i][0] -= 1
+            for column, name in enumerate(self.columns[1:], 1):
+                free[i][column] -= pod.requests.get(name, 0)
+            adds = (pod.requests.get("cpu", 0), pod.requests.get("memory", 0), pod.scored_cpu, pod.scored_memory)
+            used[i] = [have + add for have, add in zip(used[i], adds, strict=True)]
+        self.used = [(cpu, memory, scored, more) for cpu, memory, scored, more in used]
+        shape = len(self.nodes), len(self.columns)
+        self.offered = np.array(offered, dtype=np.int64).reshape(shape)
+        clamped = [[max(-FAR, min(FAR, amount)) for amount in row] for row in free]
+        self.free = np.array(clamped, dtype=np.int64).reshape(shape)
+
+    def table(self, amounts: Ints, columns: Sequence[str]) -> Ints:
+        """Of `offered` or `free` the columns of some resources; of one that nobody here knows there is nothing."""
+        index = {name: i for i, name in enumerate(self.columns)}
+        found = np.zeros((len(self.nodes), len(columns)), dtype=np.int64)
+        for column, name in enumerate(columns):
+            if name in index:
+                found[:, column] = amounts[:, index[name]]
+        return found
+
+    def _shapes(self) -> tuple[Indexes, list[int]]:
+        """Of each node the number of its shape, as far as a pod can tell that asks for no name; and of each shape a node."""
+        numbers: dict[object, int] = {}
+        examples: list[int] = []
+        found = []
+        for i, node in enumerate(self.nodes):
+            labels = tuple(pair for pair in node.labels if pair[0] != HOSTNAME)
+            shape = (labels, node.taints, node.unschedulable, node.ready, node.flaw, i in self._flawed)
+            if shape not in numbers:
+                numbers[shape] = len(examples)
+                examples.append(i)
+            found.append(numbers[shape])
+        return np.array(found, dtype=np.intp), examples
+
+    def _found(self, pod: Pod) -> tuple[list[Obstacle | None], Indexes]:
+        """What shapes of nodes have against a pod by itself, and of each node which of these is its own."""
+        by_name = asks_for_a_name(pod)
+        key = (pod.node_name, pod.node_selector, pod.affinity, pod.volume_nodes, pod.tolerations)
+        if key not in self._obstacles:
+            asked = range(len(self.nodes)) if by_name else self._examples
+            found = [
+                (Reason.NODE_UNREADABLE, "a pod on it cannot be read")
+                if i in self._flawed
+                else obstacle(pod, self.nodes[i])
+                for i in asked
+            ]
+            self._obstacles[key] = found, np.arange(len(self.nodes), dtype=np.intp) if by_name else self._shape_of
+        return self._obstacles[key]
+
+    def obstacle(self, pod: Pod, node: int) -> Obstacle | None:
+        """What a node has against a pod by itself."""
+        found, which = self._found(pod)
+        return found[int(which[node])]
+
+    def admits(self, pod: Pod) -> Mask:
+        """The nodes that have nothing against a pod by itself."""
+        found, which = self._found(pod)
+        mask: Mask = np.array([one is None for one in found], dtype=np.bool_)[which]
+        return mask
+
+    def counted(self, pod: Pod, affinity: bool, taints: bool) -> Mask:
+        """The nodes that a spread constraint counts for a pod."""
+        if not (affinity or taints):
+            return np.ones(len(self.nodes), dtype=np.bool_)
+        key = (pod.node_selector, pod.affinity, pod.tolerations, affinity, taints)
+        if key not in self._masks:
+            found = [
+                not (affinity and (node_selector(pod, node) or node_affinity(pod, node)))
+                and not (taints and untolerated(node.taints, pod.tolerations))
+                for node in self.nodes
+            ]
+            self._masks[key] = np.array(found, dtype=np.bool_)
+        return self._masks[key]
+
+    @property
+    def ports(self) -> Mapping[int, Sequence[HostPort]]:
+        """The host ports that are taken, by node."""
+        return self._ports

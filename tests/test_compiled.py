@@ -1,0 +1,166 @@
+"""
+Machine code and the plain simulation say the same of every run. The law is tried on boards of all sorts, small ones with many ties and large
+ones, of which the scheduler looks at a part.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from gitplacer.model.labels import Taint
+from gitplacer.model.podrules import HostPort
+from gitplacer.model.resources import Resources
+from gitplacer.scheduler import answer
+from gitplacer.scheduler.board import RESOURCE_SCORES, Board
+from gitplacer.scheduler.objects import Node, Pod
+from gitplacer.scheduler.player import Players
+from gitplacer.scheduler.reading import ClusterObjects
+from gitplacer.scheduler.simulation import Profile, simulate
+from gitplacer.scheduler.site import Site
+
+GPU = "nvidia.com/gpu"
+GI = 2**30
+
+amounts = st.fixed_dictionaries(
+    {"cpu": st.sampled_from([500, 1000, 1500, 2000, 3000]), "memory": st.integers(0, 4).map(lambda n: n * GI)},
+    optional={GPU: st.integers(1, 3)},
+)
+
+
+@st.composite
+def pods(draw: st.DrawFn, number: int) -> Pod:
+    asked = draw(amounts) if draw(st.integers(0, 9)) else {}
+    ports = (HostPort("0.0.0.0", "TCP", draw(st.integers(8080, 8081))),) if draw(st.integers(0, 4)) == 0 else ()
+    return Pod(
+        name=f"pod-{number}",
+        requests=Resources(asked),
+        scored_cpu=asked.get("cpu", 100),
+        scored_memory=asked.get("memory", 200 * 2**20),
+        node_selector=(("zone", "a"),) if draw(st.integers(0, 4)) == 0 else (),
+        ports=ports,
+    )
+
+
+@st.composite
+def nodes(draw: st.DrawFn, number: int) -> Node:
+    cpu = draw(st.sampled_from([0, 2000, 4000, 8000]))
+    offered = {"cpu": cpu, "memory": draw(st.sampled_from([4, 8])) * GI, "pods": draw(st.sampled_from([3, 110]))}
+    if draw(st.booleans()):
+        offered[GPU] = draw(st.integers(1, 4))
+    used = draw(st.sampled_from([{}, {"cpu": 1000}, {"cpu": 500, "memory": GI}, {"cpu": 9000, GPU: 1}]))
+    return Node(
+        name=f"node-{number:03}",
+        labels=(("zone", draw(st.sampled_from("ab"))),),
+        taints=(Taint("only", "", "NoSchedule"),) if draw(st.integers(0, 9)) == 0 else (),
+        allocatable=Resources(offered),
+        used=Resources(used),
+    )
+
+
+@st.composite
+def boards(draw: st.DrawFn) -> Board:
+    """Few nodes, or some copied until there are more than a hundred; classes of pods, each with some copies."""
+    different = [draw(nodes(number)) for number in range(draw(st.integers(1, 6)))]
+    if draw(st.integers(0, 3)) == 0:
+        many = draw(st.integers(98, 230))
+        different = [_named(different[i % len(different)], f"node-{i:03}") for i in range(many)]
+    gang = [
+        _named(pod, f"{pod.name}-{copy}")
+        for pod in [draw(pods(number)) for number in range(draw(st.integers(1, 5)))]
+        for copy in range(draw(st.integers(1, 6)))
+    ]
+    return Board(Site(ClusterObjects(tuple(different), (), {})), gang)
+
+
+def _named(thing: Any, name: str) -> Any:
+    return type(thing)(**{**{f: getattr(thing, f) for f in thing.__dataclass_fields__}, "name": name})
+
+
+profiles = st.builds(
+    Profile,
+    score=st.sampled_from(RESOURCE_SCORES),
+    ties=st.sampled_from(["first", "last", "drawn", "harm"]),
+    seed=st.integers(0, 170),
+)
+
+
+@given(board=boards(), profile=profiles, whole=st.booleans(), data=st.data())
+@settings(max_examples=120, deadline=None)
+def test_a_compiled_run_is_the_plain_one(board: Board, profile: Profile, whole: bool, data: st.DataObject) -> None:
+    compiled = importlib.import_module("gitplacer.scheduler.compiled")
+    assert compiled.Machine.made_for(board)
+    order = data.draw(st.permutations(board.class_of))
+    may_wait = frozenset(data.draw(st.sets(st.sampled_from(range(len(board.classes))))))
+    plain = simulate(board, order, profile, whole=whole, may_wait=may_wait)
+    event(f"left: {bool(plain.left)}, by luck: {plain.by_luck}, large: {len(board.nodes) >= 100}")
+    assert compiled.Machine(board).run(order, profile, whole=whole, may_wait=may_wait) == plain
+
+
+@pytest.mark.parametrize(
+    ("what", "node", "pod"),
+    [
+        ("a soft taint", {"taints": (Taint("rather-not", "", "PreferNoSchedule"),)}, {}),
+        ("amounts that a float would round", {"allocatable": Resources({"cpu": 4000, "memory": 2**53, "pods": 9})}, {}),
+        ("pods that ask for more than a float holds", {}, {"requests": Resources({"memory": 2**60})}),
+    ],
+)
+def test_what_it_was_not_made_for_is_played_the_plain_way(what: str, node: Any, pod: Any) -> None:
+    compiled = importlib.import_module("gitplacer.scheduler.compiled")
+    offered = Resources({"cpu": 4000, "memory": 8 * GI, "pods": 9})
+    there = Node(**{"name": "n", "allocatable": offered, **node})
+    asked = Resources({"cpu": 1000})
+    board = Board(Site(ClusterObjects((there,), (), {})), [Pod(**{"name": "p", "requests": asked, **pod})])
+    assert not compiled.Machine.made_for(board)
+    assert simulate(board, [0], Profile()) == Players(patience=0).on(board)([0], Profile())
+
+
+@pytest.fixture
+def crowded() -> Board:
+    """Two nodes, on which two kinds of pods fit in some orders."""
+    there = [Node(name=f"n{i}", allocatable=Resources({"cpu": 3000 + 500 * i, "pods": 9})) for i in range(2)]
+    gang = [Pod(name=f"p{i}", requests=Resources({"cpu": 1000 + 500 * (i % 2)})) for i in range(5)]
+    return Board(Site(ClusterObjects(tuple(there), (), {})), gang)
+
+
+def test_an_answer_is_the_same_whoever_plays(crowded: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+    def answers() -> Iterator[object]:
+        for patience in (10**9, 0):
+            monkeypatch.setattr(answer, "PLAYERS", Players(patience))
+            yield answer.refuted(crowded)
+
+    plain, compiled = answers()
+    assert plain == compiled
+    assert isinstance(plain, answer.Refuted), "a gang that no order refutes tells little"
+
+
+def test_who_plays_little_never_looks_for_numba(crowded: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = []
+    monkeypatch.setattr("gitplacer.scheduler.player.importlib.import_module", lambda name: looked.append(name))
+    players = Players(patience=8)
+    run = players.on(crowded)(crowded.class_of, Profile())
+    players.on(crowded)
+    assert len(run.bound) < 8 and not looked
+    players.on(crowded)(crowded.class_of, Profile())
+    players.on(crowded)
+    assert looked == ["gitplacer.scheduler.compiled"]
+
+
+@pytest.mark.parametrize(
+    "fault", [ImportError("No module named 'numba'"), RuntimeError("cannot cache function: no locator available")]
+)
+def test_without_numba_the_plain_simulation_goes_on(
+    crowded: Board, monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
+    def absent(name: str) -> None:
+        raise fault
+
+    monkeypatch.setattr("gitplacer.scheduler.player.importlib.import_module", absent)
+    assert Players(patience=0).on(crowded)(crowded.class_of, Profile()) == simulate(
+        crowded, crowded.class_of, Profile()
+    )
