@@ -40,7 +40,6 @@ COPIES = (1, 2, 4)
 _NAME = re.compile(r"\b(app-|cluster-|team-)(\d+)")
 
 _MAY_USE = "which clusters a tenant may use is asked of each cluster, once for each tenant and policy"
-_QUOTA = "a quota looks on every cluster for what was promised to a group"
 ALLOWED = {
     "pathglob.py": "tenants are held against each other, two by two",
     "grouping.py Group.wished_cluster": _MAY_USE,
@@ -51,10 +50,6 @@ ALLOWED = {
     "model/labels.py Requirement.": _MAY_USE,
     "placement/eligibility.py may_not_stay": _MAY_USE,
     "placement/onepass.py Pass.may_not_": _MAY_USE,
-    "model/resources.py Resources.": _QUOTA,
-    "placement/books.py Books.__getitem__": _QUOTA,
-    "placement/ledger.py Ledger.is_promised_to": _QUOTA,
-    "placement/quota.py Quotas.": _QUOTA,
 }
 """What is known to grow faster, by how names begin, and why. All of it together must not show in the whole pass. Shorten it where you can."""
 

@@ -42,6 +42,8 @@ class Books:
         self._shared: set[str] = set()
         self._crowding: Mask = np.zeros((len(self._names), len(columns)), dtype=np.bool_)
         """By number: of which resources much of what was free is promised already, on clusters to which many pods are to come."""
+        self._promised: dict[str, frozenset[str]] = {}
+        """By group, the clusters on which it is promised room."""
         self._refused: dict[str, dict[_Sorts, Tight]] = defaultdict(dict)
         self._busy: set[int] = set()
         """Those of which that has to be found out anew."""
@@ -51,6 +53,7 @@ class Books:
         twin = copy.copy(self)
         twin._ledgers = dict(self._ledgers)
         twin._survey = self._survey.copy()
+        twin._promised = dict(self._promised)
         twin._refused = defaultdict(dict, {name: dict(known) for name, known in self._refused.items()})
         twin._crowding, twin._busy = self._crowding.copy(), set(self._busy)
         self._shared, twin._shared = set(self._ledgers), set(self._ledgers)
@@ -71,6 +74,10 @@ class Books:
     def numbers(self, names: Iterable[str]) -> Indexes:
         """Of some clusters those that have a ledger, each as its index in `names`."""
         return np.array([self._numbers[name] for name in names if name in self._numbers], dtype=np.intp)
+
+    def promised_to(self, group_id: str) -> frozenset[str]:
+        """The clusters on which a group is promised room, whatever snapshots show of it."""
+        return self._promised.get(group_id, frozenset())
 
     def fit(self, gang: Gang, name: str, *, scale_up: bool) -> Packing | Shortfall:
         """Whether a gang fits a cluster as its ledger stands. The same question is answered once."""
@@ -98,10 +105,16 @@ class Books:
     ) -> None:
         """Take the room of a packing that `fit` found for a gang; `sure`: in every order; `lucky`: less would have done."""
         self._writable(name).reserve(group_id, packing, gang, sure=sure, lucky=lucky)
+        self._promised[group_id] = self.promised_to(group_id) | {name}
         self._written(name)
 
     def replace(self, name: str, ledger: Ledger) -> None:
         """Take another ledger for a cluster, of the same nodes, which nobody else writes to."""
+        before, after = self._ledgers[name].promised_to, ledger.promised_to
+        for group_id in before - after:
+            self._promised[group_id] = self.promised_to(group_id) - {name}
+        for group_id in after - before:
+            self._promised[group_id] = self.promised_to(group_id) | {name}
         self._ledgers[name] = ledger
         self._shared.discard(name)
         self._written(name)
@@ -116,6 +129,7 @@ class Books:
         """Give back what a group was promised on a cluster."""
         if name in self._ledgers:
             self._writable(name).release(group_id)
+            self._promised[group_id] = self.promised_to(group_id) - {name}
             self._written(name)
             self._refused.pop(name, None)
 

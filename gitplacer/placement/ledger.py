@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -359,9 +359,10 @@ class Ledger:
         """The groups that the snapshot shows here, and those that were promised room."""
         return {*self._seen, *(key.removesuffix(_BESIDE) for key in self._holds)}
 
-    def is_promised_to(self, group_id: str) -> bool:
-        """Whether a group was promised room here, whatever the snapshot shows of it."""
-        return group_id in self._holds
+    @property
+    def promised_to(self) -> Set[str]:
+        """The groups that were promised room here, whatever the snapshot shows of them, and under names of their own what comes beside them."""
+        return self._holds.keys()
 
     def machines_of(self, group_id: str) -> frozenset[int]:
         """The machines that a group has pods on or was promised room on."""

@@ -22,6 +22,7 @@ from gitplacer.placement.lent import lent
 from gitplacer.placement.onepass import Pass, may_scale_up
 from gitplacer.placement.overlaps import Overlap
 from gitplacer.placement.pack import Packing
+from gitplacer.placement.presence import Presence
 from gitplacer.placement.reservations import NOBODY, Reservations
 from gitplacer.placement.sidebyside import Fit, Judged, reserve_beside
 from gitplacer.relocation.evidence import speaks_of
@@ -60,9 +61,8 @@ def _reserved(asked: Iterable[_Asked], ledger: Ledger) -> list[str]:
 
 class Occupancy:
     """
-    `gone` are records that are removed in this round; `here` who is on each cluster now, and `changes` how often anything about that has
-    changed; `outgrown` the groups that no longer find
-    room for all their pods where they are, known once the ledgers are open.
+    `gone` are records that are removed in this round; `here` who is on each cluster now; `outgrown` the groups that no longer find room for
+    all their pods where they are, known once the ledgers are open.
     """
 
     def __init__(self, shared: Pass, placements: Placements, claims: Claims) -> None:
@@ -70,11 +70,7 @@ class Occupancy:
         self._snapshot = shared.snapshot
         self.placements = placements
         self.gone: set[str] = set()
-        self.here: dict[str, set[str]] = defaultdict(set)
-        self.changes = 0
-        for group_id, clusters in placements.items():
-            for cluster in clusters:
-                self.here[cluster].add(group_id)
+        self.here = Presence(placements)
         self.outgrown: set[tuple[str, str]] = set()
         self._beside: dict[str, dict[str, Judged]] = {}
         self.judged: dict[tuple[str, str], Judged] = {}
@@ -156,7 +152,7 @@ class Occupancy:
         A cluster with the room of everybody taken who is on it but `without`; `settled`: and of nobody who has left. Who
         had to leave is on it until a snapshot tells of the time after.
         """
-        here = self.here[cluster] - without
+        here = set(self.here.on(cluster) - without)
         if settled:
             return self.replayed(self._pass.settled(cluster, here), cluster, here)[0]
         for claimant in self.reservations.on(cluster):
@@ -184,7 +180,7 @@ class Occupancy:
 
     def ending(self, cluster: str, since: datetime) -> frozenset[str]:
         """The groups that were on a cluster before a time, and end by themselves and then give their room back."""
-        there = ((g, self._pass.groups.get(g), self._pass.entry(g, cluster)) for g in self.here[cluster])
+        there = ((g, self._pass.groups.get(g), self._pass.entry(g, cluster)) for g in self.here.on(cluster))
         return frozenset(g for g, group, entry in there if entry and entry.since < since and self._releases(group))
 
     def _waits_on_its_node(self, group_id: str, cluster: str) -> bool:
@@ -247,7 +243,7 @@ class Occupancy:
 
     def unreserved(self, name: str) -> Ledger:
         """A cluster as if no room on it were kept for anybody."""
-        here = frozenset(self.here[name])
+        here = frozenset(self.here.on(name))
         if name not in self._plain or self._plain[name][0] != here:
             self._plain[name] = here, self.ledger(name)
         return self._plain[name][1]

@@ -107,6 +107,8 @@ class Pass:
         """What a cluster has of a group that spans several, as far as this pass has come."""
         self.reshaped: dict[str, tuple[Action, Finding]] = {}
         """What happens in this pass to groups that span clusters, also where their clusters stay the same."""
+        self.recounted: list[tuple[str, str]] = []
+        """(group, cluster) whose counts were changed in this pass, in order."""
         self._counts_before = dict(self.counts)
         self._counted = {group_id for group_id, _ in self.counts}
         self._same: dict[Gang, Gang] = {}
@@ -245,6 +247,7 @@ class Pass:
         self.counts[group_id, name] = counts
         self._counted.add(group_id)
         self._requests.pop((group_id, name), None)
+        self.recounted.append((group_id, name))
 
     def _recorded_roles(self) -> dict[tuple[str, str], ClusterRole]:
         """Who spans clusters stays so until it is moved, whatever its policy says now."""

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from functools import cached_property
+from dataclasses import dataclass
 
 from gitplacer.grouping import Group
 from gitplacer.kinds.tenant import Tenant
 from gitplacer.model import quantity
 from gitplacer.model.decision import Finding, Reason
-from gitplacer.model.resources import Resources
+from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.placement.books import Books
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass
@@ -28,9 +28,11 @@ class Quotas:
     def __init__(self, shared: Pass, occupancy: Occupancy) -> None:
         self._pass = shared
         self._occupancy = occupancy
-        self._asked_for: tuple[int, int, str] | None = None
-        self._known: Mapping[str, Resources] = {}
-        self._sum = Resources()
+        self._seen = _Seen()
+        self._taken: dict[str, dict[str, Resources]] = defaultdict(dict)
+        """What counts of each group, by cluster."""
+        self._sums: dict[str, dict[str, Resources]] = defaultdict(dict)
+        """The same added up for each tenant that has a quota, by cluster, and in all under no name."""
 
     def exceeded(self, group: Group, name: str, books: Books, *, leaving: Collection[str] = ()) -> Finding | None:
         """
@@ -38,47 +40,75 @@ class Quotas:
         it counts where the books promise it room, or where it is and no books are kept, but for those in `leaving`, which it gives up.
         """
         tenant = group.tenant
-        if tenant is None or not (tenant.spec.quota or tenant.spec.cluster_quota):
+        if tenant is None or not _has_quota(tenant):
             return None
-        asked, others = self._pass.requests(group.id, name), self._others(group, tenant)
-        here = others.get(name, Resources())
+        self._catch_up()
+        asked, taken, sums = self._pass.requests(group.id, name), self._taken[group.id], self._sums[tenant.name]
+        here = _less(sums.get(name, NOTHING), [taken[name]] if name in taken else [])
         over = _over(tenant.spec.cluster_quota, here, asked)
         if over is not None:
             return _finding(tenant, over, here, asked, tenant.spec.cluster_quota, f" on {name}")
         if not tenant.spec.quota:
             return None
-        kept = {c for c, ids in self._occupancy.here.items() if c not in books.names and group.id in ids}
-        own = {c for c in books.names if books[c].is_promised_to(group.id)} | kept
-        used = sum((self._pass.requests(group.id, c) for c in own - {name} - set(leaving)), start=self._sum)
+        own = books.promised_to(group.id) | {c for c in self._occupancy.here.of(group.id) if c not in books}
+        others = _less(sums.get("", NOTHING), taken.values())
+        used = sum((self._pass.requests(group.id, c) for c in own - {name} - set(leaving)), start=others)
         over = _over(tenant.spec.quota, used, asked)
         return None if over is None else _finding(tenant, over, used, asked, tenant.spec.quota, "")
 
-    def _others(self, group: Group, tenant: Tenant) -> Mapping[str, Resources]:
-        """What the tenant's other groups ask for on each cluster where they are, or have room kept; worked out once for each group whose turn it is."""
-        reservations = self._occupancy.reservations
-        asked_for = (self._occupancy.changes, reservations.changes, group.id)
-        if self._asked_for != asked_for:
-            members = self._members[tenant.name] - {group.id}
-            here, kept = self._occupancy.here, reservations.kept()
-            taking = {name: here.get(name, set()) | kept.get(name, set()) for name in sorted({*here, *kept})}
-            used = {name: self._used(members & ids, name) for name, ids in taking.items()}
-            self._asked_for, self._known, self._sum = asked_for, used, sum(used.values(), start=Resources())
-        return self._known
+    def _catch_up(self) -> None:
+        """Count again what has changed since anybody asked: who is where, for whom room is kept, and what groups are on clusters."""
+        here, reservations, seen = self._occupancy.here, self._occupancy.reservations, self._seen
+        changed: list[tuple[str, str]] = []
+        if seen.reservations != reservations.changes:
+            if seen.reservations < 0:
+                changed += [(group_id, name) for name, ids in here.items() for group_id in ids]
+            kept = frozenset((group_id, name) for name, ids in reservations.kept().items() for group_id in ids)
+            changed += sorted(kept ^ seen.kept)
+            seen.kept, seen.reservations = kept, reservations.changes
+        changed += here.changes[seen.moves :] + self._pass.recounted[seen.recounted :]
+        seen.moves, seen.recounted = len(here.changes), len(self._pass.recounted)
+        for group_id, name in dict.fromkeys(changed):
+            self._count(group_id, name)
 
-    def _used(self, group_ids: Iterable[str], name: str) -> Resources:
-        used: Counter[str] = Counter()
-        for group_id in group_ids:
-            if name not in self._pass.books or not self._occupancy.has_finished(self._pass.books[name], group_id, name):
-                used.update(self._pass.requests(group_id, name))
-        return Resources(used)
+    def _count(self, group_id: str, name: str) -> None:
+        tenant = self._pass.tenant(group_id)
+        if tenant is None or not _has_quota(tenant):
+            return
+        there = group_id in self._occupancy.here.on(name) or (group_id, name) in self._seen.kept
+        taken, sums = self._taken[group_id], self._sums[tenant.name]
+        before = taken.pop(name, NOTHING)
+        if there and not self._has_finished(group_id, name):
+            taken[name] = self._pass.requests(group_id, name)
+        for key in (name, ""):
+            sums[key] = _less(sums.get(key, NOTHING) + taken.get(name, NOTHING), [before])
 
-    @cached_property
-    def _members(self) -> Mapping[str, frozenset[str]]:
-        found: dict[str, set[str]] = defaultdict(set)
-        for group_id in (*self._pass.groups, *self._pass.orphans):
-            if (tenant := self._pass.tenant(group_id)) is not None:
-                found[tenant.name].add(group_id)
-        return defaultdict(frozenset, {name: frozenset(ids) for name, ids in found.items()})
+    def _has_finished(self, group_id: str, name: str) -> bool:
+        books = self._pass.books
+        return name in books and self._occupancy.has_finished(books[name], group_id, name)
+
+
+@dataclass
+class _Seen:
+    """How far changes were counted; nothing yet."""
+
+    reservations: int = -1
+    kept: frozenset[tuple[str, str]] = frozenset()
+    moves: int = 0
+    recounted: int = 0
+
+
+def _has_quota(tenant: Tenant) -> bool:
+    return bool(tenant.spec.quota or tenant.spec.cluster_quota)
+
+
+def _less(amounts: Resources, taken: Iterable[Resources]) -> Resources:
+    """Amounts without those that are among them."""
+    left = dict(amounts)
+    for each in taken:
+        for resource, amount in each.items():
+            left[resource] -= amount
+    return Resources(left)
 
 
 def beyond_quota(shared: Pass) -> dict[str, Finding]:
@@ -91,7 +121,7 @@ def beyond_quota(shared: Pass) -> dict[str, Finding]:
     growing: list[tuple[Group, str, Resources, Resources]] = []
     for group_id, names in shared.recorded.items():
         tenant, group = shared.tenant(group_id), shared.groups.get(group_id)
-        if tenant is None or not (tenant.spec.quota or tenant.spec.cluster_quota):
+        if tenant is None or not _has_quota(tenant):
             continue
         for name in names:
             now, before = shared.requests(group_id, name), shared.deployed_requests(group_id, name)

@@ -144,12 +144,11 @@ class Round:
     def _settle(self, decision: Decision) -> Decision:
         """Note where a group is now, and whose share that is."""
         self._decided.add(decision.group)
-        self._occupancy.changes += 1
         for cluster in set(decision.before) - set(decision.after):
-            self._occupancy.here[cluster].discard(decision.group)
+            self._occupancy.here.go(decision.group, cluster)
         come = set(decision.after) - set(decision.before)
         for cluster in come:
-            self._occupancy.here[cluster].add(decision.group)
+            self._occupancy.here.come(decision.group, cluster)
         if self._shares is not None:
             self._count(self._shares, decision.group, come)
         return decision
@@ -478,10 +477,9 @@ class Round:
         if found is None:
             return None
         cluster, leaving = found
-        self._occupancy.changes += 1
         for group_id in leaving:
             self._displaced[group_id][cluster] = group.id
-            self._occupancy.here[cluster].discard(group_id)
+            self._occupancy.here.go(group_id, cluster)
         claim = Claim(cluster=cluster, displaced=leaving)
         self._occupancy.reservations.claim(group.id, claim)
         self._occupancy.books.replace(cluster, self._occupancy.reservations.for_others(cluster))
@@ -494,7 +492,7 @@ class Round:
         who stay, because room is kept by what others leave, or because machines can be added.
         """
         ledger = self._occupancy.reservations.without(NOBODY, name, but=group_id)
-        here = self._occupancy.here[name]
+        here = self._occupancy.here.on(name)
         _, left_over = self._occupancy.replayed(self._pass.settled(name, here), name, here)
         if (
             left_over
@@ -520,12 +518,12 @@ class Round:
 
     def _somebody_is_leaving(self, name: str) -> bool:
         """Whether a cluster still shows a group that is not to be there any more."""
-        return any(group.name not in self._occupancy.here[name] for group in self._snapshot.capacity[name].groups)
+        return any(group.name not in self._occupancy.here.on(name) for group in self._snapshot.capacity[name].groups)
 
     def _displaceable(self, name: str, priority: int) -> tuple[Displaceable, ...]:
         """The groups on a cluster that one of a priority may send away."""
         found = []
-        for group_id in sorted(self._occupancy.here[name] - self._decided):
+        for group_id in sorted(self._occupancy.here.on(name) - self._decided):
             group, entry = self._pass.groups.get(group_id), self._pass.entry(group_id, name)
             if group is None or entry is None or group_id in self._pass.held or not self._may_send_away(group, name):
                 continue
