@@ -45,6 +45,8 @@ class Books:
         self._promised: dict[str, frozenset[str]] = {}
         """By group, the clusters on which it is promised room."""
         self._refused: dict[str, dict[_Sorts, Tight]] = defaultdict(dict)
+        self._unproved: dict[str, set[_Sorts]] = defaultdict(set)
+        """By cluster, the gangs of which it is not proved that every order places them."""
         self._busy: set[int] = set()
         """Those of which that has to be found out anew."""
 
@@ -55,6 +57,7 @@ class Books:
         twin._survey = self._survey.copy()
         twin._promised = dict(self._promised)
         twin._refused = defaultdict(dict, {name: dict(known) for name, known in self._refused.items()})
+        twin._unproved = defaultdict(set, {name: set(known) for name, known in self._unproved.items()})
         twin._crowding, twin._busy = self._crowding.copy(), set(self._busy)
         self._shared, twin._shared = set(self._ledgers), set(self._ledgers)
         return twin
@@ -97,8 +100,19 @@ class Books:
         return self._ledgers[name].tight(gang, lucky=lucky, opened=opened)
 
     def proves(self, gang: Gang, name: str, *, lucky: bool = False, opened: Sequence[str] = ()) -> bool:
-        """Whether it is known without a trial that there is no such order."""
-        return self._ledgers[name].proves(gang, lucky=lucky, opened=opened)
+        """
+        Whether it is known without a trial that there is no such order. What is not is not asked again until something is taken away: a
+        proof does not come of more pods.
+        """
+        if lucky or opened:
+            return self._ledgers[name].proves(gang, lucky=lucky, opened=opened)
+        sorts, ledger = _sorts(gang), self._ledgers[name]
+        if sorts in self._unproved[name] and not ledger.minds(gang):
+            return False
+        proved = ledger.proves(gang)
+        if not proved:
+            self._unproved[name].add(sorts)
+        return proved
 
     def reserve(
         self, group_id: str, name: str, packing: Packing, gang: Gang = (), *, sure: bool = False, lucky: bool = False
@@ -118,7 +132,7 @@ class Books:
         self._ledgers[name] = ledger
         self._shared.discard(name)
         self._written(name)
-        self._refused.pop(name, None)
+        self._forget(name)
 
     def admit(self, group_id: str, name: str, gang: Gang) -> None:
         """Place a group whatever the room: it takes what there is."""
@@ -131,7 +145,7 @@ class Books:
             self._writable(name).release(group_id)
             self._promised[group_id] = self.promised_to(group_id) - {name}
             self._written(name)
-            self._refused.pop(name, None)
+            self._forget(name)
 
     def may_have_room(self, gang: Gang, asked: Indexes) -> Mask:
         """Which of some clusters, by number, may have room for a gang now; the others surely have none."""
@@ -170,6 +184,11 @@ class Books:
     def refused(self, gang: Gang, name: str) -> Tight | None:
         """Why a gang of the same pods was refused on a cluster, if nothing was taken away there since."""
         return self._refused[name].get(_sorts(gang))
+
+    def _forget(self, name: str) -> None:
+        """What was found out about gangs on a cluster holds for as long as pods are only added."""
+        self._refused.pop(name, None)
+        self._unproved.pop(name, None)
 
     def _asked(self, gang: Gang) -> Mask:
         """The resources that a gang asks for."""

@@ -76,6 +76,8 @@ class Choice:
         self._occupancy = occupancy
         self._with_candidates = with_candidates
         self.tight: dict[str, dict[str, Finding]] = defaultdict(dict)
+        self._refused: dict[str, set[str]] = defaultdict(set)
+        """By group, the clusters among these on which it was tried in every order."""
         self.over_budget: dict[str, Finding] = {}
         self.over_quota: dict[str, Finding] = {}
         self._quotas = Quotas(shared, occupancy)
@@ -235,7 +237,7 @@ class Choice:
         if self._books.proves(gang, name, lucky=not there, opened=packing.opened) or (not there and careless):
             return finding, packing
         doubtful = self.tight[group.id]
-        tried = {other for other, found in doubtful.items() if found.code is Reason.TIGHT_FIT}
+        tried = self._refused[group.id]
         if not accepted and name not in tried and len(tried) >= _MOST_TRIED:
             doubtful[name] = Finding(code=Reason.ROOM)
             return None
@@ -260,8 +262,16 @@ class Choice:
                 return self._books.fitting(name, more), more
         refused = harm or tight
         assert refused is not None
-        doubtful[name] = _tight_finding(refused)
+        self._doubt(group, name, refused)
         return None
+
+    def _doubt(self, group: Group, name: str, tight: Tight) -> None:
+        """Remember why a cluster with room for a group was not taken."""
+        self.tight[group.id][name] = found = _tight_finding(tight)
+        if found.code is Reason.TIGHT_FIT:
+            self._refused[group.id].add(name)
+        else:
+            self._refused[group.id].discard(name)
 
     def _offers(
         self, group: Group, policy: PlacementPolicy, line: Line, scale_up: bool
@@ -281,7 +291,7 @@ class Choice:
         if tight is None:
             return finding, packing
         self._books.refuse(gang, name, tight)
-        self.tight[group.id][name] = _tight_finding(tight)
+        self._doubt(group, name, tight)
         return None
 
     def _fitting(

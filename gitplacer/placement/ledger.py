@@ -228,6 +228,10 @@ class Ledger:
         sorts = len(gang) + sum(len(other.gang) for other in self.coming())
         return sorts * sorts
 
+    def minds(self, gang: Gang) -> bool:
+        """Whether where a gang may be here depends on more than nodes and room."""
+        return self._stage.minds(gang, self.coming())
+
     def proves(self, gang: Gang, *, lucky: bool = False, opened: Sequence[str] = ()) -> bool:
         """Whether it is known without a trial that a gang finds room in every order; a `lucky` one leaves others theirs."""
         if self._coarse and gang and not lucky:
@@ -285,7 +289,7 @@ class Ledger:
             for i in range(use.count)
         ]
         taken = self._taken_besides()
-        found = self._stage.seek(gang, bound, taken, (), real)
+        found = self._stage.seek(gang, bound, taken, ())
         if not scale_up or not isinstance(found, Shortfall):
             return found if isinstance(found, Shortfall) else Packing(found)
         there = [(name, real + i) for i, name in enumerate(room.promised)]
@@ -295,7 +299,7 @@ class Ledger:
         for number in range(1, len(cheapest) + 1):  # the fewer types, the cheaper
             types = [name for name, _ in there] + self._may_be_added(cheapest[:number], wanted, left)
             extra = [to_come(self.nodes, key, real + i) for i, key in enumerate(types)]
-            found = self._stage.seek(gang, bound, taken, extra, real)
+            found = self._stage.seek(gang, bound, taken, extra)
             if not isinstance(found, Shortfall):
                 break
         if isinstance(found, Shortfall):

@@ -288,19 +288,16 @@ class Stage:
         bound: Sequence[tuple[Pod, int]],
         taken: Mapping[int, Resources],
         extra: Sequence[Node],
-        first_extra: int,
     ) -> tuple[Use, ...] | Shortfall:
         """
         A packing of a gang that minds other pods, beside pods that are bound to machines, and what else is `taken` of some.
-        `extra` are machines that are not there yet, numbered from `first_extra`.
+        `extra` are machines that are not there yet, numbered after those that are.
         """
-        number = [*range(len(self._objects.nodes)), *range(first_extra, first_extra + len(extra))]
-        nodes = tuple(
-            replace(node, used=node.used + taken[machine]) if machine in taken else node
-            for machine, node in zip(number, (*self._objects.nodes, *extra), strict=True)
-        )
-        name = dict(zip(number, (node.name for node in nodes), strict=True))
-        there = (replace(pod, node_name=name[machine]) for pod, machine in bound if machine in name)
+        site = self._site(())
+        if extra:
+            site = Site(replace(self._objects, nodes=(*self._objects.nodes, *extra)))
+        machines = range(len(site.nodes))
+        there = [(machine, pod) for pod, machine in bound if machine in machines]
         board_pods: list[Pod] = []
         sets: list[PodSet] = []
         if sum(pods.count for pods in gang) * self._sorts(gang) > LARGEST:
@@ -309,8 +306,8 @@ class Stage:
             found = list(expanded(each, _numbered(each.role, len(board_pods)), slice_key(each, self._slice_topology)))
             board_pods += found
             sets += [each] * len(found)
-        pods_there = (*self._objects.pods, *there)
-        board = Board(Site(ClusterObjects(nodes, pods_there, self._objects.namespaces)), board_pods)
+        among = {machine: amounts for machine, amounts in taken.items() if machine in machines}
+        board = Board(site.beside(there, among), board_pods)
         packing = found_in(board)
         if packing.outcome != "found":
             missing = shortage(board, certain=packing.outcome == "impossible")
@@ -322,7 +319,7 @@ class Stage:
         queues: list[deque[PodSet]] = [deque() for _ in board.classes]
         for k, each in zip(board.class_of, sets, strict=True):
             queues[k].append(each)
-        used = Counter((number[node], queues[k].popleft()) for k, node in packing.bound)
+        used = Counter((node, queues[k].popleft()) for k, node in packing.bound)
         asked = self._room.nodes.columns.asked
         return tuple(Use(machine, asked(each.shape), count, each) for (machine, each), count in used.items())
 

@@ -213,7 +213,17 @@ class Loads:
 
     def starting(self, sorts: Sequence[Sort]) -> list[int]:
         """The loads of sorts of nodes with nothing of the gang on them."""
-        return [self._number(sort, (0,) * len(self._asks), sort.free, (*sort.used, *sort.scored)) for sort in sorts]
+        if not sorts:
+            return []
+        nothing, first = (0,) * len(self._asks), len(self)
+        found = [self._number(sort, nothing, sort.free, (*sort.used, *sort.scored), counted=True) for sort in sorts]
+        free = np.array([sort.free for sort in sorts], dtype=np.int64).reshape(len(sorts), -1)
+        admits = np.array([sort.admits for sort in sorts], dtype=np.bool_).reshape(len(sorts), -1)
+        for k, asked in enumerate(self._asked):
+            room = np.min([free[:, c] // amount for c, amount in asked], axis=0)
+            most = 1 if self._clash[k][k] else FAR
+            self.room[k, first : first + len(sorts)] = np.where(admits[:, k], np.clip(room, 0, most), 0)
+        return found
 
     def free(self, load: int) -> tuple[int, ...]:
         return self._free[load]
@@ -237,7 +247,10 @@ class Loads:
             self._next[load][k] = known
         return known
 
-    def _number(self, sort: Sort, on: tuple[int, ...], free: tuple[int, ...], used: tuple[int, ...]) -> int:
+    def _number(
+        self, sort: Sort, on: tuple[int, ...], free: tuple[int, ...], used: tuple[int, ...], *, counted: bool = False
+    ) -> int:
+        """`counted`: somebody else sees to it how many pods it takes."""
         key = (sort, on)
         number = self._numbers.get(key)
         if number is None:
@@ -247,10 +260,11 @@ class Loads:
             self._free.append(free)
             self._used.append(used)
             self._next.append([-1] * len(self._asks))
-            if number >= self.room.shape[1]:
+            while number >= self.room.shape[1]:
                 self.room = _doubled(self.room, 0)
                 self._scores = {name: _doubled(table, _UNKNOWN) for name, table in self._scores.items()}
-            self.room[:, number] = [self._room(sort, on, free, k) for k in range(len(self._asks))]
+            if not counted:
+                self.room[:, number] = [self._room(sort, on, free, k) for k in range(len(self._asks))]
         return number
 
     def scored(self, score: ResourceScore, k: int, loads: Ints) -> Ints:

@@ -16,7 +16,7 @@ from typing import Protocol
 from gitplacer.scheduler.board import Board
 from gitplacer.scheduler.simulation import Profile, Run, simulate
 
-PATIENCE = 30_000
+PATIENCE = 10_000
 """Pods bound by the plain simulation in one process, after which it looks for the other."""
 
 

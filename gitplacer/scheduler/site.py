@@ -5,6 +5,7 @@ tried on one cluster.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from gitplacer.model.decision import Reason
 from gitplacer.model.labels import untolerated
 from gitplacer.model.podrules import HostPort
+from gitplacer.model.resources import Resources
 from gitplacer.scheduler.filters import asks_for_a_name, node_affinity, node_selector, obstacle
 from gitplacer.scheduler.neighbours import Indexes, Ints, Mask, Placed, Topology
 from gitplacer.scheduler.objects import HOSTNAME, PODS, Node, Pod
@@ -73,6 +75,29 @@ class Site:
         self.offered = np.array(offered, dtype=np.int64).reshape(shape)
         clamped = [[max(-FAR, min(FAR, amount)) for amount in row] for row in free]
         self.free = np.array(clamped, dtype=np.int64).reshape(shape)
+
+    def beside(self, more: Sequence[Placed], used: Mapping[int, Resources]) -> Site:
+        """The same with more pods that run, and with more used of some nodes by pods that nobody lists."""
+        twin = copy.copy(self)
+        twin.placed = [*self.placed, *more]
+        twin.used, twin.free = list(self.used), self.free.copy()
+        for node, pod in more:
+            twin._use(node, pod.requests, 1, pod.scored_cpu, pod.scored_memory)
+        for node, amounts in used.items():
+            twin._use(node, amounts, amounts.get(PODS, 0), amounts.get("cpu", 0), amounts.get("memory", 0))
+        twin._ports = {node: list(ports) for node, ports in self._ports.items()}
+        for node, pod in more:
+            if pod.ports:
+                twin._ports.setdefault(node, []).extend(pod.ports)
+        return twin
+
+    def _use(self, node: int, amounts: Resources, slots: int, scored_cpu: int, scored_memory: int) -> None:
+        row = np.array([slots, *(amounts.get(name, 0) for name in self.columns[1:])], dtype=np.int64)
+        self.free[node] = np.clip(self.free[node] - row, -FAR, FAR)
+        cpu, memory, scored, more = self.used[node]
+        self.used[node] = (
+            cpu + amounts.get("cpu", 0), memory + amounts.get("memory", 0), scored + scored_cpu, more + scored_memory
+        )  # fmt: skip
 
     def table(self, amounts: Ints, columns: Sequence[str]) -> Ints:
         """Of `offered` or `free` the columns of some resources; of one that nobody here knows there is nothing."""
