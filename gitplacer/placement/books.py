@@ -200,7 +200,7 @@ class Books:
     def _written(self, name: str) -> None:
         ledger, number = self._ledgers[name], self._numbers[name]
         self._survey.update(number, ledger)
-        if ledger.pods_coming > MANY:
+        if ledger.coming.pods > MANY:
             self._busy.add(number)
         else:
             self._busy.discard(number)

@@ -23,11 +23,12 @@ from gitplacer.kinds.fleet import Cluster
 from gitplacer.model.decision import Reason, Seat
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, PodSet, PodShape, total_requests
+from gitplacer.placement.arrivals import Arrivals, Coming
 from gitplacer.placement.asseen import as_seen, by_size, like, to_come
 from gitplacer.placement.autoscalers.cost import costs
 from gitplacer.placement.nodes import Amounts, Columns, Mask, Nodes
 from gitplacer.placement.pack import Packing, Room, Shortfall, Use, pack, pack_what_fits
-from gitplacer.placement.stage import COARSE, NOT_TRIED, WORK, Coming, Stage, Tight
+from gitplacer.placement.stage import COARSE, NOT_TRIED, WORK, Stage, Tight
 from gitplacer.scheduler import Pod
 
 Answer = TypeVar("Answer")
@@ -86,7 +87,6 @@ class Ledger:
         self._free = self.nodes.allocatable - self.nodes.used
         self._promised: list[str] = []
         self._holds: dict[str, Hold] = {}
-        self._coming: tuple[Coming, ...] | None = None
         self._later: tuple[Ledger, ...] = ()
         """The cluster at times to come, where those for whom room is kept are promised theirs too."""
         self._crowded: Mask | None = None
@@ -102,6 +102,8 @@ class Ledger:
             _repels(snapshot, gang_of),
             slice_topology,
         )
+        self.coming = Arrivals(self._stage.ruled)
+        """The pods that were promised room here and are not seen yet."""
 
     def copy(self) -> Ledger:
         """A ledger that can be written to without touching this one; the nodes are shared."""
@@ -110,7 +112,7 @@ class Ledger:
         twin._promised = list(self._promised)
         twin._holds = dict(self._holds)
         twin._room = None
-        twin._coming = None
+        twin.coming = self.coming.copy()
         twin._later = tuple(later.copy() for later in self._later)
         twin._crowded = None
         twin._replays = {}
@@ -204,39 +206,26 @@ class Ledger:
         return self._fits[gang, scale_up]
 
     def _fit(self, gang: Gang, scale_up: bool) -> Packing | Shortfall:
-        if not self._stage.minds(gang, self.coming()):
+        if not self._stage.minds(gang, self.coming):
             return pack(self.room(), gang, scale_up=scale_up)
         return self._beside_others(gang, scale_up)
 
-    def coming(self) -> tuple[Coming, ...]:
-        """The pods that were promised room here and are not seen yet."""
-        if self._coming is None:
-            self._coming = tuple(
-                Coming(group, hold.gang, hold.sure, hold.lucky) for group, hold in self._holds.items() if hold.gang
-            )
-        return self._coming
-
-    @property
-    def pods_coming(self) -> int:
-        """How many they are."""
-        return sum(pods.count for other in self.coming() for pods in other.gang)
-
     def steps_for(self, gang: Gang) -> int:
         """How many steps it takes at most to pack a gang and to prove its place: each sort of pods is held against each other."""
-        if self._stage.minds(gang, self.coming()):
+        if self._stage.minds(gang, self.coming):
             return WORK
-        sorts = len(gang) + sum(len(other.gang) for other in self.coming())
+        sorts = len(gang) + self.coming.sorts
         return sorts * sorts
 
     def minds(self, gang: Gang) -> bool:
         """Whether where a gang may be here depends on more than nodes and room."""
-        return self._stage.minds(gang, self.coming())
+        return self._stage.minds(gang, self.coming)
 
     def proves(self, gang: Gang, *, lucky: bool = False, opened: Sequence[str] = ()) -> bool:
         """Whether it is known without a trial that a gang finds room in every order; a `lucky` one leaves others theirs."""
         if self._coarse and gang and not lucky:
             return False
-        now = self._stage.proves(gang, self.coming(), lucky=lucky, added=self._added(lucky, opened))
+        now = self._stage.proves(gang, self.coming, lucky=lucky, added=self._added(lucky, opened))
         return now and all(later.proves(gang, lucky=lucky, opened=opened) for later in self._later)
 
     def is_certain(self, gang: Gang, *, lucky: bool = False, opened: Sequence[str] = ()) -> bool:
@@ -246,7 +235,7 @@ class Ledger:
         """
         if self.proves(gang, lucky=lucky, opened=opened):
             return True
-        return self._stage.minds(gang, self.coming()) and self.tight(gang, lucky=lucky, opened=opened) is None
+        return self._stage.minds(gang, self.coming) and self.tight(gang, lucky=lucky, opened=opened) is None
 
     def tight(self, gang: Gang, *, lucky: bool = False, opened: Sequence[str] = ()) -> Tight | None:
         """
@@ -255,7 +244,7 @@ class Ledger:
         """
         if self._coarse and gang and not lucky:
             return COARSE
-        now = self._stage.tight(gang, self.coming(), lucky=lucky, added=self._added(lucky, opened))
+        now = self._stage.tight(gang, self.coming, lucky=lucky, added=self._added(lucky, opened))
         if now is not None:
             return now
         # Room was kept on the strength of a proof, so it takes a proof to let others in beside it.
@@ -340,7 +329,7 @@ class Ledger:
 
     def fit_without(self, gang: Gang, machines: Collection[int], *, scale_up: bool) -> Packing | Shortfall:
         """The same, where some machines take nothing more."""
-        if self._stage.minds(gang, self.coming()):
+        if self._stage.minds(gang, self.coming):
             return self.fit(gang, scale_up=scale_up)
         free = self._free.copy()
         free[list(machines)] = 0
@@ -404,6 +393,10 @@ class Ledger:
         for use in packing.uses:
             self._free[use.machine] -= use.row * use.count
         self._holds[group_id] = Hold(packing, gang, sure, lucky)
+        if gang:
+            self.coming.add(Coming(group_id, gang, sure, lucky))
+        else:
+            self.coming.remove(group_id)
         for later in self._later:  # where it is there does not matter, but that it comes
             later.reserve(group_id, Packing(()), gang, sure=sure, lucky=lucky)
         self._changed()
@@ -460,7 +453,7 @@ class Ledger:
 
     def _placed_with_more(self, gang: Gang) -> Packing | Shortfall:
         """A packing of pods that are placed already, with machines that are promised, on their way, or can be added."""
-        if self._stage.minds(gang, self.coming()):
+        if self._stage.minds(gang, self.coming):
             return self._beside_others(gang, True, to_placed=True)
         return pack(self._room_for_placed(), gang, scale_up=True)
 
@@ -514,6 +507,7 @@ class Ledger:
         hold = self._holds.pop(group_id, None)
         if hold is None:
             return
+        self.coming.remove(group_id)
         for later in self._later:
             later.release(group_id)
         for use in hold.packing.uses:
@@ -531,7 +525,6 @@ class Ledger:
         self.version += 1
         self._fits = {}
         self._room = None
-        self._coming = None
         self._crowded = None
 
     def _subtract_bound_pods(self, group: RunningGroup, gang_of: Callable[[str], Gang]) -> None:

@@ -24,13 +24,14 @@ import numpy as np
 from gitplacer.model.decision import Reason, Tally
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import Gang, PodSet, PodShape
+from gitplacer.placement.arrivals import Arrivals
 from gitplacer.placement.asseen import to_come
 from gitplacer.placement.nodes import Amounts
-from gitplacer.placement.pack import Room, Shortfall, Use
+from gitplacer.placement.pack import Indexes, Room, Shortfall, Use
 from gitplacer.scheduler import ClusterObjects, Node, Pod
 from gitplacer.scheduler.answer import Refuted, found_in, refuted
 from gitplacer.scheduler.board import Board
-from gitplacer.scheduler.crowding import certain
+from gitplacer.scheduler.crowding import Crowd
 from gitplacer.scheduler.gangs import expanded, slice_key
 from gitplacer.scheduler.shortage import shortage
 from gitplacer.scheduler.site import Site
@@ -48,23 +49,6 @@ FEWEST = 12
 """Runs; what fewer say is worth nothing."""
 LARGEST = 10_000
 """Pods times sorts of pods for which a placement is searched where rules about other pods hold."""
-
-
-@dataclass(frozen=True, slots=True)
-class Coming:
-    """
-    Pods of a group that were promised room and are not seen yet; `sure`: in every order; `lucky`: which its policy does not ask
-    for, so that it may lose that certainty to others of whom the same is true.
-    """
-
-    group: str
-    gang: Gang
-    sure: bool
-    lucky: bool = False
-
-    def must(self, lucky: bool) -> bool:
-        """Whether none of its pods may be left out for the sake of a gang, one that is placed by luck or another."""
-        return self.sure and not (lucky and self.lucky)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +88,7 @@ class Stage:
         self._answers: dict[_Key, Tight | None] = {}
         self._heard: set[_Key] = set()
         """Which of the answers somebody was given, since this stage is for a pass."""
-        self._proofs: dict[_Key, _Proof] = {}
-        self._larger: dict[tuple[str, ...], Room] = {}
+        self._crowds: dict[tuple[str, ...], _Crowd] = {}
         self._sites: dict[tuple[str, ...], Site] = {}
 
     def anew(self) -> Stage:
@@ -146,15 +129,16 @@ class Stage:
             self._made = self._make()
         return self._made
 
-    def minds(self, gang: Gang, coming: Iterable[Coming] = ()) -> bool:
+    def minds(self, gang: Gang, coming: Arrivals | None = None) -> bool:
         """Whether where a gang may be depends on more than nodes and room."""
-        if any(self._ruled(pods) for pods in gang):
+        if any(self.ruled(pods) for pods in gang):
             return True
         if not _is_looked_at(gang):
             return False
-        return self._repels or any(pods.shape.pod_anti_affinity for other in coming for pods in other.gang)
+        return self._repels or (coming is not None and coming.repels)
 
-    def _ruled(self, pods: PodSet) -> bool:
+    def ruled(self, pods: PodSet) -> bool:
+        """Whether rules about other pods hold for some."""
         return pods.shape.minds_others or bool(slice_key(pods, self._slice_topology))
 
     def _sorts(self, sets: Collection[PodSet]) -> int:
@@ -162,26 +146,24 @@ class Stage:
         sliced = (pods.count // pods.slice_size for pods in sets if slice_key(pods, self._slice_topology))
         return len(sets) + sum(sliced)
 
-    def proves(self, gang: Gang, coming: Sequence[Coming], *, lucky: bool = False, added: tuple[str, ...] = ()) -> bool:
+    def proves(self, gang: Gang, coming: Arrivals, *, lucky: bool = False, added: tuple[str, ...] = ()) -> bool:
         """
         Whether it is known without a trial that every order works. A `lucky` gang may be left out itself. `added` are the types of
         machines that are to come as well.
         """
-        if lucky and not any(other.must(lucky) for other in coming):
+        if lucky and not coming.must(lucky):
             return True
         if self.minds(gang, coming):
             key = _key(gang, coming, lucky, added)
             return key in self._heard and self._answers[key] is None
         return self._proof(gang, coming, lucky, added).holds
 
-    def tight(
-        self, gang: Gang, coming: Sequence[Coming], *, lucky: bool = False, added: tuple[str, ...] = ()
-    ) -> Tight | None:
+    def tight(self, gang: Gang, coming: Arrivals, *, lucky: bool = False, added: tuple[str, ...] = ()) -> Tight | None:
         """
         An order that leaves out a pod of a gang, or one that was promised otherwise; None if there is none that we can find. Of
         a `lucky` gang pods may be left out, but not for its sake those of others who count on more than luck.
         """
-        if lucky and not any(other.must(lucky) for other in coming):
+        if lucky and not coming.must(lucky):
             return None
         key = _key(gang, coming, lucky, added)
         if key not in self._answers:
@@ -189,8 +171,8 @@ class Stage:
         self._heard.add(key)
         return self._answers[key]
 
-    def _tried(self, gang: Gang, coming: Sequence[Coming], lucky: bool, added: tuple[str, ...]) -> Tight | None:
-        near: frozenset[PodShape] | None = None
+    def _tried(self, gang: Gang, coming: Arrivals, lucky: bool, added: tuple[str, ...]) -> Tight | None:
+        near: Collection[PodShape] | None = None
         if not self.minds(gang, coming):
             proof = self._proof(gang, coming, lucky, added)
             if proof.holds:
@@ -226,22 +208,6 @@ class Stage:
         out = tuple(replace(each, count=count) for each, count in left.items())
         return Tight(answer.order, answer.scoring, answer.pod.partition(_MARK)[0], out)
 
-    def _proof(self, gang: Gang, coming: Sequence[Coming], lucky: bool, added: tuple[str, ...]) -> _Proof:
-        key = _key(gang, coming, lucky, added)
-        if key not in self._proofs:
-            self._proofs[key] = self._proved(gang, coming, lucky, self._with(added))
-        return self._proofs[key]
-
-    def _with(self, added: tuple[str, ...]) -> Room:
-        """What the snapshot shows, and machines that are to come beside it."""
-        if not added:
-            return self._room
-        if added not in self._larger:
-            nodes = self._room.nodes
-            rows = np.concatenate([self._room.free, np.array([nodes.type_row[key] for key in added])])
-            self._larger[added] = Room(nodes, rows, added, {})
-        return self._larger[added]
-
     def _site(self, added: tuple[str, ...]) -> Site:
         """The cluster as the scheduler finds it, with machines that are to come beside those that there are."""
         if added not in self._sites:
@@ -250,37 +216,33 @@ class Stage:
             self._sites[added] = Site(replace(there, nodes=(*there.nodes, *more)))
         return self._sites[added]
 
-    def _proved(self, gang: Gang, coming: Sequence[Coming], lucky: bool, room: Room) -> _Proof:
+    def _crowd(self, added: tuple[str, ...]) -> _Crowd:
+        """The pods that may come to what the snapshot shows, and to machines that are to come beside it."""
+        if added not in self._crowds:
+            room = self._room
+            if added:
+                rows = np.concatenate([room.free, np.array([room.nodes.type_row[key] for key in added])])
+                room = Room(room.nodes, rows, added, {})
+            self._crowds[added] = _Crowd(room)
+        return self._crowds[added]
+
+    def _proof(self, gang: Gang, coming: Arrivals, lucky: bool, added: tuple[str, ...]) -> _Proof:
         """Only pods that can get in each other's way matter: those that share a node, or share one with such."""
-        counts: Counter[PodShape] = Counter()
-        must: set[PodShape] = set()
-        ruled: set[PodShape] = set()
-        for sets, promised in ((gang, not lucky), *((other.gang, other.must(lucky)) for other in coming)):
-            for pods in sets:
-                counts[pods.shape] += pods.count
-                if promised:
-                    must.add(pods.shape)
-                    if self._ruled(pods):
-                        ruled.add(pods.shape)
-        shapes = tuple(shape for shape, count in counts.items() if count)
         if not any(pods.count for pods in gang):
             return _Proof(True)
-        takes = [room.takes(shape) for shape in shapes]
-        places = np.array([t.able for t in takes])
-        near = _near(places > 0, [i for i, shape in enumerate(shapes) if any(p.shape == shape for p in gang)])
-        sure = certain(
-            places[near],
-            np.array([takes[i].row for i in near]),
-            np.array([counts[shapes[i]] for i in near]),
-            np.maximum(room.free, 0),
-            needed=np.array([shapes[i] in must for i in near]),
-        )
-        if ruled and (_is_looked_at(gang) or any(shapes[i] in ruled for i in near)):
-            return _Proof(False, frozenset(shapes))  # rules look farther than to the nodes that pods share
-        return _Proof(
-            all(ok for ok, i in zip(sure.tolist(), near, strict=True) if shapes[i] in must),
-            frozenset(shapes[i] for i in near),
-        )
+        counts: Counter[PodShape] = Counter()
+        for pods in gang:
+            counts[pods.shape] += pods.count
+        own = [shape for shape, count in counts.items() if count]
+        counts.update(coming.counts)
+        shapes = [shape for shape, count in counts.items() if count]
+        must = coming.musts(lucky) if lucky else coming.musts(lucky) | {pods.shape for pods in gang}
+        ruled = coming.ruled(lucky) if lucky else coming.ruled(lucky) | {p.shape for p in gang if self.ruled(p)}
+        crowd = self._crowd(added)
+        near = crowd.near(own, shapes)
+        if ruled and (_is_looked_at(gang) or any(shape in ruled for shape in near)):
+            return _Proof(False, shapes)  # rules look farther than to the nodes that pods share
+        return _Proof(crowd.holds(near, [counts[shape] for shape in near], [shape in must for shape in near]), near)
 
     def seek(
         self,
@@ -347,20 +309,36 @@ class _Proof:
     """Whether every order works for sure, and the shapes that can get in the way of the gang in question."""
 
     holds: bool
-    near: frozenset[PodShape] = frozenset()
+    near: Collection[PodShape] = ()
 
 
-def _key(gang: Gang, coming: Sequence[Coming], lucky: bool, added: tuple[str, ...]) -> _Key:
+class _Crowd:
+    """The shapes of pods that were asked about in a room, as classes of a crowd."""
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+        self._crowd = Crowd(np.maximum(room.free, 0))
+        self._numbers: dict[PodShape, int] = {}
+
+    def _numbered(self, shapes: Iterable[PodShape]) -> Indexes:
+        for shape in shapes:
+            if shape not in self._numbers:
+                takes = self._room.takes(shape)
+                self._numbers[shape] = self._crowd.add(takes.able, takes.row)
+        return np.array([self._numbers[shape] for shape in shapes], dtype=np.intp)
+
+    def near(self, start: Collection[PodShape], among: Sequence[PodShape]) -> list[PodShape]:
+        """The shapes whose pods share a node with some, or with one that does."""
+        numbers = self._numbered(among)
+        near = self._crowd.near(self._numbered(start), numbers)
+        return [among[i] for i in np.flatnonzero(np.isin(numbers, near)).tolist()]
+
+    def holds(self, shapes: Collection[PodShape], counts: Sequence[int], needed: Sequence[bool]) -> bool:
+        """Whether all pods of those that are needed are sure to find a node, when so many of each come."""
+        must = np.array(needed, dtype=np.bool_)
+        sure = self._crowd.certain(self._numbered(shapes), np.array(counts, dtype=np.int64), needed=must)
+        return bool(sure[must].all())
+
+
+def _key(gang: Gang, coming: Arrivals, lucky: bool, added: tuple[str, ...]) -> _Key:
     return gang, lucky, added, frozenset((other.group, other.gang, other.must(lucky)) for other in coming)
-
-
-def _near(open_to: np.ndarray[tuple[int, int], np.dtype[np.bool_]], start: list[int]) -> list[int]:
-    """The classes that share a node with one of `start`, or with one that does; `start` included, in order."""
-    meets = (open_to.astype(np.float32) @ open_to.T.astype(np.float32)) > 0
-    reached = np.zeros(len(open_to), dtype=np.bool_)
-    reached[start] = True
-    while True:
-        grown = reached | meets[reached].any(axis=0)
-        if (grown == reached).all():
-            return [int(i) for i in np.flatnonzero(reached)]
-        reached = grown

@@ -18,18 +18,25 @@ classes in question have none.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
+Indexes = np.ndarray[Any, np.dtype[np.intp]]
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 _MOST = 2**62
+_PLACES = 2**31
+"""As many places of a class as are counted on one node, so that floats hold all sums of them."""
 _TANGENTS = (0.1, 0.25, 0.5, 0.75, 1.0)
 """Where tangents are laid, as shares of what all others ask."""
+_SLACK = 1 + 1e-9
+"""Sums of floats that should be whole may come out a little below."""
 
 
 def certain(
@@ -38,111 +45,221 @@ def certain(
     """
     For each class, whether each of its pods is sure to find a node. `places[k, n]` is how many pods of class k node n takes if
     no others come, `asks[k, r]` what one asks of resource r, `counts[k]` how many there are, `free[n, r]` what there is;
-    `clash[k, j]`: a pod of class j keeps all of k off its node (host ports). Who only asks whether all of some classes are sure
-    says which are `needed`: others may then be called unsure, and all that follow the first of them that is.
+    `clash` and `needed` as in `Crowd.certain`.
     """
-    open_to = places > 0
-    met = np.minimum(counts[:, None], places @ open_to.T.astype(np.int64))  # of class j, on nodes of k
-    np.fill_diagonal(met, 0)
-    most = places.max(axis=1, initial=0)
-    loss = np.minimum(_loss(asks), most[None, :])
-    if clash is not None:
-        loss = np.where(clash.T, most[None, :], loss)
-    room = places.sum(axis=1) - counts
-    sure: Mask = room >= (met * loss).sum(axis=0)
-    doubtful = ~sure if needed is None else ~sure & needed
-    if needed is not None and (doubtful & (room < 0)).any():
+    crowd = Crowd(free)
+    classes = [crowd.add(row, ask) for row, ask in zip(places, asks, strict=True)]
+    return crowd.certain(np.array(classes, dtype=np.intp), counts, clash, needed)
+
+
+class Crowd:
+    """Classes of pods that may come to some nodes, numbered as they are added. `free[n, r]` is what there is of resource r on node n."""
+
+    def __init__(self, free: Ints) -> None:
+        self._free = free
+        self._places: list[_Places] = []
+        size = 8
+        self._rows: Floats = np.zeros((size, len(free)))
+        self._asks: Ints = np.zeros((size, free.shape[1]), dtype=np.int64)
+        self._totals: Ints = np.zeros(size, dtype=np.int64)
+        self._most: Ints = np.zeros(size, dtype=np.int64)
+        self._shared: Ints = np.zeros((size, size), dtype=np.int64)
+        """The places of one class (row) on the nodes that take another (column)."""
+        self._loss: Ints = np.zeros((size, size), dtype=np.int64)
+        """The most places of one class (column) that a pod of another (row) takes on one node."""
+
+    def add(self, places: Ints, ask: Ints) -> int:
+        """A class of which a pod asks so much, and each node takes so many if no others come; its number."""
+        new = len(self._places)
+        if new == len(self._totals):
+            self._rows, self._asks = _longer(self._rows), _longer(self._asks)
+            self._totals, self._most = _longer(self._totals), _longer(self._most)
+            self._shared, self._loss = (_longer(_longer(table).T).T for table in (self._shared, self._loss))
+        places = np.minimum(places, _PLACES)
+        self._places.append(_Places(places, ask, self._free))
+        rows, known = self._rows[: new + 1], slice(new + 1)
+        rows[new], self._asks[new] = places, ask
+        self._totals[new], self._most[new] = places.sum(), places.max(initial=0)
+        self._shared[known, new] = rows @ (rows[new] > 0)
+        self._shared[new, known] = (rows > 0) @ rows[new]
+        asks = self._asks[known]
+        self._loss[known, new] = np.minimum(_loss(asks, ask[None, :])[:, 0], self._most[new])
+        self._loss[new, known] = np.minimum(_loss(ask[None, :], asks)[0], self._most[known])
+        return new
+
+    def near(self, start: Indexes, among: Indexes) -> Indexes:
+        """The classes that share a node with one of `start`, or with one that does; `start` included, in the order of `among`."""
+        meets = self._shared[np.ix_(among, among)] > 0
+        reached = np.isin(among, start)
+        while True:
+            grown = reached | meets[reached].any(axis=0)
+            if (grown == reached).all():
+                return among[reached]
+            reached = grown
+
+    def certain(self, classes: Indexes, counts: Ints, clash: Mask | None = None, needed: Mask | None = None) -> Mask:
+        """
+        For each of some classes, of which so many pods come, whether each of them is sure to find a node. `clash[k, j]`: a pod of class
+        j keeps all of k off its node (host ports). Who only asks whether all of some classes are sure says which are `needed`: others may then
+        be called unsure, and all that follow the first of them that is.
+        """
+        pairs = np.ix_(classes, classes)
+        met = np.minimum(counts[:, None], self._shared[pairs])  # of class j, on nodes of k
+        np.fill_diagonal(met, 0)
+        loss = self._loss[pairs]
+        if clash is not None:
+            loss = np.where(clash.T, self._most[classes][None, :], loss)
+        room = self._totals[classes] - counts
+        sure: Mask = room >= (met * loss).sum(axis=0)
+        doubtful = ~sure if needed is None else ~sure & needed
+        if needed is not None and (doubtful & (room < 0)).any():
+            return sure
+        asks = self._asks[classes]
+        for k in np.flatnonzero(doubtful & (room >= 0)).tolist():
+            if clash is None or not clash[k].any():
+                sure[k] = room[k] >= self._places[classes[k]].harm(asks, met[:, k])
+            if needed is not None and not sure[k]:
+                break
         return sure
-    for k in np.flatnonzero(doubtful & (room >= 0)).tolist():
-        if clash is None or not clash[k].any():
-            sure[k] = room[k] >= _harm(k, places[k], asks, met[:, k], free)
-        if needed is not None and not sure[k]:
-            break
-    return sure
 
 
-def _loss(asks: Ints) -> Ints:
-    """For a pod of class j (row), the most places of class k (column) that it takes on one node."""
-    asked = asks > 0
-    by_resource = -(-asks[:, None, :] // np.where(asked, asks, 1)[None, :, :])
+def _longer(table: Any) -> Any:
+    return np.concatenate([table, np.zeros_like(table)])
+
+
+def _loss(asks: Ints, of: Ints) -> Ints:
+    """For a pod of one class (row), the most places of another (column) that it takes on one node."""
+    asked = of > 0
+    by_resource = -(-asks[:, None, :] // np.where(asked, of, 1)[None, :, :])
     found: Ints = np.where(asked[None, :, :], by_resource, 0).max(axis=2, initial=0)
     return found
 
 
-def _harm(k: int, places: Ints, asks: Ints, met: Ints, free: Ints) -> int:
-    """The most places of class k that the pods that meet it can take, counted with what lies idle."""
-    here = np.flatnonzero(places)
-    asked = np.flatnonzero(asks[k])
-    own, ask, others = places[here], asks[k][asked], asks[:, asked]
-    if int(ask.max()) > _MOST // (int(own.sum()) + 1):
-        return int(own.sum())  # sums of such amounts cannot be counted
-    first = free[here][:, asked] - own[:, None] * ask + 1
-    felt = met.astype(np.float64) @ others >= first.min(axis=0) * (
-        1 - 1e-9
-    )  # else there is not enough of it to spoil one place anywhere
-    if not felt.any():
-        return 0
-    ask, others, first = ask[felt], others[:, felt], first[:, felt]
-    by_pod = _by_pod(own, ask, first, others, met)
-    return min(by_pod, _by_amount(own, ask, first, others, met))
+class _Places:
+    """The places for one class, counted with what lies idle beside them."""
+
+    def __init__(self, places: Ints, ask: Ints, free: Ints) -> None:
+        self._here = np.flatnonzero(places)
+        self._own: Ints = places[self._here]
+        self._asked = np.flatnonzero(ask)
+        self._ask: Ints = ask[self._asked]
+        self._free = free
+        self._total = int(self._own.sum())
+        self._scarce: dict[bytes, _Scarce] = {}
+
+    @cached_property
+    def _countable(self) -> bool:
+        """Whether sums of what the places ask can be counted."""
+        return int(self._ask.max(initial=0)) <= _MOST // (self._total + 1)
+
+    @property
+    def _first(self) -> Ints:
+        """What others must take of each resource on each node for the first place there to go."""
+        first: Ints = self._free[self._here][:, self._asked] - self._own[:, None] * self._ask + 1
+        return first
+
+    @cached_property
+    def _cheapest(self) -> Floats:
+        """The least of it on any node."""
+        least: Floats = self._first.min(axis=0) * (1 - 1e-9)
+        return least
+
+    def harm(self, asks: Ints, met: Ints) -> int:
+        """The most places that pods take, so many of each class, of which one asks so much."""
+        if not self._countable:
+            return self._total
+        others = asks[:, self._asked]
+        felt: Mask = met.astype(np.float64) @ others >= self._cheapest
+        if not felt.any():  # there is not enough of it to spoil one place anywhere
+            return 0
+        key = felt.tobytes()
+        if key not in self._scarce:
+            self._scarce[key] = _Scarce.of(self._own, self._ask[felt], self._first[:, felt])
+        scarce, others = self._scarce[key], others[:, felt]
+        return min(scarce.by_pod(others, met), scarce.by_amount(others, met))
 
 
-def _by_pod(own: Ints, ask: Ints, first: Ints, others: Ints, met: Ints) -> int:
+@dataclass(frozen=True, slots=True)
+class _Curve:
+    """What places cost of one resource, rising; and up to and with those of a cost, how many places there are and how much they cost in all."""
+
+    costs: Floats
+    places: Floats
+    spent: Floats
+
+    @staticmethod
+    def of(own: Ints, ask: int, first: Ints) -> _Curve:
+        """Where little lies idle the first place is cheap and others cost `ask`; else all cost the same on average."""
+        cheap = first <= ask
+        each = np.concatenate(
+            [first[cheap], np.full(int(cheap.sum()), ask), (first + (own - 1) * ask)[~cheap] / own[~cheap]]
+        )
+        counts = np.concatenate([np.ones(int(cheap.sum())), own[cheap] - 1, own[~cheap]])
+        costs, which = np.unique(each.astype(np.float64), return_inverse=True)
+        alike = np.bincount(which, counts, len(costs))
+        return _Curve(costs, np.cumsum(alike), np.cumsum(costs * alike))
+
+    def tangent(self, amount: float) -> tuple[float, float]:
+        """Where the tangent at an amount begins, in places, and how many places it gives for one more."""
+        at = min(int(np.searchsorted(self.spent, amount, side="right")), len(self.costs) - 1)
+        before = (float(self.places[at - 1]), float(self.spent[at - 1])) if at else (0.0, 0.0)
+        slope = 1 / float(self.costs[at])
+        return before[0] - before[1] * slope, slope
+
+
+@dataclass(frozen=True, slots=True)
+class _Scarce:
     """
-    A pod is on one node, where its harm counts by one resource: the one of which the node runs short first. Where a resource
-    lies idle on a node, it counts by what all places there cost on average; elsewhere by its share. Nodes that run short of what
-    most have idle are given up.
+    The places for one class by the resources that others can make scarce: `ask` of them. `usual` are those that most nodes have idle no more
+    than a pod asks; nodes that run short of others are `given_up`, with so many places, and the rest have `most` each at most. `average`
+    is what a place costs there, where it costs least.
     """
-    shares = np.minimum(-(-others // ask), int(own.sum()))
-    scarce = first <= ask
-    usual = scarce.mean(axis=0) >= 0.5
-    given_up = scarce[:, ~usual].any(axis=1)
-    good = ~given_up
-    power = np.where(usual, shares, 0).max(axis=1, initial=0).astype(np.float64)
-    if good.any() and not usual.all():
-        average = (first + (own[:, None] - 1) * ask)[good] / own[good][:, None]
-        power = np.maximum(power, (others / average.min(axis=0))[:, ~usual].max(axis=1))
-    most = int(own[good].max(initial=0))
-    return int(own[given_up].sum()) + math.floor(float(met @ np.minimum(power, most)) * (1 + 1e-9))
 
+    total: int
+    ask: Ints
+    usual: Mask
+    given_up: int
+    most: int
+    average: Floats | None
+    curves: tuple[_Curve, ...]
 
-def _by_amount(own: Ints, ask: Ints, first: Ints, others: Ints, met: Ints) -> int:
-    """
-    How many places go for amounts of one resource grows less and less, since the cheapest go first; so it stays below each of
-    its tangents. With one tangent for each resource, a pod does the harm that its dearest resource does by the slope, and what
-    the tangents begin with is added. Any tangents will do; some are tried.
-    """
-    spent = met.astype(np.float64) @ others
-    curves = [_costs(own, int(ask[r]), first[:, r]) for r in range(len(ask))]
-    best = float(own.sum())
-    for share in _TANGENTS:
-        tangents = [_tangent(curve, share * amount) for curve, amount in zip(curves, spent.tolist(), strict=True)]
-        begin = sum(t[0] for t in tangents)
-        power = (others * np.array([t[1] for t in tangents])).max(axis=1)
-        best = min(best, begin + float(met @ power))
-    return math.floor(best * (1 + 1e-9))
+    @staticmethod
+    def of(own: Ints, ask: Ints, first: Ints) -> _Scarce:
+        scarce = first <= ask
+        usual: Mask = scarce.mean(axis=0) >= 0.5
+        given_up = scarce[:, ~usual].any(axis=1)
+        good, average = ~given_up, None
+        if good.any() and not usual.all():
+            average = ((first + (own[:, None] - 1) * ask)[good] / own[good][:, None]).min(axis=0)
+        curves = tuple(_Curve.of(own, int(ask[r]), first[:, r]) for r in range(len(ask)))
+        return _Scarce(
+            total=int(own.sum()), ask=ask, usual=usual, given_up=int(own[given_up].sum()),
+            most=int(own[good].max(initial=0)), average=average, curves=curves,
+        )  # fmt: skip
 
+    def by_pod(self, others: Ints, met: Ints) -> int:
+        """
+        A pod is on one node, where its harm counts by one resource: the one of which the node runs short first. Where a resource
+        lies idle on a node, it counts by what all places there cost on average; elsewhere by its share. Nodes that run short of what
+        most have idle are given up.
+        """
+        shares = np.minimum(-(-others // self.ask), self.total)
+        power = np.where(self.usual, shares, 0).max(axis=1, initial=0).astype(np.float64)
+        if self.average is not None:
+            power = np.maximum(power, (others / self.average)[:, ~self.usual].max(axis=1))
+        return self.given_up + math.floor(float(met @ np.minimum(power, self.most)) * _SLACK)
 
-_Curve = tuple[Floats, Floats, Floats]
-"""The cost of a place, rising; and up to and with those of a cost, how many places and how much they cost in all."""
-
-
-def _costs(own: Ints, ask: int, first: Ints) -> _Curve:
-    """What places cost: where little lies idle the first is cheap and others cost `ask`; else all cost the same on average."""
-    cheap = first <= ask
-    costs = np.concatenate(
-        [first[cheap], np.full(int(cheap.sum()), ask), (first + (own - 1) * ask)[~cheap] / own[~cheap]]
-    )
-    counts = np.concatenate([np.ones(int(cheap.sum())), own[cheap] - 1, own[~cheap]])
-    order = np.argsort(costs, kind="stable")
-    costs, counts = costs[order].astype(np.float64), counts[order].astype(np.float64)
-    return costs, np.cumsum(counts), np.cumsum(costs * counts)
-
-
-def _tangent(curve: _Curve, amount: float) -> tuple[float, float]:
-    """Where the tangent at an amount begins, in places, and how many places it gives for one more."""
-    costs, places, spent = curve
-    at = min(int(np.searchsorted(spent, amount, side="right")), len(costs) - 1)
-    before = (float(places[at - 1]), float(spent[at - 1])) if at else (0.0, 0.0)
-    slope = 1 / float(costs[at])
-    return before[0] - before[1] * slope, slope
+    def by_amount(self, others: Ints, met: Ints) -> int:
+        """
+        How many places go for amounts of one resource grows less and less, since the cheapest go first; so it stays below each of
+        its tangents. With one tangent for each resource, a pod does the harm that its dearest resource does by the slope, and what
+        the tangents begin with is added. Any tangents will do; some are tried.
+        """
+        spent = (met.astype(np.float64) @ others).tolist()
+        best = float(self.total)
+        for share in _TANGENTS:
+            tangents = [curve.tangent(share * amount) for curve, amount in zip(self.curves, spent, strict=True)]
+            begin = sum(t[0] for t in tangents)
+            power = (others * np.array([t[1] for t in tangents])).max(axis=1)
+            best = min(best, begin + float(met @ power))
+        return math.floor(best * _SLACK)

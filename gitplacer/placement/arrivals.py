@@ -1,0 +1,112 @@
+"""
+The pods that were promised room on a cluster and are not seen there yet: group by group, and added up.
+
+A busy cluster has hundreds of them, and is asked about each gang that comes next; so the sums are kept, and not made again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Set
+from dataclasses import dataclass
+
+from gitplacer.model.workload import Gang, PodSet, PodShape
+
+
+@dataclass(frozen=True, slots=True)
+class Coming:
+    """
+    Pods of a group that were promised room and are not seen yet; `sure`: in every order; `lucky`: which its policy does not ask
+    for, so that it may lose that certainty to others of whom the same is true.
+    """
+
+    group: str
+    gang: Gang
+    sure: bool
+    lucky: bool = False
+
+    def must(self, lucky: bool) -> bool:
+        """Whether none of its pods may be left out for the sake of a gang, one that is placed by luck or another."""
+        return self.sure and not (lucky and self.lucky)
+
+
+class Arrivals:
+    """`pods` is how many there are, `sorts` of how many sets, and `repels` whether some keep others away by rules of their own."""
+
+    def __init__(self, ruled: Callable[[PodSet], bool]) -> None:
+        """`ruled` tells whether rules about other pods hold for some."""
+        self._is_ruled = ruled
+        self._groups: dict[str, Coming] = {}
+        self._counts: Counter[PodShape] = Counter()
+        self._musts: dict[bool, Counter[PodShape]] = {False: Counter(), True: Counter()}
+        self._ruled: dict[bool, Counter[PodShape]] = {False: Counter(), True: Counter()}
+        self._promised = {False: 0, True: 0}
+        self._repelling = 0
+        self.pods = 0
+        self.sorts = 0
+
+    def copy(self) -> Arrivals:
+        """Others that can be written to without touching these."""
+        twin = Arrivals(self._is_ruled)
+        twin._groups, twin._counts = dict(self._groups), Counter(self._counts)
+        twin._musts = {lucky: Counter(found) for lucky, found in self._musts.items()}
+        twin._ruled = {lucky: Counter(found) for lucky, found in self._ruled.items()}
+        twin._promised, twin._repelling = dict(self._promised), self._repelling
+        twin.pods, twin.sorts = self.pods, self.sorts
+        return twin
+
+    def __iter__(self) -> Iterator[Coming]:
+        return iter(self._groups.values())
+
+    def add(self, coming: Coming) -> None:
+        """More that come; of a group that was there already these instead."""
+        self._count(self._groups.get(coming.group), -1)
+        self._groups[coming.group] = coming
+        self._count(coming, 1)
+
+    def remove(self, group: str) -> None:
+        """A group does not come any more, or has come."""
+        self._count(self._groups.pop(group, None), -1)
+
+    @property
+    def counts(self) -> Mapping[PodShape, int]:
+        """How many pods of each shape. Do not write to it."""
+        return self._counts
+
+    def must(self, lucky: bool) -> bool:
+        """Whether some of them may not be left out for the sake of a gang; `lucky`: of one that is placed by luck."""
+        return self._promised[lucky] > 0
+
+    def musts(self, lucky: bool) -> Set[PodShape]:
+        """The shapes of those."""
+        return self._musts[lucky].keys()
+
+    def ruled(self, lucky: bool) -> Set[PodShape]:
+        """The shapes of those for which rules about other pods hold."""
+        return self._ruled[lucky].keys()
+
+    @property
+    def repels(self) -> bool:
+        return self._repelling > 0
+
+    def _count(self, coming: Coming | None, sign: int) -> None:
+        if coming is None:
+            return
+        promised = [lucky for lucky in (False, True) if coming.must(lucky)]
+        for lucky in promised:
+            self._promised[lucky] += sign
+        for pods in coming.gang:
+            self.pods += sign * pods.count
+            self.sorts += sign
+            self._repelling += sign * bool(pods.shape.pod_anti_affinity)
+            _change(self._counts, pods.shape, sign * pods.count)
+            for lucky in promised:
+                _change(self._musts[lucky], pods.shape, sign)
+                if self._is_ruled(pods):
+                    _change(self._ruled[lucky], pods.shape, sign)
+
+
+def _change(counts: Counter[PodShape], shape: PodShape, by: int) -> None:
+    counts[shape] += by
+    if not counts[shape]:
+        del counts[shape]
