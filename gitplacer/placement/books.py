@@ -8,14 +8,14 @@ of them. A ledger is copied when it is first written to: what a pass places cost
 from __future__ import annotations
 
 import copy
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from gitplacer.model.decision import Finding, Reason
-from gitplacer.model.workload import Gang, PodShape
+from gitplacer.model.workload import Gang
+from gitplacer.placement.doubts import Doubts
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.nodes import Columns, Mask
 from gitplacer.placement.pack import Packing, Shortfall, pack_what_fits
@@ -24,10 +24,6 @@ from gitplacer.placement.survey import Counts, Indexes, Survey
 
 MANY = 20
 """Pods to come; below, every order is soon tried."""
-
-
-_Sorts = frozenset[tuple[PodShape, int]]
-"""The pods of a gang, each sort with their number, whatever role they have."""
 
 
 class Books:
@@ -44,9 +40,7 @@ class Books:
         """By number: of which resources much of what was free is promised already, on clusters to which many pods are to come."""
         self._promised: dict[str, frozenset[str]] = {}
         """By group, the clusters on which it is promised room."""
-        self._refused: dict[str, dict[_Sorts, Tight]] = defaultdict(dict)
-        self._unproved: dict[str, set[_Sorts]] = defaultdict(set)
-        """By cluster, the gangs of which it is not proved that every order places them."""
+        self.doubts = Doubts()
         self._busy: set[int] = set()
         """Those of which that has to be found out anew."""
 
@@ -56,8 +50,7 @@ class Books:
         twin._ledgers = dict(self._ledgers)
         twin._survey = self._survey.copy()
         twin._promised = dict(self._promised)
-        twin._refused = defaultdict(dict, {name: dict(known) for name, known in self._refused.items()})
-        twin._unproved = defaultdict(set, {name: set(known) for name, known in self._unproved.items()})
+        twin.doubts = self.doubts.copy()
         twin._crowding, twin._busy = self._crowding.copy(), set(self._busy)
         self._shared, twin._shared = set(self._ledgers), set(self._ledgers)
         return twin
@@ -106,12 +99,12 @@ class Books:
         """
         if lucky or opened:
             return self._ledgers[name].proves(gang, lucky=lucky, opened=opened)
-        sorts, ledger = _sorts(gang), self._ledgers[name]
-        if sorts in self._unproved[name] and not ledger.minds(gang):
+        ledger = self._ledgers[name]
+        if self.doubts.is_unproved(gang, name) and not ledger.minds(gang):
             return False
         proved = ledger.proves(gang)
         if not proved:
-            self._unproved[name].add(sorts)
+            self.doubts.add_unproved(gang, name)
         return proved
 
     def reserve(
@@ -132,7 +125,7 @@ class Books:
         self._ledgers[name] = ledger
         self._shared.discard(name)
         self._written(name)
-        self._forget(name)
+        self.doubts.forget(name)
 
     def admit(self, group_id: str, name: str, gang: Gang) -> None:
         """Place a group whatever the room: it takes what there is."""
@@ -145,7 +138,7 @@ class Books:
             self._writable(name).release(group_id)
             self._promised[group_id] = self.promised_to(group_id) - {name}
             self._written(name)
-            self._forget(name)
+            self.doubts.forget(name)
 
     def may_have_room(self, gang: Gang, asked: Indexes) -> Mask:
         """Which of some clusters, by number, may have room for a gang now; the others surely have none."""
@@ -177,19 +170,6 @@ class Books:
         self._busy.clear()
         return self._crowding
 
-    def refuse(self, gang: Gang, name: str, why: Tight) -> None:
-        """Remember for a cluster that a gang fits that it was not placed there whole in some order."""
-        self._refused[name][_sorts(gang)] = why
-
-    def refused(self, gang: Gang, name: str) -> Tight | None:
-        """Why a gang of the same pods was refused on a cluster, if nothing was taken away there since."""
-        return self._refused[name].get(_sorts(gang))
-
-    def _forget(self, name: str) -> None:
-        """What was found out about gangs on a cluster holds for as long as pods are only added."""
-        self._refused.pop(name, None)
-        self._unproved.pop(name, None)
-
     def _asked(self, gang: Gang) -> Mask:
         """The resources that a gang asks for."""
         asked: Mask = np.zeros(len(self._columns), dtype=np.bool_)
@@ -211,13 +191,6 @@ class Books:
             self._ledgers[name] = self._ledgers[name].copy()
             self._shared.discard(name)
         return self._ledgers[name]
-
-
-def _sorts(gang: Gang) -> _Sorts:
-    counts: Counter[PodShape] = Counter()
-    for pods in gang:
-        counts[pods.shape] += pods.count
-    return frozenset(counts.items())
 
 
 def _first(keys: Sequence[np.ndarray[Any, Any]]) -> int:

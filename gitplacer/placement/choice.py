@@ -78,6 +78,8 @@ class Choice:
         self.tight: dict[str, dict[str, Finding]] = defaultdict(dict)
         self._refused: dict[str, set[str]] = defaultdict(set)
         """By group, the clusters among these on which it was tried in every order."""
+        self._passed_over: dict[str, set[str]] = defaultdict(set)
+        """By group, those that were not even looked at, because it had been tried on enough and has no proof there."""
         self.over_budget: dict[str, Finding] = {}
         self.over_quota: dict[str, Finding] = {}
         self._quotas = Quotas(shared, occupancy)
@@ -287,27 +289,35 @@ class Choice:
         self, group: Group, name: str, gang: Gang, finding: Finding, packing: Packing
     ) -> tuple[Finding, Packing] | None:
         """The same for pods on machines that are there, where nothing less than every order will do."""
-        tight = self._books.refused(gang, name) or self._books.tight(gang, name)
+        tight = self._books.doubts.refused(gang, name) or self._books.tight(gang, name)
         if tight is None:
             return finding, packing
-        self._books.refuse(gang, name, tight)
+        self._books.doubts.refuse(gang, name, tight)
         self._doubt(group, name, tight)
         return None
 
     def _fitting(
         self, group: Group, policy: PlacementPolicy, line: Line, scale_up: bool
     ) -> Iterator[tuple[str, Packing]]:
-        open_ = line if scale_up else line.only(self._may_have_room(group.id, line.numbers))
+        open_ = line.only(self._scaling[line.numbers] if scale_up else self._may_have_room(group.id, line.numbers))
+        refused = self._refused[group.id]
         for name in self._in_order(self._pass.gangs[group.id], open_):
-            if scale_up and not self.scales(policy, name):
-                continue
             gang = self._pass.gang_on(group.id, name)
             if not self._pass.effort.allows(group, name, self._books[name].steps_for(gang)):
                 self.tight[group.id].setdefault(name, beyond(group))
                 return
+            tried_enough = not scale_up and len(refused) >= _MOST_TRIED and name not in refused
+            if tried_enough and not self._pass.accepts_tight(policy, name) and not self._books.proves(gang, name):
+                self._passed_over[group.id].add(name)
+                continue
             packing = self._books.fit(gang, name, scale_up=scale_up)
             if isinstance(packing, Packing):
                 yield name, packing
+
+    @cached_property
+    def _scaling(self) -> Mask:
+        """By number, which clusters may be given machines."""
+        return np.array([bool(self._books[name].nodes.types) for name in self._books.names], dtype=np.bool_)
 
     def _may_have_room(self, group_id: str, numbers: Indexes) -> Mask:
         """Which of some clusters are not ruled out for a group now."""
@@ -421,6 +431,8 @@ class Choice:
             if isinstance(paid, Finding):
                 return paid
             finding = self._books.fitting(name, paid)
+            if finding.code is Reason.FITS and name in self._passed_over[group.id]:
+                return Finding(code=Reason.ROOM)
             return self._fits_now(gang, name) if finding.code is Reason.FITS else finding
         if policy.spec.placement.admission == "Immediate":
             return replace(_short(later), code=Reason.PODS_MAY_WAIT)
@@ -485,7 +497,7 @@ class Choice:
                 continue
             finding = self.verdict(group, policy, name)
             takes = _fits(finding) or (finding.code is Reason.TIGHT_FIT and self._pass.accepts_tight(policy, name))
-            fits = takes and name not in self.tight[group.id]
+            fits = takes and name not in self.tight[group.id] and name not in self._passed_over[group.id]
             found.append(Candidate(name, Verdict.FEASIBLE if fits else Verdict.REJECTED, finding))
         return tuple(found)
 

@@ -78,6 +78,11 @@ class Occupancy:
         left = {group_id: claim for group_id, claim in claims.items() if claim.displaced}
         self.reservations = Reservations(left, lent(self.ledger), lent(self.take), lent(self.ending))
 
+    @property
+    def is_open(self) -> bool:
+        """Whether anybody has asked for the ledgers."""
+        return "books" in self.__dict__
+
     @cached_property
     def books(self) -> Books:
         """The ledgers with the room of everything that is placed taken."""
@@ -99,6 +104,7 @@ class Occupancy:
         for cluster in self.reservations.claimed():
             self.reservations.drop_those_that_fail(cluster)
             books.replace(cluster, self.reservations.for_others(cluster))
+        books.doubts = self._pass.doubts.copy()
         return books
 
     def replayed(self, empty: Ledger, cluster: str, group_ids: Iterable[str]) -> tuple[Ledger, list[str]]:

@@ -24,6 +24,7 @@ from gitplacer.model.decision import Action, Claim, ClusterRole, Finding, Move, 
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, total_requests
 from gitplacer.placement.books import Books
+from gitplacer.placement.doubts import Doubts
 from gitplacer.placement.effort import Effort
 from gitplacer.placement.eligibility import (
     Asked,
@@ -134,6 +135,8 @@ class Pass:
         self._settled: dict[tuple[str, frozenset[str]], Ledger] = {}
         self._requests: dict[tuple[str, str], Resources] = {}
         self.effort = Effort(len(self.clusters))
+        self.doubts = Doubts()
+        """What the last round found out against gangs on clusters where it took nothing away."""
 
     def _hold_together(self) -> None:
         """Hold what exchanges members with what is held."""

@@ -17,6 +17,7 @@ from gitplacer.model.decision import Action, Claim, Decision, Finding, Move, Rea
 from gitplacer.placement.books import Books
 from gitplacer.placement.departures import action_of
 from gitplacer.placement.division import divides
+from gitplacer.placement.doubts import Doubts
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.quota import beyond_quota
@@ -76,7 +77,8 @@ def plan(
     sent_away: dict[str, Finding] = {}
     for _ in range(_ROUNDS + len({group.priority for group in snapshot.groups.values()})):
         counts = dict(shared.counts)
-        decisions = Round(shared, before, claims, moves, with_candidates).decide()
+        this = Round(shared, before, claims, moves, with_candidates)
+        decisions = this.decide()
         after = {d.group: d.after for d in decisions}
         shared.taken.update(((d.group, name), found.code) for d in decisions for name, found in d.reasons.items())
         claimed = {d.group: d.claim for d in decisions if d.claim is not None}
@@ -102,6 +104,7 @@ def plan(
         recounted = any(shared.counts_of(g, a) != _of(counts, g, a) for g, a in after.items())
         if same and claimed == claims and moving == moves and not recounted:
             break
+        shared.doubts = Doubts() if recounted or moves or moving else this.doubts(decisions)
         before, claims, moves = after, claimed, moving
     finished = (_since_the_start(shared, made[group_id], sent_away) for group_id in sorted(made))
     return Plan(tuple(as_written(snapshot, _shaped(shared, decision)) for decision in finished))

@@ -23,6 +23,7 @@ from gitplacer.model.resources import Resources
 from gitplacer.placement.choice import Choice
 from gitplacer.placement.departures import Departures, Triggers, action_of
 from gitplacer.placement.division import Division, divides
+from gitplacer.placement.doubts import Doubts
 from gitplacer.placement.holds import consent_to_removal
 from gitplacer.placement.lent import lent
 from gitplacer.placement.occupancy import Claims, Occupancy, Placements
@@ -126,6 +127,13 @@ class Round:
             for group in staying
         ]
         return [self._with_sightings(decision) for decision in done]
+
+    def doubts(self, decisions: Iterable[Decision]) -> Doubts:
+        """What holds against gangs after these decisions too: on clusters that nobody leaves, and where no room is kept."""
+        if not self._occupancy.is_open:
+            return Doubts()
+        left = {name for d in decisions for name in set(d.before) - set(d.after)}
+        return self._occupancy.books.doubts.copy(but=left | self._occupancy.reservations.kept().keys())
 
     def _spans(self, group: Group) -> bool:
         """Whether a group is on several clusters as one app."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
@@ -239,10 +239,10 @@ class Stage:
         must = coming.musts(lucky) if lucky else coming.musts(lucky) | {pods.shape for pods in gang}
         ruled = coming.ruled(lucky) if lucky else coming.ruled(lucky) | {p.shape for p in gang if self.ruled(p)}
         crowd = self._crowd(added)
-        near = crowd.near(own, shapes)
+        near, numbers = crowd.near(own, shapes)
         if ruled and (_is_looked_at(gang) or any(shape in ruled for shape in near)):
             return _Proof(False, shapes)  # rules look farther than to the nodes that pods share
-        return _Proof(crowd.holds(near, [counts[shape] for shape in near], [shape in must for shape in near]), near)
+        return _Proof(crowd.holds(numbers, [counts[shape] for shape in near], [shape in must for shape in near]), near)
 
     def seek(
         self,
@@ -320,23 +320,24 @@ class _Crowd:
         self._crowd = Crowd(np.maximum(room.free, 0))
         self._numbers: dict[PodShape, int] = {}
 
-    def _numbered(self, shapes: Iterable[PodShape]) -> Indexes:
-        for shape in shapes:
-            if shape not in self._numbers:
-                takes = self._room.takes(shape)
-                self._numbers[shape] = self._crowd.add(takes.able, takes.row)
-        return np.array([self._numbers[shape] for shape in shapes], dtype=np.intp)
+    def _number(self, shape: PodShape) -> int:
+        known = self._numbers.get(shape)
+        if known is None:
+            takes = self._room.takes(shape)
+            known = self._numbers[shape] = self._crowd.add(takes.able, takes.row)
+        return known
 
-    def near(self, start: Collection[PodShape], among: Sequence[PodShape]) -> list[PodShape]:
-        """The shapes whose pods share a node with some, or with one that does."""
-        numbers = self._numbered(among)
-        near = self._crowd.near(self._numbered(start), numbers)
-        return [among[i] for i in np.flatnonzero(np.isin(numbers, near)).tolist()]
+    def near(self, start: Collection[PodShape], among: Sequence[PodShape]) -> tuple[list[PodShape], Indexes]:
+        """The shapes whose pods share a node with some, or with one that does, and their numbers."""
+        numbers = {self._number(shape): shape for shape in among}
+        begin = np.array([self._number(shape) for shape in start], dtype=np.intp)
+        near = self._crowd.near(begin, np.array(list(numbers), dtype=np.intp))
+        return [numbers[number] for number in near.tolist()], near
 
-    def holds(self, shapes: Collection[PodShape], counts: Sequence[int], needed: Sequence[bool]) -> bool:
-        """Whether all pods of those that are needed are sure to find a node, when so many of each come."""
+    def holds(self, classes: Indexes, counts: Sequence[int], needed: Sequence[bool]) -> bool:
+        """Whether all pods of those classes that are needed are sure to find a node, when so many of each come."""
         must = np.array(needed, dtype=np.bool_)
-        sure = self._crowd.certain(self._numbered(shapes), np.array(counts, dtype=np.int64), needed=must)
+        sure = self._crowd.certain(classes, np.array(counts, dtype=np.int64), needed=must)
         return bool(sure[must].all())
 
 

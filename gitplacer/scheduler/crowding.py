@@ -18,6 +18,8 @@ classes in question have none.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -89,13 +91,14 @@ class Crowd:
 
     def near(self, start: Indexes, among: Indexes) -> Indexes:
         """The classes that share a node with one of `start`, or with one that does; `start` included, in the order of `among`."""
-        meets = self._shared[np.ix_(among, among)] > 0
-        reached = np.isin(among, start)
-        while True:
-            grown = reached | meets[reached].any(axis=0)
-            if (grown == reached).all():
-                return among[reached]
-            reached = grown
+        meets = self._shared[among[:, None], among] > 0
+        begun = np.zeros(len(self._places), dtype=np.bool_)
+        begun[start] = True
+        reached, count = begun[among], 0
+        while np.count_nonzero(reached) > count:
+            count = int(np.count_nonzero(reached))
+            reached = reached | np.logical_or.reduce(meets[reached], axis=0)
+        return among[reached]
 
     def certain(self, classes: Indexes, counts: Ints, clash: Mask | None = None, needed: Mask | None = None) -> Mask:
         """
@@ -103,9 +106,9 @@ class Crowd:
         j keeps all of k off its node (host ports). Who only asks whether all of some classes are sure says which are `needed`: others may then
         be called unsure, and all that follow the first of them that is.
         """
-        pairs = np.ix_(classes, classes)
+        pairs = classes[:, None], classes
         met = np.minimum(counts[:, None], self._shared[pairs])  # of class j, on nodes of k
-        np.fill_diagonal(met, 0)
+        met.flat[:: len(classes) + 1] = 0
         loss = self._loss[pairs]
         if clash is not None:
             loss = np.where(clash.T, self._most[classes][None, :], loss)
@@ -117,7 +120,7 @@ class Crowd:
         asks = self._asks[classes]
         for k in np.flatnonzero(doubtful & (room >= 0)).tolist():
             if clash is None or not clash[k].any():
-                sure[k] = room[k] >= self._places[classes[k]].harm(asks, met[:, k])
+                sure[k] = self._places[classes[k]].stand(asks, met[:, k], int(room[k]))
             if needed is not None and not sure[k]:
                 break
         return sure
@@ -164,28 +167,31 @@ class _Places:
         least: Floats = self._first.min(axis=0) * (1 - 1e-9)
         return least
 
-    def harm(self, asks: Ints, met: Ints) -> int:
-        """The most places that pods take, so many of each class, of which one asks so much."""
+    def stand(self, asks: Ints, met: Ints, most: int) -> bool:
+        """Whether pods, so many of each class, of which one asks so much, take no more places than may be lost."""
         if not self._countable:
-            return self._total
-        others = asks[:, self._asked]
-        felt: Mask = met.astype(np.float64) @ others >= self._cheapest
+            return self._total <= most
+        coming = np.flatnonzero(met)
+        some: Floats = met[coming].astype(np.float64)
+        others = asks[coming][:, self._asked]
+        spent = some @ others
+        felt: Mask = spent >= self._cheapest
         if not felt.any():  # there is not enough of it to spoil one place anywhere
-            return 0
+            return True
         key = felt.tobytes()
         if key not in self._scarce:
             self._scarce[key] = _Scarce.of(self._own, self._ask[felt], self._first[:, felt])
         scarce, others = self._scarce[key], others[:, felt]
-        return min(scarce.by_pod(others, met), scarce.by_amount(others, met))
+        return scarce.by_pod(others, some) <= most or scarce.by_amount(others, some, spent[felt].tolist()) <= most
 
 
 @dataclass(frozen=True, slots=True)
 class _Curve:
     """What places cost of one resource, rising; and up to and with those of a cost, how many places there are and how much they cost in all."""
 
-    costs: Floats
-    places: Floats
-    spent: Floats
+    costs: list[float]
+    places: list[float]
+    spent: list[float]
 
     @staticmethod
     def of(own: Ints, ask: int, first: Ints) -> _Curve:
@@ -197,14 +203,13 @@ class _Curve:
         counts = np.concatenate([np.ones(int(cheap.sum())), own[cheap] - 1, own[~cheap]])
         costs, which = np.unique(each.astype(np.float64), return_inverse=True)
         alike = np.bincount(which, counts, len(costs))
-        return _Curve(costs, np.cumsum(alike), np.cumsum(costs * alike))
+        return _Curve(costs.tolist(), np.cumsum(alike).tolist(), np.cumsum(costs * alike).tolist())
 
     def tangent(self, amount: float) -> tuple[float, float]:
         """Where the tangent at an amount begins, in places, and how many places it gives for one more."""
-        at = min(int(np.searchsorted(self.spent, amount, side="right")), len(self.costs) - 1)
-        before = (float(self.places[at - 1]), float(self.spent[at - 1])) if at else (0.0, 0.0)
-        slope = 1 / float(self.costs[at])
-        return before[0] - before[1] * slope, slope
+        at = min(bisect_right(self.spent, amount), len(self.costs) - 1)
+        slope = 1 / self.costs[at]
+        return (self.places[at - 1] - self.spent[at - 1] * slope if at else 0.0), slope
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,29 +242,28 @@ class _Scarce:
             most=int(own[good].max(initial=0)), average=average, curves=curves,
         )  # fmt: skip
 
-    def by_pod(self, others: Ints, met: Ints) -> int:
+    def by_pod(self, others: Ints, met: Floats) -> int:
         """
         A pod is on one node, where its harm counts by one resource: the one of which the node runs short first. Where a resource
         lies idle on a node, it counts by what all places there cost on average; elsewhere by its share. Nodes that run short of what
         most have idle are given up.
         """
         shares = np.minimum(-(-others // self.ask), self.total)
-        power = np.where(self.usual, shares, 0).max(axis=1, initial=0).astype(np.float64)
+        power = np.maximum.reduce(np.where(self.usual, shares, 0), axis=1, initial=0).astype(np.float64)
         if self.average is not None:
-            power = np.maximum(power, (others / self.average)[:, ~self.usual].max(axis=1))
+            power = np.maximum(power, np.maximum.reduce((others / self.average)[:, ~self.usual], axis=1))
         return self.given_up + math.floor(float(met @ np.minimum(power, self.most)) * _SLACK)
 
-    def by_amount(self, others: Ints, met: Ints) -> int:
+    def by_amount(self, others: Ints, met: Floats, spent: Sequence[float]) -> int:
         """
         How many places go for amounts of one resource grows less and less, since the cheapest go first; so it stays below each of
         its tangents. With one tangent for each resource, a pod does the harm that its dearest resource does by the slope, and what
         the tangents begin with is added. Any tangents will do; some are tried.
         """
-        spent = (met.astype(np.float64) @ others).tolist()
-        best = float(self.total)
-        for share in _TANGENTS:
-            tangents = [curve.tangent(share * amount) for curve, amount in zip(self.curves, spent, strict=True)]
-            begin = sum(t[0] for t in tangents)
-            power = (others * np.array([t[1] for t in tangents])).max(axis=1)
-            best = min(best, begin + float(met @ power))
+        tangents = np.array(
+            [[c.tangent(share * s) for c, s in zip(self.curves, spent, strict=True)] for share in _TANGENTS]
+        )
+        power: Floats = np.maximum.reduce(others[None, :, :] * tangents[:, None, :, 1], axis=2)
+        found: Floats = tangents[:, :, 0].sum(axis=1) + power @ met
+        best = min(float(self.total), float(found.min()))
         return math.floor(best * _SLACK)

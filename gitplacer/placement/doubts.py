@@ -1,0 +1,63 @@
+"""
+What was found out against gangs on clusters: of which it is not proved that every order places them, and which were left out by one.
+
+Both hold for as long as pods are only added on a cluster: a proof does not come of more of them, nor does an order that works. So
+whoever is like a gang that was refused is refused without being asked about, until something is taken away there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection
+
+from gitplacer.model.workload import Gang, PodShape
+from gitplacer.placement.stage import Tight
+
+Sorts = frozenset[tuple[PodShape, int]]
+"""The pods of a gang, each sort with their number, whatever role they have."""
+
+
+class Doubts:
+    """By cluster, and by the sorts of pods of a gang."""
+
+    def __init__(self) -> None:
+        self._unproved: dict[str, set[Sorts]] = defaultdict(set)
+        self._refused: dict[str, dict[Sorts, Tight]] = defaultdict(dict)
+
+    def copy(self, but: Collection[str] = ()) -> Doubts:
+        """Others that can be written to without touching these, without those about some clusters."""
+        twin = Doubts()
+        twin._unproved.update({name: set(known) for name, known in self._unproved.items() if name not in but})
+        twin._refused.update({name: dict(known) for name, known in self._refused.items() if name not in but})
+        return twin
+
+    def forget(self, name: str) -> None:
+        """Something is taken away on a cluster."""
+        self._unproved.pop(name, None)
+        self._refused.pop(name, None)
+
+    def is_unproved(self, gang: Gang, name: str) -> bool:
+        """Whether it is known of a gang that there is no proof for it on a cluster."""
+        known = self._unproved.get(name)
+        return known is not None and sorts(gang) in known
+
+    def add_unproved(self, gang: Gang, name: str) -> None:
+        """There is no proof for a gang on a cluster."""
+        self._unproved[name].add(sorts(gang))
+
+    def refuse(self, gang: Gang, name: str, why: Tight) -> None:
+        """Some order does not place a gang whole on a cluster that it fits."""
+        self._refused[name][sorts(gang)] = why
+
+    def refused(self, gang: Gang, name: str) -> Tight | None:
+        """Why a gang of the same pods was refused on a cluster, if it was."""
+        known = self._refused.get(name)
+        return known.get(sorts(gang)) if known else None
+
+
+def sorts(gang: Gang) -> Sorts:
+    """The pods of a gang, whatever role they have."""
+    counts: Counter[PodShape] = Counter()
+    for pods in gang:
+        counts[pods.shape] += pods.count
+    return frozenset(counts.items())
