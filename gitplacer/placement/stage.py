@@ -172,12 +172,12 @@ class Stage:
         return self._answers[key]
 
     def _tried(self, gang: Gang, coming: Arrivals, lucky: bool, added: tuple[str, ...]) -> Tight | None:
-        near: Collection[PodShape] | None = None
+        near: frozenset[PodShape] | None = None
         if not self.minds(gang, coming):
             proof = self._proof(gang, coming, lucky, added)
             if proof.holds:
                 return None
-            near = proof.near
+            near = frozenset(proof.near)
         pods: list[Pod] = []
         sets: list[PodSet] = []
         sure: list[bool] = []
@@ -201,7 +201,8 @@ class Stage:
         board = Board(self._site(added), pods)
         must = {k for k, promised in zip(board.class_of, sure, strict=True) if promised}
         first_pods = tuple(dict.fromkeys(board.class_of[i] for i in heads if i < len(pods)))
-        answer = refuted(board, frozenset(range(len(board.classes))) - must, steps, first_pods)
+        may_wait = frozenset(range(len(board.classes))) - must
+        answer = refuted(board, may_wait, steps, first_pods, unproved=near is not None)
         if not isinstance(answer, Refuted):
             return None
         left = Counter(sets[board.class_of.index(k)] for k in answer.left)

@@ -164,13 +164,15 @@ def refuted(
     may_wait: frozenset[int] = frozenset(),
     steps: int | None = None,
     heads: Sequence[int] = (),
+    *,
+    unproved: bool = False,
 ) -> Refuted | int:
     """
     The first run that leaves a pod out, or the number of runs that do not; 0 where it is proved that none does. Pods of classes
     that `may_wait` come too, and may be left out. `steps` bounds how many pods are bound in all. `heads` are the classes of
-    pods that may come first where several gangs come together.
+    pods that may come first where several gangs come together. `unproved`: it is known that there is no proof.
     """
-    if board.never_crowded(may_wait):
+    if not unproved and board.never_crowded(may_wait):
         return 0
     tried, most = 0, math.inf if steps is None else max(1, steps // len(board.gang))
     settled: set[tuple[Order, Score]] = set()
