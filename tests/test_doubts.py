@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from gitplacer.model.resources import Resources
+from gitplacer.model.workload import Gang, PodSet, PodShape
+from gitplacer.placement.doubts import Doubts
+from gitplacer.placement.stage import Tight
 from gitplacer.scheduler.crowding import Crowd, certain
 from tests.test_crowding import places, questions
 
@@ -67,3 +74,45 @@ def test_classes_that_share_no_node_do_not_matter(
     others = np.setdiff1d(every, near)
     assert not ((table[near][:, None, :] > 0) & (table[others][None, :, :] > 0)).any()
     assert crowd.certain(near, counts[near]).tolist() == crowd.certain(every, counts)[near].tolist()
+
+
+HEAD = PodSet("head", 1, PodShape(Resources({"cpu": 1000})))
+WORKERS = PodSet("worker/a", 3, PodShape(Resources({"cpu": 4000})))
+TIGHT = Tight("as created", "LeastAllocated", "head", ())
+
+
+@pytest.mark.parametrize(
+    ("what", "gang", "alike"),
+    [
+        ("roles and order do not count", (replace(WORKERS, role="worker/b"), replace(HEAD, role="pod")), True),
+        ("nor in how many sets they are", (HEAD, replace(WORKERS, count=1), replace(WORKERS, count=2)), True),
+        ("one pod more", (HEAD, replace(WORKERS, count=4)), False),
+        ("labels that a rule looks at", (HEAD, replace(WORKERS, labels=(("app", "x"),))), False),
+        ("a namespace that a rule looks at", (HEAD, replace(WORKERS, namespace="web")), False),
+        ("slices", (HEAD, replace(WORKERS, slice_size=3)), False),
+    ],
+)
+def test_what_is_known_of_a_gang_is_known_of_those_like_it(what: str, gang: Gang, alike: bool) -> None:
+    doubts = Doubts()
+    doubts.add_unproved((HEAD, WORKERS), "a")
+    doubts.add_roomless((HEAD, WORKERS), "a")
+    doubts.refuse((HEAD, WORKERS), "a", TIGHT)
+    assert doubts.is_unproved(gang, "a") is doubts.is_roomless(gang, "a") is alike, what
+    assert (doubts.refused(gang, "a") is TIGHT) is alike
+    assert not doubts.is_unproved((HEAD, WORKERS), "b")
+
+
+def test_what_is_taken_away_on_a_cluster_ends_all_doubts_about_it() -> None:
+    doubts, gang = Doubts(), (HEAD, WORKERS)
+    for name in ("a", "b"):
+        doubts.add_unproved(gang, name)
+        doubts.add_roomless(gang, name)
+        doubts.refuse(gang, name, TIGHT)
+    later = doubts.copy(but={"b"})
+    doubts.forget("a")
+
+    def known(which: Doubts, name: str) -> set[bool]:
+        return {which.is_unproved(gang, name), which.is_roomless(gang, name), which.refused(gang, name) is not None}
+
+    assert known(doubts, "a") == {False} and known(doubts, "b") == {True}
+    assert known(later, "a") == {True} and known(later, "b") == {False}

@@ -79,6 +79,21 @@ class Books:
         """Whether a gang fits a cluster as its ledger stands. The same question is answered once."""
         return self._ledgers[name].fit(gang, scale_up=scale_up)
 
+    def fits_now(self, gang: Gang, name: str) -> Packing | None:
+        """
+        How a gang fits the machines that a cluster has, if it does. Where rules about other pods hold that takes a search, and one that
+        found nothing is not made again until something is taken away.
+        """
+        searched = self._ledgers[name].minds(gang)
+        if searched and self.doubts.is_roomless(gang, name):
+            return None
+        found = self.fit(gang, name, scale_up=False)
+        if isinstance(found, Packing):
+            return found
+        if searched:
+            self.doubts.add_roomless(gang, name)
+        return None
+
     def fitting(self, name: str, packing: Packing) -> Finding:
         """A packing as the reason for taking a cluster."""
         if packing.is_there:

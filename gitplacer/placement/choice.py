@@ -310,7 +310,7 @@ class Choice:
             if tried_enough and not self._pass.accepts_tight(policy, name) and not self._books.proves(gang, name):
                 self._passed_over[group.id].add(name)
                 continue
-            packing = self._books.fit(gang, name, scale_up=scale_up)
+            packing = self._books.fit(gang, name, scale_up=True) if scale_up else self._books.fits_now(gang, name)
             if isinstance(packing, Packing):
                 yield name, packing
 

@@ -1,7 +1,8 @@
 """
-What was found out against gangs on clusters: of which it is not proved that every order places them, and which were left out by one.
+What was found out against gangs on clusters: for which a long search found no room, of which it is not proved that every order places
+them, and which were left out by one.
 
-Both hold for as long as pods are only added on a cluster: a proof does not come of more of them, nor does an order that works. So
+All that holds for as long as pods are only added on a cluster: neither room comes of more of them, nor a proof, nor an order that works. So
 whoever is like a gang that was refused is refused without being asked about, until something is taken away there.
 """
 
@@ -10,10 +11,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection
 
+from gitplacer.model.podrules import LabelPairs
 from gitplacer.model.workload import Gang, PodShape
 from gitplacer.placement.stage import Tight
 
-Sorts = frozenset[tuple[PodShape, int]]
+Sort = tuple[PodShape, str, LabelPairs, int]
+"""What pods are to everybody else: their shape, the namespace and labels by which rules find them, and how many belong together."""
+
+Sorts = frozenset[tuple[Sort, int]]
 """The pods of a gang, each sort with their number, whatever role they have."""
 
 
@@ -21,20 +26,32 @@ class Doubts:
     """By cluster, and by the sorts of pods of a gang."""
 
     def __init__(self) -> None:
+        self._roomless: dict[str, set[Sorts]] = defaultdict(set)
         self._unproved: dict[str, set[Sorts]] = defaultdict(set)
         self._refused: dict[str, dict[Sorts, Tight]] = defaultdict(dict)
 
     def copy(self, but: Collection[str] = ()) -> Doubts:
         """Others that can be written to without touching these, without those about some clusters."""
         twin = Doubts()
+        twin._roomless.update({name: set(known) for name, known in self._roomless.items() if name not in but})
         twin._unproved.update({name: set(known) for name, known in self._unproved.items() if name not in but})
         twin._refused.update({name: dict(known) for name, known in self._refused.items() if name not in but})
         return twin
 
     def forget(self, name: str) -> None:
         """Something is taken away on a cluster."""
+        self._roomless.pop(name, None)
         self._unproved.pop(name, None)
         self._refused.pop(name, None)
+
+    def is_roomless(self, gang: Gang, name: str) -> bool:
+        """Whether it is known that a gang finds no room on the machines of a cluster."""
+        known = self._roomless.get(name)
+        return known is not None and sorts(gang) in known
+
+    def add_roomless(self, gang: Gang, name: str) -> None:
+        """A gang was searched room for on the machines of a cluster, and none was found."""
+        self._roomless[name].add(sorts(gang))
 
     def is_unproved(self, gang: Gang, name: str) -> bool:
         """Whether it is known of a gang that there is no proof for it on a cluster."""
@@ -57,7 +74,7 @@ class Doubts:
 
 def sorts(gang: Gang) -> Sorts:
     """The pods of a gang, whatever role they have."""
-    counts: Counter[PodShape] = Counter()
+    counts: Counter[Sort] = Counter()
     for pods in gang:
-        counts[pods.shape] += pods.count
+        counts[pods.shape, pods.namespace, pods.labels, pods.slice_size] += pods.count
     return frozenset(counts.items())
