@@ -17,7 +17,7 @@ def test_who_asks_too_much_waits_and_nobody_else_does(monkeypatch: pytest.Monkey
     story.source |= {path: text for name in HERD for path, text in rayservice("red", name, gpus=0, cpu="1").items()}
     story.source |= rayservice("blue", "z", gpus=0, cpu="1")
     monkeypatch.setattr(effort, "MORE", 0)
-    monkeypatch.setattr(effort, "MOST", 400)
+    monkeypatch.setattr(effort, "MOST", 60)
     done = story.run()
     decided = outcome(done)
     waiting = [group for group in decided if decided[group] == "Wait  SearchBound"]
@@ -52,3 +52,15 @@ def test_the_same_question_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
         False,
     ]
     assert spent.allows(group, "b", 40)
+
+
+def test_what_a_question_took_counts_once_it_was_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(effort, "MOST", 100)
+    (group,) = [group for group in two().plan().snapshot.groups.values() if group.id == "red/api"]
+    spent = effort.Effort(0)
+    assert spent.allows(group, "a", 1)
+    spent.count(group, "a", 90)
+    spent.count(group, "a", 90)  # in another round
+    assert spent.allows(group, "b", 9)
+    spent.count(group, "b", 500)
+    assert not spent.allows(group, "c", 1)

@@ -31,7 +31,7 @@ class Coming:
 
 
 class Arrivals:
-    """`pods` is how many there are, `sorts` of how many sets, and `repels` whether some keep others away by rules of their own."""
+    """`pods` is how many there are, and `repels` whether some keep others away by rules of their own."""
 
     def __init__(self, ruled: Callable[[PodSet], bool]) -> None:
         """`ruled` tells whether rules about other pods hold for some."""
@@ -43,7 +43,6 @@ class Arrivals:
         self._promised = {False: 0, True: 0}
         self._repelling = 0
         self.pods = 0
-        self.sorts = 0
 
     def copy(self) -> Arrivals:
         """Others that can be written to without touching these."""
@@ -52,7 +51,7 @@ class Arrivals:
         twin._musts = {lucky: Counter(found) for lucky, found in self._musts.items()}
         twin._ruled = {lucky: Counter(found) for lucky, found in self._ruled.items()}
         twin._promised, twin._repelling = dict(self._promised), self._repelling
-        twin.pods, twin.sorts = self.pods, self.sorts
+        twin.pods = self.pods
         return twin
 
     def __iter__(self) -> Iterator[Coming]:
@@ -97,7 +96,6 @@ class Arrivals:
             self._promised[lucky] += sign
         for pods in coming.gang:
             self.pods += sign * pods.count
-            self.sorts += sign
             self._repelling += sign * bool(pods.shape.pod_anti_affinity)
             _change(self._counts, pods.shape, sign * pods.count)
             for lucky in promised:

@@ -41,6 +41,8 @@ class Books:
         self._promised: dict[str, frozenset[str]] = {}
         """By group, the clusters on which it is promised room."""
         self.doubts = Doubts()
+        self.pods_coming: Counts = np.array([ledger.coming.pods for ledger in self._ledgers.values()], dtype=np.int64)
+        """By number, how many pods were promised room on a cluster and are not seen there yet."""
         self._busy: set[int] = set()
         """Those of which that has to be found out anew."""
 
@@ -50,7 +52,7 @@ class Books:
         twin._ledgers = dict(self._ledgers)
         twin._survey = self._survey.copy()
         twin._promised = dict(self._promised)
-        twin.doubts = self.doubts.copy()
+        twin.doubts, twin.pods_coming = self.doubts.copy(), self.pods_coming.copy()
         twin._crowding, twin._busy = self._crowding.copy(), set(self._busy)
         self._shared, twin._shared = set(self._ledgers), set(self._ledgers)
         return twin
@@ -79,20 +81,17 @@ class Books:
         """Whether a gang fits a cluster as its ledger stands. The same question is answered once."""
         return self._ledgers[name].fit(gang, scale_up=scale_up)
 
-    def fits_now(self, gang: Gang, name: str) -> Packing | None:
-        """
-        How a gang fits the machines that a cluster has, if it does. Where rules about other pods hold that takes a search, and one that
-        found nothing is not made again until something is taken away.
-        """
-        searched = self._ledgers[name].minds(gang)
-        if searched and self.doubts.is_roomless(gang, name):
-            return None
+    def is_roomless(self, gang: Gang, name: str) -> bool:
+        """Whether it is known that a search finds no room for a gang, which rules about other pods hold for, on machines that are there."""
+        ledger = self._ledgers[name]
+        return ledger.has_no_slices(gang) or (self.doubts.is_roomless(gang, name) and ledger.minds(gang))
+
+    def fits_now(self, gang: Gang, name: str) -> Packing | Shortfall:
+        """Whether a gang fits the machines that a cluster has. A search that finds nothing need not be made again."""
         found = self.fit(gang, name, scale_up=False)
-        if isinstance(found, Packing):
-            return found
-        if searched:
+        if isinstance(found, Shortfall) and self._ledgers[name].minds(gang):
             self.doubts.add_roomless(gang, name)
-        return None
+        return found
 
     def fitting(self, name: str, packing: Packing) -> Finding:
         """A packing as the reason for taking a cluster."""
@@ -114,13 +113,16 @@ class Books:
         """
         if lucky or opened:
             return self._ledgers[name].proves(gang, lucky=lucky, opened=opened)
-        ledger = self._ledgers[name]
-        if self.doubts.is_unproved(gang, name) and not ledger.minds(gang):
+        if self.is_unproved(gang, name):
             return False
-        proved = ledger.proves(gang)
+        proved = self._ledgers[name].proves(gang)
         if not proved:
             self.doubts.add_unproved(gang, name)
         return proved
+
+    def is_unproved(self, gang: Gang, name: str) -> bool:
+        """Whether it is known that there is no proof."""
+        return self.doubts.is_unproved(gang, name) and not self._ledgers[name].minds(gang)
 
     def reserve(
         self, group_id: str, name: str, packing: Packing, gang: Gang = (), *, sure: bool = False, lucky: bool = False
@@ -195,6 +197,7 @@ class Books:
     def _written(self, name: str) -> None:
         ledger, number = self._ledgers[name], self._numbers[name]
         self._survey.update(number, ledger)
+        self.pods_coming[number] = ledger.coming.pods
         if ledger.coming.pods > MANY:
             self._busy.add(number)
         else:

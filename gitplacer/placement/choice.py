@@ -23,7 +23,7 @@ from gitplacer.model.decision import Candidate, Finding, Reason, Verdict
 from gitplacer.model.workload import Gang
 from gitplacer.placement.books import Books
 from gitplacer.placement.budget import Budgets
-from gitplacer.placement.effort import TRIAL, beyond
+from gitplacer.placement.effort import beyond
 from gitplacer.placement.lent import lent
 from gitplacer.placement.nodes import Mask
 from gitplacer.placement.occupancy import Occupancy
@@ -38,6 +38,8 @@ from gitplacer.source.manifests import PLATFORM
 
 _MOST_TRIED = 3
 """Clusters on which one group is tried in every order, where that has no proof; on others that are as likely it is not placed."""
+_MOST_PROOFS = 16
+"""Clusters on which a proof is looked for after that."""
 _TRIED = 2000
 """Where groups times clusters are more, a cluster that was not taken is not tried in every order just to tell."""
 _TAKES = frozenset({Reason.FITS, Reason.ROOM, Reason.FITS_BY_SCALE_UP, Reason.PODS_MAY_WAIT, Reason.PLATFORM})
@@ -243,16 +245,16 @@ class Choice:
         if not accepted and name not in tried and len(tried) >= _MOST_TRIED:
             doubtful[name] = Finding(code=Reason.ROOM)
             return None
-        if not self._pass.effort.allows(group, name, TRIAL):
+        if not self._pass.effort.allows(group, name, 1):
             doubtful[name] = beyond(group)
             return None
         if there and not accepted and not scale_up:
             return self._tried(group, name, gang, finding, packing)
-        tight = self._books.tight(gang, name) if there else None
+        tight = self._try(group, name, gang) if there else None
         harm = (
             None
             if careless or (there and tight is None)
-            else self._books.tight(gang, name, lucky=True, opened=packing.opened)
+            else self._try(group, name, gang, lucky=True, opened=packing.opened)
         )
         if tight is None and harm is None:
             return finding, packing
@@ -260,7 +262,7 @@ class Choice:
             if accepted:
                 return _tight_finding(tight), packing
             more = self._books[name].with_machines_for(tight.left, packing) if scale_up else None
-            if more is not None and self._books.tight(gang, name, opened=more.opened) is None:
+            if more is not None and self._try(group, name, gang, opened=more.opened) is None:
                 return self._books.fitting(name, more), more
         refused = harm or tight
         assert refused is not None
@@ -289,7 +291,7 @@ class Choice:
         self, group: Group, name: str, gang: Gang, finding: Finding, packing: Packing
     ) -> tuple[Finding, Packing] | None:
         """The same for pods on machines that are there, where nothing less than every order will do."""
-        tight = self._books.doubts.refused(gang, name) or self._books.tight(gang, name)
+        tight = self._books.doubts.refused(gang, name) or self._try(group, name, gang)
         if tight is None:
             return finding, packing
         self._books.doubts.refuse(gang, name, tight)
@@ -300,19 +302,60 @@ class Choice:
         self, group: Group, policy: PlacementPolicy, line: Line, scale_up: bool
     ) -> Iterator[tuple[str, Packing]]:
         open_ = line.only(self._scaling[line.numbers] if scale_up else self._may_have_room(group.id, line.numbers))
-        refused = self._refused[group.id]
+        refused, looked = self._refused[group.id], list[str]()
         for name in self._in_order(self._pass.gangs[group.id], open_):
-            gang = self._pass.gang_on(group.id, name)
-            if not self._pass.effort.allows(group, name, self._books[name].steps_for(gang)):
-                self.tight[group.id].setdefault(name, beyond(group))
+            if not scale_up and len(refused) >= _MOST_TRIED and name not in refused:
+                yield from self._proved(group, policy, open_.without(self._books.numbers(looked)))
                 return
-            tried_enough = not scale_up and len(refused) >= _MOST_TRIED and name not in refused
-            if tried_enough and not self._pass.accepts_tight(policy, name) and not self._books.proves(gang, name):
-                self._passed_over[group.id].add(name)
+            looked.append(name)
+            gang = self._pass.gang_on(group.id, name)
+            if not scale_up and self._books.is_roomless(gang, name):
                 continue
+            if not self._may_ask(group, name, gang):
+                return
             packing = self._books.fit(gang, name, scale_up=True) if scale_up else self._books.fits_now(gang, name)
+            self._pass.effort.count(group, name, packing.steps)
             if isinstance(packing, Packing):
                 yield name, packing
+
+    def _proved(self, group: Group, policy: PlacementPolicy, line: Line) -> Iterator[tuple[str, Packing]]:
+        """
+        Of clusters on which a group is not tried any more those that take it without: where every order is proved to work, or the
+        policy takes luck. A proof is likeliest where least is to come, and is looked for on so many clusters and no more.
+        """
+        left, passed_over = _MOST_PROOFS, self._passed_over[group.id]
+        keys = line.liked, line.asleep, self._books.pods_coming[line.numbers]
+        for name in self._books.best_first(self._pass.gangs[group.id], line.numbers, keys):
+            gang = self._pass.gang_on(group.id, name)
+            if not self._pass.accepts_tight(policy, name):
+                if left <= 0 or self._books.is_unproved(gang, name):
+                    passed_over.add(name)
+                    continue
+                if not self._may_ask(group, name, gang):
+                    return
+                left -= 1
+                if not self._books.proves(gang, name):
+                    passed_over.add(name)
+                    continue
+            packing = self._books.fits_now(gang, name)
+            self._pass.effort.count(group, name, packing.steps)
+            if isinstance(packing, Packing):
+                yield name, packing
+
+    def _may_ask(self, group: Group, name: str, gang: Gang) -> bool:
+        """Whether room for a gang may be sought on a cluster, and a proof; where not, nothing more is asked for it."""
+        if self._pass.effort.allows(group, name, self._books[name].steps_for(gang)):
+            return True
+        self.tight[group.id].setdefault(name, beyond(group))
+        return False
+
+    def _try(
+        self, group: Group, name: str, gang: Gang, *, lucky: bool = False, opened: Sequence[str] = ()
+    ) -> Tight | None:
+        """Try a gang in every order. What that took counts."""
+        found = self._books.tight(gang, name, lucky=lucky, opened=opened)
+        self._pass.effort.count(group, name, self._books[name].steps_of_trial(gang, lucky=lucky, opened=opened))
+        return found
 
     @cached_property
     def _scaling(self) -> Mask:

@@ -13,14 +13,11 @@ from collections import Counter
 
 from gitplacer.grouping import Group
 from gitplacer.model.decision import Finding, Reason
-from gitplacer.placement.stage import WORK
 
 MOST = 20_000_000
-"""Steps, each of which holds one pod against one sort of pods. In a second of a processor there are about two million."""
+"""Steps, each of which holds one pod against one sort of pods. In a second of a processor there are about two million, in one run after another more."""
 MORE = 20_000
 """Steps that there are besides for each cluster of the fleet, where more groups find room."""
-TRIAL = WORK
-"""At most so many are taken to try one gang."""
 
 
 class Effort:
@@ -40,6 +37,12 @@ class Effort:
         self._spent[group.tenant.name] += steps
         self._asked.add((group.id, name, steps))
         return True
+
+    def count(self, group: Group, name: str, steps: int) -> None:
+        """What it took to answer a question is known only when it was asked."""
+        if steps and group.tenant is not None and (group.id, name, -steps) not in self._asked:
+            self._spent[group.tenant.name] += steps
+            self._asked.add((group.id, name, -steps))
 
 
 def beyond(group: Group) -> Finding:

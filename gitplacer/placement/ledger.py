@@ -28,7 +28,7 @@ from gitplacer.placement.asseen import as_seen, by_size, like, to_come
 from gitplacer.placement.autoscalers.cost import costs
 from gitplacer.placement.nodes import Amounts, Columns, Mask, Nodes
 from gitplacer.placement.pack import Packing, Room, Shortfall, Use, pack, pack_what_fits
-from gitplacer.placement.stage import COARSE, NOT_TRIED, WORK, Stage, Tight
+from gitplacer.placement.stage import COARSE, NOT_TRIED, Stage, Tight
 from gitplacer.scheduler import Pod
 
 Answer = TypeVar("Answer")
@@ -211,15 +211,22 @@ class Ledger:
         return self._beside_others(gang, scale_up)
 
     def steps_for(self, gang: Gang) -> int:
-        """How many steps it takes at most to pack a gang and to prove its place: each sort of pods is held against each other."""
+        """
+        How many steps it takes to pack a gang and to prove its place: each sort of pods is held against each other. Where rules about
+        other pods hold that is told with what is found.
+        """
         if self._stage.minds(gang, self.coming):
-            return WORK
-        sorts = len(gang) + self.coming.sorts
+            return 1
+        sorts = len(gang) + len(self.coming.counts)
         return sorts * sorts
 
     def minds(self, gang: Gang) -> bool:
         """Whether where a gang may be here depends on more than nodes and room."""
         return self._stage.minds(gang, self.coming)
+
+    def has_no_slices(self, gang: Gang) -> bool:
+        """Whether no machine that is there can be part of a slice that a gang asks for."""
+        return self._stage.has_no_slices(gang)
 
     def proves(self, gang: Gang, *, lucky: bool = False, opened: Sequence[str] = ()) -> bool:
         """Whether it is known without a trial that a gang finds room in every order; a `lucky` one leaves others theirs."""
@@ -251,6 +258,10 @@ class Ledger:
         safe = all(later.proves(gang, lucky=lucky, opened=opened) for later in self._later)
         return None if safe else NOT_TRIED
 
+    def steps_of_trial(self, gang: Gang, *, lucky: bool = False, opened: Sequence[str] = ()) -> int:
+        """How many steps it took to find that out: pods bound, times their sorts."""
+        return self._stage.steps_of_trial(gang, self.coming, lucky=lucky, added=self._added(lucky, opened))
+
     def _added(self, lucky: bool, opened: Sequence[str]) -> tuple[str, ...]:
         """What is promised without machines that are to be added does not count on them; whoever is left out beside may get one."""
         if not lucky and not opened:
@@ -280,7 +291,7 @@ class Ledger:
         taken = self._taken_besides()
         found = self._stage.seek(gang, bound, taken, ())
         if not scale_up or not isinstance(found, Shortfall):
-            return found if isinstance(found, Shortfall) else Packing(found)
+            return found
         there = [(name, real + i) for i, name in enumerate(room.promised)]
         wanted, left = min(_MOST_NEW, sum(pods.count for pods in gang)), self._left(to_placed=to_placed)
         each = costs(self.nodes.types, self.nodes.type_row)
@@ -296,13 +307,13 @@ class Ledger:
             return replace(found, code=Reason.SEARCH_BOUND) if bounded else found
         kept: dict[int, int] = {}
         opened: list[str] = []
-        for machine in sorted({use.machine for use in found}):
+        for machine in sorted({use.machine for use in found.uses}):
             if machine >= real + len(there):
                 kept[machine] = real + len(there) + len(opened)
                 opened.append(types[machine - real])
-        uses = tuple(replace(use, machine=kept.get(use.machine, use.machine)) for use in found)
+        uses = tuple(replace(use, machine=kept.get(use.machine, use.machine)) for use in found.uses)
         promised = any(real <= use.machine < real + len(there) for use in uses)
-        return Packing(uses, tuple(opened), promised or bool(opened))
+        return Packing(uses, tuple(opened), promised or bool(opened), found.steps)
 
     def _taken_besides(self) -> dict[int, Resources]:
         """What is not free on machines though no pod has it: they take nothing more, or room on them is kept for somebody."""

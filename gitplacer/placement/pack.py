@@ -47,11 +47,15 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """Where the pods of a gang go; `opened` are the types of new machines, numbered after those of the room."""
+    """
+    Where the pods of a gang go; `opened` are the types of new machines, numbered after those of the room. `steps` are those of the
+    search that found it, if it took one.
+    """
 
     uses: tuple[Use, ...]
     opened: tuple[str, ...] = ()
     on_promised: bool = False
+    steps: int = 0
 
     @property
     def is_there(self) -> bool:
@@ -73,7 +77,7 @@ class Shortfall:
     How close a gang came: of the first role that did not fit, how many pods were placed of how many wanted,
     what they were short of, and why each node took no more of them. `code` is what is in the way in a word. `uses` is the
     proof: where those sat that were placed, and others of the gang, when no node took one more; `opened` are the types of new
-    machines among them. `limits` are those that kept machines from being added.
+    machines among them. `limits` are those that kept machines from being added. `steps` as in `Packing`.
     """
 
     role: str
@@ -86,6 +90,7 @@ class Shortfall:
     uses: tuple[Use, ...] = ()
     opened: tuple[str, ...] = ()
     limits: tuple[ScaleUpLimit, ...] = ()
+    steps: int = 0
 
 
 class Room:

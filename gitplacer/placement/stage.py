@@ -27,7 +27,7 @@ from gitplacer.model.workload import Gang, PodSet, PodShape
 from gitplacer.placement.arrivals import Arrivals
 from gitplacer.placement.asseen import to_come
 from gitplacer.placement.nodes import Amounts
-from gitplacer.placement.pack import Indexes, Room, Shortfall, Use
+from gitplacer.placement.pack import Indexes, Packing, Room, Shortfall, Use
 from gitplacer.scheduler import ClusterObjects, Node, Pod
 from gitplacer.scheduler.answer import Refuted, found_in, refuted
 from gitplacer.scheduler.board import Board
@@ -85,7 +85,8 @@ class Stage:
         self._made: ClusterObjects | None = None
         self._repels = repels
         self._slice_topology = slice_topology
-        self._answers: dict[_Key, Tight | None] = {}
+        self._answers: dict[_Key, tuple[Tight | None, int]] = {}
+        """With how many steps each took."""
         self._heard: set[_Key] = set()
         """Which of the answers somebody was given, since this stage is for a pass."""
         self._crowds: dict[tuple[str, ...], _Crowd] = {}
@@ -137,6 +138,11 @@ class Stage:
             return False
         return self._repels or (coming is not None and coming.repels)
 
+    def has_no_slices(self, gang: Gang) -> bool:
+        """Whether some pods have to be hosts of a slice, and no node has the label that says of which it is one."""
+        keys = {slice_key(pods, self._slice_topology) for pods in gang if pods.count} - {""}
+        return any(not self._site(()).topology.has([key]).any() for key in keys)
+
     def ruled(self, pods: PodSet) -> bool:
         """Whether rules about other pods hold for some."""
         return pods.shape.minds_others or bool(slice_key(pods, self._slice_topology))
@@ -155,7 +161,7 @@ class Stage:
             return True
         if self.minds(gang, coming):
             key = _key(gang, coming, lucky, added)
-            return key in self._heard and self._answers[key] is None
+            return key in self._heard and self._answers[key][0] is None
         return self._proof(gang, coming, lucky, added).holds
 
     def tight(self, gang: Gang, coming: Arrivals, *, lucky: bool = False, added: tuple[str, ...] = ()) -> Tight | None:
@@ -169,14 +175,20 @@ class Stage:
         if key not in self._answers:
             self._answers[key] = self._tried(gang, coming, lucky, added)
         self._heard.add(key)
-        return self._answers[key]
+        return self._answers[key][0]
 
-    def _tried(self, gang: Gang, coming: Arrivals, lucky: bool, added: tuple[str, ...]) -> Tight | None:
+    def steps_of_trial(self, gang: Gang, coming: Arrivals, *, lucky: bool, added: tuple[str, ...]) -> int:
+        """How many steps the answer to `tight` took; 0 where nothing was tried."""
+        if lucky and not coming.must(lucky):
+            return 0
+        return self._answers.get(_key(gang, coming, lucky, added), (None, 0))[1]
+
+    def _tried(self, gang: Gang, coming: Arrivals, lucky: bool, added: tuple[str, ...]) -> tuple[Tight | None, int]:
         near: frozenset[PodShape] | None = None
         if not self.minds(gang, coming):
             proof = self._proof(gang, coming, lucky, added)
             if proof.holds:
-                return None
+                return None, 0
             near = frozenset(proof.near)
         pods: list[Pod] = []
         sets: list[PodSet] = []
@@ -188,26 +200,28 @@ class Stage:
                 if near is None or each.shape in near:
                     name = f"{each.role} of {group}" if group else each.role
                     if each.count > STEPS:
-                        return NOT_TRIED
+                        return NOT_TRIED, 0
                     found = list(expanded(each, _numbered(name, len(pods)), slice_key(each, self._slice_topology)))
                     pods += found
                     sets += [each] * len(found)
                     sure += [promised] * len(found)
         if not pods:
-            return None
-        steps = min(STEPS, WORK // self._sorts(set(sets)))
+            return None, 0
+        sorts = self._sorts(set(sets))
+        steps = min(STEPS, WORK // sorts)
         if steps < FEWEST * len(pods):
-            return NOT_TRIED
+            return NOT_TRIED, 0
         board = Board(self._site(added), pods)
         must = {k for k, promised in zip(board.class_of, sure, strict=True) if promised}
         first_pods = tuple(dict.fromkeys(board.class_of[i] for i in heads if i < len(pods)))
         may_wait = frozenset(range(len(board.classes))) - must
         answer = refuted(board, may_wait, steps, first_pods, unproved=near is not None)
         if not isinstance(answer, Refuted):
-            return None
+            return None, answer * len(pods) * sorts
         left = Counter(sets[board.class_of.index(k)] for k in answer.left)
         out = tuple(replace(each, count=count) for each, count in left.items())
-        return Tight(answer.order, answer.scoring, answer.pod.partition(_MARK)[0], out)
+        tight = Tight(answer.order, answer.scoring, answer.pod.partition(_MARK)[0], out)
+        return tight, answer.tried * len(pods) * sorts
 
     def _site(self, added: tuple[str, ...]) -> Site:
         """The cluster as the scheduler finds it, with machines that are to come beside those that there are."""
@@ -251,7 +265,7 @@ class Stage:
         bound: Sequence[tuple[Pod, int]],
         taken: Mapping[int, Resources],
         extra: Sequence[Node],
-    ) -> tuple[Use, ...] | Shortfall:
+    ) -> Packing | Shortfall:
         """
         A packing of a gang that minds other pods, beside pods that are bound to machines, and what else is `taken` of some.
         `extra` are machines that are not there yet, numbered after those that are.
@@ -272,19 +286,21 @@ class Stage:
         among = {machine: amounts for machine, amounts in taken.items() if machine in machines}
         board = Board(site.beside(there, among), board_pods)
         packing = found_in(board)
+        steps = packing.steps * len(board.classes)
         if packing.outcome != "found":
             missing = shortage(board, certain=packing.outcome == "impossible")
             tally = tuple(Tally(reason, subject, count) for reason, subject, count in missing.tally)
             role = missing.pod.partition(_MARK)[0]
             return Shortfall(
-                role, missing.placed, missing.wanted, missing.short, tally, missing.nodes, missing.code
+                role, missing.placed, missing.wanted, missing.short, tally, missing.nodes, missing.code, steps=steps
             )  # fmt: skip
         queues: list[deque[PodSet]] = [deque() for _ in board.classes]
         for k, each in zip(board.class_of, sets, strict=True):
             queues[k].append(each)
         used = Counter((node, queues[k].popleft()) for k, node in packing.bound)
         asked = self._room.nodes.columns.asked
-        return tuple(Use(machine, asked(each.shape), count, each) for (machine, each), count in used.items())
+        uses = (Use(machine, asked(each.shape), count, each) for (machine, each), count in used.items())
+        return Packing(tuple(uses), steps=steps)
 
 
 def _is_looked_at(gang: Gang) -> bool:

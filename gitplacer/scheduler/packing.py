@@ -11,8 +11,8 @@ Whatever is found is replayed through the filters by the caller before anybody h
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from math import comb
 from typing import Literal
@@ -21,7 +21,7 @@ import numpy as np
 
 from gitplacer.scheduler.board import Board, Bound
 from gitplacer.scheduler.neighbours import Indexes
-from gitplacer.scheduler.orders import packing_orders, shares, shuffled
+from gitplacer.scheduler.orders import Order, packing_orders, shares, shuffled
 from gitplacer.scheduler.simulation import Profile, Run, Score, harms, simulate
 
 STEPS = 20_000
@@ -39,7 +39,7 @@ _SCORES: tuple[Score, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """What came of looking: pods as (class, node) in an order that the filters accept, and the steps of the search."""
+    """What came of looking: pods as (class, node) in an order that the filters accept, and how many were bound on the way."""
 
     outcome: Outcome
     bound: tuple[tuple[int, int], ...] = ()
@@ -50,28 +50,37 @@ def find(board: Board) -> Packing:
     """Look for a packing of the whole gang."""
     if _crowded(board, board.bound(), list(board.counts)):
         return Packing("impossible")
-    quick = greedily(board)
-    if quick is not None:
-        return quick
-    found = search(board, STEPS // 10)
-    if found.outcome != "unknown":
-        return found
-    for order in islice(shuffled(board), SHUFFLES):
-        for score in _SCORES[:2]:
-            run = simulate(board, order, Profile(score, "first"))
-            if not run.left:
-                return Packing("found", run.bound)
-    return search(board)
+    steps = 0
+    ways: tuple[Callable[[], Packing], ...] = (
+        lambda: greedily(board),
+        lambda: search(board, STEPS // 10),
+        lambda: _first_whole(board, islice(shuffled(board), SHUFFLES), _SCORES[:2]),
+        lambda: search(board),
+    )
+    found = Packing("unknown")
+    for way in ways:
+        found = way()
+        steps += found.steps
+        if found.outcome != "unknown":
+            break
+    return replace(found, steps=steps)
 
 
-def greedily(board: Board) -> Packing | None:
+def greedily(board: Board) -> Packing:
     """A packing that one of the greedy rules finds: a dozen orders, and some ways to choose a node."""
-    for order in packing_orders(board):
-        for score in _SCORES:
+    return _first_whole(board, packing_orders(board), _SCORES)
+
+
+def _first_whole(board: Board, orders: Iterable[Order], scores: Sequence[Score]) -> Packing:
+    """The first run that leaves nobody out."""
+    steps = 0
+    for order in orders:
+        for score in scores:
             run = simulate(board, order, Profile(score, "first"))
+            steps += len(run.bound)
             if not run.left:
-                return Packing("found", run.bound)
-    return None
+                return Packing("found", run.bound, steps)
+    return Packing("unknown", steps=steps)
 
 
 def closest(board: Board) -> Run:
