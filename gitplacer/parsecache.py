@@ -18,6 +18,7 @@ from gitplacer.source.files import NOT_READABLE, Memo, Parser, ReadFile, read_fi
 
 _PARSING = (
     "documents/*.py",
+    "kinds/*.py",
     "model/*.py",
     "workloads/**/*.py",
     "data/workloadkinds/*.yaml",

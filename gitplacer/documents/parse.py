@@ -76,11 +76,11 @@ class ParsedDocument:
 
     @cached_property
     def made(self) -> dict[object, Any]:
-        """What was made of the value, by whoever makes the same of it again. It is known as long as the document is, in this process."""
+        """
+        What was made of the value, by whoever makes the same of it again. It is known as long as the document is, and goes wherever that
+        goes: into the cache what was made of it by whoever parsed it.
+        """
         return {}
-
-    def __getstate__(self) -> dict[str, object]:
-        return {name: value for name, value in self.__dict__.items() if name != "made"}
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from pydantic import ValidationError
@@ -54,6 +55,18 @@ def parse_own(document: Document) -> Model | list[Problem]:
         hint = f"this version of gitplacer reads {API_VERSION}"
         return [document.problem("UnsupportedVersion", f"unknown version {version}", hint, path=("apiVersion",))]
     return parsed_as(document, model)
+
+
+def made_of(document: Document) -> None:
+    """
+    Make the declared object behind a document beforehand, if it is one of ours and all is right with it, so that it is remembered with the
+    document. What is wrong with it is found when somebody asks: that takes its place.
+    """
+    kind = document.value.get("kind")
+    model = TABLE.get(kind) if isinstance(kind, str) and is_own(document) else None
+    if model is not None and document.value.get("apiVersion") == API_VERSION and not _mentions_null(document.value):
+        with suppress(ValidationError):
+            document.parsed.made[model] = model.model_validate(document.value, by_alias=True, by_name=False)
 
 
 def misplaced(document: Document, wanted: str, hint: str) -> Problem:

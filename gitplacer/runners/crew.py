@@ -33,9 +33,6 @@ def parsed_together(
 ) -> dict[str, bytes]:
     """Pickles of what was read of files, by blob id: of all or of some, and of none where it is not worth it."""
     processes = min(usable_cores(), MOST) if processes is None else processes
-    blobs = {
-        oid: data for oid, data in blobs.items() if not data.startswith(b"{")
-    }  # JSON is parsed as fast as it is unpickled
     if processes < 2 or sum(map(len, blobs.values())) < FEWEST:
         return {}
 

@@ -14,6 +14,7 @@ from typing import Protocol
 
 from gitplacer import rules, workloads
 from gitplacer.documents import Document, Fault, ParsedFile, parse
+from gitplacer.kinds.parse import made_of
 from gitplacer.problems import Location, Problem
 from gitplacer.source.alike import unlike
 from gitplacer.tree import SUBMODULE, SYMLINK, Tree
@@ -290,7 +291,9 @@ def read_file(data: bytes, max_bytes: int) -> ReadFile:
     parsed = parse(data, max_bytes=max_bytes)
     facts, problems = [], []
     for index, item in enumerate(parsed.documents):
-        read, found = read_document(Document("", item, index, lambda: data))
+        document = Document("", item, index, lambda: data)
+        read, found = read_document(document)
+        made_of(document)
         facts.append(read)
         problems.append(found)
     return ReadFile(parsed, tuple(facts), tuple(problems))
