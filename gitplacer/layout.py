@@ -243,6 +243,17 @@ class Layout:
             self._renderings[key] = self._renderer.render(group, placed, self._clusters[cluster], counts)
         return self._renderings[key]
 
+    def foresee(self) -> None:
+        """Look up together what will be asked for of each group, one by one, where it is; a pass that looks at one only does without."""
+        placed = (
+            (group, self._files_of(group), self._clusters[entry.name], entry.known_counts())
+            for group in self._snapshot.groups.values()
+            if group.policy is not None and (record := self._snapshot.predecessor(group)) is not None
+            for entry in record.clusters
+            if entry.name in self._clusters and entry.role != "Remote"
+        )
+        self._renderer.foresee(placed)
+
     def edits(self, group: Group, cluster: str) -> tuple[Edited, ...]:
         """
         The objects of a group that would change on a cluster where it is, as they are deployed and as they would be with the

@@ -174,6 +174,21 @@ class Renderer:
         self._memo = memo
         self._plain: dict[str, Rendering] = {}
 
+    def foresee(self, asked: Iterable[tuple[Group, Sequence[Placed], Cluster, Counts]]) -> None:
+        """Ask the memo once for all texts for which `render` will ask it one after another, when it is asked the same."""
+        digests: dict[str, None] = {}
+        plain: set[str] = set()
+        for group, placed, cluster, counts in asked:
+            if group.id not in plain:
+                edits, special = self._edits(placed, cluster, counts)
+                if not special:
+                    plain.add(group.id)
+                for items in _by_file(placed).values() if edits else ():
+                    if any(id(item) in edits for item in items):
+                        digests[_digest(*self._wanted(items, edits))] = None
+        if digests:
+            self._memo.recall_texts(digests)
+
     def render(
         self, group: Group, placed: Sequence[Placed], cluster: Cluster, counts: Counts = AS_WRITTEN
     ) -> Rendering:
@@ -184,18 +199,12 @@ class Renderer:
         self, placed: Sequence[Placed], cluster: Cluster, counts: Counts = AS_WRITTEN, known_as: str = ""
     ) -> Rendering:
         """The files of some objects on a cluster, remembered under a name if nothing differs there."""
-        edits: dict[int, list[Edit]] = {}
+        edits, special = self._edits(placed, cluster, counts)
         problems: list[Problem] = []
-        special = False
         for item in placed:
-            own = self._namespace_edit(item.member)
-            more = [*self._variants.edits(item.member, cluster, counts), *self._label_edits(item.member, cluster)]
             problems += self._variants.facts(item.member, cluster, counts)[1]
-            special = special or bool(more)
-            if own or more:
-                edits[id(item)] = [*own, *more]
-                if is_sops(item.member.document.value):
-                    problems.append(_sops_edited(item.member))
+            if id(item) in edits and is_sops(item.member.document.value):
+                problems.append(_sops_edited(item.member))
         if not special and known_as in self._plain:
             return self._plain[known_as]
         files: dict[tuple[str, str], Content] = {}
@@ -205,6 +214,18 @@ class Renderer:
         if not special and known_as:
             self._plain[known_as] = rendering
         return rendering
+
+    def _edits(self, placed: Sequence[Placed], cluster: Cluster, counts: Counts) -> tuple[dict[int, list[Edit]], bool]:
+        """The edits of objects on a cluster, by id of those that have any; and whether there are others than everywhere."""
+        edits: dict[int, list[Edit]] = {}
+        special = False
+        for item in placed:
+            own = self._namespace_edit(item.member)
+            more = [*self._variants.edits(item.member, cluster, counts), *self._label_edits(item.member, cluster)]
+            special = special or bool(more)
+            if own or more:
+                edits[id(item)] = [*own, *more]
+        return edits, special
 
     def render_remote(
         self, group: Group, placed: Sequence[Placed], cluster: Cluster, home: Cluster, counts: Counts, file: str
@@ -221,13 +242,9 @@ class Renderer:
 
     def _file(self, items: Sequence[Placed], edits: Mapping[int, list[Edit]], problems: list[Problem]) -> Content:
         """The documents of one file: the file itself if all of it is meant, else those that are."""
-        documents = [item.member.document for item in items]
-        path = documents[0].file
-        whole = len(documents) == self._whole[path]
-        oid = self._tree.entries[path].oid
+        oid, whole, wanted = self._wanted(items, edits)
         if whole and not any(id(item) in edits for item in items):
-            return Content(oid, documents[0].read)
-        wanted = [(document, edits.get(id(item), [])) for document, item in zip(documents, items, strict=True)]
+            return Content(oid, wanted[0][0].read)
         digest = _digest(oid, whole, wanted)
         text = self._memo.recall_text(digest)
         if text is None:
@@ -236,6 +253,13 @@ class Renderer:
             if len(problems) == before:
                 self._memo.remember_text(digest, text)
         return Content.of(text)
+
+    def _wanted(self, items: Sequence[Placed], edits: Mapping[int, list[Edit]]) -> tuple[str, bool, _Wanted]:
+        """The id of the source file of some objects, whether they are all that it has, and the documents with their edits."""
+        documents = [item.member.document for item in items]
+        path = documents[0].file
+        wanted = [(document, edits.get(id(item), [])) for document, item in zip(documents, items, strict=True)]
+        return self._tree.entries[path].oid, len(documents) == self._whole[path], wanted
 
     @staticmethod
     def _namespace_edit(member: SourceObject) -> list[Edit]:
