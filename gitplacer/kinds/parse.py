@@ -7,7 +7,6 @@ cluster". Everything wrong with a document is reported, not only the first thing
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -64,7 +63,7 @@ def made_of(document: Document) -> None:
     """
     kind = document.value.get("kind")
     model = TABLE.get(kind) if isinstance(kind, str) and is_own(document) else None
-    if model is not None and document.value.get("apiVersion") == API_VERSION and not _mentions_null(document.value):
+    if model is not None and document.value.get("apiVersion") == API_VERSION and not document.parsed.nulls:
         with suppress(ValidationError):
             document.parsed.made[model] = model.model_validate(document.value, by_alias=True, by_name=False)
 
@@ -91,7 +90,7 @@ def parsed_as(document: Document, model: type[Model]) -> Model | list[Problem]:
 
 
 def _validated(document: Document, model: type[Model]) -> Model | list[Problem]:
-    empty = set(_nulls(document.value, ())) if _mentions_null(document.value) else set()
+    empty = set(_nulls(document.value, ())) if document.parsed.nulls else set()
     nulls = [
         document.problem(
             "NullValue", f"{_shown(path)} has no value", "give it one, or remove the key", path=path, key=True
@@ -105,11 +104,6 @@ def _validated(document: Document, model: type[Model]) -> Model | list[Problem]:
         found = [item for item in errors if not _is_miscounted(document.value, item)]
         return sorted({*nulls, *(_problem(document, model, item) for item in found)})
     return sorted(nulls) or parsed
-
-
-def _mentions_null(value: Any) -> bool:
-    """A quick look, because snapshots are large and nulls are rare."""
-    return "null" in json.dumps(value)
 
 
 def _nulls(value: Any, path: Path) -> Iterator[Path]:
