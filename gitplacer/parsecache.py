@@ -12,6 +12,7 @@ import pickle
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Protocol
 
 from gitplacer.git.cache import BlobCache
 from gitplacer.source.files import NOT_READABLE, Memo, Parser, ReadFile, read_file
@@ -30,11 +31,22 @@ _PARSING = (
     "source/customs.py",
     "render.py",
 )
-Crew = Callable[[Mapping[str, bytes], int], Mapping[str, bytes]]
-"""Who parses many files at a time: given their bytes by blob id, and how many are read at most of one; pickles of what it has read."""
 
 
-def nobody(blobs: Mapping[str, bytes], max_bytes: int) -> Mapping[str, bytes]:
+class Crew(Protocol):
+    """
+    Who parses many files at a time: given their bytes by blob id, and how many are read at most of one. Returns pickles of what it has read, and
+    gives them to `take` as they come.
+    """
+
+    def __call__(
+        self, blobs: Mapping[str, bytes], max_bytes: int, *, take: Callable[[Mapping[str, bytes]], None]
+    ) -> Mapping[str, bytes]: ...
+
+
+def nobody(
+    blobs: Mapping[str, bytes], max_bytes: int, *, take: Callable[[Mapping[str, bytes]], None]
+) -> Mapping[str, bytes]:
     """No crew."""
     return {}
 
@@ -66,8 +78,12 @@ class ParseCache(Memo):
         return self._parser(data, max_bytes)
 
     def parse_all(self, blobs: Mapping[str, bytes], max_bytes: int) -> Mapping[str, ReadFile]:
-        self._pickled = self._crew(blobs, max_bytes)
-        found = {oid: pickle.loads(value) for oid, value in self._pickled.items()}
+        found: dict[str, ReadFile] = {}
+
+        def take(pickles: Mapping[str, bytes]) -> None:
+            found.update({oid: pickle.loads(value) for oid, value in pickles.items()})
+
+        self._pickled = self._crew(blobs, max_bytes, take=take)
         return {**found, **super().parse_all({oid: blobs[oid] for oid in blobs if oid not in found}, max_bytes)}
 
     def recall(self, oids: Iterable[str]) -> Mapping[str, ReadFile]:

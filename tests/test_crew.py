@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pickle
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -55,6 +57,13 @@ def test_json_goes_the_same_way() -> None:
     assert parsed_together(files, MAX_FILE, in_another_process, processes=2).keys() == files.keys()
 
 
+def test_what_has_been_read_is_given_as_it_comes() -> None:
+    given: list[Mapping[str, bytes]] = []
+    found = parsed_together(BLOBS, MAX_FILE, processes=2, take=given.append)
+    assert len(given) > 1 and sum(map(len, given)) == len(found)
+    assert {oid: value for some in given for oid, value in some.items()} == found
+
+
 def test_few_bytes_are_not_worth_a_crew(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(crew, "FEWEST", sum(map(len, BLOBS.values())) + 1)
     assert parsed_together(BLOBS, MAX_FILE, in_another_process, processes=2) == {}
@@ -78,12 +87,12 @@ def test_a_worker_that_dies_costs_time_and_no_answer(tmp_path: Path) -> None:
             os._exit(1)
         return read_file(data, max_bytes)
 
-    memo = ParseCache(tmp_path, crew=lambda blobs, most: parsed_together(blobs, most, dies, processes=2))
+    memo = ParseCache(tmp_path, crew=partial(parsed_together, parse=dies, processes=2))
     assert memo.parse_all(BLOBS, MAX_FILE) == alone()
 
 
 def test_what_a_crew_has_read_is_kept_as_it_came(tmp_path: Path) -> None:
-    memo = ParseCache(tmp_path, crew=lambda blobs, most: parsed_together(blobs, most, processes=2))
+    memo = ParseCache(tmp_path, crew=partial(parsed_together, processes=2))
     memo.remember(memo.parse_all(BLOBS, MAX_FILE))
     memo.save()
     assert ParseCache(tmp_path).recall(BLOBS) == alone()

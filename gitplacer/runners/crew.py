@@ -11,7 +11,7 @@ is the price.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 
@@ -28,10 +28,22 @@ _DEAL = 1 << 17
 """Bytes of files that a worker gets at a time."""
 
 
+def _nobody(pickles: Mapping[str, bytes]) -> None:
+    """Waits for all of them."""
+
+
 def parsed_together(
-    blobs: Mapping[str, bytes], max_bytes: int, parse: Parser = read_file, processes: int | None = None
+    blobs: Mapping[str, bytes],
+    max_bytes: int,
+    parse: Parser = read_file,
+    processes: int | None = None,
+    *,
+    take: Callable[[Mapping[str, bytes]], None] = _nobody,
 ) -> dict[str, bytes]:
-    """Pickles of what was read of files, by blob id: of all or of some, and of none where it is not worth it."""
+    """
+    Pickles of what was read of files, by blob id: of all or of some, and of none where it is not worth it. `take` is given each of them, some at a
+    time, while others are being read.
+    """
     processes = min(usable_cores(), MOST) if processes is None else processes
     if processes < 2 or sum(map(len, blobs.values())) < FEWEST:
         return {}
@@ -46,7 +58,13 @@ def parsed_together(
         return found
 
     try:
-        answers = in_processes(pickled, _dealt(blobs), processes, _nobody_told)
+        answers = in_processes(
+            pickled,
+            _dealt(blobs),
+            processes,
+            _nobody_told,
+            lambda some: take({k: v for one in some for k, v in one.items()}),
+        )
     except (BrokenProcessPool, UsageError, OSError):  # workers have ended, or none could be started
         return {}
     return {oid: value for answer in answers for oid, value in answer.items()}
