@@ -731,3 +731,21 @@ def test_a_text_that_looks_plain_holds_nothing_forbidden(text: str) -> None:
     plain = parsing._is_plain(text)
     assert not (plain and parsing._FORBIDDEN.search(text))
     assert plain or not text.isascii() or parsing._FORBIDDEN.search(text)
+
+
+def test_the_value_of_what_something_was_made_of_comes_back_when_it_is_asked_for() -> None:
+    parsed = document_of("apiVersion: a/b\nkind: c\nd: [1]\n").parsed
+    parsed.made["k"] = "made"
+    again = pickle.loads(pickle.dumps(parsed))
+    assert again.made == {"k": "made"} and again.says == ("a/b", "c")
+    assert "value" not in vars(again)
+    twice = pickle.loads(pickle.dumps(again))  # as it came
+    assert again.value == parsed.value == twice.value and again == parsed
+    assert again.value is again.value
+    with pytest.raises(AttributeError, match="valeu"):
+        getattr(again, "valeu")  # noqa: B009
+
+
+def test_the_value_of_a_document_of_which_nothing_was_made_comes_back_at_once() -> None:
+    parsed = document_of("a: 1").parsed
+    assert vars(pickle.loads(pickle.dumps(parsed)))["value"] == {"a": 1}

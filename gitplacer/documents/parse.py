@@ -13,13 +13,14 @@ read as YAML, which knows where it is.
 from __future__ import annotations
 
 import json
+import pickle
 import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gitplacer.documents import scalars, syntax
 from gitplacer.documents.compose import MAX_DEPTH, MAX_DOCUMENTS, MAX_FLAWS, MAX_SCALAR, Composed, Node, compose
@@ -43,6 +44,7 @@ goes by its values, so one that is all `[1,1,1` is refused before it is read to 
 BOM = "\ufeff"
 _LFS = "version https://git-lfs.github.com/spec/"
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_LATE = "late"
 _PLAIN = bytes((*b"\t\n\r", *range(0x20, 0x7F)))
 _BRACE = re.compile(r"[ \t\r\n]*\{")
 _PAIR = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
@@ -68,6 +70,9 @@ class ParsedDocument:
     entries of the root start, in characters of its text without a byte order mark, if each can be read by itself
     (`documents.sections`). `nulls`: whether there may be a null in the value, at any depth.
     The value is not to be changed.
+
+    Of a document that something was made of, a pickle brings that back, and the value only when somebody asks for it: the values of a thousand
+    snapshots are a hundred MiB that nobody looks at again.
     """
 
     value: dict[str, Any]
@@ -84,6 +89,27 @@ class ParsedDocument:
         goes: into the cache what was made of it by whoever parsed it.
         """
         return {}
+
+    @cached_property
+    def says(self) -> tuple[Any, Any]:
+        """The `apiVersion` and `kind` of the value, whatever they are."""
+        return self.value.get("apiVersion"), self.value.get("kind")
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__
+        if not state.get("made") or _LATE in state:
+            return state
+        late = pickle.dumps(self.value, protocol=5)
+        return {**{name: kept for name, kept in state.items() if name != "value"}, "says": self.says, _LATE: late}
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            late = self.__dict__.pop(_LATE, None) if name == "value" else None
+            if late is None:
+                raise AttributeError(name)
+            value = self.__dict__["value"] = pickle.loads(late)
+            return value
 
 
 @dataclass(frozen=True)

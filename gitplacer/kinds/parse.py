@@ -37,13 +37,13 @@ _PRINTED = "gitplacer has printed it, and it is no part of a source: keep it els
 
 def is_own(document: Document) -> bool:
     """Whether the document says that it is one of our kinds, of whatever version."""
-    version = document.value.get("apiVersion")
+    version = document.parsed.says[0]
     return isinstance(version, str) and version.split("/")[0] == OWN_API_GROUP
 
 
 def parse_own(document: Document) -> Model | list[Problem]:
     """The declared object behind a document for which `is_own` holds, or every problem in it."""
-    kind, version = document.value.get("kind"), document.value.get("apiVersion")
+    version, kind = document.parsed.says
     model = TABLE.get(kind) if isinstance(kind, str) else None
     if model is None:
         named = isinstance(kind, str)
@@ -61,9 +61,9 @@ def made_of(document: Document) -> None:
     Make the declared object behind a document beforehand, if it is one of ours and all is right with it, so that it is remembered with the
     document. What is wrong with it is found when somebody asks: that takes its place.
     """
-    kind = document.value.get("kind")
+    version, kind = document.parsed.says
     model = TABLE.get(kind) if isinstance(kind, str) and is_own(document) else None
-    if model is not None and document.value.get("apiVersion") == API_VERSION and not document.parsed.nulls:
+    if model is not None and version == API_VERSION and not document.parsed.nulls:
         with suppress(ValidationError):
             document.parsed.made[model] = model.model_validate(document.value, by_alias=True, by_name=False)
 

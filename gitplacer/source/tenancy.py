@@ -164,7 +164,7 @@ def read_tenancy(documents: Iterable[Document], torn_kinds: Iterable[str], spec:
 def tenancy_problems(tenancy: Tenancy, documents: Iterable[Document]) -> Iterator[Problem]:
     """What is wrong between Tenants, told at the later one of two. `documents` are those that the Tenants were read from."""
     for document in documents:
-        parsed = parse_own(document) if document.value.get("kind") == "Tenant" and is_own(document) else None
+        parsed = parse_own(document) if document.parsed.says[1] == "Tenant" and is_own(document) else None
         if not isinstance(parsed, Tenant):
             continue
         for one, other in tenancy.disputes:
