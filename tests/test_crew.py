@@ -104,3 +104,11 @@ def test_a_file_that_is_given_up_is_a_fault_of_its_own(raised: type[BaseExceptio
         raise raised
 
     assert attempted(gives_up, b"", MAX_FILE) is GIVEN_UP[raised]
+
+
+def test_what_is_the_same_in_copies_of_an_app_is_one_object_however_often_it_is_unpickled() -> None:
+    deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {}}}\nspec: {{replicas: {}, template: {{spec: {{containers: [{{}}]}}}}}}\n"
+    read = [read_file(deployment.format(name, n).encode(), MAX_FILE) for name, n in (("a", 1), ("b", 1), ("c", 2))]
+    one, copy, other = [pickle.loads(pickle.dumps(file)) for file in read]
+    assert [one, copy, other] == read
+    assert one.facts is copy.facts and one.facts != other.facts
