@@ -12,7 +12,8 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from gitplacer.documents import Document, Edit, EditError
 from gitplacer.grouping import Group
@@ -26,7 +27,7 @@ from gitplacer.model.workload import Identity
 from gitplacer.pathglob import fixed_folder, matches
 from gitplacer.problems import Problem
 from gitplacer.rules.sops import is_sops
-from gitplacer.source.files import Memo
+from gitplacer.source.files import Maker, Memo
 from gitplacer.source.manifests import PLATFORM, SENTINEL, WORKLOADS, SourceObject
 from gitplacer.source.reading import Source
 from gitplacer.spanning import Spans
@@ -63,6 +64,10 @@ class FileNames:
 
     shared: dict[Identity, str] = field(default_factory=dict)
     """What several groups need, to its path below the unit."""
+
+    def copy(self) -> FileNames:
+        """The same names, to try something on them."""
+        return FileNames(self.spec, dict(self.taken), dict(self.shared))
 
     def keep(self, unit: str, member: RecordMember) -> None:
         """Note a name that a record says was written."""
@@ -175,8 +180,11 @@ class Renderer:
         self._plain: dict[str, Rendering] = {}
 
     def foresee(self, asked: Iterable[tuple[Group, Sequence[Placed], Cluster, Counts]]) -> None:
-        """Ask the memo once for all texts for which `render` will ask it one after another, when it is asked the same."""
-        digests: dict[str, None] = {}
+        """
+        Ask the memo once for all texts for which `render` will ask it one after another, when it is asked the same; and have those that it does not
+        know made by whoever makes many at a time.
+        """
+        texts: dict[str, tuple[bool, _Wanted]] = {}
         plain: set[str] = set()
         for group, placed, cluster, counts in asked:
             if group.id not in plain:
@@ -185,9 +193,17 @@ class Renderer:
                     plain.add(group.id)
                 for items in _by_file(placed).values() if edits else ():
                     if any(id(item) in edits for item in items):
-                        digests[_digest(*self._wanted(items, edits))] = None
-        if digests:
-            self._memo.recall_texts(digests)
+                        oid, whole, wanted = self._wanted(items, edits)
+                        texts[_digest(oid, whole, wanted)] = whole, wanted
+        if not texts:
+            return
+        missing = {digest: texts[digest] for digest in texts.keys() - self._memo.recall_texts(texts).keys()}
+
+        def makers() -> dict[str, Maker]:
+            contents = self._tree.read_all({wanted[0][0].file for _, wanted in missing.values()})
+            return {digest: partial(_made, wanted, whole, contents) for digest, (whole, wanted) in missing.items()}
+
+        self._memo.make_texts(len(missing), makers)
 
     def render(
         self, group: Group, placed: Sequence[Placed], cluster: Cluster, counts: Counts = AS_WRITTEN
@@ -296,6 +312,14 @@ def _digest(oid: str, whole: bool, wanted: _Wanted) -> str:
     """What an edited file is made from: the blob, which of its documents, and the edits."""
     told = [oid, whole, [[d.index, [[list(e.path), e.op, e.value] for e in edits]] for d, edits in wanted]]
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+
+def _made(wanted: _Wanted, whole: bool, contents: Mapping[str, bytes]) -> bytes | None:
+    """The same as `_edited` of files whose bytes are at hand; None where anything is wrong."""
+    problems: list[Problem] = []
+    at_hand = [(replace(each, read=partial(contents.__getitem__, each.file)), edits) for each, edits in wanted]
+    text = _edited(at_hand, whole, problems)
+    return text if not problems else None
 
 
 def _edited(wanted: _Wanted, whole: bool, problems: list[Problem]) -> bytes:

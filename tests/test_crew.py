@@ -13,8 +13,8 @@ import pytest
 from gitplacer.documents import Fault
 from gitplacer.parsecache import ParseCache
 from gitplacer.runners import crew
-from gitplacer.runners.crew import parsed_together
-from gitplacer.source.files import GIVEN_UP, MAX_FILE, ParsedFile, ReadFile, attempted, read_file
+from gitplacer.runners.crew import parsed_together, written_together
+from gitplacer.source.files import GIVEN_UP, MAX_FILE, Maker, ParsedFile, ReadFile, attempted, read_file
 from gitplacer.tree import blob_id
 
 FILES = [b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c%d}\n" % number for number in range(60)]
@@ -112,3 +112,42 @@ def test_what_is_the_same_in_copies_of_an_app_is_one_object_however_often_it_is_
     one, copy, other = [pickle.loads(pickle.dumps(file)) for file in read]
     assert [one, copy, other] == read
     assert one.facts is copy.facts and one.facts != other.facts
+
+
+# texts
+
+
+def numbered(number: int) -> bytes | None:
+    return None if number == 7 else b"%d %d" % (number, os.getpid())
+
+
+def makers() -> dict[str, Maker]:
+    return {f"{number:03}": partial(numbered, number) for number in range(60)}
+
+
+def test_texts_are_made_elsewhere_and_those_that_cannot_be_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crew, "FEWEST_TEXTS", 60)
+    monkeypatch.setattr(crew, "_HAND", 4)
+    made = written_together(60, makers, processes=2)
+    assert {digest: int(text.split()[0]) for digest, text in made.items()} == {
+        f"{number:03}": number for number in range(60) if number != 7
+    }
+    assert str(os.getpid()).encode() not in {text.split()[1] for text in made.values()}
+
+
+@pytest.mark.parametrize(("number", "processes"), [(59, 2), (60, 1)])
+def test_nobody_gets_ready_where_several_processes_are_not_worth_it(
+    number: int, processes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(crew, "FEWEST_TEXTS", 60)
+
+    def not_asked() -> dict[str, Maker]:
+        raise AssertionError
+
+    assert written_together(number, not_asked, processes) == {}
+
+
+def test_texts_that_a_crew_has_made_are_remembered(tmp_path: Path) -> None:
+    memo = ParseCache(tmp_path, scribes=lambda number, ready: {"a" * 64: b"%d" % number})
+    memo.make_texts(3, makers)
+    assert memo.recall_text("a" * 64) == b"3"

@@ -73,6 +73,12 @@ def is_read(path: str) -> bool:
     return path.endswith(READ_ENDINGS) and not any(part.startswith(".") for part in path.split("/"))
 
 
+Maker = Callable[[], bytes | None]
+"""Makes a text, of what it has and nothing else; None where it cannot."""
+Makers = Callable[[], Mapping[str, Maker]]
+"""Gets ready those who make some texts, by digest."""
+
+
 class Memo(Protocol):
     """
     Remembers `ReadFile`s by blob id, and texts by a digest of all they were made from. Forgetting is always allowed.
@@ -95,6 +101,10 @@ class Memo(Protocol):
     def recall_texts(self, digests: Iterable[str]) -> Mapping[str, bytes]: ...
 
     def remember_text(self, digest: str, text: bytes) -> None: ...
+
+    def make_texts(self, number: int, makers: Makers) -> None:
+        """Make so many texts and remember them, if that is faster than one after another when somebody asks."""
+        return
 
 
 class NoMemo(Memo):
