@@ -41,7 +41,6 @@ _NAME = re.compile(r"\b(app-|cluster-|team-)(\d+)")
 
 _MAY_USE = "which clusters a tenant may use is asked of each cluster, once for each tenant and policy"
 ALLOWED = {
-    "pathglob.py": "tenants are held against each other, two by two",
     "grouping.py Group.wished_cluster": _MAY_USE,
     "kinds/fleet.py Cluster.": _MAY_USE,
     "kinds/policy.py PlacementPolicy.name": _MAY_USE,

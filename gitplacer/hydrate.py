@@ -203,6 +203,7 @@ def decided(
     keeps its room, and others must not have been given it. `opened` and `ledgers` are as for `plan`.
     """
     stopped: dict[str, Decision] = {}
+    layout.foresee()
     while True:
         also_held = {group_id: decision.finding for group_id, decision in stopped.items()}
         planned = plan(

@@ -155,6 +155,14 @@ class Layout:
 
     def feasible(self, decisions: Sequence[Decision]) -> list[Decision]:
         """The decisions, with holds where a file that one needs cannot be made or would replace somebody else's."""
+        self._foresee(
+            (group, name, decision.counts_on(name))
+            for decision in decisions
+            if decision.action is not Action.HOLD and (group := self._snapshot.groups.get(decision.group)) is not None
+            for name in decision.after
+            if name in self._clusters and decision.role_on(name) != "Remote"
+            if (group.id, name, decision.counts_on(name)) not in self._renderings
+        )
         tested = [self._feasible(decision) for decision in decisions]
         stopped = [new.group for new, old in zip(tested, decisions, strict=True) if new is not old]
         together = held_with(ties(self._snapshot), stopped) if stopped else {}
@@ -242,6 +250,24 @@ class Layout:
             placed = self._files_of(group)
             self._renderings[key] = self._renderer.render(group, placed, self._clusters[cluster], counts)
         return self._renderings[key]
+
+    def foresee(self) -> None:
+        """Look up together what will be asked for of each group, one by one, where it is; a pass that looks at one only does without."""
+        self._foresee(
+            (group, entry.name, entry.known_counts())
+            for group in self._snapshot.groups.values()
+            if group.policy is not None and (record := self._snapshot.predecessor(group)) is not None
+            for entry in record.clusters
+            if entry.name in self._clusters and entry.role != "Remote"
+        )
+
+    def _foresee(self, places: Iterable[tuple[Group, str, Counts]]) -> None:
+        """The same of groups on clusters with some counts. What is only foreseen takes no name for its files."""
+        names = self._names.copy()
+        self._renderer.foresee(
+            (group, names.place(group, self._snapshot.predecessor(group)), self._clusters[name], counts)
+            for group, name, counts in places
+        )
 
     def edits(self, group: Group, cluster: str) -> tuple[Edited, ...]:
         """

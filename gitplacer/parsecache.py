@@ -12,12 +12,14 @@ import pickle
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Protocol
 
 from gitplacer.git.cache import BlobCache
-from gitplacer.source.files import NOT_READABLE, Memo, Parser, ReadFile, read_file
+from gitplacer.source.files import NOT_READABLE, Makers, Memo, Parser, ReadFile, read_file
 
 _PARSING = (
     "documents/*.py",
+    "kinds/*.py",
     "model/*.py",
     "workloads/**/*.py",
     "data/workloadkinds/*.yaml",
@@ -29,11 +31,31 @@ _PARSING = (
     "source/customs.py",
     "render.py",
 )
-Crew = Callable[[Mapping[str, bytes], int], Mapping[str, bytes]]
-"""Who parses many files at a time: given their bytes by blob id, and how many are read at most of one; pickles of what it has read."""
 
 
-def nobody(blobs: Mapping[str, bytes], max_bytes: int) -> Mapping[str, bytes]:
+class Crew(Protocol):
+    """
+    Who parses many files at a time: given their bytes by blob id, and how many are read at most of one. Returns pickles of what it has read, and
+    gives them to `take` as they come.
+    """
+
+    def __call__(
+        self, blobs: Mapping[str, bytes], max_bytes: int, *, take: Callable[[Mapping[str, bytes]], None]
+    ) -> Mapping[str, bytes]: ...
+
+
+Scribes = Callable[[int, Makers], Mapping[str, bytes]]
+"""Who makes so many texts at a time, by digest: all or some, or none where it is not worth it."""
+
+
+def no_scribes(number: int, makers: Makers) -> Mapping[str, bytes]:
+    """None."""
+    return {}
+
+
+def nobody(
+    blobs: Mapping[str, bytes], max_bytes: int, *, take: Callable[[Mapping[str, bytes]], None]
+) -> Mapping[str, bytes]:
     """No crew."""
     return {}
 
@@ -45,12 +67,15 @@ _MOST_UNSAVED = 16 << 20
 class ParseCache(Memo):
     """
     A `Memo` that outlives the process, once `save` was called; `parser` reads what it does not know, and of many files those that
-    the `crew` has not read. A file that could not be read here at all is one only for this process: another, with more memory, may
+    the `crew` has not read; many texts are made by the `scribes`. A file that could not be read here at all is one only for this process: another, with more memory, may
     read it.
     """
 
-    def __init__(self, cache_dir: Path, parser: Parser = read_file, crew: Crew = nobody) -> None:
+    def __init__(
+        self, cache_dir: Path, parser: Parser = read_file, crew: Crew = nobody, scribes: Scribes = no_scribes
+    ) -> None:
         self.cache_dir = cache_dir
+        self._scribes = scribes
         self._parser = parser
         self._crew = crew
         self._pickled: Mapping[str, bytes] = {}
@@ -65,8 +90,12 @@ class ParseCache(Memo):
         return self._parser(data, max_bytes)
 
     def parse_all(self, blobs: Mapping[str, bytes], max_bytes: int) -> Mapping[str, ReadFile]:
-        self._pickled = self._crew(blobs, max_bytes)
-        found = {oid: pickle.loads(value) for oid, value in self._pickled.items()}
+        found: dict[str, ReadFile] = {}
+
+        def take(pickles: Mapping[str, bytes]) -> None:
+            found.update({oid: pickle.loads(value) for oid, value in pickles.items()})
+
+        self._pickled = self._crew(blobs, max_bytes, take=take)
         return {**found, **super().parse_all({oid: blobs[oid] for oid in blobs if oid not in found}, max_bytes)}
 
     def recall(self, oids: Iterable[str]) -> Mapping[str, ReadFile]:
@@ -97,6 +126,10 @@ class ParseCache(Memo):
     def remember_text(self, digest: str, text: bytes) -> None:
         self._texts[digest] = text
         self._keep(digest, text)
+
+    def make_texts(self, number: int, makers: Makers) -> None:
+        for digest, text in self._scribes(number, makers).items():
+            self.remember_text(digest, text)
 
     def _keep(self, oid: str, value: bytes) -> None:
         self._new[oid] = value

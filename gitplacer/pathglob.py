@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from typing import Generic, TypeVar
 
+_Value = TypeVar("_Value")
 _NAME = re.compile(r"\{[a-z]+\}")
 _PARTS = re.compile(r"(\*\*/?|\*|\?|\[[^\]]*\]|\{[a-z]+\})")
 _WILD = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*"}
@@ -121,8 +123,32 @@ def captured(pattern: str, path: str, name: str) -> str | None:
 
 def fixed_folder(pattern: str) -> str:
     """The folders before the first wildcard, with a slash at the end: `platform/**` → `platform/`."""
-    literal = re.split(r"[*?\[{]", pattern, maxsplit=1)[0]
+    literal = beginning(pattern)
     return literal[: literal.rfind("/") + 1]
+
+
+def beginning(pattern: str) -> str:
+    """What everything that a pattern matches begins with: all before its first wildcard."""
+    return re.split(r"[*?\[{]", pattern, maxsplit=1)[0]
+
+
+class Beginnings(Generic[_Value]):
+    """
+    Values by patterns, to find those whose pattern may match a text without trying every pattern: what a text matches begins as the text does.
+    """
+
+    def __init__(self, patterns: Iterable[tuple[str, _Value]]) -> None:
+        self._by_beginning: dict[str, list[_Value]] = {}
+        for pattern, value in patterns:
+            self._by_beginning.setdefault(beginning(pattern), []).append(value)
+        self._lengths = sorted({len(start) for start in self._by_beginning})
+
+    def of(self, text: str) -> Iterator[_Value]:
+        """The values of patterns that may match a text; others do not."""
+        for length in self._lengths:
+            if length > len(text):
+                return
+            yield from self._by_beginning.get(text[:length], ())
 
 
 def name_matches_any(patterns: Iterable[str], name: str) -> bool:

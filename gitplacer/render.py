@@ -12,7 +12,8 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from gitplacer.documents import Document, Edit, EditError
 from gitplacer.grouping import Group
@@ -26,7 +27,7 @@ from gitplacer.model.workload import Identity
 from gitplacer.pathglob import fixed_folder, matches
 from gitplacer.problems import Problem
 from gitplacer.rules.sops import is_sops
-from gitplacer.source.files import Memo
+from gitplacer.source.files import Maker, Memo
 from gitplacer.source.manifests import PLATFORM, SENTINEL, WORKLOADS, SourceObject
 from gitplacer.source.reading import Source
 from gitplacer.spanning import Spans
@@ -63,6 +64,10 @@ class FileNames:
 
     shared: dict[Identity, str] = field(default_factory=dict)
     """What several groups need, to its path below the unit."""
+
+    def copy(self) -> FileNames:
+        """The same names, to try something on them."""
+        return FileNames(self.spec, dict(self.taken), dict(self.shared))
 
     def keep(self, unit: str, member: RecordMember) -> None:
         """Note a name that a record says was written."""
@@ -174,6 +179,32 @@ class Renderer:
         self._memo = memo
         self._plain: dict[str, Rendering] = {}
 
+    def foresee(self, asked: Iterable[tuple[Group, Sequence[Placed], Cluster, Counts]]) -> None:
+        """
+        Ask the memo once for all texts for which `render` will ask it one after another, when it is asked the same; and have those that it does not
+        know made by whoever makes many at a time.
+        """
+        texts: dict[str, tuple[bool, _Wanted]] = {}
+        plain: set[str] = set()
+        for group, placed, cluster, counts in asked:
+            if group.id not in plain:
+                edits, special = self._edits(placed, cluster, counts)
+                if not special:
+                    plain.add(group.id)
+                for items in _by_file(placed).values() if edits else ():
+                    if any(id(item) in edits for item in items):
+                        oid, whole, wanted = self._wanted(items, edits)
+                        texts[_digest(oid, whole, wanted)] = whole, wanted
+        if not texts:
+            return
+        missing = {digest: texts[digest] for digest in texts.keys() - self._memo.recall_texts(texts).keys()}
+
+        def makers() -> dict[str, Maker]:
+            contents = self._tree.read_all({wanted[0][0].file for _, wanted in missing.values()})
+            return {digest: partial(_made, wanted, whole, contents) for digest, (whole, wanted) in missing.items()}
+
+        self._memo.make_texts(len(missing), makers)
+
     def render(
         self, group: Group, placed: Sequence[Placed], cluster: Cluster, counts: Counts = AS_WRITTEN
     ) -> Rendering:
@@ -184,18 +215,12 @@ class Renderer:
         self, placed: Sequence[Placed], cluster: Cluster, counts: Counts = AS_WRITTEN, known_as: str = ""
     ) -> Rendering:
         """The files of some objects on a cluster, remembered under a name if nothing differs there."""
-        edits: dict[int, list[Edit]] = {}
+        edits, special = self._edits(placed, cluster, counts)
         problems: list[Problem] = []
-        special = False
         for item in placed:
-            own = self._namespace_edit(item.member)
-            more = [*self._variants.edits(item.member, cluster, counts), *self._label_edits(item.member, cluster)]
             problems += self._variants.facts(item.member, cluster, counts)[1]
-            special = special or bool(more)
-            if own or more:
-                edits[id(item)] = [*own, *more]
-                if is_sops(item.member.document.value):
-                    problems.append(_sops_edited(item.member))
+            if id(item) in edits and is_sops(item.member.document.value):
+                problems.append(_sops_edited(item.member))
         if not special and known_as in self._plain:
             return self._plain[known_as]
         files: dict[tuple[str, str], Content] = {}
@@ -205,6 +230,18 @@ class Renderer:
         if not special and known_as:
             self._plain[known_as] = rendering
         return rendering
+
+    def _edits(self, placed: Sequence[Placed], cluster: Cluster, counts: Counts) -> tuple[dict[int, list[Edit]], bool]:
+        """The edits of objects on a cluster, by id of those that have any; and whether there are others than everywhere."""
+        edits: dict[int, list[Edit]] = {}
+        special = False
+        for item in placed:
+            own = self._namespace_edit(item.member)
+            more = [*self._variants.edits(item.member, cluster, counts), *self._label_edits(item.member, cluster)]
+            special = special or bool(more)
+            if own or more:
+                edits[id(item)] = [*own, *more]
+        return edits, special
 
     def render_remote(
         self, group: Group, placed: Sequence[Placed], cluster: Cluster, home: Cluster, counts: Counts, file: str
@@ -221,13 +258,9 @@ class Renderer:
 
     def _file(self, items: Sequence[Placed], edits: Mapping[int, list[Edit]], problems: list[Problem]) -> Content:
         """The documents of one file: the file itself if all of it is meant, else those that are."""
-        documents = [item.member.document for item in items]
-        path = documents[0].file
-        whole = len(documents) == self._whole[path]
-        oid = self._tree.entries[path].oid
+        oid, whole, wanted = self._wanted(items, edits)
         if whole and not any(id(item) in edits for item in items):
-            return Content(oid, documents[0].read)
-        wanted = [(document, edits.get(id(item), [])) for document, item in zip(documents, items, strict=True)]
+            return Content(oid, wanted[0][0].read)
         digest = _digest(oid, whole, wanted)
         text = self._memo.recall_text(digest)
         if text is None:
@@ -236,6 +269,13 @@ class Renderer:
             if len(problems) == before:
                 self._memo.remember_text(digest, text)
         return Content.of(text)
+
+    def _wanted(self, items: Sequence[Placed], edits: Mapping[int, list[Edit]]) -> tuple[str, bool, _Wanted]:
+        """The id of the source file of some objects, whether they are all that it has, and the documents with their edits."""
+        documents = [item.member.document for item in items]
+        path = documents[0].file
+        wanted = [(document, edits.get(id(item), [])) for document, item in zip(documents, items, strict=True)]
+        return self._tree.entries[path].oid, len(documents) == self._whole[path], wanted
 
     @staticmethod
     def _namespace_edit(member: SourceObject) -> list[Edit]:
@@ -272,6 +312,14 @@ def _digest(oid: str, whole: bool, wanted: _Wanted) -> str:
     """What an edited file is made from: the blob, which of its documents, and the edits."""
     told = [oid, whole, [[d.index, [[list(e.path), e.op, e.value] for e in edits]] for d, edits in wanted]]
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+
+def _made(wanted: _Wanted, whole: bool, contents: Mapping[str, bytes]) -> bytes | None:
+    """The same as `_edited` of files whose bytes are at hand; None where anything is wrong."""
+    problems: list[Problem] = []
+    at_hand = [(replace(each, read=partial(contents.__getitem__, each.file)), edits) for each, edits in wanted]
+    text = _edited(at_hand, whole, problems)
+    return text if not problems else None
 
 
 def _edited(wanted: _Wanted, whole: bool, problems: list[Problem]) -> bytes:

@@ -8,6 +8,7 @@ makes it greater: a snapshot that has applied more than was ever written is wron
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import cached_property
 
@@ -81,7 +82,23 @@ def epochs_written(
 
 
 def epoch_in(sentinel_file: bytes) -> int:
-    """The epoch in a sentinel; 0 for one that somebody made unreadable, which is then written anew."""
+    """
+    The epoch in a sentinel; 0 for one that somebody made unreadable, which is then written anew. A fleet has two of them for each cluster, so what
+    is as we write it is not parsed; `epoch_read` is the law.
+    """
+    found = _AS_WRITTEN.fullmatch(sentinel_file)
+    return int(found[1]) if found is not None else epoch_read(sentinel_file)
+
+
+_WORD = rb'(?:[A-Za-z][-A-Za-z0-9./]*|"[-A-Za-z0-9./]*")'
+_AS_WRITTEN = re.compile(
+    rb"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: W\n  namespace: W\n  annotations:\n    gitplacer\.dev/unit: W\n"
+    rb'data:\n  cluster: W\n  unit: W\n  epoch: "([0-9]{1,15})"\n'.replace(b"W", _WORD)
+)
+
+
+def epoch_read(sentinel_file: bytes) -> int:
+    """The same, whatever the file looks like."""
     documents = parse(sentinel_file).documents
     data = documents[0].value.get("data") if documents else None
     text = data.get("epoch") if isinstance(data, dict) else None

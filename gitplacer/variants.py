@@ -221,7 +221,7 @@ def _read_again(
 
 def as_document(member: SourceObject, value: dict[str, Any]) -> Document:
     """Another value as if it stood where an object does, so that what is wrong with it is told there."""
-    return replace(member.document, parsed=replace(member.document.parsed, value=value))
+    return replace(member.document, parsed=replace(member.document.parsed, value=value, nulls=True))
 
 
 def _edit(override: Override) -> Edit:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 _PLAIN = re.compile(r"[A-Za-z_./][-A-Za-z0-9_./]*")
@@ -72,6 +73,14 @@ def _flow(value: Any) -> str:
 
 
 def _scalar(value: Any) -> str:
-    if isinstance(value, str) and _PLAIN.fullmatch(value) and not _NOT_STRINGS.fullmatch(value):
-        return value
-    return json.dumps(value, ensure_ascii=False)
+    return _text(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+@lru_cache(maxsize=4096)
+def _text(value: str) -> str:
+    """A string; what most records say is written thousands of times."""
+    return (
+        value
+        if _PLAIN.fullmatch(value) and not _NOT_STRINGS.fullmatch(value)
+        else json.dumps(value, ensure_ascii=False)
+    )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pickle
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,8 +13,8 @@ import pytest
 from gitplacer.documents import Fault
 from gitplacer.parsecache import ParseCache
 from gitplacer.runners import crew
-from gitplacer.runners.crew import parsed_together
-from gitplacer.source.files import GIVEN_UP, MAX_FILE, ParsedFile, ReadFile, attempted, read_file
+from gitplacer.runners.crew import parsed_together, written_together
+from gitplacer.source.files import GIVEN_UP, MAX_FILE, Maker, ParsedFile, ReadFile, attempted, read_file
 from gitplacer.tree import blob_id
 
 FILES = [b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c%d}\n" % number for number in range(60)]
@@ -50,9 +52,16 @@ def test_where_one_process_is_all_there_is_no_crew(processes: int) -> None:
     assert parsed_together(BLOBS, MAX_FILE, in_another_process, processes) == {}
 
 
-def test_json_is_not_worth_the_way() -> None:
+def test_json_goes_the_same_way() -> None:
     files = {**BLOBS, "json": b'{"kind": "ConfigMap"}'}
-    assert parsed_together(files, MAX_FILE, in_another_process, processes=2).keys() == BLOBS.keys()
+    assert parsed_together(files, MAX_FILE, in_another_process, processes=2).keys() == files.keys()
+
+
+def test_what_has_been_read_is_given_as_it_comes() -> None:
+    given: list[Mapping[str, bytes]] = []
+    found = parsed_together(BLOBS, MAX_FILE, processes=2, take=given.append)
+    assert len(given) > 1 and sum(map(len, given)) == len(found)
+    assert {oid: value for some in given for oid, value in some.items()} == found
 
 
 def test_few_bytes_are_not_worth_a_crew(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,12 +87,12 @@ def test_a_worker_that_dies_costs_time_and_no_answer(tmp_path: Path) -> None:
             os._exit(1)
         return read_file(data, max_bytes)
 
-    memo = ParseCache(tmp_path, crew=lambda blobs, most: parsed_together(blobs, most, dies, processes=2))
+    memo = ParseCache(tmp_path, crew=partial(parsed_together, parse=dies, processes=2))
     assert memo.parse_all(BLOBS, MAX_FILE) == alone()
 
 
 def test_what_a_crew_has_read_is_kept_as_it_came(tmp_path: Path) -> None:
-    memo = ParseCache(tmp_path, crew=lambda blobs, most: parsed_together(blobs, most, processes=2))
+    memo = ParseCache(tmp_path, crew=partial(parsed_together, processes=2))
     memo.remember(memo.parse_all(BLOBS, MAX_FILE))
     memo.save()
     assert ParseCache(tmp_path).recall(BLOBS) == alone()
@@ -95,3 +104,50 @@ def test_a_file_that_is_given_up_is_a_fault_of_its_own(raised: type[BaseExceptio
         raise raised
 
     assert attempted(gives_up, b"", MAX_FILE) is GIVEN_UP[raised]
+
+
+def test_what_is_the_same_in_copies_of_an_app_is_one_object_however_often_it_is_unpickled() -> None:
+    deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {}}}\nspec: {{replicas: {}, template: {{spec: {{containers: [{{}}]}}}}}}\n"
+    read = [read_file(deployment.format(name, n).encode(), MAX_FILE) for name, n in (("a", 1), ("b", 1), ("c", 2))]
+    one, copy, other = [pickle.loads(pickle.dumps(file)) for file in read]
+    assert [one, copy, other] == read
+    assert one.facts is copy.facts and one.facts != other.facts
+
+
+# texts
+
+
+def numbered(number: int) -> bytes | None:
+    return None if number == 7 else b"%d %d" % (number, os.getpid())
+
+
+def makers() -> dict[str, Maker]:
+    return {f"{number:03}": partial(numbered, number) for number in range(60)}
+
+
+def test_texts_are_made_elsewhere_and_those_that_cannot_be_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crew, "FEWEST_TEXTS", 60)
+    monkeypatch.setattr(crew, "_HAND", 4)
+    made = written_together(60, makers, processes=2)
+    assert {digest: int(text.split()[0]) for digest, text in made.items()} == {
+        f"{number:03}": number for number in range(60) if number != 7
+    }
+    assert str(os.getpid()).encode() not in {text.split()[1] for text in made.values()}
+
+
+@pytest.mark.parametrize(("number", "processes"), [(59, 2), (60, 1)])
+def test_nobody_gets_ready_where_several_processes_are_not_worth_it(
+    number: int, processes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(crew, "FEWEST_TEXTS", 60)
+
+    def not_asked() -> dict[str, Maker]:
+        raise AssertionError
+
+    assert written_together(number, not_asked, processes) == {}
+
+
+def test_texts_that_a_crew_has_made_are_remembered(tmp_path: Path) -> None:
+    memo = ParseCache(tmp_path, scribes=lambda number, ready: {"a" * 64: b"%d" % number})
+    memo.make_texts(3, makers)
+    assert memo.recall_text("a" * 64) == b"3"

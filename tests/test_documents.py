@@ -5,6 +5,7 @@ Reading: values as Kubernetes reads them, every fault at once and where it is, a
 from __future__ import annotations
 
 import copy
+import importlib
 import json
 import pickle
 from typing import Any
@@ -16,6 +17,8 @@ from hypothesis import strategies as st
 
 from gitplacer.documents import Document, Edit, ParsedFile, Path, compose, parse
 from gitplacer.problems import Location, Problem
+
+parsing = importlib.import_module("gitplacer.documents.parse")  # the package has a function of that name
 
 
 def value_of(text: str) -> Any:
@@ -686,3 +689,63 @@ def test_reading_changes_no_value() -> None:
 def test_words_that_many_files_say_are_one_text_in_memory(text: str) -> None:
     one, other = (parse(text.encode()).documents[0].value for _ in range(2))
     assert one["a"] is one["b"] is other["a"]
+
+
+# What is told of a whole document
+
+
+@pytest.mark.parametrize(
+    ("text", "nulls"),
+    [
+        ("{a: b, c: [1, 'null', \"~\"]}", False),
+        ('{"a": "b"}', False),
+        ('{"a": null}', True),
+        ('{"a": "null"}', True),  # not looked at closely
+        ("{a: }", True),
+        ("a: [{b: ~}]", True),
+        ("a: !!null ~", True),
+        ("a: &x {b: }\nc: *x", True),
+    ],
+)
+def test_a_document_says_whether_there_may_be_a_null_in_it(text: str, nulls: bool) -> None:
+    (document,) = parse(text.encode()).documents
+    assert document.nulls is nulls
+
+
+def has_null(value: Any) -> bool:
+    below = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return value is None or any(has_null(item) for item in below)
+
+
+@given(st.lists(PIECES | st.sampled_from(["null", "~", "{a: ", "!!null ", "&x ", "*x", "<<: ", "k: \n"]), max_size=20))
+def test_no_null_is_in_a_document_that_says_so(pieces: list[str]) -> None:
+    for document in parse("".join(pieces).encode()).documents:
+        assert document.nulls or not has_null(document.value)
+
+
+@given(
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+    | st.text(st.sampled_from("a\t\n\r \x00\x1f ~\x7f\x80"), max_size=8)
+)
+def test_a_text_that_looks_plain_holds_nothing_forbidden(text: str) -> None:
+    plain = parsing._is_plain(text)
+    assert not (plain and parsing._FORBIDDEN.search(text))
+    assert plain or not text.isascii() or parsing._FORBIDDEN.search(text)
+
+
+def test_the_value_of_what_something_was_made_of_comes_back_when_it_is_asked_for() -> None:
+    parsed = document_of("apiVersion: a/b\nkind: c\nd: [1]\n").parsed
+    parsed.made["k"] = "made"
+    again = pickle.loads(pickle.dumps(parsed))
+    assert again.made == {"k": "made"} and again.says == ("a/b", "c")
+    assert "value" not in vars(again)
+    twice = pickle.loads(pickle.dumps(again))  # as it came
+    assert again.value == parsed.value == twice.value and again == parsed
+    assert again.value is again.value
+    with pytest.raises(AttributeError, match="valeu"):
+        getattr(again, "valeu")  # noqa: B009
+
+
+def test_the_value_of_a_document_of_which_nothing_was_made_comes_back_at_once() -> None:
+    parsed = document_of("a: 1").parsed
+    assert vars(pickle.loads(pickle.dumps(parsed)))["value"] == {"a": 1}

@@ -29,6 +29,7 @@ from gitplacer.documents import Document, parse
 from gitplacer.formats.documents import DOCUMENTS
 from gitplacer.kinds import TABLE
 from gitplacer.kinds.fields import API_VERSION, Model
+from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.parse import is_own, parse_own
 from gitplacer.kinds.schema import combined_schema, kind_schema
 from gitplacer.problemcodes import CODES
@@ -85,7 +86,7 @@ def test_the_same_document_is_parsed_once_and_what_is_wrong_with_it_is_found_in_
     assert parse_own(right) is parse_own(replace(right, file="b.yaml"))
     assert [p.location.file for p in parse_own(wrong) if isinstance(p, Problem)] == ["a.yaml"]
     assert [p.location.file for p in parse_own(replace(wrong, file="b.yaml")) if isinstance(p, Problem)] == ["b.yaml"]
-    assert right.parsed.made and not pickle.loads(pickle.dumps(right.parsed)).made
+    assert pickle.loads(pickle.dumps(right.parsed)).made == right.parsed.made == {Cluster: parse_own(right)}
 
 
 # documents that are right

@@ -13,8 +13,11 @@ from hypothesis import strategies as st
 from gitplacer import pathglob
 from gitplacer.explain.decisions import verdict_text
 from gitplacer.hydrate import Hydration
+from gitplacer.kinds.selectors import Metadata
+from gitplacer.kinds.tenant import Tenant, TenantSpec
 from gitplacer.model.decision import Reason
 from gitplacer.relocation.guards import Tally
+from gitplacer.source.tenancy import Tenancy, _overlapping
 from tests import test_spanning as spanning
 from tests.stories import ANYWHERE, Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot
 
@@ -540,3 +543,45 @@ def _is_longer(one: str, other: str) -> bool:
 def test_no_pattern_is_too_strange(pattern: str) -> None:
     assert not pathglob.matches(pattern, "x")
     assert pathglob.overlap(pattern, "**")
+
+
+# many tenants
+
+SOME = st.lists(patterns, min_size=1, max_size=2)
+
+
+def as_tenants(some: list[tuple[list[str], list[str]]]) -> tuple[Tenant, ...]:
+    """Tenants called 0, 1, 2 …, each with its patterns of paths and of namespaces."""
+    return tuple(
+        Tenant.model_construct(
+            metadata=Metadata(name=str(number)), spec=TenantSpec.model_construct(paths=paths, namespaces=namespaces)
+        )
+        for number, (paths, namespaces) in enumerate(some)
+    )
+
+
+@given(st.lists(st.tuples(SOME, SOME), max_size=6))
+def test_tenants_dispute_what_any_two_of_them_dispute(some: list[tuple[list[str], list[str]]]) -> None:
+    def share(one: list[str], other: list[str]) -> bool:
+        return any(pathglob.overlap(a, b) for a, b in itertools.product(one, other))
+
+    pairs = itertools.combinations(enumerate(some), 2)
+    disputed = [(str(m), str(n)) for (m, one), (n, two) in pairs if share(one[0], two[0]) or share(one[1], two[1])]
+    assert list(_overlapping(as_tenants(some))) == disputed
+
+
+@given(st.lists(SOME, max_size=6), st.sampled_from(PATHS))
+def test_a_file_is_the_first_tenants_that_has_it_in_its_paths(some: list[list[str]], path: str) -> None:
+    tenants = as_tenants([(paths, []) for paths in some])
+    first = next((t for t in tenants if pathglob.matches_any(t.spec.paths, path)), None)
+    assert Tenancy(tenants).owner(path) is first
+
+
+def test_a_thousand_tenants_are_not_held_against_each_other_two_by_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(pathglob, "overlap", lambda one, other: asked.append((one, other)))
+    tenants = as_tenants([([f"workloads/t{n:04}/**"], [f"t{n:04}-*"]) for n in range(1000)])
+    assert not list(_overlapping(tenants)) and not asked
+    monkeypatch.setattr(pathglob, "matches", lambda pattern, path: not asked.append((pattern, path)))
+    assert Tenancy(tenants).owner("workloads/t0500/a.yaml") is tenants[500]
+    assert len(asked) == 1

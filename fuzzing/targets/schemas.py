@@ -28,6 +28,6 @@ def check(data: bytes) -> None:
 TARGET = Target(
     check=check,
     bug="nulls are not looked for",
-    planted=lambda: mock.patch("gitplacer.kinds.parse._mentions_null", lambda value: False),
+    planted=lambda: mock.patch("gitplacer.kinds.parse._nulls", lambda value, path: ()),
     structured=True,
 )

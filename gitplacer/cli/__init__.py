@@ -90,11 +90,20 @@ def root(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
+_kept: list[object] = []
+
+
+def keep(made: object) -> None:
+    """Hold on to what a command made, which is large, until the program has ended: taking it apart before takes as long as making some of it."""
+    _kept.append(made)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Never raises, whatever the command does."""
     try:
         return _ran(argv)
     finally:
+        _kept.clear()
         gc.enable()
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gitplacer.cli import keep
 from gitplacer.cli.hosting import host
 from gitplacer.cli.listening import Listening, listening
 from gitplacer.cli.options import fleet, period, signed
@@ -180,6 +181,7 @@ def _ended(outcome: Outcome | Spared, undoubted: Undoubted) -> int:
     if not isinstance(outcome, Outcome):
         _tell_of_spared(outcome)
         return 0
+    keep(outcome)
     if outcome.tip is not None:
         undoubted.landed(outcome.tip)
     _tell(outcome)

@@ -91,6 +91,7 @@ class Composed:
     """
     One document: its value, where its own text starts and ends, and its marks when they were asked for. `keys`: where each key of a
     root mapping in block style stands; empty where there is none, or where one part may refer to another, by anchors or a merge key.
+    `nulls`: whether there may be a null in it.
     """
 
     value: Any
@@ -100,6 +101,7 @@ class Composed:
     root: Node | None
     sound: bool
     keys: tuple[int, ...] = ()
+    nulls: bool = True
 
 
 @dataclass(slots=True)
@@ -193,6 +195,7 @@ class _Composer:
         self.root_node: Node | None = None
         self.root_at = 0
         self.root_keys: dict[object, int] = {}
+        self.nulls = False
 
     def flaw(self, at: int, code: str, message: str, hint: str = "") -> None:
         self.flaws.append(Flaw(at, code, message, hint))
@@ -261,7 +264,9 @@ class _Composer:
         if self.root is not None or len(self.flaws) > self.clean:
             sound = len(self.flaws) == self.clean
             keys = () if self.anchors or self.aliases or _MERGE in self.root_keys else tuple(self.root_keys.values())
-            self.documents.append(Composed(self.root, self.start, end, self.root_at, self.root_node, sound, keys))
+            self.documents.append(
+                Composed(self.root, self.start, end, self.root_at, self.root_node, sound, keys, self.nulls)
+            )
         self.start = self.after_marker(event.end_mark.index) if event.explicit else end
 
     def after_marker(self, at: int) -> int:
@@ -292,6 +297,7 @@ class _Composer:
             if not text or text[0] in LEADS:
                 try:
                     value = resolve(text)
+                    self.nulls = self.nulls or value is None
                     return shared(text) if value is text else value, False
                 except NotJSON as error:
                     self.flaw(start, "NotJSON", str(error), "put it in quotes if it is meant as text")
@@ -303,6 +309,7 @@ class _Composer:
         name = tag.removeprefix(_CORE)
         if name == "str":
             return text
+        self.nulls = True
         if name not in _KINDS_OF_TAG:
             self.custom_tag(tag, start)
             return None

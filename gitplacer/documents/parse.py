@@ -13,16 +13,18 @@ read as YAML, which knows where it is.
 from __future__ import annotations
 
 import json
+import pickle
 import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gitplacer.documents import scalars, syntax
 from gitplacer.documents.compose import MAX_DEPTH, MAX_DOCUMENTS, MAX_FLAWS, MAX_SCALAR, Composed, Node, compose
+from gitplacer.documents.scalars import shared
 from gitplacer.documents.syntax import Flaw, position
 
 Path = tuple[str | int, ...]
@@ -42,6 +44,8 @@ goes by its values, so one that is all `[1,1,1` is refused before it is read to 
 BOM = "\ufeff"
 _LFS = "version https://git-lfs.github.com/spec/"
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_LATE = "late"
+_PLAIN = bytes((*b"\t\n\r", *range(0x20, 0x7F)))
 _BRACE = re.compile(r"[ \t\r\n]*\{")
 _PAIR = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -64,8 +68,11 @@ class ParsedDocument:
     A document's value, and the byte offsets of its text in the file: comments before it included, the markers
     `---` and `...` not. `prefix` leads to it inside that text when it is an item of a `kind: List`. `sections`: where the
     entries of the root start, in characters of its text without a byte order mark, if each can be read by itself
-    (`documents.sections`).
+    (`documents.sections`). `nulls`: whether there may be a null in the value, at any depth.
     The value is not to be changed.
+
+    Of a document that something was made of, a pickle brings that back, and the value only when somebody asks for it: the values of a thousand
+    snapshots are a hundred MiB that nobody looks at again.
     """
 
     value: dict[str, Any]
@@ -73,14 +80,36 @@ class ParsedDocument:
     end: int
     prefix: Path = ()
     sections: tuple[int, ...] = ()
+    nulls: bool = True
 
     @cached_property
     def made(self) -> dict[object, Any]:
-        """What was made of the value, by whoever makes the same of it again. It is known as long as the document is, in this process."""
+        """
+        What was made of the value, by whoever makes the same of it again. It is known as long as the document is, and goes wherever that
+        goes: into the cache what was made of it by whoever parsed it.
+        """
         return {}
 
-    def __getstate__(self) -> dict[str, object]:
-        return {name: value for name, value in self.__dict__.items() if name != "made"}
+    @cached_property
+    def says(self) -> tuple[Any, Any]:
+        """The `apiVersion` and `kind` of the value, whatever they are."""
+        return self.value.get("apiVersion"), self.value.get("kind")
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__
+        if not state.get("made") or _LATE in state:
+            return state
+        late = pickle.dumps(self.value, protocol=5)
+        return {**{name: kept for name, kept in state.items() if name != "value"}, "says": self.says, _LATE: late}
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            late = self.__dict__.pop(_LATE, None) if name == "value" else None
+            if late is None:
+                raise AttributeError(name)
+            value = self.__dict__["value"] = pickle.loads(late)
+            return value
 
 
 @dataclass(frozen=True)
@@ -117,7 +146,7 @@ def parse(data: bytes, *, max_bytes: int = MAX_BYTES) -> ParsedFile:
         left -= len(found)
         sections = _sections(text, one)
         documents.extend(
-            ParsedDocument(v, start, end, prefix, () if prefix else sections)
+            ParsedDocument(v, start, end, prefix, () if prefix else sections, one.nulls)
             for v, prefix in found
             if isinstance(v, dict)
         )
@@ -153,7 +182,7 @@ def _no_objects(text: str, document: Composed, prefixes: list[Path]) -> list[Fla
 
 def load(text: str, *, marks: bool = False, most: int = sys.maxsize) -> tuple[list[Composed], list[Flaw]]:
     """The documents of a text without a byte order mark, Lists as they are, and every flaw. `most` values are read."""
-    forbidden = _FORBIDDEN.search(text)
+    forbidden = None if _is_plain(text) else _FORBIDDEN.search(text)
     if forbidden is not None:
         found = forbidden[0]
         what = "a byte order mark inside the file" if found == BOM else f"the control character U+{ord(found):04X}"
@@ -170,7 +199,12 @@ def load(text: str, *, marks: bool = False, most: int = sys.maxsize) -> tuple[li
         return compose(text, marks=marks, most=most)
     # YAML has no escapes for surrogate pairs; for the marks any two characters written as long will do
     root = _root(compose(_PAIR.sub(r"\\u0020\\u0020", text), marks=True)) if marks else None
-    return [Composed(value, 0, len(text), text.index("{"), root, True)], []
+    return [Composed(value, 0, len(text), text.index("{"), root, True, nulls="null" in text)], []
+
+
+def _is_plain(text: str) -> bool:
+    """Whether nothing but printable ASCII and breaks of lines is in a text: a quick look, for what is long."""
+    return text.isascii() and not text.encode("ascii").translate(None, _PLAIN)
 
 
 def as_json(text: str, most: int = sys.maxsize) -> dict[str, Any] | None:
@@ -187,11 +221,12 @@ def as_json(text: str, most: int = sys.maxsize) -> dict[str, Any] | None:
         )
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) and _within_bounds(value, most, escapes="\\u" in text) else None
+    long = len(text) > MAX_SCALAR
+    return value if isinstance(value, dict) and _within_bounds(value, most, texts=long or "\\u" in text) else None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = {key: scalars.shared(item) if type(item) is str else item for key, item in pairs}
+    value = {key: shared(item) if type(item) is str else item for key, item in pairs}
     if len(value) != len(pairs):
         raise ValueError("a key is set twice")
     return value
@@ -201,20 +236,23 @@ def _no_constant(name: str) -> None:
     raise ValueError(name)
 
 
-def _within_bounds(root: Any, most: int, *, escapes: bool) -> bool:
-    """Depth, length and number as in YAML; and no half of a surrogate pair, which cannot be written again."""
+def _is_fit(value: Any) -> bool:
+    """Whether a text is not too long, and has no half of a surrogate pair, which cannot be written again."""
+    return not isinstance(value, str) or (len(value) <= MAX_SCALAR and LONE_SURROGATE.search(value) is None)
+
+
+def _within_bounds(root: Any, most: int, *, texts: bool) -> bool:
+    """Depth, length and number as in YAML. `texts`: whether any text may be unfit."""
     level: list[Any] = [root]
     nodes = 1
     for _ in range(MAX_DEPTH):
         below: list[Any] = []
         for container in level:
-            nodes += len(container) * (2 if isinstance(container, dict) else 1)
-            for value in _contents(container):
-                if isinstance(value, str):
-                    if len(value) > MAX_SCALAR or (escapes and LONE_SURROGATE.search(value)):
-                        return False
-                elif isinstance(value, (dict, list)):
-                    below.append(value)
+            nodes += len(container) * (2 if type(container) is dict else 1)
+            if texts and not all(map(_is_fit, _contents(container))):
+                return False
+            values = container.values() if type(container) is dict else container
+            below += [value for value in values if type(value) is dict or type(value) is list]
         if nodes > most:
             return False
         if not below:

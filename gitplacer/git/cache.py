@@ -174,12 +174,14 @@ def _is_damage(error: sqlite3.Error) -> bool:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
-def _check(namespace: str, oid: str, value: bytes) -> bytes:
-    return hashlib.blake2b(f"{namespace}\0{oid}\0".encode() + value, digest_size=_CHECK).digest()
+def _check(namespace: str, oid: str, value: bytes | memoryview) -> bytes:
+    digest = hashlib.blake2b(f"{namespace}\0{oid}\0".encode(), digest_size=_CHECK)
+    digest.update(value)  # not a copy of it
+    return digest.digest()
 
 
 def _checked(namespace: str, oid: str, stored: object) -> bytes | None:
     """The value, unless its bytes have changed since they were written."""
-    if not isinstance(stored, bytes) or _check(namespace, oid, stored[_CHECK:]) != stored[:_CHECK]:
+    if not isinstance(stored, bytes) or _check(namespace, oid, memoryview(stored)[_CHECK:]) != stored[:_CHECK]:
         return None
     return stored[_CHECK:]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
 from gitplacer.kinds.fields import Amounts, Boolean, Count, Instant, Integer, Model, NamespacedName, OwnKind
 from gitplacer.kinds.listedpods import ListedPod, NamespaceLabels
 from gitplacer.kinds.machines import NodeGroup
+from gitplacer.kinds.nodecolumns import columns_of, nodes_of
 from gitplacer.kinds.profile import Equipment, VolumeNodes
 from gitplacer.kinds.selectors import ClusterMetadata, TaintField
 from gitplacer.model.labels import Taint
@@ -136,6 +137,14 @@ class CapacitySnapshot(Equipment, Observation):
     @property
     def name(self) -> str:
         return self.metadata.name
+
+    def __getstate__(self) -> dict[Any, Any]:
+        state = super().__getstate__()
+        return {**state, "__dict__": {**state["__dict__"], "nodes": columns_of(self.nodes)}}
+
+    def __setstate__(self, state: dict[Any, Any]) -> None:
+        fields = state["__dict__"]
+        super().__setstate__({**state, "__dict__": {**fields, "nodes": nodes_of(fields["nodes"], Node)}})
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:

@@ -160,7 +160,7 @@ def _amount(name: str, text: str) -> int:
 
 @lru_cache(maxsize=16384)
 def _amounts_of(items: tuple[tuple[str, str], ...]) -> Resources:
-    if not all(0 < len(name) <= _NAME for name, _ in items):
+    if not all(type(name) is type(text) is str and 0 < len(name) <= _NAME for name, text in items):
         raise ValueError("has a resource without a name, or with one that is too long")
     return Resources({name: _amount(name, text) for name, text in items})
 
@@ -176,10 +176,10 @@ def _bounds(value: dict[str, str]) -> dict[str, int]:
 
 def _amounts_quickly(value: object, check: Callable[[object], Resources]) -> Resources:
     """Thousands of nodes are alike: what was converted before is not checked item by item again."""
-    if isinstance(value, dict) and value and all(type(text) is str for text in (*value, *value.values())):
+    if isinstance(value, dict) and value:
         try:
             return _amounts_of(tuple(value.items()))
-        except ValueError:
+        except (ValueError, TypeError):  # the latter for what cannot be looked up: a list, say
             pass  # the check says which of them it is, and where
     return check(value)
 

@@ -7,9 +7,9 @@ cluster". Everything wrong with a document is reported, not only the first thing
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from pydantic import ValidationError
@@ -37,13 +37,13 @@ _PRINTED = "gitplacer has printed it, and it is no part of a source: keep it els
 
 def is_own(document: Document) -> bool:
     """Whether the document says that it is one of our kinds, of whatever version."""
-    version = document.value.get("apiVersion")
+    version = document.parsed.says[0]
     return isinstance(version, str) and version.split("/")[0] == OWN_API_GROUP
 
 
 def parse_own(document: Document) -> Model | list[Problem]:
     """The declared object behind a document for which `is_own` holds, or every problem in it."""
-    kind, version = document.value.get("kind"), document.value.get("apiVersion")
+    version, kind = document.parsed.says
     model = TABLE.get(kind) if isinstance(kind, str) else None
     if model is None:
         named = isinstance(kind, str)
@@ -54,6 +54,18 @@ def parse_own(document: Document) -> Model | list[Problem]:
         hint = f"this version of gitplacer reads {API_VERSION}"
         return [document.problem("UnsupportedVersion", f"unknown version {version}", hint, path=("apiVersion",))]
     return parsed_as(document, model)
+
+
+def made_of(document: Document) -> None:
+    """
+    Make the declared object behind a document beforehand, if it is one of ours and all is right with it, so that it is remembered with the
+    document. What is wrong with it is found when somebody asks: that takes its place.
+    """
+    version, kind = document.parsed.says
+    model = TABLE.get(kind) if isinstance(kind, str) and is_own(document) else None
+    if model is not None and version == API_VERSION and not document.parsed.nulls:
+        with suppress(ValidationError):
+            document.parsed.made[model] = model.model_validate(document.value, by_alias=True, by_name=False)
 
 
 def misplaced(document: Document, wanted: str, hint: str) -> Problem:
@@ -78,7 +90,7 @@ def parsed_as(document: Document, model: type[Model]) -> Model | list[Problem]:
 
 
 def _validated(document: Document, model: type[Model]) -> Model | list[Problem]:
-    empty = set(_nulls(document.value, ())) if _mentions_null(document.value) else set()
+    empty = set(_nulls(document.value, ())) if document.parsed.nulls else set()
     nulls = [
         document.problem(
             "NullValue", f"{_shown(path)} has no value", "give it one, or remove the key", path=path, key=True
@@ -92,11 +104,6 @@ def _validated(document: Document, model: type[Model]) -> Model | list[Problem]:
         found = [item for item in errors if not _is_miscounted(document.value, item)]
         return sorted({*nulls, *(_problem(document, model, item) for item in found)})
     return sorted(nulls) or parsed
-
-
-def _mentions_null(value: Any) -> bool:
-    """A quick look, because snapshots are large and nulls are rare."""
-    return "null" in json.dumps(value)
 
 
 def _nulls(value: Any, path: Path) -> Iterator[Path]:

@@ -22,7 +22,7 @@ from gitplacer.model.horizon import Horizon
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes.opening import Opened, Progress, Work, at_work
 from gitplacer.passes.quiet import Quiet, key_of, quiet, recall, remember
-from gitplacer.runners.crew import parsed_together
+from gitplacer.runners.crew import parsed_together, written_together
 from gitplacer.settings import Settings
 from gitplacer.tree import SUBMODULE, Changes
 
@@ -97,7 +97,7 @@ def reconcile(settings: Settings, *, progress: Progress, consent: Consent | None
     Passes until one is not overtaken: plan, render, commit, push. Raises Rejected, GitError or UsageError, and what `consent` raises;
     then nothing has landed.
     """
-    memo = ParseCache(settings.cache_dir, crew=parsed_together)
+    memo = ParseCache(settings.cache_dir, crew=parsed_together, scribes=written_together)
     return _not_overtaken(lambda: one_pass(settings, memo, progress=progress, consent=consent), progress)
 
 
@@ -105,7 +105,7 @@ def reconcile_unless_quiet(
     settings: Settings, *, progress: Progress, consent: Consent | None = None, doubts: Doubts | None = None
 ) -> Outcome | Spared:
     """The same, but a pass of which the cache knows that it changes nothing is spared; then `doubts` is asked instead of `consent`."""
-    memo = ParseCache(settings.cache_dir, crew=parsed_together)
+    memo = ParseCache(settings.cache_dir, crew=parsed_together, scribes=written_together)
 
     def attempt() -> Outcome | Spared:
         with at_work(settings, memo, progress) as work:

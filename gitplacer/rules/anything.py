@@ -61,6 +61,8 @@ class Anything:
 ObjectRule = Callable[[Anything], None]
 """Looks at an object of any kind and tells what is wrong with it."""
 
+_COLLECTIONS = (dict, list)
+
 
 def _mappings(value: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
     waiting: list[tuple[Path, Any]] = [((), value)]
@@ -68,6 +70,6 @@ def _mappings(value: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any
         path, found = waiting.pop()
         if isinstance(found, dict):
             yield path, found
-            waiting += [((*path, key), below) for key, below in found.items() if isinstance(below, dict | list)]
+            waiting += [((*path, key), below) for key, below in found.items() if isinstance(below, _COLLECTIONS)]
         else:
-            waiting += [((*path, index), below) for index, below in enumerate(found) if isinstance(below, dict | list)]
+            waiting += [((*path, index), below) for index, below in enumerate(found) if isinstance(below, _COLLECTIONS)]

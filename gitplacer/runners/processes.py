@@ -44,35 +44,53 @@ def one_after_another(
     return found
 
 
+def _nobody(answers: Sequence[Any]) -> None:
+    """Waits for all of them."""
+
+
 def in_processes(
-    ask: Callable[[Question], Answer], questions: Sequence[Question], processes: int, telling: Telling
+    ask: Callable[[Question], Answer],
+    questions: Sequence[Question],
+    processes: int,
+    telling: Telling,
+    hear: Callable[[Sequence[Answer]], None] = _nobody,
 ) -> list[Answer]:
-    """The answers, in the order of the questions. What `ask` raises is raised here; UsageError where workers are killed again and again."""
+    """
+    The answers, in the order of the questions. `hear` is given some at a time as they come, in any order, while others are being worked out. What
+    `ask` raises is raised here; UsageError where workers are killed again and again.
+    """
     global _asked
     chunks = chunked(questions, processes)
     processes = min(processes, len(chunks))
     if processes <= 1 or "fork" not in multiprocessing.get_all_start_methods():
-        return one_after_another(ask, questions, telling)
+        answers = one_after_another(ask, questions, telling)
+        hear(answers)
+        return answers
     found: dict[int, list[Answer]] = {}
     _asked = ask
     gc.freeze()  # what is there already is shared: nobody has to look at it, which would copy it
     try:
         for _ in range(TRIES):
-            _ask_new_workers({n: chunk for n, chunk in enumerate(chunks) if n not in found}, processes, found, telling)
+            left = {n: chunk for n, chunk in enumerate(chunks) if n not in found}
+            _ask_new_workers(left, processes, found, telling, hear)
             if len(found) == len(chunks):
                 return [answer for number in range(len(chunks)) for answer in found[number]]
     finally:
         _asked = None
         gc.unfreeze()
-    left = len(questions) - sum(map(len, found.values()))
+    unanswered = len(questions) - sum(map(len, found.values()))
     raise UsageError(
-        f"processes were killed {TRIES} times; {left} of {len(questions)} questions are not answered",
+        f"processes were killed {TRIES} times; {unanswered} of {len(questions)} questions are not answered",
         "where memory is short, the system kills the largest: take fewer --processes, or --runner ray on larger machines",
     )
 
 
 def _ask_new_workers(
-    chunks: Mapping[int, Sequence[Any]], processes: int, found: dict[int, list[Any]], telling: Telling
+    chunks: Mapping[int, Sequence[Any]],
+    processes: int,
+    found: dict[int, list[Any]],
+    telling: Telling,
+    hear: Callable[[Sequence[Any]], None],
 ) -> None:
     """Add the answers to chunks by number, as they come; those are missing that were left when a worker was killed."""
     with warnings.catch_warnings():
@@ -83,7 +101,7 @@ def _ask_new_workers(
             try:
                 for number, chunk in chunks.items():
                     waiting[pool.submit(_answered, chunk)] = number
-                _collect(waiting, found, telling)
+                _collect(waiting, found, telling, hear)
             except BrokenProcessPool:
                 return
             except BaseException:
@@ -91,16 +109,22 @@ def _ask_new_workers(
                 raise
 
 
-def _collect(waiting: Mapping[Future[list[Any]], int], found: dict[int, list[Any]], telling: Telling) -> None:
+def _collect(
+    waiting: Mapping[Future[list[Any]], int],
+    found: dict[int, list[Any]],
+    telling: Telling,
+    hear: Callable[[Sequence[Any]], None],
+) -> None:
     """Put answers where they belong, as they come. Raises BrokenProcessPool in the end, where some do not."""
     broken: BrokenProcessPool | None = None
     with telling() as told:
         for future in as_completed(waiting):
             try:
-                found[waiting[future]] = future.result()
+                answers = found[waiting[future]] = future.result()
             except BrokenProcessPool as error:
                 broken = error
             else:
+                hear(answers)
                 told(sum(map(len, found.values())))
     if broken is not None:
         raise broken

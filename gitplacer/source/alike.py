@@ -16,6 +16,7 @@ from gitplacer.kinds.parse import is_own
 from gitplacer.problems import Problem
 
 _SKIP_MARKER = b"+argocd:skip-file-rendering"
+_COLLECTIONS = (dict, list)
 _LOCAL_CONFIG = "config.kubernetes.io/local-config"
 
 
@@ -41,7 +42,7 @@ def unlike(document: Document) -> list[Problem]:
     elif isinstance(value.get("items"), list):
         message, hint = f"Argo CD takes a {kind} with items for a list of objects", "write its items one by one"
         found.report("EnginesDisagree", message, hint, path=("items",), key=True)
-    for path in _empty_items(value, ()):
+    for path in _empty_items(value, ()) if document.parsed.nulls else ():
         message, hint = "Flux fails for an empty item in a list", "remove it, or give it a value"
         found.report("EnginesDisagree", message, hint, path=path)
     return found.told()
@@ -50,11 +51,11 @@ def unlike(document: Document) -> list[Problem]:
 def _empty_items(value: Any, path: Path) -> Iterator[Path]:
     if isinstance(value, dict):
         for key, item in value.items():
-            if isinstance(item, dict | list):
+            if isinstance(item, _COLLECTIONS):
                 yield from _empty_items(item, (*path, key))
     elif isinstance(value, list):
         for index, item in enumerate(value):
             if item is None:
                 yield (*path, index)
-            elif isinstance(item, dict | list):
+            elif isinstance(item, _COLLECTIONS):
                 yield from _empty_items(item, (*path, index))

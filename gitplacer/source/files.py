@@ -7,13 +7,15 @@ not change is not parsed again, in this process or the next. What is remembered 
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Protocol
+from functools import lru_cache, partial
+from typing import Any, Protocol
 
 from gitplacer import rules, workloads
 from gitplacer.documents import Document, Fault, ParsedFile, parse
+from gitplacer.kinds.parse import made_of
 from gitplacer.problems import Location, Problem
 from gitplacer.source.alike import unlike
 from gitplacer.tree import SUBMODULE, SYMLINK, Tree
@@ -34,12 +36,25 @@ class ReadFile:
     One blob, parsed: `facts` and `problems` have one item for each document. Problems are in a file of no name, because
     several paths may hold the blob.
 
-    It and all it is made of have no slots: frozen dataclasses with slots take four times as long to unpickle.
+    It and all it is made of have no slots: frozen dataclasses with slots take four times as long to unpickle. Facts, which are half of that, are
+    pickled by themselves: those of apps that are copies but for their names are the same bytes, and become the same object.
     """
 
     parsed: ParsedFile
     facts: tuple[ObjectFacts, ...] = ()
     problems: tuple[tuple[Problem, ...], ...] = ()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "facts": pickle.dumps(self.facts, protocol=5)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, facts=_facts(state["facts"]))
+
+
+@lru_cache(maxsize=4096)
+def _facts(pickled: bytes) -> tuple[ObjectFacts, ...]:
+    found: tuple[ObjectFacts, ...] = pickle.loads(pickled)
+    return found
 
 
 Parser = Callable[[bytes, int], ReadFile]
@@ -56,6 +71,12 @@ def unreadable(why: str) -> ReadFile:
 def is_read(path: str) -> bool:
     """Whether a file of a source is looked into at all: by its ending, and not if it or its folder is hidden, as `.github` is."""
     return path.endswith(READ_ENDINGS) and not any(part.startswith(".") for part in path.split("/"))
+
+
+Maker = Callable[[], bytes | None]
+"""Makes a text, of what it has and nothing else; None where it cannot."""
+Makers = Callable[[], Mapping[str, Maker]]
+"""Gets ready those who make some texts, by digest."""
 
 
 class Memo(Protocol):
@@ -80,6 +101,10 @@ class Memo(Protocol):
     def recall_texts(self, digests: Iterable[str]) -> Mapping[str, bytes]: ...
 
     def remember_text(self, digest: str, text: bytes) -> None: ...
+
+    def make_texts(self, number: int, makers: Makers) -> None:
+        """Make so many texts and remember them, if that is faster than one after another when somebody asks."""
+        return
 
 
 class NoMemo(Memo):
@@ -290,7 +315,9 @@ def read_file(data: bytes, max_bytes: int) -> ReadFile:
     parsed = parse(data, max_bytes=max_bytes)
     facts, problems = [], []
     for index, item in enumerate(parsed.documents):
-        read, found = read_document(Document("", item, index, lambda: data))
+        document = Document("", item, index, lambda: data)
+        read, found = read_document(document)
+        made_of(document)
         facts.append(read)
         problems.append(found)
     return ReadFile(parsed, tuple(facts), tuple(problems))

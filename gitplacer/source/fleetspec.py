@@ -72,7 +72,7 @@ def first_spec(ours: Iterable[Document], torn: Collection[str]) -> FleetSpec | N
 
 
 def _is_fleet(document: Document) -> bool:
-    return document.value.get("kind") == "Fleet"
+    return bool(document.parsed.says[1] == "Fleet")
 
 
 def _is_on_top(document: Document) -> bool:

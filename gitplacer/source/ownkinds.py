@@ -68,7 +68,7 @@ def looks_own(document: Document) -> bool:
 
 def may_be(document: Document, kinds: Iterable[str]) -> str | None:
     """Which of some kinds a document that looks like ours is, or is misspelt for; None if it is none of them."""
-    said = str(document.value.get("kind"))
+    said = str(document.parsed.says[1])
     meant = nearest(said, TABLE)
     return next((kind for kind in kinds if f'"{kind}"' in meant), None)
 
@@ -90,7 +90,7 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
     given = tuple(_given_to_scenarios(documents))
     for document in documents:
         parsed = _parsed(document)
-        kind = str(document.value.get("kind"))
+        kind = str(document.parsed.says[1])
         if not isinstance(parsed, Model):
             problems.extend(parsed)
             stop = stop or may_be(document, _STOPS) is not None

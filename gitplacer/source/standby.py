@@ -64,7 +64,7 @@ def set_aside(documents: Iterable[Document]) -> tuple[str, ...]:
     """The directories, with a slash, that hold manifests of clusters, read before anybody has judged who names them."""
     found = set()
     for document in documents:
-        below = {"Cluster": "standby", "Fleet": "clone"}.get(str(document.value.get("kind")))
+        below = {"Cluster": "standby", "Fleet": "clone"}.get(str(document.parsed.says[1]))
         manifests = _at(document.value, ("spec", below, "manifests")) if below else None
         folders = (_at(manifests, (key,)) for key in ("active", "standby"))
         found |= {f"{folder.rstrip('/')}/" for folder in folders if isinstance(folder, str) and folder.strip("/")}

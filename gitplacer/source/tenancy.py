@@ -10,8 +10,7 @@ A fleet without Tenants has one that may do what is left when nothing is said: u
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -47,7 +46,9 @@ class Tenancy:
     def owner(self, path: str) -> Tenant | None:
         """The Tenant of a workload file; None if it is nobody's, or nobody is declared."""
         if path not in self._owners:
-            self._owners[path] = next((t for t in self.tenants if pathglob.matches_any(t.spec.paths, path)), None)
+            owning = (number for number, pattern in self._by_path.of(path) if pathglob.matches(pattern, path))
+            first = min(owning, default=None)
+            self._owners[path] = self.tenants[first] if first is not None else None
         return self._owners[path]
 
     def allows_policy(self, path: str, policy: str) -> bool:
@@ -136,6 +137,12 @@ class Tenancy:
         return {name: other for one, two in self.disputes for name, other in ((one, two), (two, one))}
 
     @cached_property
+    def _by_path(self) -> pathglob.Beginnings[tuple[int, str]]:
+        """The patterns of paths, with the numbers of the Tenants that have them."""
+        patterns = ((number, p) for number, tenant in enumerate(self.tenants) for p in tenant.spec.paths)
+        return pathglob.Beginnings((pattern, (number, pattern)) for number, pattern in patterns)
+
+    @cached_property
     def _owners(self) -> dict[str, Tenant | None]:
         return {}
 
@@ -164,7 +171,7 @@ def read_tenancy(documents: Iterable[Document], torn_kinds: Iterable[str], spec:
 def tenancy_problems(tenancy: Tenancy, documents: Iterable[Document]) -> Iterator[Problem]:
     """What is wrong between Tenants, told at the later one of two. `documents` are those that the Tenants were read from."""
     for document in documents:
-        parsed = parse_own(document) if document.value.get("kind") == "Tenant" and is_own(document) else None
+        parsed = parse_own(document) if document.parsed.says[1] == "Tenant" and is_own(document) else None
         if not isinstance(parsed, Tenant):
             continue
         for one, other in tenancy.disputes:
@@ -174,10 +181,25 @@ def tenancy_problems(tenancy: Tenancy, documents: Iterable[Document]) -> Iterato
                 yield document.problem("TenantsOverlap", message, hint, path=("spec", "paths"))
 
 
-def _overlapping(tenants: Iterable[Tenant]) -> Iterator[tuple[str, str]]:
-    for one, other in itertools.combinations(tenants, 2):
-        if _overlap(one.spec.paths, other.spec.paths) or _overlap(one.spec.namespaces, other.spec.namespaces):
-            yield one.name, other.name
+def _overlapping(tenants: Sequence[Tenant]) -> Iterator[tuple[str, str]]:
+    paths = [tenant.spec.paths for tenant in tenants]
+    namespaces = [tenant.spec.namespaces for tenant in tenants]
+    for one, other in sorted({*_perhaps(paths), *_perhaps(namespaces)}):
+        if _overlap(paths[one], paths[other]) or _overlap(namespaces[one], namespaces[other]):
+            yield tenants[one].name, tenants[other].name
+
+
+def _perhaps(patterns: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]]:
+    """
+    By their numbers, any two whose patterns may match the same: of these one begins as the other does. Few do where each tenant has a folder of its
+    own, however many tenants there are.
+    """
+    folded = [(pattern.casefold(), number) for number, some in enumerate(patterns) for pattern in some]
+    known = pathglob.Beginnings(folded)
+    for pattern, number in folded:
+        for other in known.of(pathglob.beginning(pattern)):
+            if other != number:
+                yield min(number, other), max(number, other)
 
 
 def _overlap(some: Iterable[str], others: tuple[str, ...]) -> bool:

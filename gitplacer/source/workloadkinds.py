@@ -91,7 +91,7 @@ def read_declarations(
             half_known |= dict.fromkeys(named, path)
             unknown = unknown if named else unknown or path
     for document in own:
-        if document.value.get("kind") != KIND:
+        if document.parsed.says[1] != KIND:
             continue
         parsed = parse_own(document) if is_own(document) else None
         group, name = _declared(document)
