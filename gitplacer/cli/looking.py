@@ -10,24 +10,28 @@ from gitplacer.cli.progress import note, note_work_tree, progress
 from gitplacer.explain import PlanView
 from gitplacer.hydrate import Hydration, hydrate
 from gitplacer.kinds.fleet import FleetSpec
+from gitplacer.model.verdicts import Verdicts
 from gitplacer.passes.looking import Looked, looked_at
 from gitplacer.passes.opening import Progress, deployment_address
 from gitplacer.settings import Settings, settings
 
 
-def look(where: Mapping[str, Any]) -> Hydration:
+def look(where: Mapping[str, Any], verdicts: Verdicts | bool = True) -> Hydration:
     """Plan with the options of `options.fleet`, and say on stderr what was not there to be read."""
-    with looking(where) as (_, hydration, _):
+    with looking(where, verdicts) as (_, hydration, _):
         return hydration
 
 
 @contextlib.contextmanager
-def looking(where: Mapping[str, Any]) -> Iterator[tuple[Looked, Hydration, Progress]]:
-    """The same for commands that go on to plan with other inputs: what was read stays readable while the context lasts."""
+def looking(where: Mapping[str, Any], verdicts: Verdicts | bool = True) -> Iterator[tuple[Looked, Hydration, Progress]]:
+    """
+    The same for commands that go on to plan with other inputs: what was read stays readable while the context lasts. `verdicts` says of
+    which groups every cluster's is kept.
+    """
     chosen = settings(**where)
     note_work_tree(chosen)
     with progress() as say, looked_at(chosen, work_tree=True, progress=say) as looked:
-        hydration = hydrate(looked.inputs, memo=looked.memo)
+        hydration = hydrate(looked.inputs, memo=looked.memo, ledgers=looked.ledgers, with_candidates=verdicts)
         yield looked, hydration, say
     note_nothing_placed(chosen, looked.source.spec, hydration.view)
 

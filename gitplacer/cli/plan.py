@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gitplacer.hydrate import Hydration
     from gitplacer.model.decision import Decision
     from gitplacer.model.remedy import Remedy
+    from gitplacer.model.verdicts import Verdicts
     from gitplacer.passes.looking import Looked
     from gitplacer.passes.opening import Progress
     from gitplacer.review import Base, Review
@@ -115,11 +116,13 @@ def command(
         refuse_place(out, where["source"] if where["rev"] is None else None, where["path"])
     with contextlib.ExitStack() as stack:
         stack.enter_context(_told_to_strangers(redact))
-        looked, hydration, say = stack.enter_context(looking(where))
+        looked, hydration, say = stack.enter_context(looking(where, _told_of(output, out)))
         against = stack.enter_context(_base(where, looked, base, say)) if base is not None else None
 
         def seek(groups: Sequence[str]) -> Mapping[str, Remedy]:
-            return few_remedies(looked.inputs, hydration, groups, looked.memo, trials, accounts=whole.accounts)
+            return few_remedies(
+                looked.inputs, hydration, groups, looked.memo, trials, accounts=whole.accounts, ledgers=looked.ledgers
+            )
 
         whole = Review(hydration.view, against, seek=seek)
         review = Review(hydration.view, against, redact=True) if redact else whole
@@ -140,6 +143,13 @@ def command(
         note(f"failed on: {', '.join(found)}{' because of the change' if base is not None else ''}")
         return FAILED_ON
     return WOULD_CHANGE if exit_code and changes else 0
+
+
+def _told_of(output: str, out: str | None) -> Verdicts:
+    """Of which groups every cluster's verdict is printed or saved."""
+    from gitplacer.model.verdicts import EVERY, OF_WAITING
+
+    return EVERY if output == "json" or out is not None else OF_WAITING
 
 
 def _below(link_base: str, folder: str) -> str:

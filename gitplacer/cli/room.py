@@ -47,10 +47,11 @@ def command(
     from gitplacer.cli.looking import looking
     from gitplacer.formats.room import room_json, room_text
     from gitplacer.model.room import ClusterRoom, Largest, Room
+    from gitplacer.model.verdicts import OF_WAITING
     from gitplacer.room import as_asked, largest, read_catalogue, shop, stranded
 
     offered = read_catalogue(catalogue, Path(catalogue).read_bytes()) if catalogue else None
-    with looking(where) as (looked, hydration, say):
+    with looking(where, OF_WAITING) as (looked, hydration, say):
         view, accounts = hydration.view, Accounts(hydration.view)
         say("counting what is left")
         tried = _tried(view, accounts, like, shapes, tolerate)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import NoSuchFolder, Repository
@@ -16,6 +16,7 @@ from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes.counting import Counting
 from gitplacer.passes.opening import Deployments, Opened, Progress, deployment_address, inputs_of, opened_source
+from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.problems import Rejected
 from gitplacer.review import Base
 from gitplacer.settings import Settings
@@ -25,14 +26,15 @@ from gitplacer.tree import Changes, Tree
 @dataclass(frozen=True, slots=True)
 class Looked:
     """
-    The source as it was asked for, and all that a pass on it depends on. `memo` knows what was parsed; `deployment` is None where
-    no deployment repo was named.
+    The source as it was asked for, and all that a pass on it depends on. `memo` knows what was parsed, and `ledgers` what was found out
+    about clusters, for whoever plans several times; `deployment` is None where no deployment repo was named.
     """
 
     source: Opened
     inputs: Inputs
     memo: ParseCache
     deployment: Deployment | None = None
+    ledgers: LedgerCache = field(default_factory=LedgerCache)
 
 
 @contextlib.contextmanager
@@ -65,7 +67,7 @@ def base_of(settings: Settings, looked: Looked, rev: str) -> Iterator[Base]:
         try:
             tree = repository.tree(found.id, settings.folder)
             inputs = replace(looked.inputs, source=tree, uncounted=None)
-            view = hydrate(inputs, memo=looked.memo, with_candidates=False).view
+            view = hydrate(inputs, memo=looked.memo, ledgers=looked.ledgers, with_candidates=False).view
         except (Rejected, NoSuchFolder):
             pass  # the change is what makes a fleet of it, and all of it is its work
         head = looked.inputs.commit.id if looked.inputs.commit is not None else repository.default_branch_tip()

@@ -20,6 +20,7 @@ from gitplacer.grouping import Group
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.machines import LimitKind
 from gitplacer.model.decision import Candidate, Finding, Reason, Verdict
+from gitplacer.model.verdicts import Verdicts
 from gitplacer.model.workload import Gang
 from gitplacer.placement.books import Books
 from gitplacer.placement.budget import Budgets
@@ -71,10 +72,10 @@ class Choice:
     `over_quota` what they would take more than their tenant may.
     """
 
-    def __init__(self, shared: Pass, occupancy: Occupancy, with_candidates: bool) -> None:
+    def __init__(self, shared: Pass, occupancy: Occupancy, kept: Verdicts) -> None:
         self._pass = shared
         self._occupancy = occupancy
-        self._with_candidates = with_candidates
+        self._kept = kept
         self.tight: dict[str, dict[str, Finding]] = defaultdict(dict)
         self._refused: dict[str, set[str]] = defaultdict(set)
         """By group, the clusters among these on which it was tried in every order."""
@@ -485,10 +486,10 @@ class Choice:
         )
 
     def candidates(
-        self, group: Group, policy: PlacementPolicy, after: Sequence[str], chosen: Mapping[str, Finding]
+        self, group: Group, policy: PlacementPolicy, after: Sequence[str], chosen: Mapping[str, Finding], *, waits: bool
     ) -> tuple[Candidate, ...]:
-        """Every cluster's verdict, sorted by name; empty if nobody asked for them."""
-        if not self._with_candidates:
+        """Every cluster's verdict on a group, which waits for room or not, sorted by name; empty if nobody asked for them."""
+        if not self._kept.are_kept(group.id, waits=waits):
             return ()
         found = []
         for name in sorted(self._pass.clusters):
@@ -502,9 +503,10 @@ class Choice:
         return tuple(found)
 
     def kept_candidates(self, group: Group, here: Sequence[str]) -> tuple[Candidate, ...]:
+        """Those of a group that stays where it is."""
         if group.policy is None:
             return ()
-        return self.candidates(group, group.policy, here, {})
+        return self.candidates(group, group.policy, here, {}, waits=False)
 
     def scales(self, policy: PlacementPolicy, name: str) -> bool:
         """Whether a policy may count on nodes that a cluster can add."""

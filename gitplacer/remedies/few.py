@@ -39,13 +39,14 @@ def few_remedies(
     most_trials: int | None = None,
     *,
     accounts: Accounts | None = None,
+    ledgers: LedgerCache | None = None,
 ) -> dict[str, Remedy]:
     """For the first few of these groups that wait for room, what was found to place each: at most `most_trials` plans for one."""
     most = few_trials(hydration) if most_trials is None else most_trials
     if most < 1:
         return {}
     waiting = (name for name in groups if waits(hydration.view.decision(name)))
-    ledgers = LedgerCache()
+    ledgers = ledgers or LedgerCache()
     tried = (
         remedy(inputs, hydration, name, memo, most, accounts=accounts, ledgers=ledgers)
         for name in islice(waiting, MOST_GROUPS)
