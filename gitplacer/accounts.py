@@ -19,6 +19,7 @@ from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.placement.books import Books
+from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.placement.reopened import books_after, books_before
 from gitplacer.relocation.evidence import is_stale
 
@@ -55,18 +56,20 @@ class Account:
 class Accounts:
     """The accounts of a fleet's clusters, as a plan finds and leaves them."""
 
-    def __init__(self, view: PlanView) -> None:
+    def __init__(self, view: PlanView, ledgers: LedgerCache | None = None) -> None:
+        """`ledgers` are those that the plan was made with, which then need not be opened again."""
         self._view = view
+        self._ledgers = ledgers
 
     @cached_property
     def before(self) -> Books:
         """The ledgers with the room of everything taken that is placed before the pass."""
-        return books_before(self._view.snapshot, self._view.plan.decisions, self._view.edits)
+        return books_before(self._view.snapshot, self._view.plan.decisions, self._view.edits, self._ledgers)
 
     @cached_property
     def after(self) -> Books:
         """The ledgers with the room of everything taken that is placed after the pass."""
-        return books_after(self._view.snapshot, self._view.plan.decisions, self._view.edits)
+        return books_after(self._view.snapshot, self._view.plan.decisions, self._view.edits, self._ledgers)
 
     def __iter__(self) -> Iterator[Account]:
         """Of every cluster, by name."""

@@ -41,7 +41,7 @@ def command(group: str, output: str, nodes: bool, trials: int | None, **where: A
     from gitplacer.settings import UsageError
 
     with looking(where, Verdicts(groups=frozenset({group}))) as (looked, hydration, say):
-        view, accounts = hydration.view, Accounts(hydration.view)
+        view, accounts = hydration.view, Accounts(hydration.view, looked.ledgers)
         try:
             view.decision(group)
         except NoSuchGroup as error:

@@ -124,7 +124,7 @@ def command(
                 looked.inputs, hydration, groups, looked.memo, trials, accounts=whole.accounts, ledgers=looked.ledgers
             )
 
-        whole = Review(hydration.view, against, seek=seek)
+        whole = Review(hydration.view, against, seek=seek, ledgers=looked.ledgers)
         review = Review(hydration.view, against, redact=True) if redact else whole
         options = Options(
             verbose=everything, style=style(), diffs=diffs, link_base=_below(link_base, settings(**where).folder), comment_id=comment_id,

@@ -52,7 +52,7 @@ def command(
 
     offered = read_catalogue(catalogue, Path(catalogue).read_bytes()) if catalogue else None
     with looking(where, OF_WAITING) as (looked, hydration, say):
-        view, accounts = hydration.view, Accounts(hydration.view)
+        view, accounts = hydration.view, Accounts(hydration.view, looked.ledgers)
         say("counting what is left")
         tried = _tried(view, accounts, like, shapes, tolerate)
         pods = [set_ for one in tried for set_ in (*one.others, one.pods)] if like or shapes else _pods(view)

@@ -1,4 +1,8 @@
-"""The planner's ledgers opened once more, for whoever tells what a plan leaves or tries what else would fit."""
+"""
+The planner's ledgers opened once more, for whoever tells what a plan leaves or tries what else would fit.
+
+`ledgers` are those that the plan was made with, and save opening them again.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from collections.abc import Sequence
 
 from gitplacer.model.decision import Decision
 from gitplacer.placement.books import Books
+from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.updating import Edits
@@ -17,14 +22,19 @@ def books_empty(snapshot: Snapshot, edits: Edits) -> Books:
     return Pass(snapshot, {}, edits).books
 
 
-def books_before(snapshot: Snapshot, decisions: Sequence[Decision], edits: Edits) -> Books:
+def books_before(
+    snapshot: Snapshot, decisions: Sequence[Decision], edits: Edits, ledgers: LedgerCache | None = None
+) -> Books:
     """The ledgers with the room of everything taken that is placed before the pass which decided that."""
-    return Occupancy(Pass(snapshot, {}, edits), {d.group: d.before for d in decisions}, {}).books
+    shared = Pass(snapshot, {}, edits, ledgers=ledgers)
+    return Occupancy(shared, {d.group: d.before for d in decisions}, {}).books
 
 
-def books_after(snapshot: Snapshot, decisions: Sequence[Decision], edits: Edits) -> Books:
+def books_after(
+    snapshot: Snapshot, decisions: Sequence[Decision], edits: Edits, ledgers: LedgerCache | None = None
+) -> Books:
     """The ledgers with the room of everything taken that is placed after it, and of what is kept for groups that wait."""
-    shared = Pass(snapshot, {}, edits)
+    shared = Pass(snapshot, {}, edits, ledgers=ledgers)
     for decision in decisions:
         for name in decision.after:
             if decision.counts_on(name) or decision.roles:

@@ -18,6 +18,7 @@ from gitplacer.comparison import Because, Comparison, Difference, compare
 from gitplacer.explain import PlanView, changes_nothing, cluster_change
 from gitplacer.model.decision import Action, Decision, Reason
 from gitplacer.model.remedy import Remedy
+from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.placement.wakes import ClusterOutcome
 from gitplacer.problems import Location, Problem
 from gitplacer.review.check import Check, Concern, concerns, state
@@ -62,12 +63,12 @@ class Review:
     """
     A plan, told to a reviewer. `redact`: only what a stranger may read: no node, amount, price or group of others. It needs a base,
     which alone tells whose groups are whose. `seek` is asked, at most once, what would place groups that wait: of those that it is
-    given, the first ones.
+    given, the first ones. `ledgers` are those that the plan was made with, and save opening them again.
     """
 
     def __init__(
         self, view: PlanView, base: Base | None = None, *, redact: bool = False,
-        seek: Callable[[Sequence[str]], Mapping[str, Remedy]] | None = None,
+        seek: Callable[[Sequence[str]], Mapping[str, Remedy]] | None = None, ledgers: LedgerCache | None = None,
     ) -> None:  # fmt: skip
         if redact and base is None:
             raise ValueError("without a base nobody knows which groups are those of the change")
@@ -75,6 +76,7 @@ class Review:
         self.base = base
         self.is_redacted = redact
         self._seek = seek
+        self._ledgers = ledgers
         self._made: dict[str, Row] = {}
 
     # what happens
@@ -276,7 +278,7 @@ class Review:
 
     @cached_property
     def _accounts(self) -> Accounts:
-        return Accounts(self._whole)
+        return Accounts(self._whole, self._ledgers)
 
     @cached_property
     def _rooms(self) -> Rooms:
