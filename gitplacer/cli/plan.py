@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from gitplacer.hydrate import Hydration
     from gitplacer.model.decision import Decision
     from gitplacer.model.remedy import Remedy
-    from gitplacer.model.verdicts import Verdicts
     from gitplacer.passes.looking import Looked
     from gitplacer.passes.opening import Progress
     from gitplacer.review import Base, Review
@@ -101,7 +100,7 @@ def command(
     SOURCE is a directory or an address. A local work tree is read as it lies. Without --deployment, nothing is placed
     yet. Exits with 0 unless --exit-code or --fail-on ask for something else; 1 is an error.
     """
-    from gitplacer.cli.looking import looking
+    from gitplacer.cli.looking import opened
     from gitplacer.cli.progress import note, style
     from gitplacer.formats.options import Options
     from gitplacer.formats.planjson import plan_document
@@ -116,13 +115,17 @@ def command(
         refuse_place(out, where["source"] if where["rev"] is None else None, where["path"])
     with contextlib.ExitStack() as stack:
         stack.enter_context(_told_to_strangers(redact))
-        looked, hydration, say = stack.enter_context(looking(where, _told_of(output, out)))
+        looked, say = stack.enter_context(opened(where))
         against = stack.enter_context(_base(where, looked, base, say)) if base is not None else None
+        hydration = _planned(looked, against, output, out)
+
+        sought: dict[str, Remedy | None] = {}
 
         def seek(groups: Sequence[str]) -> Mapping[str, Remedy]:
             return few_remedies(
-                looked.inputs, hydration, groups, looked.memo, trials, accounts=whole.accounts, ledgers=looked.ledgers
-            )
+                looked.inputs, hydration, groups, looked.memo, trials,
+                accounts=whole.accounts, ledgers=looked.ledgers, known=sought,
+            )  # fmt: skip
 
         whole = Review(hydration.view, against, seek=seek, ledgers=looked.ledgers)
         review = Review(hydration.view, against, redact=True) if redact else whole
@@ -145,11 +148,16 @@ def command(
     return WOULD_CHANGE if exit_code and changes else 0
 
 
-def _told_of(output: str, out: str | None) -> Verdicts:
-    """Of which groups every cluster's verdict is printed or saved."""
+def _planned(looked: Looked, against: Base | None, output: str, out: str | None) -> Hydration:
+    """The plan, with every cluster's verdict on the groups of which it is printed or saved."""
+    from gitplacer.hydrate import hydrate
     from gitplacer.model.verdicts import EVERY, OF_WAITING
+    from gitplacer.passes.looking import hydrated_against
 
-    return EVERY if output == "json" or out is not None else OF_WAITING
+    if output == "markdown" and out is None:
+        return hydrated_against(looked, against)
+    asked = EVERY if output == "json" or out is not None else OF_WAITING
+    return hydrate(looked.inputs, memo=looked.memo, ledgers=looked.ledgers, with_candidates=asked)
 
 
 def _below(link_base: str, folder: str) -> str:

@@ -12,11 +12,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """Whose candidates are kept: those of `every` group, of those that are `waiting` or have nowhere to go, of `groups` by id."""
+    """
+    Whose candidates are kept: those of `every` group, of those that are `waiting` or have nowhere to go, of `groups` by id; not of those
+    that are waiting `but` are not asked about.
+    """
 
     every: bool = False
     waiting: bool = False
     groups: frozenset[str] = frozenset()
+    but: frozenset[str] = frozenset()
 
     def __bool__(self) -> bool:
         """Whether anybody asks for any."""
@@ -24,7 +28,7 @@ class Verdicts:
 
     def are_kept(self, group: str, *, waits: bool) -> bool:
         """Whether they are kept of a group, which waits for room or not."""
-        return self.every or (self.waiting and waits) or group in self.groups
+        return self.every or (self.waiting and waits and group not in self.but) or group in self.groups
 
 
 EVERY = Verdicts(every=True)

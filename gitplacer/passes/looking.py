@@ -10,14 +10,17 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
+from gitplacer.comparison import compare
 from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import NoSuchFolder, Repository
 from gitplacer.hydrate import Hydration, Inputs, hydrate
+from gitplacer.model.verdicts import Verdicts
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes.counting import Counting
 from gitplacer.passes.opening import Deployments, Opened, Progress, deployment_address, inputs_of, opened_source
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.problems import Rejected
+from gitplacer.remedies import waits
 from gitplacer.review import Base
 from gitplacer.settings import Settings
 from gitplacer.tree import Changes, Tree
@@ -72,6 +75,25 @@ def base_of(settings: Settings, looked: Looked, rev: str) -> Iterator[Base]:
             pass  # the change is what makes a fleet of it, and all of it is its work
         head = looked.inputs.commit.id if looked.inputs.commit is not None else repository.default_branch_tip()
         yield Base(name=rev, commit=found.id, view=view, lacks=repository.count_lacking(found.id, head))
+
+
+def hydrated_against(looked: Looked, base: Base | None) -> Hydration:
+    """
+    The source planned, with every cluster's verdict on the groups that wait because of the change, for whoever tells of no others. Those
+    that wait at the base too and wait otherwise with the change are known only then, and it is planned again for them.
+    """
+    before = base.view if base is not None else None
+    known = frozenset(d.group for d in before.plan.decisions if waits(d)) if before is not None else frozenset[str]()
+    asked = Verdicts(waiting=True, but=known)
+    made = hydrate(looked.inputs, memo=looked.memo, ledgers=looked.ledgers, with_candidates=asked)
+    decided = {decision.group: decision for decision in made.view.plan.decisions} if known else {}
+    if before is None or not (known := frozenset(name for name in known if name in decided and waits(decided[name]))):
+        return made
+    otherwise = known & compare(before, made.view).differences.keys()
+    if not otherwise:
+        return made
+    asked = Verdicts(waiting=True, but=known - otherwise)
+    return hydrate(looked.inputs, memo=looked.memo, ledgers=looked.ledgers, with_candidates=asked)
 
 
 @dataclass(frozen=True, slots=True)

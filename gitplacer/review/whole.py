@@ -62,8 +62,8 @@ class Displacement:
 class Review:
     """
     A plan, told to a reviewer. `redact`: only what a stranger may read: no node, amount, price or group of others. It needs a base,
-    which alone tells whose groups are whose. `seek` is asked, at most once, what would place groups that wait: of those that it is
-    given, the first ones. `ledgers` are those that the plan was made with, and save opening them again.
+    which alone tells whose groups are whose. `seek` is asked what would place groups that wait: of those that it is given, the
+    first ones. `ledgers` are those that the plan was made with, and save opening them again.
     """
 
     def __init__(
@@ -187,9 +187,15 @@ class Review:
     @cached_property
     def remedies(self) -> Mapping[str, Remedy]:
         """What was found to place groups that wait, by group: nodes, limits and policies, so it is not for strangers."""
-        if self._seek is None or self.is_redacted:
-            return {}
-        return self._seek([row.group for row in (*self.ours, *self.anyway)])
+        return self._sought([row.group for row in (*self.ours, *self.anyway)])
+
+    @cached_property
+    def own_remedies(self) -> Mapping[str, Remedy]:
+        """The same for the groups that a reviewer answers for. They come first, so that nobody else is looked for in their stead."""
+        return self._sought([row.group for row in self.ours])
+
+    def _sought(self, groups: Sequence[str]) -> Mapping[str, Remedy]:
+        return {} if self._seek is None or self.is_redacted else self._seek(groups)
 
     @cached_property
     def outcomes(self) -> tuple[ClusterOutcome, ...]:
