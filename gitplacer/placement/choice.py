@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Literal
 
@@ -25,6 +25,7 @@ from gitplacer.model.workload import Gang
 from gitplacer.placement.books import Books
 from gitplacer.placement.budget import Budgets
 from gitplacer.placement.effort import TRIAL, beyond
+from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.lent import lent
 from gitplacer.placement.nodes import Mask
 from gitplacer.placement.occupancy import Occupancy
@@ -65,6 +66,19 @@ class Line:
         return self.only(~np.isin(self.numbers, numbers)) if len(numbers) else self
 
 
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What was found out about gangs on a cluster while its ledger stands as it does, by gang, admission and whether machines may come."""
+
+    ledger: Ledger
+    version: int
+    findings: dict[tuple[Gang, str, bool], Finding] = field(default_factory=dict)
+
+    def is_of(self, ledger: Ledger) -> bool:
+        """Whether that is how a ledger stands."""
+        return self.ledger is ledger and self.version == ledger.version
+
+
 class Choice:
     """
     `tight` has by group the clusters on which it would find room, but not in every order, so that it was not placed there;
@@ -86,6 +100,7 @@ class Choice:
         self._quotas = Quotas(shared, occupancy)
         self.leaving: dict[str, tuple[str, ...]] = {}
         self._lines: dict[tuple[str, tuple[str, ...]], Line] = {}
+        self._said: dict[str, _Said] = {}
 
     @property
     def books(self) -> Books:
@@ -365,13 +380,12 @@ class Choice:
         A packing on a cluster that the budgets of the policy and of the tenant allow, or why not. `left` are clusters that the group
         gives up.
         """
+        payers = self._payers(group, policy)
+        if not payers:
+            return packing
         asked = self._pass.gang_on(group.id, name) if gang is None else gang
         without = partial(self._books[name].fit_without, asked, scale_up=scale_up)
-        tenant, instead = group.tenant, {group.id: left}
-        paying = [(self._budgets, policy.name, policy.spec.budget_per_hour)]
-        if tenant is not None:
-            paying.append((self._tenants_budgets, tenant.name, tenant.spec.budget_per_hour))
-        payers = [(budgets, payer, budget) for budgets, payer, budget in paying if budget is not None]
+        instead = {group.id: left}
         paid: Packing | Finding = packing
         for budgets, payer, budget in (
             *payers,
@@ -382,6 +396,15 @@ class Choice:
             if isinstance(paid, Finding):
                 break
         return paid
+
+    def _payers(self, group: Group, policy: PlacementPolicy) -> list[tuple[Budgets, str, float]]:
+        """Whose budgets must allow the machines of a group: its policy's and its tenant's, as far as there are any."""
+        tenant, found = group.tenant, list[tuple[Budgets, str, float]]()
+        if policy.spec.budget_per_hour is not None:
+            found.append((self._budgets, policy.name, policy.spec.budget_per_hour))
+        if tenant is not None and tenant.spec.budget_per_hour is not None:
+            found.append((self._tenants_budgets, tenant.name, tenant.spec.budget_per_hour))
+        return found
 
     def ranked(self, gang: Gang, policy: PlacementPolicy, names: Iterable[str]) -> list[str]:
         """
@@ -420,6 +443,19 @@ class Choice:
             return over
         if name in self.tight[group.id]:
             return self.tight[group.id][name]
+        if self._payers(group, policy):
+            return self._room_of(group, policy, name, gang)
+        # Nothing below is about this group but its gang and its policy, and most gangs have others that are their like.
+        ledger, said = self._books[name], self._said.get(name)
+        if said is None or not said.is_of(ledger):
+            said = self._said[name] = _Said(ledger, ledger.version)
+        key = gang, policy.spec.placement.admission, self.scales(policy, name)
+        if key not in said.findings:
+            said.findings[key] = self._room_of(group, policy, name, gang)
+        return said.findings[key]
+
+    def _room_of(self, group: Group, policy: PlacementPolicy, name: str, gang: Gang) -> Finding:
+        """What there is to say of a cluster's room for a gang as its ledger stands, and of who pays for machines."""
         ledger, scales, here = (
             self._books[name],
             self.scales(policy, name),
