@@ -16,7 +16,6 @@ from gitplacer.cli.options import FAILED_ON, choice, failing_on, fleet
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from gitplacer.explain import PlanView
     from gitplacer.formats.options import Options
     from gitplacer.hydrate import Hydration
     from gitplacer.model.decision import Decision
@@ -188,7 +187,7 @@ def _base(where: Mapping[str, Any], looked: Looked, rev: str, say: Progress) -> 
 
     say(f"planning {rev}")
     with base_of(settings(**where), looked, rev) as found:
-        if found.view is None:
+        if found.plan is None:
             note(
                 f"there is no plan of {rev}, because it has no readable fleet; everything counts as part of the change"
             )
@@ -229,9 +228,9 @@ def _written(review: Review, output: str, options: Options, pages: Path | None) 
 
 
 def _concerns() -> Mapping[str, Callable[[Hydration, Review], bool]]:
+    from gitplacer.comparison import stale_clusters
     from gitplacer.model.decision import Action
     from gitplacer.problems import Severity
-    from gitplacer.relocation.evidence import is_stale
 
     def ours(hydration: Hydration, review: Review) -> Iterable[Decision]:
         if review.base is None:
@@ -241,15 +240,10 @@ def _concerns() -> Mapping[str, Callable[[Hydration, Review], bool]]:
     def is_in_plan(*actions: Action) -> Callable[[Hydration, Review], bool]:
         return lambda hydration, review: any(d.action in actions for d in ours(hydration, review))
 
-    def stale_clusters(view: PlanView) -> set[str]:
-        snapshot = view.snapshot
-        clusters = snapshot.source.own.clusters
-        return {name for name, item in snapshot.capacity.items() if is_stale(clusters[name], item, snapshot.now)}
-
     def has_stale(hydration: Hydration, review: Review) -> bool:
         stale = stale_clusters(hydration.view)
-        if review.base is not None and review.base.view is not None:
-            stale -= stale_clusters(review.base.view)
+        if review.base is not None and review.base.plan is not None:
+            stale -= review.base.plan.stale
         return bool(stale)
 
     def has_removed(hydration: Hydration, review: Review) -> bool:

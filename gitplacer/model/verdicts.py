@@ -14,17 +14,19 @@ from dataclasses import dataclass
 class Verdicts:
     """
     Whose candidates are kept: those of `every` group, of those that are `waiting` or have nowhere to go, of `groups` by id; not of those
-    that are waiting `but` are not asked about.
+    that are waiting `but` are not asked about. `outgrown`: whether groups that stay find room where they are, which is told wherever
+    anything is.
     """
 
     every: bool = False
     waiting: bool = False
     groups: frozenset[str] = frozenset()
     but: frozenset[str] = frozenset()
+    outgrown: bool = False
 
     def __bool__(self) -> bool:
-        """Whether anybody asks for any."""
-        return self.every or self.waiting or bool(self.groups)
+        """Whether anybody reads the plan, and not only what comes of it."""
+        return self.every or self.waiting or bool(self.groups) or self.outgrown
 
     def are_kept(self, group: str, *, waits: bool) -> bool:
         """Whether they are kept of a group, which waits for room or not."""
@@ -33,6 +35,7 @@ class Verdicts:
 
 EVERY = Verdicts(every=True)
 OF_WAITING = Verdicts(waiting=True)
+OUTGROWN = Verdicts(outgrown=True)
 NONE = Verdicts()
 
 

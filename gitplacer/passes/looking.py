@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from gitplacer.comparison import compare
 from gitplacer.git.publishing import Deployment
@@ -16,6 +17,7 @@ from gitplacer.git.reading import NoSuchFolder, Repository
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.model.verdicts import Verdicts
 from gitplacer.parsecache import ParseCache
+from gitplacer.passes.baselines import baseline
 from gitplacer.passes.counting import Counting
 from gitplacer.passes.opening import Deployments, Opened, Progress, deployment_address, inputs_of, opened_source
 from gitplacer.placement.ledgercache import LedgerCache
@@ -66,15 +68,14 @@ def base_of(settings: Settings, looked: Looked, rev: str) -> Iterator[Base]:
     """
     with Repository.open(settings.source, settings.cache_dir, fetch=rev) as repository:
         found = repository.commit(rev)
-        view = None
+        plan = None
         try:
-            tree = repository.tree(found.id, settings.folder)
-            inputs = replace(looked.inputs, source=tree, uncounted=None)
-            view = hydrate(inputs, memo=looked.memo, ledgers=looked.ledgers, with_candidates=False).view
+            source = partial(repository.tree, found.id, settings.folder)
+            plan = baseline(looked.inputs, found.id, settings.folder, source, looked.memo, looked.ledgers)
         except (Rejected, NoSuchFolder):
             pass  # the change is what makes a fleet of it, and all of it is its work
         head = looked.inputs.commit.id if looked.inputs.commit is not None else repository.default_branch_tip()
-        yield Base(name=rev, commit=found.id, view=view, lacks=repository.count_lacking(found.id, head))
+        yield Base(name=rev, commit=found.id, plan=plan, lacks=repository.count_lacking(found.id, head))
 
 
 def hydrated_against(looked: Looked, base: Base | None) -> Hydration:
@@ -82,8 +83,8 @@ def hydrated_against(looked: Looked, base: Base | None) -> Hydration:
     The source planned, with every cluster's verdict on the groups that wait because of the change, for whoever tells of no others. Those
     that wait at the base too and wait otherwise with the change are known only then, and it is planned again for them.
     """
-    before = base.view if base is not None else None
-    known = frozenset(d.group for d in before.plan.decisions if waits(d)) if before is not None else frozenset[str]()
+    before = base.plan if base is not None else None
+    known = frozenset(d.group for d in before.decisions if waits(d)) if before is not None else frozenset[str]()
     asked = Verdicts(waiting=True, but=known)
     made = hydrate(looked.inputs, memo=looked.memo, ledgers=looked.ledgers, with_candidates=asked)
     decided = {decision.group: decision for decision in made.view.plan.decisions} if known else {}

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from gitplacer.accounts import Accounts
-from gitplacer.comparison import Because, Comparison, Difference, compare
+from gitplacer.comparison import Baseline, Because, Comparison, Difference, compare
 from gitplacer.explain import PlanView, changes_nothing, cluster_change
 from gitplacer.model.decision import Action, Decision, Reason
 from gitplacer.model.remedy import Remedy
@@ -40,14 +40,14 @@ _PUBLIC_OUTLOOKS = (Prospect.BEHIND, Prospect.SNAPSHOT_EXPIRES, Prospect.SNAPSHO
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Base:
     """
-    What a change is held against. `name` is how it was called and `commit` what that is; `view` is its plan, None where there can
+    What a change is held against. `name` is how it was called and `commit` what that is; `plan` is its plan, None where there can
     be none: then everything is the work of the change. `lacks` counts its commits that the change does not have, None if nobody
     knows: what they did looks as if the change took it back.
     """
 
     name: str
     commit: str
-    view: PlanView | None
+    plan: Baseline | None
     lacks: int | None = None
 
 
@@ -95,9 +95,9 @@ class Review:
         """The plan held against that of the base; None without one."""
         if self.base is None:
             return None
-        if self.base.view is None:
+        if self.base.plan is None:
             return Comparison({d.group: Difference(d.group, None, d) for d in self._whole.plan.decisions})
-        return compare(self.base.view, self._whole)
+        return compare(self.base.plan, self._whole)
 
     def because(self, group: str) -> Because | None:
         """Why something happens to a group; None where there is no telling."""
@@ -201,17 +201,17 @@ class Review:
     def outcomes(self) -> tuple[ClusterOutcome, ...]:
         """The clusters that wake, go to sleep or have come; with a base, those that do so because of the change."""
         told = [outcome for outcome in self.view.sleepers if cluster_change(outcome)]
-        if self.base is None or self.base.view is None:
+        if self.base is None or self.base.plan is None:
             return tuple(told)
-        known = {outcome.cluster: outcome for outcome in self.base.view.sleepers}
+        known = {outcome.cluster: outcome for outcome in self.base.plan.sleepers}
         return tuple(outcome for outcome in told if not _same(outcome, known.get(outcome.cluster)))
 
     @cached_property
     def cluster_changes(self) -> tuple[ClusterChange, ...]:
         """The clusters that the change adds, takes away or gives another state."""
-        if self.base is None or self.base.view is None:
+        if self.base is None or self.base.plan is None:
             return ()
-        found = cluster_changes(self.base.view, self._whole)
+        found = cluster_changes(self.base.plan.states, self._whole)
         return tuple(replace(change, groups=None) for change in found) if self.is_redacted else found
 
     # whether it may be merged
@@ -220,9 +220,9 @@ class Review:
     def problems(self) -> tuple[Problem, ...]:
         """What is wrong with the inputs because of the change, or at all where there is no base."""
         found = self._whole.snapshot.problems
-        if self.base is None or self.base.view is None:
+        if self.base is None or self.base.plan is None:
             return found
-        old = Counter(_gist(problem) for problem in self.base.view.snapshot.problems)
+        old = Counter(_gist(problem) for problem in self.base.plan.problems)
         new = []
         for problem in found:
             if old[_gist(problem)]:
@@ -249,10 +249,9 @@ class Review:
     @cached_property
     def reconnections(self) -> tuple[Reconnection, ...]:
         """Where the change lets passes connect to; what the Fleet of a revision that is not trusted says is told as a problem."""
-        if self.base is None or self.base.view is None:
+        if self.base is None or self.base.plan is None:
             return ()
-        before, after = (view.snapshot.source.own.fleet.spec for view in (self.base.view, self._whole))
-        return tuple(reconnections(before, after))
+        return tuple(reconnections(self.base.plan.fleet, self._whole.snapshot.source.own.fleet.spec))
 
     @cached_property
     def check(self) -> Check:
@@ -268,9 +267,9 @@ class Review:
     @cached_property
     def brings_nothing(self) -> bool:
         """Whether whatever happens would happen without the change as well."""
-        if self.base is None or self.base.view is None:
+        if self.base is None or self.base.plan is None:
             return self.changes_nothing
-        differs = differing_paths(self.base.view.tree, self._whole.tree)
+        differs = differing_paths(self.base.plan.tree, self._whole.tree)
         return not (
             self.ours or self.withdrawn or self.outcomes or self.cluster_changes or self.reconnections or differs
         )
@@ -334,7 +333,8 @@ class Review:
         """What changes in the files of each cluster because of the change. A deployed file is not a stranger's to read."""
         if self.is_redacted:
             return ()
-        return file_diffs(self._whole, self.base.view if self.base is not None else None)
+        before = self.base.plan if self.base is not None else None
+        return file_diffs(self._whole, before.tree if before is not None else None)
 
 
 def _touched(decision: Decision) -> Iterable[str]:
