@@ -44,9 +44,9 @@ def baseline(
     Raises as `source` and `hydrate` do.
     """
     key = key_of(inputs, commit, folder)
-    known = _recalled(memo, key, inputs.now) if key is not None else None
+    known = recalled(memo, key, inputs.now) if key is not None else None
     if known is not None:
-        return replace(known, tree=inputs.deployment)
+        return replace(known.plan, tree=inputs.deployment)
     horizon = Horizon(inputs.now)
     asked = replace(inputs, source=source(), uncounted=None, now=horizon.now)
     made = hydrate(asked, memo=memo, ledgers=ledgers, with_candidates=OUTGROWN)
@@ -69,7 +69,8 @@ def key_of(inputs: Inputs, commit: str, folder: str) -> str | None:
     return quiet.key_of(replace(inputs, commit=base, trusted=None, uncounted=None), repr(("base", folder, trusted)))
 
 
-def _recalled(memo: Memo, key: str, now: datetime) -> Baseline | None:
+def recalled(memo: Memo, key: str, now: datetime) -> Kept | None:
+    """What would be planned at this time, if that is known."""
     kept = memo.recall_text(key)
     found = pickle.loads(kept) if kept is not None else None
-    return found.plan if isinstance(found, Kept) and found.holds(now) else None
+    return found if isinstance(found, Kept) and found.holds(now) else None
