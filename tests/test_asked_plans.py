@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from random import Random
 from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from gitplacer import deployed
+from gitplacer.accounts import Accounts
 from gitplacer.comparison import Baseline
 from gitplacer.explain import PlanView
 from gitplacer.formats.markdown import plan_markdown
@@ -37,6 +39,7 @@ from gitplacer.remedies import waits
 from gitplacer.review import Base, Review
 from gitplacer.source.files import InMemory
 from gitplacer.tree import Changes, Tree, tree_id
+from tests import planviews
 from tests.histories import History
 from tests.stories import ANYWHERE, Story, cluster, policy, rayjob, rayservice, snapshot
 
@@ -280,3 +283,15 @@ def test_true_and_false_are_short_for_every_group_and_none() -> None:
     assert not any(decision.candidates for decision in none)
     one = hydrate(story.inputs(), with_candidates=Verdicts(groups=frozenset({"web/shop"}))).view.plan.decisions
     assert [d.group for d in one if d.candidates] == ["web/shop"]
+
+
+@pytest.mark.parametrize(
+    "view", [planviews.view, planviews.crowded, planviews.unchanged], ids=lambda made: made.__name__
+)
+def test_the_accounts_of_one_cluster_are_those_that_it_has_among_all(view: Callable[[], PlanView]) -> None:
+    whole = Accounts(view())
+    for name in whole.names:
+        alone = Accounts(view(), LedgerCache(), {name})
+        if name in whole.before:  # asked in the other order
+            assert np.array_equal(alone.after[name].free_on_nodes(), whole.after[name].free_on_nodes())
+        assert alone[name] == whole[name]

@@ -326,8 +326,7 @@ def test_who_makes_room_is_told_with_for_whom() -> None:
 
 
 def test_a_plan_that_changes_nothing_opens_no_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gitplacer.accounts.books_after", lambda *_: pytest.fail("opened"))
-    monkeypatch.setattr("gitplacer.accounts.books_before", lambda *_: pytest.fail("opened"))
+    monkeypatch.setattr("gitplacer.accounts.Around", lambda *_: pytest.fail("opened"))
     review = Review(unchanged())
     assert (review.changes_nothing, review.levels, review.budgets, review.outlooks) == (True, (), (), ())
 

@@ -286,12 +286,21 @@ class Review:
         return Accounts(self._whole, self._ledgers)
 
     @cached_property
+    def _nearby(self) -> Accounts:
+        """The accounts of the clusters that groups have, come to or leave of which something is told."""
+        told = [d for d in self._whole.plan.decisions if is_told(d, self.because(d.group))]
+        names = {name for d in told for name in (*d.before, *d.after)}
+        if len(names) > len(self._whole.clusters) // 2:
+            return self._accounts  # which somebody may ask for besides
+        return Accounts(self._whole, self._ledgers, names)
+
+    @cached_property
     def _rooms(self) -> Rooms:
-        return Rooms(self._accounts)
+        return Rooms(self._nearby)
 
     @cached_property
     def _costs(self) -> Costs:
-        return Costs(self._accounts)
+        return Costs(self._nearby)
 
     @cached_property
     def levels(self) -> tuple[Level, ...]:
@@ -299,7 +308,7 @@ class Review:
         if self.is_redacted:
             return ()
         names = {name for row in self.ours for name in _touched(row.decision)}
-        return levels(self._accounts, names) if names else ()
+        return levels(self._nearby, names) if names else ()
 
     @cached_property
     def budgets(self) -> tuple[BudgetUse, ...]:
