@@ -45,6 +45,7 @@ from tests.stories import ANYWHERE, Story, cluster, policy, rayjob, rayservice, 
 
 SECOND = timedelta(seconds=1)
 COMMIT = "b" * 40
+TREE = "7" * 40
 
 
 def looked(inputs: Inputs, memo: object) -> Looked:
@@ -115,17 +116,17 @@ class Reviewed(History):
         self.counts["spared"] += sum(waits(d) and not d.candidates for d in ours.plan.decisions)
 
     def _keep_base(self, inputs: Inputs) -> None:
-        memo, ledgers, commit = InMemory(self.memory), LedgerCache(), tree_id(inputs.source)
-        found = baseline(inputs, commit, "", lambda: inputs.source, memo, ledgers)
+        memo, ledgers, tree = InMemory(self.memory), LedgerCache(), tree_id(inputs.source)
+        found = baseline(inputs, tree, lambda: inputs.source, memo, ledgers)
         assert found == Baseline.of(hydrate(inputs, memo=memo, with_candidates=OUTGROWN).view)
-        key = baselines.key_of(inputs, commit, "")
+        key = baselines.key_of(inputs, tree)
         kept = baselines.recalled(memo, key, inputs.now) if key is not None else None
         if kept is None:
             return
         end = kept.until or inputs.now + timedelta(days=40)
         for at in (end - SECOND, inputs.now + (end - inputs.now) * self.dice.random()):
             later = replace(inputs, now=at)
-            assert baseline(later, commit, "", nobody_reads, memo, ledgers) == (
+            assert baseline(later, tree, nobody_reads, memo, ledgers) == (
                 Baseline.of(hydrate(later, memo=memo, with_candidates=OUTGROWN).view)
             ), (self.seed, inputs.now, at)
             self.counts["recalled"] += 1
@@ -244,7 +245,7 @@ def test_what_has_outgrown_its_cluster_is_not_the_work_of_a_change() -> None:
     story.run()
     story.capacity = snapshot("a", "n1 1 64Gi 4")
     inputs = story.inputs()
-    base = baseline(inputs, COMMIT, "", lambda: inputs.source, story.memory, LedgerCache())
+    base = baseline(inputs, TREE, lambda: inputs.source, story.memory, LedgerCache())
     view = story.plan().view
     assert view.decision("jobs/train").finding.code is Reason.OUTGROWN
     review = Review(view, Base(name="main", commit=COMMIT, plan=base))
@@ -257,22 +258,18 @@ def test_what_has_outgrown_its_cluster_is_not_the_work_of_a_change() -> None:
 def test_a_base_is_planned_again_for_other_inputs(other: dict[str, Any]) -> None:
     story = full()
     inputs, memo = story.inputs(), InMemory()
-    baseline(inputs, COMMIT, "", lambda: inputs.source, memo, LedgerCache())
-    assert baseline(inputs, COMMIT, "", nobody_reads, memo, LedgerCache()).decisions
-    for asked, commit, folder in (
-        (replace(inputs, **other), COMMIT, ""),
-        (inputs, "c" * 40, ""),
-        (inputs, COMMIT, "x"),
-    ):
+    baseline(inputs, TREE, lambda: inputs.source, memo, LedgerCache())
+    assert baseline(inputs, TREE, nobody_reads, memo, LedgerCache()).decisions
+    for asked, tree in ((replace(inputs, **other), TREE), (inputs, "8" * 40)):
         with pytest.raises(AssertionError, match="remembered"):
-            baseline(asked, commit, folder, nobody_reads, memo, LedgerCache())
+            baseline(asked, tree, nobody_reads, memo, LedgerCache())
 
 
 def test_a_base_with_something_to_do_is_not_remembered() -> None:
     story = Story.of(ANYWHERE, cluster("a"), rayservice("web", "shop"), capacity=snapshot("a", "n1 16 64Gi 2"))
     inputs, memo = story.inputs(), InMemory()
-    assert baseline(inputs, COMMIT, "", lambda: inputs.source, memo, LedgerCache()).decisions
-    key = baselines.key_of(inputs, COMMIT, "")
+    assert baseline(inputs, TREE, lambda: inputs.source, memo, LedgerCache()).decisions
+    key = baselines.key_of(inputs, TREE)
     assert key is not None and baselines.recalled(memo, key, inputs.now) is None
 
 

@@ -36,14 +36,12 @@ class Kept:
         return self.since <= now and (self.until is None or now < self.until)
 
 
-def baseline(
-    inputs: Inputs, commit: str, folder: str, source: Callable[[], Tree], memo: Memo, ledgers: LedgerCache
-) -> Baseline:
+def baseline(inputs: Inputs, tree: str, source: Callable[[], Tree], memo: Memo, ledgers: LedgerCache) -> Baseline:
     """
-    The plan of a commit of the source, of which `source` reads the folder, from the same capacity, deployment repo and time as `inputs`.
-    Raises as `source` and `hydrate` do.
+    The plan of another tree of the source, which `source` reads and `tree` is the id of, from the same capacity, deployment repo and time
+    as `inputs`. Raises as `source` and `hydrate` do.
     """
-    key = key_of(inputs, commit, folder)
+    key = key_of(inputs, tree)
     known = recalled(memo, key, inputs.now) if key is not None else None
     if known is not None:
         return replace(known.plan, tree=inputs.deployment)
@@ -59,14 +57,14 @@ def baseline(
     return found
 
 
-def key_of(inputs: Inputs, commit: str, folder: str) -> str | None:
+def key_of(inputs: Inputs, tree: str) -> str | None:
     """
-    The digest of all that the plan of a base depends on but its time; None where that is not told by ids. What the commit under review
-    says of itself is written with what is done, and at rest nothing is.
+    The digest of all that the plan of a base depends on but its time; None where that is not told by ids. Its commit is not among it: what
+    that says of itself is written with what is done, and at rest nothing is.
     """
-    base = SourceCommit(id=commit, author="", date="", subject="")
+    nobodys = SourceCommit(id="", author="", date="", subject="")
     trusted = inputs.trusted.model_dump_json() if inputs.trusted is not None else ""
-    return quiet.key_of(replace(inputs, commit=base, trusted=None, uncounted=None), repr(("base", folder, trusted)))
+    return quiet.key_of(replace(inputs, commit=nobodys, trusted=None, uncounted=None), repr(("base", tree, trusted)))
 
 
 def recalled(memo: Memo, key: str, now: datetime) -> Kept | None:

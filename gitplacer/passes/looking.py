@@ -71,7 +71,8 @@ def base_of(settings: Settings, looked: Looked, rev: str) -> Iterator[Base]:
         plan = None
         try:
             source = partial(repository.tree, found.id, settings.folder)
-            plan = baseline(looked.inputs, found.id, settings.folder, source, looked.memo, looked.ledgers)
+            tree = repository.tree_id(found.id, settings.folder)
+            plan = baseline(looked.inputs, tree, source, looked.memo, looked.ledgers)
         except (Rejected, NoSuchFolder):
             pass  # the change is what makes a fleet of it, and all of it is its work
         head = looked.inputs.commit.id if looked.inputs.commit is not None else repository.default_branch_tip()
