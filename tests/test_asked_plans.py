@@ -11,13 +11,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any, cast
 
 import numpy as np
 import pytest
 
+from benchmarks import counting
 from gitplacer import deployed
 from gitplacer.accounts import Accounts
 from gitplacer.comparison import Baseline
@@ -292,3 +293,34 @@ def test_the_accounts_of_one_cluster_are_those_that_it_has_among_all(view: Calla
         if name in whole.before:  # asked in the other order
             assert np.array_equal(alone.after[name].free_on_nodes(), whole.after[name].free_on_nodes())
         assert alone[name] == whole[name]
+
+
+def edited(source: Tree, most: int) -> Tree:
+    """The same with one worker more in each group of some workload files."""
+    paths = [path for path in source if path.startswith("workloads/")][:most]
+    return source.apply(Changes({
+        path: re.sub(rb"([rR]eplicas): (\d+)", lambda found: b"%s: %d" % (found[1], int(found[2]) + 1), data)
+        for path, data in source.read_all(paths).items()
+    }))  # fmt: skip
+
+
+def comment_of_a_change(copies: int) -> Callable[[], str]:
+    """The work of telling what a change to two files does, on so many copies of a fleet with groups that wait."""
+    source = Tree.of({p: t.encode() for p, t in counting.copied(counting.START, copies).items()})
+    memo, now = InMemory(), datetime(2026, 1, 2, 3, 5, tzinfo=UTC)
+    empty = Inputs(
+        source=source, commit=None, capacity=source.under("capacity"), deployment=Tree(), now=now, version="count"
+    )
+    inputs = replace(empty, deployment=hydrate(empty, memo=memo, with_candidates=False).tree)
+    base = Baseline.of(hydrate(inputs, memo=memo, with_candidates=OUTGROWN).view)
+    head = looked(replace(inputs, source=edited(source, 2)), memo)
+    hydrate(head.inputs, memo=memo, with_candidates=False)  # which reads what was edited
+    return lambda: against(hydrated_against(head, Base(name="main", commit=COMMIT, plan=base)).view, base)
+
+
+@pytest.mark.slow
+def test_no_step_of_a_comment_grows_faster_than_the_fleet() -> None:
+    assert "because of this change" in comment_of_a_change(1)().lower()
+    counts = [counting.counted(comment_of_a_change(copies)) for copies in counting.COPIES]
+    assert sum(counts[0].values()) > 50_000
+    assert list(map(str, counting.too_fast(counts))) == []
