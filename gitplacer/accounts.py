@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import enum
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,7 +19,8 @@ from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.placement.books import Books
-from gitplacer.placement.reopened import books_after, books_before
+from gitplacer.placement.ledgercache import LedgerCache
+from gitplacer.placement.reopened import Around
 from gitplacer.relocation.evidence import is_stale
 
 
@@ -55,22 +56,32 @@ class Account:
 class Accounts:
     """The accounts of a fleet's clusters, as a plan finds and leaves them."""
 
-    def __init__(self, view: PlanView) -> None:
+    def __init__(self, view: PlanView, ledgers: LedgerCache | None = None, only: Collection[str] | None = None) -> None:
+        """
+        `ledgers` are those that the plan was made with, which then need not be opened again; `only` are clusters for whoever asks about
+        no others.
+        """
         self._view = view
+        self._around = Around(view.snapshot, view.plan.decisions, view.edits, ledgers, only)
 
-    @cached_property
+    @property
     def before(self) -> Books:
         """The ledgers with the room of everything taken that is placed before the pass."""
-        return books_before(self._view.snapshot, self._view.plan.decisions, self._view.edits)
+        return self._around.before
 
-    @cached_property
+    @property
     def after(self) -> Books:
         """The ledgers with the room of everything taken that is placed after the pass."""
-        return books_after(self._view.snapshot, self._view.plan.decisions, self._view.edits)
+        return self._around.after
 
     def __iter__(self) -> Iterator[Account]:
         """Of every cluster, by name."""
-        return (self[name] for name in sorted(self._view.clusters))
+        return (self[name] for name in self.names)
+
+    @property
+    def names(self) -> list[str]:
+        """The clusters, sorted."""
+        return sorted(self._view.clusters)
 
     def __getitem__(self, name: str) -> Account:
         """Raises KeyError where there is no such cluster."""

@@ -13,9 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from gitplacer.explain import PlanView
+from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.model.decision import Action, Decision
+from gitplacer.placement.wakes import ClusterOutcome
+from gitplacer.problems import Problem
+from gitplacer.relocation.evidence import is_stale
 from gitplacer.source.manifests import WORKLOADS
-from gitplacer.tree import differing_paths
+from gitplacer.tree import Tree, differing_paths
 
 
 class Because(enum.StrEnum):
@@ -45,10 +49,45 @@ class Comparison:
         return Because.CHANGE if group in self.differences else Because.ANYWAY
 
 
-def compare(without: PlanView, with_it: PlanView) -> Comparison:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """
+    What another plan is held against: of each group what becomes of it, the deployment `tree` after the pass, the clusters that may
+    sleep, what is wrong with the inputs, and of the clusters their `states` and those whose snapshots are `stale`.
+    """
+
+    decisions: tuple[Decision, ...]
+    tree: Tree
+    sleepers: tuple[ClusterOutcome, ...]
+    problems: tuple[Problem, ...]
+    fleet: FleetSpec
+    states: Mapping[str, str]
+    stale: frozenset[str]
+
+    @staticmethod
+    def of(view: PlanView) -> Baseline:
+        """That of a plan."""
+        return Baseline(
+            decisions=view.plan.decisions,
+            tree=view.tree,
+            sleepers=view.sleepers,
+            problems=view.snapshot.problems,
+            fleet=view.snapshot.source.own.fleet.spec,
+            states={name: cluster.spec.state for name, cluster in view.clusters.items()},
+            stale=stale_clusters(view),
+        )
+
+
+def stale_clusters(view: PlanView) -> frozenset[str]:
+    """The clusters whose snapshots are too old to rely on."""
+    found, now = view.snapshot.capacity, view.snapshot.now
+    return frozenset(name for name, snapshot in found.items() if is_stale(view.clusters[name], snapshot, now))
+
+
+def compare(without: Baseline, with_it: PlanView) -> Comparison:
     """The plan of the source as it was, and that of the source as somebody wants it."""
     touched = set(_touched(differing_paths(without.tree, with_it.tree)))
-    old, new = ({d.group: d for d in view.plan.decisions} for view in (without, with_it))
+    old, new = ({d.group: d for d in decisions} for decisions in (without.decisions, with_it.plan.decisions))
     found = {}
     for group in sorted(old.keys() | new.keys()):
         one, other = old.get(group), new.get(group)

@@ -9,7 +9,7 @@ come to, are counted as for any other object there.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from gitplacer import workloads
 from gitplacer.kinds.policy import PlacementPolicy
@@ -18,18 +18,37 @@ from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, Identity
 from gitplacer.profiles import ClusterProfile
 from gitplacer.reach import Specs, bound
-from gitplacer.source.files import NoMemo, SourceDocument, read_documents
+from gitplacer.source.files import Memo, NoMemo, Reading, SourceDocument, read_documents
 from gitplacer.source.manifests import PLATFORM, WORKLOADS, identity_of
 from gitplacer.source.reading import Source
 from gitplacer.tree import Tree
 from gitplacer.workloads.facts import ObjectFacts, reserved
+from gitplacer.workloads.surroundings import USUAL
+
+
+class DeployedFiles:
+    """
+    The deployment tree, whose files are read when somebody asks. Most are files of the source as they are, which `memo` knows; another
+    process that is given this reads them again.
+    """
+
+    def __init__(self, tree: Tree, memo: Memo) -> None:
+        self._tree = tree
+        self._memo = memo
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"_tree": self._tree, "_memo": NoMemo()}
+
+    def read(self, paths: Iterable[str]) -> Reading:
+        """What stands in those of some files that are there."""
+        return read_documents(self._tree, sorted(path for path in paths if path in self._tree), self._memo)
 
 
 class Deployed:
-    """The deployment tree as gangs. Files are read when somebody asks, and answers are remembered."""
+    """What is deployed, as gangs. Answers are remembered."""
 
-    def __init__(self, tree: Tree, source: Source, profiles: Mapping[str, ClusterProfile]) -> None:
-        self._tree = tree
+    def __init__(self, files: DeployedFiles, source: Source, profiles: Mapping[str, ClusterProfile]) -> None:
+        self._files = files
         self._source = source
         self._profiles = profiles
         self._policies = {policy.name: policy for policy in source.own.policies}
@@ -62,8 +81,8 @@ class Deployed:
             paths = {f"{root}/{cluster}/{unit}/{member.file}" for member in record.members}
             if record.move is not None and record.move.strategy == "RemoveFirst":
                 paths |= {f"{BETWEEN}/{member.file}" for member in record.members}  # it holds room that has no files
-            reading = read_documents(self._tree, sorted(path for path in paths if path in self._tree), NoMemo())
-            self._facts[key] = self._sized([item for items in reading.documents.values() for item in items], cluster)
+            documents = self._files.read(paths).documents
+            self._facts[key] = self._sized([item for items in documents.values() for item in items], cluster)
         return self._facts[key]
 
     def _sized(self, items: list[SourceDocument], cluster: str) -> tuple[tuple[Identity | None, ObjectFacts], ...]:
@@ -90,5 +109,8 @@ class Deployed:
         declared = self._source.declarations.kinds
         known = tuple(sorted(claims.get(identity.namespace, {}).items()))
         around = profile.surroundings(identity.namespace).with_claims(known if item.facts.claims else None)
-        facts = workloads.read(item.document, around, declared)[0].remembered()
+        if around == USUAL and (identity.api_group, identity.kind) not in declared:
+            facts = item.facts.but(accounts=()) if item.facts.accounts else item.facts  # which is how it was read
+        else:
+            facts = workloads.read(item.document, around, declared)[0].remembered()
         return bound(facts, identity.namespace, profile, specs)

@@ -19,6 +19,7 @@ from gitplacer.inputs import Inputs as Inputs
 from gitplacer.inputs import SourceCommit as SourceCommit
 from gitplacer.layout import Layout, refuse_foreign_root
 from gitplacer.model.decision import Action, Decision, Phase, Reason
+from gitplacer.model.verdicts import Verdicts
 from gitplacer.placement.agreement import agreed
 from gitplacer.placement.books import Books
 from gitplacer.placement.cloning import wish
@@ -64,13 +65,18 @@ class Hydration:
 
 
 def hydrate(
-    inputs: Inputs, *, memo: Memo | None = None, ledgers: LedgerCache | None = None, with_candidates: bool = True
+    inputs: Inputs,
+    *,
+    memo: Memo | None = None,
+    ledgers: LedgerCache | None = None,
+    with_candidates: Verdicts | bool = True,
 ) -> Hydration:
     """
     Plan and render one pass.
 
     Raises Rejected, with every problem found, if the source has no readable Fleet or a Cluster cannot be read, or
-    if the deployment repo's root holds somebody else's files. `memo` and `ledgers` only save work.
+    if the deployment repo's root holds somebody else's files. `memo` and `ledgers` only save work, and
+    `with_candidates`, which says of which groups every cluster's verdict is kept: True of every one, False of none.
     """
     known = _Known(memo or NoMemo(), ledgers or LedgerCache())
     layout, decisions, clones = _planned(inputs, known, with_candidates)
@@ -133,7 +139,9 @@ class _Known:
     ledgers: LedgerCache
 
 
-def _planned(inputs: Inputs, known: _Known, with_candidates: bool) -> tuple[Layout, list[Decision], Mapping[str, str]]:
+def _planned(
+    inputs: Inputs, known: _Known, with_candidates: Verdicts | bool
+) -> tuple[Layout, list[Decision], Mapping[str, str]]:
     """The plan, with the clusters that are made for groups which find no other. Each is kept only if its group goes there."""
     clones: dict[str, str] = {}
     layout, decisions = _planned_with(inputs, known, with_candidates, clones)
@@ -164,7 +172,12 @@ def _wanted_awake(
 
 
 def _planned_with(
-    inputs: Inputs, known: _Known, with_candidates: bool, clones: Mapping[str, str], *, asleep: Collection[str] = ()
+    inputs: Inputs,
+    known: _Known,
+    with_candidates: Verdicts | bool,
+    clones: Mapping[str, str],
+    *,
+    asleep: Collection[str] = (),
 ) -> tuple[Layout, list[Decision]]:
     """The plan of a fleet in which some clusters are new, and some have just been put to sleep."""
     snapshot = read_snapshot(
@@ -194,7 +207,7 @@ def decided(
     snapshot: Snapshot,
     layout: Layout,
     *,
-    with_candidates: bool = False,
+    with_candidates: Verdicts | bool = False,
     opened: Books | None = None,
     ledgers: LedgerCache | None = None,
 ) -> list[Decision]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 from types import MappingProxyType
@@ -29,7 +29,7 @@ from gitplacer.belief import (
     never_written,
 )
 from gitplacer.clones import with_clones, without_a_model
-from gitplacer.deployed import Deployed
+from gitplacer.deployed import Deployed, DeployedFiles
 from gitplacer.documents import Document
 from gitplacer.grouping import Group, group_objects
 from gitplacer.heard import heard
@@ -73,7 +73,7 @@ class Snapshot:
     """
     The inputs of a pass.
 
-    `deployment` is the deployment tree.
+    `deployment` is the deployment tree, and `deployed_files` reads it.
     `broken_capacity` are clusters whose snapshot cannot be used; `profiles` is what each cluster can do
     and `variants` what objects are there; `broken_records` are ids of groups whose record
     cannot be read; `foreign_paths` are paths of the deployment repo that somebody else changed since our last
@@ -106,6 +106,7 @@ class Snapshot:
     left_states: Mapping[str, ClusterState]
     held_states: Mapping[str, str]
     removed: tuple[Removal, ...] | None
+    deployed_files: DeployedFiles = field(compare=False)
 
     def may_sleep(self, cluster: str) -> Standby | None:
         """The standby of a cluster, None for one that never sleeps."""
@@ -201,7 +202,7 @@ class Snapshot:
     @cached_property
     def deployed(self) -> Deployed:
         """What is deployed, as gangs."""
-        return Deployed(self.deployment, self.source, self.profiles)
+        return Deployed(self.deployed_files, self.source, self.profiles)
 
 
 def read_snapshot(
@@ -281,6 +282,7 @@ def read_snapshot(
         left_states=left_states,
         held_states=held,
         removed=removed,
+        deployed_files=DeployedFiles(deployment, memo),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitplacer.accounts import Accounts, Freshness
-from gitplacer.comparison import Because, compare
+from gitplacer.comparison import Baseline, Because, compare
 from gitplacer.model.decision import Action
 from tests.stories import ANYWHERE, Story, cluster, policy, rayjob, rayservice, snapshot
 
@@ -18,7 +18,7 @@ def test_a_group_that_a_change_adds_is_there_because_of_it_and_another_that_wait
     story = fleet()
     without = story.plan()
     story.source |= rayservice("web", "new")
-    comparison = compare(without.view, story.plan().view)
+    comparison = compare(Baseline.of(without.view), story.plan().view)
     assert [*comparison.differences] == ["web/new"]
     assert comparison.because("web/shop") is Because.ANYWAY
     assert comparison.differences["web/new"].without is None
@@ -30,7 +30,7 @@ def test_a_group_that_loses_its_turn_to_another_is_there_because_of_the_change()
     story.source |= rayjob("jobs", "train", workers=2) | policy(
         "first", "select: {namespaces: [jobs]}\nprecedence: 5\npriority: 9"
     )
-    found = compare(without.view, story.plan().view).differences
+    found = compare(Baseline.of(without.view), story.plan().view).differences
     assert [*found] == ["jobs/train", "web/shop"]
     before, after = found["web/shop"].without, found["web/shop"].with_it
     assert before is not None and after is not None
@@ -46,12 +46,12 @@ def test_an_edit_of_what_runs_is_because_of_the_change_and_an_edit_that_stood_th
     story.source["workloads/web/other.yaml"] += "# edited now\n"
     with_it = story.plan()
     assert {d.group for d in with_it.view.plan.decisions if d.action is Action.UPDATE} == {"web/shop", "web/other"}
-    assert [*compare(without.view, with_it.view).differences] == ["web/other"]
+    assert [*compare(Baseline.of(without.view), with_it.view).differences] == ["web/other"]
 
 
 def test_nothing_differs_between_a_plan_and_itself():
     view = fleet().plan().view
-    assert not compare(view, view).differences
+    assert not compare(Baseline.of(view), view).differences
 
 
 def test_an_account_tells_what_is_free_before_a_pass_and_after_it():

@@ -13,6 +13,7 @@ import pytest
 
 from gitplacer.cli.plan import FAILED_ON, WOULD_CHANGE
 from gitplacer.formats.markdown import marker
+from gitplacer.passes import baselines
 from gitplacer.remedies.few import few_trials
 from tests.commands import NOW, commit, git, make_bare, make_repo, run, starter, write
 from tests.planviews import ROOT, assert_golden
@@ -256,3 +257,25 @@ def test_a_place_that_cannot_hold_the_plan_is_refused_before_there_is_one(
         f"error: --out {tmp_path}/none/plan.json: there is no directory {tmp_path}/none\n"
         "  hint: make it first, or name another\n"
     )
+
+
+def test_a_base_that_is_published_is_planned_once_for_all_branches(
+    fleet: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned: list[str | None] = []
+    whole = baselines.hydrate
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        planned.append(None)
+        return whole(*args, **kwargs)
+
+    monkeypatch.setattr(baselines, "hydrate", counted)
+    shown = []
+    for name in ("one", "two", "one"):
+        write(fleet, another(name))
+        commit(fleet, f"Add {name}")
+        shown.append(run(capfd, "plan", *options(fleet), "--format", "markdown").out)
+        git(fleet, "reset", "-q", "--hard", "main")
+    assert len(planned) == 1
+    assert "hello/two" in shown[1]
+    assert "hello/one" in shown[0] == shown[2]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gitplacer.comparison import Baseline
 from gitplacer.review import Base, Check, Review, Worry
 from tests.commands import run
 from tests.gitservers import git
@@ -27,7 +28,7 @@ def review(new: str, *, redact: bool = False) -> Review:
     story.run()
     base = story.plan().view
     story.source["fleet.yaml"] = new
-    return Review(story.plan().view, Base(name="main", commit="b" * 40, view=base), redact=redact)
+    return Review(story.plan().view, Base(name="main", commit="b" * 40, plan=Baseline.of(base)), redact=redact)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from itertools import product
 
 import pytest
 
-from gitplacer.comparison import Because
+from gitplacer.comparison import Baseline, Because
 from gitplacer.hydrate import Hydration
 from gitplacer.model.decision import Action, Phase, Strategy
 from gitplacer.review import Base, Check, Downtime, Prospect, Review, Row, Worry
@@ -25,7 +25,7 @@ PLACE, MOVE, REMOVE, UPDATE = Action.PLACE, Action.RELOCATE, Action.REMOVE, Acti
 
 def against(story: Story, base: Hydration) -> Review:
     """The plan of a story as it stands, held against an earlier one."""
-    return Review(story.plan().view, Base(name="main", commit="b" * 40, view=base.view))
+    return Review(story.plan().view, Base(name="main", commit="b" * 40, plan=Baseline.of(base.view)))
 
 
 # what users notice
@@ -185,7 +185,7 @@ def test_a_group_that_a_change_takes_away_before_it_was_placed_is_told() -> None
 def test_without_a_plan_of_the_base_everything_is_the_work_of_the_change() -> None:
     story = two_clusters()
     story.source |= rayservice("web", "shop")
-    review = Review(story.plan().view, Base(name="main", commit="b" * 40, view=None))
+    review = Review(story.plan().view, Base(name="main", commit="b" * 40, plan=None))
     assert [row.group for row in review.ours] == ["web/shop"] and not review.anyway
 
 
@@ -326,8 +326,7 @@ def test_who_makes_room_is_told_with_for_whom() -> None:
 
 
 def test_a_plan_that_changes_nothing_opens_no_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gitplacer.accounts.books_after", lambda *_: pytest.fail("opened"))
-    monkeypatch.setattr("gitplacer.accounts.books_before", lambda *_: pytest.fail("opened"))
+    monkeypatch.setattr("gitplacer.accounts.Around", lambda *_: pytest.fail("opened"))
     review = Review(unchanged())
     assert (review.changes_nothing, review.levels, review.budgets, review.outlooks) == (True, (), (), ())
 
@@ -392,9 +391,9 @@ def test_who_waits_already_is_first_and_what_is_left_may_be_taken_by_another_bra
 def test_a_base_with_commits_that_the_branch_lacks_is_named_first() -> None:
     story = two_clusters()
     base = story.plan().view
-    review = Review(base, Base(name="main", commit="b" * 40, view=base, lacks=2))
+    review = Review(base, Base(name="main", commit="b" * 40, plan=Baseline.of(base), lacks=2))
     assert review.outlooks[0].prospect is Prospect.BEHIND
-    assert not Review(base, Base(name="main", commit="b" * 40, view=base, lacks=0)).outlooks
+    assert not Review(base, Base(name="main", commit="b" * 40, plan=Baseline.of(base), lacks=0)).outlooks
 
 
 def test_foreign_changes_are_named() -> None:

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from gitplacer.comparison import Baseline
 from gitplacer.documents import parse
 from gitplacer.formats import FORMATS
 from gitplacer.formats.markdown import LIMIT, MARKER, MOST_PAGES, fenced, marker, plan_pages
@@ -56,7 +57,7 @@ def change() -> Review:
     story.source |= rayjob("jobs", "train") | rayjob("jobs", "huge", workers=9) | cluster("spare", state="Draining")
     story.source |= rayservice("web", "shop", workers=2)
     story.source.pop("workloads/web/old.yaml")
-    return Review(story.plan().view, Base(name="main", commit="b" * 40, view=base.view, lacks=1))
+    return Review(story.plan().view, Base(name="main", commit="b" * 40, plan=Baseline.of(base.view), lacks=1))
 
 
 @cache
@@ -72,7 +73,7 @@ def hostile() -> Review:
     story.source["workloads/web/a`b|c.yaml"] = (
         rayservice("web", "other")["workloads/web/other.yaml"] + "# ``` ::error::\n"
     )
-    return Review(story.plan().view, Base(name="main\n@all <b>", commit="b" * 40, view=base.view, lacks=3))
+    return Review(story.plan().view, Base(name="main\n@all <b>", commit="b" * 40, plan=Baseline.of(base.view), lacks=3))
 
 
 STORIES = {"change": change, "hostile": hostile}
@@ -105,7 +106,7 @@ def test_the_document_of_a_review_meets_its_schema() -> None:
 
 
 def test_no_change_is_one_line_in_every_format() -> None:
-    against = Review(unchanged(), Base(name="main", commit="b" * 40, view=unchanged()))
+    against = Review(unchanged(), Base(name="main", commit="b" * 40, plan=Baseline.of(unchanged())))
     for review in (Review(unchanged()), against):
         assert FORMATS["text"](review.view, PLAIN, review) == "No change: 1 kept\n"
         assert FORMATS["markdown"](review.view, PLAIN, review) == f"{MARKER}\n### gitplacer: no change: 1 kept\n"
@@ -327,7 +328,7 @@ def test_a_stranger_reads_no_node_number_secret_or_group_of_others() -> None:
     story.source["workloads/web/shop.yaml"] = story.source["workloads/web/shop.yaml"].replace(
         "name: head", "name: head, env: [{name: PASSWORD, value: planted-secret}]"
     )
-    whole, against = story.plan().view, Base(name="main", commit="b" * 40, view=base.view)
+    whole, against = story.plan().view, Base(name="main", commit="b" * 40, plan=Baseline.of(base.view))
     planted = re.compile(r"planted|\b7\.13\b|\b55\.5|\b77\b|\b79\b|777|779|of 5\b|rack")
     open_review, closed = Review(whole, against), Review(whole, against, redact=True)
     options = Options(verbose=True, diffs=True, paged=True)

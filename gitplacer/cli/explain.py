@@ -36,11 +36,12 @@ def command(group: str, output: str, nodes: bool, trials: int | None, **where: A
     from gitplacer.explain import NoSuchGroup
     from gitplacer.formats.explanation import explanation_json
     from gitplacer.formats.group import explain_group
+    from gitplacer.model.verdicts import Verdicts
     from gitplacer.remedies import remedy
     from gitplacer.settings import UsageError
 
-    with looking(where) as (looked, hydration, say):
-        view, accounts = hydration.view, Accounts(hydration.view)
+    with looking(where, Verdicts(groups=frozenset({group}))) as (looked, hydration, say):
+        view, accounts = hydration.view, Accounts(hydration.view, looked.ledgers)
         try:
             view.decision(group)
         except NoSuchGroup as error:
@@ -49,7 +50,7 @@ def command(group: str, output: str, nodes: bool, trials: int | None, **where: A
         if trials != 0:
             say("looking for what would place it")
             found = remedy(
-                looked.inputs, hydration, group, looked.memo, trials, every_kind=True, accounts=accounts
+                looked.inputs, hydration, group, looked.memo, trials, every_kind=True, accounts=accounts, ledgers=looked.ledgers,
             )  # fmt: skip
         closeups = _closeups(view, group, accounts) if nodes or output == "json" else {}
     if output == "json":

@@ -7,36 +7,45 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gitplacer.cli.progress import note, note_work_tree, progress
-from gitplacer.explain import PlanView
 from gitplacer.hydrate import Hydration, hydrate
 from gitplacer.kinds.fleet import FleetSpec
+from gitplacer.model.verdicts import Verdicts
 from gitplacer.passes.looking import Looked, looked_at
 from gitplacer.passes.opening import Progress, deployment_address
 from gitplacer.settings import Settings, settings
 
 
-def look(where: Mapping[str, Any]) -> Hydration:
+def look(where: Mapping[str, Any], verdicts: Verdicts | bool = True) -> Hydration:
     """Plan with the options of `options.fleet`, and say on stderr what was not there to be read."""
-    with looking(where) as (_, hydration, _):
+    with looking(where, verdicts) as (_, hydration, _):
         return hydration
 
 
 @contextlib.contextmanager
-def looking(where: Mapping[str, Any]) -> Iterator[tuple[Looked, Hydration, Progress]]:
-    """The same for commands that go on to plan with other inputs: what was read stays readable while the context lasts."""
+def looking(where: Mapping[str, Any], verdicts: Verdicts | bool = True) -> Iterator[tuple[Looked, Hydration, Progress]]:
+    """
+    The same for commands that go on to plan with other inputs: what was read stays readable while the context lasts. `verdicts` says of
+    which groups every cluster's is kept.
+    """
+    with opened(where) as (looked, say):
+        yield looked, hydrate(looked.inputs, memo=looked.memo, ledgers=looked.ledgers, with_candidates=verdicts), say
+
+
+@contextlib.contextmanager
+def opened(where: Mapping[str, Any]) -> Iterator[tuple[Looked, Progress]]:
+    """The same for a command that plans by itself."""
     chosen = settings(**where)
     note_work_tree(chosen)
     with progress() as say, looked_at(chosen, work_tree=True, progress=say) as looked:
-        hydration = hydrate(looked.inputs, memo=looked.memo)
-        yield looked, hydration, say
-    note_nothing_placed(chosen, looked.source.spec, hydration.view)
+        yield looked, say
+    note_nothing_placed(chosen, looked.source.spec, looked.inputs.deployment_commit)
 
 
-def note_nothing_placed(chosen: Settings, spec: FleetSpec, view: PlanView) -> None:
+def note_nothing_placed(chosen: Settings, spec: FleetSpec, deployed: str | None) -> None:
     """Say on stderr why nothing is placed, where that may not be meant."""
     address = deployment_address(chosen, spec, trusted=chosen.trust_base is not None)
     if address is None:
         named = f"; the Fleet names {spec.deployment.url}" if spec.deployment.url else ""
         note(f"no --deployment given, so nothing is placed yet{named}")
-    elif view.deployment_commit is None:
+    elif deployed is None:
         note(f"{address.redacted} has no branch {spec.deployment.written} yet, so nothing is placed yet")

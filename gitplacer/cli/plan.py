@@ -16,7 +16,6 @@ from gitplacer.cli.options import FAILED_ON, choice, failing_on, fleet
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from gitplacer.explain import PlanView
     from gitplacer.formats.options import Options
     from gitplacer.hydrate import Hydration
     from gitplacer.model.decision import Decision
@@ -100,7 +99,7 @@ def command(
     SOURCE is a directory or an address. A local work tree is read as it lies. Without --deployment, nothing is placed
     yet. Exits with 0 unless --exit-code or --fail-on ask for something else; 1 is an error.
     """
-    from gitplacer.cli.looking import looking
+    from gitplacer.cli.looking import opened
     from gitplacer.cli.progress import note, style
     from gitplacer.formats.options import Options
     from gitplacer.formats.planjson import plan_document
@@ -115,13 +114,19 @@ def command(
         refuse_place(out, where["source"] if where["rev"] is None else None, where["path"])
     with contextlib.ExitStack() as stack:
         stack.enter_context(_told_to_strangers(redact))
-        looked, hydration, say = stack.enter_context(looking(where))
+        looked, say = stack.enter_context(opened(where))
         against = stack.enter_context(_base(where, looked, base, say)) if base is not None else None
+        hydration = _planned(looked, against, output, out)
+
+        sought: dict[str, Remedy | None] = {}
 
         def seek(groups: Sequence[str]) -> Mapping[str, Remedy]:
-            return few_remedies(looked.inputs, hydration, groups, looked.memo, trials, accounts=whole.accounts)
+            return few_remedies(
+                looked.inputs, hydration, groups, looked.memo, trials,
+                accounts=whole.accounts, ledgers=looked.ledgers, known=sought,
+            )  # fmt: skip
 
-        whole = Review(hydration.view, against, seek=seek)
+        whole = Review(hydration.view, against, seek=seek, ledgers=looked.ledgers)
         review = Review(hydration.view, against, redact=True) if redact else whole
         options = Options(
             verbose=everything, style=style(), diffs=diffs, link_base=_below(link_base, settings(**where).folder), comment_id=comment_id,
@@ -140,6 +145,18 @@ def command(
         note(f"failed on: {', '.join(found)}{' because of the change' if base is not None else ''}")
         return FAILED_ON
     return WOULD_CHANGE if exit_code and changes else 0
+
+
+def _planned(looked: Looked, against: Base | None, output: str, out: str | None) -> Hydration:
+    """The plan, with every cluster's verdict on the groups of which it is printed or saved."""
+    from gitplacer.hydrate import hydrate
+    from gitplacer.model.verdicts import EVERY, OF_WAITING
+    from gitplacer.passes.looking import hydrated_against
+
+    if output == "markdown" and out is None:
+        return hydrated_against(looked, against)
+    asked = EVERY if output == "json" or out is not None else OF_WAITING
+    return hydrate(looked.inputs, memo=looked.memo, ledgers=looked.ledgers, with_candidates=asked)
 
 
 def _below(link_base: str, folder: str) -> str:
@@ -170,7 +187,7 @@ def _base(where: Mapping[str, Any], looked: Looked, rev: str, say: Progress) -> 
 
     say(f"planning {rev}")
     with base_of(settings(**where), looked, rev) as found:
-        if found.view is None:
+        if found.plan is None:
             note(
                 f"there is no plan of {rev}, because it has no readable fleet; everything counts as part of the change"
             )
@@ -211,9 +228,9 @@ def _written(review: Review, output: str, options: Options, pages: Path | None) 
 
 
 def _concerns() -> Mapping[str, Callable[[Hydration, Review], bool]]:
+    from gitplacer.comparison import stale_clusters
     from gitplacer.model.decision import Action
     from gitplacer.problems import Severity
-    from gitplacer.relocation.evidence import is_stale
 
     def ours(hydration: Hydration, review: Review) -> Iterable[Decision]:
         if review.base is None:
@@ -223,15 +240,10 @@ def _concerns() -> Mapping[str, Callable[[Hydration, Review], bool]]:
     def is_in_plan(*actions: Action) -> Callable[[Hydration, Review], bool]:
         return lambda hydration, review: any(d.action in actions for d in ours(hydration, review))
 
-    def stale_clusters(view: PlanView) -> set[str]:
-        snapshot = view.snapshot
-        clusters = snapshot.source.own.clusters
-        return {name for name, item in snapshot.capacity.items() if is_stale(clusters[name], item, snapshot.now)}
-
     def has_stale(hydration: Hydration, review: Review) -> bool:
         stale = stale_clusters(hydration.view)
-        if review.base is not None and review.base.view is not None:
-            stale -= stale_clusters(review.base.view)
+        if review.base is not None and review.base.plan is not None:
+            stale -= review.base.plan.stale
         return bool(stale)
 
     def has_removed(hydration: Hydration, review: Review) -> bool:

@@ -34,7 +34,7 @@ def command(target: str, redact: bool, **where: Any) -> None:
     note_work_tree(chosen)
     with progress() as say:
         found = drawn(chosen, work_tree=True, redact=redact, progress=say)
-    note_nothing_placed(chosen, found.spec, found.view)
+    note_nothing_placed(chosen, found.spec, found.view.deployment_commit)
     if file is None:
         click.echo(found.html, nl=False)
         return

@@ -33,6 +33,7 @@ def command(output: str, promises: bool, within: timedelta | None, since: str | 
 
     from gitplacer.cli.looking import look
     from gitplacer.formats.status import status_json, status_text
+    from gitplacer.model.verdicts import OF_WAITING
     from gitplacer.settings import UsageError
 
     if promises:
@@ -40,7 +41,7 @@ def command(output: str, promises: bool, within: timedelta | None, since: str | 
         return
     if within is not None or since is not None:
         raise UsageError("--within and --since are about promises", "add --promises")
-    view = look(where).view
+    view = look(where, OF_WAITING).view
     if output == "json":
         click.echo(json.dumps(status_json(view), indent=2, ensure_ascii=False))
     else:

@@ -349,7 +349,7 @@ def _found_nothing(decision: Decision) -> bool:
 
 def _refusals(decision: Decision, review: Review) -> str:
     """Why every cluster refused a group, folded. The blank lines make what is between them Markdown again."""
-    view, remedy = review.view, remedy_text(review.remedies.get(decision.group))
+    view, remedy = review.view, remedy_text(review.own_remedies.get(decision.group))
     refused = shortlist([c for c in decision.candidates if c.verdict is not Verdict.CHOSEN])
     rows = [
         f"| {escaped(c.cluster)} | {c.finding.code} | {escaped(verdict_text(c, decision, view))} |\n" for c in refused

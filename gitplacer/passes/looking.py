@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 
+from gitplacer.comparison import compare
 from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import NoSuchFolder, Repository
 from gitplacer.hydrate import Hydration, Inputs, hydrate
+from gitplacer.model.verdicts import Verdicts
 from gitplacer.parsecache import ParseCache
+from gitplacer.passes.baselines import baseline
 from gitplacer.passes.counting import Counting
 from gitplacer.passes.opening import Deployments, Opened, Progress, deployment_address, inputs_of, opened_source
+from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.problems import Rejected
+from gitplacer.remedies import waits
 from gitplacer.review import Base
 from gitplacer.settings import Settings
 from gitplacer.tree import Changes, Tree
@@ -25,14 +31,15 @@ from gitplacer.tree import Changes, Tree
 @dataclass(frozen=True, slots=True)
 class Looked:
     """
-    The source as it was asked for, and all that a pass on it depends on. `memo` knows what was parsed; `deployment` is None where
-    no deployment repo was named.
+    The source as it was asked for, and all that a pass on it depends on. `memo` knows what was parsed, and `ledgers` what was found out
+    about clusters, for whoever plans several times; `deployment` is None where no deployment repo was named.
     """
 
     source: Opened
     inputs: Inputs
     memo: ParseCache
     deployment: Deployment | None = None
+    ledgers: LedgerCache = field(default_factory=LedgerCache)
 
 
 @contextlib.contextmanager
@@ -61,15 +68,34 @@ def base_of(settings: Settings, looked: Looked, rev: str) -> Iterator[Base]:
     """
     with Repository.open(settings.source, settings.cache_dir, fetch=rev) as repository:
         found = repository.commit(rev)
-        view = None
+        plan = None
         try:
-            tree = repository.tree(found.id, settings.folder)
-            inputs = replace(looked.inputs, source=tree, uncounted=None)
-            view = hydrate(inputs, memo=looked.memo, with_candidates=False).view
+            source = partial(repository.tree, found.id, settings.folder)
+            tree = repository.tree_id(found.id, settings.folder)
+            plan = baseline(looked.inputs, tree, source, looked.memo, looked.ledgers)
         except (Rejected, NoSuchFolder):
             pass  # the change is what makes a fleet of it, and all of it is its work
         head = looked.inputs.commit.id if looked.inputs.commit is not None else repository.default_branch_tip()
-        yield Base(name=rev, commit=found.id, view=view, lacks=repository.count_lacking(found.id, head))
+        yield Base(name=rev, commit=found.id, plan=plan, lacks=repository.count_lacking(found.id, head))
+
+
+def hydrated_against(looked: Looked, base: Base | None) -> Hydration:
+    """
+    The source planned, with every cluster's verdict on the groups that wait because of the change, for whoever tells of no others. Those
+    that wait at the base too and wait otherwise with the change are known only then, and it is planned again for them.
+    """
+    before = base.plan if base is not None else None
+    known = frozenset(d.group for d in before.decisions if waits(d)) if before is not None else frozenset[str]()
+    asked = Verdicts(waiting=True, but=known)
+    made = hydrate(looked.inputs, memo=looked.memo, ledgers=looked.ledgers, with_candidates=asked)
+    decided = {decision.group: decision for decision in made.view.plan.decisions} if known else {}
+    if before is None or not (known := frozenset(name for name in known if name in decided and waits(decided[name]))):
+        return made
+    otherwise = known & compare(before, made.view).differences.keys()
+    if not otherwise:
+        return made
+    asked = Verdicts(waiting=True, but=known - otherwise)
+    return hydrate(looked.inputs, memo=looked.memo, ledgers=looked.ledgers, with_candidates=asked)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Literal
 
@@ -20,10 +20,12 @@ from gitplacer.grouping import Group
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.machines import LimitKind
 from gitplacer.model.decision import Candidate, Finding, Reason, Verdict
+from gitplacer.model.verdicts import Verdicts
 from gitplacer.model.workload import Gang
 from gitplacer.placement.books import Books
 from gitplacer.placement.budget import Budgets
 from gitplacer.placement.effort import beyond
+from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.lent import lent
 from gitplacer.placement.nodes import Mask
 from gitplacer.placement.occupancy import Occupancy
@@ -66,6 +68,22 @@ class Line:
         return self.only(~np.isin(self.numbers, numbers)) if len(numbers) else self
 
 
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """
+    What was found out about gangs on a cluster while its ledger stands as it does: by gang, admission, whether machines may come, and whether
+    it was passed over.
+    """
+
+    ledger: Ledger
+    version: int
+    findings: dict[tuple[Gang, str, bool, bool], Finding] = field(default_factory=dict)
+
+    def is_of(self, ledger: Ledger) -> bool:
+        """Whether that is how a ledger stands."""
+        return self.ledger is ledger and self.version == ledger.version
+
+
 class Choice:
     """
     `tight` has by group the clusters on which it would find room, but not in every order, so that it was not placed there;
@@ -73,10 +91,10 @@ class Choice:
     `over_quota` what they would take more than their tenant may.
     """
 
-    def __init__(self, shared: Pass, occupancy: Occupancy, with_candidates: bool) -> None:
+    def __init__(self, shared: Pass, occupancy: Occupancy, kept: Verdicts) -> None:
         self._pass = shared
         self._occupancy = occupancy
-        self._with_candidates = with_candidates
+        self._kept = kept
         self.tight: dict[str, dict[str, Finding]] = defaultdict(dict)
         self._refused: dict[str, set[str]] = defaultdict(set)
         """By group, the clusters among these on which it was tried in every order."""
@@ -87,6 +105,7 @@ class Choice:
         self._quotas = Quotas(shared, occupancy)
         self.leaving: dict[str, tuple[str, ...]] = {}
         self._lines: dict[tuple[str, tuple[str, ...]], Line] = {}
+        self._said: dict[str, _Said] = {}
 
     @property
     def books(self) -> Books:
@@ -407,13 +426,12 @@ class Choice:
         A packing on a cluster that the budgets of the policy and of the tenant allow, or why not. `left` are clusters that the group
         gives up.
         """
+        payers = self._payers(group, policy)
+        if not payers:
+            return packing
         asked = self._pass.gang_on(group.id, name) if gang is None else gang
         without = partial(self._books[name].fit_without, asked, scale_up=scale_up)
-        tenant, instead = group.tenant, {group.id: left}
-        paying = [(self._budgets, policy.name, policy.spec.budget_per_hour)]
-        if tenant is not None:
-            paying.append((self._tenants_budgets, tenant.name, tenant.spec.budget_per_hour))
-        payers = [(budgets, payer, budget) for budgets, payer, budget in paying if budget is not None]
+        instead = {group.id: left}
         paid: Packing | Finding = packing
         for budgets, payer, budget in (
             *payers,
@@ -424,6 +442,15 @@ class Choice:
             if isinstance(paid, Finding):
                 break
         return paid
+
+    def _payers(self, group: Group, policy: PlacementPolicy) -> list[tuple[Budgets, str, float]]:
+        """Whose budgets must allow the machines of a group: its policy's and its tenant's, as far as there are any."""
+        tenant, found = group.tenant, list[tuple[Budgets, str, float]]()
+        if policy.spec.budget_per_hour is not None:
+            found.append((self._budgets, policy.name, policy.spec.budget_per_hour))
+        if tenant is not None and tenant.spec.budget_per_hour is not None:
+            found.append((self._tenants_budgets, tenant.name, tenant.spec.budget_per_hour))
+        return found
 
     def ranked(self, gang: Gang, policy: PlacementPolicy, names: Iterable[str]) -> list[str]:
         """
@@ -462,6 +489,20 @@ class Choice:
             return over
         if name in self.tight[group.id]:
             return self.tight[group.id][name]
+        if self._payers(group, policy):
+            return self._room_of(group, policy, name, gang)
+        # Nothing below is about this group but its gang and its policy, and most gangs have others that are their like.
+        ledger, said = self._books[name], self._said.get(name)
+        if said is None or not said.is_of(ledger):
+            said = self._said[name] = _Said(ledger, ledger.version)
+        passed_over = name in self._passed_over[group.id]
+        key = gang, policy.spec.placement.admission, self.scales(policy, name), passed_over
+        if key not in said.findings:
+            said.findings[key] = self._room_of(group, policy, name, gang)
+        return said.findings[key]
+
+    def _room_of(self, group: Group, policy: PlacementPolicy, name: str, gang: Gang) -> Finding:
+        """What there is to say of a cluster's room for a gang as its ledger stands, and of who pays for machines."""
         ledger, scales, here = (
             self._books[name],
             self.scales(policy, name),
@@ -528,10 +569,10 @@ class Choice:
         )
 
     def candidates(
-        self, group: Group, policy: PlacementPolicy, after: Sequence[str], chosen: Mapping[str, Finding]
+        self, group: Group, policy: PlacementPolicy, after: Sequence[str], chosen: Mapping[str, Finding], *, waits: bool
     ) -> tuple[Candidate, ...]:
-        """Every cluster's verdict, sorted by name; empty if nobody asked for them."""
-        if not self._with_candidates:
+        """Every cluster's verdict on a group, which waits for room or not, sorted by name; empty if nobody asked for them."""
+        if not self._kept.are_kept(group.id, waits=waits):
             return ()
         found = []
         for name in sorted(self._pass.clusters):
@@ -545,9 +586,10 @@ class Choice:
         return tuple(found)
 
     def kept_candidates(self, group: Group, here: Sequence[str]) -> tuple[Candidate, ...]:
+        """Those of a group that stays where it is."""
         if group.policy is None:
             return ()
-        return self.candidates(group, group.policy, here, {})
+        return self.candidates(group, group.policy, here, {}, waits=False)
 
     def scales(self, policy: PlacementPolicy, name: str) -> bool:
         """Whether a policy may count on nodes that a cluster can add."""

@@ -441,9 +441,10 @@ class Departures:
         reasons: Mapping[str, Finding] | None = None, move: Move | None = None, phase: Phase | None = None,
         frozen: frozenset[str] = frozenset(),
     ) -> Decision:  # fmt: skip
+        waits = action is Action.WAIT or finding.code is Reason.NOWHERE_TO_GO
         return Decision(
-            group=group.id, policy=policy.name, action=action, before=self._placements.get(group.id, ()), after=after,
-            finding=finding, reasons=reasons or {}, candidates=self._choice.candidates(group, policy, after, reasons or {}),
+            group=group.id, policy=policy.name, action=action, before=self._placements.get(group.id, ()), after=after, finding=finding,
+            reasons=reasons or {}, candidates=self._choice.candidates(group, policy, after, reasons or {}, waits=waits),
             moving=self._moves.get(group.id), move=move, phase=phase, frozen=frozen,
         )  # fmt: skip
 

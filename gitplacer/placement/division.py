@@ -130,10 +130,11 @@ class Division:
         waits = not after or bool(missing)
         record = self._pass.records[group.id]
         since = record.waiting_since if record and record.waiting_since else self._pass.snapshot.now
-        held = finding.code is Reason.NOWHERE_TO_GO or finding in due.stuck.values()
+        stuck = finding.code is Reason.NOWHERE_TO_GO
+        held = stuck or finding in due.stuck.values()
         return Decision(
             group=group.id, policy=policy.name, action=_action(before, after, held), before=before, after=after,
-            finding=finding, reasons=reasons, candidates=self._choice.candidates(group, policy, after, reasons),
+            finding=finding, reasons=reasons, candidates=self._choice.candidates(group, policy, after, reasons, waits=waits or stuck),
             waiting_since=since if waits else None, updated_in_place=held,
         )  # fmt: skip
 

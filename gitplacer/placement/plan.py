@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 from gitplacer.model.counts import Counts
 from gitplacer.model.decision import Action, Claim, Decision, Finding, Move, Reason
+from gitplacer.model.verdicts import Verdicts, verdicts_of
 from gitplacer.placement.books import Books
 from gitplacer.placement.departures import action_of
 from gitplacer.placement.division import divides
@@ -51,7 +52,7 @@ class Plan:
 def plan(
     snapshot: Snapshot,
     *,
-    with_candidates: bool = True,
+    with_candidates: Verdicts | bool = True,
     also_held: Mapping[str, Finding] = MappingProxyType({}),
     edits: Edits = no_edits,
     agreed: frozenset[str] = frozenset(),
@@ -60,12 +61,13 @@ def plan(
 ) -> Plan:
     """
     Decide. Without candidates only the verdicts that decisions rest on are computed, which is all that rendering
-    needs. `also_held` are groups that must stay as they are for reasons that planning cannot know, with those reasons.
+    needs; with those of some groups, theirs besides. `also_held` are groups that must stay as they are for reasons that planning cannot know, with those reasons.
     `edits` tells what would change of a group where it is; nobody else can, because it takes the files that would be written. `agreed`
     are groups of which is asked where they would go if somebody consented. `opened` are empty ledgers for who plans many times on the
     same snapshots: what was found out with them once is not worked out again. `ledgers` only save
     work.
     """
+    kept = verdicts_of(with_candidates)
     shared = Pass(snapshot, also_held, edits, agreed, opened, ledgers)
     beyond = beyond_quota(shared)
     if beyond:
@@ -77,7 +79,7 @@ def plan(
     sent_away: dict[str, Finding] = {}
     for _ in range(_ROUNDS + len({group.priority for group in snapshot.groups.values()})):
         counts = dict(shared.counts)
-        this = Round(shared, before, claims, moves, with_candidates)
+        this = Round(shared, before, claims, moves, kept)
         decisions = this.decide()
         after = {d.group: d.after for d in decisions}
         shared.taken.update(((d.group, name), found.code) for d in decisions for name, found in d.reasons.items())
@@ -99,7 +101,10 @@ def plan(
                     blocked_by=decision.blocked_by,
                 )
             else:
-                made[decision.group] = replace(earlier, waiting_since=decision.waiting_since, move=decision.move)
+                candidates = earlier.candidates or decision.candidates
+                made[decision.group] = replace(
+                    earlier, waiting_since=decision.waiting_since, move=decision.move, candidates=candidates
+                )
         same = all(after[group_id] == clusters for group_id, clusters in before.items() if group_id in after)
         recounted = any(shared.counts_of(g, a) != _of(counts, g, a) for g, a in after.items())
         if same and claimed == claims and moving == moves and not recounted:

@@ -1,11 +1,15 @@
-"""The planner's ledgers opened once more, for whoever tells what a plan leaves or tries what else would fit."""
+"""
+The planner's ledgers opened once more, for whoever tells what a plan leaves or tries what else would fit.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from functools import cached_property, partial
 
 from gitplacer.model.decision import Decision
 from gitplacer.placement.books import Books
+from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.updating import Edits
@@ -17,18 +21,44 @@ def books_empty(snapshot: Snapshot, edits: Edits) -> Books:
     return Pass(snapshot, {}, edits).books
 
 
-def books_before(snapshot: Snapshot, decisions: Sequence[Decision], edits: Edits) -> Books:
-    """The ledgers with the room of everything taken that is placed before the pass which decided that."""
-    return Occupancy(Pass(snapshot, {}, edits), {d.group: d.before for d in decisions}, {}).books
+class Around:
+    """
+    The ledgers around a pass that made some decisions. `ledgers` are those that it was made with, and save opening them again; `only`
+    are the clusters that somebody asks about, None for all. Of others nothing is taken.
+    """
 
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        decisions: Sequence[Decision],
+        edits: Edits,
+        ledgers: LedgerCache | None = None,
+        only: Collection[str] | None = None,
+    ) -> None:
+        self._decisions = decisions
+        self._opened = partial(Pass, snapshot, {}, edits, ledgers=ledgers)
+        self._only = only
+        self._before_it: Pass | None = None
 
-def books_after(snapshot: Snapshot, decisions: Sequence[Decision], edits: Edits) -> Books:
-    """The ledgers with the room of everything taken that is placed after it, and of what is kept for groups that wait."""
-    shared = Pass(snapshot, {}, edits)
-    for decision in decisions:
-        for name in decision.after:
-            if decision.counts_on(name) or decision.roles:
-                shared.assume(decision.group, name, decision.role_on(name), decision.counts_on(name))
-        shared.taken.update({(decision.group, name): found.code for name, found in decision.reasons.items()})
-    claims = {d.group: d.claim for d in decisions if d.claim is not None}
-    return Occupancy(shared, {d.group: d.after for d in decisions}, claims).books
+    @cached_property
+    def before(self) -> Books:
+        """With the room of everything taken that is placed before the pass."""
+        shared = self._opened()
+        books = Occupancy(shared, {d.group: self._among(d.before) for d in self._decisions}, {}).books
+        self._before_it = shared  # which knows what groups are, and may be told where they go
+        return books
+
+    @cached_property
+    def after(self) -> Books:
+        """With the room of everything taken that is placed after it, and of what is kept for groups that wait."""
+        shared, self._before_it = self._before_it or self._opened(), None
+        for decision in self._decisions:
+            for name in decision.after:
+                if decision.counts_on(name) or decision.roles:
+                    shared.assume(decision.group, name, decision.role_on(name), decision.counts_on(name))
+            shared.taken.update({(decision.group, name): found.code for name, found in decision.reasons.items()})
+        claims = {d.group: d.claim for d in self._decisions if d.claim is not None and self._among([d.claim.cluster])}
+        return Occupancy(shared, {d.group: self._among(d.after) for d in self._decisions}, claims).books
+
+    def _among(self, names: Sequence[str]) -> tuple[str, ...]:
+        return tuple(name for name in names if self._only is None or name in self._only)

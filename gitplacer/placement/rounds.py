@@ -20,6 +20,7 @@ from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord
 from gitplacer.model.decision import Action, Claim, Decision, Finding, Move, Reason
 from gitplacer.model.resources import Resources
+from gitplacer.model.verdicts import Verdicts
 from gitplacer.placement.choice import Choice
 from gitplacer.placement.departures import Departures, Triggers, action_of
 from gitplacer.placement.division import Division, divides
@@ -48,21 +49,21 @@ class Round:
         placements: Placements,
         claims: Claims,
         moves: Mapping[str, Move],
-        with_candidates: bool,
+        kept: Verdicts,
     ) -> None:
         self._pass = shared
         self._snapshot = shared.snapshot
         self._placements = placements
         self._moves = moves
         self._occupancy = Occupancy(shared, placements, claims)
-        self._choice = Choice(shared, self._occupancy, with_candidates)
+        self._choice = Choice(shared, self._occupancy, kept)
         self._spanning = Spanning(shared, self._occupancy, self._choice)
         self._departures = Departures(shared, placements, moves, self._occupancy, self._choice, self._spanning)
         self._unfit = Unfit(shared, self._occupancy, self._choice, self._departures)
         self._division = Division(
             shared, placements, self._occupancy, self._choice, self._departures, lent(self._nowhere)
         )
-        self._with_candidates = with_candidates
+        self._with_candidates = bool(kept)
         self._decided: set[str] = set()
         self._shares: Shares | None = None
         self._holding: dict[tuple[str, str], Resources] = {}
@@ -253,7 +254,7 @@ class Round:
         return Decision(
             group=group.id, policy=group.policy.name, action=spread.action, before=here, after=spread.after,
             finding=spread.finding, reasons=spread.reasons,
-            candidates=self._choice.candidates(group, group.policy, spread.after, spread.reasons),
+            candidates=self._choice.candidates(group, group.policy, spread.after, spread.reasons, waits=False),
         )  # fmt: skip
 
     def _keep(self, group: Group) -> Decision:
@@ -318,7 +319,7 @@ class Round:
         since = record.waiting_since if record and record.waiting_since else self._snapshot.now
         return Decision(
             group=group.id, policy=policy.name, action=action_of(here, after) if after else Action.WAIT, before=here,
-            after=after, finding=finding, reasons=reasons, candidates=self._choice.candidates(group, policy, after, reasons),
+            after=after, finding=finding, reasons=reasons, candidates=self._choice.candidates(group, policy, after, reasons, waits=not after),
             blocked_by=() if consent is not None else tuple(unwanted), waiting_since=None if after else since,
             consent=consent.identity if consent is not None else "",
         )  # fmt: skip
@@ -342,10 +343,10 @@ class Round:
         else:
             chosen, claim = self._seek(group, policy, before, wanted - len(before))
             after = tuple(sorted({*before, *chosen}))
-        candidates = self._choice.candidates(group, policy, after, chosen)
+        complete = bool(after) and len(after) >= wanted
+        candidates = self._choice.candidates(group, policy, after, chosen, waits=not complete)
         record = self._pass.records[group.id]
         since = record.waiting_since if record and record.waiting_since else self._snapshot.now
-        complete = bool(after) and len(after) >= wanted
         return Decision(
             group=group.id, policy=policy.name, action=action_of(before, after) if after else Action.WAIT, before=before,
             after=after, finding=self._finding(group, policy, before, after, chosen, complete), reasons=chosen,
@@ -571,7 +572,7 @@ class Round:
         return Decision(
             group=group.id, policy=group.policy.name, action=Action.PREEMPT, before=before, after=after,
             finding=Finding(code=Reason.PREEMPTED_BY, subject=", ".join(sorted(set(gone.values())))),
-            candidates=self._choice.candidates(group, group.policy, after, {}),
+            candidates=self._choice.candidates(group, group.policy, after, {}, waits=True),
             waiting_since=(record.waiting_since if record else None) or self._snapshot.now,
         )  # fmt: skip
 

@@ -39,15 +39,20 @@ def few_remedies(
     most_trials: int | None = None,
     *,
     accounts: Accounts | None = None,
+    ledgers: LedgerCache | None = None,
+    known: dict[str, Remedy | None] | None = None,
 ) -> dict[str, Remedy]:
-    """For the first few of these groups that wait for room, what was found to place each: at most `most_trials` plans for one."""
+    """
+    For the first few of these groups that wait for room, what was found to place each: at most `most_trials` plans for one.
+    What was found for a group is kept in `known`, for whoever asks again.
+    """
     most = few_trials(hydration) if most_trials is None else most_trials
     if most < 1:
         return {}
     waiting = (name for name in groups if waits(hydration.view.decision(name)))
-    ledgers = LedgerCache()
-    tried = (
-        remedy(inputs, hydration, name, memo, most, accounts=accounts, ledgers=ledgers)
-        for name in islice(waiting, MOST_GROUPS)
-    )
-    return {found.group: found for found in tried if found is not None}
+    ledgers, known = ledgers or LedgerCache(), {} if known is None else known
+    asked = list(islice(waiting, MOST_GROUPS))
+    for name in asked:
+        if name not in known:
+            known[name] = remedy(inputs, hydration, name, memo, most, accounts=accounts, ledgers=ledgers)
+    return {name: found for name in asked if (found := known[name]) is not None}

@@ -19,6 +19,7 @@ from gitplacer.accounts import Accounts
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.model.decision import Decision, Finding, Reason
 from gitplacer.model.remedy import Amendment, Remedy, RemedyKind, Way
+from gitplacer.model.verdicts import Verdicts
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.problems import Rejected
 from gitplacer.remedies.case import Case, is_placed
@@ -78,7 +79,7 @@ class Trials:
         """How many more plans may be made."""
         return self._most - self.made
 
-    def __call__(self, inputs: Inputs, *, with_candidates: bool = False) -> Hydration | None:
+    def __call__(self, inputs: Inputs, *, with_candidates: Verdicts | bool = False) -> Hydration | None:
         """A plan; None for inputs that stop the run. Raises OutOfTrials."""
         if self.made >= self._most:
             raise OutOfTrials
@@ -229,7 +230,11 @@ class _Search:
         for kind in _OPENING:
             for family in FAMILIES[kind](self._case):
                 made = family.make(self._case.inputs, 1)
-                done = self._trials(made[1], with_candidates=True) if made is not None else None
+                done = (
+                    self._trials(made[1], with_candidates=Verdicts(groups=frozenset({self._case.group.id})))
+                    if made is not None
+                    else None
+                )
                 case = Case.of(made[1], done, self._case.group.id) if made is not None and done is not None else None
                 if made is not None and case is not None:
                     yield made[0], made[1], case

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gitplacer.explain import PlanView
@@ -25,12 +26,12 @@ class ClusterChange:
         return self.before == TAKES and self.after != TAKES
 
 
-def cluster_changes(without: PlanView, with_it: PlanView) -> tuple[ClusterChange, ...]:
-    """The clusters that are not what they were, by name."""
-    old, new = without.clusters, with_it.clusters
+def cluster_changes(old: Mapping[str, str], with_it: PlanView) -> tuple[ClusterChange, ...]:
+    """The clusters that are not what they were, by name; `old` are the states that they had."""
+    new = {name: cluster.spec.state for name, cluster in with_it.clusters.items()}
     found = []
     for name in sorted(old.keys() | new.keys()):
-        before, after = (clusters[name].spec.state if name in clusters else None for clusters in (old, new))
+        before, after = old.get(name), new.get(name)
         if before != after:
             groups = sum(name in decision.before for decision in with_it.plan.decisions)
             found.append(ClusterChange(cluster=name, before=before, after=after, groups=groups))

@@ -55,16 +55,16 @@ class FileDiff:
     hidden: bool = False
 
 
-def file_diffs(view: PlanView, base: PlanView | None = None) -> tuple[FileDiff, ...]:
+def file_diffs(view: PlanView, base: Tree | None = None) -> tuple[FileDiff, ...]:
     """
-    The diffs of a plan by cluster and path; with the plan of a base, only of those files that the change makes differ from what
+    The diffs of a plan by cluster and path; with the tree that a base comes to, only of those files that the change makes differ from what
     they would be anyway.
     """
     before, after = view.snapshot.deployment, view.tree
     root = view.snapshot.source.own.fleet.spec.deployment.root
     paths = [path for path in differing_paths(before, after) if _is_shown(path, root)]
     if base is not None:
-        ours = set(differing_paths(base.tree, after))
+        ours = set(differing_paths(base, after))
         paths = [path for path in paths if path in ours]
     found = sorted(_paired(paths, before, after, root), key=lambda each: (each.cluster, each.path, each.old))
     texts = _Texts(before, after, found[:MOST_FILES])

@@ -59,7 +59,7 @@ class Rooms:
         if not decision.after:
             return None
         asked = total_requests(view.gang(decision, view.main_cluster(decision)))
-        found = [room for name in decision.after if name in self._accounts.after for room in self._of(name, asked)]
+        found = [room for name in decision.after if name in self._accounts.before for room in self._of(name, asked)]
         return min(found, key=lambda room: (room.free / room.offered, room.resource, room.cluster), default=None)
 
     def _of(self, name: str, asked: Resources) -> Iterator[Headroom]:
@@ -76,16 +76,16 @@ class Rooms:
     def _left(self, name: str) -> tuple[Account, Resources]:
         """The account of a cluster, and the most that is free on one of its nodes."""
         if name not in self._known:
-            ledger = self._accounts.after[name]
+            account, ledger = self._accounts[name], self._accounts.after[name]
             nodes = ledger.free_on_nodes()
             largest = ledger.columns.resources(nodes.clip(0).max(axis=0)) if len(nodes) else NOTHING
-            self._known[name] = self._accounts[name], largest
+            self._known[name] = account, largest
         return self._known[name]
 
 
 def levels(accounts: Accounts, names: Collection[str]) -> tuple[Level, ...]:
     """How full clusters are, by name: their devices, or cores and memory where they have none."""
-    return tuple(level for account in accounts if account.cluster.name in names for level in _levels(account))
+    return tuple(level for name in accounts.names if name in names for level in _levels(accounts[name]))
 
 
 def _levels(account: Account) -> Iterator[Level]:

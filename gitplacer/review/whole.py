@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from gitplacer.accounts import Accounts
-from gitplacer.comparison import Because, Comparison, Difference, compare
+from gitplacer.comparison import Baseline, Because, Comparison, Difference, compare
 from gitplacer.explain import PlanView, changes_nothing, cluster_change
 from gitplacer.model.decision import Action, Decision, Reason
 from gitplacer.model.remedy import Remedy
+from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.placement.wakes import ClusterOutcome
 from gitplacer.problems import Location, Problem
 from gitplacer.review.check import Check, Concern, concerns, state
@@ -39,14 +40,14 @@ _PUBLIC_OUTLOOKS = (Prospect.BEHIND, Prospect.SNAPSHOT_EXPIRES, Prospect.SNAPSHO
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Base:
     """
-    What a change is held against. `name` is how it was called and `commit` what that is; `view` is its plan, None where there can
+    What a change is held against. `name` is how it was called and `commit` what that is; `plan` is its plan, None where there can
     be none: then everything is the work of the change. `lacks` counts its commits that the change does not have, None if nobody
     knows: what they did looks as if the change took it back.
     """
 
     name: str
     commit: str
-    view: PlanView | None
+    plan: Baseline | None
     lacks: int | None = None
 
 
@@ -61,13 +62,13 @@ class Displacement:
 class Review:
     """
     A plan, told to a reviewer. `redact`: only what a stranger may read: no node, amount, price or group of others. It needs a base,
-    which alone tells whose groups are whose. `seek` is asked, at most once, what would place groups that wait: of those that it is
-    given, the first ones.
+    which alone tells whose groups are whose. `seek` is asked what would place groups that wait: of those that it is given, the
+    first ones. `ledgers` are those that the plan was made with, and save opening them again.
     """
 
     def __init__(
         self, view: PlanView, base: Base | None = None, *, redact: bool = False,
-        seek: Callable[[Sequence[str]], Mapping[str, Remedy]] | None = None,
+        seek: Callable[[Sequence[str]], Mapping[str, Remedy]] | None = None, ledgers: LedgerCache | None = None,
     ) -> None:  # fmt: skip
         if redact and base is None:
             raise ValueError("without a base nobody knows which groups are those of the change")
@@ -75,6 +76,7 @@ class Review:
         self.base = base
         self.is_redacted = redact
         self._seek = seek
+        self._ledgers = ledgers
         self._made: dict[str, Row] = {}
 
     # what happens
@@ -93,9 +95,9 @@ class Review:
         """The plan held against that of the base; None without one."""
         if self.base is None:
             return None
-        if self.base.view is None:
+        if self.base.plan is None:
             return Comparison({d.group: Difference(d.group, None, d) for d in self._whole.plan.decisions})
-        return compare(self.base.view, self._whole)
+        return compare(self.base.plan, self._whole)
 
     def because(self, group: str) -> Because | None:
         """Why something happens to a group; None where there is no telling."""
@@ -185,25 +187,31 @@ class Review:
     @cached_property
     def remedies(self) -> Mapping[str, Remedy]:
         """What was found to place groups that wait, by group: nodes, limits and policies, so it is not for strangers."""
-        if self._seek is None or self.is_redacted:
-            return {}
-        return self._seek([row.group for row in (*self.ours, *self.anyway)])
+        return self._sought([row.group for row in (*self.ours, *self.anyway)])
+
+    @cached_property
+    def own_remedies(self) -> Mapping[str, Remedy]:
+        """The same for the groups that a reviewer answers for. They come first, so that nobody else is looked for in their stead."""
+        return self._sought([row.group for row in self.ours])
+
+    def _sought(self, groups: Sequence[str]) -> Mapping[str, Remedy]:
+        return {} if self._seek is None or self.is_redacted else self._seek(groups)
 
     @cached_property
     def outcomes(self) -> tuple[ClusterOutcome, ...]:
         """The clusters that wake, go to sleep or have come; with a base, those that do so because of the change."""
         told = [outcome for outcome in self.view.sleepers if cluster_change(outcome)]
-        if self.base is None or self.base.view is None:
+        if self.base is None or self.base.plan is None:
             return tuple(told)
-        known = {outcome.cluster: outcome for outcome in self.base.view.sleepers}
+        known = {outcome.cluster: outcome for outcome in self.base.plan.sleepers}
         return tuple(outcome for outcome in told if not _same(outcome, known.get(outcome.cluster)))
 
     @cached_property
     def cluster_changes(self) -> tuple[ClusterChange, ...]:
         """The clusters that the change adds, takes away or gives another state."""
-        if self.base is None or self.base.view is None:
+        if self.base is None or self.base.plan is None:
             return ()
-        found = cluster_changes(self.base.view, self._whole)
+        found = cluster_changes(self.base.plan.states, self._whole)
         return tuple(replace(change, groups=None) for change in found) if self.is_redacted else found
 
     # whether it may be merged
@@ -212,9 +220,9 @@ class Review:
     def problems(self) -> tuple[Problem, ...]:
         """What is wrong with the inputs because of the change, or at all where there is no base."""
         found = self._whole.snapshot.problems
-        if self.base is None or self.base.view is None:
+        if self.base is None or self.base.plan is None:
             return found
-        old = Counter(_gist(problem) for problem in self.base.view.snapshot.problems)
+        old = Counter(_gist(problem) for problem in self.base.plan.problems)
         new = []
         for problem in found:
             if old[_gist(problem)]:
@@ -241,10 +249,9 @@ class Review:
     @cached_property
     def reconnections(self) -> tuple[Reconnection, ...]:
         """Where the change lets passes connect to; what the Fleet of a revision that is not trusted says is told as a problem."""
-        if self.base is None or self.base.view is None:
+        if self.base is None or self.base.plan is None:
             return ()
-        before, after = (view.snapshot.source.own.fleet.spec for view in (self.base.view, self._whole))
-        return tuple(reconnections(before, after))
+        return tuple(reconnections(self.base.plan.fleet, self._whole.snapshot.source.own.fleet.spec))
 
     @cached_property
     def check(self) -> Check:
@@ -260,9 +267,9 @@ class Review:
     @cached_property
     def brings_nothing(self) -> bool:
         """Whether whatever happens would happen without the change as well."""
-        if self.base is None or self.base.view is None:
+        if self.base is None or self.base.plan is None:
             return self.changes_nothing
-        differs = differing_paths(self.base.view.tree, self._whole.tree)
+        differs = differing_paths(self.base.plan.tree, self._whole.tree)
         return not (
             self.ours or self.withdrawn or self.outcomes or self.cluster_changes or self.reconnections or differs
         )
@@ -276,15 +283,24 @@ class Review:
 
     @cached_property
     def _accounts(self) -> Accounts:
-        return Accounts(self._whole)
+        return Accounts(self._whole, self._ledgers)
+
+    @cached_property
+    def _nearby(self) -> Accounts:
+        """The accounts of the clusters that groups have, come to or leave of which something is told."""
+        told = [d for d in self._whole.plan.decisions if is_told(d, self.because(d.group))]
+        names = {name for d in told for name in (*d.before, *d.after)}
+        if len(names) > len(self._whole.clusters) // 2:
+            return self._accounts  # which somebody may ask for besides
+        return Accounts(self._whole, self._ledgers, names)
 
     @cached_property
     def _rooms(self) -> Rooms:
-        return Rooms(self._accounts)
+        return Rooms(self._nearby)
 
     @cached_property
     def _costs(self) -> Costs:
-        return Costs(self._accounts)
+        return Costs(self._nearby)
 
     @cached_property
     def levels(self) -> tuple[Level, ...]:
@@ -292,7 +308,7 @@ class Review:
         if self.is_redacted:
             return ()
         names = {name for row in self.ours for name in _touched(row.decision)}
-        return levels(self._accounts, names) if names else ()
+        return levels(self._nearby, names) if names else ()
 
     @cached_property
     def budgets(self) -> tuple[BudgetUse, ...]:
@@ -326,7 +342,8 @@ class Review:
         """What changes in the files of each cluster because of the change. A deployed file is not a stranger's to read."""
         if self.is_redacted:
             return ()
-        return file_diffs(self._whole, self.base.view if self.base is not None else None)
+        before = self.base.plan if self.base is not None else None
+        return file_diffs(self._whole, before.tree if before is not None else None)
 
 
 def _touched(decision: Decision) -> Iterable[str]:

@@ -1,0 +1,46 @@
+"""
+Of which groups a plan keeps what it has to say of every cluster.
+
+That is asked of each group and each cluster, and takes far longer than to decide. Whoever writes a plan needs none of it, a reviewer
+reads it of groups that wait, and only programs want all. What is decided is the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """
+    Whose candidates are kept: those of `every` group, of those that are `waiting` or have nowhere to go, of `groups` by id; not of those
+    that are waiting `but` are not asked about. `outgrown`: whether groups that stay find room where they are, which is told wherever
+    anything is.
+    """
+
+    every: bool = False
+    waiting: bool = False
+    groups: frozenset[str] = frozenset()
+    but: frozenset[str] = frozenset()
+    outgrown: bool = False
+
+    def __bool__(self) -> bool:
+        """Whether anybody reads the plan, and not only what comes of it."""
+        return self.every or self.waiting or bool(self.groups) or self.outgrown
+
+    def are_kept(self, group: str, *, waits: bool) -> bool:
+        """Whether they are kept of a group, which waits for room or not."""
+        return self.every or (self.waiting and waits and group not in self.but) or group in self.groups
+
+
+EVERY = Verdicts(every=True)
+OF_WAITING = Verdicts(waiting=True)
+OUTGROWN = Verdicts(outgrown=True)
+NONE = Verdicts()
+
+
+def verdicts_of(asked: Verdicts | bool) -> Verdicts:
+    """True is short for those of every group, False for none."""
+    if isinstance(asked, Verdicts):
+        return asked
+    return EVERY if asked else NONE

@@ -1,0 +1,326 @@
+"""
+What a plan asks follows what is shown of it, and what is not asked changes nothing that is.
+
+The laws are held over the random lives of `histories`: a plan that keeps verdicts of few groups decides and says what one with all of
+them does, and a base that is remembered is the one that would be planned. What is spared is counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from benchmarks import counting
+from gitplacer import deployed
+from gitplacer.accounts import Accounts
+from gitplacer.comparison import Baseline
+from gitplacer.explain import PlanView
+from gitplacer.formats.markdown import plan_markdown
+from gitplacer.formats.options import Options
+from gitplacer.formats.text import plan_text
+from gitplacer.hydrate import Hydration, Inputs, hydrate
+from gitplacer.model.decision import Decision, Finding, Reason
+from gitplacer.model.verdicts import EVERY, OF_WAITING, OUTGROWN, Verdicts
+from gitplacer.passes import baselines
+from gitplacer.passes.baselines import baseline
+from gitplacer.passes.looking import Looked, hydrated_against
+from gitplacer.placement.choice import Choice
+from gitplacer.placement.ledger import Ledger
+from gitplacer.placement.ledgercache import LedgerCache
+from gitplacer.problems import Rejected
+from gitplacer.remedies import waits
+from gitplacer.review import Base, Review
+from gitplacer.source.files import InMemory
+from gitplacer.tree import Changes, Tree, tree_id
+from tests import planviews
+from tests.histories import History
+from tests.stories import ANYWHERE, Story, cluster, policy, rayjob, rayservice, snapshot
+
+SECOND = timedelta(seconds=1)
+COMMIT = "b" * 40
+TREE = "7" * 40
+
+
+def looked(inputs: Inputs, memo: object) -> Looked:
+    """What is open for somebody who plans these inputs."""
+    return Looked(cast(Any, None), inputs, cast(Any, memo))
+
+
+def bare(view: PlanView, *, unread: bool = False) -> list[Decision]:
+    """The decisions without verdicts, in words that are the same for whoever does not read them."""
+    found = [replace(decision, candidates=()) for decision in view.plan.decisions]
+    kept = Finding(code=Reason.KEPT)
+    return [replace(d, finding=kept) if unread and d.finding == replace(kept, code=Reason.OUTGROWN) else d for d in found]  # fmt: skip
+
+
+def against(view: PlanView, base: Baseline) -> str:
+    return plan_markdown(view, Options(), Review(view, Base(name="main", commit=COMMIT, plan=base)))
+
+
+class Reviewed(History):
+    """A life in which some passes are looked at, and held against the source as it was a while before."""
+
+    def __post_init__(self) -> None:
+        self.dice = Random(self.seed)
+        self.past: Tree | None = None
+        super().__post_init__()
+
+    def _hydrate(self, capacity: Mapping[str, str], now: datetime) -> Hydration:
+        plain = super()._hydrate(capacity, now)
+        if self.dice.random() < 0.3:
+            inputs, made = self._with_more(self._inputs(capacity, now))
+            self._hold(inputs, made)
+            self._keep_base(replace(inputs, deployment=made.tree))
+            self.past = inputs.source
+        return plain
+
+    def _with_more(self, inputs: Inputs) -> tuple[Inputs, Hydration]:
+        """The same with some groups for which there is hardly room, and a policy for them that others have not."""
+        files = {}
+        for number in self.dice.sample(range(4), 3):
+            files |= rayjob("crowd", f"job-{number}", cpu=str(1 + number), workers=20 * number)
+        only = "\nclusters: {names: [elsewhere]}" if self.dice.random() < 0.3 else ""
+        files |= policy("crowd", f"select: {{namespaces: [crowd]}}\nprecedence: 99{only}")
+        more = replace(
+            inputs, source=inputs.source.apply(Changes({path: text.encode() for path, text in files.items()}))
+        )
+        return more, hydrate(more, memo=self.memory, with_candidates=False)
+
+    def _hold(self, inputs: Inputs, plain: Hydration) -> None:
+        every = hydrate(inputs, memo=self.memory, with_candidates=EVERY).view
+        few = hydrate(inputs, memo=self.memory, with_candidates=OF_WAITING).view
+        assert bare(few) == bare(every)
+        assert bare(few, unread=True) == bare(plain.view)
+        asked = {d.group: d.candidates for d in every.plan.decisions if waits(d)}
+        assert {d.group: d.candidates for d in few.plan.decisions if d.group in asked} == asked
+        for shown in (plan_text, plan_markdown):
+            assert shown(few, Options(verbose=True)) == shown(every, Options(verbose=True))
+        self.counts["waiting"] += len(asked)
+        if self.past is None or self.past == inputs.source:
+            return
+        try:
+            base = hydrate(replace(inputs, source=self.past), memo=self.memory, with_candidates=OUTGROWN).view
+        except Rejected:
+            return
+        held = Base(name="main", commit=COMMIT, plan=Baseline.of(base))
+        ours = hydrated_against(looked(inputs, self.memory), held).view
+        assert held.plan is not None
+        assert against(ours, held.plan) == against(every, held.plan)
+        self.counts["spared"] += sum(waits(d) and not d.candidates for d in ours.plan.decisions)
+
+    def _keep_base(self, inputs: Inputs) -> None:
+        memo, ledgers, tree = InMemory(self.memory), LedgerCache(), tree_id(inputs.source)
+        found = baseline(inputs, tree, lambda: inputs.source, memo, ledgers)
+        assert found == Baseline.of(hydrate(inputs, memo=memo, with_candidates=OUTGROWN).view)
+        key = baselines.key_of(inputs, tree)
+        kept = baselines.recalled(memo, key, inputs.now) if key is not None else None
+        if kept is None:
+            return
+        end = kept.until or inputs.now + timedelta(days=40)
+        for at in (end - SECOND, inputs.now + (end - inputs.now) * self.dice.random()):
+            later = replace(inputs, now=at)
+            assert baseline(later, tree, nobody_reads, memo, ledgers) == (
+                Baseline.of(hydrate(later, memo=memo, with_candidates=OUTGROWN).view)
+            ), (self.seed, inputs.now, at)
+            self.counts["recalled"] += 1
+        after = replace(inputs, now=end + SECOND)
+        assert baselines.recalled(memo, key or "", after.now) is None
+
+
+def nobody_reads() -> Tree:
+    raise AssertionError("the plan is remembered")
+
+
+def test_what_is_not_asked_changes_nothing_that_is_shown() -> None:
+    lives = [Reviewed(seed).live(events=15) for seed in range(3)]
+    assert not [life.wrong for life in lives if life.wrong]
+    total = sum((life.counts for life in lives), start=Counter[str]())
+    assert total["waiting"] >= 10, total
+    assert total["spared"] >= 5, total
+    assert total["recalled"] >= 5, total
+
+
+# what is spared
+
+
+def full() -> Story:
+    """A fleet at rest, with two groups that wait."""
+    story = Story.of(
+        ANYWHERE, cluster("a"), cluster("b"), rayservice("web", "shop"), rayjob("jobs", "large", workers=9), rayjob("jobs", "huge", workers=12),
+        capacity=snapshot("a", "n1 16 64Gi 2") | snapshot("b", "n1 16 64Gi 2"),
+    )  # fmt: skip
+    story.run()
+    return story
+
+
+class Asked:
+    """The questions that were asked: (group, cluster) of verdicts, and how many packings were sought."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.verdicts: list[tuple[str, str]] = []
+        self.packings = 0
+        verdict, fit = Choice.verdict, Ledger._fit
+
+        def counted_verdict(choice: Choice, group: Any, policy: Any, name: str) -> Finding:
+            self.verdicts.append((group.id, name))
+            return verdict(choice, group, policy, name)
+
+        def counted_fit(ledger: Ledger, gang: Any, scale_up: bool) -> Any:
+            self.packings += 1
+            return fit(ledger, gang, scale_up)
+
+        monkeypatch.setattr(Choice, "verdict", counted_verdict)
+        monkeypatch.setattr(Ledger, "_fit", counted_fit)
+
+
+def test_a_change_asks_about_its_own_groups_that_wait_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    story = full()
+    base = Baseline.of(hydrate(story.inputs(), with_candidates=OUTGROWN).view)
+    story.source |= rayjob("jobs", "new", workers=10)
+    asked = Asked(monkeypatch)
+    view = hydrated_against(looked(story.inputs(), story.memory), Base(name="main", commit=COMMIT, plan=base)).view
+    assert {group for group, _ in asked.verdicts} == {"jobs/new"}
+    shown = against(view, base)
+    assert "jobs/new: 0 of 2 clusters fit" in shown
+    assert "jobs/huge" in shown
+
+
+def test_a_group_that_the_change_makes_wait_for_another_reason_is_asked_about_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    story = full()
+    base = Baseline.of(hydrate(story.inputs(), with_candidates=OUTGROWN).view)
+    story.source |= policy("jobs", "select: {namespaces: [jobs]}\nprecedence: 9\nclusters: {names: [elsewhere]}")
+    view = hydrated_against(looked(story.inputs(), story.memory), Base(name="main", commit=COMMIT, plan=base)).view
+    found = against(view, base)
+    assert found == against(hydrate(story.inputs(), with_candidates=EVERY).view, base)
+    assert "jobs/huge: 0 of 2 clusters fit" in found
+
+
+def test_gangs_that_are_alike_are_packed_once_though_there_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More sorts than a ledger remembers, each of them several times, in an order in which none comes twice in a row."""
+    nodes = [f"n{n} 400 6400Gi" for n in range(4)]
+    story = Story.of(ANYWHERE, cluster("a"), cluster("b"), capacity=snapshot("a", *nodes) | snapshot("b", "n1 1 1Gi"))
+    for copy in range(2):
+        for size in range(66):
+            story.source |= rayservice("web", f"app-{copy}-{size:02}", cpu=f"{1000 + size}m", workers=0, gpus=0)
+    story.deployment = hydrate(story.inputs()).tree
+    asked = Asked(monkeypatch)
+    made = hydrate(story.inputs(), memo=story.memory, with_candidates=EVERY)
+    assert len(made.view.plan.decisions) == 132
+    assert len(asked.verdicts) == 132
+    assert asked.packings == 132 + 66, "once for each that is placed, and once for each sort elsewhere"
+
+
+def test_a_deployed_file_that_is_one_of_the_source_is_not_parsed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    tenant = {
+        "tenants/web.yaml": "apiVersion: gitplacer.dev/v1alpha1\nkind: Tenant\nmetadata: {name: web}\n"
+        'spec: {paths: ["workloads/**"], namespaces: ["*"], quota: {cpu: "100"}}\n'
+    }
+    story = Story.of(ANYWHERE, cluster("a"), tenant, rayservice("web", "shop"), capacity=snapshot("a", "n1 16 64Gi 2"))
+    story.run()
+    story.plan()  # which reads the records
+    read: list[str] = []
+    files = deployed.DeployedFiles.read
+    monkeypatch.setattr(deployed.DeployedFiles, "read", lambda self, paths: read.extend(paths) or files(self, paths))
+    parsed: list[bytes] = []
+    monkeypatch.setattr(InMemory, "parse_all", lambda self, blobs, most: parsed.extend(blobs.values()) or {})
+    story.plan()
+    assert len(read) == 1 and re.search(r"web/shop/.*\.yaml$", read[0])
+    assert not parsed
+
+
+# what a base says
+
+
+def test_what_has_outgrown_its_cluster_is_not_the_work_of_a_change() -> None:
+    story = Story.of(ANYWHERE, cluster("a"), rayjob("jobs", "train"), capacity=snapshot("a", "n1 32 64Gi 4"))
+    story.run()
+    story.capacity = snapshot("a", "n1 1 64Gi 4")
+    inputs = story.inputs()
+    base = baseline(inputs, TREE, lambda: inputs.source, story.memory, LedgerCache())
+    view = story.plan().view
+    assert view.decision("jobs/train").finding.code is Reason.OUTGROWN
+    review = Review(view, Base(name="main", commit=COMMIT, plan=base))
+    assert not review.rows and review.brings_nothing
+
+
+@pytest.mark.parametrize("other", [
+    {"capacity_id": "c" * 40}, {"deployment_commit": "d" * 40}, {"foreign": {"x": ""}}, {"version": "other"},
+])  # fmt: skip
+def test_a_base_is_planned_again_for_other_inputs(other: dict[str, Any]) -> None:
+    story = full()
+    inputs, memo = story.inputs(), InMemory()
+    baseline(inputs, TREE, lambda: inputs.source, memo, LedgerCache())
+    assert baseline(inputs, TREE, nobody_reads, memo, LedgerCache()).decisions
+    for asked, tree in ((replace(inputs, **other), TREE), (inputs, "8" * 40)):
+        with pytest.raises(AssertionError, match="remembered"):
+            baseline(asked, tree, nobody_reads, memo, LedgerCache())
+
+
+def test_a_base_with_something_to_do_is_not_remembered() -> None:
+    story = Story.of(ANYWHERE, cluster("a"), rayservice("web", "shop"), capacity=snapshot("a", "n1 16 64Gi 2"))
+    inputs, memo = story.inputs(), InMemory()
+    assert baseline(inputs, TREE, lambda: inputs.source, memo, LedgerCache()).decisions
+    key = baselines.key_of(inputs, TREE)
+    assert key is not None and baselines.recalled(memo, key, inputs.now) is None
+
+
+def test_true_and_false_are_short_for_every_group_and_none() -> None:
+    story = full()
+    every, none = (hydrate(story.inputs(), with_candidates=said).view.plan.decisions for said in (True, False))
+    assert all(decision.candidates for decision in every)
+    assert not any(decision.candidates for decision in none)
+    one = hydrate(story.inputs(), with_candidates=Verdicts(groups=frozenset({"web/shop"}))).view.plan.decisions
+    assert [d.group for d in one if d.candidates] == ["web/shop"]
+
+
+@pytest.mark.parametrize(
+    "view", [planviews.view, planviews.crowded, planviews.unchanged], ids=lambda made: made.__name__
+)
+def test_the_accounts_of_one_cluster_are_those_that_it_has_among_all(view: Callable[[], PlanView]) -> None:
+    whole = Accounts(view())
+    for name in whole.names:
+        alone = Accounts(view(), LedgerCache(), {name})
+        if name in whole.before:  # asked in the other order
+            assert np.array_equal(alone.after[name].free_on_nodes(), whole.after[name].free_on_nodes())
+        assert alone[name] == whole[name]
+
+
+def edited(source: Tree, most: int) -> Tree:
+    """The same with one worker more in each group of some workload files."""
+    paths = [path for path in source if path.startswith("workloads/")][:most]
+    return source.apply(Changes({
+        path: re.sub(rb"([rR]eplicas): (\d+)", lambda found: b"%s: %d" % (found[1], int(found[2]) + 1), data)
+        for path, data in source.read_all(paths).items()
+    }))  # fmt: skip
+
+
+def comment_of_a_change(copies: int) -> Callable[[], str]:
+    """The work of telling what a change to two files does, on so many copies of a fleet with groups that wait."""
+    source = Tree.of({p: t.encode() for p, t in counting.copied(counting.START, copies).items()})
+    memo, now = InMemory(), datetime(2026, 1, 2, 3, 5, tzinfo=UTC)
+    empty = Inputs(
+        source=source, commit=None, capacity=source.under("capacity"), deployment=Tree(), now=now, version="count"
+    )
+    inputs = replace(empty, deployment=hydrate(empty, memo=memo, with_candidates=False).tree)
+    base = Baseline.of(hydrate(inputs, memo=memo, with_candidates=OUTGROWN).view)
+    head = looked(replace(inputs, source=edited(source, 2)), memo)
+    hydrate(head.inputs, memo=memo, with_candidates=False)  # which reads what was edited
+    return lambda: against(hydrated_against(head, Base(name="main", commit=COMMIT, plan=base)).view, base)
+
+
+@pytest.mark.slow
+def test_no_step_of_a_comment_grows_faster_than_the_fleet() -> None:
+    assert "because of this change" in comment_of_a_change(1)().lower()
+    counts = [counting.counted(comment_of_a_change(copies)) for copies in counting.COPIES]
+    assert sum(counts[0].values()) > 50_000
+    assert list(map(str, counting.too_fast(counts))) == []
