@@ -170,11 +170,21 @@ def rest_message(decisions: Sequence[Decision], view: PlanView, started: Collect
         parts.append(f"begin the directories of {few(sorted(started))}")
     subject = ", ".join(parts) or "update records"
     told = [d for d in decisions if d.action in dict(_VERBS)]
-    lines = [f"- {d.group}: {sentence(d, view)}" for d in told[:_LISTED]]
-    if len(told) > _LISTED:
-        lines.append(f"- and {len(told) - _LISTED} more")
+    lines = _listed([d.group for d in told], {d.group: sentence(d, view) for d in told[:_LISTED]})
     lines += [f"- cluster {outcome.cluster} {cluster_change(outcome)}" for outcome in changed]
     return subject[0].upper() + subject[1:], "\n".join(lines), []
+
+
+def updates_message(said: Mapping[str, str]) -> tuple[str, str, list[str]]:
+    """The same of a pass that does nothing but update some groups, sorted by id, each with its sentence."""
+    subject = f"{dict(_VERBS)[Action.UPDATE]} {_counted([*said], 'groups')}"
+    return subject[0].upper() + subject[1:], "\n".join(_listed([*said], said)), []
+
+
+def _listed(groups: Sequence[str], said: Mapping[str, str]) -> list[str]:
+    """A line for each of the first groups with its sentence, and how many more there are."""
+    more = [f"- and {len(groups) - _LISTED} more"] if len(groups) > _LISTED else []
+    return [f"- {group}: {said[group]}" for group in groups[:_LISTED]] + more
 
 
 def co_authors(author: str, body: str) -> list[str]:

@@ -34,7 +34,7 @@ def test_no_step_of_a_pass_grows_faster_than_the_fleet() -> None:
 @pytest.mark.slow
 def test_a_quadratic_step_is_found_long_before_it_outweighs_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     """Once each decision was told apart it is held against all that came before: what a careless loop does."""
-    asked, seen = hydrate._told_apart, list[Decision]()
+    asked, seen = hydrate.told_apart, list[Decision]()
 
     def careless(decision: Decision, updated: set[str]) -> Decision:
         seen.append(decision)
@@ -43,7 +43,7 @@ def test_a_quadratic_step_is_found_long_before_it_outweighs_the_rest(monkeypatch
             asked(decision, updated)
         return asked(decision, updated)
 
-    monkeypatch.setattr(hydrate, "_told_apart", careless)
+    monkeypatch.setattr(hydrate, "told_apart", careless)
     counts = []
     for copies in (1, 2, 4):
         seen.clear()
@@ -51,7 +51,7 @@ def test_a_quadratic_step_is_found_long_before_it_outweighs_the_rest(monkeypatch
         counts.append(counted(cold))
     whole = [sum(found.values()) for found in counts]
     assert whole[-1] < counting.MOST * whole[-2], "the sum alone does not tell"
-    assert [finding.what for finding in too_fast(counts)] == ["hydrate.py _told_apart"]
+    assert [finding.what for finding in too_fast(counts)] == ["hydrate.py told_apart"]
 
 
 def test_every_turn_of_a_loop_counts() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from gitplacer.formats.savedplan import SavedPlan
     from gitplacer.hydrate import Hydration
     from gitplacer.passes.opening import Work
-    from gitplacer.passes.reconcile import Outcome, Spared
+    from gitplacer.passes.reconcile import Outcome, Rewritten, Spared
     from gitplacer.settings import Settings
     from gitplacer.tree import Tree
 
@@ -145,11 +146,11 @@ def command(
     if plan_file is not None and planned is not None:
         return _as_planned(plan_file, planned, chosen, undoubted)
     with progress() as say:
-        outcome: Outcome | Spared
+        outcome: Outcome | Spared | Rewritten
         if full:
             outcome = reconcile(chosen, progress=say, consent=undoubted)
         else:
-            outcome = reconcile_unless_quiet(chosen, progress=say, consent=undoubted, doubts=undoubted.told_only)
+            outcome = reconcile_unless_quiet(chosen, progress=say, consent=undoubted, doubts=undoubted.of_unplanned)
     return _ended(outcome, undoubted)
 
 
@@ -174,27 +175,38 @@ def _as_planned(plan_file: str, planned: SavedPlan, chosen: Settings, undoubted:
     return _ended(outcome, undoubted)
 
 
-def _ended(outcome: Outcome | Spared, undoubted: Undoubted) -> int:
-    from gitplacer.passes.reconcile import Outcome
+def _ended(outcome: Outcome | Spared | Rewritten, undoubted: Undoubted) -> int:
+    from gitplacer.passes.reconcile import Outcome, Spared
 
-    if not isinstance(outcome, Outcome):
-        _tell_of_spared(outcome)
+    if isinstance(outcome, Spared):
+        _tell_of_unplanned(outcome, f"Unchanged  {outcome.tip} at")
         return 0
-    if outcome.tip is not None:
+    if outcome.tip:
         undoubted.landed(outcome.tip)
-    _tell(outcome)
+    if isinstance(outcome, Outcome):
+        _tell(outcome)
+    else:
+        _tell_of_unplanned(outcome, f"Published  {outcome.tip} to", outcome.subject)
     return 0
 
 
-def _tell_of_spared(spared: Spared) -> None:
-    """As of a pass that changed nothing."""
+def _tell_of_unplanned(ended: Spared | Rewritten, what: str, *subjects: str) -> None:
+    """As of a pass that was computed."""
     from gitplacer.cli.progress import note_attempts, show_problems
 
-    note_attempts(spared.attempts)
-    show_problems(spared.quiet.problems)
-    place = f"{spared.deployment}, branch {spared.branch}"
-    click.echo(f"Unchanged  {spared.tip} at {place}")
-    _tell_what_is_left(place, spared.unnoted, spared.quiet.standing)
+    note_attempts(ended.attempts)
+    show_problems(ended.quiet.problems)
+    place = f"{ended.deployment}, branch {ended.branch}"
+    _tell_of_commits(f"{what} {place}", subjects)
+    _tell_what_is_left(place, ended.unnoted, ended.quiet.standing)
+
+
+def _tell_of_commits(line: str, subjects: Iterable[str]) -> None:
+    from gitplacer.plaintext import printable
+
+    click.echo(line)
+    for subject in subjects:
+        click.echo(f"  {printable(subject)}")
 
 
 def _tell_what_is_left(place: str, unnoted: str, standing: str) -> None:
@@ -219,9 +231,7 @@ def _tell(outcome: Outcome) -> None:
     if outcome.tip is None:
         click.echo(f"Unchanged  {hydration.view.deployment_commit} at {place}")
     else:
-        click.echo(f"Published  {outcome.tip} to {place}")
-        for step in hydration.steps:
-            click.echo(f"  {printable(step.subject)}")
+        _tell_of_commits(f"Published  {outcome.tip} to {place}", (step.subject for step in hydration.steps))
     for branch, step in zip(outcome.proposed, hydration.proposals, strict=True):
         click.echo(f"Proposed   {printable(branch)}: {printable(step.subject)}")
     if outcome.refused:

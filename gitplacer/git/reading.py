@@ -185,6 +185,23 @@ class Repository:
         oid = self.tree_id(commit, folder)
         return self._renewing(lambda: self._listed(oid))
 
+    def changes(self, old: str, new: str) -> dict[str, tuple[Entry | None, Entry | None]]:
+        """
+        The paths at which two trees differ, by their ids or those of their commits, each with what it was and what it is, None for nothing.
+        Their sizes are not known. Raises MissingObject where one of them is not there.
+        """
+        try:
+            told = self.git.run(
+                "diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", "--end-of-options", old, new
+            )
+        except CommandFailed as error:
+            raise MissingObject(f"{self.address.redacted}: {error}") from None
+        fields, found = told.split(b"\0"), {}
+        for about, raw in zip(fields[:-1:2], fields[1::2], strict=True):
+            was, now, before, after, _ = about.decode().removeprefix(":").split(" ")
+            found[raw.decode("utf-8", "backslashreplace")] = _entry(was, before), _entry(now, after)
+        return found
+
     def tree_when_asked(self, commit: str) -> Tree:
         """The files of a commit, listed when somebody looks at one: it is that which raises what `tree` raises."""
         return LateTree(lambda: self.tree(commit).entries, self.objects)
@@ -294,6 +311,11 @@ class Repository:
                 return read()
             finally:
                 self._mirror = mirror
+
+
+def _entry(mode: str, oid: str) -> Entry | None:
+    """What git tells of one side of a difference; its mode is 0 where there is nothing."""
+    return Entry(mode, oid) if int(mode) else None
 
 
 def forged(where: str, path: str) -> GitError:
