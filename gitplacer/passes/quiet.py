@@ -63,7 +63,12 @@ def key_of(inputs: Inputs, folder: str) -> str | None:
     """
     if inputs.commit is None or inputs.deployment_commit is None or inputs.trusted is not None:
         return None
-    return hashlib.sha256(repr((code_digest(), folder, told_of(inputs))).encode()).hexdigest()
+    return digest_of(folder, told_of(inputs))
+
+
+def digest_of(*told: object) -> str:
+    """The key of something that follows from this and from our code."""
+    return hashlib.sha256(repr((code_digest(), *told)).encode()).hexdigest()
 
 
 def told_of(inputs: Inputs) -> list[tuple[str, object]]:

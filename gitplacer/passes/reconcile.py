@@ -23,7 +23,7 @@ from gitplacer.model.horizon import Horizon
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes.opening import Opened, Progress, Work, at_work
 from gitplacer.passes.quiet import Quiet, key_of, quiet, recall, remember
-from gitplacer.passes.touching import landed, remember_rest, touched
+from gitplacer.passes.touching import Touch, landed, remember_rest, touched
 from gitplacer.runners.crew import parsed_together
 from gitplacer.settings import Settings
 from gitplacer.tree import SUBMODULE, Changes
@@ -91,14 +91,15 @@ class Spared:
 @dataclass(frozen=True, slots=True)
 class Rewritten:
     """
-    A pass that planned nothing, because it had nothing to do but to write some manifests again: `subject` is that of its commit, the new
-    `tip`, and `quiet` what it says beside. `tips` are as those of an Outcome.
+    A pass that planned nothing, because it had nothing to do but to write some manifests again as they are in the commit `source`: `subject`
+    is that of its own commit, the new `tip`, and `quiet` what it says beside. `tips` are as those of an Outcome.
     """
 
     landing: Landing
     quiet: Quiet
     deployment: str
     branch: str
+    source: str
     subject: str
     tip: str = ""
     tips: Mapping[str, str] = field(default_factory=dict)
@@ -112,6 +113,10 @@ class Doubts(Protocol):
     def __call__(self, work: Work, *, publishes: bool) -> None: ...
 
 
+def undoubting(work: Work, *, publishes: bool) -> None:
+    """Doubts nothing."""
+
+
 def reconcile(settings: Settings, *, progress: Progress, consent: Consent | None = None) -> Outcome:
     """
     Passes until one is not overtaken: plan, render, commit, push. Raises Rejected, GitError or UsageError, and what `consent` raises;
@@ -122,7 +127,7 @@ def reconcile(settings: Settings, *, progress: Progress, consent: Consent | None
 
 
 def reconcile_unless_quiet(
-    settings: Settings, *, progress: Progress, consent: Consent | None = None, doubts: Doubts | None = None
+    settings: Settings, *, progress: Progress, consent: Consent | None = None, doubts: Doubts = undoubting
 ) -> Outcome | Spared | Rewritten:
     """
     The same, but a pass of which the cache knows that it changes nothing is spared, and one that only writes manifests again plans nothing;
@@ -137,17 +142,44 @@ def reconcile_unless_quiet(
             if known is not None:
                 return _spared(work, known, settings, doubts)
             done = _unplanned(work, settings, memo, progress, doubts)
-            return done if done is not None else _computed(work, settings, memo, progress, consent, key)
+            return done if done is not None else _computed(work, settings, memo, progress, consent, None)
 
     return _not_overtaken(attempt, progress)
 
 
+def next_pass(
+    settings: Settings,
+    memo: ParseCache,
+    *,
+    progress: Progress,
+    consent: Consent,
+    doubts: Doubts,
+    ledgers: LedgerCache,
+    whole: bool,
+) -> Outcome | Rewritten:
+    """
+    One of many passes: as `one_pass`, but one that only writes manifests again plans nothing, unless it is to be `whole`. What a whole one
+    finds at rest is remembered for those that come.
+    """
+    with at_work(settings, memo, progress) as work:
+        touch = None if whole else touched(memo, work, settings.folder)
+        if touch is not None and touch.changes:
+            return _rewritten(work, touch, settings, memo, progress, doubts)
+        return _computed(work, settings, memo, progress, consent, ledgers)
+
+
 def _computed(
-    work: Work, settings: Settings, memo: ParseCache, progress: Progress, consent: Consent | None, key: str | None
+    work: Work,
+    settings: Settings,
+    memo: ParseCache,
+    progress: Progress,
+    consent: Consent | None,
+    ledgers: LedgerCache | None,
 ) -> Outcome:
     """A whole pass; what it comes to is remembered, if it has nothing to do."""
     horizon = Horizon(settings.now)
-    done = _passed(settings, memo, work, progress, consent, None, horizon)
+    key = key_of(work.inputs, settings.folder) if not work.deployment.proposals else None
+    done = _passed(settings, memo, work, progress, consent, ledgers, horizon)
     found = quiet(done.hydration, horizon) if key is not None and done.landing is Landing.UNCHANGED else None
     if key is not None and found is not None:
         remember(memo, key, found)
@@ -157,25 +189,32 @@ def _computed(
 
 
 def _unplanned(
-    work: Work, settings: Settings, memo: ParseCache, progress: Progress, doubts: Doubts | None
+    work: Work, settings: Settings, memo: ParseCache, progress: Progress, doubts: Doubts
 ) -> Spared | Rewritten | None:
     """A pass that has to write manifests again, at most; None where the fleet has to be planned."""
     touch = touched(memo, work, settings.folder)
     if touch is None:
         return None
-    deployment, known = work.deployment, touch.rest.quiet
-    if not touch.changes:
-        found = _spared(work, known, settings, doubts)
-        landed(memo, work, settings.folder, touch, found.tip)
-        memo.save()
-        return found
-    if doubts is not None:
-        doubts(work, publishes=True)
+    if touch.changes:
+        return _rewritten(work, touch, settings, memo, progress, doubts)
+    found = _spared(work, touch.rest.quiet, settings, doubts)
+    landed(memo, work, settings.folder, touch, found.tip)
+    memo.save()
+    return found
+
+
+def _rewritten(
+    work: Work, touch: Touch, settings: Settings, memo: ParseCache, progress: Progress, doubts: Doubts
+) -> Rewritten:
+    """Publish what a pass comes to that plans nothing."""
+    doubts(work, publishes=True)
+    deployment = work.deployment
     ended = partial(
         Rewritten,
-        quiet=known,
+        quiet=touch.rest.quiet,
         deployment=deployment.address.redacted,
         branch=deployment.branch,
+        source=touch.rest.source,
         subject=touch.message.partition("\n")[0],
         tips=work.source.tips,
     )
@@ -204,9 +243,8 @@ def _not_overtaken(attempt: Callable[[], _Ended], progress: Progress) -> _Ended:
     )
 
 
-def _spared(work: Work, known: Quiet, settings: Settings, doubts: Doubts | None) -> Spared:
-    if doubts is not None:
-        doubts(work, publishes=False)
+def _spared(work: Work, known: Quiet, settings: Settings, doubts: Doubts) -> Spared:
+    doubts(work, publishes=False)
     deployment = work.deployment
     if (note := _note(work, settings)) is not None:
         deployment.annotate(note)

@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING
 from gitplacer.commits import updates_message, whole_message
 from gitplacer.git.reading import Repository
 from gitplacer.madefrom import hydrator_metadata, people_of, trailers_of
-from gitplacer.packaged import code_digest
 from gitplacer.passes.opening import Work
-from gitplacer.passes.quiet import Quiet, told_of
+from gitplacer.passes.quiet import Quiet, digest_of, told_of
 from gitplacer.rewriting import Edited, Rewritable, needed, rewritten
 from gitplacer.source.files import Memo, is_read, read_documents
 from gitplacer.source.shares import MOST
@@ -77,16 +76,12 @@ def rest_key(work: Work, folder: str) -> str | None:
     others = inputs.foreign or inputs.reverted or inputs.merged or inputs.uncounted or work.deployment.proposals
     if inputs.commit is None or inputs.deployment_commit is None or inputs.trusted is not None or others:
         return None
-    return _key("rest", folder, told_of(replace(inputs, commit=None)))
+    return digest_of("rest", folder, told_of(replace(inputs, commit=None)))
 
 
 def _files_key(work: Work, folder: str) -> str:
     """Where the files of a fleet are kept. They are of the last pass alone, so that they do not grow with every one."""
-    return _key("files", work.deployment.address.normalised, work.deployment.branch, folder)
-
-
-def _key(*told: object) -> str:
-    return hashlib.sha256(repr((code_digest(), told)).encode()).hexdigest()
+    return digest_of("files", work.deployment.address.normalised, work.deployment.branch, folder)
 
 
 def remember_rest(memo: Memo, work: Work, folder: str, hydration: Hydration, found: Quiet) -> None:

@@ -62,7 +62,8 @@ class Told:
 def notices(turn: Turn, before: Told) -> tuple[tuple[Notice, ...], Told]:
     """What is to be told of a turn, and what has then been told."""
     moved = tuple(_moves(turn))
-    if turn.outcome is Outcome.RETRY or (turn.is_look and turn.fault is None):
+    stands = (turn.is_look and turn.fault is None) or (turn.rewrote and before.outcome is not Outcome.STALLED)
+    if turn.outcome is Outcome.RETRY or stands:
         return moved, before
     now = Told(turn.outcome, _reason(turn)) if turn.outcome in (Outcome.STALLED, Outcome.HELD) else Told()
     if turn.outcome is Outcome.PUBLISHED and _held(turn):
