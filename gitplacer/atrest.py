@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from gitplacer.belief import DOUBTED, EARLIER
-from gitplacer.explain import sentence
+from gitplacer.commits import LISTED
+from gitplacer.explain import cluster_change, sentence
 from gitplacer.grouping import Group
 from gitplacer.hydrate import Hydration, told_apart
 from gitplacer.inputs import Inputs
@@ -35,10 +36,18 @@ def rewritables(inputs: Inputs, hydration: Hydration) -> Mapping[str, Rewritable
     """
     if hydration.steps or hydration.proposals or inputs.foreign or inputs.reverted or inputs.merged:
         return {}
+    if any(cluster_change(outcome) for outcome in hydration.view.sleepers):
+        return {}
     if any(p.code == _DISBELIEVED for p in hydration.problems) or any(map(_is_doubted, inputs.capacity)):
         return {}
     reader = _Reader(hydration)
     return {path: found for decision in hydration.view.plan.decisions for path, found in reader.files_of(decision)}
+
+
+def waiting(hydration: Hydration) -> Mapping[str, str]:
+    """The groups that wait, of which every commit tells, by id: the first with what is said of them."""
+    found = [decision for decision in hydration.view.plan.decisions if decision.action is Action.WAIT]
+    return {d.group: sentence(d, hydration.view) if number < LISTED else "" for number, d in enumerate(found)}
 
 
 def _is_doubted(path: str) -> bool:
@@ -71,12 +80,7 @@ class _Reader:
         names = {member.source: member.file for member in reversed(record.members) if not member.is_shared}
         for path, members in by_path.items():
             whole = len(members) == self._snapshot.source.document_counts[path]
-            if (
-                whole
-                and path in names
-                and path not in shared
-                and not any(m.problems or m.is_namespace for m in members)
-            ):
+            if whole and path in names and path not in shared and not any(m.is_namespace for m in members):
                 places = tuple(self._place(name, names[path], members) for name in decision.after)
                 yield path, Rewritable(group.id, said, places)
 

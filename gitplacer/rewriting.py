@@ -60,13 +60,22 @@ class Edited:
 
 def says_the_same(was: ReadFile, now: ReadFile) -> bool:
     """
-    Whether two manifests hold the same objects, value for value and of the same types, in the same order, and nothing is wrong with
-    either: problems tell of lines, and those may be others.
+    Whether two manifests hold the same objects, value for value and of the same types, in the same order, and the same is wrong with them in
+    the same places.
     """
-    if was.parsed.faults or now.parsed.faults or any(was.problems) or any(now.problems):
+    if was.parsed.faults or now.parsed.faults or was.problems != now.problems:
         return False
     before, after = ([(repr(d.value), d.prefix) for d in file.parsed.documents] for file in (was, now))
     return before == after and was.facts == now.facts
+
+
+def stands_the_same(edited: Edited) -> bool:
+    """Whether every key and value of a manifest is in the line and column in which it was, so that whatever is told of one still holds."""
+    before, after = (
+        [document.places() for document in _all_of(file, data)]
+        for file, data in ((edited.was, edited.before), (edited.now, edited.after))
+    )
+    return before == after
 
 
 def rewritten(edits: Sequence[Edited], deployed: Mapping[str, bytes], spec: FleetSpec) -> dict[str, bytes] | None:
@@ -97,9 +106,14 @@ def rewritten(edits: Sequence[Edited], deployed: Mapping[str, bytes], spec: Flee
     return written
 
 
-def _documents(edits: Edits, file: ReadFile, data: bytes) -> list[tuple[Document, Sequence[Edit]]]:
+def _all_of(file: ReadFile, data: bytes) -> list[Document]:
     read = partial(bytes, data)
-    return [(Document("", file.parsed.documents[index], index, read), own) for index, own in edits]
+    return [Document("", parsed, index, read) for index, parsed in enumerate(file.parsed.documents)]
+
+
+def _documents(edits: Edits, file: ReadFile, data: bytes) -> list[tuple[Document, Sequence[Edit]]]:
+    found = _all_of(file, data)
+    return [(found[index], own) for index, own in edits]
 
 
 def _counted_up(deployed: bytes, place: Place, spec: FleetSpec) -> bytes | None:

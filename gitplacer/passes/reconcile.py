@@ -183,7 +183,7 @@ def _computed(
     found = quiet(done.hydration, horizon) if key is not None and done.landing is Landing.UNCHANGED else None
     if key is not None and found is not None:
         remember(memo, key, found)
-        remember_rest(memo, work, settings.folder, done.hydration, found)
+        remember_rest(memo, work, settings.folder, done.hydration, horizon)
         memo.save()
     return done
 

@@ -21,8 +21,8 @@ from gitplacer.commits import updates_message, whole_message
 from gitplacer.git.reading import Repository
 from gitplacer.madefrom import hydrator_metadata, people_of, trailers_of
 from gitplacer.passes.opening import Work
-from gitplacer.passes.quiet import Quiet, digest_of, told_of
-from gitplacer.rewriting import Edited, Rewritable, needed, rewritten
+from gitplacer.passes.quiet import Quiet, digest_of, quiet, told_of
+from gitplacer.rewriting import Edited, Rewritable, needed, rewritten, stands_the_same
 from gitplacer.source.files import Memo, is_read, read_documents
 from gitplacer.source.shares import MOST
 from gitplacer.tree import Changes, Entry, Tree
@@ -30,6 +30,7 @@ from gitplacer.units import METADATA
 
 if TYPE_CHECKING:
     from gitplacer.hydrate import Hydration
+    from gitplacer.model.horizon import Horizon
 
 _MOST_FILES = 100
 """Behind a commit that changes more, a whole pass is made."""
@@ -38,12 +39,13 @@ _MOST_FILES = 100
 @dataclass(frozen=True, slots=True)
 class _Files:
     """
-    What is known of the files of a source: each that may be written again, by path, and what is not read, as far as words in it count.
-    A Rewritable is as it was pickled, because few of very many are looked at.
+    What is known of the files of a source: each that may be written again, by path, what is not read, as far as words in it count, and which
+    groups wait, with what a commit says of them. A Rewritable is as it was pickled, because few of very many are looked at.
     """
 
     rewritable: Mapping[str, bytes]
     unread: frozenset[str]
+    waiting: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,18 +86,21 @@ def _files_key(work: Work, folder: str) -> str:
     return digest_of("files", work.deployment.address.normalised, work.deployment.branch, folder)
 
 
-def remember_rest(memo: Memo, work: Work, folder: str, hydration: Hydration, found: Quiet) -> None:
+def remember_rest(memo: Memo, work: Work, folder: str, hydration: Hydration, horizon: Horizon) -> None:
     """Keep, of a pass that had nothing to do, what later ones need that write manifests again."""
-    from gitplacer.atrest import rewritables  # which takes a while; who has planned has it already
+    from gitplacer.atrest import rewritables, waiting  # which takes a while; who has planned has it already
 
     key, commit = rest_key(work, folder), work.inputs.commit
     if key is None or commit is None:
         return
     files = {path: pickle.dumps(each, protocol=5) for path, each in rewritables(work.inputs, hydration).items()}
-    kept = pickle.dumps(_Files(files, hydration.snapshot.source.broken_files), protocol=5)
-    digest = hashlib.sha256(kept).hexdigest()
-    memo.remember_text(_files_key(work, folder), digest.encode() + kept)
-    _keep(memo, key, AtRest(found, commit.id, digest))
+    known = _Files(files, hydration.snapshot.source.broken_files, waiting(hydration))
+    found = quiet(hydration, horizon)  # what was said just now was said at a time as well
+    if found is not None:
+        kept = pickle.dumps(known, protocol=5)
+        digest = hashlib.sha256(kept).hexdigest()
+        memo.remember_text(_files_key(work, folder), digest.encode() + kept)
+        _keep(memo, key, AtRest(found, commit.id, digest))
 
 
 def landed(memo: Memo, work: Work, folder: str, touch: Touch, tip: str) -> None:
@@ -122,9 +127,11 @@ def touched(memo: Memo, work: Work, folder: str) -> Touch | None:
     old, new = (repository.tree_id(each, folder) for each in (rest.source, commit.id))
     changes = repository.changes(old, new)
     edited = _edited(memo, work, repository, changes, files) if files is not None else None
-    if edited is None or any(_is_told(path, rest.quiet) for path in edited):
+    if files is None or edited is None:
         return None
-    return _touch(work, rest, edited)
+    if any(_is_told(path, rest.quiet) and not stands_the_same(each) for path, each in edited.items()):
+        return None
+    return _touch(work, rest, edited, files.waiting)
 
 
 def _files_of(memo: Memo, work: Work, folder: str, rest: AtRest) -> _Files | None:
@@ -171,11 +178,11 @@ def _edited(
 
 
 def _is_told(path: str, quiet: Quiet) -> bool:
-    """Whether something that is wrong is in a file or about it: then it may stand in another line now."""
+    """Whether something that is wrong is in a file or about it, and tells of a place in it."""
     return any(path == p.location.file or path in p.message or path in p.hint for p in quiet.problems)
 
 
-def _touch(work: Work, rest: AtRest, edited: Mapping[str, Edited]) -> Touch | None:
+def _touch(work: Work, rest: AtRest, edited: Mapping[str, Edited], waiting: Mapping[str, str]) -> Touch | None:
     inputs, rewritables = work.inputs, [each.rewritable for each in edited.values()]
     assert inputs.commit is not None
     deployed = _deployed(work, [*needed(rewritables), METADATA])
@@ -190,7 +197,7 @@ def _touch(work: Work, rest: AtRest, edited: Mapping[str, Edited]) -> Touch | No
     if metadata != deployed[METADATA]:
         written[METADATA] = metadata
     people = people_of(replace(inputs, deployment=Tree.of({METADATA: deployed[METADATA]})))
-    subject, body, own = updates_message(dict(sorted(said.items())))
+    subject, body, own = updates_message(said, waiting)
     message = whole_message(subject, body, [*trailers_of(inputs).lines(1, 1), *own, *people])
     return Touch(Changes(dict(sorted(written.items()))), message, rest)
 
