@@ -11,7 +11,9 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -23,9 +25,11 @@ from gitplacer.controller.doubts import Doubt, Undoubted
 from gitplacer.explain import standing
 from gitplacer.git.program import Git
 from gitplacer.hydrate import Hydration, Inputs, hydrate
+from gitplacer.model.horizon import Horizon
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes import reconcile as reconciling
 from gitplacer.passes.opening import at_work
+from gitplacer.passes.quiet import quiet
 from gitplacer.passes.reconcile import Outcome, Rewritten, Spared, reconcile_unless_quiet
 from gitplacer.passes.touching import Touch, touched
 from gitplacer.rewriting import Edited, needed, rewritten
@@ -33,9 +37,11 @@ from gitplacer.settings import Settings
 from gitplacer.source.files import InMemory, read_file
 from gitplacer.source.shares import Share
 from gitplacer.telemetry.logs import Logs
+from gitplacer.tree import Changes
 from gitplacer.units import METADATA
 from tests.commands import run
 from tests.gitservers import git
+from tests.histories import History
 from tests.stories import ANYWHERE, FLEET, Story, cluster, policy, rayjob, rayservice, snapshot
 from tests.test_controller import Watched
 from tests.test_quiet_passes import Counted
@@ -561,3 +567,51 @@ def test_what_is_not_deployed_as_it_was_written_is_planned() -> None:
     assert rewritten([replace(edit, rewritable=ahead)], deployed, spec) is None, (
         "an epoch was reached that it does not tell"
     )
+
+
+class Retold(History):
+    """A life in which, now and then, the text of a manifest is edited where nothing else happens, and nobody has to know."""
+
+    def __post_init__(self) -> None:
+        self.dice = Random(self.seed)
+        super().__post_init__()
+
+    def _hydrate(self, capacity: Mapping[str, str], now: datetime) -> Hydration:
+        plain = super()._hydrate(capacity, now)
+        if not plain.steps and self.dice.random() < 0.3:
+            self._retell(capacity, now)
+        return plain
+
+    def _retell(self, capacity: Mapping[str, str], now: datetime) -> None:
+        inputs, horizon = self._inputs(capacity, now), Horizon(now)
+        done = hydrate(replace(inputs, now=horizon.now), memo=self.memory, with_candidates=False)
+        known = rewritables(inputs, done)
+        rest = quiet(done, horizon)
+        if rest is None or not known:
+            return
+        path = self.dice.choice(sorted(known))
+        text = inputs.source.read(path)
+        after = text + b"# a comment\n"
+        edit = Edited(known[path], text, after, read_file(text, 10**6), read_file(after, 10**6))
+        deployed = inputs.deployment.read_all(needed([known[path]]))
+        found = rewritten([edit], deployed, done.snapshot.source.own.fleet.spec)
+        if found is None:
+            self.counts["planned"] += 1
+            return
+        source = inputs.source.apply(Changes({path: after}))
+        whole = hydrate(replace(inputs, source=source), memo=self.memory, with_candidates=False)
+        (step,) = whole.steps
+        assert {p: data for p, data in step.changes.written.items() if p != METADATA} == found, (self.seed, now, path)
+        later = replace(inputs, source=source, deployment=inputs.deployment.apply(step.changes))
+        end = rest.until or now + timedelta(days=40)
+        for at in (now, now + (end - now) * self.dice.random()):
+            again = hydrate(replace(later, now=at), memo=self.memory, with_candidates=False)
+            assert (again.steps, again.problems) == ((), rest.problems), (self.seed, now, at, path)
+            assert (standing(again.view.plan), again.proposals) == (rest.standing, ())
+        self.counts["rewritten"] += 1
+
+
+def test_a_fleet_at_rest_is_at_rest_when_texts_were_edited() -> None:
+    lives = [Retold(seed).live(events=20) for seed in range(4)]
+    assert not [life.wrong for life in lives if life.wrong]
+    assert sum(life.counts["rewritten"] for life in lives) >= 10, [life.counts for life in lives]
