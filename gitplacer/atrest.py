@@ -82,7 +82,14 @@ class _Reader:
             whole = len(members) == self._snapshot.source.document_counts[path]
             if whole and path in names and path not in shared and not any(m.is_namespace for m in members):
                 places = tuple(self._place(name, names[path], members) for name in decision.after)
-                yield path, Rewritable(group.id, said, places)
+                yield path, Rewritable(group.id, said, places, self._is_plain(decision, members))
+
+    def _is_plain(self, decision: Decision, members: list[SourceObject]) -> bool:
+        """Whether no override is made in a file, nor would be if it held something else: a cluster's own are, where an object has the field."""
+        clusters = [self._clusters[name] for name in decision.after]
+        if any(cluster.spec.overrides for cluster in clusters):
+            return False
+        return not any(self._snapshot.variants.edits(m, cluster) for m in members for cluster in clusters)
 
     def _place(self, cluster: str, file: str, members: list[SourceObject]) -> Place:
         there = self._clusters[cluster]

@@ -1,8 +1,8 @@
 """
 Manifests of which only the text was edited, written again where they are deployed.
 
-A comment, another order of lines, quotes: many commits change how a manifest is written and nothing of what it says. Planning looks at values,
-so to a fleet in which nothing else has moved such a commit brings nothing but other bytes in files that are there. `Rewritable` is what has to
+A comment, another layout, quotes: many commits change how a manifest is written and nothing of what it says, or only what a ConfigMap holds. Planning
+looks at the values of all else, so to a fleet in which nothing else has moved such a commit brings nothing but other bytes in files that are there. `Rewritable` is what has to
 be known of a group for that, taken down when its fleet was last found at rest (`atrest`); here it is held against the manifests before and
 after, and against what is deployed. Whatever is not exactly as expected is None: then the whole pass finds out what it means.
 """
@@ -12,13 +12,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import zip_longest
+from typing import Any
 
 from gitplacer.documents import Document, Edit
 from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.render import as_deployed, sentinel
 from gitplacer.source.files import ReadFile
 from gitplacer.units import epoch_in
+from gitplacer.workloads.edits import effects
 
+_DATA = ("data", "binaryData")
 Edits = tuple[tuple[int, tuple[Edit, ...]], ...]
 """What is edited in the documents of a file on its way to a cluster: the number of each, in the order in which they are written, and its edits."""
 
@@ -40,11 +44,15 @@ class Place:
 
 @dataclass(frozen=True)
 class Rewritable:
-    """A source file that is all of one group, which stays where it is: the group, what a commit says of its update, and every place of the file."""
+    """
+    A source file that is all of one group, which stays where it is: the group, what a commit says of its update, and every place of the file.
+    `plain`: no override may look at what is in it.
+    """
 
     group: str
     said: str
     places: tuple[Place, ...]
+    plain: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,15 +66,28 @@ class Edited:
     now: ReadFile
 
 
-def says_the_same(was: ReadFile, now: ReadFile) -> bool:
+def says_the_same(was: ReadFile, now: ReadFile, *, plain: bool = False) -> bool:
     """
     Whether two manifests hold the same objects, value for value and of the same types, in the same order, and the same is wrong with them in
-    the same places.
+    the same places. In `plain` ones a ConfigMap may hold other data: nobody who plans looks at it.
     """
-    if was.parsed.faults or now.parsed.faults or was.problems != now.problems:
+    if was.parsed.faults or now.parsed.faults or was.problems != now.problems or was.facts != now.facts:
         return False
-    before, after = ([(repr(d.value), d.prefix) for d in file.parsed.documents] for file in (was, now))
-    return before == after and was.facts == now.facts
+    pairs = list(zip_longest(was.parsed.documents, now.parsed.documents))
+    return all(
+        old is not None
+        and new is not None
+        and old.prefix == new.prefix
+        and (repr(old.value) == repr(new.value) or (plain and _differs_in_data(old.value, new.value)))
+        for old, new in pairs
+    )
+
+
+def _differs_in_data(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Whether two values are a ConfigMap's that holds other data, as it may."""
+    kinds = {(value.get("apiVersion"), value.get("kind")) for value in (old, new)}
+    rest = [repr({key: item for key, item in value.items() if key not in _DATA}) for value in (old, new)]
+    return kinds == {("v1", "ConfigMap")} and rest[0] == rest[1] and not effects(old, new)
 
 
 def stands_the_same(edited: Edited) -> bool:
@@ -86,7 +107,7 @@ def rewritten(edits: Sequence[Edited], deployed: Mapping[str, bytes], spec: Flee
     written: dict[str, bytes] = {}
     units: dict[str, Place] = {}
     for edited in edits:
-        if not says_the_same(edited.was, edited.now):
+        if not says_the_same(edited.was, edited.now, plain=edited.rewritable.plain):
             return None
         for place in edited.rewritable.places:
             before, after = (

@@ -63,19 +63,27 @@ FILES: dict[str, str] = {
     "fleet.yaml": FLEET.replace("spec: {}", "spec: {platform: {paths: ['platform/**']}}"),
     "README.md": "ours\n",
     "notes/about.txt": "more\n",
-    **cluster("a", labels="{luna: 'yes'}", autoscaler='{type: Luna, podLabels: {elotl-luna: "true"}}'),
+    **cluster(
+        "a",
+        labels="{luna: 'yes'}",
+        autoscaler='{type: Luna, podLabels: {elotl-luna: "true"}}',
+        overrides='[{path: /data/z, op: add, value: "1"}, {path: /spec/none, op: replace, value: "1"}]',
+    ),
     **cluster("b"),
     **cluster("c", labels="{over: 'yes'}"),
     **ANYWHERE,
     **policy("twice", "select: {namespaces: [twice]}\nprecedence: 10\nplacement: {copies: 2}"),
     **policy("luna", "select: {namespaces: [luna]}\nprecedence: 11\nclusters: {names: [a]}"),
     **policy("over", "select: {namespaces: [over]}\nprecedence: 12\nclusters: {names: [c]}"),
+    **policy("own", "select: {namespaces: [own]}\nprecedence: 16\nclusters: {names: [b]}"),
     **policy("nowhere", "select: {namespaces: [nowhere]}\nprecedence: 13\nclusters: {names: [none]}"),
     **policy("divided", "select: {namespaces: [divided]}\nprecedence: 14\nplacement: {type: Divide}"),
     **policy("system", "select: {paths: ['platform/**']}\nprecedence: 15\nplacement: {copies: All}"),
     "policies/override.yaml": (
-        "apiVersion: gitplacer.dev/v1alpha1\nkind: OverridePolicy\nmetadata: {name: tag}\nspec:\n  select: {namespaces: [over]}\n"
+        "apiVersion: gitplacer.dev/v1alpha1\nkind: OverridePolicy\nmetadata: {name: tag}\nspec:\n  select: {namespaces: [over], kinds: [RayJob]}\n"
         "  overrides: [{path: /spec/entrypoint, op: replace, value: python other.py}]\n"
+        "---\napiVersion: gitplacer.dev/v1alpha1\nkind: OverridePolicy\nmetadata: {name: data}\nspec:\n"
+        "  select: {namespaces: [over], kinds: [ConfigMap]}\n  overrides: [{path: /data/y, op: add, value: '1'}]\n"
     ),
     **ROOM,
     "platform/system/config.yaml": CONFIG.replace("{name: NAME}", "{name: system, namespace: system}"),
@@ -90,6 +98,9 @@ FILES: dict[str, str] = {
         "  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: x, resources: {requests: {cpu: '1', memory: 1Gi}}}]}}\n"
     ),
     "workloads/own/both.yaml": f"{CONFIG.replace('NAME', 'mine')}---\n{pod('both', 'mine')}",
+    "workloads/own/fixed.yaml": f"{CONFIG.replace('NAME', 'fixed')}immutable: true\n---\n{pod('fixed', 'fixed')}",
+    "workloads/luna/pod.yaml": f"{CONFIG.replace('NAME', 'mine')}---\n{pod('config', 'mine')}",
+    "workloads/over/pod.yaml": f"{CONFIG.replace('NAME', 'mine')}---\n{pod('config', 'mine')}",
     "workloads/own/list.yaml": (
         "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata: {name: listed}\n"
         "  spec: {containers: [{name: c, image: x, resources: {requests: {cpu: '1', memory: 1Gi}}}]}\n"
@@ -153,6 +164,9 @@ REWRITTEN: dict[str, Edit] = {
         "workloads/prod/train.yaml", "  name: train", "  name: train  # or not"
     ),
     "two objects of one group in a file": comment("workloads/own/both.yaml"),
+    "what a ConfigMap holds": put("workloads/own/both.yaml", "{x: '1'}", "{x: '2', z: more}"),
+    "a ConfigMap that holds nothing any more": put("workloads/own/both.yaml", "data: {x: '1'}\n", ""),
+    "a ConfigMap with bytes": put("workloads/own/both.yaml", "data: {x: '1'}\n", "binaryData: {x: AAAA}\n"),
     "amid a List": put("workloads/own/list.yaml", "  spec: {", "  # a comment\n  spec: {"),
     "who shares a ConfigMap": comment("workloads/use/one.yaml"),
     "several groups, and text that is not read": several(
@@ -166,7 +180,14 @@ SPARED: dict[str, Edit] = {
 WHOLE: dict[str, Edit] = {
     "more workers": put(API, "replicas: 1", "replicas: 2"),
     "another image": put("workloads/prod/train.yaml", "image: ray", "image: ray:2"),
-    "a number that was text": put("workloads/own/both.yaml", "{x: '1'}", "{x: 1}"),
+    "a ConfigMap with another label": put("workloads/own/both.yaml", "{name: mine}", "{name: mine, labels: {a: b}}"),
+    "a ConfigMap that becomes immutable": put("workloads/own/both.yaml", "data: {x", "immutable: true\ndata: {x"),
+    "a ConfigMap that is immutable": put("workloads/own/fixed.yaml", "{x: '1'}", "{x: '2'}"),
+    "a ConfigMap that an override changes": put("workloads/over/pod.yaml", "{x: '1'}", "{x: '2'}"),
+    "a ConfigMap on a cluster that changes some": put("workloads/luna/pod.yaml", "{x: '1'}", "{x: '2'}"),
+    "a ConfigMap and its pod": several(
+        put("workloads/own/both.yaml", "{x: '1'}", "{x: '2'}"), put("workloads/own/both.yaml", "image: x", "image: y")
+    ),
     "another order": put("workloads/own/both.yaml", "apiVersion: v1\nkind: ConfigMap", "kind: ConfigMap\napiVersion: v1"),
     "another label": put(API, "labels: {}", "labels: {tier: front}"),
     "an annotation": put(API, "labels: {}", "annotations: {gitplacer.dev/cluster: b}"),
@@ -529,6 +550,7 @@ def bent(text: str, moves: list[tuple[str, int, str]]) -> str:
 @given(st.sampled_from(sorted(LAW_FILES)), st.lists(MOVES, min_size=1, max_size=3))
 @example(API, [("append", 0, " # said"), ("insert", 0, "# a comment")])
 @example("workloads/own/both.yaml", [("insert", 3, "# a comment")])
+@example("workloads/own/both.yaml", [("swap", 3, "1 2")])
 @example("workloads/prod/train.yaml", [("drop", 3, "")])
 def test_what_is_written_without_planning_is_what_planning_comes_to(
     path: str, moves: list[tuple[str, int, str]]

@@ -91,7 +91,8 @@ def command(
     it stands; --check sets only that, and exits with 2 if it does not.
 
     A pass that changed nothing is remembered in the cache, with the time until which nothing would change. Until then another one on the
-    same commits and the same capacity is not computed, and prints the same; --full computes it.
+    same commits and the same capacity is not computed, and prints the same. A commit that only changes how manifests are written, such as
+    their comments, or what ConfigMaps hold, is published without planning the fleet. --full computes it.
 
     With --watch it looks every minute whether a branch has moved, and makes a pass when one has, and every five minutes in any case. It
     says on stderr what each pass came to, and ends on SIGTERM or SIGINT with code 0, never in the middle of a push. Webhooks wake it
