@@ -34,7 +34,7 @@ from gitplacer.passes.reconcile import Outcome, Rewritten, Spared, reconcile_unl
 from gitplacer.passes.touching import Touch, touched
 from gitplacer.rewriting import Edited, needed, rewritten
 from gitplacer.settings import Settings
-from gitplacer.source.files import InMemory, read_file
+from gitplacer.source.files import MAX_FILE, InMemory, read_file
 from gitplacer.source.shares import Share
 from gitplacer.telemetry.logs import Logs
 from gitplacer.tree import Changes
@@ -547,21 +547,37 @@ def bent(text: str, moves: list[tuple[str, int, str]]) -> str:
     return "\n".join(lines)
 
 
+def written_again(path: str, after: str) -> dict[str, bytes] | None:
+    """What comes of a text of the story without planning."""
+    texts = [text.encode() for text in (LAW.source[path], after)]
+    deployed = {place: LAW.deployment.read(place) for place in needed([LAW_FILES[path]])}
+    edit = Edited(LAW_FILES[path], *texts, *(read_file(data, MAX_FILE) for data in texts))
+    return rewritten([edit], deployed, LAW_DONE.snapshot.source.own.fleet.spec)
+
+
+KNOWN = (
+    (API, [("append", 0, " # said"), ("insert", 0, "# a comment")]),
+    ("workloads/own/both.yaml", [("insert", 3, "# a comment")]),
+    ("workloads/own/both.yaml", [("swap", 3, "1 2")]),
+    ("workloads/prod/train.yaml", [("insert", 30, "")]),
+)
+
+
+@pytest.mark.parametrize(("path", "moves"), KNOWN)
+def test_the_law_has_something_to_say(path: str, moves: list[tuple[str, int, str]]) -> None:
+    assert written_again(path, bent(LAW.source[path], moves))
+
+
 @given(st.sampled_from(sorted(LAW_FILES)), st.lists(MOVES, min_size=1, max_size=3))
-@example(API, [("append", 0, " # said"), ("insert", 0, "# a comment")])
-@example("workloads/own/both.yaml", [("insert", 3, "# a comment")])
-@example("workloads/own/both.yaml", [("swap", 3, "1 2")])
-@example("workloads/prod/train.yaml", [("drop", 3, "")])
+@example(*KNOWN[0])
+@example(*KNOWN[1])
+@example(*KNOWN[2])
+@example(*KNOWN[3])
 def test_what_is_written_without_planning_is_what_planning_comes_to(
     path: str, moves: list[tuple[str, int, str]]
 ) -> None:
-    before = LAW.source[path]
-    after = bent(before, moves)
-    texts = [text.encode() for text in (before, after)]
-    files = [read_file(data, len(data)) for data in texts]
-    deployed = {place: LAW.deployment.read(place) for place in needed([LAW_FILES[path]])}
-    spec = LAW_DONE.snapshot.source.own.fleet.spec
-    found = rewritten([Edited(LAW_FILES[path], *texts, *files)], deployed, spec)
+    after = bent(LAW.source[path], moves)
+    found = written_again(path, after)
     if found is None:
         return
     story = replace(LAW, source={**LAW.source, path: after})
@@ -569,13 +585,15 @@ def test_what_is_written_without_planning_is_what_planning_comes_to(
     written = [{p: data for p, data in step.changes.written.items() if p != METADATA} for step in done.steps]
     assert written == ([found] if found else [])
     assert not any(step.changes.removed for step in done.steps)
-    assert (done.problems, done.proposals) == (LAW_DONE.problems, ())
+    same_places = all(p.location.file != path for p in LAW_DONE.problems)
+    assert not same_places or done.problems == LAW_DONE.problems
+    assert done.proposals == ()
 
 
 def test_what_is_not_deployed_as_it_was_written_is_planned() -> None:
     path, text = API, LAW.source[API].encode()
     after = text + b"# a comment\n"
-    edit = Edited(LAW_FILES[path], text, after, read_file(text, 10**6), read_file(after, 10**6))
+    edit = Edited(LAW_FILES[path], text, after, read_file(text, MAX_FILE), read_file(after, MAX_FILE))
     deployed = {place: LAW.deployment.read(place) for place in needed([LAW_FILES[path]])}
     spec = LAW_DONE.snapshot.source.own.fleet.spec
     assert rewritten([edit], deployed, spec) is not None
@@ -614,7 +632,7 @@ class Retold(History):
         path = self.dice.choice(sorted(known))
         text = inputs.source.read(path)
         after = text + b"# a comment\n"
-        edit = Edited(known[path], text, after, read_file(text, 10**6), read_file(after, 10**6))
+        edit = Edited(known[path], text, after, read_file(text, MAX_FILE), read_file(after, MAX_FILE))
         deployed = inputs.deployment.read_all(needed([known[path]]))
         found = rewritten([edit], deployed, done.snapshot.source.own.fleet.spec)
         if found is None:
