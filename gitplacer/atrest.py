@@ -20,6 +20,7 @@ from gitplacer.hydrate import Hydration, told_apart
 from gitplacer.inputs import Inputs
 from gitplacer.kinds.record import PlacementRecord
 from gitplacer.model.decision import Action, Decision, Finding, Reason
+from gitplacer.policies.selection import selects
 from gitplacer.render import Renderer
 from gitplacer.rewriting import Place, Rewritable
 from gitplacer.source.files import NoMemo
@@ -62,34 +63,47 @@ class _Reader:
         self._view, self._snapshot = hydration.view, hydration.snapshot
         source = self._snapshot.source
         self._clusters = source.own.clusters
+        self._overriding = any(cluster.spec.overrides for cluster in self._clusters.values())
         self._units = Units(self._snapshot.deployment, source.own.fleet.spec.deployment.root)
         self._renderer = Renderer(source, self._snapshot.variants, self._snapshot.spans, source.tree, NoMemo())
 
     def files_of(self, decision: Decision) -> Iterator[tuple[str, Rewritable]]:
         """The files of a group that may be written again, by path."""
         group, record = self._snapshot.groups.get(decision.group), self._snapshot.records.get(decision.group)
-        if group is None or record is None or not _simply_stays(decision, group, record):
+        if group is None:
+            return
+        if _is_nowhere(decision, group):
+            yield from ((path, Rewritable(group.id, "", ())) for path, _ in self._own_files(group))
+            return
+        if record is None or not _simply_stays(decision, group, record):
             return
         if any(name not in self._clusters for name in decision.after):
             return
         said = sentence(told_apart(decision, {group.id}), self._view)
+        names = {member.source: member.file for member in reversed(record.members) if not member.is_shared}
+        for path, members in self._own_files(group):
+            if path in names:
+                places = tuple(self._place(name, names[path], members) for name in decision.after)
+                yield path, Rewritable(group.id, said, places, self._is_plain(members))
+
+    def _own_files(self, group: Group) -> Iterator[tuple[str, list[SourceObject]]]:
+        """The source files of which every object is the group's alone, with these."""
         by_path: dict[str, list[SourceObject]] = defaultdict(list)
         for member in group.members:
             by_path[member.path].append(member)
-        shared = {member.path for member in group.shared}
-        names = {member.source: member.file for member in reversed(record.members) if not member.is_shared}
         for path, members in by_path.items():
             whole = len(members) == self._snapshot.source.document_counts[path]
-            if whole and path in names and path not in shared and not any(m.is_namespace for m in members):
-                places = tuple(self._place(name, names[path], members) for name in decision.after)
-                yield path, Rewritable(group.id, said, places, self._is_plain(decision, members))
+            if whole and not any(member.is_namespace for member in members):
+                yield path, members
 
-    def _is_plain(self, decision: Decision, members: list[SourceObject]) -> bool:
-        """Whether no override is made in a file, nor would be if it held something else: a cluster's own are, where an object has the field."""
-        clusters = [self._clusters[name] for name in decision.after]
-        if any(cluster.spec.overrides for cluster in clusters):
-            return False
-        return not any(self._snapshot.variants.edits(m, cluster) for m in members for cluster in clusters)
+    def _is_plain(self, members: list[SourceObject]) -> bool:
+        """Whether no override looks at a file on any cluster: a cluster's own do, where an object has the field."""
+        source = self._snapshot.source
+        return not self._overriding and not any(
+            selects(policy.spec.select, member, source.namespace_labels)
+            for policy in source.own.overrides
+            for member in members
+        )
 
     def _place(self, cluster: str, file: str, members: list[SourceObject]) -> Place:
         there = self._clusters[cluster]
@@ -101,6 +115,12 @@ class _Reader:
             epoch=self._snapshot.epochs.get((cluster, WORKLOADS), 0),
             edits=tuple((m.document.index, tuple(self._renderer.edits(m, there))) for m in members),
         )
+
+
+def _is_nowhere(decision: Decision, group: Group) -> bool:
+    """Whether a group waits, or is held, and nothing of it is deployed, so that none of its files is written."""
+    waits = decision.action in (Action.WAIT, Action.HOLD) and not decision.updated_in_place
+    return waits and group.unit == WORKLOADS and not decision.before and not decision.after and not decision.frozen
 
 
 def _simply_stays(decision: Decision, group: Group, record: PlacementRecord) -> bool:
