@@ -199,6 +199,7 @@ WHOLE: dict[str, Edit] = {
     "one object less": put("workloads/own/both.yaml", f"{CONFIG.replace('NAME', 'mine')}---\n", ""),
     "one object more": lambda repo: repo.add(API, f"---\n{CONFIG.replace('NAME', 'more')}"),
     "no YAML any more": lambda repo: repo.add(API, "}\n"),
+    "more than is read of a file": lambda repo: repo.add(API, f"# {'x' * MAX_FILE}\n"),
     "nothing left of it": lambda repo: (repo.folder / API).write_text("# nothing\n"),
     "what a group shares with another": comment("workloads/use/shared.yaml"),
     "a file of two groups": comment("workloads/two/groups.yaml"),

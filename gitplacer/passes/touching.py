@@ -22,7 +22,6 @@ from gitplacer.git.reading import Repository
 from gitplacer.madefrom import hydrator_metadata, people_of, trailers_of
 from gitplacer.passes.opening import Work
 from gitplacer.passes.quiet import Quiet, digest_of, quiet, told_of
-from gitplacer.rewriting import Edited, Rewritable, needed, rewritten, stands_the_same
 from gitplacer.source.files import Memo, is_read, read_documents
 from gitplacer.source.shares import MOST
 from gitplacer.tree import Changes, Entry, Tree
@@ -31,6 +30,7 @@ from gitplacer.units import METADATA
 if TYPE_CHECKING:
     from gitplacer.hydrate import Hydration
     from gitplacer.model.horizon import Horizon
+    from gitplacer.rewriting import Edited
 
 _MOST_FILES = 100
 """Behind a commit that changes more, a whole pass is made."""
@@ -129,8 +129,6 @@ def touched(memo: Memo, work: Work, folder: str) -> Touch | None:
     edited = _edited(memo, work, repository, changes, files) if files is not None else None
     if files is None or edited is None:
         return None
-    if any(_is_told(path, rest.quiet) and not stands_the_same(each) for path, each in edited.items()):
-        return None
     return _touch(work, rest, edited, files.waiting)
 
 
@@ -150,6 +148,8 @@ def _edited(
     files: _Files,
 ) -> dict[str, Edited] | None:
     """The manifests among what the source has changed, by path; None where something else counts in it."""
+    from gitplacer.rewriting import Edited, Rewritable  # which takes a while; a pass that is spared does without
+
     if len(changes) > _MOST_FILES or sum(entry.size for entry in work.inputs.source.entries.values()) > MOST.size:
         return None
     before: dict[str, Entry] = {}
@@ -165,14 +165,14 @@ def _edited(
         read_documents(tree, before, memo)  # and remember them
     was_read = memo.recall(entry.oid for entry in before.values())
     now_read = memo.recall(new.entries[path].oid for path in before)
+    if any(e.oid not in was_read or new.entries[path].oid not in now_read for path, e in before.items()):
+        return None
     texts = [tree.read_all(before) for tree in (old, new)]
     found = {}
     for path, entry in before.items():
-        was_file, now_file = was_read.get(entry.oid), now_read.get(new.entries[path].oid)
-        if was_file is None or now_file is None:
-            return None
         rewritable = pickle.loads(files.rewritable[path])
         assert isinstance(rewritable, Rewritable)
+        was_file, now_file = was_read[entry.oid], now_read[new.entries[path].oid]
         found[path] = Edited(rewritable, texts[0][path], texts[1][path], was_file, now_file)
     return found
 
@@ -183,8 +183,13 @@ def _is_told(path: str, quiet: Quiet) -> bool:
 
 
 def _touch(work: Work, rest: AtRest, edited: Mapping[str, Edited], waiting: Mapping[str, str]) -> Touch | None:
+    """The commit that writes edited manifests again; None where that is for a whole pass to find out."""
+    from gitplacer.rewriting import needed, rewritten, stands_the_same
+
     inputs, rewritables = work.inputs, [each.rewritable for each in edited.values()]
     assert inputs.commit is not None
+    if any(_is_told(path, rest.quiet) and not stands_the_same(each) for path, each in edited.items()):
+        return None
     deployed = _deployed(work, [*needed(rewritables), METADATA])
     written = rewritten(list(edited.values()), deployed, work.source.spec) if deployed is not None else None
     if written is None or deployed is None or METADATA not in deployed:
