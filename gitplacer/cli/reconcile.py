@@ -38,9 +38,7 @@ if TYPE_CHECKING:
     multiple=True,
     help="Publish though this commit of the source or of the deployment branch is gone.",
 )
-@click.option(
-    "--full", is_flag=True, help="Compute it even where the same inputs, computed before, are known to change nothing."
-)
+@click.option("--full", is_flag=True, help="Compute it whole, whatever is known of it from passes before.")
 @click.option("--watch", is_flag=True, help="Go on for ever: a pass whenever something has moved.")
 @click.option(
     "--interval",
