@@ -580,3 +580,24 @@ def test_a_tree_that_is_compared_with_the_one_before_is_as_if_it_were_listed(
         git("commit", "-q", "-m", "last", cwd=work)
         assert "last" in repository.tree(git("rev-parse", "HEAD", cwd=work))
         assert len(whole) == 2, "too much was changed to be compared"
+
+
+def test_a_tree_of_another_branch_is_not_compared(work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gitplacer.git.listings.LARGE", 1)
+    monkeypatch.setattr(reading, "_LISTINGS", Listings())
+    compared: list[str] = []
+    changes = Repository.changes
+    monkeypatch.setattr(Repository, "changes", lambda self, *trees: (compared.extend(trees), changes(self, *trees))[1])
+    first = git("rev-parse", "HEAD^{tree}", cwd=work)
+    git("read-tree", "--empty", cwd=work)
+    (work / "quite").write_text("else")
+    git("add", "quite", cwd=work)
+    second = git("write-tree", cwd=work)
+    git("read-tree", first, cwd=work)
+    git("update-index", "--add", "--cacheinfo", f"100644,{blob_id(b'else')},more", cwd=work)
+    third = git("write-tree", cwd=work)
+    with opened(work, tmp_path / "cache") as repository:
+        for tree, name in ((first, "plain.yaml"), (second, "quite"), (third, "more")):
+            assert name in repository._listed(tree).entries
+            assert len(repository._listed(tree)) == len(repository._listed_whole(tree))
+    assert compared == [first, third]

@@ -7,6 +7,7 @@ git tells where it differs, which costs what has changed. A tree with an id neve
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -19,6 +20,7 @@ LARGE = 500
 _KEPT = 3
 """Of the source, of snapshots in a repo of their own, and of the deployment repo."""
 _Key = tuple[Path, str]
+_NAME = re.compile(rb"[0-7]+ ([^\0]+)\0.{20}", re.DOTALL)
 
 
 class Listings:
@@ -28,11 +30,10 @@ class Listings:
         self._lock = threading.Lock()
         self._known: OrderedDict[_Key, Mapping[str, Entry]] = OrderedDict()
 
-    def like(self, git_dir: Path) -> tuple[str, Mapping[str, Entry]] | None:
-        """The tree of a repository that was listed last, and what it holds; None where there is none."""
+    def of(self, git_dir: Path) -> dict[str, Mapping[str, Entry]]:
+        """The trees of a repository that are kept, the last one first, and what each holds."""
         with self._lock:
-            key = next((key for key in reversed(self._known) if key[0] == git_dir), None)
-            return None if key is None else (key[1], self._known[key])
+            return {tree: self._known[place, tree] for place, tree in reversed(self._known) if place == git_dir}
 
     def get(self, git_dir: Path, tree: str) -> Mapping[str, Entry] | None:
         """What a tree holds, if that is known."""
@@ -48,6 +49,12 @@ class Listings:
             self._known.move_to_end((git_dir, tree))
             while len(self._known) > _KEPT:
                 self._known.popitem(last=False)
+
+
+def alike(one: bytes, other: bytes) -> bool:
+    """Whether two trees, as git stores them, may be of one branch: most of what is at their tops has the same names."""
+    first, second = (set(_NAME.findall(tree)) for tree in (one, other))
+    return 2 * len(first & second) > len(first | second)
 
 
 def with_changes(

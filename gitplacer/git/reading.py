@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from gitplacer.git.address import Address
-from gitplacer.git.listings import Listings, with_changes
+from gitplacer.git.listings import Listings, alike, with_changes
 from gitplacer.git.mirror import Mirror, refs_of, unsupported_format
 from gitplacer.git.objects import MissingObject, Object, Objects
 from gitplacer.git.program import CommandFailed, Git, GitError, TooMuch
@@ -293,15 +293,21 @@ class Repository:
         What a tree holds, by how it differs from the one that was listed before; None where there was none, where much has changed, and for
         whatever the listing has a word for.
         """
-        before = _LISTINGS.like(self.git.git_dir)
+        found = self.objects.look_up(tree)
+        for name, entries in _LISTINGS.of(self.git.git_dir).items():
+            kept = self.objects.look_up(name)
+            if found is not None and kept is not None and alike(found.data, kept.data):
+                return self._changed(name, entries, tree)
+        return None
+
+    def _changed(self, before: str, entries: Mapping[str, Entry], tree: str) -> Mapping[str, Entry] | None:
+        """The same, held against one tree that was listed."""
         try:
-            changes = self.changes(before[0], tree) if before is not None else {}
+            changes = self.changes(before, tree)
         except MissingObject:
             return None
-        if before is None:
-            return None
         texts = {path: now for path, (_, now) in changes.items() if now is not None}
-        if len(changes) > _FEW or len(before[1]) + len(texts) > MAX_FILES:
+        if len(changes) > _FEW or len(entries) + len(texts) > MAX_FILES:
             return None
         if any("\\" in path or FORGED.search(f"/{path}/".encode()) for path in changes):
             return None
@@ -312,7 +318,7 @@ class Repository:
             path: (was, None if now is None else replace(now, size=sizes.get(now.oid, -1)))
             for path, (was, now) in changes.items()
         }
-        return with_changes(before[1], sized)
+        return with_changes(entries, sized)
 
     def _sizes(self, oids: Sequence[str]) -> dict[str, int] | None:
         """The sizes of blobs, by id; None where one is not there."""
