@@ -59,6 +59,8 @@ def same(fleet: Fleet, size: Size) -> Sample:
 
 
 def one(fleet: Fleet, size: Size) -> Sample:
+    """A comment, on a fleet of which the pass before has found that it is at rest."""
+    fleet.reconcile()
     placed = fleet.placed()
     return _published(fleet, lambda: fleet.edit([placed[fleet.edits % len(placed)]]))
 

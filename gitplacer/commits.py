@@ -49,7 +49,7 @@ _NAMED = re.compile(rf"^{CO_AUTHOR}: *(.*)$", re.MULTILINE | re.IGNORECASE)
 _PERSON = re.compile(r"(?P<name>[^<>\s][^<>]*?) *<(?P<mail>[^<>\s@]+@[^<>\s@]+)>")
 _LONGEST_PERSON = 200
 _CO_AUTHORS = 10
-_LISTED = 50
+LISTED = 50
 """Groups named in a commit's body; the trailers and files tell the rest."""
 
 
@@ -170,11 +170,27 @@ def rest_message(decisions: Sequence[Decision], view: PlanView, started: Collect
         parts.append(f"begin the directories of {few(sorted(started))}")
     subject = ", ".join(parts) or "update records"
     told = [d for d in decisions if d.action in dict(_VERBS)]
-    lines = [f"- {d.group}: {sentence(d, view)}" for d in told[:_LISTED]]
-    if len(told) > _LISTED:
-        lines.append(f"- and {len(told) - _LISTED} more")
+    lines = _listed([d.group for d in told], {d.group: sentence(d, view) for d in told[:LISTED]})
     lines += [f"- cluster {outcome.cluster} {cluster_change(outcome)}" for outcome in changed]
     return subject[0].upper() + subject[1:], "\n".join(lines), []
+
+
+def updates_message(updated: Mapping[str, str], waiting: Mapping[str, str]) -> tuple[str, str, list[str]]:
+    """
+    The same of a pass that does nothing but update some groups, while others wait, by id. Each comes with its sentence; of those that wait
+    only the first have to, of which a commit tells.
+    """
+    verbs = dict(_VERBS)
+    some = ((Action.UPDATE, updated), (Action.WAIT, waiting))
+    subject = ", ".join(f"{verbs[action]} {_counted([*said], 'groups')}" for action, said in some if said)
+    told = dict(sorted({**waiting, **updated}.items()))
+    return subject[0].upper() + subject[1:], "\n".join(_listed([*told], told)), []
+
+
+def _listed(groups: Sequence[str], said: Mapping[str, str]) -> list[str]:
+    """A line for each of the first groups with its sentence, and how many more there are."""
+    more = [f"- and {len(groups) - LISTED} more"] if len(groups) > LISTED else []
+    return [f"- {group}: {said[group]}" for group in groups[:LISTED]] + more
 
 
 def co_authors(author: str, body: str) -> list[str]:

@@ -8,16 +8,15 @@ renames a group's files from one cluster's directory to another's; everything el
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gitplacer.codecommits import referred
-from gitplacer.commits import PROPOSED, PassTrailers, co_authors, relocation_message, rest_message, whole_message
+from gitplacer.commits import PROPOSED, relocation_message, rest_message, whole_message
 from gitplacer.explain import PlanView, refused_approvals
 from gitplacer.inputs import Inputs as Inputs
 from gitplacer.inputs import SourceCommit as SourceCommit
 from gitplacer.layout import Layout, refuse_foreign_root
+from gitplacer.madefrom import hydrator_metadata, people_of, trailers_of
 from gitplacer.model.decision import Action, Decision, Phase, Reason
 from gitplacer.model.verdicts import Verdicts
 from gitplacer.placement.agreement import agreed
@@ -27,12 +26,10 @@ from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.placement.plan import Plan, plan
 from gitplacer.placement.wakes import cleared, outcomes, woken_for
 from gitplacer.problems import Problem
-from gitplacer.redactor import without_credentials
 from gitplacer.snapshot import Snapshot, read_snapshot
 from gitplacer.source.files import Memo, NoMemo
 from gitplacer.source.signers import uncounted_problem
 from gitplacer.tree import Changes, Tree, differing_paths
-from gitplacer.units import METADATA
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +99,7 @@ def hydrate(
     layout.leave_clusters()
     layout.remember_removals(decisions)
     rest = layout.take_changes(metadata)
-    final = tuple(_told_apart(decision, layout.updated) for decision in decisions)
+    final = tuple(told_apart(decision, layout.updated) for decision in decisions)
     problems = tuple(
         sorted(
             {*snapshot.problems, *layout.problems, *refused_approvals(final, snapshot), *_uncounted(inputs, snapshot)}
@@ -254,12 +251,12 @@ def _proposals(
             trial.apply(decision)
             changes = trial.take_changes(metadata)
             subject, body, own = relocation_message(decision, view)
-            lines = [*_trailers(inputs).lines(1, 1), *own, f"{PROPOSED}: {decision.group}"]
+            lines = [*trailers_of(inputs).lines(1, 1), *own, f"{PROPOSED}: {decision.group}"]
             found.append(Step(changes, whole_message(subject, f"{body}\n\n{_ASKED}", lines), decision))
     return tuple(found)
 
 
-def _told_apart(decision: Decision, updated: set[str]) -> Decision:
+def told_apart(decision: Decision, updated: set[str]) -> Decision:
     """Keep or Update: only the files tell."""
     if decision.action is not Action.KEEP or decision.group not in updated:
         return decision
@@ -282,7 +279,7 @@ def _steps(
     inputs: Inputs, view: PlanView, moves: list[tuple[Decision, Changes]], rest: Changes, started: set[str]
 ) -> tuple[Step, ...]:
     total = len(moves) + bool(rest)
-    trailers, people = _trailers(inputs), _co_authors(inputs)
+    trailers, people = trailers_of(inputs), people_of(inputs)
     steps = []
     for number, (decision, changes) in enumerate(moves, 1):
         subject, body, own = relocation_message(decision, view)
@@ -295,66 +292,7 @@ def _steps(
     return tuple(steps)
 
 
-def _co_authors(inputs: Inputs) -> list[str]:
-    """
-    Trailers for who made the source commit, in the first pass that carries anything of it out. What the deployment repo holds says which
-    was the last one; a later pass on the same commit is the work of the clock or of the capacity.
-    """
-    if inputs.commit is None or _last_source(inputs.deployment) == inputs.commit.id:
-        return []
-    return co_authors(inputs.commit.author, inputs.commit.body)
-
-
-def _last_source(deployment: Tree) -> str | None:
-    """The source commit that the deployment repo was last made from, as `hydrator_metadata` says it."""
-    if METADATA not in deployment or not deployment.entries[METADATA].is_text:
-        return None
-    try:
-        fields = json.loads(deployment.read(METADATA))
-    except (ValueError, RecursionError):
-        return None
-    said = fields.get("drySha") if isinstance(fields, dict) else None
-    return said if isinstance(said, str) else None
-
-
 def _is_of_the_source(decision: Decision) -> bool:
     """Whether somebody's commit can be what moves a group: not where only evidence or a better place does."""
     begins = decision.phase in (None, Phase.ADD, Phase.LEAVE)
     return begins and decision.finding.code not in (Reason.PENDING_PODS, Reason.PREFERRED_AVAILABLE)
-
-
-def _trailers(inputs: Inputs) -> PassTrailers:
-    return PassTrailers(
-        source=inputs.commit.id if inputs.commit else "",
-        capacity=inputs.capacity_id or "",
-        base=inputs.deployment_commit or "",
-        now=inputs.now,
-        version=inputs.version,
-        foreign=inputs.foreign,
-        reverted=inputs.reverted,
-        merged=inputs.merged,
-    )
-
-
-def hydrator_metadata(commit: SourceCommit) -> bytes:
-    """
-    The JSON that Argo CD's hydrator writes about the commit it hydrated; promoters read `drySha`. What a message holds that is plainly a
-    secret goes no further than the fleet repo.
-    """
-    body, reference = referred(commit.body)
-    fields = {
-        "author": without_credentials(commit.author),
-        "body": without_credentials(body),
-        "date": commit.date,
-        "drySha": commit.id,
-        "references": [{"commit": reference}] if reference else [],
-        "repoURL": commit.repo_url,
-        "subject": without_credentials(commit.subject),
-    }
-    kept = {key: value for key, value in fields.items() if value}
-    return (json.dumps(kept, indent=2, ensure_ascii=False, sort_keys=True) + "\n").encode()
-
-
-def hydrator_note(commit: SourceCommit) -> str:
-    """What is noted on the tip: promoters see by it that a commit of the source was looked at, even where nothing came of it."""
-    return json.dumps({"drySha": commit.id})

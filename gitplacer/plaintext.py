@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from gitplacer.redactor import shortened
 
@@ -35,6 +36,11 @@ def printable(text: str, longest: int = LONGEST_NAME) -> str:
     """
     seen = UNSEEN.sub(lambda match: match[0].encode("unicode_escape").decode(), shortened(text, longest))
     return _WORKFLOW_COMMAND.sub(lambda match: match[0].replace(":", "\\x3a").replace("#", "\\x23"), seen)
+
+
+def rfc3339(time: datetime) -> str:
+    """A time in UTC, to the second."""
+    return f"{time.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def few(names: Sequence[str], most: int = 3) -> str:

@@ -236,8 +236,7 @@ class Renderer:
         edits: dict[int, list[Edit]] = {}
         special = False
         for item in placed:
-            own = self._namespace_edit(item.member)
-            more = [*self._variants.edits(item.member, cluster, counts), *self._label_edits(item.member, cluster)]
+            own, more = self._namespace_edit(item.member), self._edits_there(item.member, cluster, counts)
             special = special or bool(more)
             if own or more:
                 edits[id(item)] = [*own, *more]
@@ -277,6 +276,13 @@ class Renderer:
         wanted = [(document, edits.get(id(item), [])) for document, item in zip(documents, items, strict=True)]
         return self._tree.entries[path].oid, len(documents) == self._whole[path], wanted
 
+    def edits(self, member: SourceObject, cluster: Cluster, counts: Counts = AS_WRITTEN) -> list[Edit]:
+        """What is edited in an object on its way to a cluster. It follows from the object's value, and not from how that is written."""
+        return [*self._namespace_edit(member), *self._edits_there(member, cluster, counts)]
+
+    def _edits_there(self, member: SourceObject, cluster: Cluster, counts: Counts) -> list[Edit]:
+        return [*self._variants.edits(member, cluster, counts), *self._label_edits(member, cluster)]
+
     @staticmethod
     def _namespace_edit(member: SourceObject) -> list[Edit]:
         if not member.namespace_from_path:
@@ -305,7 +311,16 @@ def _sops_edited(member: SourceObject) -> Problem:
     )
 
 
-_Wanted = Sequence[tuple[Document, list[Edit]]]
+_Wanted = Sequence[tuple[Document, Sequence[Edit]]]
+
+
+def as_deployed(wanted: _Wanted) -> bytes | None:
+    """All documents of a file with their edits, as the file is deployed; None where an edit cannot be made."""
+    if not any(edits for _, edits in wanted):
+        return wanted[0][0].read()
+    problems: list[Problem] = []
+    text = _edited(wanted, True, problems)
+    return None if problems else text
 
 
 def _digest(oid: str, whole: bool, wanted: _Wanted) -> str:

@@ -101,9 +101,9 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Prove what is published from now on."""
     publish = reconcile._publish
 
-    def proving(work: Work, hydration: Hydration, settings: Settings, proposals: Mapping[str, NewCommit]) -> str:
-        tip = publish(work, hydration, settings, proposals)
-        prove(work.deployment, work.source, settings, tip, len(hydration.steps), list(proposals))
+    def proving(work: Work, commits: list[NewCommit], settings: Settings, proposals: Mapping[str, NewCommit]) -> str:
+        tip = publish(work, commits, settings, proposals)
+        prove(work.deployment, work.source, settings, tip, len(commits), list(proposals))
         return tip
 
     def told(inputs: Inputs, *, memo: Memo | None = None, with_candidates: bool = True) -> Hydration:

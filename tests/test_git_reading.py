@@ -8,13 +8,16 @@ import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitplacer.git import objects as objects_module
+from gitplacer.git import reading
 from gitplacer.git.address import Address
+from gitplacer.git.listings import Listings
 from gitplacer.git.objects import BlobTooLarge, MissingObject
 from gitplacer.git.program import Git, GitError, one_line
 from gitplacer.git.reading import Commit, NoSuchRevision, Repository
@@ -539,3 +542,62 @@ def test_messages_carry_no_credentials(text: str, shown: str) -> None:
 def test_messages_are_one_line_without_control_characters() -> None:
     assert one_line("a\x1b[31mb\r\nc\u202ed\x07 ") == "ab c d"
     assert one_line("x" * 600) == "x" * 499 + "…"
+
+
+def test_a_tree_that_is_compared_with_the_one_before_is_as_if_it_were_listed(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gitplacer.git.listings.LARGE", 1)
+    monkeypatch.setattr(reading, "_LISTINGS", Listings())
+    whole: list[str] = []
+    listing = Repository._listed_whole
+    monkeypatch.setattr(Repository, "_listed_whole", lambda self, tree: (whole.append(tree), listing(self, tree))[1])
+    lot = Random(7)
+    with opened(work, tmp_path / "cache") as repository:
+        for number in range(25):
+            folder = lot.choice(("", "a/", "a/b/", "c/"))
+            path = work / f"{folder}{lot.choice('xyz')}"
+            there = path.is_symlink() or path.is_file()
+            if there and lot.random() < 0.3:
+                path.unlink()
+            elif there or not path.exists():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.unlink(missing_ok=True)
+                if lot.random() < 0.2:
+                    path.symlink_to("elsewhere")
+                else:
+                    path.write_text(f"{lot.choice((1, 2, number))}\n" * lot.randrange(3))
+                    path.chmod(lot.choice((0o644, 0o644, 0o755)))
+            git("add", "--all", cwd=work)
+            git("commit", "-q", "--allow-empty", "-m", str(number), cwd=work)
+            oid = repository.tree_id(git("rev-parse", "HEAD", cwd=work))
+            compared = repository._listed(oid).entries
+            assert list(compared.items()) == list(listing(repository, oid).items()), number
+        assert len(whole) == 1, "only the first was listed"
+        monkeypatch.setattr(reading, "_FEW", 0)
+        (work / "last").write_text("last")
+        git("add", "--all", cwd=work)
+        git("commit", "-q", "-m", "last", cwd=work)
+        assert "last" in repository.tree(git("rev-parse", "HEAD", cwd=work))
+        assert len(whole) == 2, "too much was changed to be compared"
+
+
+def test_a_tree_of_another_branch_is_not_compared(work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gitplacer.git.listings.LARGE", 1)
+    monkeypatch.setattr(reading, "_LISTINGS", Listings())
+    compared: list[str] = []
+    changes = Repository.changes
+    monkeypatch.setattr(Repository, "changes", lambda self, *trees: (compared.extend(trees), changes(self, *trees))[1])
+    first = git("rev-parse", "HEAD^{tree}", cwd=work)
+    git("read-tree", "--empty", cwd=work)
+    (work / "quite").write_text("else")
+    git("add", "quite", cwd=work)
+    second = git("write-tree", cwd=work)
+    git("read-tree", first, cwd=work)
+    git("update-index", "--add", "--cacheinfo", f"100644,{blob_id(b'else')},more", cwd=work)
+    third = git("write-tree", cwd=work)
+    with opened(work, tmp_path / "cache") as repository:
+        for tree, name in ((first, "plain.yaml"), (second, "quite"), (third, "more")):
+            assert name in repository._listed(tree).entries
+            assert len(repository._listed(tree)) == len(repository._listed_whole(tree))
+    assert compared == [first, third]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -16,7 +17,10 @@ from benchmarks import counting, fleets
 from benchmarks.counting import Finding, counted, counted_at, too_fast
 from gitplacer import hydrate
 from gitplacer.model.decision import Decision
+from gitplacer.passes.reconcile import Outcome, Rewritten, reconcile_unless_quiet
 from gitplacer.tree import Tree
+from tests.gitservers import git
+from tests.test_reconcile import Fleet, quiet
 
 
 @pytest.mark.slow
@@ -34,7 +38,7 @@ def test_no_step_of_a_pass_grows_faster_than_the_fleet() -> None:
 @pytest.mark.slow
 def test_a_quadratic_step_is_found_long_before_it_outweighs_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     """Once each decision was told apart it is held against all that came before: what a careless loop does."""
-    asked, seen = hydrate._told_apart, list[Decision]()
+    asked, seen = hydrate.told_apart, list[Decision]()
 
     def careless(decision: Decision, updated: set[str]) -> Decision:
         seen.append(decision)
@@ -43,7 +47,7 @@ def test_a_quadratic_step_is_found_long_before_it_outweighs_the_rest(monkeypatch
             asked(decision, updated)
         return asked(decision, updated)
 
-    monkeypatch.setattr(hydrate, "_told_apart", careless)
+    monkeypatch.setattr(hydrate, "told_apart", careless)
     counts = []
     for copies in (1, 2, 4):
         seen.clear()
@@ -51,7 +55,7 @@ def test_a_quadratic_step_is_found_long_before_it_outweighs_the_rest(monkeypatch
         counts.append(counted(cold))
     whole = [sum(found.values()) for found in counts]
     assert whole[-1] < counting.MOST * whole[-2], "the sum alone does not tell"
-    assert [finding.what for finding in too_fast(counts)] == ["hydrate.py _told_apart"]
+    assert [finding.what for finding in too_fast(counts)] == ["hydrate.py told_apart"]
 
 
 def test_every_turn_of_a_loop_counts() -> None:
@@ -90,3 +94,50 @@ def test_what_is_allowed_to_grow_is_there() -> None:
         words = [word for word in name.split(".") if word]
         assert all(word in text[file] for word in words), prefix
     assert all(not one.startswith(other) for one, other in itertools.permutations(counting.ALLOWED, 2))
+
+
+LISTING = (
+    "git/reading.py ",
+    "git/worktree.py ",
+    "tree.py ",
+    "source/files.py is_read",
+    "source/fleetspec.py readable_fleet",
+    "passes/touching.py _edited.<locals>.<genexpr>",
+)
+"""What lists the source and its snapshots, file after file."""
+
+
+def _placed(folder: Path, copies: int) -> tuple[Fleet, int]:
+    """A fleet of copies that was placed and found at rest, and the minute after that."""
+    folder.mkdir()
+    fleet = Fleet(folder / "source", str(folder / "deployment.git"), folder / "deployment.git")
+    fleet.source.mkdir()
+    git("init", "-q", "-b", "main", ".", cwd=fleet.source)
+    git("init", "-q", "--bare", "-b", "main", fleet.deployment, cwd=folder)
+    fleet.commit(counting.copied(fleets.Size(6, 4, 24), copies))
+    for minute in itertools.count(5):
+        done = reconcile_unless_quiet(fleet.settings(minute), progress=quiet)
+        if isinstance(done, Outcome) and done.tip is None:
+            return fleet, minute + 1
+    raise AssertionError
+
+
+@pytest.mark.slow
+@pytest.mark.unproved("a whole pass is what it is spared")
+def test_a_text_that_was_edited_costs_the_same_in_every_fleet(tmp_path: Path) -> None:
+    """Nothing that is done for it but listing the source knows how large the fleet is."""
+    found = []
+    for copies in (1, 4):
+        fleet, minute = _placed(tmp_path / str(copies), copies)
+        files = {path.rpartition("/")[2] for path in fleet.files() if "/workloads/team-" in path}
+        ended: list[object] = []
+        path = next(path for path in sorted(fleet.source.glob("workloads/**/*.yaml")) if path.name in files)
+        fleet.commit({str(path.relative_to(fleet.source)): path.read_text() + "# edited\n"})
+        later = fleet.settings(minute)
+        found.append(counted(lambda now=later, into=ended: into.append(reconcile_unless_quiet(now, progress=quiet))))  # type: ignore[misc]
+        assert [type(each) for each in ended] == [Rewritten]
+    less, more = ({name: n for name, n in each.items() if not name.startswith(LISTING)} for each in found)
+    assert sum(less.values()) > 1000
+    assert sum(more.values()) < 1.05 * sum(less.values()), {
+        name: n for name, n in more.items() if n > less.get(name, 0) + 10
+    }

@@ -13,7 +13,8 @@ import pytest
 
 from gitplacer.codecommits import referred
 from gitplacer.git.notes import HYDRATOR_NOTES
-from gitplacer.hydrate import SourceCommit, hydrator_metadata
+from gitplacer.hydrate import SourceCommit
+from gitplacer.madefrom import hydrator_metadata
 from tests.commands import NOW, Ran, commit, git, make_bare, make_repo, run, starter
 
 Capture = pytest.CaptureFixture[str]

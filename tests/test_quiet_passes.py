@@ -273,6 +273,8 @@ def test_a_pass_that_is_spared_imports_no_planner(fleet: Fleet) -> None:
         "gitplacer.snapshot",
         "gitplacer.explain",
         "gitplacer.placement",
+        "gitplacer.rewriting",
+        "gitplacer.render",
     }
 
 

@@ -236,6 +236,13 @@ def test_a_line_for_each_thing_that_is_worth_one_and_the_revision_on_each() -> N
     ]
 
 
+def test_a_line_tells_what_was_written_again_and_what_stands() -> None:
+    log, lines = logged("json")
+    log.ended(turn(3, Outcome.PUBLISHED, tip="d" * 40, rewrote="Update a/b", standing="1 held (x/y)"))
+    (said,) = map(json.loads, lines)
+    assert (said["message"], said["commits"]) == (f"Published  → {'d' * 12}  Update a/b  1 held (x/y)", 1)
+
+
 def test_json_says_the_same_to_programs() -> None:
     log, lines = logged("json", logs.Level.DEBUG)
     problem = Problem(Location("fleet.yaml", 3, 1), "UnknownField", "what is that?", "this")
@@ -298,6 +305,16 @@ def test_what_changes_is_told_once_and_that_it_is_over() -> None:
         ["Recovered Fine"],
         [],
     ]
+
+
+def test_a_pass_that_only_writes_manifests_again_ends_what_had_gone_wrong_and_not_what_is_held() -> None:
+    again = turn(9, Outcome.PUBLISHED, rewrote="Update a/b", standing="1 held (x/y)")
+    for fault in (Fault.ACCESS_DENIED, Fault.SOURCE_REWOUND):
+        _, wrong = notices.notices(told(1, Outcome.STALLED, fault), notices.Told())
+        assert [notice.sort for notice in notices.notices(again, wrong)[0]] == [notices.Sort.RECOVERED]
+    held = notices.Told(Outcome.HELD, "ForeignChange")
+    assert notices.notices(again, held) == ((), held)
+    assert notices.notices(again, notices.Told()) == ((), notices.Told())
 
 
 @dataclass

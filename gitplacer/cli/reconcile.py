@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from gitplacer.formats.savedplan import SavedPlan
     from gitplacer.hydrate import Hydration
     from gitplacer.passes.opening import Work
-    from gitplacer.passes.reconcile import Outcome, Spared
+    from gitplacer.passes.reconcile import Outcome, Rewritten, Spared
     from gitplacer.settings import Settings
     from gitplacer.tree import Tree
 
@@ -38,9 +39,7 @@ if TYPE_CHECKING:
     multiple=True,
     help="Publish though this commit of the source or of the deployment branch is gone.",
 )
-@click.option(
-    "--full", is_flag=True, help="Compute it even where the same inputs, computed before, are known to change nothing."
-)
+@click.option("--full", is_flag=True, help="Compute it whole, whatever is known of it from passes before.")
 @click.option("--watch", is_flag=True, help="Go on for ever: a pass whenever something has moved.")
 @click.option(
     "--interval",
@@ -91,7 +90,8 @@ def command(
     it stands; --check sets only that, and exits with 2 if it does not.
 
     A pass that changed nothing is remembered in the cache, with the time until which nothing would change. Until then another one on the
-    same commits and the same capacity is not computed, and prints the same; --full computes it.
+    same commits and the same capacity is not computed, and prints the same. A commit that only changes how manifests are written, such as
+    their comments, or what ConfigMaps hold, is published without planning the fleet. --full computes it.
 
     With --watch it looks every minute whether a branch has moved, and makes a pass when one has, and every five minutes in any case. It
     says on stderr what each pass came to, and ends on SIGTERM or SIGINT with code 0, never in the middle of a push. Webhooks wake it
@@ -146,11 +146,11 @@ def command(
     if plan_file is not None and planned is not None:
         return _as_planned(plan_file, planned, chosen, undoubted)
     with progress() as say:
-        outcome: Outcome | Spared
+        outcome: Outcome | Spared | Rewritten
         if full:
             outcome = reconcile(chosen, progress=say, consent=undoubted)
         else:
-            outcome = reconcile_unless_quiet(chosen, progress=say, consent=undoubted, doubts=undoubted.told_only)
+            outcome = reconcile_unless_quiet(chosen, progress=say, consent=undoubted, doubts=undoubted.of_unplanned)
     return _ended(outcome, undoubted)
 
 
@@ -175,28 +175,39 @@ def _as_planned(plan_file: str, planned: SavedPlan, chosen: Settings, undoubted:
     return _ended(outcome, undoubted)
 
 
-def _ended(outcome: Outcome | Spared, undoubted: Undoubted) -> int:
-    from gitplacer.passes.reconcile import Outcome
+def _ended(outcome: Outcome | Spared | Rewritten, undoubted: Undoubted) -> int:
+    from gitplacer.passes.reconcile import Outcome, Spared
 
-    if not isinstance(outcome, Outcome):
-        _tell_of_spared(outcome)
+    if isinstance(outcome, Spared):
+        _tell_of_unplanned(outcome, f"Unchanged  {outcome.tip} at")
         return 0
     keep(outcome)
-    if outcome.tip is not None:
+    if outcome.tip:
         undoubted.landed(outcome.tip)
-    _tell(outcome)
+    if isinstance(outcome, Outcome):
+        _tell(outcome)
+    else:
+        _tell_of_unplanned(outcome, f"Published  {outcome.tip} to", outcome.subject)
     return 0
 
 
-def _tell_of_spared(spared: Spared) -> None:
-    """As of a pass that changed nothing."""
+def _tell_of_unplanned(ended: Spared | Rewritten, what: str, *subjects: str) -> None:
+    """As of a pass that was computed."""
     from gitplacer.cli.progress import note_attempts, show_problems
 
-    note_attempts(spared.attempts)
-    show_problems(spared.quiet.problems)
-    place = f"{spared.deployment}, branch {spared.branch}"
-    click.echo(f"Unchanged  {spared.tip} at {place}")
-    _tell_what_is_left(place, spared.unnoted, spared.quiet.standing)
+    note_attempts(ended.attempts)
+    show_problems(ended.quiet.problems)
+    place = f"{ended.deployment}, branch {ended.branch}"
+    _tell_of_commits(f"{what} {place}", subjects)
+    _tell_what_is_left(place, ended.unnoted, ended.quiet.standing)
+
+
+def _tell_of_commits(line: str, subjects: Iterable[str]) -> None:
+    from gitplacer.plaintext import printable
+
+    click.echo(line)
+    for subject in subjects:
+        click.echo(f"  {printable(subject)}")
 
 
 def _tell_what_is_left(place: str, unnoted: str, standing: str) -> None:
@@ -221,9 +232,7 @@ def _tell(outcome: Outcome) -> None:
     if outcome.tip is None:
         click.echo(f"Unchanged  {hydration.view.deployment_commit} at {place}")
     else:
-        click.echo(f"Published  {outcome.tip} to {place}")
-        for step in hydration.steps:
-            click.echo(f"  {printable(step.subject)}")
+        _tell_of_commits(f"Published  {outcome.tip} to {place}", (step.subject for step in hydration.steps))
     for branch, step in zip(outcome.proposed, hydration.proposals, strict=True):
         click.echo(f"Proposed   {printable(branch)}: {printable(step.subject)}")
     if outcome.refused:

@@ -34,6 +34,7 @@ from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import NoSuchRevision, Repository
 from gitplacer.passes.opening import Work
 from gitplacer.passes.reconcile import CAPACITY_USED
+from gitplacer.plaintext import rfc3339
 from gitplacer.settings import Settings
 from gitplacer.trailers import instant, value_of
 
@@ -65,8 +66,6 @@ class ClockBehind(Doubt):
     kind = "ClockBehind"
 
     def __init__(self, now: datetime, last: datetime) -> None:
-        from gitplacer.explain import rfc3339  # which takes a while, and is hardly ever needed
-
         self.last = last
         super().__init__(
             f"the clock says {rfc3339(now)}, and the last pass was made at {rfc3339(last)}",
@@ -241,9 +240,9 @@ class Undoubted:
         """Raises Doubt."""
         self._ask(work, publishes=bool(hydration.steps))
 
-    def told_only(self, work: Work) -> None:
-        """The same of a pass that publishes nothing."""
-        self._ask(work, publishes=False)
+    def of_unplanned(self, work: Work, *, publishes: bool) -> None:
+        """The same of a pass that was not computed whole. Raises Doubt."""
+        self._ask(work, publishes=publishes)
 
     def _ask(self, work: Work, *, publishes: bool) -> None:
         self._memory = Memory(self._settings.cache_dir, work.deployment)
@@ -257,7 +256,5 @@ class Undoubted:
 
     def landed(self, tip: str) -> None:
         """Remember the commit that the pass has published."""
-        from gitplacer.explain import rfc3339
-
         if self._memory is not None:
             self._memory.write(Seen(tip, rfc3339(self._settings.now)))

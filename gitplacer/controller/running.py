@@ -35,7 +35,7 @@ from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.model.decision import Action
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes.opening import Work
-from gitplacer.passes.reconcile import Landing, one_pass
+from gitplacer.passes.reconcile import Landing, Rewritten, next_pass
 from gitplacer.passes.reconcile import Outcome as PassOutcome
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.problems import Severity
@@ -65,6 +65,7 @@ class _Ended:
     source: str | None = None
     tip: str | None = None
     hydration: Hydration | None = None
+    rewritten: Rewritten | None = None
     is_look: bool = False
     notes: tuple[str, ...] = ()
 
@@ -183,7 +184,7 @@ class Controller:
                 looked = look(self._settings, self._spec)
                 if looked and looked == self._tips:
                     return self._standing
-            return self._pass()
+            return self._pass(whole=self._clock.monotonic() >= self._due.pass_at)
         except Exception as error:
             if self.wakes.stopping:
                 raise Stopped from error  # a signal that ends us may have ended a git of ours as well
@@ -201,33 +202,45 @@ class Controller:
         with contextlib.suppress(GitError, OSError):
             forget_mirrors(self._settings, self._spec)
 
-    def _pass(self) -> _Ended:
+    def _pass(self, *, whole: bool) -> _Ended:
         now = self._clock.wall().astimezone(UTC).replace(microsecond=0)
         try:
-            done = self._made_at(now)
+            done = self._made_at(now, whole=whole)
         except ClockBehind as behind:
             if behind.last - now > SKEW:
                 raise
             now = behind.last  # clocks differ; no pass of the controller is earlier than the one before
-            done = self._made_at(now)
-        hydration = done.hydration
-        if done.refused:
-            self._reach.notes.append(f"the server did not take the branches with proposals: {done.refused}")
+            done = self._made_at(now, whole=whole)
         if done.unnoted:
             self._reach.notes.append(
                 f"promoters find no note on the tip, which the next pass tries again: {done.unnoted}"
             )
-        if done.tip is not None and self._memory is not None:
+        if done.tip and self._memory is not None:
             self._memory.write(Seen(done.tip, rfc3339(now)))
+        if isinstance(done, Rewritten):
+            self._tips = {**done.tips, DEPLOYMENT: done.tip}
+            return _Ended(
+                Outcome.PUBLISHED, None, done.source, done.tip, rewritten=done, notes=tuple(self._reach.notes)
+            )
+        hydration = done.hydration
+        if done.refused:
+            self._reach.notes.append(f"the server did not take the branches with proposals: {done.refused}")
         tip = done.tip or hydration.view.deployment_commit
         self._spec = hydration.snapshot.source.own.fleet.spec
         self._tips = {**done.tips, **({DEPLOYMENT: tip} if tip else {})}
         outcome = Outcome.PUBLISHED if done.tip else Outcome.HELD if is_held(hydration) else Outcome.UNCHANGED
         return _Ended(outcome, None, hydration.view.source_commit, tip, hydration, notes=tuple(self._reach.notes))
 
-    def _made_at(self, now: datetime) -> PassOutcome:
-        settings = replace(self._settings, now=now)
-        done = one_pass(settings, self._memo, progress=self._say, consent=self._consent, ledgers=self._ledgers)
+    def _made_at(self, now: datetime, *, whole: bool) -> PassOutcome | Rewritten:
+        done = next_pass(
+            replace(self._settings, now=now),
+            self._memo,
+            progress=self._say,
+            consent=self._consent,
+            doubts=self._undoubted,
+            ledgers=self._ledgers,
+            whole=whole,
+        )
         if done.landing is Landing.OVERTAKEN:
             raise LostRace(f"somebody else pushed to branch {done.branch} of {done.deployment} first")
         return done
@@ -238,10 +251,14 @@ class Controller:
             raise Stopped
 
     def _consent(self, hydration: Hydration, work: Work) -> None:
+        self._undoubted(work, publishes=bool(hydration.steps))
+
+    def _undoubted(self, work: Work, *, publishes: bool) -> None:
         """The last question before a push. From here on nothing stops it."""
-        self._reach.source, self._reach.tip = hydration.view.source_commit, hydration.view.deployment_commit
+        commit = work.inputs.commit
+        self._reach.source, self._reach.tip = commit.id if commit is not None else None, work.inputs.deployment_commit
         self._memory = Memory(self._settings.cache_dir, work.deployment)
-        found = ask(work, self._memory, publishes=bool(hydration.steps))
+        found = ask(work, self._memory, publishes=publishes)
         self._reach.notes = [f"{doubt.kind}: {doubt}" for doubt in found if not isinstance(doubt, ClockBehind)]
         self._is_pushing = True
         if self.wakes.stopping:
@@ -254,13 +271,17 @@ class Controller:
         stretch = 0.9 + 0.2 * self._draw()
         if ended.is_look:
             self._due = after_look(self._due, self._pace, began=began, now=now, stretch=stretch, hinted=bool(wake.refs))
+        elif ended.rewritten is not None:
+            self._backoff = Backoff()
+            self._due = after_look(self._due, self._pace, began=began, now=now, stretch=stretch)
         else:
             self._backoff, delay = backed_off(self._backoff, fault, self._draw())
             hurries = fault is None or RULES[fault].hurries
             self._due = after_pass(self._pace, began=began, now=now, delay=delay, hurries=hurries, stretch=stretch)
+        if not ended.is_look:
             outcome = Outcome.UNCHANGED if ended.outcome is Outcome.PUBLISHED else ended.outcome
-            self._standing = replace(ended, outcome=outcome, hydration=None, notes=(), is_look=True)
-        said = ended.found
+            self._standing = replace(ended, outcome=outcome, hydration=None, rewritten=None, notes=(), is_look=True)
+        said, rewritten = ended.found, ended.rewritten
         return Turn(
             number=self._number,
             woken=wake.why,
@@ -278,6 +299,8 @@ class Controller:
             tip=ended.tip,
             hydration=ended.hydration,
             is_look=ended.is_look,
+            rewrote=rewritten.subject if rewritten is not None else "",
+            standing=rewritten.quiet.standing if rewritten is not None else "",
         )
 
     def _wall_at(self, monotonic: float) -> datetime:

@@ -8,7 +8,7 @@ wants the text, which is rare, and then the document is composed again with mark
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
@@ -45,6 +45,11 @@ class Document:
         if key_node is not None and (key or not found):
             node = key_node
         return Location(self.file, *sheet.position(node.start if node is not None else 0))
+
+    def places(self) -> list[tuple[int, int]]:
+        """The line and column of each of its keys and values, in order: all that `locate` may ever tell."""
+        sheet = self._sheet
+        return [sheet.position(node.start) for node in _nodes(sheet.root)] if sheet.root is not None else []
 
     def problem(
         self,
@@ -126,6 +131,16 @@ def _holds(data: bytes, words: bytes) -> bool:
 def _sheet(data: bytes, start: int, end: int) -> _Sheet:
     """Remembered for the items of a List, which share a text: it is composed once, whatever is wrong in how many of them."""
     return _Sheet(data, start, end)
+
+
+def _nodes(node: Node) -> Iterator[Node]:
+    """A node and what is below it; what is below an alias stands elsewhere."""
+    yield node
+    if not node.alias:
+        for pair in (node.pairs or {}).values():
+            yield from (*_nodes(pair.key), *_nodes(pair.value))
+        for item in node.items or ():
+            yield from _nodes(item)
 
 
 def _cut(text: str, node: Node) -> str:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from gitplacer.model import quantity
 from gitplacer.model.resources import Resources
-from gitplacer.plaintext import LONGEST_PATH, few, printable
+from gitplacer.plaintext import LONGEST_PATH, few, printable, rfc3339
 from gitplacer.problems import Problem, Severity
+
+__all__ = [
+    "LONGEST_SENTENCE",
+    "amount_text",
+    "amounts_text",
+    "problem_lines",
+    "rfc3339",
+    "with_place",
+]
 
 LONGEST_SENTENCE = 1000
 """Characters; what is longer is cut."""
@@ -34,11 +41,6 @@ def amounts_text(resources: Resources) -> str:
 
 def with_place(text: str, where: str) -> str:
     return f"{text} ({where})" if where else text
-
-
-def rfc3339(time: datetime) -> str:
-    """A time in UTC, to the second."""
-    return f"{time.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def problem_lines(problem: Problem, *others: Problem) -> list[str]:

@@ -35,7 +35,7 @@ from gitplacer.git.reading import Commit, Repository, check_branch, parse_commit
 from gitplacer.git.resigning import same_but_signatures, sign_all
 from gitplacer.git.scratch import scratch_folder
 from gitplacer.git.signing import SigningKey
-from gitplacer.tree import FILE, Changes, Tree, differing_paths
+from gitplacer.tree import FILE, Changes, Tree, blob_id, differing_paths
 
 INPUTS = "gitplacer-inputs"
 """The branch that keeps the capacity trees passes were computed from."""
@@ -297,6 +297,10 @@ class Deployment:
             self._push(scratch, {**updates, **self._kept(squashed)})
         return made["new"]
 
+    def keeps_inputs(self, capacity: str | None) -> bool:
+        """Whether the branch of capacity trees has this tree, by its id, on top already."""
+        return self.inputs_tip is not None and self.repository.tree_id(self.inputs_tip) == capacity
+
     def lets_stand(self, has_signature: bool) -> bool:
         """Whether a proposed commit can stay, as far as its signature goes: where we sign, one without is made anew."""
         return has_signature or self.signing_key is None
@@ -370,7 +374,7 @@ class Deployment:
         refs = self._import(scratch, steps, inputs if steps else None, proposals)
         with Repository(self.address, scratch, {}) as made:
             if "new" in refs:
-                self._check_tree(made.tree(refs["new"]), steps)
+                self._check_made(made, refs["new"], steps)
             if self.inputs_tip and "inputs" in refs and made.tree_id(refs["inputs"]) == made.tree_id(self.inputs_tip):
                 del refs["inputs"]
         return refs
@@ -426,7 +430,8 @@ class Deployment:
     ) -> dict[str, str]:
         """Make the commits; what was made, as `new`, `inputs` and `proposal-<n>` in order of the branches."""
         stream: list[bytes] = []
-        paths = set(self.tree.entries)
+        removes = any(commit.changes.removed for commit in (*steps, *proposals.values()))
+        paths = set(self.tree.entries) if removes else set[str]()
         for number, step in enumerate(steps):
             parent = self.tip if number == 0 else None
             # Deleting a path deletes a whole folder where it names one, so only files that are there are deleted.
@@ -453,14 +458,24 @@ class Deployment:
         made = dict(line.split(" ") for line in listing.splitlines())
         return {name.removeprefix("refs/heads/"): oid for name, oid in made.items()}
 
+    def _check_made(self, made: Repository, new: str, steps: Sequence[NewCommit]) -> None:
+        """
+        What goes out is exactly what was planned. Git tells what has changed: where that is each planned path and no other, no tree has to
+        be listed.
+        """
+        changes = _together(steps)
+        planned = {path: blob_id(data) for path, data in changes.written.items()}
+        if self.tip is not None and not changes.removed:
+            found = made.changes(self.tip, new)
+            if {p: e.oid for p, (_, e) in found.items() if e is not None and e.mode == FILE} == planned and len(
+                found
+            ) == len(planned):
+                return
+        self._check_tree(made.tree(new), steps)
+
     def _check_tree(self, made: Tree, steps: Sequence[NewCommit]) -> None:
         """What goes out is exactly what was planned; a foreign file that is in the way of a folder stops it."""
-        written: dict[str, bytes] = {}
-        for step in steps:
-            written = {path: data for path, data in written.items() if path not in step.changes.removed}
-            written.update(step.changes.written)
-        removed = frozenset().union(*(step.changes.removed for step in steps))
-        planned = self.tree.apply(Changes(written, removed))
+        planned = self.tree.apply(_together(steps))
         if planned != made:
             path = differing_paths(planned, made)[0]
             raise GitError(
@@ -531,6 +546,15 @@ class Deployment:
             hint = "let this user push there, or push as its owner"
             raise PushRefused(f"{where}: no permission to push: {reason}", hint=hint) from None
         raise unreachable(self.address, failure) from None
+
+
+def _together(steps: Sequence[NewCommit]) -> Changes:
+    """What steps change, one after another."""
+    written: dict[str, bytes] = {}
+    for step in steps:
+        written = {path: data for path, data in written.items() if path not in step.changes.removed}
+        written.update(step.changes.written)
+    return Changes(written, frozenset().union(*(step.changes.removed for step in steps)))
 
 
 def is_of_a_pass(commit: Commit) -> bool:

@@ -13,18 +13,19 @@ from __future__ import annotations
 import codecs
 import datetime
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
 from gitplacer.git.address import Address
+from gitplacer.git.listings import Listings, alike, with_changes
 from gitplacer.git.mirror import Mirror, refs_of, unsupported_format
 from gitplacer.git.objects import MissingObject, Object, Objects
 from gitplacer.git.program import CommandFailed, Git, GitError, TooMuch
 from gitplacer.problems import nearest
-from gitplacer.tree import Entry, LateTree, Tree
+from gitplacer.tree import SUBMODULE, Entry, LateTree, Tree
 
 _NAME = re.compile(r"(?![-/.])[^\x00-\x20\x7f~^:?*\[\\]{1,250}(?<![/.])")
 _NOT_IN_NAME = re.compile(r"\.\.|@\{|//|/\.|\.lock(?:/|$)")
@@ -38,6 +39,9 @@ _OF_PYTHON = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "
 """Codecs that git does not know, so no commit is written in them; punycode takes the square of a text's length."""
 MAX_FILES = 1_000_000
 """Files that one commit may have."""
+_FEW = 200
+"""Paths in which a tree differs from the one before, so that the rest of it need not be listed."""
+_LISTINGS = Listings()
 
 T = TypeVar("T")
 
@@ -185,6 +189,23 @@ class Repository:
         oid = self.tree_id(commit, folder)
         return self._renewing(lambda: self._listed(oid))
 
+    def changes(self, old: str, new: str) -> dict[str, tuple[Entry | None, Entry | None]]:
+        """
+        The paths at which two trees differ, by their ids or those of their commits, each with what it was and what it is, None for nothing.
+        Their sizes are not known. Raises MissingObject where one of them is not there.
+        """
+        try:
+            told = self.git.run(
+                "diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", "--end-of-options", old, new
+            )
+        except CommandFailed as error:
+            raise MissingObject(f"{self.address.redacted}: {error}") from None
+        fields, found = told.split(b"\0"), {}
+        for about, raw in zip(fields[:-1:2], fields[1::2], strict=True):
+            was, now, before, after, _ = about.decode().removeprefix(":").split(" ")
+            found[raw.decode("utf-8", "backslashreplace")] = _entry(was, before), _entry(now, after)
+        return found
+
     def tree_when_asked(self, commit: str) -> Tree:
         """The files of a commit, listed when somebody looks at one: it is that which raises what `tree` raises."""
         return LateTree(lambda: self.tree(commit).entries, self.objects)
@@ -259,6 +280,56 @@ class Repository:
         return self.objects.look_up(f"{top.oid}:{folder.strip('/')}") if folder.strip("/") else top
 
     def _listed(self, tree: str) -> Tree:
+        place = self.git.git_dir
+        known = _LISTINGS.get(place, tree)
+        entries = known or self._compared(tree) or self._listed_whole(tree)
+        if self._is_mirrored or place == self.address.git_dir:  # and is no scratch repository, which goes in a moment
+            _LISTINGS.keep(place, tree, entries)
+        self.objects.note_sizes({entry.oid: entry.size for entry in entries.values()})
+        return Tree(entries, self.objects)
+
+    def _compared(self, tree: str) -> Mapping[str, Entry] | None:
+        """
+        What a tree holds, by how it differs from the one that was listed before; None where there was none, where much has changed, and for
+        whatever the listing has a word for.
+        """
+        found = self.objects.look_up(tree)
+        for name, entries in _LISTINGS.of(self.git.git_dir).items():
+            kept = self.objects.look_up(name)
+            if found is not None and kept is not None and alike(found.data, kept.data):
+                return self._changed(name, entries, tree)
+        return None
+
+    def _changed(self, before: str, entries: Mapping[str, Entry], tree: str) -> Mapping[str, Entry] | None:
+        """The same, held against one tree that was listed."""
+        try:
+            changes = self.changes(before, tree)
+        except MissingObject:
+            return None
+        texts = {path: now for path, (_, now) in changes.items() if now is not None}
+        if len(changes) > _FEW or len(entries) + len(texts) > MAX_FILES:
+            return None
+        if any("\\" in path or FORGED.search(f"/{path}/".encode()) for path in changes):
+            return None
+        sizes = self._sizes([entry.oid for entry in texts.values() if entry.mode != SUBMODULE])
+        if sizes is None:
+            return None
+        sized = {
+            path: (was, None if now is None else replace(now, size=sizes.get(now.oid, -1)))
+            for path, (was, now) in changes.items()
+        }
+        return with_changes(entries, sized)
+
+    def _sizes(self, oids: Sequence[str]) -> dict[str, int] | None:
+        """The sizes of blobs, by id; None where one is not there."""
+        asked = "".join(f"{oid}\n" for oid in oids).encode()
+        told = self.git.run("cat-file", "--batch-check=%(objecttype) %(objectsize)", input=asked) if oids else b""
+        rows = [line.split() for line in told.decode().splitlines()]
+        if len(rows) != len(oids) or any(row[0] != "blob" for row in rows):
+            return None
+        return {oid: int(size) for oid, (_, size) in zip(oids, rows, strict=True)}
+
+    def _listed_whole(self, tree: str) -> Mapping[str, Entry]:
         try:
             listing = self.git.run("ls-tree", "-r", "-z", "-l", "--full-tree", "--end-of-options", tree)
         except CommandFailed as error:
@@ -277,8 +348,7 @@ class Repository:
             if path in entries and "\\" not in path:  # two that are not UTF-8 may look alike, and neither is read
                 raise forged(self.address.redacted, path)
             entries[path] = Entry(mode, oid, -1 if size == "-" else int(size))
-        self.objects.note_sizes({entry.oid: entry.size for entry in entries.values()})
-        return Tree(dict(sorted(entries.items())), self.objects)
+        return dict(sorted(entries.items()))
 
     def _renewing(self, read: Callable[[], T]) -> T:
         """What `read` returns; a damaged mirror is fetched anew, once."""
@@ -294,6 +364,11 @@ class Repository:
                 return read()
             finally:
                 self._mirror = mirror
+
+
+def _entry(mode: str, oid: str) -> Entry | None:
+    """What git tells of one side of a difference; its mode is 0 where there is nothing."""
+    return Entry(mode, oid) if int(mode) else None
 
 
 def forged(where: str, path: str) -> GitError:

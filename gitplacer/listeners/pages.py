@@ -59,7 +59,7 @@ class Pages(Silent):
         self._page: Page | None = None
 
     def ended(self, turn: Turn) -> None:
-        if turn.hydration is not None:
+        if turn.hydration is not None or turn.rewrote:
             self._turn = replace(turn, hydration=None)
 
     def page(self) -> Page | None:

@@ -63,8 +63,17 @@ def key_of(inputs: Inputs, folder: str) -> str | None:
     """
     if inputs.commit is None or inputs.deployment_commit is None or inputs.trusted is not None:
         return None
-    told = [(f.name, getattr(inputs, f.name)) for f in fields(inputs) if f.name not in {*_TREES, "now"}]
-    return hashlib.sha256(repr((code_digest(), folder, told)).encode()).hexdigest()
+    return digest_of(folder, told_of(inputs))
+
+
+def digest_of(*told: object) -> str:
+    """The key of something that follows from this and from our code."""
+    return hashlib.sha256(repr((code_digest(), *told)).encode()).hexdigest()
+
+
+def told_of(inputs: Inputs) -> list[tuple[str, object]]:
+    """All that a pass depends on but its time, as far as it is told by ids."""
+    return [(f.name, getattr(inputs, f.name)) for f in fields(inputs) if f.name not in {*_TREES, "now"}]
 
 
 def recall(memo: Memo, key: str, now: datetime) -> Quiet | None:

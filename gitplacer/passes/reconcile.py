@@ -18,10 +18,12 @@ from gitplacer.git.asking import about
 from gitplacer.git.notes import Note
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import LostRace, NewCommit, proposal_branch
+from gitplacer.madefrom import hydrator_note
 from gitplacer.model.horizon import Horizon
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes.opening import Opened, Progress, Work, at_work
 from gitplacer.passes.quiet import Quiet, key_of, quiet, recall, remember
+from gitplacer.passes.touching import Touch, landed, remember_rest, touched
 from gitplacer.runners.crew import parsed_together, written_together
 from gitplacer.settings import Settings
 from gitplacer.tree import SUBMODULE, Changes
@@ -86,10 +88,33 @@ class Spared:
     unnoted: str = ""
 
 
-class Doubts(Protocol):
-    """Asked where nothing is published, of a pass that is spared; tells what it finds."""
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """
+    A pass that planned nothing, because it had nothing to do but to write some manifests again as they are in the commit `source`: `subject`
+    is that of its own commit, the new `tip`, and `quiet` what it says beside. `tips` are as those of an Outcome.
+    """
 
-    def __call__(self, work: Work) -> None: ...
+    landing: Landing
+    quiet: Quiet
+    deployment: str
+    branch: str
+    source: str
+    subject: str
+    tip: str = ""
+    tips: Mapping[str, str] = field(default_factory=dict)
+    attempts: int = 1
+    unnoted: str = ""
+
+
+class Doubts(Protocol):
+    """The same as Consent, of a pass that is not computed whole. Where it publishes nothing what is found is told."""
+
+    def __call__(self, work: Work, *, publishes: bool) -> None: ...
+
+
+def undoubting(work: Work, *, publishes: bool) -> None:
+    """Doubts nothing."""
 
 
 def reconcile(settings: Settings, *, progress: Progress, consent: Consent | None = None) -> Outcome:
@@ -102,29 +127,109 @@ def reconcile(settings: Settings, *, progress: Progress, consent: Consent | None
 
 
 def reconcile_unless_quiet(
-    settings: Settings, *, progress: Progress, consent: Consent | None = None, doubts: Doubts | None = None
-) -> Outcome | Spared:
-    """The same, but a pass of which the cache knows that it changes nothing is spared; then `doubts` is asked instead of `consent`."""
+    settings: Settings, *, progress: Progress, consent: Consent | None = None, doubts: Doubts = undoubting
+) -> Outcome | Spared | Rewritten:
+    """
+    The same, but a pass of which the cache knows that it changes nothing is spared, and one that only writes manifests again plans nothing;
+    then `doubts` is asked instead of `consent`.
+    """
     memo = ParseCache(settings.cache_dir, crew=parsed_together, scribes=written_together)
 
-    def attempt() -> Outcome | Spared:
+    def attempt() -> Outcome | Spared | Rewritten:
         with at_work(settings, memo, progress) as work:
             key = key_of(work.inputs, settings.folder) if not work.deployment.proposals else None
             known = recall(memo, key, settings.now) if key is not None else None
             if known is not None:
                 return _spared(work, known, settings, doubts)
-            horizon = Horizon(settings.now)
-            done = _passed(settings, memo, work, progress, consent, None, horizon)
-            found = quiet(done.hydration, horizon) if key is not None and done.landing is Landing.UNCHANGED else None
-            if key is not None and found is not None:
-                remember(memo, key, found)
-                memo.save()
-            return done
+            done = _unplanned(work, settings, memo, progress, doubts)
+            return done if done is not None else _computed(work, settings, memo, progress, consent, None)
 
     return _not_overtaken(attempt, progress)
 
 
-_Ended = TypeVar("_Ended", Outcome, Outcome | Spared)
+def next_pass(
+    settings: Settings,
+    memo: ParseCache,
+    *,
+    progress: Progress,
+    consent: Consent,
+    doubts: Doubts,
+    ledgers: LedgerCache,
+    whole: bool,
+) -> Outcome | Rewritten:
+    """
+    One of many passes: as `one_pass`, but one that only writes manifests again plans nothing, unless it is to be `whole`. What a whole one
+    finds at rest is remembered for those that come.
+    """
+    with at_work(settings, memo, progress) as work:
+        touch = None if whole else touched(memo, work, settings.folder)
+        if touch is not None and touch.changes:
+            return _rewritten(work, touch, settings, memo, progress, doubts)
+        return _computed(work, settings, memo, progress, consent, ledgers)
+
+
+def _computed(
+    work: Work,
+    settings: Settings,
+    memo: ParseCache,
+    progress: Progress,
+    consent: Consent | None,
+    ledgers: LedgerCache | None,
+) -> Outcome:
+    """A whole pass; what it comes to is remembered, if it has nothing to do."""
+    horizon = Horizon(settings.now)
+    key = key_of(work.inputs, settings.folder) if not work.deployment.proposals else None
+    done = _passed(settings, memo, work, progress, consent, ledgers, horizon)
+    found = quiet(done.hydration, horizon) if key is not None and done.landing is Landing.UNCHANGED else None
+    if key is not None and found is not None:
+        remember(memo, key, found)
+        remember_rest(memo, work, settings.folder, done.hydration, horizon)
+        memo.save()
+    return done
+
+
+def _unplanned(
+    work: Work, settings: Settings, memo: ParseCache, progress: Progress, doubts: Doubts
+) -> Spared | Rewritten | None:
+    """A pass that has to write manifests again, at most; None where the fleet has to be planned."""
+    touch = touched(memo, work, settings.folder)
+    if touch is None:
+        return None
+    if touch.changes:
+        return _rewritten(work, touch, settings, memo, progress, doubts)
+    found = _spared(work, touch.rest.quiet, settings, doubts)
+    landed(memo, work, settings.folder, touch, found.tip)
+    memo.save()
+    return found
+
+
+def _rewritten(
+    work: Work, touch: Touch, settings: Settings, memo: ParseCache, progress: Progress, doubts: Doubts
+) -> Rewritten:
+    """Publish what a pass comes to that plans nothing."""
+    doubts(work, publishes=True)
+    deployment = work.deployment
+    ended = partial(
+        Rewritten,
+        quiet=touch.rest.quiet,
+        deployment=deployment.address.redacted,
+        branch=deployment.branch,
+        source=touch.rest.source,
+        subject=touch.message.partition("\n")[0],
+        tips=work.source.tips,
+    )
+    progress("publishing 1 commit(s)")
+    commit = NewCommit(changes=touch.changes, message=touch.message, author=settings.author, when=settings.now)
+    try:
+        tip = _publish(work, [commit], settings, {})
+    except LostRace:
+        return ended(Landing.OVERTAKEN)
+    landed(memo, work, settings.folder, touch, tip)
+    memo.save()
+    return ended(Landing.PUBLISHED, tip=tip, unnoted=deployment.unnoted)
+
+
+_Ended = TypeVar("_Ended", Outcome, Outcome | Spared | Rewritten)
 
 
 def _not_overtaken(attempt: Callable[[], _Ended], progress: Progress) -> _Ended:
@@ -138,9 +243,8 @@ def _not_overtaken(attempt: Callable[[], _Ended], progress: Progress) -> _Ended:
     )
 
 
-def _spared(work: Work, known: Quiet, settings: Settings, doubts: Doubts | None) -> Spared:
-    if doubts is not None:
-        doubts(work)
+def _spared(work: Work, known: Quiet, settings: Settings, doubts: Doubts) -> Spared:
+    doubts(work, publishes=False)
     deployment = work.deployment
     if (note := _note(work, settings)) is not None:
         deployment.annotate(note)
@@ -197,7 +301,7 @@ def _passed(
         return ended(Landing.UNCHANGED, proposed=proposed, unnoted=deployment.unnoted)
     progress(f"publishing {len(hydration.steps)} commit(s)")
     try:
-        tip = _publish(work, hydration, settings, proposals)
+        tip = _publish(work, commits_of(hydration, settings), settings, proposals)
     except LostRace:
         return ended(Landing.OVERTAKEN)
     landing, landed = (Landing.PUBLISHED, tip) if hydration.steps else (Landing.PROPOSED, None)
@@ -220,15 +324,13 @@ def _note(work: Work, settings: Settings) -> Note | None:
     commit = work.source.commit
     if commit is None or not work.source.spec.deployment.hydrator.notes:
         return None
-    from gitplacer.hydrate import hydrator_note
-
     return Note(text=hydrator_note(commit), author=str(settings.author), when=settings.now)
 
 
-def _publish(work: Work, hydration: Hydration, settings: Settings, proposals: Mapping[str, NewCommit]) -> str:
-    commits = commits_of(hydration, settings)
-    inputs = capacity_commit(work.source, settings)
+def _publish(work: Work, commits: list[NewCommit], settings: Settings, proposals: Mapping[str, NewCommit]) -> str:
     with about("deployment"):
+        known = work.deployment.keeps_inputs(work.inputs.capacity_id)
+        inputs = None if known else capacity_commit(work.source, settings)
         return work.deployment.publish(commits, inputs=inputs, proposals=proposals, note=_note(work, settings))
 
 

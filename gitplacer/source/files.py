@@ -70,7 +70,7 @@ def unreadable(why: str) -> ReadFile:
 
 def is_read(path: str) -> bool:
     """Whether a file of a source is looked into at all: by its ending, and not if it or its folder is hidden, as `.github` is."""
-    return path.endswith(READ_ENDINGS) and not any(part.startswith(".") for part in path.split("/"))
+    return path.endswith(READ_ENDINGS) and not path.startswith(".") and "/." not in path
 
 
 Maker = Callable[[], bytes | None]

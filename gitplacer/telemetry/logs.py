@@ -117,7 +117,7 @@ class Logs(Silent):
 
     def ended(self, turn: Turn) -> None:
         self._revision = turn.source or self._revision
-        left = standing(turn.hydration.view.plan) if turn.hydration else ""
+        left = _left(turn)
         state = (turn.outcome, turn.fault or "", turn.message, left, *turn.notes)
         problems, before = _problems_of(turn, self._problems), self._problems
         is_news = not turn.is_look and (turn.outcome is Outcome.PUBLISHED or state != self._last or problems != before)
@@ -167,7 +167,7 @@ def _fields(turn: Turn) -> dict[str, Any]:
         "seconds": round(turn.seconds, 3),
         "again": turn.again or None,
         "next": rfc3339(turn.next_at),
-        "commits": len(steps) or None,
+        "commits": len(steps) or (1 if turn.rewrote else None),
         "moved": [step.relocation.group for step in steps if step.relocation is not None] or None,
     }
     return {name: value for name, value in fields.items() if value is not None}
@@ -178,9 +178,14 @@ def said_of(turn: Turn) -> str:
     if turn.fault is not None:
         return f"{turn.fault}: {turn.message}"
     said = [f"→ {(turn.tip or 'nothing yet')[:SHORT]}"]
-    if turn.hydration is not None:
-        subjects = [printable(step.subject) for step in turn.hydration.steps]
-        more = [f"and {len(subjects) - _SUBJECTS} more"] if len(subjects) > _SUBJECTS else []
-        said += ["; ".join([*subjects[:_SUBJECTS], *more])] if subjects else []
-        said += [left] if (left := standing(turn.hydration.view.plan)) else []
+    steps = turn.hydration.steps if turn.hydration is not None else ()
+    subjects = [printable(subject) for subject in (*(step.subject for step in steps), turn.rewrote) if subject]
+    more = [f"and {len(subjects) - _SUBJECTS} more"] if len(subjects) > _SUBJECTS else []
+    said += ["; ".join([*subjects[:_SUBJECTS], *more])] if subjects else []
+    said += [left] if (left := _left(turn)) else []
     return "  ".join(said)
+
+
+def _left(turn: Turn) -> str:
+    """Who is held and waits after a turn."""
+    return standing(turn.hydration.view.plan) if turn.hydration is not None else turn.standing

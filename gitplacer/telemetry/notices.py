@@ -11,7 +11,7 @@ import enum
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gitplacer.controller.turns import Outcome, Turn
+from gitplacer.controller.turns import Fault, Outcome, Turn
 from gitplacer.hydrate import Step
 from gitplacer.model.decision import Action, Phase
 from gitplacer.plaintext import few, printable
@@ -62,7 +62,9 @@ class Told:
 def notices(turn: Turn, before: Told) -> tuple[tuple[Notice, ...], Told]:
     """What is to be told of a turn, and what has then been told."""
     moved = tuple(_moves(turn))
-    if turn.outcome is Outcome.RETRY or (turn.is_look and turn.fault is None):
+    # What is held is still held where nothing was planned; but what had gone wrong did not go wrong this time.
+    stands = (turn.is_look and turn.fault is None) or (turn.rewrote and before.reason not in [*Fault])
+    if turn.outcome is Outcome.RETRY or stands:
         return moved, before
     now = Told(turn.outcome, _reason(turn)) if turn.outcome in (Outcome.STALLED, Outcome.HELD) else Told()
     if turn.outcome is Outcome.PUBLISHED and _held(turn):

@@ -1,0 +1,215 @@
+"""
+Passes that write manifests again of which only the text was edited, without planning the fleet.
+
+A pass that had nothing to do is remembered (`quiet`); with it is kept which files of the deployment repo are made of which manifest
+(`rewriting`). The next pass compares: if all that it depends on is the same but for the commit of the source, and that brought nothing but
+other text in such manifests, the plan is the one that is remembered, and all there is to do is to write their files again. What it has
+published is remembered as well: a fleet at rest whose manifests say the same is at rest.
+
+Whatever else has changed makes it a whole pass; `reconcile --full` is one always. The cache may be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from gitplacer.commits import updates_message, whole_message
+from gitplacer.git.reading import Repository
+from gitplacer.madefrom import hydrator_metadata, people_of, trailers_of
+from gitplacer.passes.opening import Work
+from gitplacer.passes.quiet import Quiet, digest_of, quiet, told_of
+from gitplacer.source.files import Memo, is_read, read_documents
+from gitplacer.source.shares import MOST
+from gitplacer.tree import Changes, Entry, Tree
+from gitplacer.units import METADATA
+
+if TYPE_CHECKING:
+    from gitplacer.hydrate import Hydration
+    from gitplacer.model.horizon import Horizon
+    from gitplacer.rewriting import Edited
+
+_MOST_FILES = 100
+"""Behind a commit that changes more, a whole pass is made."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """
+    What is known of the files of a source: each that may be written again, by path, what is not read, as far as words in it count, and which
+    groups wait, with what a commit says of them. A Rewritable is as it was pickled, because few of very many are looked at.
+    """
+
+    rewritable: Mapping[str, bytes]
+    unread: frozenset[str]
+    waiting: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class AtRest:
+    """A fleet at rest: what a pass says that finds it so, the commit of the source that it was computed from, and the digest of its files."""
+
+    quiet: Quiet
+    source: str
+    files: str
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """
+    What a pass comes to that plans nothing: the changes of one commit, and what that says; or none, where no deployed file is another.
+    `rest` is what is to be remembered when it has landed.
+    """
+
+    changes: Changes
+    message: str
+    rest: AtRest
+
+
+def rest_key(work: Work, folder: str) -> str | None:
+    """
+    The digest of all that a pass depends on but its time, and the source; None where somebody has a hand in the deployment repo, or where it
+    is not told by ids.
+    """
+    inputs = work.inputs
+    others = inputs.foreign or inputs.reverted or inputs.merged or inputs.uncounted or work.deployment.proposals
+    if inputs.commit is None or inputs.deployment_commit is None or inputs.trusted is not None or others:
+        return None
+    return digest_of("rest", folder, told_of(replace(inputs, commit=None)))
+
+
+def _files_key(work: Work, folder: str) -> str:
+    """Where the files of a fleet are kept. They are of the last pass alone, so that they do not grow with every one."""
+    return digest_of("files", work.deployment.address.normalised, work.deployment.branch, folder)
+
+
+def remember_rest(memo: Memo, work: Work, folder: str, hydration: Hydration, horizon: Horizon) -> None:
+    """Keep, of a pass that had nothing to do, what later ones need that write manifests again."""
+    from gitplacer.atrest import rewritables, waiting  # which takes a while; who has planned has it already
+
+    key, commit = rest_key(work, folder), work.inputs.commit
+    if key is None or commit is None:
+        return
+    files = {path: pickle.dumps(each, protocol=5) for path, each in rewritables(work.inputs, hydration).items()}
+    known = _Files(files, hydration.snapshot.source.broken_files, waiting(hydration))
+    found = quiet(hydration, horizon)  # what was said just now was said at a time as well
+    if found is not None:
+        kept = pickle.dumps(known, protocol=5)
+        digest = hashlib.sha256(kept).hexdigest()
+        memo.remember_text(_files_key(work, folder), digest.encode() + kept)
+        _keep(memo, key, AtRest(found, commit.id, digest))
+
+
+def landed(memo: Memo, work: Work, folder: str, touch: Touch, tip: str) -> None:
+    """Know the fleet to be at rest on what was published."""
+    key = rest_key(replace(work, inputs=replace(work.inputs, deployment_commit=tip)), folder)
+    if key is not None:
+        _keep(memo, key, touch.rest)
+
+
+def _keep(memo: Memo, key: str, rest: AtRest) -> None:
+    memo.remember_text(key, pickle.dumps(rest, protocol=5))
+
+
+def touched(memo: Memo, work: Work, folder: str) -> Touch | None:
+    """What a pass comes to, where all it has to do is to write manifests again; None where that is not known."""
+    key, commit, repository = rest_key(work, folder), work.inputs.commit, work.source.repository
+    kept = memo.recall_text(key) if key is not None else None
+    rest = pickle.loads(kept) if kept is not None else None
+    if not isinstance(rest, AtRest) or commit is None or repository is None or not rest.quiet.holds(work.inputs.now):
+        return None
+    if repository.objects.look_up(f"{rest.source}^{{commit}}") is None:
+        return None  # its history was cut off, or written anew
+    files = _files_of(memo, work, folder, rest)
+    old, new = (repository.tree_id(each, folder) for each in (rest.source, commit.id))
+    changes = repository.changes(old, new)
+    edited = _edited(memo, work, repository, changes, files) if files is not None else None
+    if files is None or edited is None:
+        return None
+    return _touch(work, rest, edited, files.waiting)
+
+
+def _files_of(memo: Memo, work: Work, folder: str, rest: AtRest) -> _Files | None:
+    kept = memo.recall_text(_files_key(work, folder))
+    if kept is None or not kept.startswith(rest.files.encode()):
+        return None
+    found = pickle.loads(kept[len(rest.files) :])
+    return found if isinstance(found, _Files) else None
+
+
+def _edited(
+    memo: Memo,
+    work: Work,
+    repository: Repository,
+    changes: Mapping[str, tuple[Entry | None, Entry | None]],
+    files: _Files,
+) -> dict[str, Edited] | None:
+    """The manifests among what the source has changed, by path; None where something else counts in it."""
+    from gitplacer.rewriting import Edited, Rewritable  # which takes a while; a pass that is spared does without
+
+    if len(changes) > _MOST_FILES or sum(entry.size for entry in work.inputs.source.entries.values()) > MOST.size:
+        return None
+    before: dict[str, Entry] = {}
+    for path, (was, now) in changes.items():
+        if was is None or now is None or was.mode != now.mode or not was.is_text:
+            return None
+        if path in files.rewritable:
+            before[path] = was
+        elif is_read(path) or path in files.unread:
+            return None
+    old, new = Tree(before, repository.objects), work.inputs.source
+    for tree in (old, new):
+        read_documents(tree, before, memo)  # and remember them
+    was_read = memo.recall(entry.oid for entry in before.values())
+    now_read = memo.recall(new.entries[path].oid for path in before)
+    if any(e.oid not in was_read or new.entries[path].oid not in now_read for path, e in before.items()):
+        return None
+    texts = [tree.read_all(before) for tree in (old, new)]
+    found = {}
+    for path, entry in before.items():
+        rewritable = pickle.loads(files.rewritable[path])
+        assert isinstance(rewritable, Rewritable)
+        was_file, now_file = was_read[entry.oid], now_read[new.entries[path].oid]
+        found[path] = Edited(rewritable, texts[0][path], texts[1][path], was_file, now_file)
+    return found
+
+
+def _is_told(path: str, quiet: Quiet) -> bool:
+    """Whether something that is wrong is in a file or about it, and tells of a place in it."""
+    return any(path == p.location.file or path in p.message or path in p.hint for p in quiet.problems)
+
+
+def _touch(work: Work, rest: AtRest, edited: Mapping[str, Edited], waiting: Mapping[str, str]) -> Touch | None:
+    """The commit that writes edited manifests again; None where that is for a whole pass to find out."""
+    from gitplacer.rewriting import needed, rewritten, stands_the_same
+
+    inputs, rewritables = work.inputs, [each.rewritable for each in edited.values()]
+    assert inputs.commit is not None
+    if any(_is_told(path, rest.quiet) and not stands_the_same(each) for path, each in edited.items()):
+        return None
+    deployed = _deployed(work, [*needed(rewritables), METADATA])
+    written = rewritten(list(edited.values()), deployed, work.source.spec) if deployed is not None else None
+    if written is None or deployed is None or METADATA not in deployed:
+        return None
+    rest = replace(rest, source=inputs.commit.id)
+    if not written:
+        return Touch(Changes(), "", rest)
+    said = {each.group: each.said for each in rewritables if any(place.path in written for place in each.places)}
+    metadata = hydrator_metadata(inputs.commit)
+    if metadata != deployed[METADATA]:
+        written[METADATA] = metadata
+    people = people_of(replace(inputs, deployment=Tree.of({METADATA: deployed[METADATA]})))
+    subject, body, own = updates_message(said, waiting)
+    message = whole_message(subject, body, [*trailers_of(inputs).lines(1, 1), *own, *people])
+    return Touch(Changes(dict(sorted(written.items()))), message, rest)
+
+
+def _deployed(work: Work, paths: list[str]) -> dict[str, bytes] | None:
+    """What is at some paths of the deployment repo, as far as there are files; None where git cannot be asked for one."""
+    if any("\n" in path for path in paths):
+        return None
+    objects = work.deployment.repository.objects.look_up_all(f"{work.deployment.tip}:{path}" for path in paths)
+    return {path: each.data for path, each in zip(paths, objects, strict=True) if each and each.kind == "blob"}
