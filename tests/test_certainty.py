@@ -147,9 +147,9 @@ def test_remedies_are_the_same_whatever_their_trials_know_of_each_other(
 ) -> None:
     runs: list[int] = []
 
-    def counted(*args: Any) -> Refuted | int:
+    def counted(*args: Any, **options: Any) -> Refuted | int:
         runs.append(1)
-        return refuted(*args)
+        return refuted(*args, **options)
 
     fleet, queue = drawn(seed)
     inputs, memo = waiting(fleet, queue[:8], "Fits").inputs(), InMemory()

@@ -452,8 +452,10 @@ class Deployment:
         differ is worth looking for it. In a first commit, which may be of a whole fleet, that takes half of the time.
         """
         # unpackLimit=0: leave the pack as it is; it goes to the server in a moment, and then away.
-        command = ("-c", "fastimport.unpackLimit=0", "fast-import", "--quiet", "--done")
-        scratch.run(*command, *([] if alike else ["--depth=0"]), input=b"".join((*stream, b"done\n")))
+        command = ["-c", "fastimport.unpackLimit=0", "fast-import", "--quiet", "--done"]
+        if not alike:
+            command += ["--depth=0"]
+        scratch.run(*command, input=b"".join((*stream, b"done\n")))
         listing = scratch.run("for-each-ref", "--format=%(refname) %(objectname)").decode()
         made = dict(line.split(" ") for line in listing.splitlines())
         return {name.removeprefix("refs/heads/"): oid for name, oid in made.items()}
