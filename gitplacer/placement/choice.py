@@ -321,13 +321,13 @@ class Choice:
         self, group: Group, policy: PlacementPolicy, line: Line, scale_up: bool
     ) -> Iterator[tuple[str, Packing]]:
         open_ = line.only(self._scaling[line.numbers] if scale_up else self._may_have_room(group.id, line.numbers))
-        refused, looked = self._refused[group.id], list[str]()
+        refused, looked, same = self._refused[group.id], list[str](), self._pass.gang_anywhere(group.id)
         for name in self._in_order(self._pass.gangs[group.id], open_):
             if not scale_up and len(refused) >= _MOST_TRIED and name not in refused:
                 yield from self._proved(group, policy, open_.without(self._books.numbers(looked)))
                 return
             looked.append(name)
-            gang = self._pass.gang_on(group.id, name)
+            gang = same or self._pass.gang_on(group.id, name)
             if not scale_up and self._books.is_roomless(gang, name):
                 continue
             if not self._may_ask(group, name, gang):
@@ -342,10 +342,10 @@ class Choice:
         Of clusters on which a group is not tried any more those that take it without: where every order is proved to work, or the
         policy takes luck. A proof is likeliest where least is to come, and is looked for on so many clusters and no more.
         """
-        left, passed_over = _MOST_PROOFS, self._passed_over[group.id]
+        left, passed_over, same = _MOST_PROOFS, self._passed_over[group.id], self._pass.gang_anywhere(group.id)
         keys = line.liked, line.asleep, self._books.pods_coming[line.numbers]
         for name in self._books.best_first(self._pass.gangs[group.id], line.numbers, keys):
-            gang = self._pass.gang_on(group.id, name)
+            gang = same or self._pass.gang_on(group.id, name)
             if not self._pass.accepts_tight(policy, name):
                 if left <= 0 or self._books.is_unproved(gang, name):
                     passed_over.add(name)

@@ -197,7 +197,8 @@ class Nodes:
                     [self.obstacle(pod, m.shape, m.name) is None for m in self.machines], dtype=np.bool_
                 )
             else:
-                by_shape = np.array([self.obstacle(pod, i) is None for i in range(len(self._shapes))], dtype=np.bool_)
+                # Not by what is remembered of each shape: thousands of pods are asked about that nobody will explain.
+                by_shape = np.array([obstacle(pod, shape) is None for shape in self._shapes], dtype=np.bool_)
                 self._masks[pod] = by_shape[self.shape_of]
         return self._masks[pod]
 

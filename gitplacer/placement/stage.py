@@ -47,6 +47,8 @@ WORK = 120_000
 """The same times the sorts of pods that there are, each of which a pod that is bound has to be held against."""
 FEWEST = 12
 """Runs; what fewer say is worth nothing."""
+MOST_KNOWN = 32
+"""Shapes of pods that are known on a cluster beside twice those that are to come there, before all are forgotten."""
 LARGEST = 10_000
 """Pods times sorts of pods for which a placement is searched where rules about other pods hold."""
 
@@ -231,15 +233,17 @@ class Stage:
             self._sites[added] = Site(replace(there, nodes=(*there.nodes, *more)))
         return self._sites[added]
 
-    def _crowd(self, added: tuple[str, ...]) -> _Crowd:
-        """The pods that may come to what the snapshot shows, and to machines that are to come beside it."""
-        if added not in self._crowds:
-            room = self._room
-            if added:
-                rows = np.concatenate([room.free, np.array([room.nodes.type_row[key] for key in added])])
-                room = Room(room.nodes, rows, added, {})
-            self._crowds[added] = _Crowd(room)
-        return self._crowds[added]
+    def _crowd(self, added: tuple[str, ...], most: int) -> _Crowd:
+        """
+        The pods that may come to what the snapshot shows, and to machines that are to come beside it. If it knows more than `most` shapes
+        all are forgotten: the pods of most that were asked about went elsewhere, and each shape takes as much memory as there are nodes.
+        """
+        crowd = self._crowds.get(added)
+        if crowd is None or len(crowd) > most:
+            nodes, free = self._room.nodes, self._room.free
+            rows = np.array([nodes.type_row[key] for key in added], dtype=np.int64).reshape(-1, free.shape[1])
+            crowd = self._crowds[added] = _Crowd(Room(nodes, np.concatenate([free, rows]), added, {}))
+        return crowd
 
     def _proof(self, gang: Gang, coming: Arrivals, lucky: bool, added: tuple[str, ...]) -> _Proof:
         """Only pods that can get in each other's way matter: those that share a node, or share one with such."""
@@ -253,7 +257,7 @@ class Stage:
         shapes = [shape for shape, count in counts.items() if count]
         must = coming.musts(lucky) if lucky else coming.musts(lucky) | {pods.shape for pods in gang}
         ruled = coming.ruled(lucky) if lucky else coming.ruled(lucky) | {p.shape for p in gang if self.ruled(p)}
-        crowd = self._crowd(added)
+        crowd = self._crowd(added, MOST_KNOWN + 2 * len(coming.counts))
         near, numbers = crowd.near(own, shapes)
         if ruled and (_is_looked_at(gang) or any(shape in ruled for shape in near)):
             return _Proof(False, shapes)  # rules look farther than to the nodes that pods share
@@ -334,8 +338,11 @@ class _Crowd:
 
     def __init__(self, room: Room) -> None:
         self._room = room
-        self._crowd = Crowd(np.maximum(room.free, 0))
         self._numbers: dict[PodShape, int] = {}
+        self._crowd = Crowd(np.maximum(room.free, 0))
+
+    def __len__(self) -> int:
+        return len(self._numbers)
 
     def _number(self, shape: PodShape) -> int:
         known = self._numbers.get(shape)

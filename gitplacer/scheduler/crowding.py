@@ -18,6 +18,7 @@ classes in question have none.
 from __future__ import annotations
 
 import math
+from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -189,9 +190,9 @@ class _Places:
 class _Curve:
     """What places cost of one resource, rising; and up to and with those of a cost, how many places there are and how much they cost in all."""
 
-    costs: list[float]
-    places: list[float]
-    spent: list[float]
+    costs: array[float]
+    places: array[float]
+    spent: array[float]
 
     @staticmethod
     def of(own: Ints, ask: int, first: Ints) -> _Curve:
@@ -203,7 +204,7 @@ class _Curve:
         counts = np.concatenate([np.ones(int(cheap.sum())), own[cheap] - 1, own[~cheap]])
         costs, which = np.unique(each.astype(np.float64), return_inverse=True)
         alike = np.bincount(which, counts, len(costs))
-        return _Curve(costs.tolist(), np.cumsum(alike).tolist(), np.cumsum(costs * alike).tolist())
+        return _Curve(array("d", costs), array("d", np.cumsum(alike)), array("d", np.cumsum(costs * alike)))
 
     def tangent(self, amount: float) -> tuple[float, float]:
         """Where the tangent at an amount begins, in places, and how many places it gives for one more."""
