@@ -38,13 +38,13 @@ class Books:
         self._shared: set[str] = set()
         self._crowding: Mask = np.zeros((len(self._names), len(columns)), dtype=np.bool_)
         """By number: of which resources much of what was free is promised already, on clusters to which many pods are to come."""
+        self._busy: set[int] = set()
+        """Those of which that has to be found out anew."""
         self._promised: dict[str, frozenset[str]] = {}
         """By group, the clusters on which it is promised room."""
         self.doubts = Doubts()
         self.pods_coming: Counts = np.array([ledger.coming.pods for ledger in self._ledgers.values()], dtype=np.int64)
         """By number, how many pods were promised room on a cluster and are not seen there yet."""
-        self._busy: set[int] = set()
-        """Those of which that has to be found out anew."""
 
     def copy(self) -> Books:
         """Books that can be written to without touching these."""

@@ -11,7 +11,7 @@ import importlib
 from collections.abc import Sequence
 from functools import partial
 from types import ModuleType
-from typing import Protocol
+from typing import Any, Protocol
 
 from gitplacer.scheduler.board import Board
 from gitplacer.scheduler.simulation import Profile, Run, simulate
@@ -43,20 +43,17 @@ class Players:
         if self._compiled is not None and self._compiled.Machine.made_for(board):
             play: Play = self._compiled.Machine(board).run
             return play
-        return partial(self._counted, board)
+        return self._counted(partial(simulate, board))
 
-    def _counted(
-        self,
-        board: Board,
-        order: Sequence[int],
-        profile: Profile,
-        *,
-        whole: bool = True,
-        may_wait: frozenset[int] = frozenset(),
-    ) -> Run:
-        run = simulate(board, order, profile, whole=whole, may_wait=may_wait)
-        self._left -= len(run.bound)
-        return run
+    def _counted(self, play: Play) -> Play:
+        """The same, whose pods count."""
+
+        def counted(*asked: Any, **options: Any) -> Run:
+            run = play(*asked, **options)
+            self._left -= len(run.bound)
+            return run
+
+        return counted
 
 
 def _compiled() -> ModuleType | None:
