@@ -161,3 +161,32 @@ def test_remedies_are_the_same_whatever_their_trials_know_of_each_other(
     assert together == alone
     assert any(found.ways for found in together.values())
     assert 0 < made < len(runs) - made
+
+
+def test_a_proof_is_looked_for_wherever_a_group_may_go() -> None:
+    """On 24 small clusters the worker may take the node that the head needs; only on the largest it cannot, and that is the last in any order."""
+    small = {f"c{number:02}": ("n1 4 32Gi", "n2 6 32Gi") for number in range(24)}
+    names = (*small, "z")
+    app = {
+        "workloads/x/app.yaml": (
+            "apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {name: app}\nspec:\n"
+            f"  headGroupSpec: {{rayStartParams: {{}}, template: {_template(5)}}}\n"
+            f"  workerGroupSpecs: [{{groupName: w, replicas: 1, rayStartParams: {{}}, template: {_template(3)}}}]\n"
+        )
+    }
+    capacity: dict[str, str] = {}
+    for name in names:
+        capacity |= snapshot(name, *small.get(name, ("n1 6 32Gi", "n2 6 32Gi", "n3 6 32Gi")))
+    files: dict[str, str] = {}
+    for name in names:
+        files |= cluster(name)
+    story = Story.of(files, ANYWHERE, app, capacity=capacity)
+    assert outcome(story.run()) == {"x/app": "Place z Fits"}
+    other = Story.of(
+        {name: text for name, text in files.items() if "/z." not in name}, ANYWHERE, app, capacity=capacity
+    )
+    assert outcome(other.run()) == {"x/app": "Wait  TightFit"}
+
+
+def _template(cpu: int) -> str:
+    return f"{{spec: {{containers: [{{name: r, image: i, resources: {{limits: {{cpu: {cpu}, memory: 1Gi}}}}}}]}}}}"

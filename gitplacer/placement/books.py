@@ -177,6 +177,16 @@ class Books:
         for index in np.lexsort(keys[::-1]).tolist()[1:]:
             yield self._names[asked[index]]
 
+    def roomiest_first(self, gang: Gang, asked: Indexes, before: Sequence[Counts]) -> Iterator[str]:
+        """
+        Some clusters, by number, in the order of the keys `before`, then by how many places are left, of the pods of a gang that have the fewest,
+        for each pod that is to come there.
+        """
+        coming = self.pods_coming[asked] + sum(pods.count for pods in gang)
+        spare = self._survey.spare(gang, asked) / np.maximum(coming, 1)
+        for index in np.lexsort((asked, -spare, *before[::-1])).tolist():
+            yield self._names[asked[index]]
+
     def _crowding_now(self) -> Mask:
         """
         By number, the resources of which much is promised already on a cluster, to many pods that are still to come. They come in any

@@ -40,8 +40,6 @@ from gitplacer.source.manifests import PLATFORM
 
 _MOST_TRIED = 3
 """Clusters on which one group is tried in every order, where that has no proof; on others that are as likely it is not placed."""
-_MOST_PROOFS = 16
-"""Clusters on which a proof is looked for after that."""
 _TRIED = 2000
 """Where groups times clusters are more, a cluster that was not taken is not tried in every order just to tell."""
 _TAKES = frozenset({Reason.FITS, Reason.ROOM, Reason.FITS_BY_SCALE_UP, Reason.PODS_MAY_WAIT, Reason.PLATFORM})
@@ -340,19 +338,19 @@ class Choice:
     def _proved(self, group: Group, policy: PlacementPolicy, line: Line) -> Iterator[tuple[str, Packing]]:
         """
         Of clusters on which a group is not tried any more those that take it without: where every order is proved to work, or the
-        policy takes luck. A proof is likeliest where least is to come, and is looked for on so many clusters and no more.
+        policy takes luck. A proof is likeliest where most room is left for each pod that is to come; it is looked for everywhere,
+        since what has none now has none later in this pass, and is never asked again.
         """
-        left, passed_over, same = _MOST_PROOFS, self._passed_over[group.id], self._pass.gang_anywhere(group.id)
-        keys = line.liked, line.asleep, self._books.pods_coming[line.numbers]
-        for name in self._books.best_first(self._pass.gangs[group.id], line.numbers, keys):
+        passed_over, same = self._passed_over[group.id], self._pass.gang_anywhere(group.id)
+        keys = line.liked, line.asleep
+        for name in self._books.roomiest_first(self._pass.gangs[group.id], line.numbers, keys):
             gang = same or self._pass.gang_on(group.id, name)
             if not self._pass.accepts_tight(policy, name):
-                if left <= 0 or self._books.is_unproved(gang, name):
+                if self._books.is_unproved(gang, name):
                     passed_over.add(name)
                     continue
                 if not self._may_ask(group, name, gang):
                     return
-                left -= 1
                 if not self._books.proves(gang, name):
                     passed_over.add(name)
                     continue

@@ -196,6 +196,14 @@ class Survey:
             free = free[:, np.any([row > 0 for row in wanting.values()], axis=0)]
         return broken, free.sum(axis=1)
 
+    def spare(self, gang: Gang, asked: Indexes) -> Counts:
+        """For some clusters how many places are left beside those that a gang needs, of its pods that have the fewest."""
+        left: Counts = np.full(len(asked), _MOST, dtype=np.int64)
+        for shape, count in _counted(gang).items():
+            if count and not asks_for_a_name(shape):
+                np.minimum(left, self.places(shape, asked) - min(count, _MOST), out=left)
+        return left
+
     def places(self, shape: PodShape, asked: Indexes) -> Counts:
         """How many pods of a shape some clusters take, if there are no others."""
         total: Counts = self.beside_blocks(shape, asked).sum(axis=1)
