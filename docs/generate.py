@@ -1142,7 +1142,7 @@ def hostile_part() -> str:
 
 PARTS = {
     "reasons": reasons_part, "downtime": downtime_part, "faults": faults_part, "metrics": metrics_part, "alerts": alerts_part,
-    "hooks": hooks_part, "hostile": hostile_part,
+    "hooks": hooks_part, "hostile": hostile_part, "tour": scenario_pages.tour,
 }  # fmt: skip
 _PART = re.compile(r"^( *)(<!-- generated: ([\w-]+) -->\n).*?^ *(<!-- end -->)", re.DOTALL | re.MULTILINE)
 

@@ -12,7 +12,9 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from docs.in_nova import ORIGINS
 from docs.scenario_repos import InRepos
+from docs.sync_words import synced
 from gitplacer import __version__
 from gitplacer.explain import problem_lines, sentence
 from gitplacer.kinds.record import RECORDS
@@ -81,20 +83,50 @@ def index() -> str:
         "# Scenarios",
         "Stories of fleets, step by step: what somebody pushes, what snapshots show, and the commits that come of it. Each is a "
         "[Scenario](../kinds/Scenario.md), a file that a test tells from beginning to end; what `git log` shows here was printed "
-        "by git in the deployment repo of that story.",
+        "by git in the deployment repo of that story. Below it stands what Argo CD or Flux does with the files: each cluster has two syncs, its "
+        "platform and its workloads, which apply what is there and prune what they have applied and is there no more "
+        "([engines](../engines.md)); the sentinels, which change with every sync, are left out. Where a story is one that Nova's users know, its end "
+        "tells how Nova does it; [the tour](../tour.md) has them in a list.",
         *parts,
     )
 
 
 def page(name: str) -> str:
     """The page of one scenario."""
-    told = script(name)
+    told, steps, before = script(name), list[str](), Tree.of({})
     with tempfile.TemporaryDirectory() as folder:
         stage = InRepos(Path(folder) / "story")
-        steps = [_step(told, one, stage) for one in tell(told, stage)]
+        for one in tell(told, stage):
+            steps.append(_step(told, one, stage, before))
+            before = one.deployment
     return _joined(
-        f"# {told.spec.title}", told.spec.story, f"The whole story is [{name}.yaml]({name}.yaml).", _given(told), *steps
+        f"# {told.spec.title}",
+        told.spec.story,
+        f"The whole story is [{name}.yaml]({name}.yaml).",
+        _given(told),
+        *steps,
+        _in_nova(name),
     )
+
+
+def tour() -> str:
+    """The list of what Nova's users know, each with the page that shows it here."""
+    parts = []
+    for source in dict.fromkeys(origin.source for origin in ORIGINS.values()):
+        rows = [
+            f"| {origin.title} | [{script(name).spec.title}](scenarios/{name}.md) | {origin.other} |"
+            for name, origin in ORIGINS.items()
+            if origin.source == source
+        ]
+        parts.append("\n".join([f"## {source}", "", "| there | here | what is other |", "|---|---|---|", *rows]))
+    return "\n\n".join(parts)
+
+
+def _in_nova(name: str) -> str:
+    origin = ORIGINS.get(name)
+    if origin is None:
+        return ""
+    return _joined("## In Nova", f"*{origin.source}: {origin.title}.* {origin.nova}", f"**Here.** {origin.other}")
 
 
 def excerpt(name: str, step: str, what: str) -> str:
@@ -117,7 +149,7 @@ def _given(told: Script) -> str:
     return _joined("## Given", *shown, f"Besides: {rest}." if rest else "")
 
 
-def _step(script_: Script, told: Told, stage: InRepos) -> str:
+def _step(script_: Script, told: Told, stage: InRepos, before: Tree) -> str:
     assert not told.differences, told.differences
     step = told.step
     what = [*_pushed(script_, told), *(_seen(seen) for seen in step.observe), *_by_hand(step)]
@@ -127,7 +159,6 @@ def _step(script_: Script, told: Told, stage: InRepos) -> str:
         if log
         else "**Nothing changes**, so there is no commit."
     )
-    reasons = [_reason(commit.message) for commit in told.commits]
     held = [] if told.commits else _decisions(told)
     shown = [_fenced(name, told.deployment.read(name).decode()) for name in step.show]
     return _joined(
@@ -135,10 +166,11 @@ def _step(script_: Script, told: Told, stage: InRepos) -> str:
         f"*{told.now:%Y-%m-%d %H:%M}*",
         step.story,
         *what,
+        f"```text\n$ gitplacer plan\n{stage.planned}```" if told.done is not None else "",
         commits,
-        *(reason for reason in reasons if reason),
+        _engine(told, before),
         *held,
-        *_problems(told),
+        *(_problems(told) if told.done is None else ()),
         *shown,
     )
 
@@ -196,10 +228,11 @@ def _by_hand(step: ScenarioStep) -> Iterator[str]:
         yield f"In the deployment repo somebody changes `{name}`."
 
 
-def _reason(message: str) -> str:
-    """What a commit says of its why, without subject and trailers."""
-    body = message.split("\n\n")[1:-1]
-    return "\n".join(f"> {line}" for part in body for line in part.splitlines()) if body else ""
+def _engine(told: Told, before: Tree) -> str:
+    if told.done is None:
+        return ""
+    table = synced(before, told.deployment, told.done.snapshot.source.own.fleet.spec.deployment.root)
+    return f"What Argo CD or Flux then does:\n\n{table}" if table else ""
 
 
 def _decisions(told: Told) -> list[str]:

@@ -6,13 +6,17 @@ Authors and times are given, so two runs make the same commits. Whoever has a ha
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 from collections.abc import Mapping
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from unittest.mock import patch
 
+from gitplacer.cli import main
 from gitplacer.git.address import Address
 from gitplacer.git.publishing import Deployment
 from gitplacer.hydrate import Hydration
@@ -30,6 +34,8 @@ class InRepos:
         self.fleet, self.bare, self._clone = folder / "fleet", folder / "deployment.git", folder / "clone"
         self._cache = folder / "cache"
         self._seen: str | None = None
+        self.planned = ""
+        """What `gitplacer plan` printed before the last pass."""
         folder.mkdir(parents=True, exist_ok=True)
         git("init", "--quiet", "--initial-branch=main", str(self.fleet), cwd=folder)
         git("init", "--quiet", "--bare", "--initial-branch=main", str(self.bare), cwd=folder)
@@ -70,9 +76,21 @@ class InRepos:
 
     def run(self, now: datetime) -> Hydration:
         self._seen = self.tip()
+        self.planned = self._plan(now)
         chosen = settings(str(self.fleet), deployment=str(self.bare), now=now.isoformat())
         chosen = replace(chosen, capacity=None, cache_dir=self._cache)
         return reconcile(chosen, progress=lambda message: None).hydration
+
+    def _plan(self, now: datetime) -> str:
+        where = ["--deployment", str(self.bare), "--now", now.isoformat(), "--rev", "HEAD", str(self.fleet)]
+        said, noted = io.StringIO(), io.StringIO()
+        with (
+            patch.dict(os.environ, {"GITPLACER_CACHE": str(self._cache)}),
+            redirect_stdout(said),
+            redirect_stderr(noted),
+        ):
+            assert not main(["plan", *where]), noted.getvalue()
+        return said.getvalue()
 
     def begin(self, deployment: Tree) -> None:
         raise Unstageable("a real repository begins empty")
