@@ -153,6 +153,14 @@ def test_what_cannot_be_mended_is_said(text: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
+def test_every_block_of_code_says_what_it_is(page: str) -> None:
+    """One that does not is what was left of another, and swallows what follows."""
+    fences = [line.strip() for line in read(page).splitlines() if line.strip().startswith("```")]
+    assert all(len(fence) > 3 for fence in fences[::2])
+    assert all(fence == "```" for fence in fences[1::2]) and len(fences) % 2 == 0
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_links_lead_somewhere(page: str) -> None:
     text = re.sub(r"^ *```.*?^ *```$", "", read(page), flags=re.M | re.S)
     for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`\n]*`", "", text)):
