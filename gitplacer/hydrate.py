@@ -86,6 +86,7 @@ def hydrate(
     for decision in decisions:
         if decision.action is Action.RELOCATE:
             layout.apply(decision)
+            layout.announce(decision.group)
             for name in woken_for(sleepers, decision):
                 layout.keep_cluster(sleepers[name])  # called and inhabited in one commit
             moves.append((decision, layout.take_changes(metadata)))
@@ -97,6 +98,7 @@ def hydrate(
     for outcome in sleepers.values():
         layout.keep_cluster(outcome)
     layout.leave_clusters()
+    layout.announce_all()
     layout.remember_removals(decisions)
     rest = layout.take_changes(metadata)
     final = tuple(told_apart(decision, layout.updated) for decision in decisions)

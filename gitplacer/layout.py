@@ -15,6 +15,7 @@ from functools import cached_property, partial
 from itertools import islice
 from typing import Literal
 
+from gitplacer.announcements import FOLDER, MARK, announcements
 from gitplacer.charts import FOLDER as CHARTS
 from gitplacer.charts import MARK as CHART_MARK
 from gitplacer.charts import chart_file, charts_on, release
@@ -119,6 +120,8 @@ class Layout:
         self._renderings: dict[tuple[str, str, Counts], Rendering] = {}
         self._sleep = Sleepers(snapshot.source.sleeping, source)
         self._kept: set[str] = set()
+        self._recorded = dict(snapshot.records)
+        """The record of each group as it is now."""
         self._names = FileNames(own.fleet.spec)
         self._placed: dict[str, tuple[Placed, ...]] = {}
         self._claimed: dict[str, set[str]] = {}
@@ -146,7 +149,9 @@ class Layout:
         """The tree as it is now, to try something on it. Nothing may be pending."""
         assert not self._pending
         twin = copy.copy(self)
-        kept = ("_epochs", "_ids", "_all", "_pending", "_touched", "_kept", "problems", "updated", "started")
+        kept = (
+            "_epochs", "_ids", "_all", "_pending", "_touched", "_kept", "_recorded", "problems", "updated", "started",
+        )  # fmt: skip
         for name in kept:
             setattr(twin, name, copy.copy(getattr(self, name)))
         twin._claimed = {group_id: set(paths) for group_id, paths in self._claimed.items()}
@@ -382,11 +387,13 @@ class Layout:
             members = (*members, *self._remove_stale(record, members))
             if left:
                 self._remove(f"{RECORDS}/{record.id}.yaml")
+                self._recorded.pop(record.id, None)
             consent = consent_to_removal(self._snapshot, record) if record.is_platform else None
             if consent is not None and {m.file for m in record.members} - {m.file for m in members}:
                 decision = replace(decision, consent=consent.identity)
         if group is not None:
             new = self._records().after(group, decision, record, members)
+            self._recorded[group.id] = new
             if new != record or group.id in self._told:
                 self._write(f"{RECORDS}/{group.id}.yaml", record_file(new))
         new_paths = islice(reversed(self._pending), len(self._pending) - earlier)  # a path once pending keeps its place
@@ -418,7 +425,7 @@ class Layout:
 
     def ensure_units(self) -> None:
         """Every workload cluster has both units from the start, so that an engine finds its path."""
-        for name in synced(self._clusters.values()):
+        for name in synced(self._spec, self._clusters.values()):
             if self._tells_of_clash(self._units.sentinel_path(name, unit) for unit in UNITS):
                 continue
             self._ensure_namespace(name, self._spec.system_namespace)
@@ -447,19 +454,60 @@ class Layout:
             for path, chart in wanted.items():
                 if self._tells_of_clash([path]):
                     continue
-                if path in self._ids and (path in self._snapshot.foreign_paths or not self._is_chart(path)):
+                if path in self._ids and (
+                    path in self._snapshot.foreign_paths or not self._is_marked(path, CHART_MARK)
+                ):
                     self.problems.append(_chart_problem("ChartNotOurs", path, chart.name))
                     continue
                 self._ensure_namespace(cluster.name, chart.namespace)
                 self._write(path, release(chart))
-            for path in (p for p in there[folder] if p not in wanted and self._is_chart(p)):
+            for path in (p for p in there[folder] if p not in wanted and self._is_marked(p, CHART_MARK)):
                 self.problems.append(_chart_problem("ChartLeftOver", path, path[len(folder) :].removesuffix(".yaml")))
 
-    def _is_chart(self, path: str) -> bool:
-        """Whether a file is one of ours, and not of a platform group."""
+    def _is_marked(self, path: str, mark: bytes) -> bool:
+        """Whether a file is one of ours, which begins with such a line, and not of a platform group."""
         written = self._before.entries.get(path)
         is_file = path in self._pending or written is None or written.is_text
-        return not self._claims[path] and is_file and self._read(path).startswith(CHART_MARK)
+        return not self._claims[path] and is_file and self._read(path).startswith(mark)
+
+    # what other tools are told
+
+    def announce(self, group_id: str) -> None:
+        """Tell which clusters a group is on, in the commit in which that is another."""
+        record = self._recorded.get(group_id)
+        settings = self._spec.decisions
+        if record is not None and settings is not None and settings.into in self._clusters:
+            self._tell(settings.into, announcements(self._spec, self._clusters, record))
+
+    def announce_all(self) -> None:
+        """The same of every group; of those that are gone, and where nobody is to be told any more, nothing is said."""
+        settings = self._spec.decisions
+        if settings is not None and settings.into not in self._clusters:
+            return  # a misspelt name is no reason to take back what others act on
+        wanted: dict[str, bytes] = {}
+        for record in self._recorded.values() if settings is not None else ():
+            wanted |= announcements(self._spec, self._clusters, record)
+        here = self._units.path(settings.into, PLATFORM, "") if settings is not None else ""
+        within = f"/{PLATFORM}/{FOLDER}/"
+        for path in sorted(path for path in self._ids if within in path and self._units.of(path) is not None):
+            if not (here and path.startswith(here) and path[len(here) :] in wanted) and self._is_marked(path, MARK):
+                self._remove(path)
+        if settings is not None:
+            self._tell(settings.into, wanted)
+
+    def _tell(self, into: str, files: Mapping[str, bytes]) -> None:
+        for file, data in sorted(files.items()):
+            path = self._units.path(into, PLATFORM, file)
+            if self._tells_of_clash([path]):
+                continue
+            if path in self._ids and (path in self._snapshot.foreign_paths or not self._is_marked(path, MARK)):
+                message = "somebody else wrote it, so nobody is told there which clusters the group is on"
+                hint = "take the change back; or remove the file, and it is made anew"
+                self.problems.append(
+                    Problem(Location(path), "DecisionNotOurs", message, hint, severity=Severity.WARNING)
+                )
+                continue
+            self._write(path, data)
 
     # clusters that may sleep
 

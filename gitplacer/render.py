@@ -144,7 +144,9 @@ def _is_reserved(unit: str, name: str) -> bool:
     """Names of generated files, which have no second dot, and names that mean something to Argo CD or Flux."""
     if name.rpartition("/")[2] in _NOT_FOR_MANIFESTS:
         return True
-    generated = name == SENTINEL or (name.startswith(("charts/", "namespaces/", "standby/")) and name.count(".") == 1)
+    generated = name == SENTINEL or (
+        name.startswith(("charts/", "decisions/", "namespaces/", "standby/")) and name.count(".") == 1
+    )
     return unit == PLATFORM and generated
 
 

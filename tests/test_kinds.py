@@ -126,6 +126,7 @@ spec:
       clusters: {names: [gpu-1], matchLabels: {class: gpu}, matchExpressions: [{key: class, operator: Exists}]}
   systemNamespace: gitplacer
   clone: {from: gpu-1, manifests: {active: standby/clone/active, standby: standby/clone/standby}, max: 3}
+  decisions: {into: hub, profiles: fleet-system}
   lostAfter: 2h
   guards:
     relocations: {max: 0, per: 1h30m, exceed: Hold}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from docs.problem_examples import (
+    announcements,
     charts,
     crds,
     edits,
@@ -28,6 +29,7 @@ __all__ = ["EXAMPLES", "Example", "printed", "problems"]
 EXAMPLES: Mapping[str, tuple[Example, ...]] = dict(
     sorted(
         {
+            **announcements.EXAMPLES,
             **charts.EXAMPLES,
             **crds.EXAMPLES,
             **edits.EXAMPLES,

@@ -166,7 +166,7 @@ def _clusters(own: OwnKinds, only: Sequence[str]) -> list[Cluster]:
     from gitplacer.problems import nearest
     from gitplacer.settings import UsageError
 
-    names = synced(own.clusters.values())
+    names = synced(own.fleet.spec, own.clusters.values())
     for name in only:
         if name in own.clusters and name not in names:
             raise UsageError(f"{name} is a Management cluster: nothing is rendered for it", "leave it out")

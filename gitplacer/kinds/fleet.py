@@ -296,6 +296,17 @@ class Guards(Model):
     """Times in which nothing begins to move but what somebody has consented to. What has begun goes on."""
 
 
+class DecisionSettings(Model):
+    """Where other tools read which clusters each group is on."""
+
+    into: DnsLabel
+    """The cluster whose platform directory gets a PlacementDecision (multicluster.x-k8s.io) for each group of workloads: usually a
+    Management cluster. It needs the kind's CRD, and Argo CD or Flux has to sync it."""
+    profiles: DnsLabel = "default"
+    """The namespace of the ClusterProfiles on it. They have the names of the Clusters, or those of their annotations
+    `gitplacer.dev/cluster-profile`."""
+
+
 class FleetSpec(Model):
     """What holds for the whole fleet."""
 
@@ -318,6 +329,8 @@ class FleetSpec(Model):
     """How much may move or go."""
     clone: Clone | None = None
     """Clusters that are made when they are needed. Absent means none."""
+    decisions: DecisionSettings | None = None
+    """Tell other tools which clusters each group is on. Absent means that nobody is told."""
 
 
 class Fleet(OwnKind):
@@ -416,9 +429,13 @@ class Cluster(OwnKind):
         return tuple(field.taint() for field in self.spec.taints)
 
 
-def synced(clusters: Iterable[Cluster]) -> list[str]:
-    """The clusters that have a directory from the start, sorted: those for workloads, and those that others are rendered into."""
+def synced(spec: FleetSpec, clusters: Iterable[Cluster]) -> list[str]:
+    """
+    The clusters that have a directory from the start, sorted: those for workloads, those that others are rendered into, and the one where
+    decisions are told.
+    """
     known = {cluster.name: cluster for cluster in clusters}
     standby = [cluster.spec.standby for cluster in known.values()]
     targets = {each.manifests.render_into for each in standby if each is not None and each.manifests is not None}
+    targets |= {spec.decisions.into} if spec.decisions is not None else set()
     return sorted(name for name, c in known.items() if c.spec.role == "Workload" or name in targets)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from gitplacer.problemcodes import (
+    announcements,
     charts,
     crds,
     edits,
@@ -32,6 +33,7 @@ from gitplacer.problemcodes.git import FAILURES
 __all__ = ["CODES", "FAILURES", "Code", "Failure"]
 
 _TABLES = (
+    announcements.CODES,
     charts.CODES,
     crds.CODES,
     edits.CODES,

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 
+from gitplacer.announcements import decisions_problems
 from gitplacer.charts import chart_problems
 from gitplacer.documents import Document
 from gitplacer.kinds import OWN_API_GROUP
@@ -221,6 +222,7 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
         own = with_trusted(own, outside, trusted, found)
     place = own.places[f"Fleet/{own.fleet.metadata.name}"]
     found += [*chart_problems(own.fleet.spec, own.clusters.values(), place), *about_place(place)]
+    found += decisions_problems(own.fleet.spec, own.clusters, place)
     links = (path for path, entry in tree.entries.items() if not entry.is_text)
     unread = frozenset(
         {*reading.broken, *broken, *read.unfit, *unused, *links, *(path for path in tree if land.unrendered(path))}

@@ -1,0 +1,114 @@
+"""
+Which clusters each group is on, told to other tools: a PlacementDecision for each group, in the directory of one cluster.
+
+PlacementDecision is a kind of SIG Multicluster (multicluster.x-k8s.io): a scheduler writes which clusters it has chosen, others read it. It
+says nothing that the group's record does not say, so it changes when that does, in the same commit. Up to a hundred clusters are in one object;
+of more there are several, with one key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from gitplacer.kinds.fleet import Cluster, FleetSpec
+from gitplacer.kinds.record import PlacementRecord, RecordCluster
+from gitplacer.problems import Location, Problem, Severity, nearest
+from gitplacer.yamltext import to_yaml
+
+FOLDER = "decisions"
+"""Below the platform unit of the cluster that is told."""
+MARK = b"# Made by gitplacer, as spec.decisions of the Fleet asks.\n"
+"""The first line of each file of ours: one that begins otherwise is somebody else's."""
+SLICE = 100
+"""Clusters in one object, as the kind allows."""
+_API = "multicluster.x-k8s.io/v1alpha1"
+_GROUP = "multicluster.x-k8s.io"
+_LONGEST_LABEL = 63
+_PROFILE = "gitplacer.dev/cluster-profile"
+"""The annotation of a Cluster whose ClusterProfile has another name."""
+
+
+def announcements(spec: FleetSpec, clusters: Mapping[str, Cluster], record: PlacementRecord) -> Mapping[str, bytes]:
+    """What is told of a group, by path below the platform unit. Platform objects are no placement that others would act on."""
+    settings = spec.decisions
+    if settings is None or record.is_platform or record.metadata.namespace.startswith("_"):
+        return {}
+    there = [entry for entry in record.clusters if _is_there(entry)]
+    name = _name(record.id)
+    files = {}
+    for index, entries in enumerate(_slices(there)):
+        sliced = f"{name}-{index}" if index else name
+        value = {
+            "apiVersion": _API,
+            "kind": "PlacementDecision",
+            "metadata": {
+                "name": f"{record.metadata.namespace}.{sliced}",
+                "namespace": spec.system_namespace,
+                "labels": {
+                    f"{_GROUP}/decision-index": str(index),
+                    f"{_GROUP}/decision-key": _label(f"{record.metadata.namespace}.{name}"),
+                    f"{_GROUP}/placement-key": _label(f"{record.metadata.namespace}.{name}"),
+                },
+                "annotations": {"gitplacer.dev/group": record.id, "gitplacer.dev/policy": record.policy},
+            },
+            "schedulerName": "gitplacer",
+            "decisions": [
+                {
+                    "clusterProfileRef": {
+                        "apiVersion": _API,
+                        "kind": "ClusterProfile",
+                        "namespace": settings.profiles,
+                        "name": _profile(clusters, entry.name),
+                    },
+                    "reason": record.reason,
+                }
+                for entry in entries
+            ],
+        }
+        files[f"{FOLDER}/{record.metadata.namespace}/{sliced}.yaml"] = MARK + to_yaml(value)
+    return files
+
+
+def decisions_problems(spec: FleetSpec, clusters: Mapping[str, Cluster], place: Location) -> Iterator[Problem]:
+    """What keeps decisions from being told where the Fleet says."""
+    settings = spec.decisions
+    if settings is None:
+        return
+    target = clusters.get(settings.into)
+    if target is None:
+        message = f"spec.decisions.into: there is no Cluster {settings.into}, so no decision is told"
+        yield Problem(place, "DecisionsTarget", message, nearest(settings.into, clusters))
+    elif target.spec.standby is not None:
+        message = f"spec.decisions.into: {settings.into} goes to sleep, and nobody could read there what is decided"
+        yield Problem(place, "DecisionsTarget", message, "name a cluster without standby", severity=Severity.WARNING)
+
+
+def _is_there(entry: RecordCluster) -> bool:
+    """Whether the cluster has the group's files: a Waking one gets them later, a Removing one has none any more."""
+    return entry.state in ("Placed", "Adding")
+
+
+def _slices(entries: list[RecordCluster]) -> Iterable[list[RecordCluster]]:
+    return [entries[at : at + SLICE] for at in range(0, len(entries), SLICE)] or [[]]
+
+
+def _profile(clusters: Mapping[str, Cluster], name: str) -> str:
+    cluster = clusters.get(name)
+    return cluster.metadata.annotations.get(_PROFILE, name) if cluster is not None else name
+
+
+def _name(group_id: str) -> str:
+    """The name of a group as a part of an object's, and of a file's: one that cannot be that gets its digest."""
+    name = group_id.partition("/")[2]
+    plain = re.sub(r"[^a-z0-9-]", "-", name.lower()).strip("-")
+    return plain if plain == name and len(name) <= _LONGEST_LABEL else f"{plain[:40]}-{_digest(group_id)}"
+
+
+def _label(text: str) -> str:
+    return text if len(text) <= _LONGEST_LABEL else f"{text[:50]}-{_digest(text)}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
