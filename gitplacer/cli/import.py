@@ -1,0 +1,186 @@
+"""`gitplacer import`: a fleet repo from the files of another scheduler, and a report of what became of each of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from gitplacer.cli.options import choice
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gitplacer.importers.report import Imported
+    from gitplacer.importers.variables import Variables
+
+
+@click.group("import")
+def command() -> None:
+    """
+    Make a fleet repo of the files of another scheduler.
+
+    Each system that people come from is a command of its own: `gitplacer import nova --help`. Whatever is not understood is reported
+    with its file and line, and nothing is dropped in silence.
+    """
+
+
+@command.command("nova")
+@click.argument("folder", metavar="DIR")
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    metavar="OUT",
+    required=True,
+    help="The new repo: a directory that is empty or not there.",
+)
+@click.option(
+    "--set",
+    "given",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Fill ${NAME} in the files, as envsubst does. Given again with the same NAME, a file that has it is imported once for each value.",
+)
+@click.option("--keep", metavar="NAME", multiple=True, help="Leave ${NAME} as it is: it is none of envsubst's.")
+@click.option(
+    "--option",
+    "options",
+    metavar="NAME[=VALUE]",
+    multiple=True,
+    help="An option that Nova runs with, such as multi-cluster-capacity or NOVA_IDLE_ENTER_STANDBY_SECS=1800.",
+)
+@click.option(
+    "--namespace",
+    metavar="NAME",
+    default="default",
+    show_default=True,
+    help="The namespace of objects that say none, as kubectl -n.",
+)
+@choice(["text", "json"], "For people or for programs.")
+def nova(
+    folder: str,
+    target: str,
+    given: tuple[str, ...],
+    keep: tuple[str, ...],
+    options: tuple[str, ...],
+    namespace: str,
+    output: str,
+) -> int:
+    """
+    Make a fleet repo of Nova's policies, Cluster resources and manifests in DIR.
+
+    DIR is read with all its folders. OUT gets fleet.yaml, clusters/, capacity/, policies/, overrides/, workloads/, platform/ and
+    IMPORT.md, which says what became of each thing. The exit code is 1 if something could not be read; the rest is written all the same.
+    """
+    from gitplacer.importers.nova import NovaOptions, UnknownOption, imported
+    from gitplacer.settings import UsageError
+
+    try:
+        chosen = NovaOptions.of(options)
+    except UnknownOption as error:
+        raise UsageError(str(error), error.hint) from None
+    variables = _variables(given, keep)
+    _check_namespace(namespace)
+    out = _empty(target)
+    found = imported(_files(folder), variables, chosen, namespace)
+    _write(out, found)
+    return _tell(found, out, output)
+
+
+def _variables(given: tuple[str, ...], keep: tuple[str, ...]) -> Variables:
+    """The values of --set. Their text is in no message: it may be a secret."""
+    from gitplacer.importers.variables import NAME, Variables
+    from gitplacer.settings import UsageError
+
+    values: dict[str, list[str]] = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        if not equals or not NAME.fullmatch(name):
+            raise UsageError("--set takes the name of a variable and its value", "write it like --set NS=rayjob1")
+        if "\n" in value or "\r" in value:
+            raise UsageError(
+                f"the value of --set {name} has several lines", "lines must stay where they are in the files"
+            )
+        if value not in values.setdefault(name, []):
+            values[name].append(value)
+    both = sorted({*values} & {*keep})
+    if both:
+        raise UsageError(f"{both[0]} is given to --set and to --keep", "say one of them")
+    return Variables(values, frozenset(keep))
+
+
+def _check_namespace(namespace: str) -> None:
+    import re
+
+    from gitplacer.settings import UsageError
+
+    if not re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", namespace):
+        raise UsageError(f"--namespace {namespace} is no namespace", "write lower-case letters, digits and dashes")
+
+
+def _empty(target: str) -> Path:
+    """The directory that is to be written, which has nothing in it but perhaps a .git."""
+    from pathlib import Path
+
+    from gitplacer.settings import UsageError
+
+    out = Path(target)
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"{target} is a file", "name a new directory")
+    if out.is_dir() and any(entry.name != ".git" for entry in out.iterdir()):
+        raise UsageError(f"{target} is not empty", "name a new directory")
+    return out
+
+
+def _files(folder: str) -> dict[str, bytes]:
+    """Every file below a folder that may hold objects, by path. Links are not followed."""
+    import os
+    from pathlib import Path
+
+    from gitplacer.cli.progress import note
+    from gitplacer.settings import UsageError
+    from gitplacer.source.files import is_read
+
+    top = Path(folder)
+    if not top.is_dir():
+        raise UsageError(f"there is no directory {folder}", "name the directory with Nova's files")
+    found: dict[str, bytes] = {}
+    others = 0
+    for place, folders, names in os.walk(top):
+        folders.sort()
+        for name in sorted(names):
+            file = Path(place, name)
+            path = file.relative_to(top).as_posix()
+            if is_read(path) and file.is_file() and not file.is_symlink():
+                found[path] = file.read_bytes()
+            else:
+                others += 1
+    if not found:
+        raise UsageError(f"{folder} has no file of YAML or JSON", "name the directory with Nova's files")
+    if others:
+        note(f"{others} file{'s' if others > 1 else ''} of other kinds, hidden or links, were not looked at")
+    return found
+
+
+def _write(out: Path, found: Imported) -> None:
+    for path, data in sorted(found.files.items()):
+        place = out / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(data)
+
+
+def _tell(found: Imported, out: Path, output: str) -> int:
+    from gitplacer.cli.progress import note, show_problems
+    from gitplacer.formats.planjson import to_json
+    from gitplacer.importers.report import plain, text
+
+    if output == "json":
+        click.echo(to_json(plain(found), indent=2), nl=False)
+    else:
+        click.echo("\n".join(text(found)))
+    show_problems(found.problems)
+    click.echo(err=True)
+    note(f"{len(found.files)} files written to {out}; {out}/IMPORT.md says what became of everything")
+    note(f"Next: gitplacer validate {out}, then gitplacer plan {out}")
+    return 1 if found.problems else 0

@@ -1,0 +1,68 @@
+"""
+The manifests of a folder that somebody else's scheduler reads, as documents with positions.
+
+Nothing is applied and nothing is followed: files come as bytes, variables are filled, and each object knows the file and line it came
+from. A file that cannot be read is a problem, and the others are read all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from gitplacer.documents import Document, parse
+from gitplacer.importers.variables import Variables, filled
+from gitplacer.problems import Location, Problem, Rejected
+from gitplacer.source.apigroups import api_group
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignFile:
+    """
+    A file with its variables filled, and the objects in it. One file may be here several times, with other values; then an object that
+    they do not change is in the first, and the others are not `whole`.
+    """
+
+    path: str
+    data: bytes
+    documents: tuple[Document, ...]
+    whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """What a folder holds, in order of path, and what could not be read."""
+
+    files: tuple[ForeignFile, ...]
+    problems: tuple[Problem, ...]
+
+    @property
+    def documents(self) -> Iterable[Document]:
+        return (document for file in self.files for document in file.documents)
+
+
+def read_foreign(files: Mapping[str, bytes], variables: Variables) -> Foreign:
+    """The objects of files by path. Raises Rejected with every variable that has no value."""
+    unset: list[Problem] = []
+    problems: list[Problem] = []
+    found: list[ForeignFile] = []
+    for path, data in sorted(files.items()):
+        copies, wrong = filled(path, data, variables)
+        unset += wrong
+        for copy in copies:
+            parsed = parse(copy)
+            problems += [Problem(Location(path, f.line, f.column), f.code, f.message, f.hint) for f in parsed.faults]
+            documents = tuple(
+                Document(path, item, index, partial(bytes, copy)) for index, item in enumerate(parsed.documents)
+            )
+            found.append(ForeignFile(path, copy, documents))
+    if unset:
+        raise Rejected(unset)
+    return Foreign(tuple(found), tuple(dict.fromkeys(problems)))
+
+
+def group_and_kind(document: Document) -> tuple[str, str]:
+    """The API group and kind of an object; '' for what is not said."""
+    version, kind = document.parsed.says
+    return (api_group(version) if isinstance(version, str) else ""), (kind if isinstance(kind, str) else "")

@@ -1,0 +1,235 @@
+"""
+A place in our source for each manifest of somebody else's.
+
+What makes pods goes to `workloads/<namespace>/`, and so does what it may need. What no workload file may hold (namespaces, definitions,
+rights, whatever is cluster-scoped) goes to `platform/`, with a folder for each policy that governs some of it, because a folder there is
+one group. An operator comes with such things, and what a policy copies everywhere without a pod would be nobody's dependency here; both
+go with them, whole. What the other system would place nowhere goes to `unplaced/`, which nobody reads: it is kept, and runs nowhere.
+
+Bytes stay as they are, comments included. A file goes whole where all its objects go to one place; else each object goes with its own
+text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from gitplacer import workloads
+from gitplacer.documents import Document
+from gitplacer.importers.foreign import ForeignFile, group_and_kind
+from gitplacer.importers.report import Notes, Outcome
+from gitplacer.importers.writing import Names, file_name
+from gitplacer.problems import Problem
+from gitplacer.source.apigroups import RBAC_GROUP, steers_gitops
+from gitplacer.source.scopes import Scopes, defined_scopes
+
+PLATFORM = "platform"
+UNPLACED = "unplaced"
+NAMESPACES = "namespaces"
+"""The folder of namespaces that no policy copies everywhere."""
+_RAY = "ray.io"
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """One foreign manifest, who it is, and whether it makes pods. `namespace` is '' for what has none."""
+
+    document: Document
+    group: str
+    kind: str
+    namespace: str
+    name: str
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    sized: bool
+    for_platform: bool
+
+    @property
+    def identity(self) -> tuple[str, str, str, str]:
+        return self.group, self.kind, self.namespace, self.name
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+
+    @property
+    def is_namespace(self) -> bool:
+        return (self.group, self.kind) == ("", "Namespace")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What a shelf depends on of a policy: its name, and whether it puts a copy on each of its clusters."""
+
+    name: str
+    everywhere: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Shelved:
+    """The files by path, and what lies in each folder of the platform, by folder, with the policy that governs it (None: nobody)."""
+
+    files: Mapping[str, bytes]
+    folders: Mapping[str, tuple[Rule | None, tuple[Thing, ...]]]
+
+
+def things_in(documents: Sequence[Document], namespace: str, notes: Notes, problems: list[Problem]) -> list[Thing]:
+    """
+    The manifests among documents. What is no Kubernetes object is told, and so is one without a namespace, which gets the one given. One
+    whose namespace is none is a problem.
+    """
+    scopes = Scopes(defined_scopes(documents))
+    found = [_thing(document, scopes, namespace, notes, problems) for document in documents]
+    return [thing for thing in found if thing is not None]
+
+
+def _thing(document: Document, scopes: Scopes, namespace: str, notes: Notes, problems: list[Problem]) -> Thing | None:
+    group, kind = group_and_kind(document)
+    metadata = document.value.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    if (
+        not kind
+        or not isinstance(document.parsed.says[0], str)
+        or not isinstance(metadata, dict)
+        or not isinstance(name, str)
+    ):
+        what = "this is no Kubernetes object: it lacks apiVersion, kind or metadata.name"
+        todo = "leave it out, or render it first, if a tool makes manifests of it"
+        notes.add(Outcome.NOT_UNDERSTOOD, document, (), what, todo)
+        return None
+    clustered = scopes.is_cluster_scoped(group, kind)
+    written = metadata.get("namespace")
+    space = "" if clustered else written if isinstance(written, str) else namespace
+    if not clustered and written is None and (scopes.is_namespaced(group, kind) or group == _RAY):
+        what = f"{kind} {name} says no namespace, so it goes to {namespace}"
+        notes.add(
+            Outcome.CHOSEN, document, ("metadata",), what, "--namespace NAME says another one, as kubectl -n does"
+        )
+    if space and not _LABEL.fullmatch(space):
+        hint = "write up to 63 lower-case letters, digits and `-`, with no `-` at its ends"
+        problems.append(
+            document.problem(
+                "InvalidObject", "metadata.namespace must be a DNS label", hint, path=("metadata", "namespace")
+            )
+        )
+        return None
+    facts, _ = workloads.read(document)
+    known = clustered or scopes.is_namespaced(group, kind) or group == _RAY
+    if not known:
+        what = f"whether a {kind} of {group or 'the core group'} has a namespace, and what pods it makes, is not known"
+        todo = "put its CustomResourceDefinition beside it; if it makes pods, write a WorkloadKind"
+        notes.add(Outcome.NO_EQUAL, document, ("kind",), what, todo)
+    return Thing(
+        document,
+        group,
+        kind,
+        space,
+        name,
+        _strings(metadata.get("labels")),
+        _strings(metadata.get("annotations")),
+        facts.sized,
+        clustered or group == RBAC_GROUP or steers_gitops(group, kind) or (not known and written is None),
+    )
+
+
+def _strings(value: object) -> dict[str, str]:
+    return {k: v for k, v in value.items() if isinstance(v, str)} if isinstance(value, dict) else {}
+
+
+def shelve(
+    files: Sequence[ForeignFile], things: Sequence[Thing], governs: Callable[[Thing], Rule | None], notes: Notes
+) -> Shelved:
+    """A place for each thing; what else is in its file, such as policies, goes nowhere."""
+    by_identity = {thing.identity: thing for thing in things}  # of two the last, as when one is applied after the other
+    rules = {id(thing.document): governs(thing) for thing in things}
+    shelf_of = _Shelves(things, rules)
+    shelves: dict[int, str] = {}
+    folders: dict[str, list[Thing]] = defaultdict(list)
+    for thing in things:
+        if by_identity[thing.identity] is not thing:
+            shelf = UNPLACED
+            where = by_identity[thing.identity].document.locate()
+            notes.add(
+                Outcome.CHOSEN,
+                thing.document,
+                (),
+                f"{thing} is at {where} too, and the last that is applied counts",
+                "keep one",
+            )
+        else:
+            shelf = shelf_of(thing)
+            if shelf == UNPLACED:
+                what = f"no policy selects {thing}, so it is placed nowhere; it is kept in {UNPLACED}/"
+                notes.add(
+                    Outcome.CONVERTED, thing.document, (), what, "if it is to run, let a policy select it, and move it"
+                )
+            elif shelf.startswith(f"{PLATFORM}/"):
+                folders[shelf].append(thing)
+        shelves[id(thing.document)] = shelf
+    made, places = _written(files, shelves)
+    for thing in things:
+        if shelves[id(thing.document)] != UNPLACED:
+            notes.add(Outcome.CONVERTED, thing.document, (), f"{thing}: {places[id(thing.document)]}")
+    return Shelved(
+        made, {folder: (_rule_of(folder, found, rules), tuple(found)) for folder, found in sorted(folders.items())}
+    )
+
+
+def _rule_of(folder: str, found: Sequence[Thing], rules: Mapping[int, Rule | None]) -> Rule | None:
+    return None if folder == f"{PLATFORM}/{NAMESPACES}" else rules[id(found[0].document)]
+
+
+class _Shelves:
+    """Which shelf a thing goes to."""
+
+    def __init__(self, things: Iterable[Thing], rules: Mapping[int, Rule | None]) -> None:
+        self._rules = rules
+        governed: dict[Rule, list[Thing]] = defaultdict(list)
+        for thing in things:
+            rule = rules[id(thing.document)]
+            if rule is not None and rule.everywhere:
+                governed[rule].append(thing)
+        self._without_pods = {rule for rule, found in governed.items() if not any(thing.sized for thing in found)}
+        self._operators = {
+            rule
+            for rule, found in governed.items()
+            if any(thing.for_platform and not thing.is_namespace for thing in found)
+        }
+
+    def __call__(self, thing: Thing) -> str:
+        rule = self._rules[id(thing.document)]
+        if thing.is_namespace and (rule is None or not rule.everywhere):
+            return f"{PLATFORM}/{NAMESPACES}"
+        if rule is None:
+            return UNPLACED if thing.for_platform or thing.sized else f"workloads/{thing.namespace}"
+        if thing.for_platform or rule in self._without_pods:
+            return f"{PLATFORM}/{rule.name}"
+        if rule in self._operators and thing.group != _RAY:
+            return f"{PLATFORM}/{rule.name}"
+        return f"workloads/{thing.namespace}"
+
+
+def _written(files: Iterable[ForeignFile], shelves: Mapping[int, str]) -> tuple[dict[str, bytes], dict[int, str]]:
+    """Each file whole, or in parts; and the path of each document."""
+    made: dict[str, bytes] = {}
+    places: dict[int, str] = {}
+    names: dict[str, Names] = defaultdict(Names)
+    for file in files:
+        parts: dict[str, list[Document]] = defaultdict(list)
+        for document in file.documents:
+            if id(document) in shelves:
+                parts[shelves[id(document)]].append(document)
+        for shelf, documents in sorted(parts.items()):
+            whole = file.whole and len(documents) == len(file.documents)
+            stem, ending = file_name(file.path)
+            path = f"{shelf}/{names[shelf].unique(stem, ending)}"
+            made[path] = file.data if whole else b"---\n".join(_ended(document.source()) for document in documents)
+            places.update((id(document), path) for document in documents)
+    return made, places
+
+
+def _ended(text: bytes) -> bytes:
+    return text if text.endswith(b"\n") else text + b"\n"
