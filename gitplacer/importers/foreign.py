@@ -50,13 +50,18 @@ def read_foreign(files: Mapping[str, bytes], variables: Variables) -> Foreign:
     for path, data in sorted(files.items()):
         copies, wrong = filled(path, data, variables)
         unset += wrong
+        seen: set[tuple[Path, bytes]] = set()
         for copy in copies:
             parsed = parse(copy)
             problems += [Problem(Location(path, f.line, f.column), f.code, f.message, f.hint) for f in parsed.faults]
+            texts = [(item.prefix, copy[item.start : item.end]) for item in parsed.documents]
             documents = tuple(
-                Document(path, item, index, partial(bytes, copy)) for index, item in enumerate(parsed.documents)
+                Document(path, item, index, partial(bytes, copy))
+                for index, (item, text) in enumerate(zip(parsed.documents, texts, strict=True))
+                if text not in seen
             )
-            found.append(ForeignFile(path, copy, documents))
+            seen.update(texts if len(copies) > 1 else ())
+            found.append(ForeignFile(path, copy, documents, len(documents) == len(texts)))
     if unset:
         raise Rejected(unset)
     return Foreign(tuple(found), tuple(dict.fromkeys(problems)))
