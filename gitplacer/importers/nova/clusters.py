@@ -215,7 +215,7 @@ class ClusterMaking:
                 value = number[0] if number else ""
             if value:
                 spec[field_] = value
-        if _CREATED in labels:
+        if labels.get(_CREATED) == "true":
             what = f"the label {_CREATED} stays, and nobody keeps it up to date"
             self.notes.about(Outcome.CHANGED, where, "labels", what)
         return labels, spec
