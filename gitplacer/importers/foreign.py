@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from gitplacer.documents import Document, parse
+from gitplacer.documents import Document, Path, parse
 from gitplacer.importers.variables import Variables, filled
 from gitplacer.problems import Location, Problem, Rejected
 from gitplacer.source.apigroups import api_group

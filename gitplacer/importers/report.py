@@ -21,6 +21,8 @@ from gitplacer.problems import Location, Problem
 from gitplacer.redactor import without_credentials
 
 _LONGEST = 1000
+MOST_TOLD = 12
+"""Lines of one outcome that are told on a terminal."""
 
 
 class Outcome(enum.StrEnum):
@@ -157,10 +159,6 @@ def text(imported: Imported) -> list[str]:
             lines.append(f"  … and {len(found) - MOST_TOLD} more in IMPORT.md")
         lines.append("")
     return [*lines, *aligned([(str(count), name) for name, count in counted(imported)], indent="")]
-
-
-MOST_TOLD = 40
-"""Lines of one outcome that are told on a terminal."""
 
 
 def plain(imported: Imported) -> dict[str, Any]:

@@ -109,7 +109,7 @@ def _thing(document: Document, scopes: Scopes, namespace: str, notes: Notes, pro
             Outcome.CHOSEN, document, ("metadata",), what, "--namespace NAME says another one, as kubectl -n does"
         )
     if space and not _LABEL.fullmatch(space):
-        hint = "write up to 63 lower-case letters, digits and `-`, with no `-` at its ends"
+        hint = "write up to 63 lower-case letters, digits and '-', with no '-' at its ends"
         problems.append(
             document.problem(
                 "InvalidObject", "metadata.namespace must be a DNS label", hint, path=("metadata", "namespace")

@@ -154,9 +154,9 @@ class ClusterMaking:
             self.notes.about(Outcome.CHANGED, cluster.root.mapping("spec"), "kubernetescluster", what)
         if self.options.spans:
             spec["mesh"] = MESH
-            what = f"apps may span clusters of one mesh, and Nova does not say which have one: all get `mesh: {MESH}`"
+            what = f"apps may span clusters of one mesh, and Nova does not say which have one: all get 'mesh: {MESH}'"
             self.notes.about(
-                Outcome.CHOSEN, cluster.root, None, what, "take `mesh` from those that Cilium does not join"
+                Outcome.CHOSEN, cluster.root, None, what, "take 'mesh' from those that Cilium does not join"
             )
         self._state(cluster, spec)
         self._autoscaler(cluster, spec)
@@ -208,7 +208,7 @@ class ClusterMaking:
                     what = f"the label {key}={value} is not spec's {written}; the label is taken, because policies look at it"
                     self.notes.about(Outcome.CHOSEN, where, "labels", what)
             elif key in labels:
-                what = f"{key}={value} cannot be `{field_}`; the label stays, and policies ask for it"
+                what = f"{key}={value} cannot be '{field_}'; the label stays, and policies ask for it"
                 self.notes.about(Outcome.CHANGED, where, "labels", what)
             if field_ == "kubernetesVersion":
                 number = VERSION.match(value.removeprefix("v"))
@@ -224,8 +224,8 @@ class ClusterMaking:
         status = cluster.root.mapping("status")
         if cluster.conditions.get("Ready") == "False" and not cluster.asleep:
             spec["state"] = "Cordoned"
-            what = "it is not ready, so nothing new goes there: `state: Cordoned`"
-            self.notes.about(Outcome.CHOSEN, status, "conditions", what, "take `state` out when it is ready")
+            what = "it is not ready, so nothing new goes there: 'state: Cordoned'"
+            self.notes.about(Outcome.CHOSEN, status, "conditions", what, "take 'state' out when it is ready")
         elif cluster.conditions:
             self.notes.about(Outcome.LEFT_OUT, status, "conditions", "how it was when it was exported")
 
@@ -238,7 +238,7 @@ class ClusterMaking:
             return
         kind = "Luna" if self.options.luna else "ClusterAutoscaler"
         spec["autoscaler"] = {"type": kind}
-        what = f"Nova says that it scales, not by what: `autoscaler.type: {kind}`"
+        what = f"Nova says that it scales, not by what: 'autoscaler.type: {kind}'"
         self.notes.about(Outcome.CHOSEN, status, "autoscaled", what, "write Luna, ClusterAutoscaler or Karpenter")
         if self.options.luna:
             spec["autoscaler"]["podLabels"] = {"elotl-luna": "true"}
@@ -247,7 +247,7 @@ class ClusterMaking:
             spec["autoscaler"]["nodeTypes"] = types
         if not (self.snapshots.get(cluster.name, {}).get("nodeGroups")):
             what = "Nova trusts that machines come; here a machine counts when it is known what it offers"
-            todo = f"write `allocatable` and `max` of each machine into `autoscaler.nodeTypes` of clusters/{cluster.name}.yaml, or {_SNAPSHOT}"
+            todo = f"write 'allocatable' and 'max' of each machine into 'autoscaler.nodeTypes' of clusters/{cluster.name}.yaml, or {_SNAPSHOT}"
             self.notes.about(Outcome.NO_EQUAL, status, "autoscaled", what, todo)
 
     def _standby(self, cluster: NovaCluster, spec: dict[str, Any]) -> None:
@@ -255,19 +255,19 @@ class ClusterMaking:
         if seconds is None and not cluster.asleep:
             return
         if seconds is None:
-            what = "it sleeps, and no option says after how long: `idleAfter: 1h`, Nova's default"
+            what = "it sleeps, and no option says after how long: 'idleAfter: 1h', Nova's default"
             todo = "--option NOVA_IDLE_ENTER_STANDBY_ENABLE imports what the options say"
             self.notes.about(Outcome.CHOSEN, status, "conditions", what, todo)
         nodes = self._nodes_awake(cluster)
         deletes = self.options.deletes and bool(nodes)
         if self.options.deletes and not nodes:
-            what = "it is deleted when it sleeps, and nobody says what nodes it has when it is awake: `mode: Suspend`"
+            what = "it is deleted when it sleeps, and nobody says what nodes it has when it is awake: 'mode: Suspend'"
             self.notes.about(
-                Outcome.NO_EQUAL, status, None, what, "write `nodes` and `mode: Delete` into its `standby`"
+                Outcome.NO_EQUAL, status, None, what, "write 'nodes' and 'mode: Delete' into its 'standby'"
             )
         elif not nodes and cluster.asleep:
             what = "nobody says what nodes it has when it is awake, so nothing is counted on"
-            self.notes.about(Outcome.NO_EQUAL, status, None, what, "write `nodes` into its `standby`")
+            self.notes.about(Outcome.NO_EQUAL, status, None, what, "write 'nodes' into its 'standby'")
         ignored = {"ignoreNamespaces": list(self.options.ignored_namespaces)} if self.options.ignored_namespaces else {}
         spec["standby"] = {
             "mode": "Delete" if deletes else "Suspend",

@@ -8,42 +8,35 @@ overlap; then manifests, each on the shelf that the policy which governs it asks
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from gitplacer.documents import Document
-from gitplacer.importers.foreign import Foreign, group_and_kind, read_foreign
+from gitplacer.importers.foreign import Foreign, read_foreign
 from gitplacer.importers.nova.clusters import ClusterMaking, NovaCluster, read_cluster
+from gitplacer.importers.nova.governing import Governed, Made, by_strength
 from gitplacer.importers.nova.options import NovaOptions
 from gitplacer.importers.nova.pins import Pin, is_mirrored, pin_of
 from gitplacer.importers.nova.policies import Making, SchedulePolicy, read_policy
+from gitplacer.importers.nova.sorting import Sorted
 from gitplacer.importers.nova.vocabulary import Vocabulary
 from gitplacer.importers.overlaps import Ranked, ranked
 from gitplacer.importers.report import Imported, Notes, Outcome, markdown
-from gitplacer.importers.shelves import NAMESPACES, Rule, Shelved, Thing, shelve, things_in
+from gitplacer.importers.shelves import NAMESPACES, Shelved, Thing, shelve, things_in
 from gitplacer.importers.variables import Variables
 from gitplacer.importers.writing import Names, header, own_file, read_back, valid_name
-from gitplacer.kinds import OWN_API_GROUP
-from gitplacer.kinds.fields import API_VERSION, Model
+from gitplacer.kinds.fields import Model
 from gitplacer.kinds.fleet import Cluster
-from gitplacer.kinds.selectors import ObjectSelector
-from gitplacer.model.labels import Labels, Requirement
+from gitplacer.model.labels import Labels
 from gitplacer.plaintext import few
 from gitplacer.problems import Problem
 from gitplacer.yamltext import to_yaml
 
 SYSTEM = "Nova"
 REPORT = "IMPORT.md"
-_POLICIES, _CLUSTERS, _ELOTL = "policy.elotl.co", "cluster.elotl.co", "elotl.co"
 _ABOVE_ALL = 1000
 """The precedence of policies of folders, which are about nothing else."""
-_RUNTIME = {
-    (
-        _POLICIES,
-        "ScheduleGroup",
-    ): "Nova's record of what it placed together; gitplacer keeps its own in the deployment repo",
-}
 
 
 def imported(
@@ -54,37 +47,6 @@ def imported(
     a variable has no value.
     """
     return _Import(read_foreign(files, variables), options, namespace).done()
-
-
-@dataclass(frozen=True, slots=True)
-class _Made:
-    """A policy of ours on its way: its spec without `precedence`, what it was made of, and what it selects in Nova's sense."""
-
-    name: str
-    spec: dict[str, Any]
-    origin: SchedulePolicy | None
-    alternative: tuple[Requirement, ...] = ()
-    pinned: Thing | None = None
-
-    @property
-    def select(self) -> ObjectSelector:
-        return ObjectSelector.model_validate(self.spec["select"], by_alias=True)
-
-    @property
-    def rule(self) -> Rule:
-        return Rule(self.name, self.spec.get("placement", {}).get("copies") == "All")
-
-    @property
-    def spreads(self) -> bool:
-        return self.origin is not None and self.origin.spread is not None
-
-    def takes(self, thing: Thing, namespace_labels: Labels) -> bool:
-        """Whether Nova would place the thing by it: what has no namespace is taken whatever the namespaceSelector says."""
-        if self.origin is None:
-            return self.pinned is thing
-        if thing.namespace and not all(one.matches(namespace_labels) for one in self.origin.namespaces):
-            return False
-        return all(one.matches(thing.labels) for one in self.alternative)
 
 
 @dataclass
@@ -100,23 +62,21 @@ class _Import:
 
     def done(self) -> Imported:
         self.problems += self.foreign.problems
-        sorted_ = _Sorted.of(self.foreign.documents, self.notes)
+        sorted_ = Sorted.of(self.foreign.documents, self.notes)
         self.options.tell(self.notes)
         self._snapshots(sorted_.snapshots)
         clusters = self._clusters(sorted_)
-        policies = self._policies(sorted_.policies, clusters)
+        policies = by_strength(self._policies(sorted_.policies, clusters))
         things = self._things(sorted_.manifests)
-        governed = _Governed(policies, things)
-        pins = self._pins(things, governed)
-        by_strength = _by_strength(policies) + pins
-        ranks = ranked([one.select for one in by_strength])
-        self._overlaps(by_strength, ranks)
-        governed = _Governed(by_strength, things)
-        shelved = shelve(self.foreign.files, things, governed.rule, self.notes)
+        policies += self._pins(things, Governed(policies, things))
+        ranks = ranked([one.select for one in policies])
+        self._overlaps(policies, ranks)
+        for one, rank in zip(policies, ranks, strict=True):
+            self.files[f"policies/{one.name}.yaml"] = one.file(rank.precedence)
+        shelved = shelve(self.foreign.files, things, Governed(policies, things).rule, self.notes)
         self.files |= shelved.files
-        written = {one.name for one, rank in zip(by_strength, ranks, strict=True) if self._policy(one, rank)}
         self._overrides(policies, things)
-        self._folders(by_strength, shelved, max((rank.precedence for rank in ranks), default=0), written)
+        self._folders(policies, shelved, max((rank.precedence for rank in ranks), default=0))
         self._fleet()
         result = Imported(self.files, self.notes.lines(), tuple(dict.fromkeys(sorted(self.problems))))
         return Imported({**self.files, REPORT: markdown(result, SYSTEM)}, result.lines, result.problems)
@@ -136,7 +96,7 @@ class _Import:
             what = f"the snapshot of {name}: capacity/{name}.yaml"
             self.notes.add(Outcome.CONVERTED, document, (), what)
 
-    def _clusters(self, found: _Sorted) -> dict[str, Labels]:
+    def _clusters(self, found: Sorted) -> dict[str, Labels]:
         """Writes the clusters, and returns the labels by which policies select each."""
         read: dict[str, NovaCluster] = {}
         for document in found.clusters:
@@ -184,7 +144,7 @@ class _Import:
 
     # policies
 
-    def _policies(self, documents: Sequence[Document], clusters: Mapping[str, Labels]) -> list[_Made]:
+    def _policies(self, documents: Sequence[Document], clusters: Mapping[str, Labels]) -> list[Made]:
         """Every policy in our words, in the order of their files."""
         read: list[SchedulePolicy] = []
         for document in documents:
@@ -195,12 +155,15 @@ class _Import:
                 read.append(policy)
         making = Making(clusters, self.words, self.options, self.notes)
         self.names = Names()
-        made: list[_Made] = []
+        made: list[Made] = []
         for policy, name in self._named(read):
             spec = making.spec(policy)
             for select, alternative in zip(making.selects(policy), policy.alternatives, strict=True):
                 unique = self.names.unique(name)
-                made.append(_Made(unique, {"select": select, **spec}, policy, alternative))
+                one = Made(unique, {"select": select, **spec}, policy, alternative)
+                if self._read_back(one.file(), policy.document) is None:
+                    continue
+                made.append(one)
                 self.notes.about(
                     Outcome.CONVERTED, policy.root, None, f"SchedulePolicy {policy.name}: policies/{unique}.yaml"
                 )
@@ -232,32 +195,25 @@ class _Import:
             self.notes.about(Outcome.CHOSEN, policy.root.mapping("metadata"), "name", what, todo)
             yield policy, valid_name(policy.document.file.rpartition("/")[2].rpartition(".")[0], policy.name)
 
-    def _overlaps(self, made: Sequence[_Made], ranks: Sequence[Ranked]) -> None:
+    def _overlaps(self, made: Sequence[Made], ranks: Sequence[Ranked]) -> None:
+        """A line for each policy that others may contradict by the same labels; those by other labels share objects by chance alone."""
+        by_chance: list[Made] = []
         for one, rank in zip(made, ranks, strict=True):
-            if rank.over and one.origin is not None:
-                others = few([made[index].name for index in rank.over])
-                what = f"{one.name} may select the same objects as {others}. Nova does not say which counts; here it does, with precedence {rank.precedence}"
-                todo = "give another one a higher `precedence`, if it should count"
-                self.notes.about(Outcome.CHOSEN, one.origin.root.mapping("metadata"), "name", what, todo)
+            if not rank.over or one.origin is None:
+                continue
+            others = [made[index].name for index in rank.over if made[index].asks_alike(one)]
+            if not others:
+                by_chance.append(one)
+                continue
+            what = f"{one.name} may select the same objects as {few(others)}. Nova does not say which counts; here it does, with precedence {rank.precedence}"
+            todo = "give another one a higher 'precedence', if it should count"
+            self.notes.about(Outcome.CHOSEN, one.origin.root.mapping("metadata"), "name", what, todo)
+        if by_chance and by_chance[0].origin is not None:
+            names = few([one.name for one in by_chance])
+            what = f"{names} ask for other labels than all others; of an object that has several of these labels, the highest precedence takes care"
+            self.notes.about(Outcome.CHOSEN, by_chance[0].origin.root.mapping("metadata"), "name", what)
 
-    def _policy(self, one: _Made, rank: Ranked) -> bool:
-        """Writes a policy, if it can be."""
-        document = one.origin.document if one.origin is not None else one.pinned.document if one.pinned else None
-        assert document is not None
-        precedence = {"precedence": rank.precedence} if rank.precedence else {}
-        select = {"select": one.spec["select"]}
-        spec = {**select, **precedence, **{key: value for key, value in one.spec.items() if key != "select"}}
-        what = "SchedulePolicy" if one.origin is not None else "annotation"
-        name = f" {one.origin.name}" if one.origin is not None else ""
-        data = own_file(
-            "PlacementPolicy", one.name, spec, comments=(f"Imported from the {what}{name} at {document.locate()}.",)
-        )
-        if self._read_back(data, document) is None:
-            return False
-        self.files[f"policies/{one.name}.yaml"] = data
-        return True
-
-    def _overrides(self, made: Sequence[_Made], things: Sequence[Thing]) -> None:
+    def _overrides(self, made: Sequence[Made], things: Sequence[Thing]) -> None:
         names = Names()
         origins = {id(one.origin): one.origin for one in made if one.origin is not None}.values()
         for policy in origins:
@@ -312,24 +268,25 @@ class _Import:
                 self.notes.add(Outcome.LEFT_OUT, thing.document, ("metadata", "labels"), what)
         return [thing for thing in found if not is_mirrored(thing)]
 
-    def _pins(self, things: Sequence[Thing], governed: _Governed) -> list[_Made]:
-        pins: list[_Made] = []
+    def _pins(self, things: Sequence[Thing], governed: Governed) -> list[Made]:
+        pins: list[Made] = []
         for thing in things:
             rule = governed.of(thing)
             pin = pin_of(thing, spread_by_policy=rule is not None and rule.spreads, notes=self.notes)
-            if pin is not None:
-                pins.append(self._pinned(thing, pin))
+            made = self._pinned(thing, pin) if pin is not None else None
+            if made is not None and self._read_back(made.file(), thing.document) is not None:
+                pins.append(made)
         return pins
 
-    def _pinned(self, thing: Thing, pin: Pin) -> _Made:
+    def _pinned(self, thing: Thing, pin: Pin) -> Made:
         select: dict[str, Any] = {"kinds": [thing.kind], "names": [thing.name]}
         if thing.namespace:
             select = {"namespaces": [thing.namespace], **select}
         spec = {"select": select, "clusters": {"names": list(pin.clusters)}, "placement": pin.placement}
         name = self.names.unique(valid_name(f"{thing.namespace}-{thing.kind}-{thing.name}", "pinned"))
-        return _Made(name, spec, None, pinned=thing)
+        return Made(name, spec, None, pinned=thing)
 
-    def _folders(self, made: Sequence[_Made], shelved: Shelved, highest: int, written: set[str]) -> None:
+    def _folders(self, made: Sequence[Made], shelved: Shelved, highest: int) -> None:
         """A policy of its own for each folder of the platform that the imported one would not govern whole."""
         by_name = {one.name: one for one in made}
         for folder, (rule, things) in shelved.folders.items():
@@ -353,83 +310,3 @@ class _Import:
             if self._read_back(data, first) is not None:
                 self.files[f"policies/{name}.yaml"] = data
                 self.notes.add(Outcome.CHANGED, first, (), what)
-
-
-def _by_strength(made: Sequence[_Made]) -> list[_Made]:
-    """The weakest first: those of every namespace before those of some, then by number of conditions, then in order of their files."""
-
-    def strength(one: _Made) -> tuple[bool, int]:
-        assert one.origin is not None
-        return bool(one.origin.namespaces), len(one.alternative)
-
-    return sorted(made, key=strength)
-
-
-class _Governed:
-    """Which policy places which manifest: the strongest of those that take it."""
-
-    def __init__(self, by_strength: Sequence[_Made], things: Sequence[Thing]) -> None:
-        self._labels: dict[str, Labels] = {
-            thing.name: {**thing.labels, "kubernetes.io/metadata.name": thing.name}
-            for thing in things
-            if thing.is_namespace
-        }
-        self._pinned = {id(one.pinned): one for one in by_strength if one.pinned is not None}
-        self._strongest = [one for one in reversed(by_strength) if one.origin is not None]
-
-    def of(self, thing: Thing) -> _Made | None:
-        if id(thing) in self._pinned:
-            return self._pinned[id(thing)]
-        labels = self._labels.get(thing.namespace, {"kubernetes.io/metadata.name": thing.namespace})
-        return next((one for one in self._strongest if one.takes(thing, labels)), None)
-
-    def rule(self, thing: Thing) -> Rule | None:
-        found = self.of(thing)
-        return found.rule if found is not None else None
-
-
-@dataclass(frozen=True, slots=True)
-class _Sorted:
-    """The documents of a folder by what they are to us."""
-
-    policies: tuple[Document, ...]
-    clusters: tuple[Document, ...]
-    snapshots: Mapping[str, Document]
-    manifests: tuple[Document, ...]
-
-    @staticmethod
-    def of(documents: Iterable[Document], notes: Notes) -> _Sorted:
-        policies: list[Document] = []
-        clusters: list[Document] = []
-        snapshots: dict[str, Document] = {}
-        manifests: list[Document] = []
-        for document in documents:
-            group, kind = group_and_kind(document)
-            if (group, kind) == (_POLICIES, "SchedulePolicy"):
-                policies.append(document)
-            elif (group, kind) == (_CLUSTERS, "Cluster"):
-                clusters.append(document)
-            elif (group, kind) in _RUNTIME:
-                notes.add(Outcome.LEFT_OUT, document, (), _RUNTIME[group, kind])
-            elif group == _ELOTL or group.endswith(f".{_ELOTL}"):
-                what = f"a {kind} of {group} has no equal here"
-                notes.add(Outcome.NO_EQUAL, document, ("kind",), what, "see docs/from-nova.md for what does its work")
-            elif group == OWN_API_GROUP:
-                _own(document, snapshots, notes)
-            else:
-                manifests.append(document)
-        return _Sorted(tuple(policies), tuple(clusters), snapshots, tuple(manifests))
-
-
-def _own(document: Document, snapshots: dict[str, Document], notes: Notes) -> None:
-    """One of our own kinds among the files: a snapshot is taken over, because Nova knows less."""
-    metadata = document.value.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, dict) else None
-    found = read_back(document.source()) if document.value.get("kind") == "CapacitySnapshot" else []
-    if isinstance(found, Model) and isinstance(name, str) and name not in snapshots:
-        snapshots[name] = document
-    else:
-        what = f"only a CapacitySnapshot of {API_VERSION} that is right, one for each cluster, is taken over"
-        notes.add(
-            Outcome.NOT_UNDERSTOOD, document, ("kind",), what, "copy it into the new repo, and try: gitplacer validate"
-        )

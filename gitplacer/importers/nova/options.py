@@ -31,14 +31,14 @@ DEFAULTS: Mapping[str, str] = {
 """Every option that is known, as it is where nobody says it."""
 
 _CLONES = (
-    "gitplacer makes clusters from manifests that you write: read docs/standby.md, and write `clone` in fleet.yaml"
+    "gitplacer makes clusters from manifests that you write: read docs/standby.md, and write 'clone' in fleet.yaml"
 )
 _EQUALS: Mapping[str, tuple[Outcome, str, str]] = {
-    "multi-cluster-capacity": (Outcome.CONVERTED, "policies by capacity get `span: IfNeeded`", ""),
-    "skip-capacity-relocate": (Outcome.CONVERTED, "policies by capacity get `when: {PendingPods: Never}`", ""),
+    "multi-cluster-capacity": (Outcome.CONVERTED, "policies by capacity get 'span: IfNeeded'", ""),
+    "skip-capacity-relocate": (Outcome.CONVERTED, "policies by capacity get 'when: {PendingPods: Never}'", ""),
     "rescheduling-enabled": (
         Outcome.CONVERTED,
-        "policies by capacity get `when: {PendingPods: Never}` where it is false",
+        "policies by capacity get 'when: {PendingPods: Never}' where it is false",
         "",
     ),
     "luna-management-enabled": (Outcome.CONVERTED, "clusters that scale get the label of Luna, or with false not", ""),
@@ -48,12 +48,12 @@ _EQUALS: Mapping[str, tuple[Outcome, str, str]] = {
         "rights on objects are not copied: Argo CD or Flux applies everything",
         "write Tenants for who may write what: docs/tenants.md",
     ),
-    "NOVA_IDLE_ENTER_STANDBY_ENABLE": (Outcome.CONVERTED, "clusters get `standby`", ""),
-    "NOVA_IDLE_ENTER_STANDBY_SECS": (Outcome.CONVERTED, "`standby.idleAfter`", ""),
-    "NOVA_DELETE_CLUSTER_IN_STANDBY": (Outcome.CONVERTED, "`standby.mode`: Delete where it is true", ""),
-    "NOVA_NAMESPACES_EXCLUDE_ACTIVE": (Outcome.CONVERTED, "`standby.ignoreNamespaces`", ""),
+    "NOVA_IDLE_ENTER_STANDBY_ENABLE": (Outcome.CONVERTED, "clusters get 'standby'", ""),
+    "NOVA_IDLE_ENTER_STANDBY_SECS": (Outcome.CONVERTED, "'standby.idleAfter'", ""),
+    "NOVA_DELETE_CLUSTER_IN_STANDBY": (Outcome.CONVERTED, "'standby.mode': Delete where it is true", ""),
+    "NOVA_NAMESPACES_EXCLUDE_ACTIVE": (Outcome.CONVERTED, "'standby.ignoreNamespaces'", ""),
     "NOVA_CREATE_CLUSTER_IF_NEEDED": (Outcome.NO_EQUAL, "no manifests of clusters came with it", _CLONES),
-    "NOVA_MAX_CREATED_CLUSTERS": (Outcome.NO_EQUAL, "it is `clone.max`, and nothing is cloned yet", _CLONES),
+    "NOVA_MAX_CREATED_CLUSTERS": (Outcome.NO_EQUAL, "it is 'clone.max', and nothing is cloned yet", _CLONES),
 }
 _TRUTHS = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
 

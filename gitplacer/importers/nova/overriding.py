@@ -67,7 +67,7 @@ def changes(reader: Reader, notes: Notes) -> Iterator[Change]:
                 resource,
                 None,
                 f"no namespace is said, so every {kind} {name} changes, in whatever namespace",
-                "add `namespaces` to the OverridePolicy if only one is meant",
+                "add 'namespaces' to the OverridePolicy if only one is meant",
             )
         yield Change(resource, value, version, kind, name, namespace, tuple(made))
 

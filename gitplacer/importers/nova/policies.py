@@ -64,7 +64,7 @@ def read_policy(document: Document, notes: Notes) -> SchedulePolicy | list[Probl
     alternatives = [read_selector(item).requirements() for item in selectors.items("labelSelectors")]
     if selectors.cursor.path and not alternatives:
         selectors.report(
-            "MissingField", '"labelSelectors" has no entry', "write `- {matchExpressions: []}` for every object"
+            "MissingField", '"labelSelectors" has no entry', "write '- {matchExpressions: []}' for every object"
         )
     clusters = read_selector(spec.mapping("clusterSelector")) if spec.has("clusterSelector") else None
     ordered = _ordered(spec, notes)
@@ -199,7 +199,7 @@ class Making:
         if policy.ordered is not None:
             order = self._order(policy, policy.ordered)
             self.notes.about(
-                Outcome.CONVERTED, policy.ordered, None, f"{len(order)} in order, best first: `type: Ordered`"
+                Outcome.CONVERTED, policy.ordered, None, f"{len(order)} in order, best first: 'type: Ordered'"
             )
             return {"type": "Ordered", "order": order, **span} if order else span
         if policy.clusters is None:
@@ -208,7 +208,7 @@ class Making:
             )
             return span
         if len(names_in(policy.clusters.requirements()) or ()) == 1:
-            what = "one cluster by name, so its objects are sent whatever the room: `admission: Immediate`"
+            what = "one cluster by name, so its objects are sent whatever the room: 'admission: Immediate'"
             self.notes.about(Outcome.CONVERTED, spec, "clusterSelector", what)
             return {"admission": "Immediate"}
         self.notes.about(
@@ -216,7 +216,7 @@ class Making:
             spec,
             "clusterSelector",
             "clusters by label: a group waits until one of them has room for all of it. Nova may send it at once where only one matches",
-            "write `admission: Immediate` under `placement` if pods are to wait in their cluster",
+            "write 'admission: Immediate' under 'placement' if pods are to wait in their cluster",
         )
         return span
 
@@ -238,14 +238,14 @@ class Making:
             )
         if not lists:
             what = "nothing in it is a list of values, so there is no order"
-            self.notes.about(Outcome.NO_EQUAL, ordered, None, what, "write `type: Ordered` and `order`")
+            self.notes.about(Outcome.NO_EQUAL, ordered, None, what, "write 'type: Ordered' and 'order'")
             return []
         choices = list(
             itertools.islice(itertools.product(*([(one, v) for v in one.values] for one in lists)), _MOST_ORDERED + 1)
         )
         if len(choices) > _MOST_ORDERED:
             what = f"its conditions make more than {_MOST_ORDERED} choices; only the first condition gives the order"
-            self.notes.about(Outcome.CHANGED, ordered, None, what, "write `order` by hand")
+            self.notes.about(Outcome.CHANGED, ordered, None, what, "write 'order' by hand")
             choices = [((lists[0], value),) for value in lists[0].values]
         return [self._entry(tuple(Requirement(one.key, "In", (value,)) for one, value in each)) for each in choices]
 

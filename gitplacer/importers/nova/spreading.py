@@ -86,10 +86,10 @@ def placement(spread: Spread, clusters: Mapping[str, Labels], words: Vocabulary,
             spread.reader,
             "topologyKey",
             f"clusters are not counted as one where they share {spread.key}: each of them gets its part",
-            "let the policy's `clusters` select one cluster of each",
+            "let the policy's 'clusters' select one cluster of each",
         )
     if spread.mode == "Duplicate":
-        notes.about(Outcome.CONVERTED, spread.reader, None, "a copy on each eligible cluster: `copies: All`")
+        notes.about(Outcome.CONVERTED, spread.reader, None, "a copy on each eligible cluster: 'copies: All'")
         return {"copies": "All", "admission": "Immediate"}
     weights = _weights(spread, clusters, words, notes)
     total = sum(spread.percentages.values())
@@ -123,7 +123,7 @@ def _weights(spread: Spread, clusters: Mapping[str, Labels], words: Vocabulary, 
                 spread.reader,
                 "percentageSplit",
                 f"{there}, and weights are by name of cluster, so all share alike",
-                "write `weights` by name of cluster",
+                "write 'weights' by name of cluster",
             )
             return {}
         found[named[0]] = percentage
