@@ -450,6 +450,16 @@ EXAMPLES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
         ),
     ),
     "demo": (("In an empty directory:", ("gitplacer demo",)),),
+    "import": (
+        (
+            "One policy of Nova; [Coming from Nova](../from-nova.md) has a whole fleet:",
+            (
+                "mkdir nova",
+                """echo '{apiVersion: policy.elotl.co/v1alpha1, kind: SchedulePolicy, metadata: {name: jobs}, spec: {namespaceSelector: {}, resourceSelectors: {labelSelectors: [{matchLabels: {team: a}}]}}}' > nova/jobs.yaml""",
+                "gitplacer import nova nova -o fleet",
+            ),
+        ),
+    ),
     "verify": (
         (
             "The last commit of the deployment repo:",
@@ -670,6 +680,7 @@ EXITS: Mapping[str, str] = {
     "blast": "0 done; 1 an error; 3 more groups are touched than `--limit` allows.",
     "test": "0 all scenarios that were run have passed; 1 one failed, could not be read or could not be carried out, there is none, or, "
     "with `--strict`, there is a warning about policies.",
+    "import": "0 done; 1 a file or an object could not be read, and the rest is written; or a variable has no value, and nothing is.",
     "size": "0 done, also where nothing makes pods; 1 a file could not be read, or an object could not be sized, and the "
     "others are printed.",
     "fit": "0 done, whatever the answer; 1 an error, and nothing was judged (with `--cases`: a line was not, the others were); "
@@ -715,9 +726,10 @@ def command_page(name: str) -> str:
         f"```text\n{usage}\n```",
         _paragraphs(command.help or ""),
     ]
-    options = [_option(param) for param in command.params if isinstance(param, click.Option)]
-    options.append("| `-h`, `--help` | Show this message and exit. |")
-    parts.append("## Options\n\n" + "\n".join(["| option | |", "|---|---|", *options]))
+    if isinstance(command, click.Group):
+        parts += [part for each in command.commands.values() for part in _subcommand(name, each)]
+    else:
+        parts.append(_options(command, "##"))
     if name in EXITS:
         parts.append(f"## Exit codes\n\n{EXITS[name]}")
     parts.append("## Examples" if len(EXAMPLES[name]) > 1 else "## Example")
@@ -728,6 +740,21 @@ def command_page(name: str) -> str:
         block = "".join(f"$ {command}\n" for command in commands)
         parts.append(f"{told}\n\n```console\n{block}```" if told else f"```console\n{block}```")
     return _page(f"gitplacer {name}", *parts)
+
+
+def _subcommand(group: str, command: click.Command) -> Iterator[str]:
+    """A command of a group, as a section."""
+    above = click.Context(click.Group(group), info_name=group, parent=click.Context(root, info_name="gitplacer"))
+    with click.Context(command, info_name=command.name, parent=above) as context:
+        yield f"## gitplacer {group} {command.name}\n\n```text\n{context.get_usage().removeprefix('Usage: ')}\n```"
+    yield _paragraphs(command.help or "")
+    yield _options(command, "###")
+
+
+def _options(command: click.Command, level: str) -> str:
+    options = [_option(param) for param in command.params if isinstance(param, click.Option)]
+    options.append("| `-h`, `--help` | Show this message and exit. |")
+    return f"{level} Options\n\n" + "\n".join(["| option | |", "|---|---|", *options])
 
 
 def _option(option: click.Option) -> str:

@@ -66,10 +66,7 @@ def move_in(told: Story, found: Imported) -> None:
 
 def clusters(done: Hydration) -> dict[str, str]:
     """The clusters of each group of workloads after a pass, between commas."""
-    return {
-        decision.group: ",".join(sorted(decision.files_after))
-        for decision in done.view.plan.decisions
-    }
+    return {decision.group: ",".join(sorted(decision.files_after)) for decision in done.view.plan.decisions}
 
 
 _TRAINING = "clusters/training.yaml"

@@ -97,7 +97,7 @@ class Reader:
         yield from self._unread(self.document.value, ())
 
     def _unread(self, value: Any, path: Path) -> Iterator[Path]:
-        if path in self._whole:
+        if path in self._whole or value is None:  # which is as good as absent
             return
         if path not in self._asked:
             yield path

@@ -20,6 +20,7 @@ from gitplacer.importers.report import Notes, Outcome
 from gitplacer.importers.selectors import ForeignMetadata, read_metadata
 from gitplacer.kinds.fields import duration_text
 from gitplacer.model.resources import Resources
+from gitplacer.plaintext import few
 from gitplacer.policies.implication import NAME_KEY
 from gitplacer.problems import Problem
 
@@ -36,8 +37,8 @@ class NodeGroupConfig:
 
     name: str
     instance_type: str
-    least: int | None
     most: int | None
+    accelerators: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +130,12 @@ def _taint(reader: Reader) -> dict[str, str]:
 
 
 def _node_group(reader: Reader, name: str) -> NodeGroupConfig:
-    for key in ("desiredCapacity", "nodeGroupType", "accelType", "accelCount"):
+    for key in ("desiredCapacity", "minSize", "nodeGroupType"):
         if reader.has(key):
-            reader.value(key)
-    return NodeGroupConfig(name, reader.text("instanceType"), reader.integer("minSize"), reader.integer("maxSize"))
+            reader.integer(key) if key != "nodeGroupType" else reader.text(key)
+    count, kind = reader.value("accelCount"), reader.text("accelType")
+    accelerators = f"{count if count is not None else 'some'} {kind}" if kind else ""
+    return NodeGroupConfig(name, reader.text("instanceType"), reader.integer("maxSize"), accelerators)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +249,9 @@ class ClusterMaking:
         if types:
             spec["autoscaler"]["nodeTypes"] = types
         if not (self.snapshots.get(cluster.name, {}).get("nodeGroups")):
-            what = "Nova trusts that machines come; here a machine counts when it is known what it offers"
+            machines = [f"{group.name} has {group.accelerators} each" for group in cluster.groups if group.accelerators]
+            known = f" ({few(machines)})" if machines else ""
+            what = f"Nova trusts that machines come; here a machine counts when it is known what it offers{known}"
             todo = f"write 'allocatable' and 'max' of each machine into 'autoscaler.nodeTypes' of clusters/{cluster.name}.yaml, or {_SNAPSHOT}"
             self.notes.about(Outcome.NO_EQUAL, status, "autoscaled", what, todo)
 

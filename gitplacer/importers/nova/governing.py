@@ -40,7 +40,12 @@ class Made:
         where = f" at {document.locate()}" if document is not None else ""
         first = {"select": self.spec["select"], **({"precedence": precedence} if precedence else {})}
         comments = (f"Imported from the {what}{where}.",)
-        return own_file("PlacementPolicy", self.name, {**first, **self.spec}, comments=comments)
+        more = (
+            {}
+            if self.origin is None
+            else {"labels": self.origin.metadata.labels, "annotations": self.origin.metadata.annotations}
+        )
+        return own_file("PlacementPolicy", self.name, {**first, **self.spec}, comments=comments, **more)
 
     @property
     def rule(self) -> Rule:

@@ -241,7 +241,7 @@ class _Import:
                     Outcome.CONVERTED,
                     change.reader,
                     None,
-                    f"{change.kind} {change.name} on {change.value}: overrides/{name}.yaml",
+                    f"{change.api_version} {change.kind} {change.name} on {change.value}: overrides/{name}.yaml",
                 )
                 self._about_versions(change.reader, change.api_version, change.kind, change.name, things)
 

@@ -18,7 +18,7 @@ from gitplacer.importers.nova.spreading import Spread, placement, read_spread
 from gitplacer.importers.nova.vocabulary import Vocabulary, is_name, names_in
 from gitplacer.importers.reader import Reader
 from gitplacer.importers.report import Notes, Outcome
-from gitplacer.importers.selectors import read_metadata, read_selector, selector_of, written
+from gitplacer.importers.selectors import ForeignMetadata, read_metadata, read_selector, selector_of, written
 from gitplacer.kinds.selectors import LabelSelector
 from gitplacer.model.labels import Labels, Requirement
 from gitplacer.policies.implication import NAME_KEY
@@ -33,7 +33,7 @@ class SchedulePolicy:
     """A SchedulePolicy as it is written. `namespaces` has no requirements where it takes every namespace."""
 
     root: Reader
-    name: str
+    metadata: ForeignMetadata
     namespaces: tuple[Requirement, ...]
     alternatives: tuple[tuple[Requirement, ...], ...]
     clusters: LabelSelector | None
@@ -41,6 +41,10 @@ class SchedulePolicy:
     order: tuple[Requirement, ...]
     group_label: str
     spread: Spread | None
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name
 
     @property
     def document(self) -> Document:
@@ -54,7 +58,7 @@ class SchedulePolicy:
 def read_policy(document: Document, notes: Notes) -> SchedulePolicy | list[Problem]:
     """The policy in a document, or what is wrong with it. A field that is not known is a line, and nothing else."""
     root = Reader.of(document)
-    name = read_metadata(root, notes).name
+    metadata = read_metadata(root, notes)
     spec = root.mapping("spec")
     for key in ("namespaceSelector", "resourceSelectors"):
         if not isinstance(spec.cursor.value.get(key), dict):
@@ -62,7 +66,7 @@ def read_policy(document: Document, notes: Notes) -> SchedulePolicy | list[Probl
     namespaces = read_selector(spec.mapping("namespaceSelector"))
     selectors = spec.mapping("resourceSelectors")
     alternatives = [read_selector(item).requirements() for item in selectors.items("labelSelectors")]
-    if selectors.cursor.path and not alternatives:
+    if not alternatives:
         selectors.report(
             "MissingField", '"labelSelectors" has no entry', "write '- {matchExpressions: []}' for every object"
         )
@@ -80,7 +84,7 @@ def read_policy(document: Document, notes: Notes) -> SchedulePolicy | list[Probl
     every = Requirement(NAME_KEY, "Exists")
     return SchedulePolicy(
         root,
-        name,
+        metadata,
         tuple(one for one in namespaces.requirements() if one != every),
         merged(alternatives),
         clusters,
