@@ -14,10 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitplacer.importers import reader
+from gitplacer.importers.foreign import read_foreign
 from gitplacer.importers.nova import NovaOptions, UnknownOption, imported
 from gitplacer.importers.nova.overriding import field_path
 from gitplacer.importers.overlaps import may_share
-from gitplacer.importers.report import Imported, Outcome
+from gitplacer.importers.report import Imported, Notes, Outcome
 from gitplacer.importers.variables import Variables
 from gitplacer.importers.variables import filled as fill
 from gitplacer.kinds.selectors import ObjectSelector
@@ -878,3 +879,51 @@ def test_policies_share_objects_unless_it_is_proved_that_they_do_not() -> None:
     for one, other, shared in rows:
         first, second = (ObjectSelector.model_validate(each, by_alias=True) for each in (one, other))
         assert may_share(first, second) == may_share(second, first) == shared
+
+
+def test_what_kubectl_exports_is_read_item_by_item() -> None:
+    one = yaml.safe_load(POLICY + SELECT)
+    server = {"creationTimestamp": "2026-01-02T03:04:05Z", "managedFields": [{"a": 1}], "uid": "1-2"}
+    one["metadata"] |= server
+    other = {**one, "metadata": {"name": "q", **server}, "spec": {**one["spec"], "fancy": 1}}
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": [one, other]}, indent=1)
+    found = of(text)
+    assert {what for _, what in told(found, Outcome.LEFT_OUT)} == {
+        "an API server wrote creationTimestamp, managedFields, uid"
+    }
+    line = next(number for number, each in enumerate(text.split("\n"), 1) if "fancy" in each)
+    assert told(found, Outcome.NOT_UNDERSTOOD) == [(f"f0.yaml:{line}:5", "spec.fancy is not known here")]
+    assert {"policies/p.yaml", "policies/q.yaml"} <= set(found.files)
+
+
+def test_what_lies_under_the_platform_and_says_no_namespace_is_told() -> None:
+    spread = (
+        POLICY + SELECT + "  spreadConstraints: {spreadMode: Duplicate, topologyKey: kubernetes.io/metadata.name}\n"
+    )
+    account = workload("robot", ", labels: {app: x}", "v1 ServiceAccount")
+    found = imported({"p.yaml": spread.encode(), "sa.yaml": account.encode()}, NO_VALUES, NovaOptions(), "a")
+    assert found.files["platform/p/sa.yaml"] == account.encode()
+    assert "write 'namespace: a' into its metadata" in [line.todo for line in found.of(Outcome.NO_EQUAL)]
+
+
+def test_what_is_pinned_and_makes_no_pods_is_sent_all_the_same() -> None:
+    pinned = workload("cm", ", namespace: a, annotations: {nova.elotl.co/cluster: c}", "v1 ConfigMap")
+    found = of(pinned, CLUSTER % "" + "spec: {name: c}\n")
+    assert found.files["platform/a-configmap-cm/f0.yaml"] == pinned.encode()
+    assert clusters(story(found).plan()) == {"a/a-configmap-cm": "c"}
+
+
+def test_labels_of_namespaces_count_where_the_namespaces_are_here() -> None:
+    selects = "  namespaceSelector: {matchLabels: {team: t}}\n  resourceSelectors: {labelSelectors: [{matchExpressions: []}]}\n"
+    app = workload("web", ", namespace: a")
+    assert "unplaced/f1.yaml" in of(POLICY + selects, app).files
+    assert "workloads/a/f1.yaml" in of(POLICY + selects, app, SHELVES["a namespace"][0]).files
+
+
+def test_lines_about_whole_documents_stand_where_these_begin() -> None:
+    files = {path: data for path, data in corpus().items() if b"${" not in data}
+    text = "# why\n\n---\n# this\n\nkind: x\n"
+    for document in read_foreign({**files, "x.yaml": text.encode()}, NO_VALUES).documents:
+        notes = Notes()
+        notes.add(Outcome.CONVERTED, document, (), "")
+        assert notes.lines()[0].location == document.locate()

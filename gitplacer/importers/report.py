@@ -70,7 +70,8 @@ class Notes:
 
     def add(self, outcome: Outcome, document: Document, path: Path, what: str, todo: str = "") -> None:
         """A line about the value at a path of a document."""
-        self.add_at(outcome, document.locate(path, key=bool(path)), what, todo)
+        where = document.locate(path, key=True) if path or document.parsed.prefix else _beginning(document)
+        self.add_at(outcome, where, what, todo)
 
     def add_at(self, outcome: Outcome, location: Location, what: str, todo: str = "") -> None:
         self._lines[Line(location, outcome, without_credentials(what), todo)] = None
@@ -92,6 +93,14 @@ class Notes:
 
     def lines(self) -> tuple[Line, ...]:
         return tuple(sorted(self._lines, key=lambda line: (line.location, line.outcome, line.what)))
+
+
+def _beginning(document: Document) -> Location:
+    """Where a document begins below its comments, without reading it once more: most lines are about whole documents."""
+    data = document.read()
+    lines = data[document.parsed.start : document.parsed.end].split(b"\n")
+    before = next((n for n, line in enumerate(lines) if (said := line.strip()) and not said.startswith(b"#")), 0)
+    return Location(document.file, data.count(b"\n", 0, document.parsed.start) + before + 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,10 @@ _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """One foreign manifest, who it is, and whether it makes pods. `namespace` is '' for what has none."""
+    """
+    One foreign manifest, who it is, and whether it makes pods. `namespace` is '' for what has none, and `assumed` where the manifest
+    does not say it.
+    """
 
     document: Document
     group: str
@@ -47,6 +50,7 @@ class Thing:
     annotations: Mapping[str, str]
     sized: bool
     for_platform: bool
+    assumed: bool
 
     @property
     def identity(self) -> tuple[str, str, str, str]:
@@ -62,7 +66,10 @@ class Thing:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a shelf depends on of a policy: its name, and whether it puts a copy on each of its clusters."""
+    """
+    What a shelf depends on of a policy: its name, and whether it sends what makes no pods by itself (`everywhere`: to each of its
+    clusters), and not as a part of some app.
+    """
 
     name: str
     everywhere: bool
@@ -103,7 +110,8 @@ def _thing(document: Document, scopes: Scopes, namespace: str, notes: Notes, pro
     clustered = scopes.is_cluster_scoped(group, kind)
     written = metadata.get("namespace")
     space = "" if clustered else written if isinstance(written, str) else namespace
-    if not clustered and written is None and (scopes.is_namespaced(group, kind) or group == _RAY):
+    assumed = not clustered and written is None and (scopes.is_namespaced(group, kind) or group == _RAY)
+    if assumed:
         what = f"{kind} {name} says no namespace, so it goes to {namespace}"
         notes.add(
             Outcome.CHOSEN, document, ("metadata",), what, "--namespace NAME says another one, as kubectl -n does"
@@ -132,6 +140,7 @@ def _thing(document: Document, scopes: Scopes, namespace: str, notes: Notes, pro
         _strings(metadata.get("annotations")),
         facts.sized,
         clustered or group == RBAC_GROUP or steers_gitops(group, kind) or (not known and written is None),
+        assumed,
     )
 
 
@@ -168,6 +177,10 @@ def shelve(
                 )
             elif shelf.startswith(f"{PLATFORM}/"):
                 folders[shelf].append(thing)
+                if thing.assumed:
+                    what = f"{thing} lies under {PLATFORM}/, where no path gives a namespace"
+                    todo = f"write 'namespace: {thing.namespace}' into its metadata"
+                    notes.add(Outcome.NO_EQUAL, thing.document, ("metadata",), what, todo)
         shelves[id(thing.document)] = shelf
     made, places = _written(files, shelves)
     for thing in things:

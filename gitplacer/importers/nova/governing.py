@@ -7,16 +7,21 @@ counts, in the order that their precedences will have.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from gitplacer.importers.nova.policies import SchedulePolicy
+from gitplacer.importers.nova.vocabulary import names_in
 from gitplacer.importers.shelves import Rule, Thing
 from gitplacer.importers.writing import own_file
 from gitplacer.kinds.selectors import ObjectSelector
 from gitplacer.model.labels import Labels, Requirement
 from gitplacer.policies.implication import NAME_KEY
+
+_ANYWHERE = ""
+"""Stands for every namespace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,13 @@ class Made:
 
     @property
     def rule(self) -> Rule:
-        return Rule(self.name, self.spec.get("placement", {}).get("copies") == "All")
+        copied = self.spec.get("placement", {}).get("copies") == "All"
+        return Rule(self.name, copied or (self.pinned is not None and not self.pinned.sized))
+
+    @property
+    def named_namespaces(self) -> tuple[str, ...]:
+        """The namespaces that it can select at all; none where its selector does not name them."""
+        return names_in(self.origin.namespaces) or () if self.origin is not None else ()
 
     @property
     def spreads(self) -> bool:
@@ -87,13 +98,22 @@ class Governed:
             thing.name: {**thing.labels, NAME_KEY: thing.name} for thing in things if thing.is_namespace
         }
         self._pinned = {id(one.pinned): one for one in by_strength if one.pinned is not None}
-        self._strongest = [one for one in reversed(by_strength) if one.origin is not None]
+        of_nova = [(rank, one) for rank, one in enumerate(reversed(by_strength)) if one.origin is not None]
+        self._in: dict[str, list[tuple[int, Made]]] = defaultdict(list)
+        for rank, one in of_nova:
+            for space in one.named_namespaces or (_ANYWHERE,):
+                self._in[space].append((rank, one))
+        self._strongest = [one for _, one in of_nova]
 
     def of(self, thing: Thing) -> Made | None:
         if id(thing) in self._pinned:
             return self._pinned[id(thing)]
         labels = self._labels.get(thing.namespace, {NAME_KEY: thing.namespace})
-        return next((one for one in self._strongest if one.takes(thing, labels)), None)
+        possible: Iterable[Made] = self._strongest
+        if thing.namespace:  # what has none may be selected by any
+            there = [*self._in.get(thing.namespace, ()), *self._in.get(_ANYWHERE, ())]
+            possible = (one for _, one in sorted(there, key=lambda each: each[0]))
+        return next((one for one in possible if one.takes(thing, labels)), None)
 
     def rule(self, thing: Thing) -> Rule | None:
         found = self.of(thing)
