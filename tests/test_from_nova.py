@@ -826,6 +826,11 @@ def test_what_is_given_wrong_is_told(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["nova"]
 
 
+def test_import_alone_is_a_wish_for_help_and_a_slip_is_told_what_is_near(capfd: Capture) -> None:
+    assert run(capfd, "import") == run(capfd, "import", "--help")
+    assert 'nothing is imported from "noav"; did you mean "nova"?' in run(capfd, "import", "noav").err
+
+
 # hostile input
 
 

@@ -15,14 +15,31 @@ if TYPE_CHECKING:
     from gitplacer.importers.variables import Variables
 
 
-@click.group("import")
-def command() -> None:
+class _Systems(click.Group):
+    """The systems that people come from; who misspells one is told which is near."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0] if args else ""
+        if name not in self.commands and not name.startswith("-"):
+            from gitplacer.problems import nearest
+
+            raise click.UsageError(f'nothing is imported from "{name}"; {nearest(name, self.commands)}', ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group("import", cls=_Systems, invoke_without_command=True)
+@click.pass_context
+def command(ctx: click.Context) -> None:
     """
     Make a fleet repo of the files of another scheduler.
 
     Each system that people come from is a command of its own: `gitplacer import nova --help`. Whatever is not understood is reported
     with its file and line, and nothing is dropped in silence.
     """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 @command.command("nova")
