@@ -164,7 +164,6 @@ class ClusterMaking:
         self._state(cluster, spec)
         self._autoscaler(cluster, spec)
         self._standby(cluster, spec)
-        self.notes.about(Outcome.CONVERTED, cluster.root, None, f"Cluster {cluster.name}: clusters/{cluster.name}.yaml")
         return spec, labels, annotations
 
     def snapshot(self, cluster: NovaCluster) -> dict[str, Any] | None:

@@ -122,6 +122,7 @@ class _Import:
             if not isinstance(ours, Cluster):
                 continue
             self.files[f"clusters/{name}.yaml"] = data
+            self.notes.about(Outcome.CONVERTED, cluster.root, None, f"Cluster {name}: clusters/{name}.yaml")
             labels[name] = ours.labels()
             snapshot = making.snapshot(cluster)
             if snapshot is not None:
