@@ -932,3 +932,22 @@ def test_lines_about_whole_documents_stand_where_these_begin() -> None:
         notes = Notes()
         notes.add(Outcome.CONVERTED, document, (), "")
         assert notes.lines()[0].location == document.locate()
+
+
+@pytest.mark.parametrize(
+    ("regions", "weights"), [(("us", "eu"), {"c0": 70, "c1": 30}), (("us", "us", "eu"), None), (("us",), None)]
+)
+def test_percentages_of_regions_are_weights_where_each_has_one_cluster(
+    regions: tuple[str, ...], weights: dict[str, int] | None
+) -> None:
+    texts = [
+        f"apiVersion: cluster.elotl.co/v1alpha1\nkind: Cluster\nmetadata: {{name: c{n}}}\nspec: {{region: {region}}}\n"
+        for n, region in enumerate(regions)
+    ]
+    split = "percentageSplit: {us: 70, eu: 30}"
+    spread = f"  spreadConstraints: {{spreadMode: Divide, topologyKey: nova.elotl.co/cluster.region, {split}}}\n"
+    found = of(*texts, POLICY + SELECT + spread)
+    assert value(found, "policies/p.yaml")["spec"]["placement"].get("weights") == weights
+    said = " ".join(what for _, what in told(found, Outcome.NO_EQUAL))
+    assert "each of them gets its part" in said, "clusters are not counted as one by region"
+    assert ("weights are by name of cluster" in said) == (weights is None)
