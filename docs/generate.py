@@ -1,6 +1,6 @@
 """
 The pages that are made from the code: one for each kind, command and problem code, and what the other pages quote.
-The schemas in `schemas/` too, as `gitplacer schema` prints them.
+The schemas in `schemas/` too, as `gitplacer schema` prints them, and the man pages in `man/`.
 
     python docs/generate.py            write them
     python docs/generate.py --check    say what is out of date, and exit with 1
@@ -27,6 +27,8 @@ import yaml  # noqa: E402
 
 from docs import hostile_inputs, problem_examples, scenario_pages, sessions  # noqa: E402
 from gitplacer.cli import COMMANDS, root  # noqa: E402
+from gitplacer.cli.lessons import EXITS, VARIABLES  # noqa: E402
+from gitplacer.cli.manpage import man_page, page_name  # noqa: E402
 from gitplacer.controller.turns import RULES as FAULT_RULES  # noqa: E402
 from gitplacer.controller.turns import Fault  # noqa: E402
 from gitplacer.explain import finding_text  # noqa: E402
@@ -60,6 +62,7 @@ def drafts() -> dict[str, str]:
     made |= {f"docs/kinds/{kind}.md": kind_page(kind) for kind in TABLE}
     made["docs/commands/README.md"] = commands_index()
     made |= {f"docs/commands/{name}.md": command_page(name) for name in COMMANDS}
+    made |= man_pages()
     made["docs/problems/README.md"] = problems_index()
     made |= {f"docs/problems/{code}.md": problem_page(code) for code in CODES}
     made |= {f"docs/problems/{code}.md": failure_page(code) for code in FAILURES}
@@ -70,6 +73,13 @@ def drafts() -> dict[str, str]:
     }
     made |= {path: _as_it_stands(path) for path in scenario_paths()}
     return dict(sorted(made.items()))
+
+
+def man_pages() -> dict[str, str]:
+    """A page for the program and one for each command, in `man/`; the wheel has them where `man` looks."""
+    top = click.Context(root, info_name="gitplacer")
+    below = (click.Context(_command(name), info_name=name, parent=top) for name in COMMANDS)
+    return {f"man/{page_name(context)}.1": man_page(context) for context in (top, *below)}
 
 
 def _as_it_stands(path: str) -> str:
@@ -667,31 +677,9 @@ EXAMPLES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
         ),
     ),
     "schema": (("", ("gitplacer schema Fleet | head -20",)),),
+    "help": (("", ("gitplacer help schema",)), ("As a man page:", ("gitplacer help --man schema | head -4",))),
+    "completion": (("", ("gitplacer completion fish | head -3",)),),
 }  # fmt: skip
-
-EXITS: Mapping[str, str] = {
-    "validate": "0 without errors, 1 with an error in the source or a mistake on the command line.",
-    "plan": "0 done; 1 an error; 2 something would change and `--exit-code` was given; 3 the plan has something that "
-    "`--fail-on` names: `waiting` (a group, or some of its copies, waits), `relocated`, `removed`, `stale` (a snapshot is "
-    "older than its cluster's `maxAge`), `problems` (an error in the source or the snapshots).",
-    "simulate": "0 done; 1 an error; 3 somebody is what `--fail-on` names: `stranded` (a group has no room any more), `held` (it may "
-    "not go elsewhere by itself), `part` (some of its copies, shares or pods find no room), `waiting` (a new group finds no room), "
-    "`services` (a group that serves is stranded).",
-    "blast": "0 done; 1 an error; 3 more groups are touched than `--limit` allows.",
-    "test": "0 all scenarios that were run have passed; 1 one failed, could not be read or could not be carried out, there is none, or, "
-    "with `--strict`, there is a warning about policies.",
-    "import": "0 done; 1 a file or an object could not be read, and the rest is written; or a variable has no value, and nothing is.",
-    "size": "0 done, also where nothing makes pods; 1 a file could not be read, or an object could not be sized, and the "
-    "others are printed.",
-    "fit": "0 done, whatever the answer; 1 an error, and nothing was judged (with `--cases`: a line was not, the others were); "
-    "with `--exit-code` 2 for TightFit and 3 for No, of many cases the worst.",
-    "snapshot": "0 done, also where something could not be looked at, which stderr tells; 1 an error, and FILE is as it was; with `--push` also "
-    "where the branch has a later snapshot.",
-    "reconcile": "0 done, also where groups are held or nothing had to change; 1 an error, and nothing has landed; 2 with `--check`: what "
-    "is proposed is out of date.",
-    "comment": "0 done, or the pull request has a newer commit; 1 an error.",
-    "tell": "0 told, whatever became of the plan; 1 an error.",
-}
 
 
 def commands_index() -> str:
@@ -704,22 +692,19 @@ def commands_index() -> str:
         "## Where things are\n\n"
         "Commands about a fleet take the source as their last argument: a directory, or the address of a Git repository "
         "(`https://…`, `ssh://…`, `user@host:path`). It is `.` where nothing is given.\n\n"
-        "| variable | says |\n|---|---|\n"
-        "| `GITPLACER_DEPLOYMENT` | the deployment repo; `--deployment` overrides it |\n"
-        "| `GITPLACER_CAPACITY` | where capacity snapshots are; `--capacity` overrides it |\n"
-        "| `GITPLACER_CACHE` | the cache of parsed files and fetched repos; it may be deleted at any time |\n"
-        "| `GITPLACER_CREDENTIALS` | the [credentials file](../credentials.md); `--credentials` overrides it |\n"
-        "| `GITPLACER_AUTHOR`, `GITPLACER_SIGNING_KEY` | who makes the commits of a pass, and what signs them |\n"
-        "| `GITPLACER_GIT_TIMEOUT` | how long git may talk to a server before it is ended, such as `30m`; 15 minutes if nothing is said, and "
-        "for a mere question two at most |\n"
-        "| `GITPLACER_GIT_LIMIT` | how many bytes a fetch may bring, such as `20Gi`; 8 GiB if nothing is said |\n"
-        "| `SSH_AUTH_SOCK`, `GIT_SSH_COMMAND`, `GIT_ASKPASS` | how git is let in, as usual |",
+        + "\n".join(["| variable | says |", "|---|---|", *_variables()]),
+        "[On the command line](../command-line.md): completion by the shell, help, man pages.",
     )
 
 
+def _variables() -> Iterator[str]:
+    for names, said in VARIABLES.items():
+        told = _cell(said).replace("the credentials file", "the [credentials file](../credentials.md)")
+        yield f"| {', '.join(f'`{name}`' for name in names)} | {told} |"
+
+
 def command_page(name: str) -> str:
-    command = root.get_command(click.Context(root), name)
-    assert command is not None
+    command = _command(name)
     with click.Context(command, info_name=name, parent=click.Context(root, info_name="gitplacer")) as context:
         usage = command.get_usage(context).removeprefix("Usage: ")
     parts = [
@@ -731,7 +716,7 @@ def command_page(name: str) -> str:
     else:
         parts.append(_options(command, "##"))
     if name in EXITS:
-        parts.append(f"## Exit codes\n\n{EXITS[name]}")
+        parts.append(f"## Exit codes\n\n{'; '.join(f'{code} {said}' for code, said in EXITS[name])}.")
     parts.append("## Examples" if len(EXAMPLES[name]) > 1 else "## Example")
     demo = any("gitplacer-demo" in command for _, commands in EXAMPLES[name] for command in commands)
     if demo:
@@ -755,6 +740,12 @@ def _options(command: click.Command, level: str) -> str:
     options = [_option(param) for param in command.params if isinstance(param, click.Option)]
     options.append("| `-h`, `--help` | Show this message and exit. |")
     return f"{level} Options\n\n" + "\n".join(["| option | |", "|---|---|", *options])
+
+
+def _command(name: str) -> click.Command:
+    command = root.get_command(click.Context(root), name)
+    assert command is not None
+    return command
 
 
 def _option(option: click.Option) -> str:
@@ -1217,6 +1208,7 @@ def outdated(wanted: Mapping[str, str]) -> Iterator[str]:
         "docs/problems/*.md",
         "docs/scenarios/*.md",
         "schemas/*.json",
+        "man/*.1",
     ):
         for place in sorted(ROOT.glob(pattern)):
             path = place.relative_to(ROOT).as_posix()

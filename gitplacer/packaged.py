@@ -23,12 +23,21 @@ REPORT = "report"
 
 def packaged(name: str) -> dict[str, bytes]:
     """The files of one packaged directory by relative POSIX path, sorted. Raises FileNotFoundError."""
+    return dict(sorted(_walk(_folder(name), "")))
+
+
+def packaged_names(name: str) -> list[str]:
+    """What is in one packaged directory, sorted, without reading it. Raises FileNotFoundError."""
+    return sorted(entry.name for entry in _folder(name).iterdir())
+
+
+def _folder(name: str) -> Traversable:
     inside = files("gitplacer") / "data" / name
     beside = Path(__file__).resolve().parent.parent / name
     folder: Traversable = inside if inside.is_dir() else beside
     if not folder.is_dir():
         raise FileNotFoundError(f"this installation of gitplacer lacks its directory {name}")
-    return dict(sorted(_walk(folder, "")))
+    return folder
 
 
 @cache

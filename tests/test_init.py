@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 import re
+import shutil
+import sys
 from pathlib import Path
+from typing import Any
 
 import jsonschema
+import pexpect
 import pytest
 import yaml
 
 from gitplacer import __version__
 from gitplacer.cli import init
-from tests.commands import commit, git, make_bare, run
+from tests.commands import commit, git, make_bare, run, run_apart
 
 Capture = pytest.CaptureFixture[str]
 ENGINES = sorted(init.ENGINES)
@@ -101,3 +107,204 @@ def test_nothing_is_written_over(capfd: Capture, tmp_path: Path) -> None:
     ran = run(capfd, "init", tmp_path)
     assert ran.code == 1
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+# what is asked
+
+
+def typed(folder: Path, *args: str, **environment: str) -> pexpect.spawn[str]:
+    """`gitplacer init` on a terminal."""
+    told = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent), "TERM": "dumb", **environment}
+    code = "import sys; from gitplacer.cli import main; sys.exit(main())"
+    return pexpect.spawn(
+        sys.executable, ["-c", code, "init", *args], cwd=folder, env=told, encoding="utf-8", timeout=60, dimensions=(50, 200),
+    )  # fmt: skip
+
+
+def left_by(session: pexpect.spawn[str]) -> int:
+    session.expect(pexpect.EOF)
+    session.close()
+    assert session.exitstatus is not None
+    return session.exitstatus
+
+
+NO_KUBECONFIG = {"KUBECONFIG": os.devnull}
+KUBECONFIG = (
+    "contexts:\n- context: {cluster: a, user: a}\n  name: kind-a\n- context: {cluster: b, user: b}\n  name: kind-b\n"
+)
+
+
+def test_on_a_terminal_it_asks_with_defaults(tmp_path: Path, capfd: Capture) -> None:
+    session = typed(tmp_path, "fleet", **NO_KUBECONFIG)
+    for question in ("What are your clusters called", "What syncs", "Whose CI", "How do editors"):
+        session.expect(question)
+        session.sendline("")
+    assert left_by(session) == 0
+    assert run(capfd, "init", tmp_path / "piped").code == 0
+    assert files_of(tmp_path / "fleet") == files_of(tmp_path / "piped")
+
+
+def test_what_is_answered_counts_and_a_slip_is_asked_again(tmp_path: Path, capfd: Capture) -> None:
+    session = typed(tmp_path, "fleet", **NO_KUBECONFIG)
+    session.expect("What are your clusters called")
+    session.sendline("London")
+    session.expect("lower-case")
+    session.expect("What are your clusters called")
+    session.sendline("london, paris")
+    session.expect("What syncs")
+    session.sendline("flx")
+    session.expect('did you mean "flux"')
+    session.expect("What syncs")
+    session.sendline("flux")
+    session.expect("Whose CI")
+    session.sendline("gitlab")
+    session.expect("How do editors")
+    session.sendline("modeline")
+    assert left_by(session) == 0
+    fleet = tmp_path / "fleet"
+    options = [
+        "--engine",
+        "flux",
+        "--cluster",
+        "london",
+        "--cluster",
+        "paris",
+        "--ci",
+        "gitlab",
+        "--editor",
+        "modeline",
+    ]
+    assert run(capfd, "init", tmp_path / "piped", *options).code == 0
+    assert files_of(fleet) == files_of(tmp_path / "piped")
+    assert sorted(path.name for path in (fleet / "clusters").iterdir()) == ["london.yaml", "paris.yaml"]
+    plan = json.loads(run(capfd, "plan", fleet, "--format", "json").out)
+    assert [(g["action"], g["to"]) for g in plan["groups"]] == [("Place", ["london"])]
+
+
+def test_contexts_of_the_kubeconfig_are_offered(tmp_path: Path) -> None:
+    (tmp_path / "kubeconfig").write_text(KUBECONFIG)
+    session = typed(tmp_path, "fleet", "--engine", "flux", "--ci", "none", "--editor", "none", KUBECONFIG="kubeconfig")
+    session.expect("Contexts of your kubeconfig: kind-a, kind-b")
+    session.expect("Read the clusters of which")
+    session.sendline("kind-x")
+    session.expect('there is no context "kind-x"; did you mean "kind-')
+    session.sendline("none")
+    session.expect("What are your clusters called")
+    session.sendline("")
+    assert left_by(session) == 0
+
+
+def test_nothing_is_asked_that_was_said_or_with_yes(tmp_path: Path) -> None:
+    every = ["--engine", "flux", "--cluster", "a", "--ci", "none", "--editor", "none"]
+    for folder, args in (("said", every), ("defaults", ["--yes"])):
+        session = typed(tmp_path, folder, *args)
+        assert left_by(session) == 0
+        assert (tmp_path / folder / "fleet.yaml").is_file()
+        assert "?" not in (session.before or "")
+
+
+@pytest.mark.parametrize("key", ["\x03", "\x04"])
+def test_an_answer_that_is_refused_leaves_nothing(tmp_path: Path, key: str) -> None:
+    session = typed(tmp_path, "fleet", **NO_KUBECONFIG)
+    session.expect("What syncs|What are your clusters called")
+    session.sendline("")
+    session.expect("What syncs")
+    session.send(key)
+    assert left_by(session) == 1
+    assert "Traceback" not in (session.before or "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_terminal_nothing_is_asked(tmp_path: Path) -> None:
+    """Not even where somebody could type: what is printed goes to a file."""
+    ran = run_apart("init", "fleet", cwd=tmp_path)
+    assert (ran.code, "?" in ran.err) == (0, False)
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_an_interruption_while_it_writes_leaves_nothing(
+    capfd: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool
+) -> None:
+    """At each rename and at each file."""
+    top = tmp_path / "fleet"
+    if there:
+        top.mkdir()
+        git(top, "init", "-q")
+    before = sorted(path.name for path in (top if there else tmp_path).iterdir())
+    for what in ("rename", "write_bytes"):
+        true = getattr(Path, what)
+        for stop in range(3):
+            calls = itertools.count()
+
+            def broken(self: Path, *args: Any, calls: Any = calls, stop: int = stop, true: Any = true) -> Any:
+                if next(calls) == stop and (there or stop == 0 or true.__name__ == "write_bytes"):
+                    raise KeyboardInterrupt
+                return true(self, *args)
+
+            with monkeypatch.context() as patch:
+                patch.setattr(Path, what, broken)
+                ran = run(capfd, "init", top)
+            if ran.code == 0:
+                assert not there and what == "rename" and stop
+                shutil.rmtree(top)
+            assert sorted(path.name for path in (top if there else tmp_path).iterdir()) == before
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+# what is chosen
+
+
+@pytest.mark.parametrize("host", init.HOSTS)
+def test_whose_ci_it_is_decides_what_is_there(capfd: Capture, tmp_path: Path, host: str) -> None:
+    fleet = tmp_path / "fleet"
+    assert run(capfd, "init", fleet, "--ci", host).code == 0
+    there = set(files_of(fleet))
+    wanted = {
+        "github": {".github/CODEOWNERS", ".github/workflows/gitplacer.yaml"},
+        "gitlab": {".gitlab/CODEOWNERS", ".gitlab-ci.yml"},
+        "none": {"CODEOWNERS"},
+    }
+    others = {path for name, paths in wanted.items() if name != host for path in paths}
+    assert wanted[host] <= there
+    assert not others & there
+    told = (fleet / "README.md").read_text()
+    assert all(path in told for path in wanted[host])
+    assert not any(f"`{path}`" in told for path in others)
+    assert "@my-org/platform" in (fleet / next(path for path in there if path.endswith("CODEOWNERS"))).read_text()
+    if host == "gitlab":
+        jobs = yaml.safe_load((fleet / ".gitlab-ci.yml").read_text())
+        assert f"pip install gitplacer=={__version__}" in jobs["gitplacer"]["script"]
+
+
+def test_a_line_in_each_file_leads_to_the_schema(capfd: Capture, tmp_path: Path) -> None:
+    fleet = tmp_path / "fleet"
+    assert run(capfd, "init", fleet, "--editor", "modeline").code == 0
+    assert not (fleet / ".vscode").exists()
+    for path in fleet.rglob("*.yaml"):
+        first = path.read_text().splitlines()[0]
+        if "gitplacer.dev/" in path.read_text():
+            assert first.startswith("# yaml-language-server: $schema=")
+            assert (path.parent / first.partition("=")[2]).samefile(fleet / ".gitplacer/gitplacer.schema.json")
+        else:
+            assert "yaml-language-server" not in first
+    assert run(capfd, "validate", fleet).out == ""
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["--cluster", "My_Cluster"], "cannot be the name of a cluster"),
+        (["--ci", "gitlub"], 'did you mean "gitlab"'),
+        (["--editor", "vs-code"], 'did you mean "vscode"'),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_written(
+    capfd: Capture, tmp_path: Path, args: list[str], said: str
+) -> None:
+    ran = run(capfd, "init", tmp_path / "fleet", *args)
+    assert ran.code == 1
+    assert said in ran.err
+    assert list(tmp_path.iterdir()) == []

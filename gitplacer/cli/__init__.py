@@ -49,6 +49,8 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "history": "Tell where a group has been, when and why.",
         "verify": "Compute deployment commits again, and prove them.",
         "schema": "Print the JSON Schema of a kind, for editors.",
+        "help": "Tell what a command does, with examples.",
+        "completion": "Print what a shell needs to complete commands.",
     }
 )
 """Each command with its line in `--help`; its module is `gitplacer.cli.<name>`, and the function there `command`."""
@@ -78,8 +80,17 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        from gitplacer.cli.lessons import PURPOSES
+
+        told = {name for names in PURPOSES.values() for name in names}
+        others = tuple(name for name in COMMANDS if name not in told)
+        widest = max(map(len, COMMANDS))
+        for title, names in (*PURPOSES.items(), ("Others", others)):
+            if names:
+                with formatter.section(title):
+                    formatter.write_dl([(name.ljust(widest), COMMANDS[name]) for name in names])
+        formatter.write_paragraph()
+        formatter.write_text("gitplacer help COMMAND teaches by example. gitplacer demo shows all of it in a minute.")
 
 
 @click.group(cls=LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -90,6 +101,9 @@ def root(ctx: click.Context) -> None:
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
+
+_COMPLETING = "_GITPLACER_COMPLETE"
+"""What a shell sets when it asks what a word may become."""
 
 _kept: list[object] = []
 
@@ -116,12 +130,18 @@ def _ran(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: Sequence[str] | None) -> int:
     try:
+        if _COMPLETING in os.environ:
+            from gitplacer.cli.completing import register
+
+            register()
         code = root.main(args=None if argv is None else list(argv), prog_name="gitplacer", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except SystemExit as error:  # from click, when nobody reads our output any more
         return error.code if isinstance(error.code, int) else 1
     except BaseException as error:
+        if _COMPLETING in os.environ:
+            return 1  # somebody is typing, and an error in the middle of a line helps nobody
         from gitplacer.cli.failures import report
 
         report(error)

@@ -7,7 +7,9 @@ from typing import Any
 
 import click
 
+from gitplacer.cli.completing import revisions
 from gitplacer.cli.options import FAILED_ON, choice, fleet
+from gitplacer.cli.teaching import Taught
 
 
 def _limit(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, bool] | None:
@@ -19,8 +21,14 @@ def _limit(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     return int(found[1]), bool(found[2])
 
 
-@click.command("blast")
-@click.option("--base", metavar="REV", required=True, help="The revision of SOURCE without the edit, such as main.")
+@click.command("blast", cls=Taught)
+@click.option(
+    "--base",
+    metavar="REV",
+    shell_complete=revisions,
+    required=True,
+    help="The revision of SOURCE without the edit, such as main.",
+)
 @click.option(
     "--limit", metavar="N|P%", callback=_limit, help="Exit with 3 if more groups are touched, or a larger share."
 )

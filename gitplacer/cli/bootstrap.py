@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gitplacer.cli.completing import clusters, folders
 from gitplacer.cli.options import OneOf, fleet
+from gitplacer.cli.teaching import Taught
 
 if TYPE_CHECKING:
     from gitplacer.git.address import Address
@@ -29,10 +31,15 @@ _ONLY = {
 """Options that one engine has alone."""
 
 
-@click.command("bootstrap")
+@click.command("bootstrap", cls=Taught)
 @click.argument("engine", type=OneOf(list(ENGINES)))
 @click.option(
-    "-o", "--output", "folder", metavar="DIR", help="Write files into this directory instead of printing them."
+    "-o",
+    "--output",
+    "folder",
+    metavar="DIR",
+    shell_complete=folders,
+    help="Write files into this directory instead of printing them.",
 )
 @click.option(
     "--per",
@@ -42,7 +49,12 @@ _ONLY = {
     help="What one sync covers: all workloads of a cluster, or one group on one cluster (Argo CD).",
 )
 @click.option(
-    "--cluster", "only", metavar="NAME", multiple=True, help="Flux: only this cluster; may be given more than once."
+    "--cluster",
+    "only",
+    metavar="NAME",
+    shell_complete=clusters,
+    multiple=True,
+    help="Flux: only this cluster; may be given more than once.",
 )
 @click.option(
     "--namespace", metavar="NAME", default="", help="Where the engine is: argocd or flux-system if not given."

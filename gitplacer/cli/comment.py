@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gitplacer.cli.completing import files, folders
 from gitplacer.cli.hosting import comment_id, host
+from gitplacer.cli.teaching import Taught
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from gitplacer.hosts.host import Pull
 
 
-@click.command("comment")
+@click.command("comment", cls=Taught)
 @host("The repository with the pull request.")
 @click.option("--pull", "number", type=click.IntRange(1), help="The number of the pull or merge request.")
 @click.option(
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     "folder",
     required=True,
     metavar="DIR",
+    shell_complete=folders,
     type=click.Path(path_type=Path),
     help="The directory with the comment's pages, as `plan` writes them: plan-1.md and so on.",
 )
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     "--plan",
     "plan_file",
     metavar="FILE",
+    shell_complete=files,
     type=click.Path(path_type=Path),
     help="The same plan as JSON, to be remembered in the comment for `gitplacer tell`.",
 )

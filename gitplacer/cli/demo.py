@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import click
 
+from gitplacer.cli.completing import folders
+from gitplacer.cli.teaching import Taught
 
-@click.command("demo")
-@click.option("--dir", "folder", metavar="DIR", default="gitplacer-demo", show_default=True, help="A new directory.")
+
+@click.command("demo", cls=Taught)
+@click.option(
+    "--dir",
+    "folder",
+    metavar="DIR",
+    shell_complete=folders,
+    default="gitplacer-demo",
+    show_default=True,
+    help="A new directory.",
+)
 def command(folder: str) -> None:
     """
     Build an example fleet here, place it, and show what happens.

@@ -7,13 +7,20 @@ from typing import Any
 
 import click
 
+from gitplacer.cli.completing import clusters, files
 from gitplacer.cli.intending import written
 from gitplacer.cli.options import fleet
+from gitplacer.cli.teaching import Taught
 
 
-@click.command("drain")
-@click.argument("cluster")
-@click.option("--body", metavar="FILE", help="Write the story as Markdown too, for the body of a pull request.")
+@click.command("drain", cls=Taught)
+@click.argument("cluster", shell_complete=clusters)
+@click.option(
+    "--body",
+    metavar="FILE",
+    shell_complete=files,
+    help="Write the story as Markdown too, for the body of a pull request.",
+)
 @written
 @fleet()
 def command(cluster: str, body: str | None, reason: str, branch: str | None, as_patch: bool, **where: Any) -> None:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gitplacer.cli.completing import groups
 from gitplacer.cli.options import choice, fleet
+from gitplacer.cli.teaching import Taught
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,8 +18,8 @@ if TYPE_CHECKING:
     from gitplacer.placement.closeup import Closeup
 
 
-@click.command("explain")
-@click.argument("group")
+@click.command("explain", cls=Taught)
+@click.argument("group", shell_complete=groups)
 @choice(["text", "json"], "For people, or for programs.")
 @click.option("--nodes", is_flag=True, help="Show for each cluster that has too little room which nodes lack what.")
 @click.option(

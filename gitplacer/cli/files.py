@@ -6,7 +6,9 @@ the redactor, as it would on stdout; bytes are what they are.
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 
@@ -43,6 +45,37 @@ def write_text(target: Path, text: str) -> None:
     from gitplacer.redactor import redact
 
     write_whole(target, redact(text).encode())
+
+
+def write_folder(top: Path, files: Mapping[str, bytes]) -> list[str]:
+    """
+    Fill a folder that is not there, or has nothing of these names; returns the paths of the files, sorted. They are written beside it and
+    moved into it, so an interruption leaves the folder as it was. Raises OSError.
+    """
+    beside = top.resolve().parent
+    beside.mkdir(parents=True, exist_ok=True)
+    stage = Path(tempfile.mkdtemp(prefix=f".{top.resolve().name[:100]}.", dir=beside))
+    moved: list[Path] = []
+    try:
+        stage.chmod(0o777 & ~_umask())
+        for path, data in files.items():
+            place = stage / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(data)
+        if not top.exists():
+            stage.rename(top)
+            return sorted(files)
+        for entry in sorted(stage.iterdir()):
+            moved.append(entry)
+            entry.rename(top / entry.name)
+        stage.rmdir()
+    except BaseException:
+        for entry in moved:
+            if not entry.exists() and (top / entry.name).exists():
+                (top / entry.name).rename(entry)
+        shutil.rmtree(stage, ignore_errors=True)
+        raise
+    return sorted(files)
 
 
 def _umask() -> int:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gitplacer.cli.completing import files
 from gitplacer.cli.options import choice
+from gitplacer.cli.teaching import Taught
 
 if TYPE_CHECKING:
     from gitplacer.scheduler import Answer, Fit
@@ -18,10 +20,14 @@ MOST_PODS = 5000
 _DUMP = "give what `kubectl get nodes,pods,namespaces -A -o json` prints"
 
 
-@click.command("fit")
+@click.command("fit", cls=Taught)
 @choice(["text", "json"], "For people or for programs.")
 @click.option(
-    "--from", "dump", metavar="DUMP", help="The cluster: what kubectl get nodes,pods,namespaces,… -A -o json printed."
+    "--from",
+    "dump",
+    metavar="DUMP",
+    shell_complete=files,
+    help="The cluster: what kubectl get nodes,pods,namespaces,… -A -o json printed.",
 )
 @click.option(
     "--slice-topology",
@@ -29,9 +35,14 @@ _DUMP = "give what `kubectl get nodes,pods,namespaces -A -o json` prints"
     default="",
     help="The label of nodes whose values are the domains of slices: all hosts of a multi-host replica go to one.",
 )
-@click.option("--cases", metavar="FILE", help="Judge many clusters and gangs of plain pods, one in each line of JSON.")
+@click.option(
+    "--cases",
+    metavar="FILE",
+    shell_complete=files,
+    help="Judge many clusters and gangs of plain pods, one in each line of JSON.",
+)
 @click.option("--exit-code", "coded", is_flag=True, help="Exit with 2 for TightFit and with 3 for No.")
-@click.argument("files", nargs=-1, metavar="FILE...")
+@click.argument("files", nargs=-1, metavar="FILE...", shell_complete=files)
 def command(
     output: str, dump: str | None, slice_topology: str, cases: str | None, coded: bool, files: tuple[str, ...]
 ) -> int:

@@ -6,11 +6,13 @@ from typing import Any
 
 import click
 
+from gitplacer.cli.completing import groups
 from gitplacer.cli.options import choice, fleet
+from gitplacer.cli.teaching import Taught
 
 
-@click.command("history")
-@click.argument("group")
+@click.command("history", cls=Taught)
+@click.argument("group", shell_complete=groups)
 @choice(["text", "json"], "For people or for programs.")
 @fleet(leave_out=("capacity", "rev", "now"))
 def command(group: str, output: str, **where: Any) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from gitplacer.cli.completing import files
 from gitplacer.cli.options import OneOf
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ _OPTIONS = (
     click.option("--report-listen", metavar="HOST:PORT", help="With --watch: show the fleet as a page there."),
     click.option("--report-host", "report_hosts", metavar="NAME", multiple=True, help="A name by which others may reach the report. Again for another."),
     click.option("--report-redact", is_flag=True, help="Leave nodes, amounts, prices and sentences out of it."),
-    click.option("--notify-url-file", metavar="FILE", help="With --watch: post what changes to the address in this file."),
-    click.option("--notify-secret-file", metavar="FILE", help="The secret that what is posted is signed with."),
+    click.option("--notify-url-file", metavar="FILE", shell_complete=files, help="With --watch: post what changes to the address in this file."),
+    click.option("--notify-secret-file", metavar="FILE", shell_complete=files, help="The secret that what is posted is signed with."),
     click.option("--events", "with_events", is_flag=True, help="With --watch, in a cluster: tell what changes as Events of this Pod."),
 )  # fmt: skip
 

@@ -6,16 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gitplacer.cli.completing import clusters, groups
 from gitplacer.cli.intending import expiring, written
 from gitplacer.cli.options import fleet
+from gitplacer.cli.teaching import Taught
 
 if TYPE_CHECKING:
     from datetime import timedelta
 
 
-@click.command("move")
-@click.argument("group")
-@click.option("--to", "to", metavar="CLUSTER", required=True, help="The cluster it is to go to.")
+@click.command("move", cls=Taught)
+@click.argument("group", shell_complete=groups)
+@click.option(
+    "--to", "to", metavar="CLUSTER", shell_complete=clusters, required=True, help="The cluster it is to go to."
+)
 @expiring
 @written
 @fleet()

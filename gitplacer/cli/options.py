@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from gitplacer.cli.completing import files, folders, revisions, words
+
 FAILED_ON = 3
 """The exit code of a command that was asked to fail on what it found."""
 
@@ -26,21 +28,32 @@ _LONGEST = timedelta(days=3660)
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_SOURCE = click.argument("source", default=".", metavar="[SOURCE]")
+_SOURCE = click.argument("source", default=".", metavar="[SOURCE]", shell_complete=folders)
 _OPTIONS = {
     "deployment": click.option(
-        "--deployment", metavar="REPO", help="The deployment repo: a path or an address. Also GITPLACER_DEPLOYMENT."
+        "--deployment",
+        metavar="REPO",
+        shell_complete=folders,
+        help="The deployment repo: a path or an address. Also GITPLACER_DEPLOYMENT.",
     ),
     "capacity": click.option(
         "--capacity",
         metavar="PATH|URL",
+        shell_complete=folders,
         help="Where capacity snapshots are, if not in the source. Also GITPLACER_CAPACITY.",
     ),
     "credentials": click.option(
-        "--credentials", metavar="FILE", help="What lets us in where: a credentials file. Also GITPLACER_CREDENTIALS."
+        "--credentials",
+        metavar="FILE",
+        shell_complete=files,
+        help="What lets us in where: a credentials file. Also GITPLACER_CREDENTIALS.",
     ),
-    "path": click.option("--path", metavar="DIR", help="The directory of the source repo that holds the fleet."),
-    "rev": click.option("--rev", metavar="REV", help="The branch, tag or commit of the source to read."),
+    "path": click.option(
+        "--path", metavar="DIR", shell_complete=folders, help="The directory of the source repo that holds the fleet."
+    ),
+    "rev": click.option(
+        "--rev", metavar="REV", shell_complete=revisions, help="The branch, tag or commit of the source to read."
+    ),
     "now": click.option("--now", metavar="TIME", help="Decide as of this time, such as 2026-01-02T03:04:05Z."),
 }
 
@@ -69,6 +82,7 @@ def signed() -> Callable[[Command], Command]:
         key = click.option(
             "--sign-key",
             metavar="FILE|gpg:ID",
+            shell_complete=files,
             envvar="GITPLACER_SIGNING_KEY",
             help="Sign the commits: the file of an ssh key, or gpg: and a fingerprint. Also GITPLACER_SIGNING_KEY.",
         )
@@ -100,15 +114,21 @@ def period(*, least: timedelta = timedelta(seconds=1)) -> Callable[..., Any]:
 def failing_on(concerns: Sequence[str], what: str) -> Callable[[Command], Command]:
     """`--fail-on`, with which a command exits with 3: some of `concerns`, between commas. They stand in its help in place of `{}`."""
 
-    def words(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str]:
-        found = [word.strip() for word in value.split(",") if word.strip()] if value else []
-        unknown = [word for word in found if word not in concerns]
+    def found(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str]:
+        given = [word.strip() for word in value.split(",") if word.strip()] if value else []
+        unknown = [word for word in given if word not in concerns]
         if unknown:
             said = f'"{unknown[0]}" is none of {", ".join(concerns)}{_near(unknown[0], concerns)}'
             raise click.BadParameter(said, ctx, param)
-        return found
+        return given
 
-    return click.option("--fail-on", metavar="WORDS", callback=words, help=what.format(",".join(concerns)))
+    return click.option(
+        "--fail-on",
+        metavar="WORDS",
+        callback=found,
+        shell_complete=words(concerns),
+        help=what.format(",".join(concerns)),
+    )
 
 
 class OneOf(_Choice):

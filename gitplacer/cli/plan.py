@@ -10,8 +10,10 @@ from urllib.parse import quote
 
 import click
 
+from gitplacer.cli.completing import files, folders, revisions
 from gitplacer.cli.hosting import comment_id
 from gitplacer.cli.options import FAILED_ON, choice, failing_on, fleet
+from gitplacer.cli.teaching import Taught
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -42,11 +44,12 @@ def _address(ctx: click.Context, param: click.Parameter, value: str | None) -> s
     return value or ""
 
 
-@click.command("plan")
+@click.command("plan", cls=Taught)
 @choice(["text", "markdown", "json"], "For a terminal, for a pull request, or for programs.")
 @click.option(
     "--base",
     metavar="REV",
+    shell_complete=revisions,
     help="Tell what happens because of the change since this branch, tag or commit apart from what would happen anyway.",
 )
 @click.option(
@@ -58,6 +61,7 @@ def _address(ctx: click.Context, param: click.Parameter, value: str | None) -> s
 @click.option(
     "--pages",
     metavar="DIR",
+    shell_complete=folders,
     type=click.Path(path_type=Path, file_okay=False),
     help="With --format markdown: write the comment to plan-1.md, plan-2.md … in DIR, and print their names.",
 )
@@ -78,7 +82,9 @@ def _address(ctx: click.Context, param: click.Parameter, value: str | None) -> s
     "--exit-code", is_flag=True, help="Exit with 2 if something would change; with --base, because of the change."
 )
 @failing_on(CONCERNS, "Exit with 3 if the plan has any of: {}. With --base only what the change brings counts.")
-@click.option("--out", metavar="FILE", help="Save the plan as JSON, for `gitplacer reconcile --plan FILE`.")
+@click.option(
+    "--out", metavar="FILE", shell_complete=files, help="Save the plan as JSON, for `gitplacer reconcile --plan FILE`."
+)
 @click.option(
     "--trials", metavar="N", type=click.IntRange(0, 100_000), default=None,
     help="How many plans may be made to find what would place a group that waits, for 3 groups at most; 0 makes none. Default: 10, fewer for a large fleet.",
@@ -86,6 +92,7 @@ def _address(ctx: click.Context, param: click.Parameter, value: str | None) -> s
 @click.option(
     "--trust-base",
     metavar="REV",
+    shell_complete=revisions,
     help="Take the Fleet and the capacity from this revision: where repos are, what may move.",
 )
 @fleet()

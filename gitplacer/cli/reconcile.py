@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitplacer.cli import keep
+from gitplacer.cli.completing import files, revisions
 from gitplacer.cli.hosting import host
 from gitplacer.cli.listening import Listening, listening
 from gitplacer.cli.options import fleet, period, signed
+from gitplacer.cli.teaching import Taught
 
 if TYPE_CHECKING:
     from gitplacer.controller.doubts import Undoubted
@@ -24,9 +26,13 @@ if TYPE_CHECKING:
     from gitplacer.tree import Tree
 
 
-@click.command("reconcile")
+@click.command("reconcile", cls=Taught)
 @click.option(
-    "--plan", "plan_file", metavar="FILE", help="Publish only if nothing comes out otherwise than in this saved plan."
+    "--plan",
+    "plan_file",
+    metavar="FILE",
+    shell_complete=files,
+    help="Publish only if nothing comes out otherwise than in this saved plan.",
 )
 @click.option(
     "--pull-request", is_flag=True, help="Propose it as a pull request on the deployment repo, instead of pushing."
@@ -36,6 +42,7 @@ if TYPE_CHECKING:
     "--give-up",
     "given_up",
     metavar="COMMIT",
+    shell_complete=revisions,
     multiple=True,
     help="Publish though this commit of the source or of the deployment branch is gone.",
 )

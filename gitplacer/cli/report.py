@@ -7,11 +7,21 @@ from typing import Any
 
 import click
 
+from gitplacer.cli.completing import files
 from gitplacer.cli.options import fleet
+from gitplacer.cli.teaching import Taught
 
 
-@click.command("report")
-@click.option("-o", "--output", "target", metavar="FILE", required=True, help="Where to write it; - is stdout.")
+@click.command("report", cls=Taught)
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    metavar="FILE",
+    shell_complete=files,
+    required=True,
+    help="Where to write it; - is stdout.",
+)
 @click.option(
     "--redact", is_flag=True, help="Leave out nodes, amounts, prices and sentences: for a page that all may see."
 )

@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gitplacer.cli.completing import groups
 from gitplacer.cli.intending import expiring, written
 from gitplacer.cli.options import fleet
+from gitplacer.cli.teaching import Taught
 
 if TYPE_CHECKING:
     from datetime import timedelta
 
 
-@click.command("return")
-@click.argument("group")
+@click.command("return", cls=Taught)
+@click.argument("group", shell_complete=groups)
 @expiring
 @written
 @fleet()

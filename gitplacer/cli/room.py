@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gitplacer.cli.completing import files, groups
 from gitplacer.cli.options import choice, fleet
+from gitplacer.cli.teaching import Taught
 
 if TYPE_CHECKING:
     from gitplacer.accounts import Accounts
@@ -14,16 +16,21 @@ if TYPE_CHECKING:
     from gitplacer.room import Tried
 
 
-@click.command("room")
+@click.command("room", cls=Taught)
 @choice(["text", "json"], "For people, or for programs.")
-@click.option("--like", metavar="GROUP", help="Try gangs like this group, with more or fewer of its largest pods.")
+@click.option(
+    "--like",
+    metavar="GROUP",
+    shell_complete=groups,
+    help="Try gangs like this group, with more or fewer of its largest pods.",
+)
 @click.option(
     "--gang", "shapes", metavar="TEXT", multiple=True,
     help='Try gangs of such pods, like "nvidia.com/gpu=1,cpu=4,memory=16Gi". May be given several times.',
 )  # fmt: skip
 @click.option("--tolerate", metavar="KEY", multiple=True, help="Taints that the pods of --gang tolerate.")
 @click.option(
-    "--catalogue", metavar="FILE", type=click.Path(exists=True, dir_okay=False),
+    "--catalogue", metavar="FILE", shell_complete=files, type=click.Path(exists=True, dir_okay=False),
     help="Machines that can be bought, as `nodeTypes` of a Cluster. Default: those that autoscalers know.",
 )  # fmt: skip
 @fleet()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import click
 
+from gitplacer.cli.completing import schemas
+from gitplacer.cli.teaching import Taught
 
-@click.command("schema")
-@click.argument("kind", required=False)
+
+@click.command("schema", cls=Taught)
+@click.argument("kind", required=False, shell_complete=schemas)
 def command(kind: str | None) -> None:
     """
     Print the JSON Schema (draft 2020-12) of KIND.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from gitplacer.cli.completing import folders
 from gitplacer.cli.options import credentials, period, signed
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ SHORTEST_KEPT = timedelta(hours=1)
 
 _OPTIONS = (
     click.option("--now", metavar="TIME", help="Look and push as of this time, such as 2026-01-02T03:04:05Z."),
-    click.option("--push", metavar="REPO", help="Push it to a branch of this repo: a path or an address."),
+    click.option(
+        "--push", metavar="REPO", shell_complete=folders, help="Push it to a branch of this repo: a path or an address."
+    ),
     click.option(
         "--push-branch",
         metavar="BRANCH",
@@ -37,6 +40,7 @@ _OPTIONS = (
     click.option(
         "--push-path",
         metavar="DIR",
+        shell_complete=folders,
         default="capacity",
         show_default=True,
         help="The directory in it, as in the Fleet's spec.capacity.path.",

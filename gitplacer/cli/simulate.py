@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gitplacer.cli.options import FAILED_ON, choice, failing_on, fleet
+from gitplacer.cli.completing import clusters, files, groups
+from gitplacer.cli.options import FAILED_ON, OneOf, choice, failing_on, fleet
+from gitplacer.cli.teaching import Taught
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -24,31 +26,39 @@ CONCERNS = ("stranded", "held", "part", "waiting", "services")
 """The words of --fail-on: who is stranded, held, keeps a part, is new and waits; services that are stranded."""
 
 
-@click.command("simulate")
-@click.option("--lose", metavar="CLUSTER", multiple=True, help="A cluster is lost.")
-@click.option("--drain", metavar="CLUSTER", multiple=True, help="A cluster is drained.")
-@click.option("--cordon", metavar="CLUSTER", multiple=True, help="A cluster takes nothing new.")
+@click.command("simulate", cls=Taught)
+@click.option("--lose", metavar="CLUSTER", shell_complete=clusters, multiple=True, help="A cluster is lost.")
+@click.option("--drain", metavar="CLUSTER", shell_complete=clusters, multiple=True, help="A cluster is drained.")
 @click.option(
-    "--add", metavar="[PATH=]FILE", multiple=True,
+    "--cordon", metavar="CLUSTER", shell_complete=clusters, multiple=True, help="A cluster takes nothing new."
+)
+@click.option(
+    "--add", metavar="[PATH=]FILE", shell_complete=files, multiple=True,
     help="Manifests, a Cluster or a CapacitySnapshot more. PATH is where the file would be in the source.",
 )  # fmt: skip
 @click.option("--remove", metavar="PATH", multiple=True, help="A file of the source goes.")
 @click.option(
     "--replicas",
     metavar="GROUP[:WORKER]=N",
+    shell_complete=groups,
     multiple=True,
     help="So many replicas, or 2x as many. GROUP is <namespace>/<name>.",
 )
 @click.option("--price", metavar="CLUSTER/TYPE=PRICE", multiple=True, help="What a node type costs in an hour.")
 @click.option(
-    "--scenario", "scenario_files", metavar="FILE", multiple=True, help="What the WhatIf documents of a file suppose."
+    "--scenario",
+    "scenario_files",
+    metavar="FILE",
+    shell_complete=files,
+    multiple=True,
+    help="What the WhatIf documents of a file suppose.",
 )
 @click.option("--every-cluster", is_flag=True, help="Lose every cluster, one at a time (N−1).")
 @click.option("--pairs", is_flag=True, help="Lose every two clusters (N−2).")
 @click.option("--among", metavar="LABELS", help="Of --every-cluster and --pairs: only clusters with such labels.")
 @click.option(
     "--runner",
-    type=click.Choice(["processes", "local", "ray"]),
+    type=OneOf(["processes", "local", "ray"]),
     help="Where many suppositions are worked out: in processes of this machine, which is what is done where nothing is said, in this "
     "process alone, or on a Ray cluster.",
 )

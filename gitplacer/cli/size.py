@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gitplacer.cli.completing import files
 from gitplacer.cli.options import choice
+from gitplacer.cli.teaching import Taught
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,16 +16,17 @@ if TYPE_CHECKING:
     from gitplacer.workloads.surroundings import Surroundings
 
 
-@click.command("size")
+@click.command("size", cls=Taught)
 @choice(["text", "json"], "For people or for programs.")
 @click.option(
     "--cluster",
     "clusters",
     multiple=True,
     metavar="FILE",
+    shell_complete=files,
     help="Size for this cluster: its Cluster, its CapacitySnapshot, or both.",
 )
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=files)
 def command(output: str, clusters: tuple[str, ...], files: tuple[str, ...]) -> int:
     """
     Print what pods the manifests in FILE become, what each of them asks for, and why.

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gitplacer.cli.completing import clusters, contexts, files, folders
 from gitplacer.cli.options import OneOf
 from gitplacer.cli.sending import sending
+from gitplacer.cli.teaching import Taught
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -18,16 +20,30 @@ if TYPE_CHECKING:
     from gitplacer.model.podrules import PodTerm
 
 
-@click.command("snapshot")
-@click.option("--context", metavar="NAME", help="The context of the kubeconfig; by default the current one.")
+@click.command("snapshot", cls=Taught)
 @click.option(
-    "--kubeconfig", metavar="FILE", help="The kubeconfig; by default those of KUBECONFIG, else ~/.kube/config."
+    "--context",
+    metavar="NAME",
+    shell_complete=contexts,
+    help="The context of the kubeconfig; by default the current one.",
+)
+@click.option(
+    "--kubeconfig",
+    metavar="FILE",
+    shell_complete=files,
+    help="The kubeconfig; by default those of KUBECONFIG, else ~/.kube/config.",
 )
 @click.option("--in-cluster", is_flag=True, help="Read the cluster of the pod that this runs in.")
-@click.option("--cluster", metavar="NAME", help="What the fleet calls the cluster; by default the context's name.")
+@click.option(
+    "--cluster",
+    metavar="NAME",
+    shell_complete=clusters,
+    help="What the fleet calls the cluster; by default the context's name.",
+)
 @click.option(
     "--deployment",
     metavar="REPO",
+    shell_complete=folders,
     help="The deployment repo, whose records tell which pods are gitplacer's. Also GITPLACER_DEPLOYMENT.",
 )
 @click.option(
@@ -47,7 +63,13 @@ if TYPE_CHECKING:
     multiple=True,
     help="List pods of others with these labels, because rules of new pods ask for them: app=cache,tier!=test.",
 )
-@click.option("--from", "given", metavar="FILE", help="Take a snapshot that was written already, instead of a look.")
+@click.option(
+    "--from",
+    "given",
+    metavar="FILE",
+    shell_complete=files,
+    help="Take a snapshot that was written already, instead of a look.",
+)
 @click.option(
     "--hub",
     type=OneOf(["karmada", "ocm", "clusterprofile"]),
@@ -57,10 +79,19 @@ if TYPE_CHECKING:
     "--from-dump",
     "dump",
     metavar="FILE",
+    shell_complete=files,
     help="With --hub: what `kubectl get CLUSTERS -A -o json` prints there; - is stdin.",
 )
 @click.option("--insecure", is_flag=True, help="Go on where the kubeconfig says not to check the server's certificate.")
-@click.option("-o", "--output", "target", metavar="FILE", default="-", help="Where to write it; - is stdout (default).")
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    metavar="FILE",
+    shell_complete=files,
+    default="-",
+    help="Where to write it; - is stdout (default).",
+)
 @sending
 def command(
     context: str | None,

@@ -8,9 +8,10 @@ from typing import Any
 import click
 
 from gitplacer.cli.options import choice, fleet, period
+from gitplacer.cli.teaching import Taught
 
 
-@click.command("status")
+@click.command("status", cls=Taught)
 @choice(["text", "json"], "For people or for programs.")
 @click.option("--promises", is_flag=True, help="Show how many groups that were told they fit were ready in time.")
 @click.option(

@@ -9,9 +9,10 @@ import click
 from gitplacer.cli.intending import written
 from gitplacer.cli.options import fleet
 from gitplacer.cli.switching import selecting
+from gitplacer.cli.teaching import Taught
 
 
-@click.command("suspend")
+@click.command("suspend", cls=Taught)
 @selecting
 @written
 @fleet()

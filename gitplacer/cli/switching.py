@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from gitplacer.cli.completing import namespaces, policies, several_groups
+
 if TYPE_CHECKING:
     from gitplacer.hydrate import Hydration
     from gitplacer.intents.suspension import Selection, Told
@@ -17,10 +19,10 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _OPTIONS = (
-    click.argument("groups"),
-    click.option("--namespace", "namespaces", metavar="GLOB", multiple=True, help="Only groups of such a namespace."),
+    click.argument("groups", shell_complete=several_groups),
+    click.option("--namespace", "namespaces", metavar="GLOB", shell_complete=namespaces, multiple=True, help="Only groups of such a namespace."),
     click.option("--selector", "labels", metavar="LABELS", help="Only groups with such labels, as kubectl's -l: a=b,c!=d,e."),
-    click.option("--policy", "policies", metavar="GLOB", multiple=True, help="Only groups that such a policy governs."),
+    click.option("--policy", "policies", metavar="GLOB", shell_complete=policies, multiple=True, help="Only groups that such a policy governs."),
 )  # fmt: skip
 
 

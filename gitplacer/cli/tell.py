@@ -7,11 +7,13 @@ from typing import Any
 
 import click
 
+from gitplacer.cli.completing import files
 from gitplacer.cli.hosting import comment_id, host
 from gitplacer.cli.options import fleet
+from gitplacer.cli.teaching import Taught
 
 
-@click.command("tell")
+@click.command("tell", cls=Taught)
 @host("The repository of the fleet, with the pull request.")
 @click.option(
     "--pull", "number", type=click.IntRange(1), help="The pull or merge request, if it is not to be looked up."
@@ -20,6 +22,7 @@ from gitplacer.cli.options import fleet
     "--plan",
     "plan_file",
     metavar="FILE",
+    shell_complete=files,
     type=click.Path(path_type=Path),
     help="The plan as JSON, if the comment does not remember it.",
 )

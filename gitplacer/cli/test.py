@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitplacer.cli.options import choice, fleet
+from gitplacer.cli.teaching import Taught
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from gitplacer.tree import Tree
 
 
-@click.command("test")
+@click.command("test", cls=Taught)
 @choice(["text", "json", "junit"], "For people, for programs, or as JUnit XML for CI.")
 @click.option("-k", "words", metavar="WORDS", default="", help="Run those whose name or title has all of these words.")
 @click.option("-x", "--exitfirst", "first", is_flag=True, help="Stop after the first that does not pass.")

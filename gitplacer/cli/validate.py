@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitplacer.cli.options import choice, fleet
+from gitplacer.cli.teaching import Taught
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,7 @@ _FROM_THE_ROOT = ("github", "gitlab", "sarif")
 """Formats whose readers look for files from the root of the repository."""
 
 
-@click.command("validate")
+@click.command("validate", cls=Taught)
 @choice(
     ["text", "json", "github", "gitlab", "sarif"],
     "For people, for programs, as annotations in GitHub's checks, as GitLab's code quality report, or for code scanning.",

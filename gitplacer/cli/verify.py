@@ -6,14 +6,21 @@ from typing import Any
 
 import click
 
+from gitplacer.cli.completing import revisions
 from gitplacer.cli.options import choice, fleet
+from gitplacer.cli.teaching import Taught
 
 
-@click.command("verify")
+@click.command("verify", cls=Taught)
 @choice(["text", "json"], "For people or for programs.")
-@click.option("--commit", metavar="REV", help="The deployment commit to verify; the tip of the branch without it.")
+@click.option(
+    "--commit",
+    metavar="REV",
+    shell_complete=revisions,
+    help="The deployment commit to verify; the tip of the branch without it.",
+)
 @click.option("--all", "everything", is_flag=True, help="Verify every commit of the deployment branch.")
-@click.option("--since", metavar="REV", help="Verify every commit after this one.")
+@click.option("--since", metavar="REV", shell_complete=revisions, help="Verify every commit after this one.")
 @click.option("--strict", is_flag=True, help="Fail also where somebody else made a commit.")
 @click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Processes to use; as many as pay without it.")
 @click.option("--verbose", is_flag=True, help="Show also the commits that are proved.")
