@@ -61,10 +61,17 @@ class Rejected(Exception):
         return Rejected, (self.problems,)  # so that it is the same when it comes from another process
 
 
+_MEANT = "did you mean "
 _NAMED = 10
 """How many choices a hint names."""
 _COMPARED = 200
 """How many choices a misspelt word is compared with, and how long it may be: letters are compared with letters."""
+
+
+def meant(word: str, known: Iterable[str]) -> str:
+    """`did you mean "x"?` where one of the known names is near, and nothing where none is."""
+    hint = nearest(word, known)
+    return hint if hint.startswith(_MEANT) else ""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -79,6 +86,6 @@ def nearest(word: str, known: Iterable[str]) -> str:
     if not close and max(len(choices), len(folded)) <= _COMPARED:
         close = difflib.get_close_matches(folded, by_fold, n=1, cutoff=0.6)
     if close:
-        return f'did you mean "{by_fold[close[0]]}"?'
+        return f'{_MEANT}"{by_fold[close[0]]}"?'
     more = f" … and {len(choices) - _NAMED} more" if len(choices) > _NAMED else ""
     return f"known here: {', '.join(choices[:_NAMED])}{more}" if choices else ""

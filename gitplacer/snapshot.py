@@ -48,7 +48,7 @@ from gitplacer.model import quantity
 from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.model.workload import Identity
 from gitplacer.plausible import beyond_limits, implausible
-from gitplacer.problems import Location, Problem, Rejected, Severity
+from gitplacer.problems import Location, Problem, Rejected, Severity, meant
 from gitplacer.profiles import ClusterProfile
 from gitplacer.source.consent import consent_problems
 from gitplacer.source.files import MAX_SNAPSHOT, READ_ENDINGS, Memo, Reading, read_documents
@@ -368,8 +368,9 @@ def _read_snapshots(
             broken.add(_stem(path))  # the other one's own file counts: nobody else can take its word away
         elif parsed.name not in source.own.clusters:
             message = f"there is no Cluster {parsed.name} in the source"
+            hint = meant(parsed.name, source.own.clusters)
             problems.append(
-                document.problem("UnknownCluster", message, path=("metadata", "name"), severity=Severity.WARNING)
+                document.problem("UnknownCluster", message, hint, path=("metadata", "name"), severity=Severity.WARNING)
             )
         elif parsed.name in found:
             problems.append(document.problem("DuplicateName", f"{parsed.name} has two snapshots", "remove one"))

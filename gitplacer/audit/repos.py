@@ -98,7 +98,9 @@ def chosen_commit(past: Past, repository: Repository, rev: str | None) -> Commit
         return repository.commit(past.tip if rev == past.branch and past.tip else rev)
     except NoSuchRevision as error:
         near = nearest(rev, _names(past))
-        raise NoSuchRevision(str(error), hint="; ".join(part for part in (near, error.hint) if part)) from None
+        raise NoSuchRevision(
+            str(error), hint="; ".join(part for part in dict.fromkeys((near, error.hint)) if part)
+        ) from None
 
 
 def _names(past: Past) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from pathlib import Path
 
 import click
 
@@ -55,11 +56,19 @@ def lines(error: BaseException) -> list[str]:
             return _message(error.format_message())
         case OSError():
             where = f"{error.filename}: " if isinstance(error.filename, str) else ""
-            return _message(f"{where}{error.strerror or error}")
+            return _message(f"{where}{error.strerror or error}", _near(error))
     return _message(
         f"internal error: {type(error).__name__}: {error}",
         f"this is a bug in gitplacer, please report it; {DEBUG_VARIABLE}=1 shows the traceback",
     )
+
+
+def _near(error: OSError) -> str:
+    if not isinstance(error, FileNotFoundError) or not isinstance(error.filename, str) or not error.filename:
+        return ""
+    from gitplacer.git.nearpath import near_path
+
+    return near_path(Path(error.filename))
 
 
 def _message(text: str, hint: str = "", code: str = "") -> list[str]:

@@ -5,6 +5,7 @@ the redactor, as it would on stdout; bytes are what they are.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
@@ -53,6 +54,8 @@ def write_folder(top: Path, files: Mapping[str, bytes]) -> list[str]:
     moved into it, so an interruption leaves the folder as it was. Raises OSError.
     """
     beside = top.resolve().parent
+    if beside.exists() and not beside.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(beside))
     beside.mkdir(parents=True, exist_ok=True)
     stage = Path(tempfile.mkdtemp(prefix=f".{top.resolve().name[:100]}.", dir=beside))
     moved: list[Path] = []

@@ -144,10 +144,10 @@ class OneOf(_Choice):
 
 def _near(word: str, known: Collection[str]) -> str:
     """The end of a message about a word that is not known: what was likely meant, or nothing where nothing is near."""
-    from gitplacer.problems import nearest
+    from gitplacer.problems import meant
 
-    hint = nearest(word, known)
-    return f"; {hint}" if hint.startswith("did you mean") else ""
+    hint = meant(word, known)
+    return f"; {hint}" if hint else ""
 
 
 def choice(names: Any, what: str) -> Callable[[Command], Command]:

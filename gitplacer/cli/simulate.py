@@ -285,7 +285,13 @@ def _losses(asking: Asking, among: str | None, singles: bool, pairs: bool) -> li
             raise UsageError(
                 "there is no cluster to lose", "a Cluster counts that is of role Workload and not lost already"
             )
-        raise UsageError("no cluster is selected", "--among takes labels of Clusters, such as cluster.class=production")
+        from gitplacer.cli.switching import label_selector
+        from gitplacer.kinds.nearlabels import near_label
+
+        labels = (cluster.labels() for cluster in asking.ground.snapshot.source.own.clusters.values())
+        near = near_label(label_selector(among, "--among").requirements(), labels)
+        hint = f"--among takes labels of Clusters{f': {near}' if near else ', such as cluster.class=production'}"
+        raise UsageError("no cluster is selected", hint)
     if len(names) == 1 and not singles:
         raise UsageError(f"there is no pair to lose: only {names[0]} is there", "--every-cluster loses one at a time")
     return [*((name,) for name in names if singles), *(combinations(names, 2) if pairs else ())]

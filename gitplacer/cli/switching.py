@@ -104,7 +104,8 @@ def label_selector(text: str | None, option: str) -> LabelSelector:
 
 
 def _hint(before: Hydration, selection: Selection) -> str:
-    from gitplacer.problems import nearest
+    from gitplacer.kinds.nearlabels import near_label
+    from gitplacer.problems import meant, nearest
 
     known = [g.id for g in before.snapshot.groups.values()]
     [*named] = [group for group in selection.groups if not set(group) & set("*?[")]
@@ -112,7 +113,16 @@ def _hint(before: Hydration, selection: Selection) -> str:
         return nearest(named[0], known)
     if any("/" not in group for group in selection.groups):
         return 'a group is called <namespace>/<name>, and a wildcard stays within either: "*/*" is all of them'
-    return "gitplacer status lists all groups"
+    own = before.snapshot.source.own
+    for words, names in (
+        (selection.namespaces, {g.namespace for g in before.snapshot.groups.values()}),
+        (selection.policies, {policy.name for policy in own.policies}),
+    ):
+        for word in words:
+            if word not in names and (hint := meant(word, names)):
+                return hint
+    labels = (dict(m.labels) for g in before.snapshot.groups.values() for m in g.members)
+    return near_label(selection.labels.requirements(), labels) or "gitplacer status lists all groups"
 
 
 def _line(item: Told, suspend: bool) -> str:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gitplacer.git.login import Logins, Right
+from gitplacer.git.nearpath import near_path
 from gitplacer.git.program import Git, GitError
 from gitplacer.redactor import redact
 
@@ -162,7 +163,7 @@ def parts_of(url: str) -> Parts | None:
 
 def _of_path(path: Path, text: str) -> Address:
     if not path.is_dir():
-        raise GitError(f"there is no directory {text}", "NoSuchDirectory", ACCEPTED)
+        raise GitError(f"there is no directory {text}", "NoSuchDirectory", near_path(path) or ACCEPTED)
     path = path.resolve()
     if _is_git_dir(path):
         return Address(str(path), "file", git_dir=path, path=path)

@@ -24,7 +24,7 @@ from gitplacer.git.listings import Listings, alike, with_changes
 from gitplacer.git.mirror import Mirror, refs_of, unsupported_format
 from gitplacer.git.objects import MissingObject, Object, Objects
 from gitplacer.git.program import CommandFailed, Git, GitError, TooMuch
-from gitplacer.problems import nearest
+from gitplacer.problems import meant
 from gitplacer.tree import SUBMODULE, Entry, LateTree, Tree
 
 _NAME = re.compile(r"(?![-/.])[^\x00-\x20\x7f~^:?*\[\\]{1,250}(?<![/.])")
@@ -257,8 +257,7 @@ class Repository:
         if name == "HEAD" and (rev is None or rev == "HEAD"):
             hint = "commit something, or name a branch"
             return NoSuchRevision(f"{where} has no commit on its default branch", hint=hint)
-        near = nearest(name, self._names())
-        hint = near if near.startswith("did you mean") else "give a branch, a tag or a commit id"
+        hint = meant(name, self._names()) or "give a branch, a tag or a commit id"
         if self.is_shallow:
             hint += "; this clone is shallow: git fetch --unshallow brings its whole history"
         return NoSuchRevision(f"{where} has no revision {rev}", hint=hint)

@@ -18,7 +18,7 @@ from gitplacer.documents import Document, Path
 from gitplacer.kinds import OWN_API_GROUP, TABLE
 from gitplacer.kinds.fields import API_VERSION, Model
 from gitplacer.kinds.schema import schema_of
-from gitplacer.problems import Problem, nearest
+from gitplacer.problems import Problem, meant, nearest
 
 _TYPE_NAMES = {
     "string_type": "a string",
@@ -150,11 +150,10 @@ def _problem(document: Document, model: type[Model], error: dict[str, Any]) -> P
     if kind == "literal_error":
         choices = _choices(error)
         found = _value_at(document.value, path)
-        hint = nearest(str(found), choices)
         return document.problem(
             "InvalidValue",
             f"{_shown(path)} must be {error['ctx']['expected'].replace(chr(39), '')}, not {found if found != '' else 'empty'}",
-            hint if hint.startswith("did you mean") else "",  # the message names them all
+            meant(str(found), choices),  # the message names them all
             path=path,
         )
     reason = _reason(error)

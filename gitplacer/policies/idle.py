@@ -13,11 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gitplacer.documents import Document, Path
 from gitplacer.kinds.fleet import Cluster
+from gitplacer.kinds.nearlabels import near_label
 from gitplacer.kinds.policy import OverridePolicy, PlacementPolicy
+from gitplacer.kinds.selectors import ClusterSelector, ObjectSelector
 from gitplacer.plaintext import few
 from gitplacer.policies.implication import implies, never_selects
 from gitplacer.policies.selection import POLICY_ANNOTATION, governing, selects
-from gitplacer.problems import Problem, Severity, nearest
+from gitplacer.problems import Problem, Severity, meant, nearest
 from gitplacer.source.allowances import not_allowed
 from gitplacer.source.files import Memo, read_documents
 from gitplacer.source.manifests import SourceObject
@@ -101,7 +103,7 @@ def _about_selection(
             document,
             "PolicySelectsNothing",
             f"policy {policy.name} selects nothing that is in the source",
-            _AHEAD,
+            _ahead(policy.spec.select, source),
             path,
         )
         return
@@ -136,7 +138,7 @@ def _about_clusters(policy: PlacementPolicy, document: Document, clusters: Mappi
     eligible = {name: item for name, item in clusters.items() if chosen.unmet(item.labels()) is None}
     if not eligible:
         message = f"policy {policy.name} may place nothing: no Workload cluster is selected by its `clusters`"
-        hint = _hint(chosen.names, clusters)
+        hint = _hint(chosen, clusters)
         yield _warning(document, "SelectsNoCluster", message, hint, ("spec", "clusters"))
         return
     for index, term in enumerate(policy.spec.placement.order):
@@ -149,7 +151,7 @@ def _about_clusters(policy: PlacementPolicy, document: Document, clusters: Mappi
             yield _warning(document, "SelectsNoCluster", message, "let them agree", path)
         else:
             message = f"term {index + 1} of the order of policy {policy.name} selects no cluster"
-            yield _warning(document, "SelectsNoCluster", message, _hint(term.names, clusters), path)
+            yield _warning(document, "SelectsNoCluster", message, _hint(term, clusters), path)
 
 
 def _about_override(
@@ -161,16 +163,30 @@ def _about_override(
         yield _warning(document, "OverrideTouchesNothing", message, "correct the conditions", ("spec", "select"))
     elif not any(selects(select, item, source.namespace_labels) for item in source.objects):
         message = f"override {policy.name} touches nothing that is in the source"
-        yield _warning(document, "OverrideTouchesNothing", message, _AHEAD, ("spec", "select"))
+        yield _warning(document, "OverrideTouchesNothing", message, _ahead(select, source), ("spec", "select"))
     if clusters and all(policy.spec.clusters.unmet(item.labels()) is not None for item in clusters.values()):
         message = f"override {policy.name} is for no cluster of the fleet"
-        hint = _hint(policy.spec.clusters.names, clusters)
+        hint = _hint(policy.spec.clusters, clusters)
         yield _warning(document, "SelectsNoCluster", message, hint, ("spec", "clusters"))
 
 
-def _hint(names: Sequence[str] | None, clusters: Mapping[str, Cluster]) -> str:
-    missing = [name for name in names or () if name not in clusters]
-    return nearest(missing[0], clusters) if missing else "correct the labels, or add the cluster"
+def _hint(chosen: ClusterSelector, clusters: Mapping[str, Cluster]) -> str:
+    missing = [name for name in chosen.names or () if name not in clusters]
+    if missing:
+        return nearest(missing[0], clusters)
+    labels = chosen.model_copy(update={"names": None}).requirements()
+    return near_label(labels, (item.labels() for item in clusters.values())) or "correct the labels, or add the cluster"
+
+
+def _ahead(select: ObjectSelector, source: Source) -> str:
+    """A name in a selection that is near one in the source, or that it may be there for what is to come."""
+    namespaces = {item.identity.namespace for item in source.objects}
+    kinds = {item.identity.kind for item in source.objects}
+    for asked, known in ((select.namespaces, namespaces), (select.kinds, kinds)):
+        for word in asked or ():
+            if word not in known and (hint := meant(word, known)):
+                return f"nothing is in {word}; {hint}" if known is namespaces else f"nothing is a {word}; {hint}"
+    return near_label(select.label_selector.requirements(), (item.labels for item in source.objects)) or _AHEAD
 
 
 def _warning(document: Document, code: str, message: str, hint: str, path: Path) -> Problem:

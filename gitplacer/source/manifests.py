@@ -19,7 +19,7 @@ from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.kinds.parse import is_own
 from gitplacer.model.labels import KEY_HINT, VALUE_HINT, is_label_key, is_label_value
 from gitplacer.model.workload import Identity
-from gitplacer.problems import Problem, Severity, nearest
+from gitplacer.problems import Problem, Severity, meant, nearest
 from gitplacer.rules.manifest import RAY_KINDS
 from gitplacer.source.allowances import about_allowances, not_allowed
 from gitplacer.source.apigroups import (
@@ -227,12 +227,8 @@ def _not_allowed(document: Document, group: str, kind: str, scopes: Scopes, *, n
     hint = "move it under the platform paths of the Fleet"
     if not why and not named and group != _RAY and not scopes.is_namespaced(group, kind):
         why = f"of {group or 'the core group'} may be cluster-scoped"
-        near = nearest(kind, like(group))
-        hint = (
-            near
-            if near.startswith("did you mean")
-            else "put its CustomResourceDefinition under the platform paths, or let its Tenant name the kind"
-        )
+        otherwise = "put its CustomResourceDefinition under the platform paths, or let its Tenant name the kind"
+        hint = meant(kind, like(group)) or otherwise
     if not why:
         return []
     return [

@@ -25,7 +25,7 @@ from gitplacer.kinds.policy import OverridePolicy, PlacementPolicy
 from gitplacer.kinds.scenario import Scenario
 from gitplacer.kinds.selectors import ObjectSelector
 from gitplacer.problemcodes import CODES
-from gitplacer.problems import Location, Problem, Rejected, nearest
+from gitplacer.problems import Location, Problem, Rejected, meant, nearest
 from gitplacer.source.consent import Consent
 
 _Kind = TypeVar("_Kind", bound=Model)
@@ -63,7 +63,7 @@ def looks_own(document: Document) -> bool:
     if is_own(document):
         return True
     group, kind = str(document.value.get("apiVersion")).split("/")[0], document.value.get("kind")
-    return isinstance(kind, str) and kind in TABLE and nearest(group, [OWN_API_GROUP]).startswith("did you mean")
+    return isinstance(kind, str) and kind in TABLE and bool(meant(group, [OWN_API_GROUP]))
 
 
 def may_be(document: Document, kinds: Iterable[str]) -> str | None:
