@@ -220,7 +220,7 @@ def _clusters(wish: Wish) -> tuple[str, ...]:
 
 def _clusters_step(wish: Wish) -> str:
     """What README.md says of clusters: where one is an example, where some are, and where all are as they are."""
-    if wish.contexts and not wish.clusters:
+    if not _clusters(wish):
         return "Take the snapshots in `capacity/` anew whenever you plan: `gitplacer snapshot` writes one."
     if wish.clusters:
         return (
