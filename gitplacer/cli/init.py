@@ -222,7 +222,7 @@ def _clusters_step(wish: Wish) -> str:
     """What README.md says of clusters: where one is an example, where some are, and where all are as they are."""
     if not _clusters(wish):
         return "Take the snapshots in `capacity/` anew whenever you plan: `gitplacer snapshot` writes one."
-    if wish.clusters:
+    if wish.clusters not in ((), (_EXAMPLE,)):
         return (
             f"Correct what `clusters/` and `capacity/` say of {', '.join(wish.clusters)}: labels and nodes are made up."
         )
