@@ -97,5 +97,6 @@ def test_what_is_copied_is_what_the_wheel_is_made_of() -> None:
         *project["license-files"],
         *wheel["packages"],
         *wheel["force-include"],
+        *wheel["shared-data"],
     }
     assert set(copied()) == wanted | {"requirements.lock", "requirements-build.lock"}

@@ -129,8 +129,12 @@ def test_a_licence_is_accepted_by_all_of_its_parts(licence: str, accepted: bool)
     assert not {"GPL-3.0-only", "AGPL-3.0-only"} & ACCEPTED
 
 
-def test_ci_installs_nothing_but_what_is_locked() -> None:
-    jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yaml").read_text("utf-8"))["jobs"]
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
+def test_ci_installs_nothing_but_what_is_locked(workflow: Path) -> None:
+    jobs = yaml.safe_load(workflow.read_text("utf-8"))["jobs"]
     commands = [step["run"] for job in jobs.values() for step in job["steps"] if "pip install" in step.get("run", "")]
     assert commands
     for line in "\n".join(commands).splitlines():
@@ -138,9 +142,79 @@ def test_ci_installs_nothing_but_what_is_locked() -> None:
             assert "--require-hashes -r requirements" in line or "--no-deps" in line, line
 
 
-def test_the_actions_of_ci_are_those_commits_and_no_others() -> None:
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
+def test_the_actions_of_ci_are_those_commits_and_no_others(workflow: Path) -> None:
     """A tag can be moved; the comment says which one it was."""
-    used = re.findall(r"uses: (.*)", (ROOT / ".github/workflows/ci.yaml").read_text("utf-8"))
+    used = re.findall(r"uses: (.*)", workflow.read_text("utf-8"))
     assert used
     for action in used:
         assert action.startswith("./") or re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v[0-9.]+", action), action
+
+
+# releases
+
+
+def test_only_the_job_that_publishes_may_and_it_runs_none_of_our_code() -> None:
+    """Who can write to the repository or to PyPI runs actions alone, on files that an earlier job has built and tested."""
+    text = (ROOT / ".github/workflows/release.yaml").read_text("utf-8")
+    jobs = yaml.safe_load(text)["jobs"]
+    assert yaml.safe_load(text)["permissions"] == {}
+    rights = {name: job["permissions"] for name, job in jobs.items()}
+    assert rights == {
+        "build": {"contents": "read"},
+        "attest": {"id-token": "write", "attestations": "write"},
+        "publish": {"id-token": "write"},
+        "announce": {"contents": "write"},
+    }
+    for name in ("attest", "publish", "announce"):
+        said = str(jobs[name])
+        assert "checkout" not in said and "pip" not in said.replace("pypi", "") and "python" not in said, name
+    assert [jobs[name].get("needs") for name in jobs] == [None, "build", "attest", "publish"]
+    assert jobs["publish"]["environment"]["name"] == "pypi"
+    assert "password" not in text and "secrets." not in text
+    for job in jobs.values():
+        assert not any("${{" in step.get("run", "") for step in job["steps"]), "names reach the shell as variables"
+
+
+@pytest.mark.parametrize(
+    ("tag", "changelog", "fragments", "said"),
+    [
+        ("v{}", "## {} (2026-01-02)\n", [], []),
+        ("v9.9", "## {} (2026-01-02)\n", [], ["the tag is v9.9"]),
+        ("{}", "## {} (2026-01-02)\n", [], ["the tag is "]),
+        ("v{}", "## {} (unreleased)\n", [], ["CHANGELOG.md has no section about"]),
+        ("v{}", "## {} (2026-01-02)\n", ["+x.added.md"], ["changelog.d/ has fragments that are in no release: +x.added.md"]),
+    ],
+)  # fmt: skip
+def test_a_tag_is_a_release_of_what_it_says(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tag: str, changelog: str, fragments: list[str], said: list[str]
+) -> None:
+    for path in ("pyproject.toml", "gitplacer/__init__.py"):
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_bytes((ROOT / path).read_bytes())
+    (tmp_path / "CHANGELOG.md").write_text(changelog.format(__version__))
+    (tmp_path / "changelog.d").mkdir()
+    for name in ("README.md", *fragments):
+        (tmp_path / "changelog.d" / name).write_text("x\n")
+    monkeypatch.setattr(release, "ROOT", tmp_path)
+    found = release.against(tag.format(__version__))
+    assert len(found) == len(said)
+    assert all(line.startswith(begin) for line, begin in zip(found, said, strict=True))
+
+
+def test_every_fragment_of_the_changelog_has_a_known_type() -> None:
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["towncrier"]
+    types = "|".join(row["directory"] for row in config["type"])
+    for path in (ROOT / config["directory"]).iterdir():
+        if path.name not in config["ignore"]:
+            assert re.fullmatch(rf"(\d+|\+[a-z0-9-]+)\.({types})(\.\d+)?\.md", path.name), path.name
+            assert path.read_text("utf-8").strip(), f"{path.name} says nothing"
+
+
+def test_the_changelog_has_a_place_for_the_next_release() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert (
+        text.index("<!-- generated: unreleased -->")
+        < text.index("<!-- end -->")
+        < text.index("<!-- towncrier release notes start -->")
+    )
