@@ -83,7 +83,7 @@ def drafts() -> dict[str, str]:
 
 def man_pages() -> dict[str, str]:
     """A page for the program and one for each command, in `man/`; the wheel has them where `man` looks."""
-    top = click.Context(root, info_name="gitplacer")
+    top = click.Context(root, info_name="gitplacer", **root.context_settings)
     below = (click.Context(_command(name), info_name=name, parent=top) for name in COMMANDS)
     return {f"man/{page_name(context)}.1": man_page(context) for context in (top, *below)}
 
@@ -711,7 +711,9 @@ def _variables() -> Iterator[str]:
 
 def command_page(name: str) -> str:
     command = _command(name)
-    with click.Context(command, info_name=name, parent=click.Context(root, info_name="gitplacer")) as context:
+    with click.Context(
+        command, info_name=name, parent=click.Context(root, info_name="gitplacer", **root.context_settings)
+    ) as context:
         usage = command.get_usage(context).removeprefix("Usage: ")
     parts = [
         f"```text\n{usage}\n```",

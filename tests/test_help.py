@@ -50,7 +50,9 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def found(name: str) -> tuple[click.Command, click.Context]:
     command = root.get_command(click.Context(root), name)
     assert command is not None
-    return command, click.Context(command, info_name=name, parent=click.Context(root, info_name="gitplacer"))
+    return command, click.Context(
+        command, info_name=name, parent=click.Context(root, info_name="gitplacer", **root.context_settings)
+    )
 
 
 @pytest.mark.parametrize("name", COMMANDS)
