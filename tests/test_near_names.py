@@ -9,9 +9,14 @@ from pathlib import Path
 import pytest
 
 from docs import sessions
+from gitplacer.grouping import CLUSTER_ANNOTATION, RELOCATION_ANNOTATION
 from gitplacer.kinds.nearlabels import near_label
 from gitplacer.model.labels import Requirement
+from gitplacer.policies.selection import POLICY_ANNOTATION
 from gitplacer.problems import meant
+from gitplacer.rules.autoscaling import AUTOSCALED
+from gitplacer.source.misspelt import ANNOTATIONS
+from gitplacer.workloads.pointers import SEALING_KEY
 from tests.commands import run, write
 
 Capture = pytest.CaptureFixture[str]
@@ -83,6 +88,7 @@ def test_a_misspelt_name_on_the_command_line(
 ) -> None:
     monkeypatch.chdir(demo / "fleet")
     monkeypatch.setenv("GITPLACER_DEPLOYMENT", "../deployment.git")
+    monkeypatch.setenv("GITPLACER_CACHE", str(demo / "cache"))
     command, *args = line.split(" ")
     dated = command in sessions._DATED and command != "snapshot"
     ran = run(capfd, command, *args, *(NOW if dated else []))
@@ -128,6 +134,13 @@ IN_FILES = [
         '"app.kubernetes.io/instance"',
     ),
     (
+        "annotation",
+        "validate",
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: x, annotations: {gitplacer.dev/clustr: static-cluster}}\n"
+        "spec: {containers: [{name: x, image: x}]}\n",
+        '"gitplacer.dev/cluster"',
+    ),
+    (
         "cluster of a snapshot",
         "validate",
         "apiVersion: gitplacer.dev/v1alpha1\nkind: CapacitySnapshot\nmetadata: {name: statik-cluster}\n"
@@ -139,10 +152,19 @@ IN_FILES = [
 
 @pytest.mark.parametrize(("what", "command", "text", "near"), IN_FILES, ids=[what for what, *_ in IN_FILES])
 def test_a_misspelt_name_in_a_file(
-    capfd: Capture, demo: Path, tmp_path: Path, what: str, command: str, text: str, near: str
+    capfd: Capture,
+    demo: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    what: str,
+    command: str,
+    text: str,
+    near: str,
 ) -> None:
+    monkeypatch.setenv("GITPLACER_CACHE", str(demo / "cache"))
     fleet = shutil.copytree(demo / "fleet", tmp_path / "fleet")
-    path = "capacity/statik-cluster.yaml" if "snapshot" in what else "policies/near.yaml"
+    places = {"cluster of a snapshot": "capacity/statik-cluster.yaml", "annotation": "workloads/production/near.yaml"}
+    path = places.get(what, "policies/near.yaml")
     write(fleet, {path: text})
     told = run(capfd, command, fleet, *(["-k", "training-fills"] if command == "test" else [])).out.splitlines()
     hints = [hint for line, hint in itertools.pairwise(told) if line.startswith(f"{path}:")]
@@ -164,6 +186,14 @@ def test_a_misspelt_name_in_a_file(
 def test_a_label_that_nothing_has(key: str, operator: str, values: tuple[str, ...], said: str) -> None:
     asked = Requirement(key, operator, values)  # type: ignore[arg-type]
     assert near_label([asked], [{"zone": "a"}, {"zone": "b"}]) == said
+
+
+def test_every_annotation_that_is_read_is_known() -> None:
+    read = {CLUSTER_ANNOTATION, RELOCATION_ANNOTATION, POLICY_ANNOTATION, AUTOSCALED, SEALING_KEY}
+    assert read == ANNOTATIONS
+    assert {meant(name.partition("/")[2], {other.partition("/")[2] for other in read - {name}}) for name in read} == {
+        ""
+    }
 
 
 def test_what_is_not_near_is_not_meant() -> None:

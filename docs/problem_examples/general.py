@@ -560,6 +560,7 @@ spec:
     "InvalidAllowance": (
         workload(POD.format("x", '  annotations: {allow.gitplacer.dev/NoHost: "one is enough"}\n', "")),
     ),
+    "MisspeltAnnotation": (workload(POD.format("x", "  annotations: {gitplacer.dev/clustr: my-cluster}\n", "")),),
     "MissingReference": (workload(POD.format("x", "", "    envFrom: [{secretRef: {name: hf-token}}]\n")),),
     "NamesakesCollide": (
         Example(

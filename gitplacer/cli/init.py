@@ -1,13 +1,12 @@
 """
 `gitplacer init`: a small fleet repo that validates and plans from its first minute.
 
-What it consists of is in `gitplacer/data/starter`; the schema is made here. Nothing is fetched. On a terminal it asks what nobody
+What it consists of is in `gitplacer/data/starter`, and the schema in `schemas/`. Nothing is fetched. On a terminal it asks what nobody
 said; in a pipe it takes the defaults. Everything is known before the first byte is written, and then all of it is there or nothing.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -181,8 +180,7 @@ def _named(names: Iterable[str]) -> tuple[str, ...]:
 
 def _files(wish: Wish) -> Iterator[tuple[str, bytes]]:
     from gitplacer import __version__
-    from gitplacer.kinds.schema import combined_schema
-    from gitplacer.packaged import STARTER, packaged
+    from gitplacer.packaged import SCHEMAS, STARTER, packaged
 
     starter = packaged(STARTER)
     marks = {
@@ -209,8 +207,7 @@ def _files(wish: Wish) -> Iterator[tuple[str, bytes]]:
         for name in _clusters(wish) if _EXAMPLE in path else (_EXAMPLE,):
             place = path.replace(_EXAMPLE, name)
             yield place, _modeline(wish, place) + data.replace(_EXAMPLE.encode(), name.encode())
-    schema = json.dumps(combined_schema(), indent=2, ensure_ascii=False) + "\n"
-    yield _SCHEMA, schema.encode()
+    yield _SCHEMA, packaged(SCHEMAS)["gitplacer.json"]
 
 
 def _clusters(wish: Wish) -> tuple[str, ...]:

@@ -209,6 +209,14 @@ CODES: Mapping[str, Code] = {
         "The field it names is not there, or is written once and used twice through an anchor.",
         "Change the override's path, or write the field out in the manifest.",
     ),
+    "MisspeltAnnotation": Code(
+        "An annotation of ours is misspelt",
+        "Keys that begin with `gitplacer.dev/` say where an object wants to be, or how it is handled. One that is not known is read by nobody, and "
+        "this one is near one that is.",
+        "Write the one that the hint names, or remove it.",
+        severity=Severity.WARNING,
+        allowable=True,
+    ),
     "InvalidAllowance": Code(
         "An annotation allows what it cannot",
         "`allow.gitplacer.dev/<code>: <reason>` lets one object have a problem that its author has thought about. The code "

@@ -31,6 +31,7 @@ from gitplacer.source.apigroups import (
     steers_gitops,
 )
 from gitplacer.source.files import SourceDocument
+from gitplacer.source.misspelt import about_misspelt
 from gitplacer.source.scopes import Scopes
 from gitplacer.source.tenancy import Tenancy
 from gitplacer.workloads.facts import ObjectFacts
@@ -168,6 +169,7 @@ def read_manifest(
     granted = (*irrelevant, *(rules.OF_STRANGERS if unit == PLATFORM else tenancy.granted(document.file)))
     annotations = _strings(document, "annotations", problems)
     problems += islice(about_allowances(document, annotations), LISTED)
+    problems += islice(about_misspelt(document, annotations), LISTED)
     return SourceObject(
         identity=Identity(group, kind, namespace, metadata["name"]),
         document=document,
