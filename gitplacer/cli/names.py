@@ -15,10 +15,12 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 
-_MOST_FILES = 1500
-_MOST_FOLDERS = 3000
+_MOST_FILES = 1000
+_MOST_FOLDERS = 2000
 _MOST_BYTES = 1 << 16
 """Of one file: names stand at its beginning."""
+_MOST_IN_ALL = 1 << 22
+"""Bytes of all files."""
 _PATIENCE = 2.0
 """Seconds for git, which answers in milliseconds unless something is wrong."""
 
@@ -35,6 +37,8 @@ _FROM_PATH = re.compile(r"fromPath:\s*[\"']?((?:[^\s\"',{}#]|\{namespace\})+)")
 _SIZED = frozenset(
     {"CronJob", "DaemonSet", "Deployment", "Job", "Pod", "RayCluster", "RayCronJob", "RayJob", "RayService", "ReplicaSet", "StatefulSet"}
 )  # fmt: skip
+_WORKLOADS = "workloads"
+"""Where workloads usually are, and our own kinds are not."""
 _USUAL_NAMESPACE = "workloads/{namespace}/**"
 
 
@@ -82,7 +86,7 @@ def _written(folder: Path) -> Iterator[str]:
     template = _FROM_PATH.search(_text(folder / "fleet.yaml"))
     from_path = (template[1] if template else _USUAL_NAMESPACE).split("/")
     at = from_path.index("{namespace}") if "{namespace}" in from_path else None
-    for path, text in _files(folder, "workloads", only=(folder / "workloads").is_dir()):
+    for path, text in _files(folder, _WORKLOADS, only=(folder / _WORKLOADS).is_dir()):
         parts = path.split("/")
         by_path = parts[at] if at is not None and at < len(parts) - 1 and parts[:at] == from_path[:at] else ""
         for document in _DOCUMENTS.split(text):
@@ -127,12 +131,17 @@ def _in_metadata(document: str, pattern: str) -> str:
 def _files(folder: Path, first: str, *, only: bool = False) -> Iterator[tuple[str, str]]:
     """YAML files below a folder with their text, those in the directory where such things usually are before all others, or alone."""
     usual = folder / first
-    paths = _walk(usual) if only else chain(_walk(usual), _walk(folder, usual))
+    paths = _walk(usual) if only else chain(_walk(usual), _walk(folder, usual, folder / _WORKLOADS))
+    left = _MOST_IN_ALL
     for path in islice(paths, _MOST_FILES):
-        yield path.relative_to(folder).as_posix(), _text(path)
+        text = _text(path)
+        yield path.relative_to(folder).as_posix(), text
+        left -= len(text)
+        if left < 0:
+            return
 
 
-def _walk(folder: Path, but: Path | None = None) -> Iterator[Path]:
+def _walk(folder: Path, *but: Path) -> Iterator[Path]:
     """YAML files in the order of their names. Links are not followed, and what is hidden is not looked into."""
     waiting = [folder]
     for _ in range(_MOST_FOLDERS):
@@ -146,7 +155,7 @@ def _walk(folder: Path, but: Path | None = None) -> Iterator[Path]:
             if entry.is_file(follow_symlinks=False) and entry.name.endswith((".yaml", ".yml")):
                 yield Path(entry.path)
         below = [e.path for e in entries if e.is_dir(follow_symlinks=False) and not e.name.startswith(".")]
-        waiting += [Path(path) for path in reversed(below) if but is None or Path(path) != but]
+        waiting += [Path(path) for path in reversed(below) if Path(path) not in but]
 
 
 def _text(path: Path) -> str:
