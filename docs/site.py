@@ -25,7 +25,13 @@ from pymdownx.superfences import fence_code_format  # noqa: E402
 
 from gitplacer.yamltext import to_block_yaml  # noqa: E402
 
-_CHANGING = {"Reporting a hole": "SECURITY.md", "Benchmarks": "benchmarks/README.md", "Mutants": "tests/mutation.md"}
+_CHANGING = {
+    "Reporting a hole": "SECURITY.md",
+    "Benchmarks": "benchmarks/README.md",
+    "What changed": "CHANGELOG.md",
+    "Fragments of the changelog": "changelog.d/README.md",
+    "Mutants": "tests/mutation.md",
+}
 """Pages for who changes it, beside CONTRIBUTING."""
 _BESIDE = ("README.md", "CONTRIBUTING.md", "fleet-repo-example/README.md", *_CHANGING.values())
 """Pages that are not in docs/."""
