@@ -854,6 +854,7 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
                 code=Reason.PODS_MAY_WAIT, role="worker/small-group", placed=1, wanted=2, short=_SHORT, nodes=3
             ),
             Reason.PLATFORM: Finding(code=Reason.PLATFORM),
+            Reason.ADOPTED: Finding(code=Reason.ADOPTED),
         },
     ),
     (

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 
@@ -19,6 +20,27 @@ def writable(target: Path, example: str) -> Path:
     if not target.parent.is_dir():
         raise UsageError(f"there is no directory {target.parent}", f"make it: mkdir -p {target.parent}")
     return target
+
+
+def new_folder(name: str) -> Path:
+    """A directory that is not there yet, or has nothing in it but a .git. Raises UsageError."""
+    from gitplacer.settings import UsageError
+
+    top = Path(name)
+    if top.exists() and not top.is_dir():
+        raise UsageError(f"{name} is a file", "name a new directory")
+    if top.is_dir() and any(entry.name != ".git" for entry in top.iterdir()):
+        raise UsageError(f"{name} is not empty", "name a new directory")
+    return top
+
+
+def write_files(top: Path, files: Mapping[str, bytes]) -> Iterator[Path]:
+    """Write files below a directory, by their relative paths, and tell where each is. Raises OSError."""
+    for path, data in sorted(files.items()):
+        place = top / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(data)
+        yield place
 
 
 def write_whole(target: Path, data: bytes) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 import click
 
@@ -54,23 +53,17 @@ def command(folder: str, engine: str, contexts: tuple[str, ...], kubeconfig: str
     written; README.md says what to do next. With --context the clusters are yours: a Cluster and a capacity snapshot of each are
     written in place of the example, if all of them can be read.
     """
+    from gitplacer.cli.files import new_folder, write_files
     from gitplacer.settings import UsageError
 
-    top = Path(folder)
-    if top.exists() and not top.is_dir():
-        raise UsageError(f"{folder} is a file", "name a new directory")
-    if top.is_dir() and any(entry.name != ".git" for entry in top.iterdir()):
-        raise UsageError(f"{folder} is not empty", "name a new directory")
+    top = new_folder(folder)
     if kubeconfig and not contexts:
         raise UsageError("--kubeconfig is for --context", "name the contexts of your clusters: --context NAME")
     files = dict(_files(engine, _CLUSTERS_STEP[bool(contexts)]))
     if contexts:
         files = {path: data for path, data in files.items() if path not in _EXAMPLES}
         files |= _live(dict.fromkeys(contexts), kubeconfig)
-    for path, data in sorted(files.items()):
-        place = top / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(data)
+    for place in write_files(top, files):
         click.echo(place)
     click.echo(f"\nNext: gitplacer plan {folder}, and read {top / 'README.md'}", err=True)
 
