@@ -125,7 +125,9 @@ def _no_object(document: Document) -> Remark | None:
         )
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str) or not metadata["name"]:
         return Remark(
-            document.locate(("metadata",)), "is no Kubernetes object: it needs metadata.name", "give it a name"
+            document.locate(("metadata",)),
+            "is no Kubernetes object: it needs metadata.name",
+            "give it a name, in quotes if YAML reads it as something else",
         )
     return None
 
@@ -195,7 +197,11 @@ def surely_platform(things: Mapping[Identity, Thing]) -> Iterator[Identity]:
     """
     mighty = set(_mighty_accounts(things))
     for identity, thing in things.items():
-        if is_cluster_scoped(identity.api_group, identity.kind) or identity.namespace in _NOT_FOR_WORKLOADS or (identity.api_group, identity.kind) == ("apps", "DaemonSet"):
+        if (
+            is_cluster_scoped(identity.api_group, identity.kind)
+            or identity.namespace in _NOT_FOR_WORKLOADS
+            or (identity.api_group, identity.kind) == ("apps", "DaemonSet")
+        ):
             yield identity
         elif (identity.api_group, identity.kind) in (("apps", "Deployment"), ("apps", "StatefulSet")):
             account = _account(thing.model.value)

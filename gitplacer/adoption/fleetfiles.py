@@ -11,16 +11,17 @@ import hashlib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from gitplacer.adoption.copies import Copy, Thing
 from gitplacer.adoption.differences import edits
-from gitplacer.documents import Edit, pointer
+from gitplacer.documents import Document, Edit, pointer
 from gitplacer.kinds.fields import API_VERSION
 from gitplacer.model.workload import Identity
 from gitplacer.plaintext import printable
 from gitplacer.render import joined
+from gitplacer.source.files import NoMemo, read_documents
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
 from gitplacer.tree import Tree
 from gitplacer.yamltext import to_block_yaml
@@ -64,6 +65,14 @@ class FleetFiles:
     manifests: Mapping[str, Manifest]
     overrides: tuple[Override, ...]
     tree: Tree
+    _documents: dict[str, Sequence[Document]] = field(default_factory=dict, repr=False)
+
+    def documents(self, path: str) -> Sequence[Document]:
+        """What stands in one of its files, which whoever asks about one problem may ask again about the next."""
+        if path not in self._documents:
+            found = read_documents(self.tree, [path], NoMemo()).documents[path]
+            self._documents[path] = [item.document for item in found]
+        return self._documents[path]
 
     @cached_property
     def things(self) -> Mapping[Identity, Thing]:
@@ -137,7 +146,7 @@ def _main_sets(parts: Mapping[tuple[str, str, Clusters, str], Sequence[Thing]]) 
     for (unit, space, on, _), members in parts.items():
         if unit == WORKLOADS:
             counts[space][on] += len(members)
-    return {space: min(found, key=lambda on: (-found[on], on)) for space, found in counts.items()}
+    return {space: min(found, key=lambda on: (-found[on], -len(on), on)) for space, found in counts.items()}
 
 
 def _plain(name: str) -> str:

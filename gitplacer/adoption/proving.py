@@ -27,7 +27,7 @@ from gitplacer.problems import Location, Problem, Severity
 from gitplacer.render import namespace_file
 from gitplacer.rules import OF_STRANGERS
 from gitplacer.snapshot import Snapshot, read_snapshot
-from gitplacer.source.files import Memo, NoMemo, SourceDocument, read_documents
+from gitplacer.source.files import Memo, SourceDocument, read_documents
 from gitplacer.source.manifests import PLATFORM, SENTINEL, identity_of
 from gitplacer.tree import Tree
 from gitplacer.units import UNITS
@@ -113,18 +113,13 @@ def _of_problems(fleet: FleetFiles, problems: Iterable[Problem]) -> Iterator[Fau
 def _of_override(fleet: FleetFiles, problem: Problem) -> Iterator[Fault]:
     """The copies that an override was to make, where it cannot."""
     there = [override for override in fleet.overrides if override.file == problem.location.file]
-    documents = [item.document for item in _documents(fleet.tree, problem.location.file)]
-    lines = [document.locate().line for document in documents]
+    lines = [document.locate().line for document in fleet.documents(problem.location.file)]
     override = there[max(bisect_right(lines, problem.location.line) - 1, 0)]
     copy = override.thing.copies[override.clusters[0]]
     if problem.code in OF_STRANGERS and override.thing.identity not in fleet.platform:
         yield Fault(override.thing.identity, Remark(copy.location, problem.message, problem.hint))
     else:
         yield Fault(override.thing.identity, _inexpressible(copy), override.clusters)
-
-
-def _documents(tree: Tree, path: str) -> tuple[SourceDocument, ...]:
-    return read_documents(tree, [path], NoMemo()).documents[path]
 
 
 def _inexpressible(copy: Copy) -> Remark:
@@ -138,8 +133,8 @@ def _at(fleet: FleetFiles, location: Location) -> Thing:
     things = fleet.manifests[location.file].things
     if len(things) == 1:
         return things[0]
-    documents = [item.document for item in _documents(fleet.tree, location.file)]
-    starts = [(document.locate().line, document.locate().column) for document in documents]
+    places = [document.locate() for document in fleet.documents(location.file)]
+    starts = [(place.line, place.column) for place in places]
     return things[max(bisect_right(starts, (location.line, location.column)) - 1, 0)]
 
 
