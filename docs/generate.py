@@ -482,6 +482,18 @@ EXAMPLES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
         ("For Argo CD, which is the default:", ("gitplacer init my-fleet",)),
         ("For Flux, in an empty clone:", ("git init --quiet my-flux-fleet", "gitplacer init my-flux-fleet --engine flux")),
     ),
+    "adopt": (
+        (
+            "Two folders with the same manifests; [From folders by hand to a fleet](../adopt.md) goes through it:",
+            (
+                "mkdir -p old/clusters/east old/clusters/west",
+                "cp -r gitplacer-demo/fleet/workloads/production old/clusters/east/",
+                "cp -r gitplacer-demo/fleet/workloads/production old/clusters/west/",
+                "gitplacer adopt old -o adopted --clusters \"clusters/{cluster}/{namespace}/**\"",
+                "gitplacer plan adopted --deployment adopted-deployment.git",
+            ),
+        ),
+    ),
     "validate": (
         ("A source without problems:", ("gitplacer validate gitplacer-demo/fleet",)),
         (
@@ -670,6 +682,7 @@ EXAMPLES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
 }  # fmt: skip
 
 EXITS: Mapping[str, str] = {
+    "adopt": "0: everything was adopted. 1: something is left where it is, and told; or nothing could be adopted, and nothing was written.",
     "validate": "0 without errors, 1 with an error in the source or a mistake on the command line.",
     "plan": "0 done; 1 an error; 2 something would change and `--exit-code` was given; 3 the plan has something that "
     "`--fail-on` names: `waiting` (a group, or some of its copies, waits), `relocated`, `removed`, `stale` (a snapshot is "

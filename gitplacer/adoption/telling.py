@@ -15,13 +15,13 @@ from gitplacer.plaintext import LONGEST_PATH, aligned, few, printable
 def told(found: Adoption, fleet: str, deployment: str) -> Iterator[str]:
     """Lines: what was made of what, then whatever is not quite as it was."""
     rows = [
-        ("clusters", f"{few(found.folders.clusters)}, in {printable(found.folders.pattern)}"),
+        ("clusters", f"{few(found.folders.clusters)}, by {printable(found.folders.pattern)}"),
         ("engine", found.engine),
-        ("workloads", f"{found.workloads} objects"),
-        ("platform", f"{found.platform} objects"),
+        ("objects", f"{found.workloads} for workloads, {found.platform} for the platform"),
         ("overrides", f"{len(found.fleet.overrides)}, of what differs between clusters"),
+        ("groups kept", str(found.groups)),
         ("fleet repo", printable(fleet)),
-        ("deployment repo", f"{printable(deployment)}: {found.groups} groups, all where they are"),
+        ("deployment repo", printable(deployment)),
     ]
     yield from aligned(rows, indent="")
     yield from _listed("Platform objects that no workload may be", found.fell_back)

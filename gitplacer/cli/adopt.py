@@ -57,9 +57,9 @@ def command(
     credentials: str | None,
 ) -> None:
     """
-    Make a fleet repo of folders that Argo CD or Flux syncs to clusters.
+    Turn folders that are kept by hand into a fleet repo.
 
-    DEPLOYMENT is a Git repo, or a directory in one, with a folder for each cluster. What is the same on several clusters becomes one file in
+    DEPLOYMENT is a Git repo, or a directory in one, with a folder for each cluster, which Argo CD or Flux syncs. What is the same on several clusters becomes one file in
     DIR, what differs an OverridePolicy, and policies keep everything where it is. Beside it a deployment repo is made with the same objects
     and records that say where they are: `gitplacer plan DIR --deployment REPO` says Keep of everything.
 
@@ -127,8 +127,8 @@ def _publish(repo: Path, found: Adoption, chosen: Settings, what: str) -> None:
     place = str(repo.absolute())
     Git(NO_REPOSITORY).run("init", "--quiet", "--bare", "--template=", "--initial-branch=main", "--", place)
     message = (
-        f"Adopt {found.groups} groups where they are\n\n"
-        f"What was in the folders of {few(found.folders.clusters)}, in {what}. Nothing was placed: it ran there already.\n"
+        f"Adopt what is on {few(found.folders.clusters)}\n\n"
+        f"It was in {found.folders.pattern} of {what}. Nothing was placed: it ran there already.\n"
     )
     commit = NewCommit(
         changes=Changes(found.deployment.read_all(found.deployment)),
