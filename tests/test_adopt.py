@@ -227,6 +227,53 @@ def test_flux_itself_and_what_syncs_are_not_adopted() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("sync", "place"),
+    [
+        ("kind: Kustomization\napiVersion: kustomize.toolkit.fluxcd.io/v1\nmetadata: {name: k}\nspec:\n  path: x\n  postBuild: {substitute: {a: b}}\n", "sync.yaml:6:3"),
+        ("kind: Application\napiVersion: argoproj.io/v1alpha1\nmetadata: {name: k}\nspec:\n  source:\n    helm: {values: a}\n", "sync.yaml:6:5"),
+        ("kind: Application\napiVersion: argoproj.io/v1alpha1\nmetadata: {name: k}\nspec:\n  source:\n    directory: {recurse: true}\n", None),
+    ],
+)  # fmt: skip
+def test_a_sync_that_applies_something_else_than_the_folder_is_told(sync: str, place: str | None) -> None:
+    assert [str(remark.location) for remark in adopted({**GOOD, "sync.yaml": sync}).altered] == (
+        [place] if place else []
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "with space.yaml",
+        "[x].yaml",
+        "-.yaml",
+        "ünï.yml",
+        "{a}.yaml",
+        "*.yaml",
+        "Chart.old.yaml",
+        "gitplacer.yaml",
+        "a" * 200 + ".yaml",
+    ],
+)
+def test_files_of_odd_names_are_adopted(name: str) -> None:
+    files = {f"clusters/{c}/{name}": deployment("x", replicas=n) for c, n in (("a", 1), ("b", 2))}
+    found = adopted({**files, f"clusters/a/sub/{name}": deployment("other")})
+    assert (found.left, actions(found)) == ((), {Action.KEEP})
+    assert len(found.fleet.things) == 2
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [configmap("x", "a b"), configmap("x").replace("ConfigMap", "Config/Map"), configmap("x", "-")],
+)
+def test_what_the_api_server_would_refuse_is_left(bad: str) -> None:
+    other = bad.replace("key: a", "key: b")
+    found = adopted({**GOOD, "clusters/a/x.yaml": bad, "clusters/b/x.yaml": other})
+    assert {remark.location.file for remark in found.left} <= {"clusters/a/x.yaml", "clusters/b/x.yaml"}
+    assert {identity.name for identity in found.fleet.things} == {"good"}
+    assert actions(found) == {Action.KEEP}
+
+
 # which folder is whose
 
 
@@ -400,10 +447,12 @@ def test_a_directory_that_is_in_no_repo_is_read_as_it_lies(capfd: Capture, tmp_p
 def test_a_symlink_is_left_and_not_followed(capfd: Capture, tmp_path: Path) -> None:
     write(tmp_path / "old", GOOD)
     (tmp_path / "old/clusters/a/link.yaml").symlink_to("good.yaml")
+    (tmp_path / "old/clusters/a/folder").symlink_to("../b")
     git(tmp_path / "old", "init", "-q")
     commit(tmp_path / "old", "By hand")
     ran = run(capfd, "adopt", tmp_path / "old", "-o", tmp_path / "fleet")
     assert (ran.code, "clusters/a/link.yaml:1:1: is a symbolic link, which is not followed" in ran.out) == (1, True)
+    assert "clusters/a/folder:1:1: is a symbolic link or submodule, which is not followed" in ran.out
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,10 @@ belongs to the new sync. `tests/argocdengine.py` and `tests/fluxengine.py` are t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -66,6 +68,18 @@ def uids(objects: Mapping[Identity, Live]) -> dict[Identity, int]:
 
 def way_over(found: Adoption) -> str:
     return readme(found, packaged(ADOPTED), "fleet", "fleet-deployment.git").decode()
+
+
+@pytest.mark.parametrize("engine", ["argocd", "flux"])
+def test_the_page_has_every_command_of_the_readme(engine: str) -> None:
+    page = (Path(__file__).parent.parent / "docs/adopt.md").read_text()
+    told = packaged(ADOPTED)[f"README.{engine}.md"].decode()
+    commands = [
+        line.strip() for block in re.findall(r"```\n(.*?)```", told, re.DOTALL) for line in block.strip().splitlines()
+    ]
+    assert len(commands) >= 3
+    for command in commands:
+        assert command.replace("@FLEET@", "fleet").replace("@CLUSTER@", "east") in page
 
 
 # Argo CD

@@ -16,13 +16,14 @@ from datetime import datetime
 from gitplacer.adoption.copies import Copies, Thing, read_copies, surely_platform
 from gitplacer.adoption.fleetfiles import FleetFiles, commented, fleet_files
 from gitplacer.adoption.folders import Folders, by_pattern, guessed
-from gitplacer.adoption.owners import Owner, engine_of, guessed_engine, is_of_flux, owners
+from gitplacer.adoption.owners import Owner, alterations, engine_of, guessed_engine, is_of_flux, owners
 from gitplacer.adoption.proving import Fault, Proof, proved
 from gitplacer.adoption.remarks import CannotAdopt, Remark
 from gitplacer.kinds.fields import API_VERSION
 from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.kinds.record import RECORDS
 from gitplacer.model.workload import Identity
+from gitplacer.pathglob import matches
 from gitplacer.plaintext import printable
 from gitplacer.problems import Location
 from gitplacer.source.files import InMemory, Memo, Reading, is_read, read_documents
@@ -47,7 +48,7 @@ class Asked:
 class Adoption:
     """
     `fleet` are the files of the fleet repo, `deployment` the tree that goes with them. `left` is what stays in the old folders alone, and `noted` what
-    is taken over with a difference that nobody's cluster sees. `fell_back` says why objects are platform's that could be workloads'.
+    is taken over with a difference that nobody's cluster sees. `altered` is where the old sync applies something else than the folders. `fell_back` says why objects are platform's that could be workloads'.
     """
 
     folders: Folders
@@ -55,6 +56,7 @@ class Adoption:
     deployment: Tree
     engine: str
     owners: tuple[Owner, ...]
+    altered: tuple[Remark, ...]
     left: tuple[Remark, ...]
     noted: tuple[Remark, ...]
     fell_back: tuple[Remark, ...]
@@ -77,15 +79,19 @@ def adopt(tree: Tree, asked: Asked, memo: Memo | None = None) -> Adoption:
     plain = [path for path in paths if territory.unrendered(path) is None]
     reading = read_documents(tree, plain, memo)
     of_flux = read_documents(tree, [path for path in tree if is_read(path) and is_of_flux(path)], memo)
-    found = owners(item.document for read in (reading, of_flux) for items in read.documents.values() for item in items)
+    steering = [
+        item.document
+        for read in (reading, of_flux)
+        for items in read.documents.values()
+        for item in items
+        if engine_of(item.document) is not None
+    ]
+    found = owners(steering)
     folders = by_pattern(asked.clusters, paths) if asked.clusters else guessed(_manifests(reading), paths)
     copies = read_copies(tree, folders, reading, asked.namespace)
+    unread = _not_rendered(folders, territory) | _links(folders, tree)
     if not copies.things:
-        hint = "see what is left and why, or say which folders are meant: --clusters"
-        raise CannotAdopt(
-            f"nothing in {folders.pattern} can be adopted",
-            _said(hint, (*copies.left, *_not_rendered(folders, territory))),
-        )
+        raise CannotAdopt(f"nothing in {folders.pattern} can be adopted", _said(sorted({*copies.left, *unread})))
     engine = asked.engine or guessed_engine(found) or "argocd"
     fleet_yaml = {"fleet.yaml": _fleet_yaml(engine, asked.engine, found)}
     state = _settled(copies, folders, fleet_yaml, asked, memo)
@@ -95,7 +101,8 @@ def adopt(tree: Tree, asked: Asked, memo: Memo | None = None) -> Adoption:
         deployment=state.proof.tree,
         engine=engine,
         owners=found,
-        left=tuple(sorted({*copies.left, *_not_rendered(folders, territory), *state.left})),
+        altered=tuple(sorted(alterations(steering))),
+        left=tuple(sorted({*copies.left, *unread, *state.left})),
         noted=tuple(sorted({*copies.noted, *state.proof.noted})),
         fell_back=tuple(sorted(state.fell_back)),
         workloads=len(state.fleet.things) - len(state.fleet.platform),
@@ -104,9 +111,12 @@ def adopt(tree: Tree, asked: Asked, memo: Memo | None = None) -> Adoption:
     )
 
 
-def _said(hint: str, left: Iterable[Remark]) -> str:
+def _said(left: Iterable[Remark]) -> str:
+    """The first of the reasons why nothing is adopted, as a hint."""
     first = next(iter(left), None)
-    return f"{first.location}: {first.message}; {first.hint}" if first is not None else hint
+    if first is None:
+        return "say which folders are meant: --clusters"
+    return f"{first.location}: {first.message}{'; ' if first.hint else ''}{first.hint}"
 
 
 def _manifests(reading: Reading) -> list[str]:
@@ -123,6 +133,16 @@ def _not_rendered(folders: Folders, territory: Territory) -> set[Remark]:
     inside = {folder for path in folders.places if not is_of_flux(path) and (folder := territory.unrendered(path))}
     message = "this directory is for Kustomize or Helm, which gitplacer does not run"
     return {Remark(Location(folder.rstrip("/")), message, _RENDER) for folder in inside}
+
+
+def _links(folders: Folders, tree: Tree) -> set[Remark]:
+    """Links and submodules among the files of clusters that have no name of a manifest: an engine may look behind them."""
+    message, hint = "is a symbolic link or submodule, which is not followed", "put the files themselves there"
+    return {
+        Remark(Location(path), message, hint)
+        for path, entry in tree.entries.items()
+        if not entry.is_text and not is_read(path) and matches(folders.pattern, path)
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +166,7 @@ def _settled(copies: Copies, folders: Folders, others: Mapping[str, bytes], aske
             fell_back = frozenset(remark for identity, remark in reasons.items() if identity in things)
             return _Settled(fleet, proof, frozenset(left), fell_back)
         _put_right(proof.faults, things, platform, left, reasons)
-    raise CannotAdopt(f"nothing in {folders.pattern} can be adopted", _said("", sorted(left)))
+    raise CannotAdopt(f"nothing in {folders.pattern} can be adopted", _said(sorted(left)))
 
 
 def _put_right(

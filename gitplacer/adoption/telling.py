@@ -26,6 +26,7 @@ def told(found: Adoption, fleet: str, deployment: str) -> Iterator[str]:
     yield from aligned(rows, indent="")
     yield from _listed("Platform objects that no workload may be", found.fell_back)
     yield from _listed("Written otherwise than before", found.noted)
+    yield from _listed("Applied otherwise than it stands in the folders", found.altered)
     yield from _listed("Left where it is, and not adopted", found.left)
 
 

@@ -59,12 +59,13 @@ def command(
     """
     Turn folders that are kept by hand into a fleet repo.
 
-    DEPLOYMENT is a Git repo, or a directory in one, with a folder for each cluster, which Argo CD or Flux syncs. What is the same on several clusters becomes one file in
-    DIR, what differs an OverridePolicy, and policies keep everything where it is. Beside it a deployment repo is made with the same objects
-    and records that say where they are: `gitplacer plan DIR --deployment REPO` says Keep of everything.
+    DEPLOYMENT is a Git repo, or a directory in one, with a folder for each cluster, which Argo CD or Flux syncs. What is the same on
+    several clusters becomes one file in DIR, what differs an OverridePolicy, and policies keep everything where it is. Beside it a
+    deployment repo is made with the same objects and records that say where they are: `gitplacer plan DIR --deployment REPO` says
+    that all is kept.
 
     DEPLOYMENT is read as it was committed, and nothing is written to it. What cannot be adopted is left where it is and told, and then
-    the command ends with 1. README.md in DIR says how the clusters change over without losing anything.
+    the command ends with 1, as it does where the old sync changes what it applies. README.md in DIR says how the clusters change over without losing anything.
     """
     from gitplacer import __version__
     from gitplacer.adoption.adopt import Asked, adopt
@@ -98,7 +99,7 @@ def command(
     for line in told(found, folder, str(repo)):
         click.echo(line)
     click.echo(f"\nNext: gitplacer plan {folder} --deployment {repo}, and read {top / 'README.md'}", err=True)
-    if found.left:
+    if found.left or found.altered:
         raise SystemExit(1)
 
 
