@@ -463,6 +463,7 @@ def test_a_symlink_is_left_and_not_followed(capfd: Capture, tmp_path: Path) -> N
         (["--namespace", "No"], "is no name of a namespace"),
         (["--deployment-out", "{tmp}/fleet"], "are the same directory"),
         (["--deployment-out", "{tmp}/old"], "is not empty"),
+        (["--deployment-out", "{tmp}/old/clusters/new"], "is inside of what is adopted"),
         (["--rev", "nope"], "nope"),
         (["--engine", "helm"], "helm"),
     ],

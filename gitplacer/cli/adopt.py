@@ -16,6 +16,7 @@ from gitplacer.plaintext import few
 
 if TYPE_CHECKING:
     from gitplacer.adoption.adopt import Adoption
+    from gitplacer.git.address import Address
     from gitplacer.settings import Settings
     from gitplacer.tree import Tree
 
@@ -82,6 +83,8 @@ def command(
         raise UsageError("DIR and --deployment-out are the same directory", "name two")
     checked_namespace(namespace)
     chosen = settings(old, path=path, rev=rev, now=now, credentials=credentials)
+    for made in (top, repo):
+        _refuse_inside(chosen.source, made)
     with progress() as say, _opened(chosen) as (tree, what):
         asked = Asked(clusters=clusters, namespace=namespace, engine=engine, now=chosen.now, version=__version__)
         say("comparing copies")
@@ -101,6 +104,17 @@ def command(
     click.echo(f"\nNext: gitplacer plan {folder} --deployment {repo}, and read {top / 'README.md'}", err=True)
     if found.left or found.altered:
         raise SystemExit(1)
+
+
+def _refuse_inside(address: Address, made: Path) -> None:
+    """Nothing is written to the old repo, nor beside its files."""
+    from gitplacer.settings import UsageError
+
+    for place in (address.work_tree, address.git_dir, address.path):
+        if place is not None and made.resolve().is_relative_to(place.resolve()):
+            raise UsageError(
+                f"{made} is inside of what is adopted, and nothing is written there", "name a directory beside it"
+            )
 
 
 @contextlib.contextmanager
