@@ -25,7 +25,6 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "demo": "Build an example fleet here, place it, and show what happens.",
         "init": "Start a new fleet repo in DIR.",
         "import": "Make a fleet repo of another scheduler's files.",
-        "adopt": "Make a fleet repo of folders that Argo CD or Flux syncs to clusters.",
         "adopt": "Turn folders that are kept by hand into a fleet repo.",
         "validate": "Print every problem in the source.",
         "plan": "Show what would change, and why.",
