@@ -498,6 +498,18 @@ EXAMPLES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
         ("For Argo CD, which is the default:", ("gitplacer init my-fleet",)),
         ("For Flux, in an empty clone:", ("git init --quiet my-flux-fleet", "gitplacer init my-flux-fleet --engine flux")),
     ),
+    "adopt": (
+        (
+            "Two folders with the same manifests; [From folders by hand to a fleet](../adopt.md) goes through it:",
+            (
+                "mkdir -p old/clusters/east old/clusters/west",
+                "cp -r gitplacer-demo/fleet/workloads/production old/clusters/east/",
+                "cp -r gitplacer-demo/fleet/workloads/production old/clusters/west/",
+                "gitplacer adopt old -o adopted --clusters \"clusters/{cluster}/{namespace}/**\"",
+                "gitplacer plan adopted --deployment adopted-deployment.git",
+            ),
+        ),
+    ),
     "validate": (
         ("A source without problems:", ("gitplacer validate gitplacer-demo/fleet",)),
         (
@@ -853,6 +865,7 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
                 code=Reason.PODS_MAY_WAIT, role="worker/small-group", placed=1, wanted=2, short=_SHORT, nodes=3
             ),
             Reason.PLATFORM: Finding(code=Reason.PLATFORM),
+            Reason.ADOPTED: Finding(code=Reason.ADOPTED),
         },
     ),
     (

@@ -37,6 +37,7 @@ EXAMPLES = Path(__file__).parent / "examples"
 _EXAMPLE = re.compile(r"<!-- session: docs/examples/([a-z-]+) -->")
 _BLOCK = re.compile(r"^(?:<!-- file: (\S+) -->\n+```yaml|```console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _DATED = (
+    "adopt",
     "validate",
     "plan",
     "explain",

@@ -1,5 +1,5 @@
 """
-Files that travel with the code: the example fleet, what `init` starts from, the parts of
+Files that travel with the code: the example fleet, what `init` starts from, what `adopt` tells, the parts of
 `report`'s page, and the schemas.
 
 The wheel holds all of them below `gitplacer/data/`; in a checkout the example and the schemas stand beside the package,
@@ -18,6 +18,7 @@ from pathlib import Path
 EXAMPLE = "fleet-repo-example"
 SCHEMAS = "schemas"
 STARTER = "starter"
+ADOPTED = "adopted"
 REPORT = "report"
 
 

@@ -10,7 +10,7 @@ API server would refuse is a problem of the manifest, found before anything is w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
@@ -19,6 +19,7 @@ from gitplacer import rules, workloads
 from gitplacer.documents import Document, Edit, EditError, Path, applied
 from gitplacer.grouping import Group
 from gitplacer.kinds.fleet import Cluster
+from gitplacer.kinds.policy import OverridePolicy
 from gitplacer.kinds.selectors import Override
 from gitplacer.model.counts import AS_WRITTEN, Counts
 from gitplacer.model.resources import Resources
@@ -49,6 +50,7 @@ class Variants:
         self._source = source
         self._policies = source.own.overrides
         self._profiles = profiles
+        self._on: dict[str, Sequence[OverridePolicy]] = {}
         self._edits: dict[tuple[int, str], Overriding] = {}
         self._brought: dict[tuple[int, tuple[str, ...]], tuple[Problem, ...]] = {}
         self._facts: dict[tuple[int, str | Surroundings, Counts], tuple[ObjectFacts, tuple[Problem, ...]]] = {}
@@ -73,17 +75,22 @@ class Variants:
     def _overriding(self, member: SourceObject, cluster: Cluster) -> Overriding:
         key = (id(member), cluster.name)
         if key not in self._edits:
-            labels = cluster.labels()
             found = [
                 (f"OverridePolicy/{policy.name}", tuple(map(_edit, policy.spec.overrides)))
-                for policy in self._policies
-                if policy.spec.clusters.unmet(labels) is None
-                and selects(policy.spec.select, member, self._source.namespace_labels)
+                for policy in self._policies_on(cluster)
+                if selects(policy.spec.select, member, self._source.namespace_labels)
             ]
             value = member.document.value
             own = tuple(edit for o in cluster.spec.overrides if _has_field(value, edit := _edit(o)))
             self._edits[key] = (*found, *([(f"Cluster/{cluster.name}", own)] if own else ()))
         return self._edits[key]
+
+    def _policies_on(self, cluster: Cluster) -> Sequence[OverridePolicy]:
+        """Those that select a cluster: of a fleet's, which may be one for each object that differs somewhere, a few."""
+        if cluster.name not in self._on:
+            labels = cluster.labels()
+            self._on[cluster.name] = [p for p in self._policies if p.spec.clusters.unmet(labels) is None]
+        return self._on[cluster.name]
 
     def facts(
         self, member: SourceObject, cluster: Cluster, counts: Counts = AS_WRITTEN

@@ -39,7 +39,7 @@ from gitplacer.telemetry.health import Health
 from gitplacer.telemetry.metrics import Metrics
 from tests import test_secrets
 from tests.clocks import StoryClock
-from tests.commands import Ran, git, run
+from tests.commands import Ran, git, run, write
 from tests.gitservers import serving
 from tests.livecluster import node
 from tests.stories import FLEET
@@ -280,6 +280,13 @@ POD = test_secrets.POD
 POD_OF_OTHERS = {**yaml.safe_load(POD), "status": {"phase": "Pending"}}
 REASON = f"--reason=as https://me:{token('reason')}@h.example/x says, with {CI}"
 
+BY_HAND = f"""
+apiVersion: v1
+kind: Secret
+metadata: {{name: s, namespace: prod}}
+stringData: {{password: {token("byhand")}}}
+"""
+
 TRIED: Mapping[tuple[str, ...], int] = {
     ("reconcile", "SOURCE", "+", AT): 0,
     ("suspend", "prod/api", REASON, "SOURCE", "+", AT): 0,
@@ -302,6 +309,7 @@ TRIED: Mapping[tuple[str, ...], int] = {
     ("snapshot", "--kubeconfig", "TORN"): 1,
     ("snapshot", "--from", "MANIFEST", "--push", f"https://{token('push')}@h.example/x"): 1,
     ("bootstrap", "argocd", "SOURCE", "--deployment", f"https://{token('engine')}@h.example/x"): 1,
+    ("adopt", "OLD", "-o", "ADOPTED", AT): 1,
     ("init", "NEW", "--context", CI, "--kubeconfig", "KUBECONFIG"): 1,
     ("schema", CI): 1,
     ("schema",): 0,
@@ -341,9 +349,10 @@ def test_no_command_passes_on_what_was_left_lying_about(
         "KUBECONFIG": world.file("kubeconfig", f"users: [{user}]\n"),
         "TORN": world.file("torn", f'users: [{user.replace("client-key", chr(34))}\n"'),
         "SOURCE": str(world.fleet.source),
-        **{name: str(world.folder / name.lower()) for name in ("PAGE", "PAGES", "STORY", "NEW")},
+        **{name: str(world.folder / name.lower()) for name in ("PAGE", "PAGES", "STORY", "NEW", "OLD", "ADOPTED")},
         "+": f"--deployment={world.fleet.deployment}",
     }
+    write(world.folder / "old/clusters/a", {"secret.yaml": BY_HAND, "torn.yaml": f"- {{password: {token('torn')}\n"})
     leaked: dict[tuple[str, ...], object] = {}
     for command, code in TRIED.items():
         at_a = "clusters/a/workloads/prod/api/api.yaml" in (world.fleet.files() if leaked else ())

@@ -25,6 +25,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "demo": "Build an example fleet here, place it, and show what happens.",
         "init": "Start a new fleet repo in DIR.",
         "import": "Make a fleet repo of another scheduler's files.",
+        "adopt": "Turn folders that are kept by hand into a fleet repo.",
         "validate": "Print every problem in the source.",
         "plan": "Show what would change, and why.",
         "explain": "Tell why a group is where it is, or why it waits.",

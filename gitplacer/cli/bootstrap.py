@@ -105,7 +105,7 @@ def command(engine: str, folder: str | None, only: tuple[str, ...], per: str, na
         )
     wanted = Wanted(
         per="workload" if per == "workload" else "cluster",
-        namespace=_namespace(namespace),
+        namespace=checked_namespace(namespace),
         **{name: value for name, value in own_options.items() if value is not None},
     )
     chosen = settings(**options)
@@ -131,7 +131,8 @@ def command(engine: str, folder: str | None, only: tuple[str, ...], per: str, na
     click.echo(b"---\n".join(files.values()), nl=False)
 
 
-def _namespace(name: str) -> str:
+def checked_namespace(name: str) -> str:
+    """What --namespace gives; '' where it gives nothing. Raises UsageError where it is no name of one."""
     import re
 
     from gitplacer.settings import UsageError

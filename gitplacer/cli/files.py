@@ -24,6 +24,18 @@ def writable(target: Path, example: str) -> Path:
     return target
 
 
+def new_folder(name: str) -> Path:
+    """A directory that is not there yet, or has nothing in it but a .git. Raises UsageError."""
+    from gitplacer.settings import UsageError
+
+    top = Path(name)
+    if top.exists() and not top.is_dir():
+        raise UsageError(f"{name} is a file", "name a new directory")
+    if top.is_dir() and any(entry.name != ".git" for entry in top.iterdir()):
+        raise UsageError(f"{name} is not empty", "name a new directory")
+    return top
+
+
 def write_whole(target: Path, data: bytes) -> None:
     """Replace a file; a device or a pipe is written to. Raises OSError."""
     if target.exists() and not target.is_file():

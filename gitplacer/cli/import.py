@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gitplacer.cli.options import choice
+from gitplacer.cli.teaching import TaughtGroup
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from gitplacer.importers.variables import Variables
 
 
-class _Systems(click.Group):
+class _Systems(TaughtGroup):
     """The systems that people come from; who misspells one is told which is near."""
 
     def resolve_command(

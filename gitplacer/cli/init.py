@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType
 
 import click
@@ -103,14 +102,10 @@ def command(
     and then everything or nothing.
     """
     from gitplacer.cli.asking import may_ask
-    from gitplacer.cli.files import write_folder
+    from gitplacer.cli.files import new_folder, write_folder
     from gitplacer.settings import UsageError
 
-    top = Path(folder)
-    if top.exists() and not top.is_dir():
-        raise UsageError(f"{folder} is a file", "name a new directory")
-    if top.is_dir() and any(entry.name != ".git" for entry in top.iterdir()):
-        raise UsageError(f"{folder} is not empty", "name a new directory")
+    top = new_folder(folder)
     if kubeconfig and not contexts:
         raise UsageError("--kubeconfig is for --context", "name the contexts of your clusters: --context NAME")
     asks = not yes and may_ask()

@@ -18,7 +18,7 @@ STAGE_DEPLOYMENT = "../deployment.git"
 
 PURPOSES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "Start": ("demo", "init", "validate", "test", "schema"),
+        "Start": ("demo", "init", "adopt", "import", "validate", "test", "schema"),
         "Look": (
             "plan", "explain", "status", "room", "simulate", "blast", "history", "verify", "report", "size", "fit",
         ),
@@ -42,6 +42,15 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = MappingProxyType(
             ("Be asked what it is to be; in a pipe, take the defaults", "init my-fleet"),
             ("For Flux, with two clusters to describe, asking nothing", "init my-fleet --engine flux --cluster london --cluster paris --yes"),
             ("With clusters of your kubeconfig as they are now", "init my-fleet --context kind-a --context kind-b"),
+        ),
+        "adopt": (
+            ("A fleet repo of folders that Argo CD or Flux syncs, and a deployment repo beside it", "adopt old -o fleet"),
+            ("Where the folders have other names", 'adopt old -o fleet --clusters "envs/{cluster}/apps/{namespace}/**"'),
+        ),
+        "import": (
+            ("A fleet repo of Nova's policies and clusters", "import nova nova-files -o fleet"),
+            ("With values for the variables in them, as envsubst has them", "import nova nova-files -o fleet --set NS=rayjob1 --set NS=rayjob2"),
+            ("What became of each thing, for programs", "import nova nova-files -o fleet --format json"),
         ),
         "validate": (
             ("Every problem here, with its line and what to do", "validate"),
@@ -181,6 +190,17 @@ USUAL: tuple[Exit, ...] = ((0, "done"), (1, "an error, which stderr tells, with 
 EXITS: Mapping[str, tuple[Exit, ...]] = MappingProxyType(
     {
         "validate": ((0, "without errors"), (1, "with an error in the source, or a mistake on the command line")),
+        "adopt": (
+            (0, "everything was adopted"),
+            (1, "something is left where it is, and told; or nothing could be adopted, and nothing was written"),
+        ),
+        "import": (
+            (0, "done"),
+            (
+                1,
+                "a file or an object could not be read, and the rest is written; or a variable has no value, and nothing is",
+            ),
+        ),
         "plan": (
             (0, "done"),
             (1, "an error"),

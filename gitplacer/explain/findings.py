@@ -26,6 +26,7 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.FITS: ("fits", "fits"),
     Reason.ROOM: ("has room for all its pods; not tried in every order",) * 2,
     Reason.PLATFORM: ("platform objects go where their policy says", "platform objects go where their policy says"),
+    Reason.ADOPTED: ("ran there before gitplacer came",) * 2,
     Reason.KEPT: ("is there already", "is on {} already"),
     Reason.DIVIDED: ("its replicas are divided anew",) * 2,
     Reason.UPDATED: ("its files change", "its files change"),

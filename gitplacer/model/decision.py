@@ -43,6 +43,7 @@ class Reason(enum.StrEnum):
     SPANS = "Spans"  # no cluster takes it alone, and several of one mesh do together
     PODS_MAY_WAIT = "PodsMayWait"  # admitted whatever the room, and there is not enough
     PLATFORM = "Platform"  # platform objects go where their policy says
+    ADOPTED = "Adopted"  # it ran there before gitplacer came, and nobody asked whether it fits
     # a group stays as it is
     KEPT = "Kept"
     UPDATED = "Updated"

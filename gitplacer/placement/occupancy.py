@@ -223,7 +223,7 @@ class Occupancy:
             gang=self._pass.held_on(group_id, cluster),
             finished=self.has_finished(empty, group_id, cluster),
             scale_up=group is None or group.policy is None or may_scale_up(group.policy),
-            sure=self._is_gang(group_id) and by not in (Reason.TIGHT_FIT, Reason.ROOM),
+            sure=self._is_gang(group_id) and by not in (Reason.TIGHT_FIT, Reason.ROOM, Reason.ADOPTED),
             lucky=group is not None and group.policy is not None and self._pass.accepts_tight(group.policy, cluster),
             by_machines=by == Reason.FITS_BY_SCALE_UP,
         )
