@@ -24,6 +24,8 @@ Capture = pytest.CaptureFixture[str]
 ROOT = Path(__file__).parent.parent
 EXAMPLES = [line for examples in lessons.EXAMPLES.values() for _, line in examples]
 NEEDS_MORE = {
+    "import nova ../nova -o ../moved": "files of Nova; docs/from-nova.md",
+    "import nova ../nova -o ../moved --set REGION=us-east-1 --format json": "files of Nova",
     "demo": "nothing, and is what the others are run in",
     "demo --dir try-it": "nothing; tests/test_demo.py",
     "test --rev main~1": "seconds; tests/test_example.py",

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gitplacer.cli.completing import folders
 from gitplacer.cli.options import choice
+from gitplacer.cli.teaching import Taught, TaughtGroup
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from gitplacer.importers.variables import Variables
 
 
-class _Systems(click.Group):
+class _Systems(TaughtGroup):
     """The systems that people come from; who misspells one is told which is near."""
 
     def resolve_command(
@@ -42,13 +44,14 @@ def command(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-@command.command("nova")
-@click.argument("folder", metavar="DIR")
+@command.command("nova", cls=Taught)
+@click.argument("folder", metavar="DIR", shell_complete=folders)
 @click.option(
     "-o",
     "--output",
     "target",
     metavar="OUT",
+    shell_complete=folders,
     required=True,
     help="The new repo: a directory that is empty or not there.",
 )

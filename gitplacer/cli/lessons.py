@@ -18,7 +18,7 @@ STAGE_DEPLOYMENT = "../deployment.git"
 
 PURPOSES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "Start": ("demo", "init", "validate", "test", "schema"),
+        "Start": ("demo", "init", "import", "validate", "test", "schema"),
         "Look": (
             "plan", "explain", "status", "room", "simulate", "blast", "history", "verify", "report", "size", "fit",
         ),
@@ -42,6 +42,10 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = MappingProxyType(
             ("Be asked what it is to be; in a pipe, take the defaults", "init my-fleet"),
             ("For Flux, with two clusters to describe, asking nothing", "init my-fleet --engine flux --cluster london --cluster paris --yes"),
             ("With clusters of your kubeconfig as they are now", "init my-fleet --context kind-a --context kind-b"),
+        ),
+        "import": (
+            ("From Nova: its policies, Cluster resources and manifests", "import nova ../nova -o ../moved"),
+            ("With a value for each variable, as envsubst fills them", "import nova ../nova -o ../moved --set REGION=us-east-1 --format json"),
         ),
         "validate": (
             ("Every problem here, with its line and what to do", "validate"),
@@ -199,6 +203,13 @@ EXITS: Mapping[str, tuple[Exit, ...]] = MappingProxyType(
                 "somebody is what `--fail-on` names: `stranded` (a group has no room any more), `held` (it may not go elsewhere by itself), "
                 "`part` (some of its copies, shares or pods find no room), `waiting` (a new group finds no room), `services` (a group that "
                 "serves is stranded)",
+            ),
+        ),
+        "import": (
+            (0, "done"),
+            (
+                1,
+                "a file or an object could not be read, and the rest is written; or a variable has no value, and nothing is",
             ),
         ),
         "blast": ((0, "done"), (1, "an error"), (3, "more groups are touched than `--limit` allows")),
