@@ -24,6 +24,8 @@ Capture = pytest.CaptureFixture[str]
 ROOT = Path(__file__).parent.parent
 EXAMPLES = [line for examples in lessons.EXAMPLES.values() for _, line in examples]
 NEEDS_MORE = {
+    "import nova ../nova -o ../moved": "files of Nova; docs/from-nova.md",
+    "import nova ../nova -o ../moved --set REGION=us-east-1 --format json": "files of Nova",
     "demo": "nothing, and is what the others are run in",
     "demo --dir try-it": "nothing; tests/test_demo.py",
     "test --rev main~1": "seconds; tests/test_example.py",
@@ -34,9 +36,6 @@ NEEDS_MORE = {
     "reconcile --watch --metrics-listen 127.0.0.1:9090": "to be stopped; tests/test_watching.py",
     "adopt old -o fleet": "folders by hand; tests/test_adopt.py",
     'adopt old -o fleet --clusters "envs/{cluster}/apps/{namespace}/**"': "folders by hand",
-    "import nova nova-files -o fleet": "Nova's files; tests/test_from_nova.py",
-    "import nova nova-files -o fleet --set NS=rayjob1 --set NS=rayjob2": "Nova's files",
-    "import nova nova-files -o fleet --format json": "Nova's files",
     "comment --pages pages": "a host; tests/test_hosts.py",
     "comment --host github --repo acme/fleet --pull 12 --pages pages": "a host",
     "tell": "a host",

@@ -48,9 +48,8 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = MappingProxyType(
             ("Where the folders have other names", 'adopt old -o fleet --clusters "envs/{cluster}/apps/{namespace}/**"'),
         ),
         "import": (
-            ("A fleet repo of Nova's policies and clusters", "import nova nova-files -o fleet"),
-            ("With values for the variables in them, as envsubst has them", "import nova nova-files -o fleet --set NS=rayjob1 --set NS=rayjob2"),
-            ("What became of each thing, for programs", "import nova nova-files -o fleet --format json"),
+            ("From Nova: its policies, Cluster resources and manifests", "import nova ../nova -o ../moved"),
+            ("With a value for each variable, as envsubst fills them", "import nova ../nova -o ../moved --set REGION=us-east-1 --format json"),
         ),
         "validate": (
             ("Every problem here, with its line and what to do", "validate"),
@@ -220,6 +219,7 @@ EXITS: Mapping[str, tuple[Exit, ...]] = MappingProxyType(
                 "`part` (some of its copies, shares or pods find no room), `waiting` (a new group finds no room), `services` (a group that "
                 "serves is stranded)",
             ),
+        ),
         ),
         "blast": ((0, "done"), (1, "an error"), (3, "more groups are touched than `--limit` allows")),
         "test": (
