@@ -891,6 +891,10 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.CLUSTER_NOT_SELECTED: Finding(code=Reason.CLUSTER_NOT_SELECTED, subject="class=production"),
             Reason.NOT_IN_ORDER: Finding(code=Reason.NOT_IN_ORDER),
             Reason.NO_SHARE: Finding(code=Reason.NO_SHARE),
+            Reason.NO_DOMAIN: Finding(code=Reason.NO_DOMAIN, subject="topology.kubernetes.io/region"),
+            Reason.COPIES_SPREAD: Finding(
+                code=Reason.COPIES_SPREAD, subject="topology.kubernetes.io/region: eu 1, us 1"
+            ),
             Reason.OTHER_CLUSTER_WISHED: Finding(code=Reason.OTHER_CLUSTER_WISHED, subject="static-cluster"),
             Reason.UNTOLERATED_CLUSTER_TAINT: Finding(
                 code=Reason.UNTOLERATED_CLUSTER_TAINT, subject="reserved=research:NoSchedule"
@@ -975,7 +979,11 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.BUDGET_EXCEEDED: Finding(
                 code=Reason.BUDGET_EXCEEDED, spending=Spending(budget=10.0, spent=9.02, more=1.5)
             ),
+            Reason.TOO_FEW_DOMAINS: Finding(
+                code=Reason.TOO_FEW_DOMAINS, subject="topology.kubernetes.io/region: eu 0, us 2", placed=1, wanted=2
+            ),
             Reason.COPIES_WAIT: Finding(code=Reason.COPIES_WAIT),
+            Reason.SPREAD_WAITS: Finding(code=Reason.SPREAD_WAITS, subject="topology.kubernetes.io/region: eu 0, us 2"),
             Reason.CLUSTER_WAKING: Finding(code=Reason.CLUSTER_WAKING, subject="ingestion-cluster"),
             Reason.SHARES_WAIT: Finding(code=Reason.SHARES_WAIT, subject="2 on static-cluster", placed=8, wanted=10),
             Reason.WAITS_FOR_PREEMPTED: Finding(code=Reason.WAITS_FOR_PREEMPTED, subject="research/sweep"),

@@ -226,7 +226,8 @@ spec:
     type: Ordered
     order: [{names: [gpu-1]}, {matchLabels: {class: gpu}}, {}]
     weights: {}
-    copies: All
+    copies: 3
+    topologySpread: [{topologyKey: topology.kubernetes.io/region, maxSkew: 1, minDomains: 2, maxDomains: 3}]
     admission: Gang
     accept: TightFit
     scaleUp: Never
@@ -531,6 +532,14 @@ VALID = {
     **{f"{kind}, every field": own(kind, rest) for kind, rest in EVERY_FIELD.items()},
     **{f"{kind}, smallest": own(kind, rest) for kind, rest in SMALLEST.items()},
     **dict(shipped()),
+    "PlacementPolicy, spread": own(
+        "PlacementPolicy",
+        "{metadata: {name: p}, spec: {select: {}, placement: {copies: 2, topologySpread: "
+        "[{topologyKey: a, maxSkew: 1, minDomains: 2, maxDomains: 3}, {topologyKey: b.c/d, maxDomains: 1}]}}}",
+    ),
+    "PlacementPolicy, copies everywhere": own(
+        "PlacementPolicy", "{metadata: {name: p}, spec: {select: {}, placement: {copies: All, topologySpread: []}}}"
+    ),
     "PlacementPolicy, divided": own(
         "PlacementPolicy",
         "{metadata: {name: p}, spec: {select: {}, placement: {type: Divide, weights: {a: 70, b: 0}, copies: 2}}}",
@@ -1028,6 +1037,15 @@ BROKEN = [
     "Cluster spec.overrides.1: {path: /a}",
     "OverridePolicy spec.overrides: []",
     "PlacementPolicy spec.placement.weights: {gpu-1: 1}",
+    "PlacementPolicy spec.placement.copies: All",
+    "PlacementPolicy spec.placement.copies: 1",
+    "PlacementPolicy spec.placement.copies: (gone)",
+    "PlacementPolicy spec.placement.topologySpread.0: {topologyKey: a}",
+    "PlacementPolicy spec.placement.topologySpread.0.topologyKey: (gone)",
+    "PlacementPolicy spec.placement.topologySpread.0.topologyKey: a b",
+    "PlacementPolicy spec.placement.topologySpread.0.maxSkew: 0",
+    "PlacementPolicy spec.placement.topologySpread.0.minDomains: '2'",
+    "PlacementPolicy spec.placement.topologySpread.0.maxDomains: 1.5",
     "PlacementPolicy spec.placement: {type: Divide, weights: {gpu-1: 0, gpu-2: 0}}",
     "PlacementPolicy spec.placement: {type: Divide, weights: {GPU: 1}}",
     "PlacementPolicy spec.placement: {type: Divide, weights: {gpu-1: -1, gpu-2: 2}}",
@@ -1091,6 +1109,21 @@ ONLY_THE_PARSER = {
     "a node group that must have more than it may": (
         'CapacitySnapshot metadata: {name: c}\nobservedAt: "2026-01-02T03:04:05Z"\nnodeGroups: [{name: a, min: 3, max: 2}]',
         r"min 3 is more than max 2$",
+    ),
+    "a label over which copies are spread twice": (
+        "PlacementPolicy metadata: {name: p}\n"
+        "spec: {select: {}, placement: {copies: 2, topologySpread: [{topologyKey: a, maxSkew: 1}, {topologyKey: a, maxSkew: 2}]}}",
+        r"is there twice: say all about a label in one place$",
+    ),
+    "fewer domains at most than at least": (
+        "PlacementPolicy metadata: {name: p}\n"
+        "spec: {select: {}, placement: {copies: 3, topologySpread: [{topologyKey: a, minDomains: 3, maxDomains: 2}]}}",
+        r"minDomains 3 is more than maxDomains 2$",
+    ),
+    "more domains than copies": (
+        "PlacementPolicy metadata: {name: p}\n"
+        "spec: {select: {}, placement: {copies: 2, topologySpread: [{topologyKey: a, minDomains: 3}]}}",
+        r"minDomains 3 of a is more than there are copies \(2\)$",
     ),
     "two nodes of one name on standby": (
         "Cluster metadata: {name: c}\n"

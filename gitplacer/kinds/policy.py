@@ -8,6 +8,7 @@ from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from gitplacer.kinds.fields import Boolean, Copies, DnsLabel, Integer, LabelKey, Model, OwnKind, Period, Price, Seconds
 from gitplacer.kinds.selectors import ClusterSelector, Metadata, ObjectSelector, Override, TolerationField
+from gitplacer.kinds.spread import TopologySpreads
 from gitplacer.model.labels import Toleration
 
 Weight = Annotated[Integer, Field(ge=0, le=1_000_000)]
@@ -83,6 +84,10 @@ class PlacementSettings(Model):
                         "required": ["type"],
                     },
                 },
+                {
+                    "if": {"required": ["topologySpread"], "properties": {"topologySpread": {"minItems": 1}}},
+                    "then": {"properties": {"copies": {"type": "integer", "minimum": 2}}, "required": ["copies"]},
+                },
             ],
         }
     )
@@ -98,6 +103,9 @@ class PlacementSettings(Model):
     copies: Copies = 1
     """How many clusters get a copy; All means every eligible one. With Divide, how many share the replicas, the heaviest first;
     absent means All."""
+    topology_spread: TopologySpreads = ()
+    """How the copies are spread over the values of cluster labels, such as regions or providers; each label once, and all must hold.
+    Needs `copies` to be a number of 2 or more."""
     admission: Literal["Gang", "Immediate"] = "Gang"
     """Gang places a group when all its pods fit; Immediate places it whatever the room."""
     accept: Literal["Fits", "TightFit"] = "Fits"
@@ -143,6 +151,18 @@ class PlacementSettings(Model):
             raise ValueError("weights is for type Divide")
         if self.weights and not any(self.weights.values()):
             raise ValueError("some cluster needs a weight above 0")
+        return self
+
+    @model_validator(mode="after")
+    def _spread_needs_copies(self) -> Self:
+        copies = 0 if self.copies == "All" else self.copies
+        if self.topology_spread and copies < 2:
+            raise ValueError("topologySpread needs copies: a number of 2 or more")
+        for spread in self.topology_spread:
+            if (spread.min_domains or 0) > copies:
+                raise ValueError(
+                    f"minDomains {spread.min_domains} of {spread.topology_key} is more than there are copies ({copies})"
+                )
         return self
 
     @property

@@ -75,6 +75,7 @@ class Reason(enum.StrEnum):
     NOT_IN_ORDER = "NotInOrder"
     NO_SHARE = "NoShare"  # in a division its weight is 0
     OTHER_CLUSTER_WISHED = "OtherClusterWished"
+    NO_DOMAIN = "NoDomain"  # it lacks a label over whose values the policy spreads copies
     UNTOLERATED_CLUSTER_TAINT = "UntoleratedClusterTaint"
     CLUSTER_CORDONED = "ClusterCordoned"
     API_NOT_SERVED = "APINotServed"
@@ -90,6 +91,7 @@ class Reason(enum.StrEnum):
     CANNOT_WAKE = "CannotWake"  # it sleeps, and is not called
     LEFTOVER_THERE = "LeftoverThere"  # it was lost, and what it had then is not known to be gone
     LEFT_BEFORE = "LeftBefore"  # the group left it within the last day, or did not become ready there
+    COPIES_SPREAD = "CopiesSpread"  # it has room, and the copies are spread over other domains
     # its nodes do not take the pods
     NODE_NOT_READY = "NodeNotReady"
     NODE_UNSCHEDULABLE = "NodeUnschedulable"
@@ -128,7 +130,11 @@ class Reason(enum.StrEnum):
     CANNOT_SPAN = "CannotSpan"  # no cluster fits, and something that spanning needs is missing
     BUDGET_EXCEEDED = "BudgetExceeded"  # the machines that it needs cost more than its policy has left in an hour
     TENANT_QUOTA = "TenantQuota"  # it asks for more than its tenant's quota has left
+    TOO_FEW_DOMAINS = (
+        "TooFewDomains"  # there is room, but not in as many regions, or other domains, as its policy wants
+    )
     COPIES_WAIT = "CopiesWait"  # some copies are placed, others wait
+    SPREAD_WAITS = "SpreadWaits"  # the same, and there is room only where they may not go without breaking the spread
     CLUSTER_WAKING = "ClusterWaking"  # its room is kept, and its files are written when the cluster is there
     SHARES_WAIT = "SharesWait"  # of what is divided some replicas run, others wait
     WAITS_FOR_PREEMPTED = "WaitsForPreempted"  # others have made room for it, and are not gone yet

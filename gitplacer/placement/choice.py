@@ -9,7 +9,7 @@ budget pays for machines that have to be added.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Literal
@@ -32,9 +32,11 @@ from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass, may_scale_up
 from gitplacer.placement.pack import Packing, Shortfall
 from gitplacer.placement.quota import Quotas
+from gitplacer.placement.spreading import Spreading
 from gitplacer.placement.stage import COARSE, NOT_TRIED, Tight
 from gitplacer.placement.survey import Counts, Indexes
-from gitplacer.policies import BY_COST
+from gitplacer.placement.topology import Rule
+from gitplacer.policies import BY_COST, DIVIDING
 from gitplacer.relocation.memory import left_before
 from gitplacer.source.manifests import PLATFORM
 
@@ -104,6 +106,8 @@ class Choice:
         self.leaving: dict[str, tuple[str, ...]] = {}
         self._lines: dict[tuple[str, tuple[str, ...]], Line] = {}
         self._said: dict[str, _Said] = {}
+        self.spreading = Spreading(shared)
+        """Of groups whose copies are spread, what that came to."""
 
     @property
     def books(self) -> Books:
@@ -122,10 +126,11 @@ class Choice:
         exclude: set[str],
         wanted: int,
         only: Literal["Free", "ScaleUp"] | None = None,
+        beside: Collection[str] = (),
     ) -> dict[str, Finding]:
         """
         Up to `wanted` clusters for new copies, room reserved, each with why it was taken; `only` on room that is free, or only
-        with machines that are added.
+        with machines that are added. Copies that are spread are spread together with those that stay where they are and those that come `beside`.
         """
         chosen: dict[str, Finding] = {}
         if wanted <= 0:
@@ -134,29 +139,87 @@ class Choice:
         if exclude:
             entering = tuple(name for name in entering if name not in exclude)
         line = self._lined_up(policy, entering)
-        ways = (False, True) if may_scale_up(policy) else (False,)
-        for scale_up in (way for way in ways if only is None or way is (only == "ScaleUp")):
+        ways = [way for way in (False, True) if not way or may_scale_up(policy)]
+        ways = [way for way in ways if only is None or way is (only == "ScaleUp")]
+        rules = () if policy.spec.placement.type in DIVIDING else self._pass.spread_rules(group, policy)
+        if rules:
+            return self._choose_spread(group, policy, rules, line, ways, wanted, beside)
+        for scale_up in ways:
             for name, packing in self._offers(group, policy, line.without(self._books.numbers(chosen)), scale_up):
-                if not self.within_quota(group, name):
-                    continue
-                paid = self._affordable(group, policy, name, packing, self.leaving.get(group.id, ()), scale_up)
-                if isinstance(paid, Finding):
-                    self.over_budget.setdefault(group.id, paid)
-                    continue
-                promise = self._promised(group, policy, name, paid, scale_up)
-                if promise is not None:
-                    chosen[name] = promise[0]
-                    self.reserve(group, policy, name, *promise, self._pass.gang_on(group.id, name))
+                taken = self._take(group, policy, name, packing, scale_up)
+                if taken is not None:
+                    chosen[name] = taken
                     if len(chosen) == wanted:
                         return chosen
         if policy.spec.placement.admission == "Immediate":
             for name in self._in_order(self._pass.gangs[group.id], line):
-                if len(chosen) < wanted and name not in chosen and self.within_quota(group, name):
-                    gang = self._pass.gang_on(group.id, name)
-                    short = _short(self._books.fit(gang, name, scale_up=self.scales(policy, name)))
-                    self._books.admit(group.id, name, gang)
-                    chosen[name] = replace(short, code=Reason.PODS_MAY_WAIT)
+                if len(chosen) < wanted and name not in chosen:
+                    taken = self._take(group, policy, name, None, False)
+                    if taken is not None:
+                        chosen[name] = taken
         return chosen
+
+    def _choose_spread(
+        self,
+        group: Group,
+        policy: PlacementPolicy,
+        rules: Sequence[Rule],
+        line: Line,
+        ways: Sequence[bool],
+        wanted: int,
+        beside: Collection[str],
+    ) -> dict[str, Finding]:
+        """
+        The same for copies that are spread. They are chosen together: each cluster is asked for an offer first, and one that then cannot
+        keep it, because a budget or a quota is used up by the others or for want of a proof, is left out of the next choice.
+        """
+        offers: dict[str, tuple[Packing | None, bool]] = {}
+        for scale_up in ways:
+            known = line.without(self._books.numbers(offers))
+            offers |= {name: (packing, scale_up) for name, packing in self._offers(group, policy, known, scale_up)}
+        if policy.spec.placement.admission == "Immediate":
+            others = line.without(self._books.numbers(offers))
+            offers |= dict.fromkeys(self._in_order(self._pass.gangs[group.id], others), (None, False))
+        leaving = self.leaving.get(group.id, ())
+        stay = [name for name in self._occupancy.placements.get(group.id, ()) if name not in leaving]
+        chosen: dict[str, Finding] = {}
+        while True:
+            best = self.spreading.pick(group, rules, list(offers), kept={*stay, *beside}, wanted=wanted)
+            for name in [name for name in chosen if name not in best]:
+                del chosen[name]
+                self._books.release(group.id, name)
+            for name in (name for name in best if name not in chosen):
+                taken = self._take(group, policy, name, *offers[name])
+                if taken is None:
+                    del offers[name]
+                    break
+                chosen[name] = taken
+            else:
+                return chosen
+
+    def _take(
+        self, group: Group, policy: PlacementPolicy, name: str, packing: Packing | None, scale_up: bool
+    ) -> Finding | None:
+        """
+        Reserve what a cluster offers, if quotas, budgets and the promises to others let that be, with why it was taken. Without a packing
+        the group is admitted there whatever the room.
+        """
+        if not self.within_quota(group, name):
+            return None
+        gang = self._pass.gang_on(group.id, name)
+        if packing is None:
+            short = _short(self._books.fit(gang, name, scale_up=self.scales(policy, name)))
+            self._books.admit(group.id, name, gang)
+            return replace(short, code=Reason.PODS_MAY_WAIT)
+        paid = self._affordable(group, policy, name, packing, self.leaving.get(group.id, ()), scale_up)
+        if isinstance(paid, Finding):
+            self.over_budget.setdefault(group.id, paid)
+            return None
+        promise = self._promised(group, policy, name, paid, scale_up)
+        if promise is None:
+            return None
+        self.reserve(group, policy, name, *promise, gang)
+        return promise[0]
 
     def promised(
         self, group: Group, policy: PlacementPolicy, name: str, *, scale_up: bool
@@ -563,8 +626,13 @@ class Choice:
             self._pass.may_not_enter(group, policy, self._pass.clusters[name])
             or self._left_lately(group, name)
             or self._spoken_for(group, name)
-            or self._room_for_others(group, policy, name)
+            or self._room_unless_spread(group, policy, name)
         )
+
+    def _room_unless_spread(self, group: Group, policy: PlacementPolicy, name: str) -> Finding:
+        """The verdict on a cluster's room, or that it was passed over, with room, so that copies are spread."""
+        found, passed_over = self._room_for_others(group, policy, name), self.spreading.passed_over(group, name)
+        return passed_over if passed_over is not None and _fits(found) else found
 
     def candidates(
         self, group: Group, policy: PlacementPolicy, after: Sequence[str], chosen: Mapping[str, Finding], *, waits: bool

@@ -327,7 +327,10 @@ class Departures:
         avoided = left_before(self._pass.records[group.id], self._snapshot)
         chosen = self._choice.choose(group, policy, exclude=exclude | avoided, wanted=wanted)
         if avoided and len(chosen) < wanted and any(triggers[name].code in DECLARED for name in free):
-            chosen |= self._choice.choose(group, policy, exclude=exclude | chosen.keys(), wanted=wanted - len(chosen))
+            further = exclude | chosen.keys()
+            chosen |= self._choice.choose(
+                group, policy, exclude=further, wanted=wanted - len(chosen), beside=tuple(chosen)
+            )
         if not chosen and wanted > 0 and self._strategy(group, policy, triggers, free) is Strategy.RECREATE:
             return self._spanning.place(group, policy, exclude | avoided, scale_up=True)
         return chosen

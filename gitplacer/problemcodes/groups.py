@@ -78,6 +78,20 @@ CODES: Mapping[str, Code] = {
         "Correct the name, add the Cluster, or remove the weight.",
         severity=Severity.WARNING,
     ),
+    "TopologyKeyMissing": Code(
+        "Copies are to be spread over a label that no cluster has",
+        "A cluster without the label gets no copy, so nothing that the policy governs can be placed. The key may be misspelt. Every cluster with "
+        "a `region`, `zone`, `provider` or `kubernetesVersion` has a label for each, and one with its name.",
+        "Correct the key, or give the clusters the label.",
+        severity=Severity.WARNING,
+    ),
+    "DomainsMissing": Code(
+        "Copies are to be in more domains than there are",
+        "The clusters that the policy allows have fewer values of the label than `minDomains`, so what it governs waits until a "
+        "cluster with another value is added.",
+        "Lower `minDomains`, let the policy allow more clusters, or correct their labels.",
+        severity=Severity.WARNING,
+    ),
     "PolicySelectsNothing": Code(
         "A policy selects nothing",
         "No object of the source meets all its conditions, or, where they contradict each other, none ever could. `gitplacer test` "

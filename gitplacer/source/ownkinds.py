@@ -27,6 +27,7 @@ from gitplacer.kinds.selectors import ObjectSelector
 from gitplacer.problemcodes import CODES
 from gitplacer.problems import Location, Problem, Rejected, nearest
 from gitplacer.source.consent import Consent
+from gitplacer.source.domains import spread_problems
 
 _Kind = TypeVar("_Kind", bound=Model)
 _STOPS = ("Fleet", "Cluster")
@@ -123,6 +124,8 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
         stop = stop or bool(kinds & {*_STOPS, ""})
         broken.extend(BrokenPolicy(kind) for kind in sorted(kinds) if kind in _POLICIES)
     problems.extend(_weights_of_nobody(policies, {item.name for item in _of(Cluster, objects)}))
+    for item, document in policies:
+        problems.extend(spread_problems(item, document, list(_of(Cluster, objects))))
     fleets = [item for item in objects.values() if isinstance(item, Fleet)]
     if len(fleets) != 1 and not stop:
         problems.append(_not_one_fleet(places))
