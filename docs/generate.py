@@ -193,6 +193,15 @@ spec:
   quota: {nvidia.com/gpu: "64"}
   budgetPerHour: "200"
 """,
+    "ClusterScores": """\
+apiVersion: gitplacer.dev/v1alpha1
+kind: ClusterScores
+metadata:
+  name: carbon
+spec:
+  scores: {static-cluster: -20, dynamic-cluster: 65, standby-cluster: 80}
+  validUntil: "2026-01-02T18:00:00Z"
+""",
     "Approval": """\
 apiVersion: gitplacer.dev/v1alpha1
 kind: Approval
@@ -260,6 +269,8 @@ KIND_PLACES: Mapping[str, str] = {
     "PlacementPolicy": "Anywhere in the source outside the workload paths; usually `policies/<name>.yaml`.",
     "OverridePolicy": "Anywhere in the source outside the workload paths; usually `policies/<name>.yaml`.",
     "Tenant": "Anywhere in the source outside the workload paths; usually `tenants/<name>.yaml`. What comes of it: [Tenants](../tenants.md).",
+    "ClusterScores": "Anywhere in the source outside the workload paths; usually `scores/<name>.yaml`, written by whatever measures. What comes of "
+    "it: [Spread and scores](../spread.md).",
     "Approval": "Anywhere in the source outside the workload paths; usually `approvals/<name>.yaml`.",
     "WorkloadKind": "Anywhere in the source outside the workload paths; usually `kinds/<name>.yaml`. "
     "[`gitplacer size`](../commands/size.md) shows what comes of it: `gitplacer size kinds/volcano-job.yaml job.yaml`.\n\n"

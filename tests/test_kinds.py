@@ -271,6 +271,12 @@ spec:
   clusterQuota: {nvidia.com/gpu: "16"}
   budgetPerHour: "200"
 """,
+    "ClusterScores": """
+metadata: {name: carbon}
+spec:
+  scores: {gpu-1: -100, gpu-2: 100}
+  validUntil: "2026-01-02T18:00:00Z"
+""",
     "Approval": """
 metadata: {name: drill, labels: {team: platform}, annotations: {note: any}}
 spec:
@@ -497,12 +503,21 @@ reason: Fits
 }
 """One document of each kind with all its fields."""
 
+SCORED = """
+metadata: {name: green}
+spec:
+  select: {}
+  placement: {type: Scored, scores: [{name: carbon, weight: -3}, {allocatable: nvidia.com/gpu, weight: 10}]}
+"""
+"""What a policy cannot have beside an order."""
+
 SMALLEST = {
     "Fleet": "{metadata: {name: f}, spec: {}}",
     "Cluster": "{metadata: {name: c}, spec: {}}",
     "PlacementPolicy": "{metadata: {name: p}, spec: {select: {}}}",
     "OverridePolicy": "{metadata: {name: o}, spec: {select: {}, overrides: [{path: /a, value: 1}]}}",
     "Tenant": '{metadata: {name: t}, spec: {paths: ["workloads/t/**"], namespaces: [t]}}',
+    "ClusterScores": "{metadata: {name: s}, spec: {scores: {}}}",
     "Approval": '{metadata: {name: a}, spec: {groups: [a/b], action: Return, expires: "2026-01-02T18:00:00Z"}}',
     "WorkloadKind": "{metadata: {name: w}, spec: {apiGroup: a.b, kind: K, versions: [v1], pods: [{resources: [/spec]}]}}",
     "WhatIf": "{metadata: {name: w}, spec: {title: t, suppose: [{lose: a}]}}",
@@ -532,6 +547,7 @@ VALID = {
     **{f"{kind}, every field": own(kind, rest) for kind, rest in EVERY_FIELD.items()},
     **{f"{kind}, smallest": own(kind, rest) for kind, rest in SMALLEST.items()},
     **dict(shipped()),
+    "PlacementPolicy, scored": own("PlacementPolicy", SCORED),
     "PlacementPolicy, spread": own(
         "PlacementPolicy",
         "{metadata: {name: p}, spec: {select: {}, placement: {copies: 2, topologySpread: "
@@ -556,6 +572,7 @@ def test_every_kind_is_among_the_files_we_ship_except_what_only_machines_and_few
     kinds = {value["kind"] for _, value in shipped()}
     assert kinds == TABLE.keys() - {
         "Approval",
+        "ClusterScores",
         "OverridePolicy",
         "Tenant",
         "Placement",
@@ -568,7 +585,7 @@ def test_every_kind_is_among_the_files_we_ship_except_what_only_machines_and_few
 def test_the_documents_with_every_field_have_every_field() -> None:
     definitions = COMBINED.schema["$defs"]
     seen: dict[str, set[str]] = {}
-    for kind, rest in EVERY_FIELD.items():
+    for kind, rest in (*EVERY_FIELD.items(), ("PlacementPolicy", SCORED)):
         _see(definitions, {"$ref": f"#/$defs/{kind}"}, own(kind, rest), seen)
     assert seen == {name: set(definition["properties"]) for name, definition in definitions.items()}
 
@@ -1037,6 +1054,20 @@ BROKEN = [
     "Cluster spec.overrides.1: {path: /a}",
     "OverridePolicy spec.overrides: []",
     "PlacementPolicy spec.placement.weights: {gpu-1: 1}",
+    "PlacementPolicy spec.placement: {type: Scored}",
+    "PlacementPolicy spec.placement: {type: Scored, scores: []}",
+    "PlacementPolicy spec.placement: {scores: [{name: a}]}",
+    "PlacementPolicy spec.placement: {type: Scored, scores: [{weight: 1}]}",
+    "PlacementPolicy spec.placement: {type: Scored, scores: [{name: a, allocatable: cpu}]}",
+    "PlacementPolicy spec.placement: {type: Scored, scores: [{name: a, weight: 0}]}",
+    "PlacementPolicy spec.placement: {type: Scored, scores: [{name: a, weight: -11}]}",
+    "PlacementPolicy spec.placement: {type: Scored, scores: [{name: a, weight: 11}]}",
+    "ClusterScores spec.scores: (gone)",
+    "ClusterScores spec.scores: {gpu-1: 101}",
+    "ClusterScores spec.scores: {gpu-1: -101}",
+    "ClusterScores spec.scores: {gpu-1: 0.5}",
+    "ClusterScores spec.scores: {GPU: 1}",
+    "ClusterScores spec.validUntil: tomorrow",
     "PlacementPolicy spec.placement.copies: All",
     "PlacementPolicy spec.placement.copies: 1",
     "PlacementPolicy spec.placement.copies: (gone)",
@@ -1124,6 +1155,11 @@ ONLY_THE_PARSER = {
         "PlacementPolicy metadata: {name: p}\n"
         "spec: {select: {}, placement: {copies: 2, topologySpread: [{topologyKey: a, minDomains: 3}]}}",
         r"minDomains 3 of a is more than there are copies \(2\)$",
+    ),
+    "a score that is weighed twice": (
+        "PlacementPolicy metadata: {name: p}\n"
+        "spec: {select: {}, placement: {type: Scored, scores: [{name: a}, {name: a, weight: 2}]}}",
+        r"score a is weighed twice: give it one weight$",
     ),
     "two nodes of one name on standby": (
         "Cluster metadata: {name: c}\n"
@@ -1299,7 +1335,7 @@ SAID: list[tuple[str, list[str]]] = [
         "apiVersion: gitplacer.dev/v1alpha1\nmetadata: {}\n",
         [
             "1:1: an object of gitplacer.dev needs a kind",
-            "  known here: Approval, CapacitySnapshot, Cluster, ClusterState, Fleet, OverridePolicy, Placement, PlacementPolicy, Removals, Scenario … and 3 more",
+            "  known here: Approval, CapacitySnapshot, Cluster, ClusterScores, ClusterState, Fleet, OverridePolicy, Placement, PlacementPolicy, Removals … and 4 more",
         ],
     ),
     (

@@ -153,18 +153,6 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
     "WeightedClusterMissing": (
         policy(f"{SELECT}  placement:\n    type: Divide\n    weights: {{static-clutser: 70, my-cluster: 30}}\n"),
     ),
-    "TopologyKeyMissing": (
-        policy(
-            f"{SELECT}  placement:\n    copies: 2\n    topologySpread:\n"
-            "    - {topologyKey: topology.kubernetes.io/regoin, minDomains: 2}\n"
-        ),
-    ),
-    "DomainsMissing": (
-        policy(
-            f"{SELECT}  placement:\n    copies: 2\n    topologySpread:\n"
-            "    - {topologyKey: kubernetes.io/metadata.name, minDomains: 2}\n"
-        ),
-    ),
     "CustomTag": (settings("data:\n  level: !secret level\n"),),
     "DuplicateGroupName": (
         workload(RAYCLUSTER + WORKER.format("gpu", 1, 1, 1) + WORKER.format("gpu", 2, 2, 2), "two"),

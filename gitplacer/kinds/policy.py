@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from gitplacer.kinds.fields import Boolean, Copies, DnsLabel, Integer, LabelKey, Model, OwnKind, Period, Price, Seconds
+from gitplacer.kinds.scores import ScoreTerm
 from gitplacer.kinds.selectors import ClusterSelector, Metadata, ObjectSelector, Override, TolerationField
 from gitplacer.kinds.spread import TopologySpreads
 from gitplacer.model.labels import Toleration
@@ -64,6 +65,11 @@ class PlacementSettings(Model):
             "else": {"properties": {"order": {"maxItems": 0}}},
             "allOf": [
                 {
+                    "if": {"properties": {"type": {"const": "Scored"}}, "required": ["type"]},
+                    "then": {"properties": {"scores": {"minItems": 1}}, "required": ["scores"]},
+                    "else": {"properties": {"scores": {"maxItems": 0}}},
+                },
+                {
                     "if": {"properties": {"span": {"const": "IfNeeded"}}, "required": ["span"]},
                     "then": {
                         "properties": {
@@ -92,11 +98,14 @@ class PlacementSettings(Model):
         }
     )
 
-    type: Literal["Capacity", "Cheapest", "Divide", "Ordered"] = "Capacity"
+    type: Literal["Capacity", "Cheapest", "Divide", "Ordered", "Scored"] = "Capacity"
     """Capacity takes any cluster with room, Ordered the first with room in the order given, Cheapest the one where the machines
-    that must be added cost least. Divide puts a group on every eligible cluster and divides its replicas over them."""
+    that must be added cost least, Scored the one with the highest sum of weighted scores. Divide puts a group on every eligible cluster and
+    divides its replicas over them."""
     order: tuple[ClusterSelector, ...] = ()
     """Ordered: which clusters, best first."""
+    scores: Annotated[tuple[ScoreTerm, ...], Field(max_length=20)] = ()
+    """Scored: which scores count, and how much each. They order clusters when something is placed; what runs is not moved for them."""
     weights: dict[DnsLabel, Weight] = {}
     """Divide: in what proportion clusters share the replicas, by name; percentages will do. A cluster that is not named gets
     none. Without weights all eligible clusters share alike."""
@@ -143,6 +152,16 @@ class PlacementSettings(Model):
     def _order_belongs_to_ordered(self) -> Self:
         if (self.type == "Ordered") != bool(self.order):
             raise ValueError("type Ordered needs order" if self.type == "Ordered" else "order is for type Ordered")
+        return self
+
+    @model_validator(mode="after")
+    def _scores_belong_to_scored(self) -> Self:
+        if (self.type == "Scored") != bool(self.scores):
+            raise ValueError("type Scored needs scores" if self.type == "Scored" else "scores is for type Scored")
+        titles = [term.title for term in self.scores]
+        twice = next((title for title in titles if titles.count(title) > 1), None)
+        if twice is not None:
+            raise ValueError(f"score {twice} is weighed twice: give it one weight")
         return self
 
     @model_validator(mode="after")

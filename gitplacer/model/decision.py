@@ -11,7 +11,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from gitplacer.model.counts import AS_WRITTEN, Counts
 from gitplacer.model.resources import NOTHING, Resources
@@ -273,13 +273,30 @@ class Finding:
     update: UpdateAsks | None = None
 
 
+class Weighed(NamedTuple):
+    """One term of a score: what is weighed, its weight, and the number."""
+
+    title: str
+    weight: int
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What a cluster scored under a policy that weighs scores: the sum of its terms, each times its weight."""
+
+    total: int
+    terms: tuple[Weighed, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One cluster's verdict in one decision."""
+    """One cluster's verdict in one decision, and what it scored if that made the order."""
 
     cluster: str
     verdict: Verdict
     finding: Finding
+    score: Score | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -643,12 +643,14 @@ class Choice:
         found = []
         for name in sorted(self._pass.clusters):
             if name in after:
-                found.append(Candidate(name, Verdict.CHOSEN, chosen.get(name, Finding(code=Reason.KEPT))))
+                kept = chosen.get(name, Finding(code=Reason.KEPT))
+                found.append(Candidate(name, Verdict.CHOSEN, kept, self._pass.scoring.of(policy, name)))
                 continue
             finding = self.verdict(group, policy, name)
             takes = _fits(finding) or (finding.code is Reason.TIGHT_FIT and self._pass.accepts_tight(policy, name))
             fits = takes and name not in self.tight[group.id] and name not in self._passed_over[group.id]
-            found.append(Candidate(name, Verdict.FEASIBLE if fits else Verdict.REJECTED, finding))
+            score = self._pass.scoring.of(policy, name)
+            found.append(Candidate(name, Verdict.FEASIBLE if fits else Verdict.REJECTED, finding, score))
         return tuple(found)
 
     def kept_candidates(self, group: Group, here: Sequence[str]) -> tuple[Candidate, ...]:

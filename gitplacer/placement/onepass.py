@@ -44,6 +44,7 @@ from gitplacer.placement.onlookers import Onlookers
 from gitplacer.placement.overlaps import Overlap, Overlaps
 from gitplacer.placement.pack import Packing, pack
 from gitplacer.placement.proof import has_room
+from gitplacer.placement.scoring import Scoring
 from gitplacer.placement.ties import held_with, ties, torn_singletons
 from gitplacer.placement.topology import Rule
 from gitplacer.placement.updating import Edits, no_edits
@@ -126,7 +127,7 @@ class Pass:
         self.backing_off: dict[str, datetime] = {}
         """Groups whose relocation is taken back in this pass, and until when they then stay."""
         self._stay: dict[tuple[str, str | None, str, str], Finding | None] = {}
-        self._preference: dict[tuple[str, str], int | None] = {}
+        self._preference: dict[tuple[str, str], int] = {}
         self._rules: dict[tuple[str, str | None, str], tuple[Rule, ...]] = {}
         self.taken: dict[tuple[str, str], Reason] = {}
         """Why a group was put on a cluster in a round of this pass."""
@@ -231,10 +232,9 @@ class Pass:
     def offered(self) -> dict[str, float]:
         """What all clusters that run workloads offer, with the machines that can be added."""
         total: dict[str, float] = defaultdict(float)
-        for name, cluster in self.clusters.items():
-            if name in self.books and cluster.spec.role == "Workload" and cluster.spec.state != "Lost":
-                for resource, amount in self.books[name].nodes.offered().items():
-                    total[resource] += amount
+        for offered in self._offered_by_each().values():
+            for resource, amount in offered.items():
+                total[resource] += amount
         return dict(total)
 
     def _recorded_counts(self) -> dict[tuple[str, str], Counts]:
@@ -490,10 +490,26 @@ class Pass:
         return self._asked[key]
 
     def preference(self, policy: PlacementPolicy, cluster: str) -> int:
+        """How early a policy takes a cluster: smaller first."""
         key = (policy.name, cluster)
         if key not in self._preference:
-            self._preference[key] = preference(policy, self.clusters[cluster])
-        return self._preference[key] or 0
+            liked = preference(policy, self.clusters[cluster]) or 0
+            self._preference[key] = liked - self.scoring.total(policy.spec.placement, cluster)
+        return self._preference[key]
+
+    @cached_property
+    def scoring(self) -> Scoring:
+        """What clusters score under policies that weigh scores."""
+        scores = {name: item.scores for name, item in self.snapshot.source.own.scores.items()}
+        return Scoring(scores, self.snapshot.now, self._offered_by_each)
+
+    def _offered_by_each(self) -> dict[str, dict[str, float]]:
+        """What each cluster that runs workloads offers, with the machines that can be added."""
+        return {
+            name: self.books[name].nodes.offered()
+            for name, cluster in self.clusters.items()
+            if name in self.books and cluster.spec.role == "Workload" and cluster.spec.state != "Lost"
+        }
 
     def spread_rules(self, group: Group, policy: PlacementPolicy) -> tuple[Rule, ...]:
         """

@@ -78,6 +78,30 @@ CODES: Mapping[str, Code] = {
         "Correct the name, add the Cluster, or remove the weight.",
         severity=Severity.WARNING,
     ),
+    "ScoresMissing": Code(
+        "A policy weighs scores that there are not",
+        "There is no ClusterScores of that name, so every cluster counts as 0. The name may be misspelt.",
+        "Correct the name, add the ClusterScores, or remove the term.",
+        severity=Severity.WARNING,
+    ),
+    "ScoresExpired": Code(
+        "Scores are no longer valid",
+        "Their `validUntil` has passed, so every cluster counts as 0 until somebody writes new ones. What runs is not moved for that.",
+        "Look at what writes them; raise `validUntil`, or remove it if the numbers hold for good.",
+        severity=Severity.WARNING,
+    ),
+    "ScoredClusterMissing": Code(
+        "A score is for a cluster that the fleet does not have",
+        "The name may be misspelt. The number counts nothing.",
+        "Correct the name, add the Cluster, or remove the number.",
+        severity=Severity.WARNING,
+    ),
+    "ClusterNotScored": Code(
+        "A cluster has no score",
+        "A policy weighs the scores and allows the cluster. It counts as 0, which is better than every negative number.",
+        "Give the cluster a number, from -100 to 100.",
+        severity=Severity.WARNING,
+    ),
     "TopologyKeyMissing": Code(
         "Copies are to be spread over a label that no cluster has",
         "A cluster without the label gets no copy, so nothing that the policy governs can be placed. The key may be misspelt. Every cluster with "

@@ -23,6 +23,7 @@ from gitplacer.kinds.fleet import Cluster, Fleet
 from gitplacer.kinds.parse import is_own, parse_own
 from gitplacer.kinds.policy import OverridePolicy, PlacementPolicy
 from gitplacer.kinds.scenario import Scenario
+from gitplacer.kinds.scores import ClusterScores
 from gitplacer.kinds.selectors import ObjectSelector
 from gitplacer.problemcodes import CODES
 from gitplacer.problems import Location, Problem, Rejected, nearest
@@ -44,6 +45,14 @@ class BrokenPolicy:
     select: ObjectSelector | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoresFile:
+    """A ClusterScores and where it is written."""
+
+    scores: ClusterScores
+    document: Document
+
+
 @dataclass(frozen=True, slots=True)
 class OwnKinds:
     """The readable own kinds of a source, and the policies that are not readable."""
@@ -57,6 +66,10 @@ class OwnKinds:
     """By name. One whose name is there twice consents to nothing."""
     places: Mapping[str, Location]
     """Where each own object stands, by `Kind/name`."""
+    scores: Mapping[str, ScoresFile]
+    """By name. One whose name is there twice scores nothing."""
+    unread_scores: frozenset[str]
+    """The names of those that could not be read, as far as they are known, or are there twice."""
 
 
 def looks_own(document: Document) -> bool:
@@ -83,6 +96,8 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
     objects: dict[str, Model] = {}
     places: dict[str, Location] = {}
     approvals: dict[str, Consent] = {}
+    scored: dict[str, ScoresFile] = {}
+    unread_scores: set[str] = set()
     twice_approved: set[str] = set()
     broken: list[BrokenPolicy] = []
     policies: list[tuple[PlacementPolicy, Document]] = []
@@ -97,6 +112,8 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
             stop = stop or may_be(document, _STOPS) is not None
             if (policy := may_be(document, _POLICIES)) is not None:
                 broken.append(_broken(policy, document))
+            if may_be(document, ["ClusterScores"]) is not None:
+                unread_scores.add(str(_broken("ClusterScores", document).name))
             continue
         key = f"{kind}/{parsed.metadata.name}"  # type: ignore[attr-defined]
         if kind in ("CapacitySnapshot", "Placement", "ClusterState", "Removals"):
@@ -119,6 +136,8 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
                 policies.append((parsed, document))
             if isinstance(parsed, Approval):
                 approvals[key] = Consent(parsed, document)
+            if isinstance(parsed, ClusterScores):
+                scored[key] = ScoresFile(parsed, document)
     for data in torn.values():
         kinds = torn_kinds(data)
         stop = stop or bool(kinds & {*_STOPS, ""})
@@ -140,6 +159,10 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
         broken_policies=tuple(broken),
         approvals=tuple(item for key, item in sorted(approvals.items()) if key not in twice_approved),
         places=places,
+        scores={item.scores.name: item for key, item in sorted(scored.items()) if key not in twice_approved},
+        unread_scores=frozenset(
+            {*unread_scores, *(item.scores.name for k, item in scored.items() if k in twice_approved)}
+        ),
     )
 
 
