@@ -515,7 +515,7 @@ CLASSES: Mapping[int, Class] = {
                 thing("gitplacer.dev/v1alpha1", "ClusterScores", "spec: {scores: {a: 100}}"), "OwnKindInWorkloads"
             ),
             "scores of a tenant that are none": here(
-                thing("gitplacer.dev/v1alpha1", "ClusterScores", "spec: {scores: [.inf]}"), "OwnKindInWorkloads"
+                thing("gitplacer.dev/v1alpha1", "ClusterScores", "spec: {scores: {a: much}}"), "OwnKindInWorkloads"
             ),
             "a policy of a tenant": here(
                 thing("gitplacer.dev/v1alpha1", "PlacementPolicy", "spec: {select: {}, precedence: 99}"),

@@ -256,7 +256,7 @@ def read_snapshot(
     carried_out = {record.id: record.approvals or () for record in records.values()}
     known_ids = groups.keys() | carried_out.keys() | broken_records
     problems.extend(consent_problems(read.own.approvals, read.own.clusters, known_ids, carried_out, now))
-    problems.extend(score_problems(read.own, now))
+    problems.extend(score_problems(read.own.scores, read.own.policies, read.own.clusters, now))
     records = as_heard
     removed = None if REMOVALS_FILE in foreign_paths else _read_removals(deployment, memo, problems)
     missing = {entry.name for record in records.values() for entry in record.clusters} - read.own.clusters.keys()

@@ -132,7 +132,7 @@ def test_scores_that_there_are_not_are_told_with_the_nearest_name() -> None:
     done = story.run()
     assert where(done) == ("a",)
     assert told(done) == [
-        "ScoresMissing policies/scored.yaml:1:1: policy scored weighs scores carbn (term 1), and there is no ClusterScores of that "
+        "ScoresMissing policies/scored.yaml:6:45: policy scored weighs scores carbn, and there is no ClusterScores of that "
         'name (did you mean "carbon"?)'
     ]
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import re
+from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -59,7 +62,7 @@ def test_two_copies_go_to_two_regions_though_the_best_two_clusters_are_in_one() 
     done = story.run()
     assert where(done) == ("a", "c")
     assert verdicts(done) == {"a": "Chosen Fits", "b": "Rejected CopiesSpread", "c": "Chosen Fits"}
-    assert f"was passed over to spread the copies; {REGION}: eu 1, us 1" in said(done)
+    assert f"was passed over to spread the copies; copies by {REGION}: eu 1, us 1" in said(done)
     assert where(story.run()) == ("a", "c")
 
 
@@ -70,7 +73,7 @@ def test_it_waits_whole_until_there_are_enough_regions_with_room_and_says_which(
     assert outcome(done)["shop/app"].split()[0] == "Wait"
     assert verdicts(done)["a"] == verdicts(done)["b"] == "Rejected CopiesSpread"
     assert verdicts(done)["d"] == "Rejected NoDomain"
-    assert f"its copies need 2 domains of {REGION}, and 1 can take one; with room there are eu 0, us 2" in said(done)
+    assert f"its copies need 2 domains of {REGION}, and 1 can take one; clusters with room: eu 0, us 2" in said(done)
     story.capacity |= rooms("c")
     assert where(story.run()) == ("a", "c")
 
@@ -119,7 +122,7 @@ def test_a_region_that_counts_and_has_no_room_holds_the_others_back() -> None:
     assert verdicts(done)["d"] == "Rejected NoSnapshot"
     done = story.run()
     assert outcome(done)["shop/app"] == "Keep a SpreadWaits"
-    assert f"without breaking the spread; there are now, by {REGION}: eu 0, us 1" in said(done)
+    assert f"without breaking the spread; copies by {REGION}: eu 0, us 1" in said(done)
 
 
 def test_copies_that_are_admitted_whatever_the_room_are_spread_too() -> None:
@@ -144,6 +147,31 @@ def test_a_divided_app_is_shared_by_clusters_of_different_regions() -> None:
     assert where(story.run()) == ("a", "c")
     story.source |= cluster("c", region="eu", state="Draining")
     assert "a" in where(story.run())
+
+
+@pytest.mark.parametrize("spreads", [True, False])
+def test_a_whole_app_that_is_shared_is_not_taken_away_where_it_has_nowhere_to_go(spreads: bool) -> None:
+    more = f", copies: 2, topologySpread: [{{topologyKey: {REGION}, minDomains: 2}}]" if spreads else ""
+    story = Story.of(
+        policy("spread", f"select: {{}}\nplacement: {{type: Divide{more}}}"),
+        fleet(a="us", c="eu"), APP, capacity=rooms("ac"),
+    )  # fmt: skip
+    story.run()
+    story.source |= cluster("a", region="us", state="Draining") | cluster("c", region="eu", state="Draining")
+    if spreads:
+        story.source |= cluster("b", region="us")
+        story.capacity |= rooms("b")
+    for _ in range(2):
+        assert outcome(story.run())["shop/app"] == "Hold a,c NowhereToGo"
+
+
+def test_the_page_is_about_its_example() -> None:
+    page = (Path(__file__).parent.parent / "docs/spread.md").read_text("utf-8")
+    example = Path(__file__).parent.parent / "docs/examples/spread"
+    blocks = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)]
+    files = [yaml.safe_load(path.read_text("utf-8")) for path in sorted(example.rglob("*.yaml"))]
+    assert len(blocks) == 3
+    assert all(block in files for block in blocks)
 
 
 def test_nobody_is_sent_away_for_copies_that_cannot_be_spread_anyway() -> None:

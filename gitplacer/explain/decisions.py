@@ -208,7 +208,11 @@ def place(view: PlanView, kind: str, name: str) -> str:
 
 
 def cluster_count(decision: Decision) -> str:
-    """`0 of 3 clusters fit`, for a group that found no cluster; '' without candidates."""
+    """
+    `0 of 3 clusters fit`, for a group that found no cluster; '' without candidates, and where clusters would fit but copies cannot be spread.
+    """
+    if decision.finding.code is Reason.TOO_FEW_DOMAINS:
+        return ""
     others = [c for c in decision.candidates if c.verdict is not Verdict.CHOSEN]
     if not others:
         return ""

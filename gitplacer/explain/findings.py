@@ -56,8 +56,8 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
         "it has no label {}, over whose values copies are spread",
     ),
     Reason.COPIES_SPREAD: (
-        "has room, and was passed over to spread the copies",
-        "has room, and was passed over to spread the copies; {}",
+        "has room, and too few clusters in other domains have",
+        "has room, and was passed over to spread the copies; copies by {}",
     ),
     Reason.OTHER_CLUSTER_WISHED: ("an annotation asks for another cluster", "an annotation asks for {}"),
     Reason.UNTOLERATED_CLUSTER_TAINT: ("its taint is not tolerated", "the policy does not tolerate its taint {}"),
@@ -126,7 +126,7 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.COPIES_WAIT: ("further copies wait for room",) * 2,
     Reason.SPREAD_WAITS: (
         "further copies wait for room where they may go without breaking the spread",
-        "further copies wait for room where they may go without breaking the spread; there are now, by {}",
+        "further copies wait for room where they may go without breaking the spread; copies by {}",
     ),
     Reason.WAITS_FOR_PREEMPTED: (
         "room is made for it, and those who leave are not seen to be gone",
@@ -412,9 +412,9 @@ def _too_few_domains(finding: Finding) -> str:
     """The planner's subject is the label with how many clusters of each domain have room: `region: eu 0, us 2`."""
     key, _, counts = finding.subject.partition(": ")
     if finding.placed >= finding.wanted:
-        there = f"; with room there are, by {finding.subject}" if counts else ""
+        there = f"; clusters with room by {finding.subject}" if counts else ""
         return f"no clusters that have room keep all that its policy says of the spread of copies{there}"
-    return f"its copies need {finding.wanted} domains of {key}, and {finding.placed} can take one; with room there are {counts}"
+    return f"its copies need {finding.wanted} domains of {key}, and {finding.placed} can take one; clusters with room: {counts}"
 
 
 _TOLD: Mapping[Reason, Callable[[Finding], str]] = {

@@ -163,7 +163,8 @@ class Division:
         shares: dict[str, dict[Part, int]] = {n: {part: parts[part][n] for part in parts} for n in sorted(names)}
         if not totals:
             shares = {name: dict.fromkeys((*stock.totals, COPY), 0) | {COPY: 1} for name in shares}
-            totals = {**stock.totals, COPY: len(shares) + len(stuck)}
+            # Where nobody may have a copy, those that are there stay: what has nowhere to go is not taken away.
+            totals = {**stock.totals, COPY: len(shares) + len(stuck) or len(before)}
         return Due(stock, totals, shares, weights, leaving, stuck)
 
     def _divided(

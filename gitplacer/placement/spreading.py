@@ -61,7 +61,8 @@ class Spreading:
         behind = picked.ranked[picked.ranked.index(name) :]
         if len(picked.chosen) == picked.wanted and not any(other in picked.chosen for other in behind):
             return None
-        return Finding(code=Reason.COPIES_SPREAD, subject=picked.counts)
+        placed = bool(picked.kept or picked.chosen)
+        return Finding(code=Reason.COPIES_SPREAD, subject=picked.counts if placed else "")
 
     def waits(self, group: Group) -> Finding | None:
         """Why copies of a group wait though clusters have room; None if they do not, or for want of room."""

@@ -29,6 +29,7 @@ from gitplacer.problemcodes import CODES
 from gitplacer.problems import Location, Problem, Rejected, nearest
 from gitplacer.source.consent import Consent
 from gitplacer.source.domains import spread_problems
+from gitplacer.source.scores import ScoresFile, unknown_scores
 
 _Kind = TypeVar("_Kind", bound=Model)
 _STOPS = ("Fleet", "Cluster")
@@ -43,14 +44,6 @@ class BrokenPolicy:
     kind: str
     name: str | None = None
     select: ObjectSelector | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ScoresFile:
-    """A ClusterScores and where it is written."""
-
-    scores: ClusterScores
-    document: Document
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +61,6 @@ class OwnKinds:
     """Where each own object stands, by `Kind/name`."""
     scores: Mapping[str, ScoresFile]
     """By name. One whose name is there twice scores nothing."""
-    unread_scores: frozenset[str]
-    """The names of those that could not be read, as far as they are known, or are there twice."""
 
 
 def looks_own(document: Document) -> bool:
@@ -145,6 +136,8 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
     problems.extend(_weights_of_nobody(policies, {item.name for item in _of(Cluster, objects)}))
     for item, document in policies:
         problems.extend(spread_problems(item, document, list(_of(Cluster, objects))))
+        names = {scores.name for scores in _of(ClusterScores, objects)}
+        problems.extend(unknown_scores(item, document, names, but=unread_scores))
     fleets = [item for item in objects.values() if isinstance(item, Fleet)]
     if len(fleets) != 1 and not stop:
         problems.append(_not_one_fleet(places))
@@ -160,9 +153,6 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
         approvals=tuple(item for key, item in sorted(approvals.items()) if key not in twice_approved),
         places=places,
         scores={item.scores.name: item for key, item in sorted(scored.items()) if key not in twice_approved},
-        unread_scores=frozenset(
-            {*unread_scores, *(item.scores.name for k, item in scored.items() if k in twice_approved)}
-        ),
     )
 
 

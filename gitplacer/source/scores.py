@@ -7,35 +7,53 @@ waits for that.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
-from gitplacer.documents import Path
+from gitplacer.documents import Document, Path
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.scores import ClusterScores
 from gitplacer.plaintext import few
 from gitplacer.problemcodes import CODES
 from gitplacer.problems import Problem, nearest
-from gitplacer.source.ownkinds import OwnKinds, ScoresFile
 
 
-def score_problems(own: OwnKinds, now: datetime) -> Iterator[Problem]:
-    """Warnings about the ClusterScores of a source, and about policies that weigh some which are not there."""
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoresFile:
+    """A ClusterScores and where it is written."""
+
+    scores: ClusterScores
+    document: Document
+
+
+def unknown_scores(
+    policy: PlacementPolicy, document: Document, names: Collection[str], *, but: Collection[str]
+) -> Iterator[Problem]:
+    """Warnings about names of scores that there are not, `but` those of which something else is wrong."""
+    for index, term in enumerate(policy.spec.placement.scores):
+        if term.name is not None and term.name not in names and term.name not in but:
+            message = f"policy {policy.name} weighs scores {term.name}, and there is no ClusterScores of that name"
+            yield document.problem(
+                "ScoresMissing", message, nearest(term.name, names), path=("spec", "placement", "scores", index, "name"),
+                severity=CODES["ScoresMissing"].severity,
+            )  # fmt: skip
+
+
+def score_problems(
+    scores: Mapping[str, ScoresFile],
+    policies: Iterable[PlacementPolicy],
+    clusters: Mapping[str, Cluster],
+    now: datetime,
+) -> Iterator[Problem]:
+    """Warnings about the ClusterScores of a source; of the policies those are looked at that weigh them."""
     weighing: dict[str, list[PlacementPolicy]] = {}
-    for policy in own.policies:
-        for index, term in enumerate(policy.spec.placement.scores):
-            if term.name is None:
-                continue
-            weighing.setdefault(term.name, []).append(policy)
-            if term.name not in own.scores and term.name not in own.unread_scores:
-                place = own.places[f"PlacementPolicy/{policy.name}"]
-                message = f"policy {policy.name} weighs scores {term.name} (term {index + 1}), and there is no ClusterScores of that name"
-                yield Problem(
-                    place, "ScoresMissing", message, nearest(term.name, own.scores), severity=CODES["ScoresMissing"].severity
-                )  # fmt: skip
-    for name, item in own.scores.items():
-        yield from _of_file(item, weighing.get(name, []), own.clusters, now)
+    for policy in policies:
+        for term in policy.spec.placement.scores:
+            weighing.setdefault(term.name or "", []).append(policy)
+    for name, item in scores.items():
+        yield from _of_file(item, weighing.get(name, []), clusters, now)
 
 
 def _of_file(
