@@ -189,6 +189,23 @@ def test_nobody_is_sent_away_for_copies_that_cannot_be_spread_anyway() -> None:
     assert outcome(done)["shop/app"].split()[0] == "Wait"
 
 
+def test_what_a_quota_or_a_budget_leaves_out_is_left_out_whole() -> None:
+    tenant = {
+        "tenants/t.yaml": (
+            "apiVersion: gitplacer.dev/v1alpha1\nkind: Tenant\nmetadata: {name: t}\n"
+            'spec: {paths: ["workloads/**"], namespaces: [shop], quota: {nvidia.com/gpu: "%s"}}\n'
+        )
+    }
+    names = "abcdefghijklmopqrstuvwx"  # y and n are no names in YAML
+    regions = {name: "us" if name < "n" else "eu" for name in names}
+    for gpus, outcome_ in (("0", ()), ("1", ()), ("2", ("a", "o"))):
+        given = {path: text % gpus for path, text in tenant.items()}
+        story = Story.of(spread(2, "minDomains: 2"), fleet(**regions), APP, given, capacity=rooms(names))
+        done = story.run()
+        assert where(done) == outcome_
+        assert outcome_ or outcome(done)["shop/app"] == "Wait  TenantQuota"
+
+
 def test_an_approval_does_not_break_the_spread() -> None:
     story = Story.of(spread(2, "minDomains: 2"), fleet(a="us", b="us", c="eu"), APP, capacity=rooms("abc"))
     story.run()

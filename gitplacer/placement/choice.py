@@ -42,6 +42,8 @@ from gitplacer.source.manifests import PLATFORM
 
 _MOST_TRIED = 3
 """Clusters on which one group is tried in every order, where that has no proof; on others that are as likely it is not placed."""
+_MOST_UNPAID = 10
+"""Clusters that one group may lose, when its copies are spread, to what its other copies use up of a budget or a quota."""
 _TRIED = 2000
 """Where groups times clusters are more, a cluster that was not taken is not tried in every order just to tell."""
 _TAKES = frozenset({Reason.FITS, Reason.ROOM, Reason.FITS_BY_SCALE_UP, Reason.PODS_MAY_WAIT, Reason.PLATFORM})
@@ -180,7 +182,8 @@ class Choice:
         if policy.spec.placement.admission == "Immediate":
             others = line.without(self._books.numbers(offers))
             offers |= dict.fromkeys(self._in_order(self._pass.gangs[group.id], others), (None, False))
-        leaving = self.leaving.get(group.id, ())
+        offers = {name: offer for name, offer in offers.items() if self.within_quota(group, name)}
+        leaving, unpaid = self.leaving.get(group.id, ()), 0
         stay = [name for name in self._occupancy.placements.get(group.id, ()) if name not in leaving]
         chosen: dict[str, Finding] = {}
         while True:
@@ -192,6 +195,9 @@ class Choice:
                 taken = self._take(group, policy, name, *offers[name])
                 if taken is None:
                     del offers[name]
+                    unpaid += name not in self.tight[group.id]
+                    if unpaid == _MOST_UNPAID:
+                        offers = {other: offer for other, offer in offers.items() if other in chosen}
                     break
                 chosen[name] = taken
             else:

@@ -382,7 +382,8 @@ class Round:
             return Finding(code=Reason.ROOM_RESERVED, subject=kept_on)
         if group.id in self._spanning.short:
             return self._choice.over_quota.get(group.id, self._spanning.short[group.id])
-        if (unspread := self._choice.spreading.waits(group)) is not None:
+        paid = group.id not in self._choice.over_quota and group.id not in self._choice.over_budget
+        if paid and (unspread := self._choice.spreading.waits(group)) is not None:
             return unspread
         if self._choice.tight[group.id]:
             return next(iter(self._choice.tight[group.id].values()))

@@ -18,6 +18,8 @@ from gitplacer.problems import Problem, nearest
 
 def spread_problems(policy: PlacementPolicy, document: Document, clusters: Sequence[Cluster]) -> Iterator[Problem]:
     """Warnings about the `topologySpread` of a policy, in its order."""
+    if not policy.spec.placement.topology_spread:
+        return
     working = [cluster for cluster in clusters if cluster.spec.role == "Workload"]
     allowed = [cluster for cluster in working if policy.spec.clusters.unmet(cluster.labels()) is None]
     for index, spread in enumerate(policy.spec.placement.topology_spread):

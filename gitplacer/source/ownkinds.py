@@ -134,9 +134,9 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
         stop = stop or bool(kinds & {*_STOPS, ""})
         broken.extend(BrokenPolicy(kind) for kind in sorted(kinds) if kind in _POLICIES)
     problems.extend(_weights_of_nobody(policies, {item.name for item in _of(Cluster, objects)}))
+    clusters, names = list(_of(Cluster, objects)), {scores.name for scores in _of(ClusterScores, objects)}
     for item, document in policies:
-        problems.extend(spread_problems(item, document, list(_of(Cluster, objects))))
-        names = {scores.name for scores in _of(ClusterScores, objects)}
+        problems.extend(spread_problems(item, document, clusters))
         problems.extend(unknown_scores(item, document, names, but=unread_scores))
     fleets = [item for item in objects.values() if isinstance(item, Fleet)]
     if len(fleets) != 1 and not stop:
