@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -23,15 +23,13 @@ from gitplacer.model.decision import Candidate, Finding, Reason, Verdict
 from gitplacer.model.verdicts import Verdicts
 from gitplacer.model.workload import Gang
 from gitplacer.placement.books import Books
-from gitplacer.placement.budget import Budgets
 from gitplacer.placement.effort import beyond
 from gitplacer.placement.ledger import Ledger
-from gitplacer.placement.lent import lent
 from gitplacer.placement.nodes import Mask
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass, may_scale_up
 from gitplacer.placement.pack import Packing, Shortfall
-from gitplacer.placement.quota import Quotas
+from gitplacer.placement.purse import Purse
 from gitplacer.placement.spreading import Spreading
 from gitplacer.placement.stage import COARSE, NOT_TRIED, Tight
 from gitplacer.placement.survey import Counts, Indexes
@@ -88,9 +86,8 @@ class _Said:
 
 class Choice:
     """
-    `tight` has by group the clusters on which it would find room, but not in every order, so that it was not placed there;
-    `leaving` the clusters that a group gives up for where it goes; `over_budget` what groups that waited for that would cost, and
-    `over_quota` what they would take more than their tenant may.
+    `tight` has by group the clusters on which it would find room, but not in every order, so that it was not placed there; `purse` tells
+    what a group may have.
     """
 
     def __init__(self, shared: Pass, occupancy: Occupancy, kept: Verdicts) -> None:
@@ -102,10 +99,7 @@ class Choice:
         """By group, the clusters among these on which it was tried in every order."""
         self._passed_over: dict[str, set[str]] = defaultdict(set)
         """By group, those that were not even looked at, because it had been tried on enough and has no proof there."""
-        self.over_budget: dict[str, Finding] = {}
-        self.over_quota: dict[str, Finding] = {}
-        self._quotas = Quotas(shared, occupancy)
-        self.leaving: dict[str, tuple[str, ...]] = {}
+        self.purse = Purse(shared, occupancy)
         self._lines: dict[tuple[str, tuple[str, ...]], Line] = {}
         self._said: dict[str, _Said] = {}
         self.spreading = Spreading(shared)
@@ -182,8 +176,8 @@ class Choice:
         if policy.spec.placement.admission == "Immediate":
             others = line.without(self._books.numbers(offers))
             offers |= dict.fromkeys(self._in_order(self._pass.gangs[group.id], others), (None, False))
-        offers = {name: offer for name, offer in offers.items() if self.within_quota(group, name)}
-        leaving, unpaid = self.leaving.get(group.id, ()), 0
+        offers = {name: offer for name, offer in offers.items() if self.purse.within_quota(group, name)}
+        leaving, unpaid = self.purse.leaving.get(group.id, ()), 0
         stay = [name for name in self._occupancy.placements.get(group.id, ()) if name not in leaving]
         chosen: dict[str, Finding] = {}
         while True:
@@ -210,16 +204,16 @@ class Choice:
         Reserve what a cluster offers, if quotas, budgets and the promises to others let that be, with why it was taken. Without a packing
         the group is admitted there whatever the room.
         """
-        if not self.within_quota(group, name):
+        if not self.purse.within_quota(group, name):
             return None
         gang = self._pass.gang_on(group.id, name)
         if packing is None:
             short = _short(self._books.fit(gang, name, scale_up=self.scales(policy, name)))
             self._books.admit(group.id, name, gang)
             return replace(short, code=Reason.PODS_MAY_WAIT)
-        paid = self._affordable(group, policy, name, packing, self.leaving.get(group.id, ()), scale_up)
+        paid = self.purse.affordable(group, policy, name, packing, self.purse.leaving.get(group.id, ()), scale_up)
         if isinstance(paid, Finding):
-            self.over_budget.setdefault(group.id, paid)
+            self.purse.over_budget.setdefault(group.id, paid)
             return None
         promise = self._promised(group, policy, name, paid, scale_up)
         if promise is None:
@@ -234,14 +228,16 @@ class Choice:
         How a cluster would be taken for the pods that a group has there, beside those that its snapshot shows, and why; None if
         it would not.
         """
-        if not self.within_quota(group, name):
+        if not self.purse.within_quota(group, name):
             return None
         scales = scale_up and self.scales(policy, name)
         missing = self._books[name].not_seen(group.id, self._pass.gang_on(group.id, name))
         packing = self._books.fit(missing, name, scale_up=scales)
         if not isinstance(packing, Packing):
             return None
-        paid = self._affordable(group, policy, name, packing, self.leaving.get(group.id, ()), scales, missing)
+        paid = self.purse.affordable(
+            group, policy, name, packing, self.purse.leaving.get(group.id, ()), scales, missing
+        )
         return None if isinstance(paid, Finding) else self._promised(group, policy, name, paid, scales, missing)
 
     def reserve(
@@ -261,7 +257,7 @@ class Choice:
         missing = self._books[name].not_seen(group.id, self._pass.gang_on(group.id, name))
         fits = any(
             isinstance(packing, Packing)
-            and isinstance(self._affordable(group, policy, name, packing, (), scale_up, missing), Packing)
+            and isinstance(self.purse.affordable(group, policy, name, packing, (), scale_up, missing), Packing)
             for scale_up in ((False, True) if self.scales(policy, name) else (False,))
             for packing in (self._books.fit(missing, name, scale_up=scale_up),)
         )
@@ -273,7 +269,7 @@ class Choice:
         Reserve room for all that a group asks for now on a cluster where it is, with why it was taken; None if there is not
         enough, and it keeps what it has.
         """
-        if not self.within_quota(group, name):
+        if not self.purse.within_quota(group, name):
             return None
         before = self._books[name].copy()
         self._books.release(group.id, name)
@@ -284,7 +280,7 @@ class Choice:
             packing = self._books.fit(missing, name, scale_up=scale_up)
             if not isinstance(packing, Packing):
                 continue
-            paid = self._affordable(group, policy, name, packing, (), scale_up, missing)
+            paid = self.purse.affordable(group, policy, name, packing, (), scale_up, missing)
             promise = (
                 None if isinstance(paid, Finding) else self._promised(group, policy, name, paid, scale_up, missing)
             )
@@ -298,13 +294,6 @@ class Choice:
             return Finding(code=Reason.PODS_MAY_WAIT)
         self._books.replace(name, before)
         return None
-
-    def within_quota(self, group: Group, name: str) -> bool:
-        """Whether a group's tenant may have what it asks for on a cluster; what may not be is remembered."""
-        over = self._quotas.exceeded(group, name, self._books, leaving=self.leaving.get(group.id, ()))
-        if over is not None:
-            self.over_quota.setdefault(group.id, over)
-        return over is None
 
     def _promised(
         self,
@@ -460,65 +449,6 @@ class Choice:
             open_.update(asked[self._books.may_have_room(gang, asked)].tolist())
         return np.array([number in open_ for number in numbers.tolist()], dtype=np.bool_)
 
-    @cached_property
-    def _budgets(self) -> Budgets:
-        return Budgets(self._books, lent(self._governing))
-
-    @cached_property
-    def _tenants_budgets(self) -> Budgets:
-        return Budgets(self._books, lent(self._owning), of_tenants=True)
-
-    def _owning(self, group_id: str) -> str:
-        tenant = self._pass.tenant(group_id)
-        return tenant.name if tenant is not None else ""
-
-    def _governing(self, group_id: str) -> str:
-        """The policy of a group, or that of the record where the group is gone."""
-        group, record = self._pass.groups.get(group_id), self._pass.record(group_id)
-        if group is not None and group.policy is not None:
-            return group.policy.name
-        return record.policy if record is not None else ""
-
-    def _affordable(
-        self,
-        group: Group,
-        policy: PlacementPolicy,
-        name: str,
-        packing: Packing,
-        left: Sequence[str],
-        scale_up: bool,
-        gang: Gang | None = None,
-    ) -> Packing | Finding:
-        """
-        A packing on a cluster that the budgets of the policy and of the tenant allow, or why not. `left` are clusters that the group
-        gives up.
-        """
-        payers = self._payers(group, policy)
-        if not payers:
-            return packing
-        asked = self._pass.gang_on(group.id, name) if gang is None else gang
-        without = partial(self._books[name].fit_without, asked, scale_up=scale_up)
-        instead = {group.id: left}
-        paid: Packing | Finding = packing
-        for budgets, payer, budget in (
-            *payers,
-            *payers[:-1],
-        ):  # what the last one chose must suit those before it as well
-            assert isinstance(paid, Packing)
-            paid = budgets.affordable(payer, budget, name, paid, instead, without)
-            if isinstance(paid, Finding):
-                break
-        return paid
-
-    def _payers(self, group: Group, policy: PlacementPolicy) -> list[tuple[Budgets, str, float]]:
-        """Whose budgets must allow the machines of a group: its policy's and its tenant's, as far as there are any."""
-        tenant, found = group.tenant, list[tuple[Budgets, str, float]]()
-        if policy.spec.budget_per_hour is not None:
-            found.append((self._budgets, policy.name, policy.spec.budget_per_hour))
-        if tenant is not None and tenant.spec.budget_per_hour is not None:
-            found.append((self._tenants_budgets, tenant.name, tenant.spec.budget_per_hour))
-        return found
-
     def ranked(self, gang: Gang, policy: PlacementPolicy, names: Iterable[str]) -> list[str]:
         """
         The policy's order, then those that are awake, then where little is promised already, then where a gang breaks the fewest
@@ -551,12 +481,12 @@ class Choice:
         if group.unit == PLATFORM:
             return Finding(code=Reason.PLATFORM)
         gang = self._pass.gang_on(group.id, name)
-        over = self._quotas.exceeded(group, name, self._books, leaving=self._occupancy.placements.get(group.id, ()))
+        over = self.purse.exceeded(group, name, self._occupancy.placements.get(group.id, ()))
         if over is not None:
             return over
         if name in self.tight[group.id]:
             return self.tight[group.id][name]
-        if self._payers(group, policy):
+        if self.purse.payers(group, policy):
             return self._room_of(group, policy, name, gang)
         # Nothing below is about this group but its gang and its policy, and most gangs have others that are their like.
         ledger, said = self._books[name], self._said.get(name)
@@ -578,7 +508,7 @@ class Choice:
         now = self._books.fit(gang, name, scale_up=False)
         later = self._books.fit(gang, name, scale_up=True) if scales and isinstance(now, Shortfall) else now
         if isinstance(later, Packing):
-            paid = self._affordable(group, policy, name, later, here, isinstance(now, Shortfall))
+            paid = self.purse.affordable(group, policy, name, later, here, isinstance(now, Shortfall))
             if isinstance(paid, Finding):
                 return paid
             finding = self._books.fitting(name, paid)

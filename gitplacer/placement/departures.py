@@ -316,7 +316,7 @@ class Departures:
         Clusters to go to, room reserved. One that the group left lately, or where it did not become ready, is taken only if it has
         to go and there is no other, or if somebody says so.
         """
-        self._choice.leaving[group.id] = tuple(free)
+        self._choice.purse.leaving[group.id] = tuple(free)
         # What was there when the pass began and is not any more went in this pass: it does not come back in the same one.
         was = self._pass.recorded.get(group.id, ())
         exclude = {*before, *was, *self._occupancy.reservations.closed_to(group.id)}

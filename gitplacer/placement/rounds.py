@@ -381,16 +381,16 @@ class Round:
         if kept_on:
             return Finding(code=Reason.ROOM_RESERVED, subject=kept_on)
         if group.id in self._spanning.short:
-            return self._choice.over_quota.get(group.id, self._spanning.short[group.id])
-        paid = group.id not in self._choice.over_quota and group.id not in self._choice.over_budget
+            return self._choice.purse.over_quota.get(group.id, self._spanning.short[group.id])
+        paid = group.id not in self._choice.purse.over_quota and group.id not in self._choice.purse.over_budget
         if paid and (unspread := self._choice.spreading.waits(group)) is not None:
             return unspread
         if self._choice.tight[group.id]:
             return next(iter(self._choice.tight[group.id].values()))
-        if group.id in self._choice.over_quota:
-            return self._choice.over_quota[group.id]
-        if group.id in self._choice.over_budget:
-            return self._choice.over_budget[group.id]
+        if group.id in self._choice.purse.over_quota:
+            return self._choice.purse.over_quota[group.id]
+        if group.id in self._choice.purse.over_budget:
+            return self._choice.purse.over_budget[group.id]
         clusters = self._pass.clusters.values()
         if any(self._pass.may_not_enter(group, policy, cluster) is None for cluster in clusters):
             return Finding(code=Reason.NO_CLUSTER_FITS)
@@ -461,7 +461,7 @@ class Round:
     def _entering(self, group: Group, policy: PlacementPolicy, closed: set[str]) -> list[str]:
         clusters = self._pass.clusters.items()
         free = [n for n, c in clusters if n not in closed and self._pass.may_not_enter(group, policy, c) is None]
-        return [name for name in free if self._choice.within_quota(group, name)]
+        return [name for name in free if self._choice.purse.within_quota(group, name)]
 
     def _preempt(self, group: Group, policy: PlacementPolicy, closed: set[str]) -> Claim | None:
         """Make groups of lower priority leave the cluster where that does least harm, if any are enough."""
