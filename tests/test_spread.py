@@ -11,8 +11,10 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gitplacer.explain.remedies import with_line
 from gitplacer.formats.group import explain_group
 from gitplacer.hydrate import Hydration
+from gitplacer.remedies import remedy
 from tests.stories import Story, cluster, outcome, policy, rayjob, rayservice, snapshot
 
 REGION = "topology.kubernetes.io/region"
@@ -204,6 +206,14 @@ def test_what_a_quota_or_a_budget_leaves_out_is_left_out_whole() -> None:
         done = story.run()
         assert where(done) == outcome_
         assert outcome_ or outcome(done)["shop/app"] == "Wait  TenantQuota"
+
+
+def test_fewer_regions_are_offered_where_that_would_place_it() -> None:
+    story = Story.of(spread(3, "minDomains: 3"), fleet(a="us", b="us", c="eu", d="ap"), APP, capacity=rooms("abc"))
+    found = remedy(story.inputs(), story.plan(), "shop/app", most_trials=60)
+    assert found is not None
+    told = [with_line(one) for way in found.ways for one in way.amendments]
+    assert told[0] == f"minDomains of {REGION} of policy spread from 3 to 2 (policies/spread.yaml:6)"
 
 
 def test_an_approval_does_not_break_the_spread() -> None:
