@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitplacer.formats.group import explain_group
+from gitplacer.formats.options import Options
+from gitplacer.formats.text import plan_text
 from gitplacer.hydrate import Hydration
 from gitplacer.placement.scoring import in_proportion
 from tests.stories import START, Story, cluster, policy, rayservice, snapshot
@@ -81,7 +83,10 @@ def test_the_numbers_that_made_the_order_are_told_once_for_each_cluster() -> Non
     files = scores("carbon", {"a": 40, "b": 60}), scores("latency", {"a": 50, "b": 20})
     story = Story.of(*files, weighing("name: carbon, weight: 2", "name: latency, weight: -1"), fleet("ab"), APP)
     story.capacity = rooms(a=ROOM, b=ROOM)
-    text = explain_group(story.run().view, "shop/app")
+    done = story.run()
+    text = explain_group(done.view, "shop/app")
+    assert plan_text(done.view, Options()).count("fits; scores 100: 2 × carbon 60, -1 × latency 20") == 1
+    text = text[text.index("Clusters") :]
     assert text.count("scores 100: 2 × carbon 60, -1 × latency 20") == 1
     assert text.count("scores 30: 2 × carbon 40, -1 × latency 50") == 1
 

@@ -24,7 +24,6 @@ from gitplacer.model.decision import (
     Decision,
     Phase,
     Reason,
-    Score,
     Verdict,
 )
 from gitplacer.plaintext import few, printable
@@ -167,21 +166,7 @@ def refused_approvals(decisions: Iterable[Decision], snapshot: Snapshot) -> Iter
 
 
 def verdict_text(candidate: Candidate, decision: Decision, view: PlanView) -> str:
-    """
-    Why a cluster is what it is in a decision, with the place of the policy or cluster that says so, and the numbers that made the order
-    if it scored.
-    """
-    return "; ".join(
-        [_verdict_text(candidate, decision, view), *([_score_text(candidate.score)] if candidate.score else [])]
-    )
-
-
-def _score_text(score: Score) -> str:
-    """`scores 130: 3 × carbon 40, 1 × latency 10`."""
-    return f"scores {score.total}: {', '.join(f'{one.weight} × {one.title} {one.value}' for one in score.terms)}"
-
-
-def _verdict_text(candidate: Candidate, decision: Decision, view: PlanView) -> str:
+    """Why a cluster is what it is in a decision, with the place of the policy or cluster that says so."""
     finding, cluster = candidate.finding, view.clusters.get(candidate.cluster)
     text = finding_text(finding, cluster)
     group = view.snapshot.groups.get(decision.group)

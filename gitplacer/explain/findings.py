@@ -15,6 +15,7 @@ from gitplacer.model.decision import (
     NewNodes,
     Reason,
     ScaleUpLimit,
+    Score,
     Spending,
     Tally,
     UpdateAsks,
@@ -246,6 +247,16 @@ def finding_text(finding: Finding, cluster: Cluster | None = None) -> str:
 
     Not yet safe to print: subjects are as the manifests have them.
     """
+    said = _finding_text(finding, cluster)
+    return said if finding.score is None else f"{said}; {_score_text(finding.score)}"
+
+
+def _score_text(score: Score) -> str:
+    """`scores 130: 3 × carbon 40, 1 × latency 10`."""
+    return f"scores {score.total}: {', '.join(f'{one.weight} × {one.title} {one.value}' for one in score.terms)}"
+
+
+def _finding_text(finding: Finding, cluster: Cluster | None) -> str:
     code, subject = finding.code, finding.subject
     if code is Reason.FITS_BY_SCALE_UP:
         return _scale_up(finding.new_nodes)

@@ -250,29 +250,6 @@ class UpdateAsks:
     stays: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """
-    A reason and the numbers behind it. `subject` names what it is about: a cluster, a policy, a taint, a requirement,
-    members. For a role that did not fit: `placed` of `wanted` pods, what they were `short` of, and a `tally` over
-    all nodes that adds up to `nodes`. `limits` are what kept an autoscaler from adding what is short. `update` is the edit
-    that it is about.
-    """
-
-    code: Reason
-    subject: str = ""
-    role: str = ""
-    placed: int = 0
-    wanted: int = 0
-    short: Resources = NOTHING
-    nodes: int = 0
-    tally: tuple[Tally, ...] = ()
-    new_nodes: tuple[NewNodes, ...] = ()
-    limits: tuple[ScaleUpLimit, ...] = ()
-    spending: Spending | None = None
-    update: UpdateAsks | None = None
-
-
 class Weighed(NamedTuple):
     """One term of a score: what is weighed, its weight, and the number."""
 
@@ -289,14 +266,37 @@ class Score:
     terms: tuple[Weighed, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """
+    A reason and the numbers behind it. `subject` names what it is about: a cluster, a policy, a taint, a requirement,
+    members. For a role that did not fit: `placed` of `wanted` pods, what they were `short` of, and a `tally` over
+    all nodes that adds up to `nodes`. `limits` are what kept an autoscaler from adding what is short. `update` is the edit
+    that it is about, and `score` what a cluster scored if that makes the order.
+    """
+
+    code: Reason
+    subject: str = ""
+    role: str = ""
+    placed: int = 0
+    wanted: int = 0
+    short: Resources = NOTHING
+    nodes: int = 0
+    tally: tuple[Tally, ...] = ()
+    new_nodes: tuple[NewNodes, ...] = ()
+    limits: tuple[ScaleUpLimit, ...] = ()
+    spending: Spending | None = None
+    update: UpdateAsks | None = None
+    score: Score | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One cluster's verdict in one decision, and what it scored if that made the order."""
+    """One cluster's verdict in one decision."""
 
     cluster: str
     verdict: Verdict
     finding: Finding
-    score: Score | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -210,7 +210,7 @@ class Choice:
         if packing is None:
             short = _short(self._books.fit(gang, name, scale_up=self.scales(policy, name)))
             self._books.admit(group.id, name, gang)
-            return replace(short, code=Reason.PODS_MAY_WAIT)
+            return self._scored(policy, name, replace(short, code=Reason.PODS_MAY_WAIT))
         paid = self.purse.affordable(group, policy, name, packing, self.purse.leaving.get(group.id, ()), scale_up)
         if isinstance(paid, Finding):
             self.purse.over_budget.setdefault(group.id, paid)
@@ -219,7 +219,7 @@ class Choice:
         if promise is None:
             return None
         self.reserve(group, policy, name, *promise, gang)
-        return promise[0]
+        return self._scored(policy, name, promise[0])
 
     def promised(
         self, group: Group, policy: PlacementPolicy, name: str, *, scale_up: bool
@@ -580,14 +580,19 @@ class Choice:
         for name in sorted(self._pass.clusters):
             if name in after:
                 kept = chosen.get(name, Finding(code=Reason.KEPT))
-                found.append(Candidate(name, Verdict.CHOSEN, kept, self._pass.scoring.of(policy, name)))
+                found.append(Candidate(name, Verdict.CHOSEN, self._scored(policy, name, kept)))
                 continue
             finding = self.verdict(group, policy, name)
             takes = _fits(finding) or (finding.code is Reason.TIGHT_FIT and self._pass.accepts_tight(policy, name))
             fits = takes and name not in self.tight[group.id] and name not in self._passed_over[group.id]
-            score = self._pass.scoring.of(policy, name)
-            found.append(Candidate(name, Verdict.FEASIBLE if fits else Verdict.REJECTED, finding, score))
+            finding = self._scored(policy, name, finding)
+            found.append(Candidate(name, Verdict.FEASIBLE if fits else Verdict.REJECTED, finding))
         return tuple(found)
+
+    def _scored(self, policy: PlacementPolicy, name: str, finding: Finding) -> Finding:
+        """A finding about a cluster with what it scored, where that makes the order."""
+        score = self._pass.scoring.of(policy, name)
+        return finding if score is None else replace(finding, score=score)
 
     def kept_candidates(self, group: Group, here: Sequence[str]) -> tuple[Candidate, ...]:
         """Those of a group that stays where it is."""
