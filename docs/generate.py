@@ -193,6 +193,15 @@ spec:
   quota: {nvidia.com/gpu: "64"}
   budgetPerHour: "200"
 """,
+    "ClusterScores": """\
+apiVersion: gitplacer.dev/v1alpha1
+kind: ClusterScores
+metadata:
+  name: carbon
+spec:
+  scores: {static-cluster: -20, dynamic-cluster: 65, standby-cluster: 80}
+  validUntil: "2026-01-02T18:00:00Z"
+""",
     "Approval": """\
 apiVersion: gitplacer.dev/v1alpha1
 kind: Approval
@@ -260,6 +269,8 @@ KIND_PLACES: Mapping[str, str] = {
     "PlacementPolicy": "Anywhere in the source outside the workload paths; usually `policies/<name>.yaml`.",
     "OverridePolicy": "Anywhere in the source outside the workload paths; usually `policies/<name>.yaml`.",
     "Tenant": "Anywhere in the source outside the workload paths; usually `tenants/<name>.yaml`. What comes of it: [Tenants](../tenants.md).",
+    "ClusterScores": "Anywhere in the source outside the workload paths; usually `scores/<name>.yaml`, written by whatever measures. What comes of "
+    "it: [Spread and scores](../spread.md).",
     "Approval": "Anywhere in the source outside the workload paths; usually `approvals/<name>.yaml`.",
     "WorkloadKind": "Anywhere in the source outside the workload paths; usually `kinds/<name>.yaml`. "
     "[`gitplacer size`](../commands/size.md) shows what comes of it: `gitplacer size kinds/volcano-job.yaml job.yaml`.\n\n"
@@ -918,6 +929,10 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.CLUSTER_NOT_SELECTED: Finding(code=Reason.CLUSTER_NOT_SELECTED, subject="class=production"),
             Reason.NOT_IN_ORDER: Finding(code=Reason.NOT_IN_ORDER),
             Reason.NO_SHARE: Finding(code=Reason.NO_SHARE),
+            Reason.NO_DOMAIN: Finding(code=Reason.NO_DOMAIN, subject="topology.kubernetes.io/region"),
+            Reason.COPIES_SPREAD: Finding(
+                code=Reason.COPIES_SPREAD, subject="topology.kubernetes.io/region: eu 1, us 1"
+            ),
             Reason.OTHER_CLUSTER_WISHED: Finding(code=Reason.OTHER_CLUSTER_WISHED, subject="static-cluster"),
             Reason.UNTOLERATED_CLUSTER_TAINT: Finding(
                 code=Reason.UNTOLERATED_CLUSTER_TAINT, subject="reserved=research:NoSchedule"
@@ -1002,7 +1017,11 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.BUDGET_EXCEEDED: Finding(
                 code=Reason.BUDGET_EXCEEDED, spending=Spending(budget=10.0, spent=9.02, more=1.5)
             ),
+            Reason.TOO_FEW_DOMAINS: Finding(
+                code=Reason.TOO_FEW_DOMAINS, subject="topology.kubernetes.io/region: eu 0, us 2", placed=1, wanted=2
+            ),
             Reason.COPIES_WAIT: Finding(code=Reason.COPIES_WAIT),
+            Reason.SPREAD_WAITS: Finding(code=Reason.SPREAD_WAITS, subject="topology.kubernetes.io/region: eu 0, us 2"),
             Reason.CLUSTER_WAKING: Finding(code=Reason.CLUSTER_WAKING, subject="ingestion-cluster"),
             Reason.SHARES_WAIT: Finding(code=Reason.SHARES_WAIT, subject="2 on static-cluster", placed=8, wanted=10),
             Reason.WAITS_FOR_PREEMPTED: Finding(code=Reason.WAITS_FOR_PREEMPTED, subject="research/sweep"),

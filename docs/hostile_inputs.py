@@ -507,10 +507,23 @@ CLASSES: Mapping[int, Class] = {
         },
     ),
     37: Class(
-        title="Policies for clusters that there are not, with fields that there are not, or of a version to come",
-        codes=("UnknownField", "UnsupportedVersion", "InvalidValue", "WrongType"),
-        does="What such a policy governs is held. Policies lie outside the workload paths.",
+        title="Policies for clusters that there are not, with fields that there are not, or of a version to come; policies and scores of a tenant",
+        codes=("UnknownField", "UnsupportedVersion", "InvalidValue", "WrongType", "OwnKindInWorkloads"),
+        does="What such a policy governs is held, and such scores count nothing. Policies and scores lie outside the workload paths.",
+        spellings={
+            "scores of a tenant": here(
+                thing("gitplacer.dev/v1alpha1", "ClusterScores", "spec: {scores: {a: 100}}"), "OwnKindInWorkloads"
+            ),
+            "scores of a tenant that are none": here(
+                thing("gitplacer.dev/v1alpha1", "ClusterScores", "spec: {scores: {a: much}}"), "OwnKindInWorkloads"
+            ),
+            "a policy of a tenant": here(
+                thing("gitplacer.dev/v1alpha1", "PlacementPolicy", "spec: {select: {}, precedence: 99}"),
+                "OwnKindInWorkloads",
+            ),
+        },
         tests=(
+            "test_scored::test_scores_that_cannot_be_read_count_nothing_and_stop_nothing",
             "test_kinds::test_what_is_wrong_is_said_with_its_place_and_its_remedy",
             "test_fleet_place::test_a_fleet_among_the_workloads_of_another_never_counts",
         ),

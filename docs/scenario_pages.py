@@ -34,6 +34,8 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "cloud-priority-standby",
         "cloud-priority-spot-first",
         "cheapest-cluster",
+        "greenest-first",
+        "spread-over-regions",
         "compound-ai",
         "divided",
         "span-at-placement",

@@ -54,6 +54,7 @@ from gitplacer.source.consent import consent_problems
 from gitplacer.source.files import MAX_SNAPSHOT, READ_ENDINGS, Memo, Reading, read_documents
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
 from gitplacer.source.reading import Source, read_source
+from gitplacer.source.scores import score_problems
 from gitplacer.source.standby import STANDBY_FOLDER
 from gitplacer.spanning import Spans
 from gitplacer.tree import Tree
@@ -255,6 +256,7 @@ def read_snapshot(
     carried_out = {record.id: record.approvals or () for record in records.values()}
     known_ids = groups.keys() | carried_out.keys() | broken_records
     problems.extend(consent_problems(read.own.approvals, read.own.clusters, known_ids, carried_out, now))
+    problems.extend(score_problems(read.own.scores, read.own.policies, read.own.clusters, now))
     records = as_heard
     removed = None if REMOVALS_FILE in foreign_paths else _read_removals(deployment, memo, problems)
     missing = {entry.name for record in records.values() for entry in record.clusters} - read.own.clusters.keys()

@@ -17,7 +17,7 @@ MOST = 6
 """Amounts beyond that are not tried; whoever draws fleets sees to it that more is seldom needed."""
 
 KINDS = (
-    "Uncordon", "TolerateTaint", "AllowCluster", "AcceptTightFit", "CountOnScaleUp", "RaiseBudget", "RaiseLimit",
+    "Uncordon", "TolerateTaint", "AllowCluster", "AcceptTightFit", "CountOnScaleUp", "FewerDomains", "RaiseBudget", "RaiseLimit",
     "AddNodes", "FewerPods",
 )  # fmt: skip
 """In the order of what is smaller, written down once more."""

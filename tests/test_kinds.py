@@ -226,7 +226,8 @@ spec:
     type: Ordered
     order: [{names: [gpu-1]}, {matchLabels: {class: gpu}}, {}]
     weights: {}
-    copies: All
+    copies: 3
+    topologySpread: [{topologyKey: topology.kubernetes.io/region, maxSkew: 1, minDomains: 2, maxDomains: 3}]
     admission: Gang
     accept: TightFit
     scaleUp: Never
@@ -269,6 +270,12 @@ spec:
   quota: {nvidia.com/gpu: "64", cpu: 100}
   clusterQuota: {nvidia.com/gpu: "16"}
   budgetPerHour: "200"
+""",
+    "ClusterScores": """
+metadata: {name: carbon}
+spec:
+  scores: {gpu-1: -100, gpu-2: 100}
+  validUntil: "2026-01-02T18:00:00Z"
 """,
     "Approval": """
 metadata: {name: drill, labels: {team: platform}, annotations: {note: any}}
@@ -496,12 +503,21 @@ reason: Fits
 }
 """One document of each kind with all its fields."""
 
+SCORED = """
+metadata: {name: green}
+spec:
+  select: {}
+  placement: {type: Scored, scores: [{name: carbon, weight: -3}, {allocatable: nvidia.com/gpu, weight: 10}]}
+"""
+"""What a policy cannot have beside an order."""
+
 SMALLEST = {
     "Fleet": "{metadata: {name: f}, spec: {}}",
     "Cluster": "{metadata: {name: c}, spec: {}}",
     "PlacementPolicy": "{metadata: {name: p}, spec: {select: {}}}",
     "OverridePolicy": "{metadata: {name: o}, spec: {select: {}, overrides: [{path: /a, value: 1}]}}",
     "Tenant": '{metadata: {name: t}, spec: {paths: ["workloads/t/**"], namespaces: [t]}}',
+    "ClusterScores": "{metadata: {name: s}, spec: {scores: {}}}",
     "Approval": '{metadata: {name: a}, spec: {groups: [a/b], action: Return, expires: "2026-01-02T18:00:00Z"}}',
     "WorkloadKind": "{metadata: {name: w}, spec: {apiGroup: a.b, kind: K, versions: [v1], pods: [{resources: [/spec]}]}}",
     "WhatIf": "{metadata: {name: w}, spec: {title: t, suppose: [{lose: a}]}}",
@@ -531,6 +547,15 @@ VALID = {
     **{f"{kind}, every field": own(kind, rest) for kind, rest in EVERY_FIELD.items()},
     **{f"{kind}, smallest": own(kind, rest) for kind, rest in SMALLEST.items()},
     **dict(shipped()),
+    "PlacementPolicy, scored": own("PlacementPolicy", SCORED),
+    "PlacementPolicy, spread": own(
+        "PlacementPolicy",
+        "{metadata: {name: p}, spec: {select: {}, placement: {copies: 2, topologySpread: "
+        "[{topologyKey: a, maxSkew: 1, minDomains: 2, maxDomains: 3}, {topologyKey: b.c/d, maxDomains: 1}]}}}",
+    ),
+    "PlacementPolicy, copies everywhere": own(
+        "PlacementPolicy", "{metadata: {name: p}, spec: {select: {}, placement: {copies: All, topologySpread: []}}}"
+    ),
     "PlacementPolicy, divided": own(
         "PlacementPolicy",
         "{metadata: {name: p}, spec: {select: {}, placement: {type: Divide, weights: {a: 70, b: 0}, copies: 2}}}",
@@ -547,6 +572,7 @@ def test_every_kind_is_among_the_files_we_ship_except_what_only_machines_and_few
     kinds = {value["kind"] for _, value in shipped()}
     assert kinds == TABLE.keys() - {
         "Approval",
+        "ClusterScores",
         "OverridePolicy",
         "Tenant",
         "Placement",
@@ -559,7 +585,7 @@ def test_every_kind_is_among_the_files_we_ship_except_what_only_machines_and_few
 def test_the_documents_with_every_field_have_every_field() -> None:
     definitions = COMBINED.schema["$defs"]
     seen: dict[str, set[str]] = {}
-    for kind, rest in EVERY_FIELD.items():
+    for kind, rest in (*EVERY_FIELD.items(), ("PlacementPolicy", SCORED)):
         _see(definitions, {"$ref": f"#/$defs/{kind}"}, own(kind, rest), seen)
     assert seen == {name: set(definition["properties"]) for name, definition in definitions.items()}
 
@@ -1028,6 +1054,29 @@ BROKEN = [
     "Cluster spec.overrides.1: {path: /a}",
     "OverridePolicy spec.overrides: []",
     "PlacementPolicy spec.placement.weights: {gpu-1: 1}",
+    "PlacementPolicy spec.placement: {type: Scored}",
+    "PlacementPolicy spec.placement: {type: Scored, scores: []}",
+    "PlacementPolicy spec.placement: {scores: [{name: a}]}",
+    "PlacementPolicy spec.placement: {type: Scored, scores: [{weight: 1}]}",
+    "PlacementPolicy spec.placement: {type: Scored, scores: [{name: a, allocatable: cpu}]}",
+    "PlacementPolicy spec.placement: {type: Scored, scores: [{name: a, weight: 0}]}",
+    "PlacementPolicy spec.placement: {type: Scored, scores: [{name: a, weight: -11}]}",
+    "PlacementPolicy spec.placement: {type: Scored, scores: [{name: a, weight: 11}]}",
+    "ClusterScores spec.scores: (gone)",
+    "ClusterScores spec.scores: {gpu-1: 101}",
+    "ClusterScores spec.scores: {gpu-1: -101}",
+    "ClusterScores spec.scores: {gpu-1: 0.5}",
+    "ClusterScores spec.scores: {GPU: 1}",
+    "ClusterScores spec.validUntil: tomorrow",
+    "PlacementPolicy spec.placement.copies: All",
+    "PlacementPolicy spec.placement.copies: 1",
+    "PlacementPolicy spec.placement.copies: (gone)",
+    "PlacementPolicy spec.placement.topologySpread.0: {topologyKey: a}",
+    "PlacementPolicy spec.placement.topologySpread.0.topologyKey: (gone)",
+    "PlacementPolicy spec.placement.topologySpread.0.topologyKey: a b",
+    "PlacementPolicy spec.placement.topologySpread.0.maxSkew: 0",
+    "PlacementPolicy spec.placement.topologySpread.0.minDomains: '2'",
+    "PlacementPolicy spec.placement.topologySpread.0.maxDomains: 1.5",
     "PlacementPolicy spec.placement: {type: Divide, weights: {gpu-1: 0, gpu-2: 0}}",
     "PlacementPolicy spec.placement: {type: Divide, weights: {GPU: 1}}",
     "PlacementPolicy spec.placement: {type: Divide, weights: {gpu-1: -1, gpu-2: 2}}",
@@ -1091,6 +1140,26 @@ ONLY_THE_PARSER = {
     "a node group that must have more than it may": (
         'CapacitySnapshot metadata: {name: c}\nobservedAt: "2026-01-02T03:04:05Z"\nnodeGroups: [{name: a, min: 3, max: 2}]',
         r"min 3 is more than max 2$",
+    ),
+    "a label over which copies are spread twice": (
+        "PlacementPolicy metadata: {name: p}\n"
+        "spec: {select: {}, placement: {copies: 2, topologySpread: [{topologyKey: a, maxSkew: 1}, {topologyKey: a, maxSkew: 2}]}}",
+        r"is there twice: say all about a label in one place$",
+    ),
+    "fewer domains at most than at least": (
+        "PlacementPolicy metadata: {name: p}\n"
+        "spec: {select: {}, placement: {copies: 3, topologySpread: [{topologyKey: a, minDomains: 3, maxDomains: 2}]}}",
+        r"minDomains 3 is more than maxDomains 2$",
+    ),
+    "more domains than copies": (
+        "PlacementPolicy metadata: {name: p}\n"
+        "spec: {select: {}, placement: {copies: 2, topologySpread: [{topologyKey: a, minDomains: 3}]}}",
+        r"minDomains 3 of a is more than there are copies \(2\)$",
+    ),
+    "a score that is weighed twice": (
+        "PlacementPolicy metadata: {name: p}\n"
+        "spec: {select: {}, placement: {type: Scored, scores: [{name: a}, {name: a, weight: 2}]}}",
+        r"score a is weighed twice: give it one weight$",
     ),
     "two nodes of one name on standby": (
         "Cluster metadata: {name: c}\n"
@@ -1266,7 +1335,7 @@ SAID: list[tuple[str, list[str]]] = [
         "apiVersion: gitplacer.dev/v1alpha1\nmetadata: {}\n",
         [
             "1:1: an object of gitplacer.dev needs a kind",
-            "  known here: Approval, CapacitySnapshot, Cluster, ClusterState, Fleet, OverridePolicy, Placement, PlacementPolicy, Removals, Scenario … and 3 more",
+            "  known here: Approval, CapacitySnapshot, Cluster, ClusterScores, ClusterState, Fleet, OverridePolicy, Placement, PlacementPolicy, Removals … and 4 more",
         ],
     ),
     (

@@ -19,6 +19,7 @@ from docs.problem_examples import (
     ray,
     rayjobs,
     spanning,
+    spread,
     standby,
     strangers,
 )
@@ -37,6 +38,7 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = dict(
             **ray.EXAMPLES,
             **rayjobs.EXAMPLES,
             **spanning.EXAMPLES,
+            **spread.EXAMPLES,
             **gitops.EXAMPLES,
             **policies.EXAMPLES,
             **standby.EXAMPLES,

@@ -48,7 +48,7 @@ def why(decision: Decision, view: PlanView) -> str:
         parts.append(stays_text(finding, few(decision.blocked_by)) if named else finding_text(finding, about))
     parts += _taken(decision)
     if decision.after and decision.waiting_since and decision.action is not Action.HOLD:
-        told = (Reason.COPIES_WAIT, Reason.SHARES_WAIT, Reason.CLUSTER_WAKING)
+        told = (Reason.COPIES_WAIT, Reason.SPREAD_WAITS, Reason.SHARES_WAIT, Reason.CLUSTER_WAKING)
         parts += ["further copies wait for room"] if finding.code not in told else []
     parts += shares(decision, view) if finding.code is not Reason.KEPT else []
     return "; ".join(parts)
@@ -193,7 +193,11 @@ def place(view: PlanView, kind: str, name: str) -> str:
 
 
 def cluster_count(decision: Decision) -> str:
-    """`0 of 3 clusters fit`, for a group that found no cluster; '' without candidates."""
+    """
+    `0 of 3 clusters fit`, for a group that found no cluster; '' without candidates, and where clusters would fit but copies cannot be spread.
+    """
+    if decision.finding.code is Reason.TOO_FEW_DOMAINS:
+        return ""
     others = [c for c in decision.candidates if c.verdict is not Verdict.CHOSEN]
     if not others:
         return ""

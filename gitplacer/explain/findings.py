@@ -15,6 +15,7 @@ from gitplacer.model.decision import (
     NewNodes,
     Reason,
     ScaleUpLimit,
+    Score,
     Spending,
     Tally,
     UpdateAsks,
@@ -51,6 +52,14 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.NOT_THE_TENANTS: ("its tenant may not use it", "its tenant may not use it: {}"),
     Reason.NOT_IN_ORDER: ("the policy's order does not name it",) * 2,
     Reason.NO_SHARE: ("the policy gives it no share",) * 2,
+    Reason.NO_DOMAIN: (
+        "it lacks a label over whose values copies are spread",
+        "it has no label {}, over whose values copies are spread",
+    ),
+    Reason.COPIES_SPREAD: (
+        "has room, and too few clusters in other domains have",
+        "has room, and was passed over to spread the copies; copies by {}",
+    ),
     Reason.OTHER_CLUSTER_WISHED: ("an annotation asks for another cluster", "an annotation asks for {}"),
     Reason.UNTOLERATED_CLUSTER_TAINT: ("its taint is not tolerated", "the policy does not tolerate its taint {}"),
     Reason.CLUSTER_CORDONED: ("is cordoned and takes nothing new",) * 2,
@@ -116,6 +125,10 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
         "{} is being woken, and its files are written when it is there",
     ),
     Reason.COPIES_WAIT: ("further copies wait for room",) * 2,
+    Reason.SPREAD_WAITS: (
+        "further copies wait for room where they may go without breaking the spread",
+        "further copies wait for room where they may go without breaking the spread; copies by {}",
+    ),
     Reason.WAITS_FOR_PREEMPTED: (
         "room is made for it, and those who leave are not seen to be gone",
         "{} made room for it, and no snapshot shows that room free yet",
@@ -217,6 +230,8 @@ FROM_POLICY = (
     Reason.CLUSTER_NOT_SELECTED,
     Reason.NOT_IN_ORDER,
     Reason.NO_SHARE,
+    Reason.NO_DOMAIN,
+    Reason.COPIES_SPREAD,
     Reason.UNTOLERATED_CLUSTER_TAINT,
     Reason.BUDGET_EXCEEDED,
 )
@@ -232,6 +247,16 @@ def finding_text(finding: Finding, cluster: Cluster | None = None) -> str:
 
     Not yet safe to print: subjects are as the manifests have them.
     """
+    said = _finding_text(finding, cluster)
+    return said if finding.score is None else f"{said}; {_score_text(finding.score)}"
+
+
+def _score_text(score: Score) -> str:
+    """`scores 130: 3 × carbon 40, 1 × latency 10`."""
+    return f"scores {score.total}: {', '.join(f'{one.weight} × {one.title} {one.value}' for one in score.terms)}"
+
+
+def _finding_text(finding: Finding, cluster: Cluster | None) -> str:
     code, subject = finding.code, finding.subject
     if code is Reason.FITS_BY_SCALE_UP:
         return _scale_up(finding.new_nodes)
@@ -394,11 +419,21 @@ def _removals(finding: Finding) -> str:
     return f"{going}{within}, and the Fleet's guards let {finding.placed or 'none'} go without an Approval"
 
 
+def _too_few_domains(finding: Finding) -> str:
+    """The planner's subject is the label with how many clusters of each domain have room: `region: eu 0, us 2`."""
+    key, _, counts = finding.subject.partition(": ")
+    if finding.placed >= finding.wanted:
+        there = f"; clusters with room by {finding.subject}" if counts else ""
+        return f"no clusters that have room keep all that its policy says of the spread of copies{there}"
+    return f"its copies need {finding.wanted} domains of {key}, and {finding.placed} can take one; clusters with room: {counts}"
+
+
 _TOLD: Mapping[Reason, Callable[[Finding], str]] = {
     Reason.CLUSTER_LOST: _lost,
     Reason.PENDING_PODS: _pending,
     Reason.MOVING: _moving,
     Reason.TOO_MANY_REMOVALS: _removals,
+    Reason.TOO_FEW_DOMAINS: _too_few_domains,
 }
 """What is told of relocations with the numbers and names behind it."""
 

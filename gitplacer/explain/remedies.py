@@ -65,6 +65,8 @@ def amendment_text(amendment: Amendment) -> str:
             return f"policy {a.subject} accepts a tight fit"
         case RemedyKind.COUNT_ON_SCALE_UP:
             return f"policy {a.subject} counts on machines that can be added"
+        case RemedyKind.FEWER_DOMAINS:
+            return f"minDomains of {a.item} of policy {a.subject} from {a.before} to {a.after}"
         case RemedyKind.RAISE_BUDGET:
             return f"budgetPerHour of policy {a.subject} from {a.before} to {a.after}"
         case RemedyKind.RAISE_LIMIT:

@@ -19,6 +19,7 @@ from gitplacer.kinds.policy import OverridePolicy, PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord
 from gitplacer.kinds.removals import Removals
 from gitplacer.kinds.scenario import Scenario
+from gitplacer.kinds.scores import ClusterScores
 from gitplacer.kinds.tenant import Tenant
 from gitplacer.kinds.whatif import WhatIf
 from gitplacer.kinds.workloadkind import WorkloadKind
@@ -29,6 +30,7 @@ TABLE: Mapping[str, type[Model]] = MappingProxyType(
         "Cluster": Cluster,
         "PlacementPolicy": PlacementPolicy,
         "OverridePolicy": OverridePolicy,
+        "ClusterScores": ClusterScores,
         "Tenant": Tenant,
         "Approval": Approval,
         "WorkloadKind": WorkloadKind,

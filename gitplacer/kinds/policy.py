@@ -7,7 +7,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from gitplacer.kinds.fields import Boolean, Copies, DnsLabel, Integer, LabelKey, Model, OwnKind, Period, Price, Seconds
+from gitplacer.kinds.scores import ScoreTerm
 from gitplacer.kinds.selectors import ClusterSelector, Metadata, ObjectSelector, Override, TolerationField
+from gitplacer.kinds.spread import TopologySpreads
 from gitplacer.model.labels import Toleration
 
 Weight = Annotated[Integer, Field(ge=0, le=1_000_000)]
@@ -63,6 +65,11 @@ class PlacementSettings(Model):
             "else": {"properties": {"order": {"maxItems": 0}}},
             "allOf": [
                 {
+                    "if": {"properties": {"type": {"const": "Scored"}}, "required": ["type"]},
+                    "then": {"properties": {"scores": {"minItems": 1}}, "required": ["scores"]},
+                    "else": {"properties": {"scores": {"maxItems": 0}}},
+                },
+                {
                     "if": {"properties": {"span": {"const": "IfNeeded"}}, "required": ["span"]},
                     "then": {
                         "properties": {
@@ -83,21 +90,31 @@ class PlacementSettings(Model):
                         "required": ["type"],
                     },
                 },
+                {
+                    "if": {"required": ["topologySpread"], "properties": {"topologySpread": {"minItems": 1}}},
+                    "then": {"properties": {"copies": {"type": "integer", "minimum": 2}}, "required": ["copies"]},
+                },
             ],
         }
     )
 
-    type: Literal["Capacity", "Cheapest", "Divide", "Ordered"] = "Capacity"
+    type: Literal["Capacity", "Cheapest", "Divide", "Ordered", "Scored"] = "Capacity"
     """Capacity takes any cluster with room, Ordered the first with room in the order given, Cheapest the one where the machines
-    that must be added cost least. Divide puts a group on every eligible cluster and divides its replicas over them."""
+    that must be added cost least, Scored the one with the highest sum of weighted scores. Divide puts a group on every eligible cluster and
+    divides its replicas over them."""
     order: tuple[ClusterSelector, ...] = ()
     """Ordered: which clusters, best first."""
+    scores: Annotated[tuple[ScoreTerm, ...], Field(max_length=20)] = ()
+    """Scored: which scores count, and how much each. They order clusters when something is placed; what runs is not moved for them."""
     weights: dict[DnsLabel, Weight] = {}
     """Divide: in what proportion clusters share the replicas, by name; percentages will do. A cluster that is not named gets
     none. Without weights all eligible clusters share alike."""
     copies: Copies = 1
     """How many clusters get a copy; All means every eligible one. With Divide, how many share the replicas, the heaviest first;
     absent means All."""
+    topology_spread: TopologySpreads = ()
+    """How the copies are spread over the values of cluster labels, such as regions or providers; each label once, and all must hold.
+    Needs `copies` to be a number of 2 or more."""
     admission: Literal["Gang", "Immediate"] = "Gang"
     """Gang places a group when all its pods fit; Immediate places it whatever the room."""
     accept: Literal["Fits", "TightFit"] = "Fits"
@@ -138,11 +155,33 @@ class PlacementSettings(Model):
         return self
 
     @model_validator(mode="after")
+    def _scores_belong_to_scored(self) -> Self:
+        if (self.type == "Scored") != bool(self.scores):
+            raise ValueError("type Scored needs scores" if self.type == "Scored" else "scores is for type Scored")
+        titles = [term.title for term in self.scores]
+        twice = next((title for title in titles if titles.count(title) > 1), None)
+        if twice is not None:
+            raise ValueError(f"score {twice} is weighed twice: give it one weight")
+        return self
+
+    @model_validator(mode="after")
     def _weights_belong_to_divide(self) -> Self:
         if self.weights and self.type != "Divide":
             raise ValueError("weights is for type Divide")
         if self.weights and not any(self.weights.values()):
             raise ValueError("some cluster needs a weight above 0")
+        return self
+
+    @model_validator(mode="after")
+    def _spread_needs_copies(self) -> Self:
+        copies = 0 if self.copies == "All" else self.copies
+        if self.topology_spread and copies < 2:
+            raise ValueError("topologySpread needs copies: a number of 2 or more")
+        for spread in self.topology_spread:
+            if (spread.min_domains or 0) > copies:
+                raise ValueError(
+                    f"minDomains {spread.min_domains} of {spread.topology_key} is more than there are copies ({copies})"
+                )
         return self
 
     @property

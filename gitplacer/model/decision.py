@@ -11,7 +11,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from gitplacer.model.counts import AS_WRITTEN, Counts
 from gitplacer.model.resources import NOTHING, Resources
@@ -75,6 +75,7 @@ class Reason(enum.StrEnum):
     NOT_IN_ORDER = "NotInOrder"
     NO_SHARE = "NoShare"  # in a division its weight is 0
     OTHER_CLUSTER_WISHED = "OtherClusterWished"
+    NO_DOMAIN = "NoDomain"  # it lacks a label over whose values the policy spreads copies
     UNTOLERATED_CLUSTER_TAINT = "UntoleratedClusterTaint"
     CLUSTER_CORDONED = "ClusterCordoned"
     API_NOT_SERVED = "APINotServed"
@@ -90,6 +91,7 @@ class Reason(enum.StrEnum):
     CANNOT_WAKE = "CannotWake"  # it sleeps, and is not called
     LEFTOVER_THERE = "LeftoverThere"  # it was lost, and what it had then is not known to be gone
     LEFT_BEFORE = "LeftBefore"  # the group left it within the last day, or did not become ready there
+    COPIES_SPREAD = "CopiesSpread"  # it has room, and the copies are spread over other domains
     # its nodes do not take the pods
     NODE_NOT_READY = "NodeNotReady"
     NODE_UNSCHEDULABLE = "NodeUnschedulable"
@@ -128,7 +130,11 @@ class Reason(enum.StrEnum):
     CANNOT_SPAN = "CannotSpan"  # no cluster fits, and something that spanning needs is missing
     BUDGET_EXCEEDED = "BudgetExceeded"  # the machines that it needs cost more than its policy has left in an hour
     TENANT_QUOTA = "TenantQuota"  # it asks for more than its tenant's quota has left
+    TOO_FEW_DOMAINS = (
+        "TooFewDomains"  # there is room, but not in as many regions, or other domains, as its policy wants
+    )
     COPIES_WAIT = "CopiesWait"  # some copies are placed, others wait
+    SPREAD_WAITS = "SpreadWaits"  # the same, and there is room only where they may not go without breaking the spread
     CLUSTER_WAKING = "ClusterWaking"  # its room is kept, and its files are written when the cluster is there
     SHARES_WAIT = "SharesWait"  # of what is divided some replicas run, others wait
     WAITS_FOR_PREEMPTED = "WaitsForPreempted"  # others have made room for it, and are not gone yet
@@ -244,13 +250,29 @@ class UpdateAsks:
     stays: str = ""
 
 
+class Weighed(NamedTuple):
+    """One term of a score: what is weighed, its weight, and the number."""
+
+    title: str
+    weight: int
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What a cluster scored under a policy that weighs scores: the sum of its terms, each times its weight."""
+
+    total: int
+    terms: tuple[Weighed, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """
     A reason and the numbers behind it. `subject` names what it is about: a cluster, a policy, a taint, a requirement,
     members. For a role that did not fit: `placed` of `wanted` pods, what they were `short` of, and a `tally` over
     all nodes that adds up to `nodes`. `limits` are what kept an autoscaler from adding what is short. `update` is the edit
-    that it is about.
+    that it is about, and `score` what a cluster scored if that makes the order.
     """
 
     code: Reason
@@ -265,6 +287,7 @@ class Finding:
     limits: tuple[ScaleUpLimit, ...] = ()
     spending: Spending | None = None
     update: UpdateAsks | None = None
+    score: Score | None = None
 
 
 @dataclass(frozen=True, slots=True)

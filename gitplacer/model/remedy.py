@@ -24,6 +24,7 @@ class RemedyKind(enum.StrEnum):
     ALLOW_CLUSTER = "AllowCluster"  # the policy allows one more cluster
     ACCEPT_TIGHT_FIT = "AcceptTightFit"  # the policy accepts a fit that takes luck
     COUNT_ON_SCALE_UP = "CountOnScaleUp"  # the policy counts on machines that can be added
+    FEWER_DOMAINS = "FewerDomains"  # the policy wants copies in fewer regions, or other domains
     RAISE_BUDGET = "RaiseBudget"  # the policy may spend more in an hour
     RAISE_LIMIT = "RaiseLimit"  # an autoscaler may add more machines
     ADD_NODES = "AddNodes"  # a cluster gets more nodes like one that it has

@@ -9,9 +9,9 @@ budget pays for machines that have to be added.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -23,23 +23,25 @@ from gitplacer.model.decision import Candidate, Finding, Reason, Verdict
 from gitplacer.model.verdicts import Verdicts
 from gitplacer.model.workload import Gang
 from gitplacer.placement.books import Books
-from gitplacer.placement.budget import Budgets
 from gitplacer.placement.effort import beyond
 from gitplacer.placement.ledger import Ledger
-from gitplacer.placement.lent import lent
 from gitplacer.placement.nodes import Mask
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass, may_scale_up
 from gitplacer.placement.pack import Packing, Shortfall
-from gitplacer.placement.quota import Quotas
+from gitplacer.placement.purse import Purse
+from gitplacer.placement.spreading import Spreading
 from gitplacer.placement.stage import COARSE, NOT_TRIED, Tight
 from gitplacer.placement.survey import Counts, Indexes
-from gitplacer.policies import BY_COST
+from gitplacer.placement.topology import Rule
+from gitplacer.policies import BY_COST, DIVIDING
 from gitplacer.relocation.memory import left_before
 from gitplacer.source.manifests import PLATFORM
 
 _MOST_TRIED = 3
 """Clusters on which one group is tried in every order, where that has no proof; on others that are as likely it is not placed."""
+_MOST_UNPAID = 10
+"""Clusters that one group may lose, when its copies are spread, to what its other copies use up of a budget or a quota."""
 _TRIED = 2000
 """Where groups times clusters are more, a cluster that was not taken is not tried in every order just to tell."""
 _TAKES = frozenset({Reason.FITS, Reason.ROOM, Reason.FITS_BY_SCALE_UP, Reason.PODS_MAY_WAIT, Reason.PLATFORM})
@@ -84,9 +86,8 @@ class _Said:
 
 class Choice:
     """
-    `tight` has by group the clusters on which it would find room, but not in every order, so that it was not placed there;
-    `leaving` the clusters that a group gives up for where it goes; `over_budget` what groups that waited for that would cost, and
-    `over_quota` what they would take more than their tenant may.
+    `tight` has by group the clusters on which it would find room, but not in every order, so that it was not placed there; `purse` tells
+    what a group may have.
     """
 
     def __init__(self, shared: Pass, occupancy: Occupancy, kept: Verdicts) -> None:
@@ -98,12 +99,11 @@ class Choice:
         """By group, the clusters among these on which it was tried in every order."""
         self._passed_over: dict[str, set[str]] = defaultdict(set)
         """By group, those that were not even looked at, because it had been tried on enough and has no proof there."""
-        self.over_budget: dict[str, Finding] = {}
-        self.over_quota: dict[str, Finding] = {}
-        self._quotas = Quotas(shared, occupancy)
-        self.leaving: dict[str, tuple[str, ...]] = {}
+        self.purse = Purse(shared, occupancy)
         self._lines: dict[tuple[str, tuple[str, ...]], Line] = {}
         self._said: dict[str, _Said] = {}
+        self.spreading = Spreading(shared)
+        """Of groups whose copies are spread, what that came to."""
 
     @property
     def books(self) -> Books:
@@ -122,10 +122,11 @@ class Choice:
         exclude: set[str],
         wanted: int,
         only: Literal["Free", "ScaleUp"] | None = None,
+        beside: Collection[str] = (),
     ) -> dict[str, Finding]:
         """
         Up to `wanted` clusters for new copies, room reserved, each with why it was taken; `only` on room that is free, or only
-        with machines that are added.
+        with machines that are added. Copies that are spread are spread together with those that stay where they are and those that come `beside`.
         """
         chosen: dict[str, Finding] = {}
         if wanted <= 0:
@@ -134,29 +135,91 @@ class Choice:
         if exclude:
             entering = tuple(name for name in entering if name not in exclude)
         line = self._lined_up(policy, entering)
-        ways = (False, True) if may_scale_up(policy) else (False,)
-        for scale_up in (way for way in ways if only is None or way is (only == "ScaleUp")):
+        ways = [way for way in (False, True) if not way or may_scale_up(policy)]
+        ways = [way for way in ways if only is None or way is (only == "ScaleUp")]
+        rules = () if policy.spec.placement.type in DIVIDING else self._pass.spread_rules(group, policy)
+        if rules:
+            return self._choose_spread(group, policy, rules, line, ways, wanted, beside)
+        for scale_up in ways:
             for name, packing in self._offers(group, policy, line.without(self._books.numbers(chosen)), scale_up):
-                if not self.within_quota(group, name):
-                    continue
-                paid = self._affordable(group, policy, name, packing, self.leaving.get(group.id, ()), scale_up)
-                if isinstance(paid, Finding):
-                    self.over_budget.setdefault(group.id, paid)
-                    continue
-                promise = self._promised(group, policy, name, paid, scale_up)
-                if promise is not None:
-                    chosen[name] = promise[0]
-                    self.reserve(group, policy, name, *promise, self._pass.gang_on(group.id, name))
+                taken = self._take(group, policy, name, packing, scale_up)
+                if taken is not None:
+                    chosen[name] = taken
                     if len(chosen) == wanted:
                         return chosen
         if policy.spec.placement.admission == "Immediate":
             for name in self._in_order(self._pass.gangs[group.id], line):
-                if len(chosen) < wanted and name not in chosen and self.within_quota(group, name):
-                    gang = self._pass.gang_on(group.id, name)
-                    short = _short(self._books.fit(gang, name, scale_up=self.scales(policy, name)))
-                    self._books.admit(group.id, name, gang)
-                    chosen[name] = replace(short, code=Reason.PODS_MAY_WAIT)
+                if len(chosen) < wanted and name not in chosen:
+                    taken = self._take(group, policy, name, None, False)
+                    if taken is not None:
+                        chosen[name] = taken
         return chosen
+
+    def _choose_spread(
+        self,
+        group: Group,
+        policy: PlacementPolicy,
+        rules: Sequence[Rule],
+        line: Line,
+        ways: Sequence[bool],
+        wanted: int,
+        beside: Collection[str],
+    ) -> dict[str, Finding]:
+        """
+        The same for copies that are spread. They are chosen together: each cluster is asked for an offer first, and one that then cannot
+        keep it, because a budget or a quota is used up by the others or for want of a proof, is left out of the next choice.
+        """
+        offers: dict[str, tuple[Packing | None, bool]] = {}
+        for scale_up in ways:
+            known = line.without(self._books.numbers(offers))
+            offers |= {name: (packing, scale_up) for name, packing in self._offers(group, policy, known, scale_up)}
+        if policy.spec.placement.admission == "Immediate":
+            others = line.without(self._books.numbers(offers))
+            offers |= dict.fromkeys(self._in_order(self._pass.gangs[group.id], others), (None, False))
+        offers = {name: offer for name, offer in offers.items() if self.purse.within_quota(group, name)}
+        leaving, unpaid = self.purse.leaving.get(group.id, ()), 0
+        stay = [name for name in self._occupancy.placements.get(group.id, ()) if name not in leaving]
+        chosen: dict[str, Finding] = {}
+        while True:
+            best = self.spreading.pick(group, rules, list(offers), kept={*stay, *beside}, wanted=wanted)
+            for name in [name for name in chosen if name not in best]:
+                del chosen[name]
+                self._books.release(group.id, name)
+            for name in (name for name in best if name not in chosen):
+                taken = self._take(group, policy, name, *offers[name])
+                if taken is None:
+                    del offers[name]
+                    unpaid += name not in self.tight[group.id]
+                    if unpaid == _MOST_UNPAID:
+                        offers = {other: offer for other, offer in offers.items() if other in chosen}
+                    break
+                chosen[name] = taken
+            else:
+                return chosen
+
+    def _take(
+        self, group: Group, policy: PlacementPolicy, name: str, packing: Packing | None, scale_up: bool
+    ) -> Finding | None:
+        """
+        Reserve what a cluster offers, if quotas, budgets and the promises to others let that be, with why it was taken. Without a packing
+        the group is admitted there whatever the room.
+        """
+        if not self.purse.within_quota(group, name):
+            return None
+        gang = self._pass.gang_on(group.id, name)
+        if packing is None:
+            short = _short(self._books.fit(gang, name, scale_up=self.scales(policy, name)))
+            self._books.admit(group.id, name, gang)
+            return self._scored(policy, name, replace(short, code=Reason.PODS_MAY_WAIT))
+        paid = self.purse.affordable(group, policy, name, packing, self.purse.leaving.get(group.id, ()), scale_up)
+        if isinstance(paid, Finding):
+            self.purse.over_budget.setdefault(group.id, paid)
+            return None
+        promise = self._promised(group, policy, name, paid, scale_up)
+        if promise is None:
+            return None
+        self.reserve(group, policy, name, *promise, gang)
+        return self._scored(policy, name, promise[0])
 
     def promised(
         self, group: Group, policy: PlacementPolicy, name: str, *, scale_up: bool
@@ -165,14 +228,16 @@ class Choice:
         How a cluster would be taken for the pods that a group has there, beside those that its snapshot shows, and why; None if
         it would not.
         """
-        if not self.within_quota(group, name):
+        if not self.purse.within_quota(group, name):
             return None
         scales = scale_up and self.scales(policy, name)
         missing = self._books[name].not_seen(group.id, self._pass.gang_on(group.id, name))
         packing = self._books.fit(missing, name, scale_up=scales)
         if not isinstance(packing, Packing):
             return None
-        paid = self._affordable(group, policy, name, packing, self.leaving.get(group.id, ()), scales, missing)
+        paid = self.purse.affordable(
+            group, policy, name, packing, self.purse.leaving.get(group.id, ()), scales, missing
+        )
         return None if isinstance(paid, Finding) else self._promised(group, policy, name, paid, scales, missing)
 
     def reserve(
@@ -192,7 +257,7 @@ class Choice:
         missing = self._books[name].not_seen(group.id, self._pass.gang_on(group.id, name))
         fits = any(
             isinstance(packing, Packing)
-            and isinstance(self._affordable(group, policy, name, packing, (), scale_up, missing), Packing)
+            and isinstance(self.purse.affordable(group, policy, name, packing, (), scale_up, missing), Packing)
             for scale_up in ((False, True) if self.scales(policy, name) else (False,))
             for packing in (self._books.fit(missing, name, scale_up=scale_up),)
         )
@@ -204,7 +269,7 @@ class Choice:
         Reserve room for all that a group asks for now on a cluster where it is, with why it was taken; None if there is not
         enough, and it keeps what it has.
         """
-        if not self.within_quota(group, name):
+        if not self.purse.within_quota(group, name):
             return None
         before = self._books[name].copy()
         self._books.release(group.id, name)
@@ -215,7 +280,7 @@ class Choice:
             packing = self._books.fit(missing, name, scale_up=scale_up)
             if not isinstance(packing, Packing):
                 continue
-            paid = self._affordable(group, policy, name, packing, (), scale_up, missing)
+            paid = self.purse.affordable(group, policy, name, packing, (), scale_up, missing)
             promise = (
                 None if isinstance(paid, Finding) else self._promised(group, policy, name, paid, scale_up, missing)
             )
@@ -229,13 +294,6 @@ class Choice:
             return Finding(code=Reason.PODS_MAY_WAIT)
         self._books.replace(name, before)
         return None
-
-    def within_quota(self, group: Group, name: str) -> bool:
-        """Whether a group's tenant may have what it asks for on a cluster; what may not be is remembered."""
-        over = self._quotas.exceeded(group, name, self._books, leaving=self.leaving.get(group.id, ()))
-        if over is not None:
-            self.over_quota.setdefault(group.id, over)
-        return over is None
 
     def _promised(
         self,
@@ -391,65 +449,6 @@ class Choice:
             open_.update(asked[self._books.may_have_room(gang, asked)].tolist())
         return np.array([number in open_ for number in numbers.tolist()], dtype=np.bool_)
 
-    @cached_property
-    def _budgets(self) -> Budgets:
-        return Budgets(self._books, lent(self._governing))
-
-    @cached_property
-    def _tenants_budgets(self) -> Budgets:
-        return Budgets(self._books, lent(self._owning), of_tenants=True)
-
-    def _owning(self, group_id: str) -> str:
-        tenant = self._pass.tenant(group_id)
-        return tenant.name if tenant is not None else ""
-
-    def _governing(self, group_id: str) -> str:
-        """The policy of a group, or that of the record where the group is gone."""
-        group, record = self._pass.groups.get(group_id), self._pass.record(group_id)
-        if group is not None and group.policy is not None:
-            return group.policy.name
-        return record.policy if record is not None else ""
-
-    def _affordable(
-        self,
-        group: Group,
-        policy: PlacementPolicy,
-        name: str,
-        packing: Packing,
-        left: Sequence[str],
-        scale_up: bool,
-        gang: Gang | None = None,
-    ) -> Packing | Finding:
-        """
-        A packing on a cluster that the budgets of the policy and of the tenant allow, or why not. `left` are clusters that the group
-        gives up.
-        """
-        payers = self._payers(group, policy)
-        if not payers:
-            return packing
-        asked = self._pass.gang_on(group.id, name) if gang is None else gang
-        without = partial(self._books[name].fit_without, asked, scale_up=scale_up)
-        instead = {group.id: left}
-        paid: Packing | Finding = packing
-        for budgets, payer, budget in (
-            *payers,
-            *payers[:-1],
-        ):  # what the last one chose must suit those before it as well
-            assert isinstance(paid, Packing)
-            paid = budgets.affordable(payer, budget, name, paid, instead, without)
-            if isinstance(paid, Finding):
-                break
-        return paid
-
-    def _payers(self, group: Group, policy: PlacementPolicy) -> list[tuple[Budgets, str, float]]:
-        """Whose budgets must allow the machines of a group: its policy's and its tenant's, as far as there are any."""
-        tenant, found = group.tenant, list[tuple[Budgets, str, float]]()
-        if policy.spec.budget_per_hour is not None:
-            found.append((self._budgets, policy.name, policy.spec.budget_per_hour))
-        if tenant is not None and tenant.spec.budget_per_hour is not None:
-            found.append((self._tenants_budgets, tenant.name, tenant.spec.budget_per_hour))
-        return found
-
     def ranked(self, gang: Gang, policy: PlacementPolicy, names: Iterable[str]) -> list[str]:
         """
         The policy's order, then those that are awake, then where little is promised already, then where a gang breaks the fewest
@@ -482,12 +481,12 @@ class Choice:
         if group.unit == PLATFORM:
             return Finding(code=Reason.PLATFORM)
         gang = self._pass.gang_on(group.id, name)
-        over = self._quotas.exceeded(group, name, self._books, leaving=self._occupancy.placements.get(group.id, ()))
+        over = self.purse.exceeded(group, name, self._occupancy.placements.get(group.id, ()))
         if over is not None:
             return over
         if name in self.tight[group.id]:
             return self.tight[group.id][name]
-        if self._payers(group, policy):
+        if self.purse.payers(group, policy):
             return self._room_of(group, policy, name, gang)
         # Nothing below is about this group but its gang and its policy, and most gangs have others that are their like.
         ledger, said = self._books[name], self._said.get(name)
@@ -509,7 +508,7 @@ class Choice:
         now = self._books.fit(gang, name, scale_up=False)
         later = self._books.fit(gang, name, scale_up=True) if scales and isinstance(now, Shortfall) else now
         if isinstance(later, Packing):
-            paid = self._affordable(group, policy, name, later, here, isinstance(now, Shortfall))
+            paid = self.purse.affordable(group, policy, name, later, here, isinstance(now, Shortfall))
             if isinstance(paid, Finding):
                 return paid
             finding = self._books.fitting(name, paid)
@@ -563,8 +562,13 @@ class Choice:
             self._pass.may_not_enter(group, policy, self._pass.clusters[name])
             or self._left_lately(group, name)
             or self._spoken_for(group, name)
-            or self._room_for_others(group, policy, name)
+            or self._room_unless_spread(group, policy, name)
         )
+
+    def _room_unless_spread(self, group: Group, policy: PlacementPolicy, name: str) -> Finding:
+        """The verdict on a cluster's room, or that it was passed over, with room, so that copies are spread."""
+        found, passed_over = self._room_for_others(group, policy, name), self.spreading.passed_over(group, name)
+        return passed_over if passed_over is not None and _fits(found) else found
 
     def candidates(
         self, group: Group, policy: PlacementPolicy, after: Sequence[str], chosen: Mapping[str, Finding], *, waits: bool
@@ -575,13 +579,20 @@ class Choice:
         found = []
         for name in sorted(self._pass.clusters):
             if name in after:
-                found.append(Candidate(name, Verdict.CHOSEN, chosen.get(name, Finding(code=Reason.KEPT))))
+                kept = chosen.get(name, Finding(code=Reason.KEPT))
+                found.append(Candidate(name, Verdict.CHOSEN, self._scored(policy, name, kept)))
                 continue
             finding = self.verdict(group, policy, name)
             takes = _fits(finding) or (finding.code is Reason.TIGHT_FIT and self._pass.accepts_tight(policy, name))
             fits = takes and name not in self.tight[group.id] and name not in self._passed_over[group.id]
+            finding = self._scored(policy, name, finding)
             found.append(Candidate(name, Verdict.FEASIBLE if fits else Verdict.REJECTED, finding))
         return tuple(found)
+
+    def _scored(self, policy: PlacementPolicy, name: str, finding: Finding) -> Finding:
+        """A finding about a cluster with what it scored, where that makes the order."""
+        score = self._pass.scoring.of(policy, name)
+        return finding if score is None else replace(finding, score=score)
 
     def kept_candidates(self, group: Group, here: Sequence[str]) -> tuple[Candidate, ...]:
         """Those of a group that stays where it is."""

@@ -316,7 +316,7 @@ class Departures:
         Clusters to go to, room reserved. One that the group left lately, or where it did not become ready, is taken only if it has
         to go and there is no other, or if somebody says so.
         """
-        self._choice.leaving[group.id] = tuple(free)
+        self._choice.purse.leaving[group.id] = tuple(free)
         # What was there when the pass began and is not any more went in this pass: it does not come back in the same one.
         was = self._pass.recorded.get(group.id, ())
         exclude = {*before, *was, *self._occupancy.reservations.closed_to(group.id)}
@@ -327,7 +327,10 @@ class Departures:
         avoided = left_before(self._pass.records[group.id], self._snapshot)
         chosen = self._choice.choose(group, policy, exclude=exclude | avoided, wanted=wanted)
         if avoided and len(chosen) < wanted and any(triggers[name].code in DECLARED for name in free):
-            chosen |= self._choice.choose(group, policy, exclude=exclude | chosen.keys(), wanted=wanted - len(chosen))
+            further = exclude | chosen.keys()
+            chosen |= self._choice.choose(
+                group, policy, exclude=further, wanted=wanted - len(chosen), beside=tuple(chosen)
+            )
         if not chosen and wanted > 0 and self._strategy(group, policy, triggers, free) is Strategy.RECREATE:
             return self._spanning.place(group, policy, exclude | avoided, scale_up=True)
         return chosen

@@ -163,7 +163,8 @@ class Division:
         shares: dict[str, dict[Part, int]] = {n: {part: parts[part][n] for part in parts} for n in sorted(names)}
         if not totals:
             shares = {name: dict.fromkeys((*stock.totals, COPY), 0) | {COPY: 1} for name in shares}
-            totals = {**stock.totals, COPY: len(shares) + len(stuck)}
+            # Where nobody may have a copy, those that are there stay: what has nowhere to go is not taken away.
+            totals = {**stock.totals, COPY: len(shares) + len(stuck) or len(before)}
         return Due(stock, totals, shares, weights, leaving, stuck)
 
     def _divided(
@@ -184,7 +185,14 @@ class Division:
             and (cluster.spec.state == "Active" or (cluster.spec.state == "Cordoned" and name in before))
         ]
         names.sort(key=lambda name: (self._pass.preference(policy, name), name not in before, name))
-        return names[: policy.spec.placement.shared_by]
+        wanted = policy.spec.placement.shared_by
+        if wanted is None or not policy.spec.placement.topology_spread:
+            return names[:wanted]
+        kept = [name for name in names if name in before][
+            :wanted
+        ]  # what runs stays, and the others are spread beside it
+        fresh = [name for name in names if name not in kept]
+        return [*kept, *self._choice.spreading.first(group, policy, fresh, kept=kept, wanted=wanted - len(kept))]
 
     def _must_leave(self, group: Group, policy: PlacementPolicy) -> dict[str, Finding]:
         """

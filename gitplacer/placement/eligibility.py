@@ -88,6 +88,14 @@ def may_not_enter(
     return None
 
 
+def without_domain(policy: PlacementPolicy, cluster: Cluster) -> Finding | None:
+    """Why a cluster gets no copy under a policy that spreads them, or None: it is in no domain. It is no reason to leave."""
+    spreads = policy.spec.placement.topology_spread
+    labels = cluster.labels() if spreads else {}
+    missing = next((spread.topology_key for spread in spreads if spread.topology_key not in labels), None)
+    return None if missing is None else Finding(code=Reason.NO_DOMAIN, subject=missing)
+
+
 class Asked(NamedTuple):
     """What the objects of a group ask of a cluster besides room, and the namespaces that its KubeRay has to watch."""
 

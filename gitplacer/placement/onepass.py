@@ -34,6 +34,7 @@ from gitplacer.placement.eligibility import (
     may_not_stay,
     not_served,
     preference,
+    without_domain,
 )
 from gitplacer.placement.holds import held, kept
 from gitplacer.placement.ledger import Ledger
@@ -43,7 +44,9 @@ from gitplacer.placement.onlookers import Onlookers
 from gitplacer.placement.overlaps import Overlap, Overlaps
 from gitplacer.placement.pack import Packing, pack
 from gitplacer.placement.proof import has_room
+from gitplacer.placement.scoring import Scoring
 from gitplacer.placement.ties import held_with, ties, torn_singletons
+from gitplacer.placement.topology import Rule
 from gitplacer.placement.updating import Edits, no_edits
 from gitplacer.policies import DIVIDING
 from gitplacer.relocation.evidence import speaks_of
@@ -124,7 +127,8 @@ class Pass:
         self.backing_off: dict[str, datetime] = {}
         """Groups whose relocation is taken back in this pass, and until when they then stay."""
         self._stay: dict[tuple[str, str | None, str, str], Finding | None] = {}
-        self._preference: dict[tuple[str, str], int | None] = {}
+        self._preference: dict[tuple[str, str], int] = {}
+        self._rules: dict[tuple[str, str | None, str], tuple[Rule, ...]] = {}
         self.taken: dict[tuple[str, str], Reason] = {}
         """Why a group was put on a cluster in a round of this pass."""
         self._exceeds: dict[tuple[Gang, str, bool], bool] = {}
@@ -228,10 +232,9 @@ class Pass:
     def offered(self) -> dict[str, float]:
         """What all clusters that run workloads offer, with the machines that can be added."""
         total: dict[str, float] = defaultdict(float)
-        for name, cluster in self.clusters.items():
-            if name in self.books and cluster.spec.role == "Workload" and cluster.spec.state != "Lost":
-                for resource, amount in self.books[name].nodes.offered().items():
-                    total[resource] += amount
+        for offered in self._offered_by_each().values():
+            for resource, amount in offered.items():
+                total[resource] += amount
         return dict(total)
 
     def _recorded_counts(self) -> dict[tuple[str, str], Counts]:
@@ -398,6 +401,7 @@ class Pass:
         s = self.snapshot
         return (
             self.may_not_stay(group, policy, cluster)
+            or without_domain(policy, cluster)
             or may_not_enter(group, cluster, s.capacity, s.broken_capacity, s.now)
             or self._not_back_yet(group, cluster)
             or self._cannot_wake(group, cluster)
@@ -486,10 +490,51 @@ class Pass:
         return self._asked[key]
 
     def preference(self, policy: PlacementPolicy, cluster: str) -> int:
+        """How early a policy takes a cluster: smaller first."""
         key = (policy.name, cluster)
         if key not in self._preference:
-            self._preference[key] = preference(policy, self.clusters[cluster])
-        return self._preference[key] or 0
+            liked = preference(policy, self.clusters[cluster]) or 0
+            self._preference[key] = liked - self.scoring.total(policy.spec.placement, cluster)
+        return self._preference[key]
+
+    @cached_property
+    def scoring(self) -> Scoring:
+        """What clusters score under policies that weigh scores."""
+        scores = {name: item.scores for name, item in self.snapshot.source.own.scores.items()}
+        return Scoring(scores, self.snapshot.now, self._offered_by_each)
+
+    def _offered_by_each(self) -> dict[str, dict[str, float]]:
+        """What each cluster that runs workloads offers, with the machines that can be added."""
+        return {
+            name: self.books[name].nodes.offered()
+            for name, cluster in self.clusters.items()
+            if name in self.books and cluster.spec.role == "Workload" and cluster.spec.state != "Lost"
+        }
+
+    def spread_rules(self, group: Group, policy: PlacementPolicy) -> tuple[Rule, ...]:
+        """
+        How the copies of a group have to be spread. Domains count that have a cluster which is Active, not lost, and allowed: what
+        passes by itself, such as a snapshot that is too old or a lack of room, does not take a domain away.
+        """
+        spreads = policy.spec.placement.topology_spread
+        if not spreads:
+            return ()
+        key = (policy.name, group.wished_cluster, group.tenant.name if group.tenant is not None else "")
+        if key not in self._rules:
+            labels = {name: cluster.labels() for name, cluster in self.clusters.items()}
+            open_ = [
+                name
+                for name, cluster in self.clusters.items()
+                if cluster.spec.state == "Active"
+                and name not in self.silent
+                and self.may_not_stay(group, policy, cluster) is None
+            ]
+            rules = []
+            for spread in spreads:
+                domains = {name: has[spread.topology_key] for name, has in labels.items() if spread.topology_key in has}
+                rules.append(Rule(spread, domains, frozenset(domains[name] for name in open_ if name in domains)))
+            self._rules[key] = tuple(rules)
+        return self._rules[key]
 
     def exceeds(self, gang: Gang, ledger: Ledger, cluster: str, scale_up: bool) -> bool:
         """Whether it is proved that a gang would not fit a cluster that runs nothing."""

@@ -294,7 +294,8 @@ class Round:
             if name not in here and self._pass.may_not_enter(group, policy, cluster) is None
         ]
         wanted = len(entering) if copies == "All" else max(0, copies - len(here))
-        chosen = sorted(entering, key=lambda name: (self._pass.preference(policy, name), name))[:wanted]
+        ranked = sorted(entering, key=lambda name: (self._pass.preference(policy, name), name))
+        chosen = self._choice.spreading.first(group, policy, ranked, kept=here, wanted=wanted)
         for name in chosen:
             self._occupancy.books.admit(group.id, name, group.gang)
         after = tuple(sorted({*here, *chosen}))
@@ -368,7 +369,8 @@ class Round:
         if set(after) < set(before):
             return Finding(code=Reason.COPY_NOT_WANTED, subject=", ".join(sorted(set(before) - set(after))))
         if after:
-            return Finding(code=Reason.KEPT if complete else Reason.COPIES_WAIT)
+            waits = self._choice.spreading.waits(group) or Finding(code=Reason.COPIES_WAIT)
+            return Finding(code=Reason.KEPT) if complete else waits
         return self._nowhere(group, policy)
 
     def _nowhere(self, group: Group, policy: PlacementPolicy) -> Finding:
@@ -379,13 +381,16 @@ class Round:
         if kept_on:
             return Finding(code=Reason.ROOM_RESERVED, subject=kept_on)
         if group.id in self._spanning.short:
-            return self._choice.over_quota.get(group.id, self._spanning.short[group.id])
+            return self._choice.purse.over_quota.get(group.id, self._spanning.short[group.id])
+        paid = group.id not in self._choice.purse.over_quota and group.id not in self._choice.purse.over_budget
+        if paid and (unspread := self._choice.spreading.waits(group)) is not None:
+            return unspread
         if self._choice.tight[group.id]:
             return next(iter(self._choice.tight[group.id].values()))
-        if group.id in self._choice.over_quota:
-            return self._choice.over_quota[group.id]
-        if group.id in self._choice.over_budget:
-            return self._choice.over_budget[group.id]
+        if group.id in self._choice.purse.over_quota:
+            return self._choice.purse.over_quota[group.id]
+        if group.id in self._choice.purse.over_budget:
+            return self._choice.purse.over_budget[group.id]
         clusters = self._pass.clusters.values()
         if any(self._pass.may_not_enter(group, policy, cluster) is None for cluster in clusters):
             return Finding(code=Reason.NO_CLUSTER_FITS)
@@ -403,7 +408,9 @@ class Round:
             since = entry.since if entry else self._snapshot.now
             return name != wished, self._pass.preference(policy, name), since, name
 
-        return tuple(sorted(sorted(here, key=rank)[:wanted]))
+        ranked = sorted(here, key=rank)
+        spread = self._choice.spreading.first(group, policy, ranked, kept=(), wanted=wanted)
+        return tuple(sorted(spread if len(spread) == wanted else ranked[:wanted]))
 
     # waiting with something in view
 
@@ -454,7 +461,7 @@ class Round:
     def _entering(self, group: Group, policy: PlacementPolicy, closed: set[str]) -> list[str]:
         clusters = self._pass.clusters.items()
         free = [n for n, c in clusters if n not in closed and self._pass.may_not_enter(group, policy, c) is None]
-        return [name for name in free if self._choice.within_quota(group, name)]
+        return [name for name in free if self._choice.purse.within_quota(group, name)]
 
     def _preempt(self, group: Group, policy: PlacementPolicy, closed: set[str]) -> Claim | None:
         """Make groups of lower priority leave the cluster where that does least harm, if any are enough."""
@@ -470,6 +477,7 @@ class Round:
             return self._occupancy.take(ledger, group.id, name) is not None
 
         ranked = self._choice.ranked(self._pass.gangs[group.id], policy, self._entering(group, policy, closed))
+        ranked = [name for name in ranked if self._choice.spreading.would_do(group, name)]
         if any(self._somebody_is_leaving(name) and enough(name, None, NOBODY) for name in ranked):
             return None  # it fits as soon as those are gone who have left already
         sites = (
@@ -582,11 +590,9 @@ class Round:
             return None
         before = self._aged.get(group.id, "")
         names = self._entering(group, policy, closed | {before})
-        holding = (
-            name
-            for name in self._choice.ranked(self._pass.gangs[group.id], policy, names)
-            if self._holds(group, policy, name)
-        )
+        ranked = self._choice.ranked(self._pass.gangs[group.id], policy, names)
+        ranked.sort(key=lambda name: not self._choice.spreading.would_do(group, name))
+        holding = (name for name in ranked if self._holds(group, policy, name))
         kept_there = [before] if before in self._occupancy.books and before not in closed else []
         for name in itertools.chain(kept_there, itertools.islice(holding, AGED_SITES)):
             record = self._pass.records[group.id]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementSettings
-from gitplacer.policies import capacity, cheapest, divide, ordered
+from gitplacer.policies import capacity, cheapest, divide, ordered, scored
 
 Preference = Callable[[PlacementSettings, Cluster], int | None]
 """How early a type takes a cluster (smaller first; equal means no preference), or None if it never does."""
@@ -21,6 +21,7 @@ TYPES: Mapping[str, Preference] = {
     "Cheapest": cheapest.preference,
     "Divide": divide.preference,
     "Ordered": ordered.preference,
+    "Scored": scored.preference,
 }
 
 DIVIDING = frozenset({"Divide"})
@@ -28,3 +29,6 @@ DIVIDING = frozenset({"Divide"})
 
 BY_COST = frozenset({"Cheapest"})
 """Types that rank clusters to which machines would have to be added by what these cost."""
+
+BY_SCORE = frozenset({"Scored"})
+"""Types that rank clusters by what the planner knows of their scores."""

@@ -78,6 +78,44 @@ CODES: Mapping[str, Code] = {
         "Correct the name, add the Cluster, or remove the weight.",
         severity=Severity.WARNING,
     ),
+    "ScoresMissing": Code(
+        "A policy weighs scores that there are not",
+        "There is no ClusterScores of that name, so every cluster counts as 0. The name may be misspelt.",
+        "Correct the name, add the ClusterScores, or remove the term.",
+        severity=Severity.WARNING,
+    ),
+    "ScoresExpired": Code(
+        "Scores are no longer valid",
+        "Their `validUntil` has passed, so every cluster counts as 0 until somebody writes new ones. What runs is not moved for that.",
+        "Look at what writes them; raise `validUntil`, or remove it if the numbers hold for good.",
+        severity=Severity.WARNING,
+    ),
+    "ScoredClusterMissing": Code(
+        "A score is for a cluster that the fleet does not have",
+        "The name may be misspelt. The number counts nothing.",
+        "Correct the name, add the Cluster, or remove the number.",
+        severity=Severity.WARNING,
+    ),
+    "ClusterNotScored": Code(
+        "A cluster has no score",
+        "A policy weighs the scores and allows the cluster. It counts as 0, which is better than every negative number.",
+        "Give the cluster a number, from -100 to 100.",
+        severity=Severity.WARNING,
+    ),
+    "TopologyKeyMissing": Code(
+        "Copies are to be spread over a label that no cluster has",
+        "A cluster without the label gets no copy, so nothing that the policy governs can be placed. The key may be misspelt. Every cluster with "
+        "a `region`, `zone`, `provider` or `kubernetesVersion` has a label for each, and one with its name.",
+        "Correct the key, or give the clusters the label.",
+        severity=Severity.WARNING,
+    ),
+    "DomainsMissing": Code(
+        "Copies are to be in more domains than there are",
+        "The clusters that the policy allows have fewer values of the label than `minDomains`, so what it governs waits until a "
+        "cluster with another value is added.",
+        "Lower `minDomains`, let the policy allow more clusters, or correct their labels.",
+        severity=Severity.WARNING,
+    ),
     "PolicySelectsNothing": Code(
         "A policy selects nothing",
         "No object of the source meets all its conditions, or, where they contradict each other, none ever could. `gitplacer test` "

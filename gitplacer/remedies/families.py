@@ -12,6 +12,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -274,6 +275,26 @@ def scaled(case: Case) -> Iterator[Family]:
         )  # fmt: skip
 
 
+def unspread(case: Case) -> Iterator[Family]:
+    """Domains in which the policy wants copies."""
+    for index, spread in enumerate(case.policy.spec.placement.topology_spread):
+        least, key = spread.min_domains or 1, spread.topology_key
+        if least == 1:
+            continue
+        path = ("spec", "placement", "topologySpread", index, "minDomains")
+        field = _field(case, RemedyKind.FEWER_DOMAINS, ("PlacementPolicy", case.policy.name), path, key)
+        told = case.decision.finding
+        short = told.wanted - told.placed if told.code is Reason.TOO_FEW_DOMAINS else 0
+        make = partial(_with_fewer, field, least)
+        yield Family(RemedyKind.FEWER_DOMAINS, case.policy.name, key, make, min(short, least - 1) or None, least - 1)
+
+
+def _with_fewer(
+    field: Callable[[Inputs, int, object, str, float | None], Made | None], least: int, inputs: Inputs, fewer: int
+) -> Made | None:
+    return field(inputs, fewer, least - fewer, str(least), None)
+
+
 def paid(case: Case) -> Iterator[Family]:
     """What the policy may spend in an hour, in cents."""
     budget = case.policy.spec.budget_per_hour
@@ -493,6 +514,7 @@ FAMILIES: Mapping[RemedyKind, Callable[[Case], Iterator[Family]]] = {
     RemedyKind.ALLOW_CLUSTER: allowed,
     RemedyKind.ACCEPT_TIGHT_FIT: tightly,
     RemedyKind.COUNT_ON_SCALE_UP: scaled,
+    RemedyKind.FEWER_DOMAINS: unspread,
     RemedyKind.RAISE_BUDGET: paid,
     RemedyKind.RAISE_LIMIT: raised,
     RemedyKind.ADD_NODES: grown,

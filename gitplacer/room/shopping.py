@@ -45,7 +45,7 @@ _NODES = 6
 """Plans beside these."""
 
 _RANKS = {reason: rank for rank, reason in enumerate(Reason)}
-_NOT_CONSIDERED = range(_RANKS[Reason.MANAGEMENT_CLUSTER], _RANKS[Reason.LEFT_BEFORE] + 1)
+_NOT_CONSIDERED = range(_RANKS[Reason.MANAGEMENT_CLUSTER], _RANKS[Reason.COPIES_SPREAD] + 1)
 """Reasons for which more machines on a cluster are no help."""
 
 Ways = Mapping[str, frozenset[str]]

@@ -23,10 +23,13 @@ from gitplacer.kinds.fleet import Cluster, Fleet
 from gitplacer.kinds.parse import is_own, parse_own
 from gitplacer.kinds.policy import OverridePolicy, PlacementPolicy
 from gitplacer.kinds.scenario import Scenario
+from gitplacer.kinds.scores import ClusterScores
 from gitplacer.kinds.selectors import ObjectSelector
 from gitplacer.problemcodes import CODES
 from gitplacer.problems import Location, Problem, Rejected, nearest
 from gitplacer.source.consent import Consent
+from gitplacer.source.domains import spread_problems
+from gitplacer.source.scores import ScoresFile, unknown_scores
 
 _Kind = TypeVar("_Kind", bound=Model)
 _STOPS = ("Fleet", "Cluster")
@@ -56,6 +59,8 @@ class OwnKinds:
     """By name. One whose name is there twice consents to nothing."""
     places: Mapping[str, Location]
     """Where each own object stands, by `Kind/name`."""
+    scores: Mapping[str, ScoresFile]
+    """By name. One whose name is there twice scores nothing."""
 
 
 def looks_own(document: Document) -> bool:
@@ -82,6 +87,8 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
     objects: dict[str, Model] = {}
     places: dict[str, Location] = {}
     approvals: dict[str, Consent] = {}
+    scored: dict[str, ScoresFile] = {}
+    unread_scores: set[str] = set()
     twice_approved: set[str] = set()
     broken: list[BrokenPolicy] = []
     policies: list[tuple[PlacementPolicy, Document]] = []
@@ -96,6 +103,8 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
             stop = stop or may_be(document, _STOPS) is not None
             if (policy := may_be(document, _POLICIES)) is not None:
                 broken.append(_broken(policy, document))
+            if may_be(document, ["ClusterScores"]) is not None:
+                unread_scores.add(str(_broken("ClusterScores", document).name))
             continue
         key = f"{kind}/{parsed.metadata.name}"  # type: ignore[attr-defined]
         if kind in ("CapacitySnapshot", "Placement", "ClusterState", "Removals"):
@@ -118,11 +127,17 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
                 policies.append((parsed, document))
             if isinstance(parsed, Approval):
                 approvals[key] = Consent(parsed, document)
+            if isinstance(parsed, ClusterScores):
+                scored[key] = ScoresFile(parsed, document)
     for data in torn.values():
         kinds = torn_kinds(data)
         stop = stop or bool(kinds & {*_STOPS, ""})
         broken.extend(BrokenPolicy(kind) for kind in sorted(kinds) if kind in _POLICIES)
     problems.extend(_weights_of_nobody(policies, {item.name for item in _of(Cluster, objects)}))
+    clusters, names = list(_of(Cluster, objects)), {scores.name for scores in _of(ClusterScores, objects)}
+    for item, document in policies:
+        problems.extend(spread_problems(item, document, clusters))
+        problems.extend(unknown_scores(item, document, names, but=unread_scores))
     fleets = [item for item in objects.values() if isinstance(item, Fleet)]
     if len(fleets) != 1 and not stop:
         problems.append(_not_one_fleet(places))
@@ -137,6 +152,7 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
         broken_policies=tuple(broken),
         approvals=tuple(item for key, item in sorted(approvals.items()) if key not in twice_approved),
         places=places,
+        scores={item.scores.name: item for key, item in sorted(scored.items()) if key not in twice_approved},
     )
 
 

@@ -241,7 +241,7 @@ def _shape(decision: Decision | None) -> object:
 
 def _is_short(before: Decision | None, now: Decision, elsewhere: Sequence[str], hit: Collection[str]) -> bool:
     """Whether some of what a group had finds no room: copies, shares, or a part of an app that spans clusters."""
-    if now.finding.code in (Reason.COPIES_WAIT, Reason.SHARES_WAIT):
+    if now.finding.code in (Reason.COPIES_WAIT, Reason.SPREAD_WAITS, Reason.SHARES_WAIT):
         return before is None or before.finding.code is not now.finding.code or bool(hit)
     if now.counts or now.roles:
         return now.action is Action.HOLD and bool(hit)

@@ -1,0 +1,111 @@
+"""
+What groups may have: the quotas of their tenants, and the budgets of their policies and tenants for machines that autoscalers add.
+
+It is asked before a cluster is taken, and remembers for whoever waits what it would have been too much of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property, partial
+
+from gitplacer.grouping import Group
+from gitplacer.kinds.policy import PlacementPolicy
+from gitplacer.model.decision import Finding
+from gitplacer.model.workload import Gang
+from gitplacer.placement.books import Books
+from gitplacer.placement.budget import Budgets
+from gitplacer.placement.lent import lent
+from gitplacer.placement.occupancy import Occupancy
+from gitplacer.placement.onepass import Pass
+from gitplacer.placement.pack import Packing
+from gitplacer.placement.quota import Quotas
+
+
+class Purse:
+    """
+    `leaving` has the clusters that a group gives up for where it goes; `over_budget` what groups that waited for that would cost, and
+    `over_quota` what they would take more than their tenant may.
+    """
+
+    def __init__(self, shared: Pass, occupancy: Occupancy) -> None:
+        self._pass = shared
+        self._occupancy = occupancy
+        self._quotas = Quotas(shared, occupancy)
+        self.over_budget: dict[str, Finding] = {}
+        self.over_quota: dict[str, Finding] = {}
+        self.leaving: dict[str, tuple[str, ...]] = {}
+
+    @property
+    def _books(self) -> Books:
+        return self._occupancy.books
+
+    def within_quota(self, group: Group, name: str) -> bool:
+        """Whether a group's tenant may have what it asks for on a cluster; what may not be is remembered."""
+        over = self.exceeded(group, name, self.leaving.get(group.id, ()))
+        if over is not None:
+            self.over_quota.setdefault(group.id, over)
+        return over is None
+
+    def exceeded(self, group: Group, name: str, leaving: Sequence[str]) -> Finding | None:
+        """What a group would take more of on a cluster than its tenant may, when it gives up others."""
+        return self._quotas.exceeded(group, name, self._books, leaving=leaving)
+
+    @cached_property
+    def _budgets(self) -> Budgets:
+        return Budgets(self._books, lent(self._governing))
+
+    @cached_property
+    def _tenants_budgets(self) -> Budgets:
+        return Budgets(self._books, lent(self._owning), of_tenants=True)
+
+    def _owning(self, group_id: str) -> str:
+        tenant = self._pass.tenant(group_id)
+        return tenant.name if tenant is not None else ""
+
+    def _governing(self, group_id: str) -> str:
+        """The policy of a group, or that of the record where the group is gone."""
+        group, record = self._pass.groups.get(group_id), self._pass.record(group_id)
+        if group is not None and group.policy is not None:
+            return group.policy.name
+        return record.policy if record is not None else ""
+
+    def affordable(
+        self,
+        group: Group,
+        policy: PlacementPolicy,
+        name: str,
+        packing: Packing,
+        left: Sequence[str],
+        scale_up: bool,
+        gang: Gang | None = None,
+    ) -> Packing | Finding:
+        """
+        A packing on a cluster that the budgets of the policy and of the tenant allow, or why not. `left` are clusters that the group
+        gives up.
+        """
+        payers = self.payers(group, policy)
+        if not payers:
+            return packing
+        asked = self._pass.gang_on(group.id, name) if gang is None else gang
+        without = partial(self._books[name].fit_without, asked, scale_up=scale_up)
+        instead = {group.id: left}
+        paid: Packing | Finding = packing
+        for budgets, payer, budget in (
+            *payers,
+            *payers[:-1],
+        ):  # what the last one chose must suit those before it as well
+            assert isinstance(paid, Packing)
+            paid = budgets.affordable(payer, budget, name, paid, instead, without)
+            if isinstance(paid, Finding):
+                break
+        return paid
+
+    def payers(self, group: Group, policy: PlacementPolicy) -> list[tuple[Budgets, str, float]]:
+        """Whose budgets must allow the machines of a group: its policy's and its tenant's, as far as there are any."""
+        tenant, found = group.tenant, list[tuple[Budgets, str, float]]()
+        if policy.spec.budget_per_hour is not None:
+            found.append((self._budgets, policy.name, policy.spec.budget_per_hour))
+        if tenant is not None and tenant.spec.budget_per_hour is not None:
+            found.append((self._tenants_budgets, tenant.name, tenant.spec.budget_per_hour))
+        return found
