@@ -9,10 +9,44 @@ import click
 from gitplacer.cli.options import choice
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from gitplacer.importers.report import Imported
     from gitplacer.importers.variables import Variables
+
+
+def _common(function: Callable[..., int]) -> Callable[..., int]:
+    """The options of an import that reads manifests: where to, variables, the namespace of what says none."""
+    options = (
+        click.option(
+            "-o",
+            "--output",
+            "target",
+            metavar="OUT",
+            required=True,
+            help="The new repo: a directory that is empty or not there.",
+        ),
+        click.option(
+            "--set",
+            "given",
+            metavar="NAME=VALUE",
+            multiple=True,
+            help="Fill ${NAME} in the files, as envsubst does. Given again with the same NAME, a file that has it is imported once for each "
+            "value.",
+        ),
+        click.option("--keep", metavar="NAME", multiple=True, help="Leave ${NAME} as it is: it is none of envsubst's."),
+        click.option(
+            "--namespace",
+            metavar="NAME",
+            default="default",
+            show_default=True,
+            help="The namespace of objects that say none, as kubectl -n.",
+        ),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
 
 
 class _Systems(click.Group):
@@ -100,7 +134,42 @@ def nova(
     variables = _variables(given, keep)
     _check_namespace(namespace)
     out = _empty(target)
-    found = imported(_files(folder), variables, chosen, namespace)
+    found = imported(_files(folder, "Nova"), variables, chosen, namespace)
+    _write(out, found)
+    return _tell(found, out, output)
+
+
+@command.command("karmada")
+@click.argument("folder", metavar="DIR")
+@_common
+@click.option(
+    "--now", metavar="TIME", help="When the Clusters were exported, such as 2026-01-02T03:04:05Z; absent means now."
+)
+@choice(["text", "json"], "For people or for programs.")
+def karmada(
+    folder: str,
+    target: str,
+    given: tuple[str, ...],
+    keep: tuple[str, ...],
+    namespace: str,
+    now: str | None,
+    output: str,
+) -> int:
+    """
+    Make a fleet repo of Karmada's policies, overrides, Clusters and manifests in DIR.
+
+    DIR is read with all its folders: manifests as they are applied to Karmada, and what it keeps there, such as the output of `kubectl get
+    clusters,pp,cpp,op,cop -A -o yaml`. OUT gets fleet.yaml, clusters/, capacity/, policies/, overrides/, tenants/, workloads/, platform/ and
+    IMPORT.md, which says what became of each thing. The exit code is 1 if something could not be read; the rest is written all the same.
+    """
+    from gitplacer.importers.karmada import imported
+    from gitplacer.settings import settings
+
+    exported_at = settings(".", now=now).now
+    variables = _variables(given, keep)
+    _check_namespace(namespace)
+    out = _empty(target)
+    found = imported(_files(folder, "Karmada"), variables, exported_at, namespace)
     _write(out, found)
     return _tell(found, out, output)
 
@@ -150,7 +219,7 @@ def _empty(target: str) -> Path:
     return out
 
 
-def _files(folder: str) -> dict[str, bytes]:
+def _files(folder: str, system: str) -> dict[str, bytes]:
     """Every file below a folder that may hold objects, by path. Links are not followed."""
     import os
     from pathlib import Path
@@ -161,7 +230,7 @@ def _files(folder: str) -> dict[str, bytes]:
 
     top = Path(folder)
     if not top.is_dir():
-        raise UsageError(f"there is no directory {folder}", "name the directory with Nova's files")
+        raise UsageError(f"there is no directory {folder}", f"name the directory with {system}'s files")
     found: dict[str, bytes] = {}
     others = 0
     for place, folders, names in os.walk(top):
@@ -174,7 +243,7 @@ def _files(folder: str) -> dict[str, bytes]:
             else:
                 others += 1
     if not found:
-        raise UsageError(f"{folder} has no file of YAML or JSON", "name the directory with Nova's files")
+        raise UsageError(f"{folder} has no file of YAML or JSON", f"name the directory with {system}'s files")
     if others:
         note(f"{others} file{'s' if others > 1 else ''} of other kinds, hidden or links, were not looked at")
     return found
