@@ -159,7 +159,8 @@ def _folders(
     for folder, (rule, things) in folders.items():
         if rule is None:
             why = "namespaces go to every cluster, as in Karmada, so that they are there before anything in them"
-            repo.folder(folder, NAMESPACES, {"placement": {"copies": "All"}}, things[0].document, why)
+            everywhere = {"tolerations": [{"operator": "Exists"}], "placement": {"copies": "All"}}
+            repo.folder(folder, NAMESPACES, everywhere, things[0].document, why)
             continue
         ours = [found for thing in things if (found := governing(made, thing)) is not None]
         if len({one.name for one in ours}) > 1:
