@@ -15,6 +15,7 @@ from gitplacer.importers.reader import Reader
 from gitplacer.importers.report import Notes, Outcome
 from gitplacer.importers.selectors import read_selector, selector_of, written
 from gitplacer.importers.shelves import Thing
+from gitplacer.kinds.selectors import ObjectSelector
 from gitplacer.model.labels import Requirement
 
 BY_NAME, BY_LABEL, BY_KIND = 3, 2, 1
@@ -86,7 +87,17 @@ def _selection(reader: Reader, namespace: str, notes: Notes) -> Selection | None
             notes.about(Outcome.LEFT_OUT, reader, "labelSelector", "where a name is given Karmada does not look at it")
     if not (version and kind):
         return None
-    return Selection(((version, kind),), own or namespace, (name,) if name else (), () if name else labels, by_label)
+    found = Selection(((version, kind),), own or namespace, (name,) if name else (), () if name else labels, by_label)
+    try:
+        ObjectSelector.model_validate(found.select(), by_alias=True)
+    except ValueError:
+        reader.report(
+            "InvalidValue",
+            "what it names cannot be the kind, namespace or name of an object",
+            "write it as `kubectl get` prints it",
+        )
+        return None
+    return found
 
 
 def merged(selections: Iterable[Selection]) -> list[Selection]:
