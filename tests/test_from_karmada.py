@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitplacer.importers import reader
@@ -504,6 +504,7 @@ def mappings(at: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 PLACES = [(full, place) for full in (FULL, OVERRIDES, CLUSTER) for place in mappings(full)]
 
 
+@settings(max_examples=50)
 @given(where=st.sampled_from(PLACES), name=NAMES, added=VALUES)
 def test_whatever_field_is_added_is_reported_at_its_place(
     where: tuple[Any, tuple[Any, ...]], name: str, added: Any
@@ -563,6 +564,6 @@ def test_the_command_writes_a_fleet_that_validates(capfd: pytest.CaptureFixture[
     assert run(capfd, "validate", str(tmp_path / "out")).code == 0
 
 
-def test_a_thousand_policies_take_no_square_of_time() -> None:
+def test_hundreds_of_policies_each_become_one() -> None:
     many = "---\n".join(POLICY.replace("name: p", f"name: p{n}").replace("name: d", f"name: d{n}") for n in range(300))
     assert sum(path.startswith("policies/") for path in of(many).files) == 300

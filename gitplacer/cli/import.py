@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gitplacer.cli.options import choice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
     from pathlib import Path
 
     from gitplacer.importers.report import Imported
@@ -47,6 +48,11 @@ def _common(function: Callable[..., int]) -> Callable[..., int]:
     for option in reversed(options):
         function = option(function)
     return function
+
+
+_exported = click.option(
+    "--now", metavar="TIME", help="When the clusters were exported, such as 2026-01-02T03:04:05Z; absent means now."
+)
 
 
 class _Systems(click.Group):
@@ -142,19 +148,9 @@ def nova(
 @command.command("karmada")
 @click.argument("folder", metavar="DIR")
 @_common
-@click.option(
-    "--now", metavar="TIME", help="When the Clusters were exported, such as 2026-01-02T03:04:05Z; absent means now."
-)
+@_exported
 @choice(["text", "json"], "For people or for programs.")
-def karmada(
-    folder: str,
-    target: str,
-    given: tuple[str, ...],
-    keep: tuple[str, ...],
-    namespace: str,
-    now: str | None,
-    output: str,
-) -> int:
+def karmada(folder: str, **options: Any) -> int:
     """
     Make a fleet repo of Karmada's policies, overrides, Clusters and manifests in DIR.
 
@@ -163,13 +159,49 @@ def karmada(
     IMPORT.md, which says what became of each thing. The exit code is 1 if something could not be read; the rest is written all the same.
     """
     from gitplacer.importers.karmada import imported
+
+    return _hub("Karmada", imported, folder, **options)
+
+
+@command.command("ocm")
+@click.argument("folder", metavar="DIR")
+@_common
+@_exported
+@choice(["text", "json"], "For people or for programs.")
+def ocm(folder: str, **options: Any) -> int:
+    """
+    Make a fleet repo of Open Cluster Management's Placements, clusters, scores and works in DIR.
+
+    DIR is read with all its folders, such as the output of `kubectl get managedclusters,managedclustersets,managedclustersetbindings,placements,
+    addonplacementscores,manifestworkreplicasets -A -o yaml`. The manifests inside works become files. OUT gets fleet.yaml, clusters/, capacity/,
+    scores/, policies/, workloads/, platform/ and IMPORT.md, which says what became of each thing. The exit code is 1 if something could not be
+    read; the rest is written all the same.
+    """
+    from gitplacer.importers.ocm import imported
+
+    return _hub("OCM", imported, folder, **options)
+
+
+def _hub(
+    system: str,
+    imported: Callable[[Mapping[str, bytes], Variables, datetime, str], Imported],
+    folder: str,
+    *,
+    target: str,
+    given: tuple[str, ...],
+    keep: tuple[str, ...],
+    namespace: str,
+    now: str | None,
+    output: str,
+) -> int:
+    """An import from a system whose clusters were exported at some time."""
     from gitplacer.settings import settings
 
     exported_at = settings(".", now=now).now
     variables = _variables(given, keep)
     _check_namespace(namespace)
     out = _empty(target)
-    found = imported(_files(folder, "Karmada"), variables, exported_at, namespace)
+    found = imported(_files(folder, system), variables, exported_at, namespace)
     _write(out, found)
     return _tell(found, out, output)
 
