@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gitplacer.importers.variables import Variables
 
 
-def _common(function: Callable[..., int]) -> Callable[..., int]:
+def _reads_manifests(function: Callable[..., int]) -> Callable[..., int]:
     """The options of an import that reads manifests: where to, variables, the namespace of what says none."""
     options = (
         click.option(
@@ -84,35 +84,13 @@ def command(ctx: click.Context) -> None:
 
 @command.command("nova")
 @click.argument("folder", metavar="DIR")
-@click.option(
-    "-o",
-    "--output",
-    "target",
-    metavar="OUT",
-    required=True,
-    help="The new repo: a directory that is empty or not there.",
-)
-@click.option(
-    "--set",
-    "given",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="Fill ${NAME} in the files, as envsubst does. Given again with the same NAME, a file that has it is imported once for each value.",
-)
-@click.option("--keep", metavar="NAME", multiple=True, help="Leave ${NAME} as it is: it is none of envsubst's.")
+@_reads_manifests
 @click.option(
     "--option",
     "options",
     metavar="NAME[=VALUE]",
     multiple=True,
     help="An option that Nova runs with, such as multi-cluster-capacity or NOVA_IDLE_ENTER_STANDBY_SECS=1800.",
-)
-@click.option(
-    "--namespace",
-    metavar="NAME",
-    default="default",
-    show_default=True,
-    help="The namespace of objects that say none, as kubectl -n.",
 )
 @choice(["text", "json"], "For people or for programs.")
 def nova(
@@ -147,7 +125,7 @@ def nova(
 
 @command.command("karmada")
 @click.argument("folder", metavar="DIR")
-@_common
+@_reads_manifests
 @_exported
 @choice(["text", "json"], "For people or for programs.")
 def karmada(folder: str, **options: Any) -> int:
@@ -165,17 +143,17 @@ def karmada(folder: str, **options: Any) -> int:
 
 @command.command("ocm")
 @click.argument("folder", metavar="DIR")
-@_common
+@_reads_manifests
 @_exported
 @choice(["text", "json"], "For people or for programs.")
 def ocm(folder: str, **options: Any) -> int:
     """
     Make a fleet repo of Open Cluster Management's Placements, clusters, scores and works in DIR.
 
-    DIR is read with all its folders, such as the output of `kubectl get managedclusters,managedclustersets,managedclustersetbindings,placements,
-    addonplacementscores,manifestworkreplicasets -A -o yaml`. The manifests inside works become files. OUT gets fleet.yaml, clusters/, capacity/,
-    scores/, policies/, workloads/, platform/ and IMPORT.md, which says what became of each thing. The exit code is 1 if something could not be
-    read; the rest is written all the same.
+    DIR is read with all its folders, such as the output of `kubectl get managedclusters,placements,manifestworkreplicasets -A -o yaml`;
+    docs/from-ocm.md names all kinds. The manifests inside works become files. OUT gets fleet.yaml, clusters/, capacity/, scores/, policies/,
+    workloads/, platform/ and IMPORT.md, which says what became of each thing. The exit code is 1 if something could not be read; the rest is
+    written all the same.
     """
     from gitplacer.importers.ocm import imported
 
