@@ -24,6 +24,8 @@ Capture = pytest.CaptureFixture[str]
 ROOT = Path(__file__).parent.parent
 EXAMPLES = [line for examples in lessons.EXAMPLES.values() for _, line in examples]
 NEEDS_MORE = {
+    "import karmada ../karmada -o ../moved": "files of Karmada; docs/from-karmada.md",
+    "import ocm ../ocm -o ../moved": "files of OCM; docs/from-ocm.md",
     "import nova ../nova -o ../moved": "files of Nova; docs/from-nova.md",
     "import nova ../nova -o ../moved --set REGION=us-east-1 --format json": "files of Nova",
     "demo": "nothing, and is what the others are run in",

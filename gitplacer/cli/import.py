@@ -2,19 +2,61 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gitplacer.cli.completing import folders
+from gitplacer.cli.files import new_folder, write_folder
 from gitplacer.cli.options import choice
 from gitplacer.cli.teaching import Taught, TaughtGroup
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
     from pathlib import Path
 
     from gitplacer.importers.report import Imported
     from gitplacer.importers.variables import Variables
+
+
+def _reads_manifests(function: Callable[..., int]) -> Callable[..., int]:
+    """The options of an import that reads manifests: where to, variables, the namespace of what says none."""
+    options = (
+        click.option(
+            "-o",
+            "--output",
+            "target",
+            metavar="OUT",
+            shell_complete=folders,
+            required=True,
+            help="The new repo: a directory that is empty or not there.",
+        ),
+        click.option(
+            "--set",
+            "given",
+            metavar="NAME=VALUE",
+            multiple=True,
+            help="Fill ${NAME} in the files, as envsubst does. Given again with the same NAME, a file that has it is imported once for each "
+            "value.",
+        ),
+        click.option("--keep", metavar="NAME", multiple=True, help="Leave ${NAME} as it is: it is none of envsubst's."),
+        click.option(
+            "--namespace",
+            metavar="NAME",
+            default="default",
+            show_default=True,
+            help="The namespace of objects that say none, as kubectl -n.",
+        ),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+_exported = click.option(
+    "--now", metavar="TIME", help="When the clusters were exported, such as 2026-01-02T03:04:05Z; absent means now."
+)
 
 
 class _Systems(TaughtGroup):
@@ -46,36 +88,13 @@ def command(ctx: click.Context) -> None:
 
 @command.command("nova", cls=Taught)
 @click.argument("folder", metavar="DIR", shell_complete=folders)
-@click.option(
-    "-o",
-    "--output",
-    "target",
-    metavar="OUT",
-    shell_complete=folders,
-    required=True,
-    help="The new repo: a directory that is empty or not there.",
-)
-@click.option(
-    "--set",
-    "given",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="Fill ${NAME} in the files, as envsubst does. Given again with the same NAME, a file that has it is imported once for each value.",
-)
-@click.option("--keep", metavar="NAME", multiple=True, help="Leave ${NAME} as it is: it is none of envsubst's.")
+@_reads_manifests
 @click.option(
     "--option",
     "options",
     metavar="NAME[=VALUE]",
     multiple=True,
     help="An option that Nova runs with, such as multi-cluster-capacity or NOVA_IDLE_ENTER_STANDBY_SECS=1800.",
-)
-@click.option(
-    "--namespace",
-    metavar="NAME",
-    default="default",
-    show_default=True,
-    help="The namespace of objects that say none, as kubectl -n.",
 )
 @choice(["text", "json"], "For people or for programs.")
 def nova(
@@ -102,9 +121,72 @@ def nova(
         raise UsageError(str(error), error.hint) from None
     variables = _variables(given, keep)
     _check_namespace(namespace)
-    out = _empty(target)
-    found = imported(_files(folder), variables, chosen, namespace)
-    _write(out, found)
+    out = new_folder(target)
+    found = imported(_files(folder, "Nova"), variables, chosen, namespace)
+    if found.files:
+        write_folder(out, found.files)
+    return _tell(found, out, output)
+
+
+@command.command("karmada", cls=Taught)
+@click.argument("folder", metavar="DIR", shell_complete=folders)
+@_reads_manifests
+@_exported
+@choice(["text", "json"], "For people or for programs.")
+def karmada(folder: str, **options: Any) -> int:
+    """
+    Make a fleet repo of Karmada's policies, overrides, Clusters and manifests in DIR.
+
+    DIR is read with all its folders: manifests as they are applied to Karmada, and what it keeps there, such as the output of `kubectl get
+    clusters,pp,cpp,op,cop -A -o yaml`. OUT gets fleet.yaml, clusters/, capacity/, policies/, overrides/, tenants/, workloads/, platform/ and
+    IMPORT.md, which says what became of each thing. The exit code is 1 if something could not be read; the rest is written all the same.
+    """
+    from gitplacer.importers.karmada import imported
+
+    return _hub("Karmada", imported, folder, **options)
+
+
+@command.command("ocm", cls=Taught)
+@click.argument("folder", metavar="DIR", shell_complete=folders)
+@_reads_manifests
+@_exported
+@choice(["text", "json"], "For people or for programs.")
+def ocm(folder: str, **options: Any) -> int:
+    """
+    Make a fleet repo of Open Cluster Management's Placements, clusters, scores and works in DIR.
+
+    DIR is read with all its folders, such as the output of `kubectl get managedclusters,placements,manifestworkreplicasets -A -o yaml`;
+    docs/from-ocm.md names all kinds. The manifests inside works become files. OUT gets fleet.yaml, clusters/, capacity/, scores/, policies/,
+    workloads/, platform/ and IMPORT.md, which says what became of each thing. The exit code is 1 if something could not be read; the rest is
+    written all the same.
+    """
+    from gitplacer.importers.ocm import imported
+
+    return _hub("OCM", imported, folder, **options)
+
+
+def _hub(
+    system: str,
+    imported: Callable[[Mapping[str, bytes], Variables, datetime, str], Imported],
+    folder: str,
+    *,
+    target: str,
+    given: tuple[str, ...],
+    keep: tuple[str, ...],
+    namespace: str,
+    now: str | None,
+    output: str,
+) -> int:
+    """An import from a system whose clusters were exported at some time."""
+    from gitplacer.settings import settings
+
+    exported_at = settings(".", now=now).now
+    variables = _variables(given, keep)
+    _check_namespace(namespace)
+    out = new_folder(target)
+    found = imported(_files(folder, system), variables, exported_at, namespace)
+    if found.files:
+        write_folder(out, found.files)
     return _tell(found, out, output)
 
 
@@ -139,21 +221,7 @@ def _check_namespace(namespace: str) -> None:
         raise UsageError(f"--namespace {namespace} is no namespace", "write lower-case letters, digits and dashes")
 
 
-def _empty(target: str) -> Path:
-    """The directory that is to be written, which has nothing in it but perhaps a .git."""
-    from pathlib import Path
-
-    from gitplacer.settings import UsageError
-
-    out = Path(target)
-    if out.exists() and not out.is_dir():
-        raise UsageError(f"{target} is a file", "name a new directory")
-    if out.is_dir() and any(entry.name != ".git" for entry in out.iterdir()):
-        raise UsageError(f"{target} is not empty", "name a new directory")
-    return out
-
-
-def _files(folder: str) -> dict[str, bytes]:
+def _files(folder: str, system: str) -> dict[str, bytes]:
     """Every file below a folder that may hold objects, by path. Links are not followed."""
     import os
     from pathlib import Path
@@ -164,11 +232,11 @@ def _files(folder: str) -> dict[str, bytes]:
 
     top = Path(folder)
     if not top.is_dir():
-        raise UsageError(f"there is no directory {folder}", "name the directory with Nova's files")
+        raise UsageError(f"there is no directory {folder}", f"name the directory with {system}'s files")
     found: dict[str, bytes] = {}
     others = 0
-    for place, folders, names in os.walk(top):
-        folders.sort()
+    for place, below, names in os.walk(top):
+        below.sort()
         for name in sorted(names):
             file = Path(place, name)
             path = file.relative_to(top).as_posix()
@@ -177,17 +245,10 @@ def _files(folder: str) -> dict[str, bytes]:
             else:
                 others += 1
     if not found:
-        raise UsageError(f"{folder} has no file of YAML or JSON", "name the directory with Nova's files")
+        raise UsageError(f"{folder} has no file of YAML or JSON", f"name the directory with {system}'s files")
     if others:
         note(f"{others} file{'s' if others > 1 else ''} of other kinds, hidden or links, were not looked at")
     return found
-
-
-def _write(out: Path, found: Imported) -> None:
-    for path, data in sorted(found.files.items()):
-        place = out / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(data)
 
 
 def _tell(found: Imported, out: Path, output: str) -> int:

@@ -50,6 +50,8 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = MappingProxyType(
         "import": (
             ("From Nova: its policies, Cluster resources and manifests", "import nova ../nova -o ../moved"),
             ("With a value for each variable, as envsubst fills them", "import nova ../nova -o ../moved --set REGION=us-east-1 --format json"),
+            ("From Karmada, with what its API server has", "import karmada ../karmada -o ../moved"),
+            ("From Open Cluster Management", "import ocm ../ocm -o ../moved"),
         ),
         "validate": (
             ("Every problem here, with its line and what to do", "validate"),
@@ -219,7 +221,6 @@ EXITS: Mapping[str, tuple[Exit, ...]] = MappingProxyType(
                 "`part` (some of its copies, shares or pods find no room), `waiting` (a new group finds no room), `services` (a group that "
                 "serves is stranded)",
             ),
-        ),
         ),
         "blast": ((0, "done"), (1, "an error"), (3, "more groups are touched than `--limit` allows")),
         "test": (

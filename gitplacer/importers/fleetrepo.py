@@ -1,0 +1,99 @@
+"""
+A fleet repo on its way out of an import: its files, what became of each thing, and what could not be read.
+
+What importers do alike is here: a file of ours is only kept if our own parser takes it, a snapshot that lies among the foreign files is
+taken over, a folder of the platform gets a policy that governs all of it, and IMPORT.md tells everything in the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gitplacer.documents import Document, Path
+from gitplacer.importers.report import Imported, Notes, Outcome, markdown
+from gitplacer.importers.writing import Names, own_file, read_back
+from gitplacer.kinds.fields import API_VERSION, Model
+from gitplacer.problems import Problem
+
+REPORT = "IMPORT.md"
+ABOVE_ALL = 1000
+"""The precedence of policies of folders, which are about nothing else; more where another has as much."""
+
+
+@dataclass
+class FleetRepo:
+    """`system` is the name of what it is imported from. `highest` is the highest precedence of a policy so far."""
+
+    system: str
+    notes: Notes = field(default_factory=Notes)
+    files: dict[str, bytes] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    snapshots: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    policies: Names = field(default_factory=Names)
+    highest: int = 0
+
+    def own(
+        self,
+        folder: str,
+        kind: str,
+        name: str,
+        spec: Mapping[str, Any],
+        document: Document,
+        *comments: str,
+        **metadata: Any,
+    ) -> Model | None:
+        """Keeps an object of ours that was made of a document. One that its parser refuses is a line, and None."""
+        data = own_file(kind, name, spec, comments=comments, **metadata)
+        found = self.kept(data, document)
+        if found is not None:
+            self.files[f"{folder}/{name}.yaml"] = data
+            if kind == "PlacementPolicy":
+                self.highest = max(self.highest, int(spec.get("precedence", 0)))
+        return found
+
+    def kept(self, data: bytes, document: Document, path: Path = ("metadata", "name")) -> Model | None:
+        """What a file of ours holds; a line where its parser refuses it, because then it must not be written."""
+        found = read_back(data)
+        if isinstance(found, Model):
+            return found
+        for problem in found:
+            what = f"it cannot be written as it would have to be: {problem.message}"
+            self.notes.add(Outcome.NO_EQUAL, document, path, what, problem.hint or "write it by hand")
+        return None
+
+    def take_over(self, document: Document) -> None:
+        """One of our own kinds among the foreign files: a snapshot is kept, because the other system knows less."""
+        metadata = document.value.get("metadata")
+        name = metadata.get("name") if isinstance(metadata, dict) else None
+        found = read_back(document.source()) if document.value.get("kind") == "CapacitySnapshot" else []
+        if isinstance(found, Model) and isinstance(name, str) and name not in self.snapshots:
+            self.snapshots[name] = document.value
+            self.files[f"capacity/{name}.yaml"] = document.source()
+            self.notes.add(Outcome.CONVERTED, document, (), f"the snapshot of {name}: capacity/{name}.yaml")
+            return
+        what = f"only a CapacitySnapshot of {API_VERSION} that is right, one for each cluster, is taken over"
+        todo = "copy it into the new repo, and try: gitplacer validate"
+        self.notes.add(Outcome.NOT_UNDERSTOOD, document, ("kind",), what, todo)
+
+    def folder(self, folder: str, name: str, spec: Mapping[str, Any], document: Document, why: str) -> None:
+        """A policy that governs all of a folder of the platform, whatever else selects what is in it."""
+        unique = self.policies.unique(name)
+        precedence = max(ABOVE_ALL, self.highest + 10)
+        whole = {"select": {"paths": [f"{folder}/**"]}, "precedence": precedence, **spec}
+        comment = f"All of {folder}/, which is one group."
+        data = own_file("PlacementPolicy", unique, whole, comments=(comment,))
+        if self.kept(data, document) is not None:
+            self.files[f"policies/{unique}.yaml"] = data
+            self.notes.add(Outcome.CHANGED, document, (), f"{why}: policies/{unique}.yaml")
+
+    def done(self, fleet: Mapping[str, Any] | None = None) -> Imported:
+        """Everything, with fleet.yaml and the report."""
+        comments = (
+            f"The fleet, imported from {self.system}. What does not stand here is as it is by default.",
+            f"{REPORT} says what became of each file, docs/kinds/Fleet.md what may stand here.",
+        )
+        self.files["fleet.yaml"] = own_file("Fleet", "fleet", fleet or {}, comments=comments)
+        result = Imported(self.files, self.notes.lines(), tuple(dict.fromkeys(sorted(self.problems))))
+        return Imported({**self.files, REPORT: markdown(result, self.system)}, result.lines, result.problems)

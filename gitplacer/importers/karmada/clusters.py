@@ -1,0 +1,204 @@
+"""
+Karmada's Clusters: what each is, and a coarse snapshot of what its control plane knows of it.
+
+How Karmada reaches a cluster is of no use here, because an engine in the cluster, or beside it, fetches what is placed there. What
+it knows of room are totals and sizes of nodes; `gitplacer snapshot` knows more, and a snapshot that lies in the same folder wins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from gitplacer.documents import Document
+from gitplacer.importers.fleetrepo import FleetRepo
+from gitplacer.importers.karmada.affinities import FIELDS, Known
+from gitplacer.importers.reader import Reader
+from gitplacer.importers.report import Outcome
+from gitplacer.importers.selectors import ForeignMetadata, read_metadata
+from gitplacer.importers.writing import header
+from gitplacer.kinds.fleet import Cluster
+from gitplacer.model.labels import Labels
+from gitplacer.observing.hubs import HUBS, read_hub
+from gitplacer.observing.writing import snapshot_file
+from gitplacer.policies.implication import NAME_KEY
+from gitplacer.problems import Problem
+
+TAINTS = "cluster.karmada.io/"
+_REACHED = (
+    "id",
+    "syncMode",
+    "apiEndpoint",
+    "secretRef",
+    "impersonatorSecretRef",
+    "insecureSkipTLSVerification",
+    "proxyURL",
+    "proxyHeader",
+)
+"""How Karmada reaches a cluster."""
+_SNAPSHOT = "take a snapshot: gitplacer snapshot, docs/snapshots.md"
+
+
+@dataclass(frozen=True, slots=True)
+class KarmadaCluster:
+    """A Cluster as it is written."""
+
+    root: Reader
+    metadata: ForeignMetadata
+    fields: dict[str, str]
+    zones: tuple[str, ...]
+    taints: tuple[dict[str, str], ...]
+    ready: bool
+    version: str
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name
+
+
+def read_cluster(document: Document, repo: FleetRepo) -> KarmadaCluster | list[Problem]:
+    """The Cluster in a document, or what is wrong with it."""
+    notes, root = repo.notes, Reader.of(document)
+    metadata = read_metadata(root, notes)
+    spec, status = root.mapping("spec"), root.mapping("status")
+    reached = [key for key in _REACHED if key in spec.fields]
+    for key in reached:
+        spec.value(key)
+    if reached:
+        what = f"how Karmada reaches the cluster: {', '.join(reached)}"
+        notes.about(
+            Outcome.LEFT_OUT, spec, reached[0], what, "let Argo CD or Flux sync its directory: gitplacer bootstrap"
+        )
+    one, zones = spec.text("zone"), spec.texts("zones")
+    fields = {key: spec.text(key) for key in ("provider", "region")}
+    zones = zones or ((one,) if one else ())
+    if len(zones) > 1:
+        what = f"it is in {len(zones)} zones, and a Cluster here has one: it is called after the first"
+        notes.about(Outcome.CHANGED, spec, "zones", what, "conditions on zones were written as names of clusters")
+    if zones:
+        fields["zone"] = zones[0]
+    taints = tuple(taint for item in spec.items("taints") if (taint := _taint(item, repo)))
+    if spec.has("resourceModels"):
+        spec.value("resourceModels")
+    ready, version = _status(root, status, repo)
+    notes.unread(root)
+    made = KarmadaCluster(root, metadata, {k: v for k, v in fields.items() if v}, zones, taints, ready, version)
+    return root.problems or made
+
+
+def _taint(reader: Reader, repo: FleetRepo) -> dict[str, str]:
+    if reader.has("timeAdded"):
+        reader.value("timeAdded")
+    found = {key: reader.text(key) for key in ("key", "value", "effect")}
+    if found["key"].startswith(TAINTS):
+        what = f"{found['key']} is what Karmada's controllers made of the cluster's state when it was exported"
+        repo.notes.about(Outcome.LEFT_OUT, reader, None, what)
+        return {}
+    return {key: value for key, value in found.items() if value}
+
+
+def _status(root: Reader, status: Reader, repo: FleetRepo) -> tuple[bool, str]:
+    """Whether it is ready, as far as is known, and its version. The rest is for the snapshot."""
+    ready = True
+    for item in status.items("conditions"):
+        for key in item.fields:
+            item.value(key)
+        if item.cursor.value.get("type") == "Ready" and item.cursor.value.get("status") in ("False", "Unknown"):
+            ready = False
+    for key in status.fields:
+        if key not in ("conditions", "kubernetesVersion"):
+            status.value(key)
+    if root.has("status"):
+        repo.notes.about(Outcome.LEFT_OUT, root, "status", "how it was when it was exported, but for its snapshot")
+    return ready, status.text("kubernetesVersion")
+
+
+def write_clusters(documents: list[Document], repo: FleetRepo, now: datetime) -> tuple[Known, bool]:
+    """Writes every cluster and its snapshot. Returns what policies have to know of them, and whether some snapshot is coarse."""
+    labels: dict[str, Labels] = {}
+    zones: dict[str, tuple[str, ...]] = {}
+    coarse = False
+    for document in documents:
+        cluster = read_cluster(document, repo)
+        if isinstance(cluster, list):
+            repo.problems += cluster
+            continue
+        if f"clusters/{cluster.name}.yaml" in repo.files:
+            what = f"Cluster {cluster.name} is there twice, and the first counts"
+            repo.notes.add(Outcome.CHOSEN, document, (), what, "keep one")
+            continue
+        spec, own = _parts(cluster, repo)
+        comment = f"Imported from the Cluster at {document.locate()}."
+        annotations = cluster.metadata.annotations
+        ours = repo.own(
+            "clusters", "Cluster", cluster.name, spec, document, comment, labels=own, annotations=annotations
+        )
+        if not isinstance(ours, Cluster):
+            continue
+        labels[cluster.name], zones[cluster.name] = ours.labels(), cluster.zones
+        repo.notes.add(Outcome.CONVERTED, document, (), f"Cluster {cluster.name}: clusters/{cluster.name}.yaml")
+        coarse = _snapshot(cluster, repo, now) or coarse
+    return Known(labels, zones), coarse
+
+
+def _parts(cluster: KarmadaCluster, repo: FleetRepo) -> tuple[dict[str, Any], dict[str, str]]:
+    """The spec of our Cluster, and its labels, without those that follow from fields."""
+    notes, root = repo.notes, cluster.root
+    own, spec = dict(cluster.metadata.labels), dict[str, Any](cluster.fields)
+    for field, key in FIELDS.items():
+        if key not in own:
+            continue
+        value = own.pop(key)
+        if spec.setdefault(field, value) != value:
+            what = (
+                f"the label {key}={value} is not spec's {field} {spec[field]}; the field is taken, and gives the label"
+            )
+            notes.about(
+                Outcome.CHOSEN,
+                root.mapping("metadata"),
+                "labels",
+                what,
+                "policies that ask for the label take other clusters now",
+            )
+    own.pop(NAME_KEY, None)
+    version = ".".join(cluster.version.removeprefix("v").split(".")[:2])
+    if version.replace(".", "").isdecimal() and version.count(".") == 1:
+        spec["kubernetesVersion"] = version
+    if cluster.taints:
+        spec["taints"] = list(cluster.taints)
+    if not cluster.ready:
+        spec["state"] = "Cordoned"
+        what = "it is not ready, so nothing new goes there: `state: Cordoned`"
+        notes.about(Outcome.CHOSEN, root.mapping("status"), "conditions", what, "take `state` out when it is ready")
+    return spec, own
+
+
+def _snapshot(cluster: KarmadaCluster, repo: FleetRepo, now: datetime) -> bool:
+    """Writes what Karmada knows of the room there. True where that is coarse."""
+    notes, root, name = repo.notes, cluster.root, cluster.name
+    if name in repo.snapshots:
+        what = f"the CapacitySnapshot of {name} that lies beside it is newer or knows more"
+        notes.about(Outcome.LEFT_OUT, root, "status" if root.has("status") else None, what)
+        return False
+    found, unheard = read_hub(HUBS["karmada"], [root.document.value], now)
+    for one in unheard:
+        notes.about(
+            Outcome.NO_EQUAL,
+            root,
+            "status" if root.has("status") else None,
+            f"no snapshot of {name}: {one.why}",
+            _SNAPSHOT,
+        )
+    for snapshot in found:
+        data = header((f"From the status of the Cluster at {root.document.locate()}.",)) + snapshot_file(snapshot)
+        if repo.kept(data, root.document) is None:
+            continue
+        repo.files[f"capacity/{name}.yaml"] = data
+        if snapshot.nodes:
+            what = f"how many nodes have at least how much free: capacity/{name}.yaml. Devices, labels and taints of nodes are not in it"
+        else:
+            what = f"Karmada knows totals and no nodes, so capacity/{name}.yaml promises no gang any room"
+        notes.about(Outcome.CHANGED, root.mapping("status"), "resourceSummary", what, _SNAPSHOT)
+        return True
+    return False

@@ -1,0 +1,249 @@
+"""
+A folder of OCM's files as a fleet repo: the whole of the conversion, without touching a disk.
+
+Clusters and sets come first, then Placements, then what goes by them: the manifests inside ManifestWorkReplicaSets and ManifestWorks, each of
+which becomes a file that one policy governs by its path, and plain manifests that are labelled with the name of a Placement.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from gitplacer.documents import Document
+from gitplacer.importers.fleetrepo import FleetRepo
+from gitplacer.importers.foreign import group_and_kind, read_foreign
+from gitplacer.importers.ocm.clusters import Known, read_sets, write_clusters
+from gitplacer.importers.ocm.placements import LABEL, Placement, asked_claims, read_placement
+from gitplacer.importers.ocm.scores import write_scores
+from gitplacer.importers.ocm.works import Work, read_work
+from gitplacer.importers.report import Imported, Notes, Outcome
+from gitplacer.importers.shelves import NAMESPACES, Rule, Thing, shelve, things_in
+from gitplacer.importers.variables import Variables
+from gitplacer.importers.writing import Names, valid_name
+from gitplacer.kinds import OWN_API_GROUP
+
+_OCM = "open-cluster-management.io"
+_ONCE = frozenset({"Job", "CronJob", "RayJob", "RayCronJob"})
+"""Kinds of which two copies would run the same thing twice."""
+_WORKS = ("ManifestWorkReplicaSet", "ManifestWork")
+_READ = ("ManagedCluster", "ManagedClusterSet", "ManagedClusterSetBinding", "Placement", "AddOnPlacementScore", *_WORKS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Policy:
+    """A policy of ours on its way, and the documents of the manifests that it governs; without any it takes what is labelled."""
+
+    name: str
+    spec: Mapping[str, Any]
+    document: Document
+    origin: str
+    file: str = ""
+    manifests: frozenset[int] = frozenset()
+    label: str = ""
+    namespace: str = ""
+
+    def takes(self, thing: Thing) -> bool:
+        if self.label:
+            return thing.labels.get(LABEL) == self.label and thing.namespace in ("", self.namespace)
+        return id(thing.document) in self.manifests
+
+
+def imported(files: Mapping[str, bytes], variables: Variables, now: datetime, namespace: str = "default") -> Imported:
+    """
+    A fleet repo of what files by path hold, and what became of each of them. `namespace` is for objects that say none, `now` when the
+    state of clusters was exported. Raises Rejected where a variable has no value.
+    """
+    foreign = read_foreign(files, variables)
+    repo = FleetRepo("OCM", problems=list(foreign.problems))
+    by_kind: dict[str, list[Document]] = defaultdict(list)
+    manifests: list[Document] = []
+    for document in foreign.documents:
+        group, kind = group_and_kind(document)
+        if group == OWN_API_GROUP:
+            repo.take_over(document)
+        elif group == _OCM or group.endswith(f".{_OCM}"):
+            by_kind[kind].append(document)
+        else:
+            manifests.append(document)
+    known = write_clusters(by_kind["ManagedCluster"], asked_claims(by_kind["Placement"]), repo, now)
+    known = read_sets(by_kind["ManagedClusterSet"], by_kind["ManagedClusterSetBinding"], known, repo)
+    placements = _placements(by_kind["Placement"], known, namespace, repo)
+    write_scores(by_kind["AddOnPlacementScore"], repo)
+    names = Names()
+    works = [
+        one for kind in _WORKS for document in by_kind[kind] if (one := read_work(document, names, namespace, repo))
+    ]
+    inside = [one for work in works for one in work.manifests]
+    things = things_in([*inside, *manifests], namespace, repo.notes, repo.problems)
+    policies = _policies(works, placements, things, known, repo)
+    rules = _rules(policies, things)
+    shelved = shelve(
+        [*(one.foreign for one in works), *foreign.files], things, lambda one: rules.get(id(one.document)), repo.notes
+    )
+    repo.files |= shelved.files
+    for policy in policies:
+        _write(policy, repo)
+    by_name = {one.name: one for one in policies}
+    for folder, (rule, found) in shelved.folders.items():
+        _folder(folder, by_name.get(rule.name) if rule is not None else None, found, repo)
+    for kind, documents in by_kind.items():
+        for document in documents if kind not in _READ else ():
+            _tell(document, kind, repo.notes)
+    return repo.done()
+
+
+def _placements(
+    documents: Iterable[Document], known: Known, namespace: str, repo: FleetRepo
+) -> dict[tuple[str, str], Placement]:
+    """Every Placement by namespace and name; of two the last, as when one is applied after the other."""
+    found: dict[tuple[str, str], Placement] = {}
+    for document in documents:
+        placement = read_placement(document, known, namespace, repo.notes)
+        if isinstance(placement, list):
+            repo.problems += placement
+            continue
+        key = (placement.namespace, placement.name)
+        if key in found:
+            what = f"{placement} is at {document.locate()} too, and the last that is applied counts"
+            repo.notes.add(Outcome.CHOSEN, found[key].document, (), what, "keep one")
+        found[key] = placement
+    return found
+
+
+def _policies(
+    works: Sequence[Work],
+    placements: Mapping[tuple[str, str], Placement],
+    things: Sequence[Thing],
+    known: Known,
+    repo: FleetRepo,
+) -> list[_Policy]:
+    """A policy for each work, and one for each Placement that no work names."""
+    made: list[_Policy] = []
+    used: set[tuple[str, str]] = set()
+    once = {id(thing.document) for thing in things if thing.kind in _ONCE}
+    for work in works:
+        spec = _spec_of(work, placements, known, repo)
+        used |= {(work.namespace, name) for name in work.placements}
+        if spec is None:
+            continue
+        inside = frozenset(map(id, work.manifests))
+        if inside & once and spec["placement"].get("copies", 1) != 1:
+            what = "OCM would run its jobs on each cluster; here they run once"
+            repo.notes.about(
+                Outcome.CHANGED, work.root, None, what, "write a work for each cluster, if each should run one"
+            )
+            rest = {key: value for key, value in spec["placement"].items() if key not in ("copies", "topologySpread")}
+            spec = {**spec, "placement": rest}
+        name = repo.policies.unique(work.file)
+        made.append(_Policy(name, spec, work.root.document, str(work), work.file, inside))
+    for key, placement in sorted(placements.items()):
+        if key in used:
+            continue
+        name = repo.policies.unique(valid_name(placement.name, "placement"))
+        what = f"no ManifestWorkReplicaSet names it, so nobody says what goes by it: policies/{name}.yaml takes what has the label {LABEL}: {placement.name}"
+        repo.notes.about(
+            Outcome.CHOSEN,
+            placement.root,
+            None,
+            what,
+            f"label these objects, or write `select` into policies/{name}.yaml",
+        )
+        made.append(
+            _Policy(
+                name,
+                placement.spec,
+                placement.document,
+                str(placement),
+                label=placement.name,
+                namespace=placement.namespace,
+            )
+        )
+    return made
+
+
+def _spec_of(
+    work: Work, placements: Mapping[tuple[str, str], Placement], known: Known, repo: FleetRepo
+) -> dict[str, Any] | None:
+    """All of a policy's spec but `select`; None where nobody says where the work goes."""
+    if work.cluster:
+        if known.labels and work.cluster not in known.labels:
+            what = f"there is no ManagedCluster {work.cluster}"
+            repo.notes.about(
+                Outcome.NO_EQUAL, work.root, "metadata", what, "write one, or let it be: it waits until then"
+            )
+        return {"clusters": {"names": [work.cluster]}, "placement": {"admission": "Immediate"}}
+    spec = work.root.mapping("spec")
+    found = [placements[work.namespace, name] for name in work.placements if (work.namespace, name) in placements]
+    for name in work.placements:
+        if (work.namespace, name) not in placements:
+            what = f"there is no Placement {work.namespace}/{name}"
+            repo.notes.about(Outcome.NO_EQUAL, spec, "placementRefs", what, "import it too, or write a policy")
+    if not found:
+        return None
+    if len(found) > 1:
+        what = f"it goes by {len(found)} Placements, and a group has one policy: the first counts"
+        repo.notes.about(
+            Outcome.CHANGED, spec, "placementRefs", what, "write a policy that takes the clusters of all of them"
+        )
+    return dict(found[0].spec)
+
+
+def _rules(policies: Sequence[_Policy], things: Sequence[Thing]) -> dict[int, Rule]:
+    """Which policy governs which thing. What makes no pods goes with its policy, wherever that is."""
+    found: dict[int, Rule] = {}
+    for one in policies:
+        mine = [thing for thing in things if one.takes(thing)]
+        everywhere = one.spec["placement"].get("copies") == "All" or not any(thing.sized for thing in mine)
+        found |= {id(thing.document): Rule(one.name, everywhere) for thing in mine if id(thing.document) not in found}
+    return found
+
+
+def _write(one: _Policy, repo: FleetRepo) -> None:
+    if one.file and not any(
+        path.startswith("workloads/") and path.endswith(f"/{one.file}.yaml") for path in repo.files
+    ):
+        return  # all of it is in a folder of the platform, whose policy takes it by path
+    if one.file:
+        select: dict[str, Any] = {"paths": [f"workloads/*/{one.file}.yaml"]}
+    else:
+        select = {"namespaces": [one.namespace], "labelSelector": {"matchLabels": {LABEL: one.label}}}
+    where = one.document.locate()
+    comment = f"Imported from the {one.origin} at {where}."
+    if (
+        repo.own("policies", "PlacementPolicy", one.name, {"select": select, **one.spec}, one.document, comment)
+        is not None
+    ):
+        repo.notes.add(Outcome.CONVERTED, one.document, (), f"{one.origin}: policies/{one.name}.yaml")
+
+
+def _folder(folder: str, one: _Policy | None, things: Sequence[Thing], repo: FleetRepo) -> None:
+    """Folders of the platform are governed by path, because works are."""
+    if one is None:
+        spec: dict[str, Any] = {"tolerations": [{"operator": "Exists"}], "placement": {"copies": "All"}}
+        repo.folder(
+            folder,
+            NAMESPACES,
+            spec,
+            things[0].document,
+            "namespaces go to every cluster, so that they are there before anything in them",
+        )
+        return
+    why = f"what has no namespace, or is nothing without its policy, goes to {folder}/, which is one group"
+    repo.folder(folder, f"{one.name[:54]}-platform", one.spec, things[0].document, why)
+
+
+def _tell(document: Document, kind: str, notes: Notes) -> None:
+    """A line for an object of OCM's that nothing is made of."""
+    if kind == "PlacementDecision":
+        decisions = document.cursor().mapping("status").items("decisions")
+        names = ", ".join(item.text("clusterName") for item in decisions) or "no cluster"
+        notes.add(
+            Outcome.LEFT_OUT, document, (), f"OCM's record: it took {names}; the first plan says where things go here"
+        )
+    else:
+        what = f"a {kind} of OCM's has no equal here"
+        notes.add(Outcome.NO_EQUAL, document, ("kind",), what, "see docs/from-ocm.md for what does its work")

@@ -1,0 +1,119 @@
+"""
+The manifests inside ManifestWorkReplicaSets and ManifestWorks, as documents of their own with places in the file around them.
+
+A ManifestWorkReplicaSet names Placements that say where its manifests go; a ManifestWork lies in the namespace of a cluster and goes there.
+Those that a replica set has made are left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gitplacer.documents import Document, Path
+from gitplacer.importers.fleetrepo import FleetRepo
+from gitplacer.importers.foreign import ForeignFile
+from gitplacer.importers.reader import Reader
+from gitplacer.importers.report import Notes, Outcome
+from gitplacer.importers.selectors import read_metadata
+from gitplacer.importers.writing import Names, valid_name
+
+_MADE_BY_SET = "work.open-cluster-management.io/manifestworkreplicaset"
+_TEMPLATE = ("deleteOption", "manifestConfigs", "executor")
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Manifests that go together: by these Placements, or to this cluster. `file` is the name of the file that they become."""
+
+    root: Reader
+    name: str
+    namespace: str
+    file: str
+    manifests: tuple[Document, ...]
+    placements: tuple[str, ...] = ()
+    cluster: str = ""
+
+    def __str__(self) -> str:
+        kind = "ManifestWork" if self.cluster else "ManifestWorkReplicaSet"
+        return f"{kind} {self.namespace}/{self.name}"
+
+    @property
+    def foreign(self) -> ForeignFile:
+        """Its manifests as a file of which only parts are taken, because the text around them is not theirs."""
+        return ForeignFile(f"{self.file}.yaml", b"", self.manifests, whole=False)
+
+
+def read_work(document: Document, names: Names, default: str, repo: FleetRepo) -> Work | None:
+    """The replica set or work in a document; None where something is wrong with it, or nothing is to be made of it."""
+    notes, root = repo.notes, Reader.of(document)
+    metadata = read_metadata(root, notes)
+    namespace = root.mapping("metadata").text("namespace") or default
+    spec = root.mapping("spec")
+    of_set = root.text("kind") == "ManifestWorkReplicaSet"
+    if not of_set and _MADE_BY_SET in metadata.labels:
+        notes.add(Outcome.LEFT_OUT, document, ("spec",), f"made by the replica set {metadata.labels[_MADE_BY_SET]}")
+        return None
+    template = spec.mapping("manifestWorkTemplate") if of_set else spec
+    placements = tuple(_reference(item, notes) for item in spec.items("placementRefs")) if of_set else ()
+    if of_set and spec.has("cascadeDeletionPolicy"):
+        spec.value("cascadeDeletionPolicy")
+        what = "what is removed from the source is removed from its clusters"
+        notes.about(Outcome.CHANGED, spec, "cascadeDeletionPolicy", what)
+    _template(template, notes)
+    workload = template.mapping("workload")
+    paths = [item.path for item in workload.items("manifests")]
+    workload.value("manifests")
+    if root.has("status"):
+        root.value("status")
+        notes.about(Outcome.LEFT_OUT, root, "status", "what OCM found out")
+    notes.unread(root)
+    if root.problems:
+        repo.problems += root.problems
+        return None
+    if of_set and not placements:
+        spec.report("MissingField", '"placementRefs" has no entry', "name the Placement that says where it goes")
+        repo.problems += root.problems
+        return None
+    file = names.unique(valid_name(metadata.name, "work"))
+    made = tuple(_embedded(document, path) for path in paths)
+    return Work(root, metadata.name, namespace, file, made, placements, "" if of_set else namespace)
+
+
+def _embedded(document: Document, path: Path) -> Document:
+    value: Any = document.value
+    for step in path:
+        value = value[step]
+    parsed = replace(document.parsed, value=value, prefix=(*document.parsed.prefix, *path), sections=())
+    return Document(document.file, parsed, document.index, document.read)
+
+
+def _reference(reader: Reader, notes: Notes) -> str:
+    if reader.has("rolloutStrategy"):
+        kind = reader.mapping("rolloutStrategy").text("type")
+        reader.value("rolloutStrategy")
+        if kind in ("", "All"):
+            notes.about(Outcome.CONVERTED, reader, "rolloutStrategy", "all clusters at once, as here")
+        else:
+            what = f"{kind}: one commit changes all clusters, and the engine syncs them"
+            todo = "let a promoter go from cluster to cluster: docs/engines.md"
+            notes.about(Outcome.NO_EQUAL, reader, "rolloutStrategy", what, todo)
+    name = reader.text("name")
+    if not name:
+        reader.report("MissingField", '"name" is missing', "name the Placement")
+    return name
+
+
+def _template(template: Reader, notes: Notes) -> None:
+    whys = {
+        "deleteOption": (
+            "what is removed from the source is removed from its clusters",
+            "tell the engine what it must not prune",
+        ),
+        "manifestConfigs": ("the engine says how it applies and what is healthy", "docs/engines.md"),
+        "executor": ("the engine applies in its own name", "give its ServiceAccount these rights"),
+    }
+    for key in _TEMPLATE:
+        if template.has(key):
+            template.value(key)
+            notes.about(Outcome.NO_EQUAL, template, key, *whys[key])

@@ -1,0 +1,331 @@
+"""What users of Open Cluster Management have becomes a fleet that places each group where OCM's rules would, and every field is told."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gitplacer.importers.ocm import imported
+from gitplacer.importers.report import Imported, Outcome
+from gitplacer.importers.variables import Variables
+from tests.commands import run, write
+from tests.novafleets import clusters, story
+from tests.test_from_nova import NAMES, VALUES, inner
+
+DATA = Path(__file__).parent / "data" / "ocm"
+NOW = datetime(2026, 1, 2, 3, 0, tzinfo=UTC)
+CLUSTERS = (DATA / "clusters.yaml").read_text()
+
+
+def of(*texts: str) -> Imported:
+    return imported({f"f{number}.yaml": text.encode() for number, text in enumerate(texts)}, Variables(), NOW)
+
+
+def value(found: Imported, path: str) -> Any:
+    return yaml.safe_load(found.files[path])
+
+
+def corpus() -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(DATA.glob("*.yaml"))}
+
+
+SENT: Mapping[str, str] = {
+    "ops/agent": "berlin",  # all of the set with env=prod; oslo's taint is not tolerated, lab is in no bound set
+    "ml/green": "oslo",  # the best by carbon of those it tolerates
+    "ml/train": "berlin",  # the only a100
+    "chat/chat": "berlin,tokyo",  # one in each area; oslo is tainted
+    "ml/both": "berlin,tokyo",  # either predicate
+    "ml/stuck": "",  # its namespace is not bound to the set
+    "ops/pinned": "tokyo",  # a ManifestWork in the cluster's namespace
+}
+"""Where OCM's documented rules send each group, by hand."""
+
+
+def test_each_group_goes_where_ocm_sends_it() -> None:
+    found = imported(corpus(), Variables(), NOW)
+    assert found.problems == () and found.of(Outcome.NOT_UNDERSTOOD) == []
+    placed = clusters(story(found).run())
+    assert {group: where for group, where in placed.items() if not group.startswith("_cluster/")} == SENT
+
+
+def test_the_same_files_make_the_same_bytes_in_any_order() -> None:
+    files = corpus()
+    once, again = (imported(each, Variables(), NOW) for each in (files, dict(reversed(files.items()))))
+    assert (once.files, once.lines) == (again.files, again.lines)
+
+
+def test_manifests_inside_a_work_keep_their_text_and_are_told_at_their_place() -> None:
+    found = imported(corpus(), Variables(), NOW)
+    text = found.files["workloads/ml/green.yaml"].decode()
+    assert text.startswith("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: green, namespace: ml}\n")
+    line = next(line for line in found.lines if "workloads/ml/green.yaml" in line.what)
+    assert corpus()["works.yaml"].decode().split("\n")[line.location.line - 1].strip() == "- apiVersion: apps/v1"
+
+
+# fields of a Placement, one row each
+
+PLACEMENT = """\
+apiVersion: cluster.open-cluster-management.io/v1beta1
+kind: Placement
+metadata: {name: p, namespace: apps}
+spec:
+"""
+PROD = {"cluster.open-cluster-management.io/clusterset": "prod"}
+SCORED = (
+    "  numberOfClusters: 1\n  prioritizerPolicy: {mode: Additive, configurations: [{scoreCoordinate: %s, weight: -2}]}"
+)
+ROWS: dict[str, tuple[str, dict[str, Any]]] = {
+    "nothing said": ("  {}", {"clusters": {"matchLabels": PROD}, "placement": {"copies": "All", "admission": "Immediate"}}),
+    "one": ("  numberOfClusters: 1", {"placement": {"admission": "Immediate"}}),
+    "three": ("  numberOfClusters: 3", {"placement": {"copies": 3, "admission": "Immediate"}}),
+    "none": ("  numberOfClusters: 0", {"clusters": {"names": []}}),
+    "by label": (
+        "  predicates: [{requiredClusterSelector: {labelSelector: {matchExpressions: [{key: env, operator: NotIn, values: [dev]}]}}}]",
+        {"clusters": {"matchLabels": PROD, "matchExpressions": [{"key": "env", "operator": "NotIn", "values": ["dev"]}]}},
+    ),
+    "by cel, which takes no cluster": (
+        "  predicates: [{requiredClusterSelector: {celSelector: {celExpressions: ['true']}}}]",
+        {"clusters": {"names": []}},
+    ),
+    "a toleration": (
+        "  tolerations: [{key: gpu, operator: Exists, effect: NoSelectIfNew}]",
+        {"tolerations": [{"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}]},
+    ),
+    "by what is allocatable": (
+        SCORED % "{type: BuiltIn, builtIn: ResourceAllocatableMemory}",
+        {"placement": {"type": "Scored", "scores": [{"allocatable": "memory", "weight": -2}], "admission": "Immediate"}},
+    ),
+    "by an outside score": (
+        SCORED % "{type: AddOn, addOn: {resourceName: Energy, scoreName: carbon_g}}",
+        {"placement": {"type": "Scored", "scores": [{"name": "energy-carbon-g", "weight": -2}], "admission": "Immediate"}},
+    ),
+    "balanced, which nothing is here": (SCORED % "{type: BuiltIn, builtIn: Balance}", {"placement": {"admission": "Immediate"}}),
+    "spread": (
+        "  numberOfClusters: 2\n  spreadPolicy: {spreadConstraints: [{topologyKey: area, topologyKeyType: Label, maxSkew: 2, whenUnsatisfiable: DoNotSchedule}]}",
+        {"placement": {"copies": 2, "admission": "Immediate", "topologySpread": [{"topologyKey": "area", "maxSkew": 2}]}},
+    ),
+    "spread, if it can be": (
+        "  numberOfClusters: 2\n  spreadPolicy: {spreadConstraints: [{topologyKey: area, maxSkew: 2, whenUnsatisfiable: ScheduleAnyway}]}",
+        {"placement": {"copies": 2, "admission": "Immediate"}},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_each_field_becomes_what_means_the_same(row: str) -> None:
+    text, wanted = ROWS[row]
+    found = of(CLUSTERS, f"{PLACEMENT}{text}\n")
+    assert found.problems == () and found.of(Outcome.NOT_UNDERSTOOD) == []
+    spec = value(found, "policies/p.yaml")["spec"]
+    assert {key: spec.get(key) for key in wanted} == wanted
+    assert spec["select"]["labelSelector"] == {"matchLabels": {"cluster.open-cluster-management.io/placement": "p"}}
+
+
+TOLD: dict[str, tuple[str, Outcome, str]] = {
+    "decisionStrategy": ("  decisionStrategy: {groupStrategy: {clustersPerDecisionGroup: 1}}", Outcome.NO_EQUAL, "groups of decisions"),
+    "sortBy": ("  sortBy: {x: y}", Outcome.NO_EQUAL, "sorted by name"),
+    "tolerationSeconds": ("  tolerations: [{key: k, operator: Exists, tolerationSeconds: 60}]", Outcome.NO_EQUAL, "has no end"),
+    "cel": ("  predicates: [{requiredClusterSelector: {celSelector: {celExpressions: ['true']}}}]", Outcome.NO_EQUAL, "takes no cluster"),
+    "a wish to spread": (
+        "  numberOfClusters: 2\n  spreadPolicy: {spreadConstraints: [{topologyKey: a, maxSkew: 1, whenUnsatisfiable: ScheduleAnyway}]}",
+        Outcome.NO_EQUAL,
+        "only wished for",
+    ),
+    "all, scored": (
+        "  prioritizerPolicy: {configurations: [{scoreCoordinate: {builtIn: ResourceAllocatableCPU}, weight: 1}]}",
+        Outcome.LEFT_OUT,
+        "no score decides",
+    ),
+    "additive": (SCORED % "{builtIn: Steady}", Outcome.CHANGED, "evens clusters out"),
+    "a set that is not bound": ("  clusterSets: [dev]", Outcome.CONVERTED, "not bound to the set dev"),
+    "nobody names it": ("  {}", Outcome.CHOSEN, "nobody says what goes by it"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("row", TOLD)
+def test_what_cannot_be_said_is_told(row: str) -> None:
+    text, outcome, words = TOLD[row]
+    found = of(CLUSTERS, f"{PLACEMENT}{text}\n")
+    assert found.problems == ()
+    assert any(words in line.what and line.location.file == "f1.yaml" for line in found.of(outcome)), found.of(outcome)
+
+
+def test_a_cluster_with_its_claims_taints_and_state() -> None:
+    asked = (
+        PLACEMENT
+        + "  predicates: [{requiredClusterSelector: {claimSelector: {matchExpressions: [{key: gpu.example/model, operator: Exists}]}}}]\n"
+    )
+    text = CLUSTERS.replace(
+        'ManagedClusterConditionAvailable, status: "True", reason',
+        'ManagedClusterConditionAvailable, status: "Unknown", reason',
+    )
+    found = of(text, asked)
+    berlin, oslo = value(found, "clusters/berlin.yaml"), value(found, "clusters/oslo.yaml")
+    assert berlin["spec"] == {
+        "region": "eu-central-1",
+        "provider": "aws",
+        "kubernetesVersion": "1.31",
+        "state": "Cordoned",
+    }
+    assert berlin["metadata"]["labels"]["gpu.example/model"] == "a100"
+    assert oslo["spec"]["taints"] == [{"key": "gpu", "value": "reserved", "effect": "NoExecute"}]
+    assert "capacity/berlin.yaml" not in found.files and value(found, "capacity/oslo.yaml")["coarse"]
+
+
+def test_scores_are_one_file_each_with_the_first_end() -> None:
+    text = (DATA / "scores.yaml").read_text().replace("2026-02-01", "2026-01-20", 1)
+    found = of(text)
+    assert value(found, "scores/energy-carbon.yaml")["spec"] == {
+        "scores": {"berlin": -30, "oslo": 90},
+        "validUntil": "2026-01-20T00:00:00Z",
+    }
+    assert any("different times" in line.what for line in found.of(Outcome.CHOSEN))
+
+
+WORK = """\
+apiVersion: work.open-cluster-management.io/v1alpha1
+kind: ManifestWorkReplicaSet
+metadata: {name: w, namespace: apps}
+spec:
+  placementRefs: [{name: p, rolloutStrategy: {type: Progressive}}]
+  manifestWorkTemplate:
+    deleteOption: {propagationPolicy: Orphan}
+    workload:
+      manifests:
+      - {apiVersion: batch/v1, kind: Job, metadata: {name: j, namespace: a}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}
+"""
+
+
+def test_a_work_with_a_job_runs_once_and_its_rollout_is_told() -> None:
+    found = of(CLUSTERS, f"{PLACEMENT}  {{}}\n", WORK)
+    assert value(found, "policies/w.yaml")["spec"]["placement"] == {"admission": "Immediate"}
+    told = [line.what for line in found.of(Outcome.NO_EQUAL)]
+    assert any(what.startswith("Progressive") for what in told) and any(
+        "removed from the source" in what for what in told
+    )
+
+
+def test_a_work_without_its_placement_is_kept_and_runs_nowhere() -> None:
+    found = of(CLUSTERS, WORK)
+    assert "unplaced/w.yaml" in found.files and "policies/w.yaml" not in found.files
+    assert any("no Placement apps/p" in line.what for line in found.of(Outcome.NO_EQUAL))
+
+
+def test_a_work_that_makes_no_pods_goes_whole_to_the_platform() -> None:
+    role = (
+        WORK[: WORK.index("      - {")]
+        + "      - {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: r}, rules: []}\n"
+    )
+    found = of(CLUSTERS, f"{PLACEMENT}  {{}}\n", role)
+    assert "platform/w/w.yaml" in found.files and "policies/w.yaml" not in found.files
+    assert value(found, "policies/w-platform.yaml")["spec"]["placement"] == {"copies": "All", "admission": "Immediate"}
+
+
+def test_what_a_replica_set_made_and_what_ocm_decided_is_left_out() -> None:
+    made = "apiVersion: work.open-cluster-management.io/v1\nkind: ManifestWork\nmetadata: {name: m, namespace: c, labels: {work.open-cluster-management.io/manifestworkreplicaset: apps.w}}\nspec: {workload: {manifests: []}}\n"
+    decided = "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: PlacementDecision\nmetadata: {name: d, namespace: apps}\nstatus: {decisions: [{clusterName: berlin, reason: ''}]}\n"
+    found = of(
+        made,
+        decided,
+        "apiVersion: addon.open-cluster-management.io/v1alpha1\nkind: ManagedClusterAddOn\nmetadata: {name: a, namespace: c}\n",
+    )
+    assert ["replica set apps.w" in line.what or "took berlin" in line.what for line in found.of(Outcome.LEFT_OUT)] == [
+        True,
+        True,
+    ]
+    assert [line.place for line in found.of(Outcome.NO_EQUAL)] == ["f2.yaml:2:1"]
+
+
+# the law: every field is used or reported
+
+FULL = yaml.safe_load(f"""{PLACEMENT}
+  numberOfClusters: 2
+  predicates:
+  - requiredClusterSelector:
+      labelSelector: {{matchExpressions: [{{key: env, operator: Exists}}]}}
+      claimSelector: {{matchExpressions: [{{key: c, operator: Exists}}]}}
+  tolerations: [{{key: k, operator: Exists}}]
+  prioritizerPolicy: {{configurations: [{{scoreCoordinate: {{type: AddOn, addOn: {{resourceName: a, scoreName: b}}}}, weight: 1}}]}}
+  spreadPolicy: {{spreadConstraints: [{{topologyKey: area, maxSkew: 1, whenUnsatisfiable: DoNotSchedule}}]}}
+""")
+OTHERS = [
+    *list(yaml.safe_load_all(CLUSTERS))[1:],
+    next(yaml.safe_load_all((DATA / "scores.yaml").read_text())),
+    yaml.safe_load(WORK),
+]
+WHOLE = ("labels", "annotations", "rolloutStrategy", "deleteOption", "manifests", "conditions")
+
+
+def mappings(at: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    if {*path} & {*WHOLE} or path == ("status",):
+        return
+    if isinstance(at, dict):
+        yield path
+    for step, below in at.items() if isinstance(at, dict) else enumerate(at) if isinstance(at, list) else ():
+        yield from mappings(below, (*path, step))
+
+
+PLACES = [(full, place) for full in (FULL, *OTHERS) for place in mappings(full)]
+
+
+@settings(max_examples=40)
+@given(where=st.sampled_from(PLACES), name=NAMES, added=VALUES)
+def test_whatever_field_is_added_is_reported_at_its_place(
+    where: tuple[Any, tuple[Any, ...]], name: str, added: Any
+) -> None:
+    full, place = where
+    changed = copy.deepcopy(full)
+    inner(changed, place)[name] = added
+    text = yaml.safe_dump(changed, default_flow_style=False, width=1000)
+    found = of(text)
+    line = next(number for number, each in enumerate(text.split("\n"), 1) if f"{name}:" in each)
+    assert found.problems == ()
+    assert [(one.location.line, name in one.what) for one in found.of(Outcome.NOT_UNDERSTOOD)] == [(line, True)]
+
+
+# what is wrong
+
+WRONG: dict[str, tuple[str, str, str]] = {
+    "a number": ("  numberOfClusters: -1", "f1.yaml:5:21", "no number of clusters"),
+    "an effect": ("  tolerations: [{key: k, effect: NoSchedule}]", "f1.yaml:5:34", 'unknown effect "NoSchedule"'),
+    "a score": (SCORED % "{type: BuiltIn, builtIn: Balanced}", "f1.yaml:6:99", 'unknown score "Balanced"'),
+    "a type": ("  predicates: everywhere", "f1.yaml:5:15", "not a list"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("row", WRONG)
+def test_what_is_wrong_is_told_at_its_place_and_the_others_are_written(row: str) -> None:
+    text, place, words = WRONG[row]
+    found = of(CLUSTERS, f"{PLACEMENT}{text}\n", PLACEMENT.replace("name: p,", "name: q,") + "  {}\n")
+    assert [str(problem.location) for problem in found.problems] == [place]
+    assert words in found.problems[0].message
+    assert "policies/q.yaml" in found.files and "policies/p.yaml" not in found.files
+
+
+@pytest.mark.parametrize("name", ["*", "../../x", "a\nb"])
+def test_no_name_leads_out_of_the_repo(name: str) -> None:
+    documents = list(yaml.safe_load_all(CLUSTERS + "---\n" + PLACEMENT + "  {}\n---\n" + WORK))
+    for document in documents:
+        document["metadata"]["name"] = name
+    found = of(*map(yaml.safe_dump, documents))
+    assert all(".." not in path and "*" not in path and "\n" not in path for path in found.files)
+
+
+def test_the_command_writes_a_fleet_that_validates(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    write(tmp_path, {f"in/{name}": data.decode() for name, data in corpus().items()})
+    assert (
+        run(
+            capfd, "import", "ocm", str(tmp_path / "in"), "-o", str(tmp_path / "out"), "--now", "2026-01-02T03:00:00Z"
+        ).code
+        == 0
+    )
+    assert run(capfd, "validate", str(tmp_path / "out")).code == 0
+    assert run(capfd, "import", "ocm", str(tmp_path / "nothing"), "-o", str(tmp_path / "out2")).code == 1
