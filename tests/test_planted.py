@@ -310,6 +310,12 @@ TRIED: Mapping[tuple[str, ...], int] = {
     ("snapshot", "--from", "MANIFEST", "--push", f"https://{token('push')}@h.example/x"): 1,
     ("bootstrap", "argocd", "SOURCE", "--deployment", f"https://{token('engine')}@h.example/x"): 1,
     ("adopt", "OLD", "-o", "ADOPTED", AT): 1,
+    ("import", "nova", "OLD", "-o", "NOVA", "--set", f"X={CI}"): 1,
+    ("import", "karmada", "OLD", "-o", "KARMADA", "--set", f"X={CI}"): 1,
+    ("import", "ocm", "OLD", "-o", "OCM", "--set", f"X={CI}"): 1,
+    ("import", CI): 1,
+    ("help", CI): 1,
+    ("completion", CI): 1,
     ("init", "NEW", "--context", CI, "--kubeconfig", "KUBECONFIG"): 1,
     ("schema", CI): 1,
     ("schema",): 0,
@@ -325,6 +331,7 @@ TRIED: Mapping[tuple[str, ...], int] = {
     ("init", CI): 0,
 }
 """Commands, and how each ends: OTHER is a cluster to move to, `+` the deployment repo, words in capitals are files."""
+_PLACES = ("PAGE", "PAGES", "STORY", "NEW", "OLD", "ADOPTED", "NOVA", "KARMADA", "OCM")
 ELSEWHERE = {"explain", "room", "test", "simulate", "blast", "status", "verify"}
 """Commands that only read the fleet: `tests/test_secrets.py` tries them on what there is to read."""
 
@@ -349,7 +356,7 @@ def test_no_command_passes_on_what_was_left_lying_about(
         "KUBECONFIG": world.file("kubeconfig", f"users: [{user}]\n"),
         "TORN": world.file("torn", f'users: [{user.replace("client-key", chr(34))}\n"'),
         "SOURCE": str(world.fleet.source),
-        **{name: str(world.folder / name.lower()) for name in ("PAGE", "PAGES", "STORY", "NEW", "OLD", "ADOPTED")},
+        **{name: str(world.folder / name.lower()) for name in _PLACES},
         "+": f"--deployment={world.fleet.deployment}",
     }
     write(world.folder / "old/clusters/a", {"secret.yaml": BY_HAND, "torn.yaml": f"- {{password: {token('torn')}\n"})
