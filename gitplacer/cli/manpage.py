@@ -53,6 +53,7 @@ def _lines(ctx: click.Context) -> Iterator[str]:
             yield ".TP"
             yield f".BR {name}-{below} (1)"
             yield _text(found.get_short_help_str(200))
+    if ctx.parent is None:
         yield from _environment()
         return
     yield ".SH EXIT STATUS"
