@@ -84,8 +84,14 @@ def drafts() -> dict[str, str]:
 def man_pages() -> dict[str, str]:
     """A page for the program and one for each command, in `man/`; the wheel has them where `man` looks."""
     top = click.Context(root, info_name="gitplacer", **root.context_settings)
-    below = (click.Context(_command(name), info_name=name, parent=top) for name in COMMANDS)
-    return {f"man/{page_name(context)}.1": man_page(context) for context in (top, *below)}
+    found = [top]
+    for context in found:  # which grows
+        if isinstance(context.command, click.Group):
+            for name in context.command.list_commands(context):
+                below = context.command.get_command(context, name)
+                assert below is not None
+                found.append(click.Context(below, info_name=name, parent=context))
+    return {f"man/{page_name(context)}.1": man_page(context) for context in found}
 
 
 def _as_it_stands(path: str) -> str:

@@ -211,7 +211,7 @@ def test_a_man_page_says_what_help_says(capfd: Capture, name: str) -> None:
 @pytest.mark.skipif(shutil.which("groff") is None, reason="there is no groff")
 def test_a_formatter_has_nothing_against_any_page() -> None:
     pages = sorted((ROOT / "man").glob("*.1"))
-    assert len(pages) == len(COMMANDS) + 1
+    assert len(pages) > len(COMMANDS)
     command = ["groff", "-man", "-ww", "-z", "-Tutf8", *map(str, pages)]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stderr == ""
 

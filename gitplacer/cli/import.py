@@ -165,8 +165,8 @@ def _files(folder: str) -> dict[str, bytes]:
         raise UsageError(f"there is no directory {folder}", "name the directory with Nova's files")
     found: dict[str, bytes] = {}
     others = 0
-    for place, folders, names in os.walk(top):
-        folders.sort()
+    for place, below, names in os.walk(top):
+        below.sort()
         for name in sorted(names):
             file = Path(place, name)
             path = file.relative_to(top).as_posix()

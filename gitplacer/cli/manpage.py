@@ -64,8 +64,10 @@ def _lines(ctx: click.Context) -> Iterator[str]:
     if told := variables(command):
         yield ".SH ENVIRONMENT"
         yield _text(f"{', '.join(told)}: see gitplacer(1).")
-    yield ".SH EXAMPLES"
-    for number, (said, line) in enumerate((*examples(ctx.info_name or ""), stage())):
+    shown = examples(ctx.info_name or "")
+    if shown:
+        yield ".SH EXAMPLES"
+    for number, (said, line) in enumerate((*shown, stage()) if shown else ()):
         if number:
             yield ".PP"
         yield _text(f"{said}:")
