@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gitplacer.cli.completing import folders
 from gitplacer.cli.options import choice
-from gitplacer.cli.teaching import TaughtGroup
+from gitplacer.cli.teaching import Taught, TaughtGroup
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,13 +44,14 @@ def command(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-@command.command("nova")
-@click.argument("folder", metavar="DIR")
+@command.command("nova", cls=Taught)
+@click.argument("folder", metavar="DIR", shell_complete=folders)
 @click.option(
     "-o",
     "--output",
     "target",
     metavar="OUT",
+    shell_complete=folders,
     required=True,
     help="The new repo: a directory that is empty or not there.",
 )
