@@ -116,7 +116,12 @@ def queues(
         sorts = sorted(node.sorts())
         amounts = {sort: max(0, left(node_of, name, sort)) for sort in sorts}
         own = {sort: min(amounts[sort], node.own(sort)) for sort in sorts} if node.cohort is not None else amounts
-        return {"name": name, "cohort": node.cohort, "left": _summed(amounts), "own": _summed(own)}
+        return {
+            "name": name,
+            "cohort": node.cohort,
+            "left": _summed(amounts).rendered(),
+            "own": _summed(own).rendered(),
+        }
 
     return {
         "queues": tuple(
@@ -140,17 +145,20 @@ def _joined(members: Iterable[_Node], given: Mapping[str, _Node]) -> dict[str, _
     parents = dict(given)
     for name in sorted({node.cohort for node in (*members, *given.values()) if node.cohort} - parents.keys()):
         parents[name] = _Node()
-    for name, node in parents.items():
-        above, seen = node.cohort, {name}
-        while above is not None and above not in seen:
-            seen.add(above)
-            above = parents[above].cohort
-        if above is not None:
-            node.quotas, node.cohort = {}, None
+    for node in [node for name, node in parents.items() if _goes_round(name, parents)]:
+        node.quotas, node.cohort = {}, None
     for node in (*members, *parents.values()):
         if node.cohort is not None:
             parents[node.cohort].members.append(node)
     return parents
+
+
+def _goes_round(name: str, parents: Mapping[str, _Node]) -> bool:
+    above, seen = parents[name].cohort, {name}
+    while above is not None and above not in seen:
+        seen.add(above)
+        above = parents[above].cohort
+    return above is not None
 
 
 def _name(value: Cursor) -> str:
