@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gitplacer.accounts import Accounts
+from gitplacer.capacity.kubeconfig import access_to, kubeconfig
+from gitplacer.capacity.live import observe
 from gitplacer.explain import finding_text
+from gitplacer.formats.room import room_text
+from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.model.decision import Candidate, QueueAsks
 from gitplacer.model.resources import Resources
+from gitplacer.model.room import ClusterRoom, Room
 from gitplacer.observing.queues import queues
+from gitplacer.observing.writing import snapshot_file
+from gitplacer.placement.queued import KUEUE
+from tests import livecluster
+from tests.apistandin import ApiServer, serving
 from tests.livecluster import thing
-from tests.stories import ANYWHERE, Story, cluster, decisions, outcome, rayservice, snapshot
+from tests.stories import ANYWHERE, START, Story, cluster, decisions, outcome, rayservice, snapshot
 
 GPU = "nvidia.com/gpu"
 LABEL = "{kueue.x-k8s.io/queue-name: train}"
@@ -70,6 +81,13 @@ def test_a_group_goes_where_its_queue_is_and_has_quota_left() -> None:
 def test_a_snapshot_that_tells_of_no_queues_says_nothing_about_them() -> None:
     story = Story.of(cluster("a"), ANYWHERE, queued("llm", 4), capacity=snapshot("a", LARGE))
     assert outcome(story.run()) == {"ml/llm": "Place a Fits"}
+
+
+def test_a_queue_that_a_snapshot_tells_of_is_not_missing() -> None:
+    story = fleet(queued("llm", 4), queues_of_a=told(4))
+    assert not [p for p in story.run().problems if p.code == "MissingReference"]
+    story.capacity |= snapshot("a", LARGE, more="queues: []\n")
+    assert [p.code for p in story.run().problems] == ["MissingReference"]
 
 
 def test_what_waits_in_no_queue_takes_no_quota() -> None:
@@ -190,7 +208,70 @@ def test_no_plan_promises_more_than_a_queue_or_its_cohort_has(
         assert not allowed([*placed, n])
 
 
+def test_what_is_left_after_the_plan_is_told() -> None:
+    both = told(4, own=1, cohort="all") + told(4, own=1, name="web", cohort="all", localQueues="[]", stopped="Hold")
+    pool = 'cohorts: [{name: all, left: {nvidia.com/gpu: "3"}}]\n'
+    done = fleet(queued("one", 3), queues_of_a=both, more=pool).run()
+    found = Accounts(done.view).queues("a")
+    asked = Resources({"cpu": 8000, "memory": 14 * 2**30, GPU: 3, "pods": 4})
+    assert [(q.kind, q.name, q.promised, q.stopped) for q in found] == [
+        ("ClusterQueue", "gpu", asked, ""),
+        ("ClusterQueue", "web", Resources(), "Hold"),
+        ("Cohort", "all", Resources({GPU: 2, "pods": 4}), ""),
+    ]
+    text = room_text(
+        Room(asked=(), clusters=(ClusterRoom(cluster="a", stranded=(), largest=(), queues=found),)), done.view
+    )
+    assert text.splitlines()[3:7] == [
+        "Quota of Kueue, after the plan",
+        "  a  ClusterQueue gpu  632 of 640 cpu, 2546Gi of 2560Gi memory, 1 of 4 nvidia.com/gpu",
+        "  a  ClusterQueue web  640 of 640 cpu, 2560Gi of 2560Gi memory, 4 of 4 nvidia.com/gpu; lets nothing in (Hold)",
+        "  a  Cohort all        1 of 3 nvidia.com/gpu",
+    ]
+
+
 # what is read of a cluster
+
+
+@pytest.mark.parametrize("version", ["v1beta1", "v1beta2"])
+def test_a_live_cluster_tells_of_its_queues(version: str, tmp_path: Path) -> None:
+    objects = {
+        ("", "nodes"): [livecluster.node("n1")],
+        ("", "namespaces"): [livecluster.namespace("ml")],
+        (KUEUE, "clusterqueues"): [cq("gpu", "spot 8", "spot 3")],
+        (KUEUE, "localqueues"): [local("train", "gpu")],
+    }
+    server = ApiServer(objects)
+    with serving(server) as served:
+        place = tmp_path / "kubeconfig"
+        place.write_text(served.kubeconfig())
+        place.chmod(0o600)
+        access = access_to(kubeconfig(str(place), {}), "static-cluster")
+
+        def look() -> tuple[CapacitySnapshot, list[str]]:
+            said: list[str] = []
+            return observe(access, cluster="a", system_namespace="x", now=START, say=said.append), said
+
+        assert look()[0].queues is None  # the cluster has no Kueue, so nothing is known of queues
+        server.groups[KUEUE] = (version,)
+        found, said = look()
+        assert found.queues is not None
+        assert (found.queues[0].left, found.queues[0].local_queues[0].name, said) == (
+            Resources({GPU: 5}),
+            "ml/train",
+            [],
+        )
+        assert b'queues:\n- {name: gpu, left: {nvidia.com/gpu: "5"}, own: {nvidia.com/gpu: "5"}, ' in snapshot_file(
+            found
+        )
+        server.forbidden = {(KUEUE, "cohorts")}
+        found, said = look()
+        assert said == [
+            "may not list cohorts, so what Kueue's queues may borrow is not counted; the rule is "
+            '{apiGroups: ["kueue.x-k8s.io"], resources: [cohorts], verbs: [list]}'
+        ]
+        server.forbidden = {(KUEUE, "localqueues")}
+        assert look()[0].queues is None
 
 
 def cq(name: str, flavors: str, reserved: str = "", **spec: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ quota are not promised it twice.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from gitplacer.grouping import Group
@@ -103,6 +103,19 @@ def beyond(snapshot: CapacitySnapshot, promised: Promised, asked: Promised) -> Q
                 if more and after[key] > left:
                     return QueueAsks(kind, share.name, resource, more, before.get(key, 0), left)
     return None
+
+
+def taken_of_shares(snapshot: CapacitySnapshot, promised: Promised) -> Iterator[tuple[str, Share, Resources]]:
+    """Each ClusterQueue and Cohort of a snapshot by its kind, with what is promised of what it has left. Sorted by name."""
+    resources = sorted({resource for amounts in promised.values() for resource in amounts})
+    flows = {resource: _flows(snapshot, promised, resource) for resource in resources}
+    kinds: tuple[tuple[str, Iterable[Share]], ...] = (
+        ("ClusterQueue", snapshot.queues or ()),
+        ("Cohort", snapshot.cohorts),
+    )
+    for kind, shares in kinds:
+        for share in sorted(shares, key=lambda share: share.name):
+            yield kind, share, Resources({r: flow.get((kind, share.name), 0) for r, flow in flows.items()})
 
 
 def _upwards(queue: ClusterQueue, snapshot: CapacitySnapshot) -> Iterable[tuple[str, Share]]:
