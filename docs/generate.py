@@ -40,7 +40,7 @@ from gitplacer.kinds import TABLE, fields, fleet, selectors  # noqa: E402
 from gitplacer.kinds.fields import Matching  # noqa: E402
 from gitplacer.kinds.schema import combined_schema, kind_schema  # noqa: E402
 from gitplacer.listeners.signatures import PROVIDERS  # noqa: E402
-from gitplacer.model.decision import Finding, NewNodes, Reason, ScaleUpLimit, Spending, UpdateAsks  # noqa: E402
+from gitplacer.model.decision import Finding, NewNodes, QueueAsks, Reason, ScaleUpLimit, Spending, UpdateAsks  # noqa: E402
 from gitplacer.model.resources import Resources  # noqa: E402
 from gitplacer.problemcodes import CODES, FAILURES  # noqa: E402
 from gitplacer.problems import Severity  # noqa: E402
@@ -960,6 +960,8 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.FEATURE_NOT_SERVED: Finding(
                 code=Reason.FEATURE_NOT_SERVED, subject="needs KubeRay 1.5, which has SidecarMode; 1.4.2 runs there"
             ),
+            Reason.QUEUE_MISSING: Finding(code=Reason.QUEUE_MISSING, subject="LocalQueue research/train"),
+            Reason.QUEUE_STOPPED: Finding(code=Reason.QUEUE_STOPPED, subject="ClusterQueue gpu (Hold)"),
             Reason.LEFTOVER_THERE: Finding(code=Reason.LEFTOVER_THERE),
             Reason.LEFT_BEFORE: Finding(code=Reason.LEFT_BEFORE),
             Reason.NO_SNAPSHOT: Finding(code=Reason.NO_SNAPSHOT),
@@ -992,6 +994,9 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.INVALID_POD: Finding(code=Reason.INVALID_POD),
             Reason.INSUFFICIENT_CAPACITY: Finding(
                 code=Reason.INSUFFICIENT_CAPACITY, role="worker/small-group", placed=1, wanted=2, short=_SHORT, nodes=3
+            ),
+            Reason.QUEUE_QUOTA: Finding(
+                code=Reason.QUEUE_QUOTA, queue=QueueAsks("ClusterQueue", "gpu", "nvidia.com/gpu", 8, 4, 10)
             ),
             Reason.NODE_GROUP_EXHAUSTED: Finding(
                 code=Reason.NODE_GROUP_EXHAUSTED,

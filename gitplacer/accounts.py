@@ -18,6 +18,7 @@ from gitplacer.explain import PlanView
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.model.resources import NOTHING, Resources
+from gitplacer.model.room import QueueRoom
 from gitplacer.placement.books import Books
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.placement.reopened import Around
@@ -73,6 +74,15 @@ class Accounts:
     def after(self) -> Books:
         """The ledgers with the room of everything taken that is placed after the pass."""
         return self._around.after
+
+    def queues(self, name: str) -> tuple[QueueRoom, ...]:
+        """What Kueue's queues on a cluster have left, and what of it is promised after the pass; () where nobody looked."""
+        if name not in self._view.snapshot.capacity:
+            return ()
+        return tuple(
+            QueueRoom(kind, share.name, share.left, taken, getattr(share, "stopped", ""))
+            for kind, share, taken in self._around.queues_after(name)
+        )
 
     def __iter__(self) -> Iterator[Account]:
         """Of every cluster, by name."""

@@ -78,7 +78,8 @@ class ClusterProfile:
             present=frozenset(
                 Identity(item.api_group, item.kind, item.namespace, item.name)
                 for item in (*(written.present or ()), *(found.present or ()))
-            ),
+            )
+            | _local_queues(snapshot),
             serves=serves,
             storage_classes=_first(written.storage_classes, found.storage_classes) or (),
             volumes={} if snapshot is None else {volume.claim: volume.reach() for volume in snapshot.volumes},
@@ -284,6 +285,13 @@ def _merged(written: KubeRay | None, found: KubeRay | None) -> KubeRay:
     if written.feature_gates is not None and found.feature_gates is not None:
         fields["feature_gates"] = {**found.feature_gates, **written.feature_gates}
     return found.model_copy(update=fields)
+
+
+def _local_queues(snapshot: CapacitySnapshot | None) -> frozenset[Identity]:
+    """The LocalQueues of Kueue that a snapshot tells of."""
+    queues = snapshot.queues or () if snapshot is not None else ()
+    names = (local.name.partition("/") for queue in queues for local in queue.local_queues)
+    return frozenset(Identity("kueue.x-k8s.io", "LocalQueue", namespace, name) for namespace, _, name in names)
 
 
 def _groups(serves: Iterable[str]) -> frozenset[str]:

@@ -60,6 +60,9 @@ KINDS: Mapping[tuple[str, str], str] = {
     ("ray.io", "raycronjobs"): "RayCronJob",
     ("karpenter.sh", "nodepools"): "NodePool",
     ("jobset.x-k8s.io", "jobsets"): "JobSet",
+    ("kueue.x-k8s.io", "clusterqueues"): "ClusterQueue",
+    ("kueue.x-k8s.io", "localqueues"): "LocalQueue",
+    ("kueue.x-k8s.io", "cohorts"): "Cohort",
 }
 PARAMETERS = {"limit", "continue", "resourceVersion", "resourceVersionMatch", "labelSelector", "fieldSelector"}
 

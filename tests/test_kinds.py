@@ -431,6 +431,15 @@ groups:
   - {role: head, node: n1, requests: {cpu: "4"}}
   - {role: worker/small-group, pendingSince: "2026-01-02T03:04:05Z", reason: Insufficient nvidia.com/gpu}
 serves: [ray.io/v1]
+queues:
+- name: gpu
+  cohort: research
+  covers: [cpu, nvidia.com/gpu]
+  left: {cpu: "8", nvidia.com/gpu: "4"}
+  own: {nvidia.com/gpu: "1"}
+  stopped: Hold
+  localQueues: [{name: rayjob1/train, stopped: NamespaceNotSelected}]
+cohorts: [{name: research, cohort: everybody, left: {cpu: "8"}, own: {cpu: "1"}}, {name: everybody}]
 kuberay:
   version: 1.7.0
   featureGates: {RayCronJob: true, RayClusterMTLS: false}
@@ -649,6 +658,8 @@ BROKEN = [
     "Cluster spec.autoscaler.nodePools.0.requirements.0.operator: (gone)",
     "CapacitySnapshot nodeGroups.0.name: (gone)",
     "CapacitySnapshot nodeGroups.0.exhausted.code: (gone)",
+    "CapacitySnapshot queues.0.name: (gone)",
+    "CapacitySnapshot queues.0.localQueues.0.name: train",
     "Cluster spec.overrides.0.path: (gone)",
     "Cluster spec.profile.limitRanges.0.namespace: (gone)",
     "Cluster spec.profile.runtimeClasses.0.name: (gone)",

@@ -29,6 +29,7 @@ from gitplacer.observing.observation import Seen, observation
 from gitplacer.observing.owners import DEEPEST
 from gitplacer.observing.placed import Placed
 from gitplacer.observing.pods import RAY_CLUSTER, Recall, owner_of, read_pod
+from gitplacer.observing.queues import queues
 from gitplacer.observing.states import State, state_of
 from gitplacer.scheduler.reading import cursor_of
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
@@ -65,6 +66,7 @@ def observe(
         )
     _read_equipment(look, groups, known, seen, operators)
     _read_machines(look, groups, seen)
+    _read_queues(look, groups, seen)
     return observation(seen, known, cluster=cluster, now=now)
 
 
@@ -306,3 +308,20 @@ def _read_machines(look: Look, groups: Mapping[str, Any], seen: Seen) -> None:
         )
         seen.node_groups += types or ()
     seen.node_groups = tuple({group.name: group for group in seen.node_groups}.values())
+
+
+# -- what its queues have left ------------------------------------------------------------------------------------
+
+
+def _read_queues(look: Look, groups: Mapping[str, Any], seen: Seen) -> None:
+    """What Kueue's queues have left. It is read last, when what the pods above are admitted with is reserved."""
+    served = [_served(item, groups) for item in (resources.CLUSTER_QUEUES, resources.LOCAL_QUEUES, resources.COHORTS)]
+    found = [look.all(item) for item in served if item is not None]
+    if not found or found[0] is None or found[1] is None:
+        return
+    cluster_queues, local_queues, cohorts = found[0], found[1], found[2]
+
+    def read(given: list[dict[str, Any]]) -> dict[str, Any]:
+        return queues(given, local_queues, cohorts, seen.namespaces)
+
+    seen.equipment |= look.told("Kueue's queues", read, cluster_queues) or {}

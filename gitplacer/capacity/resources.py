@@ -91,6 +91,21 @@ PRIORITY_CLASSES = Resource(
 NODE_POOLS = Resource(
     group="karpenter.sh", name_in_url="nodepools", kind="NodePool", lost="what Karpenter can add is as the Cluster says"
 )
+CLUSTER_QUEUES = Resource(
+    group="kueue.x-k8s.io",
+    name_in_url="clusterqueues",
+    kind="ClusterQueue",
+    lost="Kueue's quota is not known, so not checked",
+)
+LOCAL_QUEUES = Resource(
+    group="kueue.x-k8s.io",
+    name_in_url="localqueues",
+    kind="LocalQueue",
+    lost="Kueue's quota is not known, so not checked",
+)
+COHORTS = Resource(
+    group="kueue.x-k8s.io", name_in_url="cohorts", kind="Cohort", lost="what Kueue's queues may borrow is not counted"
+)
 AUTOSCALER_STATUS = Resource(
     name_in_url="configmaps",
     kind="ConfigMap",
@@ -124,6 +139,7 @@ TABLE: tuple[Resource, ...] = (
     NODES, PODS, NAMESPACES,
     *BETWEEN, DAEMON_SETS, CRON_JOBS, *RAY, *OTHERS,
     LIMIT_RANGES, RUNTIME_CLASSES, STORAGE_CLASSES, VOLUMES, PRIORITY_CLASSES, NODE_POOLS, AUTOSCALER_STATUS,
+    CLUSTER_QUEUES, LOCAL_QUEUES, COHORTS,
 )  # fmt: skip
 """Everything but sentinels, whose namespace is the fleet's to say, and the operator's configuration, whose name is the operator's."""
 

@@ -72,6 +72,7 @@ def command(
                     for one in tried
                 ),
                 state=view.clusters[name].spec.state,
+                queues=accounts.queues(name),
             )
             for name in accounts.after.names
             if view.clusters[name].spec.role == "Workload"

@@ -13,6 +13,7 @@ from gitplacer.kinds.fleet import Cluster
 from gitplacer.model.decision import (
     Finding,
     NewNodes,
+    QueueAsks,
     Reason,
     ScaleUpLimit,
     Score,
@@ -66,6 +67,9 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.CLUSTER_CORDONED: ("is cordoned and takes nothing new",) * 2,
     Reason.API_NOT_SERVED: ("does not serve an API that it needs", "does not serve {}"),
     Reason.FEATURE_NOT_SERVED: ("cannot do what it asks for", "{}"),
+    Reason.QUEUE_MISSING: ("Kueue there has not the queue that it names", "Kueue there has no {}"),
+    Reason.QUEUE_STOPPED: ("its queue there lets nothing in now", "{} lets nothing in now"),
+    Reason.QUEUE_QUOTA: ("its queue there has too little quota left",) * 2,
     Reason.LEFTOVER_THERE: ("was lost, and is not seen to be rid of what ran there then",) * 2,
     Reason.LEFT_BEFORE: ("the group left it within the last day",) * 2,
     Reason.NO_SNAPSHOT: ("has no capacity snapshot",) * 2,
@@ -269,6 +273,8 @@ def _finding_text(finding: Finding, cluster: Cluster | None) -> str:
         return _edit(finding, finding.update)
     if finding.spending is not None:
         return _beyond_budget(finding.spending)
+    if finding.queue is not None:
+        return _beyond_queue(finding.queue)
     if code is Reason.NOT_ELIGIBLE:
         return _not_eligible(finding, cluster)
     if code is Reason.CLUSTER_NOT_SELECTED:
@@ -455,6 +461,15 @@ def _beyond_budget(spending: Spending) -> str:
     if spending.more is None:
         return f"needs machines whose price is not known, which no budget can pay for; {used}"
     return f"needs machines for {spending.more:.2f} an hour more; {used}"
+
+
+def _beyond_queue(queue: QueueAsks) -> str:
+    asks, resource = amount_text(queue.resource, queue.asks), queue.resource
+    if queue.left is None:
+        return f"asks for {asks} {resource}, for which {queue.kind} {queue.name} has no quota"
+    left = f"{queue.kind} {queue.name} has {amount_text(resource, queue.left)} left"
+    promised = f", {amount_text(resource, queue.promised)} of it promised to others" if queue.promised else ""
+    return f"asks for {asks} {resource}, and {left}{promised}"
 
 
 def _not_eligible(finding: Finding, cluster: Cluster | None) -> str:

@@ -9,16 +9,19 @@ from gitplacer.explain import PlanView, amount_text, amounts_text, computed_from
 from gitplacer.formats.planjson import inputs_value, to_json
 from gitplacer.kinds.fields import API_VERSION
 from gitplacer.model import quantity
-from gitplacer.model.room import Asked, Largest, Room, Shopping, Stranded
+from gitplacer.model.room import Asked, Largest, QueueRoom, Room, Shopping, Stranded
 from gitplacer.plaintext import aligned, few, printable
 
-FORMAT_VERSION = "1.0"
+FORMAT_VERSION = "1.1"
+"""1.1: `queues`"""
 
 
 def room_text(room: Room, view: PlanView) -> str:
     """The answer as lines, each ending in a newline."""
     rows = list(_device_rows(room))
     lines = ["Free devices, after the plan", *(aligned(rows) or ["  there are none"])]
+    queues = list(_queue_rows(room))
+    lines += ["", "Quota of Kueue, after the plan", *aligned(queues)] if queues else []
     for index, asked in enumerate(room.asked):
         lines += ["", f"Largest gang, {_asked_text(asked)}"]
         some = [one for one in room.clusters if one.largest[index].now or one.largest[index].added]
@@ -38,6 +41,18 @@ def _device_rows(room: Room) -> Iterator[tuple[str, ...]]:
             free = f"{amount_text(device.resource, device.free)} of {amount_text(device.resource, device.offered)} free"
             closed = f"; the cluster is {one.state}, and takes nothing new" if one.state != "Active" else ""
             yield one.cluster, device.resource, free, _stranded_text(device) + closed
+
+
+def _queue_rows(room: Room) -> Iterator[tuple[str, ...]]:
+    """What each queue and cohort has left that nobody was promised, of what its cluster says."""
+    for one in room.clusters:
+        for queue in one.queues:
+            said = [
+                f"{amount_text(r, left - queue.promised.get(r, 0))} of {amount_text(r, left)} {r}"
+                for r, left in queue.left.items()
+            ]
+            stopped = [f"lets nothing in ({queue.stopped})"] if queue.stopped else []
+            yield one.cluster, f"{queue.kind} {queue.name}", "; ".join([", ".join(said) or "nothing left", *stopped])
 
 
 def _stranded_text(device: Stranded) -> str:
@@ -112,11 +127,22 @@ def room_document(room: Room, view: PlanView) -> dict[str, Any]:
                 "cluster": one.cluster,
                 "state": one.state,
                 "devices": [_device(device) for device in one.stranded],
+                "queues": [_queue(queue) for queue in one.queues],
                 "largest": [{"now": n.now, "withMachines": n.added, "bounded": n.bounded} for n in one.largest],
             }
             for one in room.clusters
         ],
         "shopping": None if room.shopping is None else _shopping(room.shopping),
+    }
+
+
+def _queue(queue: QueueRoom) -> dict[str, Any]:
+    return {
+        "kind": queue.kind,
+        "name": queue.name,
+        "stopped": queue.stopped or None,
+        "left": queue.left.rendered(),
+        "promised": queue.promised.rendered(),
     }
 
 

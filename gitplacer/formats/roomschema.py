@@ -60,10 +60,19 @@ def _cluster() -> dict[str, Any]:
         },
         bounded={"type": "boolean", "description": "Whether it may be more, and was not tried."},
     )
+    requests = {"$ref": "#/$defs/requests"}
+    queue = object_of(
+        kind={"enum": ["ClusterQueue", "Cohort"]},
+        name=text("Its name."),
+        stopped=or_null(text("Why it lets nothing in now.")),
+        left={**requests, "description": "What its cluster says that it has left."},
+        promised={**requests, "description": "What of it is promised to groups that are not seen there yet."},
+    )
     return object_of(
         cluster=text("The cluster."),
         state=text("Active, or why it takes nothing new: Cordoned, Draining or Lost."),
         devices=array_of(device, "Sorted by resource."),
+        queues=array_of(queue, "Kueue's ClusterQueues, then its Cohorts, each by name."),
         largest=array_of(largest, "One for each gang of `asked`, in that order."),
     )
 

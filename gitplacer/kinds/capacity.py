@@ -11,6 +11,7 @@ from gitplacer.kinds.listedpods import ListedPod, NamespaceLabels
 from gitplacer.kinds.machines import NodeGroup
 from gitplacer.kinds.nodecolumns import columns_of, nodes_of
 from gitplacer.kinds.profile import Equipment, VolumeNodes
+from gitplacer.kinds.queues import ClusterQueue, Cohort
 from gitplacer.kinds.selectors import ClusterMetadata, TaintField
 from gitplacer.model.labels import Taint
 from gitplacer.model.resources import NOTHING
@@ -127,6 +128,10 @@ class Observation(OwnKind):
     """Its namespaces, as far as rules about pods go by their labels."""
     volumes: tuple[BoundVolume, ...] = ()
     """Volumes that are not reached from every node; pods that name their claims go where these are."""
+    queues: tuple[ClusterQueue, ...] | None = None
+    """The ClusterQueues of Kueue; absent means not known, so not checked."""
+    cohorts: tuple[Cohort, ...] = ()
+    """The Cohorts that they are in."""
 
 
 class CapacitySnapshot(Equipment, Observation):
@@ -153,6 +158,9 @@ class CapacitySnapshot(Equipment, Observation):
             ("node group", [g.name for g in self.node_groups]),
             ("group", [g.name for g in self.groups]),
             ("volume of claim", [v.claim for v in self.volumes]),
+            ("ClusterQueue", [q.name for q in self.queues or ()]),
+            ("LocalQueue", [local.name for q in self.queues or () for local in q.local_queues]),
+            ("Cohort", [c.name for c in self.cohorts]),
         ):
             if len(set(names)) != len(names):
                 twice = next(name for name in names if names.count(name) > 1)

@@ -83,6 +83,8 @@ class Reason(enum.StrEnum):
     FEATURE_NOT_SERVED = (
         "FeatureNotServed"  # its KubeRay, or what it is equipped with, cannot do what an object asks for
     )
+    QUEUE_MISSING = "QueueMissing"  # Kueue there has no such LocalQueue
+    QUEUE_STOPPED = "QueueStopped"  # its queue there lets nothing in
     NO_SNAPSHOT = "NoSnapshot"
     BROKEN_SNAPSHOT = "BrokenSnapshot"
     STALE_SNAPSHOT = "StaleSnapshot"
@@ -119,6 +121,7 @@ class Reason(enum.StrEnum):
     NODE_NOMINATED = "NodeNominated"  # fits only where room is held for a pod that preempts others
     # there is not enough
     INSUFFICIENT_CAPACITY = "InsufficientCapacity"  # fits this cluster when empty: wait, or free some
+    QUEUE_QUOTA = "QueueQuota"  # Kueue there has less quota left than its queued objects ask for
     NODE_GROUP_EXHAUSTED = "NodeGroupExhausted"  # would fit if its provider had the machines: wait, or raise the quota
     EXCEEDS_CLUSTER = "ExceedsCluster"  # more than the empty cluster holds: waiting will not help
     SEARCH_BOUND = "SearchBound"  # the search for a placement ran out of steps: there may be one
@@ -236,6 +239,21 @@ class Spending:
     tenant: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class QueueAsks:
+    """
+    A ClusterQueue or Cohort (`kind`) of Kueue on a cluster that has too little of a resource left: what a group `asks` of it, what is
+    `promised` to others there that are not seen yet, and what is `left` before both. None: it has no quota for that at all.
+    """
+
+    kind: str
+    name: str
+    resource: str
+    asks: int
+    promised: int
+    left: int | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateAsks:
     """
@@ -287,6 +305,7 @@ class Finding:
     new_nodes: tuple[NewNodes, ...] = ()
     limits: tuple[ScaleUpLimit, ...] = ()
     spending: Spending | None = None
+    queue: QueueAsks | None = None
     update: UpdateAsks | None = None
     score: Score | None = None
 

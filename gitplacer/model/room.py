@@ -52,17 +52,32 @@ class Largest:
     bounded: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class QueueRoom:
+    """
+    A ClusterQueue or Cohort (`kind`) of Kueue: what its cluster says that it has left, what of that is `promised` to groups that are not
+    seen there yet, and why it lets nothing in, where it does not.
+    """
+
+    kind: str
+    name: str
+    left: Resources
+    promised: Resources
+    stopped: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterRoom:
     """
-    What is left on one cluster. `largest` is in the order of what was asked; no gang fits a cluster whose `state` is that it takes
-    nothing new.
+    What is left on one cluster. `largest` is in the order of what was asked, without regard to `queues`; no gang fits a cluster whose
+    `state` is that it takes nothing new.
     """
 
     cluster: str
     stranded: tuple[Stranded, ...]
     largest: tuple[Largest, ...]
     state: str = "Active"
+    queues: tuple[QueueRoom, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, order=True)

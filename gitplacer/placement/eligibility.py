@@ -19,6 +19,7 @@ from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.model.decision import Finding, Reason
 from gitplacer.model.labels import untolerated
+from gitplacer.placement.queued import Waits, waits_in
 from gitplacer.policies import DIVIDING, TYPES
 from gitplacer.profiles import ClusterProfile
 from gitplacer.relocation.evidence import is_stale
@@ -97,17 +98,23 @@ def without_domain(policy: PlacementPolicy, cluster: Cluster) -> Finding | None:
 
 
 class Asked(NamedTuple):
-    """What the objects of a group ask of a cluster besides room, and the namespaces that its KubeRay has to watch."""
+    """
+    What the objects of a group ask of a cluster besides room, the namespaces that its KubeRay has to watch, and the queues of Kueue that
+    they wait in.
+    """
 
     demands: tuple[Demand, ...]
     namespaces: tuple[str, ...]
+    queues: tuple[Waits, ...] = ()
 
 
 def asked_by(group: Group, facts: Iterable[ObjectFacts]) -> Asked:
-    """What a group asks for; `facts` are those of its members on the cluster in question."""
-    demands = {demand for known in facts for demand in known.demands}
+    """What a group asks for; `facts` are those of its members on the cluster in question, in order."""
+    of_each = [(m.identity.namespace, known) for m, known in zip(group.members, facts, strict=True)]
+    demands = {demand for _, known in of_each for demand in known.demands}
+    queues = {waits for namespace, known in of_each if (waits := waits_in(group, namespace, known)) is not None}
     watched = {m.identity.namespace for m in group.members if m.identity.api_group == "ray.io"}
-    return Asked(tuple(sorted(demands)), tuple(sorted(watched)))
+    return Asked(tuple(sorted(demands)), tuple(sorted(watched)), tuple(sorted(queues)))
 
 
 def not_served(asked: Asked, profile: ClusterProfile) -> Finding | None:

@@ -44,6 +44,7 @@ from gitplacer.placement.onlookers import Onlookers
 from gitplacer.placement.overlaps import Overlap, Overlaps
 from gitplacer.placement.pack import Packing, pack
 from gitplacer.placement.proof import has_room
+from gitplacer.placement.queued import no_queue
 from gitplacer.placement.scoring import Scoring
 from gitplacer.placement.ties import held_with, ties, torn_singletons
 from gitplacer.placement.topology import Rule
@@ -406,7 +407,15 @@ class Pass:
             or self._not_back_yet(group, cluster)
             or self._cannot_wake(group, cluster)
             or self._feature_not_served(group, cluster)
+            or self._no_queue(group, cluster)
         )
+
+    def _no_queue(self, group: Group, cluster: Cluster) -> Finding | None:
+        """Why what a group has in queues of Kueue would not be let in on a cluster, or None."""
+        if group.unit == PLATFORM:
+            return None
+        asked = self._asked_on(group, cluster)
+        return no_queue(asked.queues, self.snapshot.capacity[cluster.name]) if asked.queues else None
 
     def _cannot_wake(self, group: Group, cluster: Cluster) -> Finding | None:
         """Why a cluster that is not awake is not called for a group, or None."""
@@ -448,7 +457,7 @@ class Pass:
             return tuple(c.name for c in self.clusters.values() if self.may_not_enter(group, policy, c) is None)
         asked = self._asked_of_all(group)
         tenant = group.tenant.name if group.tenant is not None else ""
-        key = (policy.name, group.wished_cluster, tenant, group.unit, custom_apis(group), asked.demands)
+        key = (policy.name, group.wished_cluster, tenant, group.unit, custom_apis(group), asked.demands, asked.queues)
         watched = self._watched(asked.namespaces) if group.unit != PLATFORM else None
         if (*key, watched) not in self._may_enter:
             free = [c.name for c in self.clusters.values() if self.may_not_enter(group, policy, c) is None]

@@ -1,5 +1,5 @@
 """
-What groups may have: the quotas of their tenants, and the budgets of their policies and tenants for machines that autoscalers add.
+What groups may have: the quotas of their tenants, what Kueue's queues have left, and the budgets of their policies and tenants for machines that autoscalers add.
 
 It is asked before a cluster is taken, and remembers for whoever waits what it would have been too much of.
 """
@@ -19,6 +19,7 @@ from gitplacer.placement.lent import lent
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.pack import Packing
+from gitplacer.placement.queues import Queues
 from gitplacer.placement.quota import Quotas
 
 
@@ -32,6 +33,7 @@ class Purse:
         self._pass = shared
         self._occupancy = occupancy
         self._quotas = Quotas(shared, occupancy)
+        self._queues = Queues(shared, occupancy)
         self.over_budget: dict[str, Finding] = {}
         self.over_quota: dict[str, Finding] = {}
         self.leaving: dict[str, tuple[str, ...]] = {}
@@ -41,15 +43,19 @@ class Purse:
         return self._occupancy.books
 
     def within_quota(self, group: Group, name: str) -> bool:
-        """Whether a group's tenant may have what it asks for on a cluster; what may not be is remembered."""
-        over = self.exceeded(group, name, self.leaving.get(group.id, ()))
+        """
+        Whether a group's tenant may have what it asks for on a cluster, and Kueue's queues there have it left. What the tenant may not have
+        is remembered.
+        """
+        over = self._quotas.exceeded(group, name, self._books, leaving=self.leaving.get(group.id, ()))
         if over is not None:
             self.over_quota.setdefault(group.id, over)
-        return over is None
+        return over is None and self._queues.refused(group, name) is None
 
     def exceeded(self, group: Group, name: str, leaving: Sequence[str]) -> Finding | None:
-        """What a group would take more of on a cluster than its tenant may, when it gives up others."""
-        return self._quotas.exceeded(group, name, self._books, leaving=leaving)
+        """What a group would take more of on a cluster than its tenant may, when it gives up others, or than Kueue's queues have left."""
+        over = self._quotas.exceeded(group, name, self._books, leaving=leaving)
+        return over or self._queues.refused(group, name)
 
     @cached_property
     def _budgets(self) -> Budgets:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 
 from gitplacer.grouping import Group
 from gitplacer.kinds.tenant import Tenant
@@ -18,6 +17,7 @@ from gitplacer.model import quantity
 from gitplacer.model.decision import Finding, Reason
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.placement.books import Books
+from gitplacer.placement.holders import Holders
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass
 
@@ -28,7 +28,7 @@ class Quotas:
     def __init__(self, shared: Pass, occupancy: Occupancy) -> None:
         self._pass = shared
         self._occupancy = occupancy
-        self._seen = _Seen()
+        self._seen = Holders(shared, occupancy)
         self._taken: dict[str, dict[str, Resources]] = defaultdict(dict)
         """What counts of each group, by cluster."""
         self._sums: dict[str, dict[str, Resources]] = defaultdict(dict)
@@ -44,65 +44,40 @@ class Quotas:
             return None
         self._catch_up()
         asked, taken, sums = self._pass.requests(group.id, name), self._taken[group.id], self._sums[tenant.name]
-        here = _less(sums.get(name, NOTHING), [taken[name]] if name in taken else [])
+        here = less(sums.get(name, NOTHING), [taken[name]] if name in taken else [])
         over = _over(tenant.spec.cluster_quota, here, asked)
         if over is not None:
             return _finding(tenant, over, here, asked, tenant.spec.cluster_quota, f" on {name}")
         if not tenant.spec.quota:
             return None
         own = books.promised_to(group.id) | {c for c in self._occupancy.here.of(group.id) if c not in books}
-        others = _less(sums.get("", NOTHING), taken.values())
+        others = less(sums.get("", NOTHING), taken.values())
         used = sum((self._pass.requests(group.id, c) for c in own - {name} - set(leaving)), start=others)
         over = _over(tenant.spec.quota, used, asked)
         return None if over is None else _finding(tenant, over, used, asked, tenant.spec.quota, "")
 
     def _catch_up(self) -> None:
-        """Count again what has changed since anybody asked: who is where, for whom room is kept, and what groups are on clusters."""
-        here, reservations, seen = self._occupancy.here, self._occupancy.reservations, self._seen
-        changed: list[tuple[str, str]] = []
-        if seen.reservations != reservations.changes:
-            if seen.reservations < 0:
-                changed += [(group_id, name) for name, ids in here.items() for group_id in ids]
-            kept = frozenset((group_id, name) for name, ids in reservations.kept().items() for group_id in ids)
-            changed += sorted(kept ^ seen.kept)
-            seen.kept, seen.reservations = kept, reservations.changes
-        changed += here.changes[seen.moves :] + self._pass.recounted[seen.recounted :]
-        seen.moves, seen.recounted = len(here.changes), len(self._pass.recounted)
-        for group_id, name in dict.fromkeys(changed):
+        """Count again what has changed since anybody asked."""
+        for group_id, name in self._seen.changed():
             self._count(group_id, name)
 
     def _count(self, group_id: str, name: str) -> None:
         tenant = self._pass.tenant(group_id)
         if tenant is None or not _has_quota(tenant):
             return
-        there = group_id in self._occupancy.here.on(name) or (group_id, name) in self._seen.kept
         taken, sums = self._taken[group_id], self._sums[tenant.name]
         before = taken.pop(name, NOTHING)
-        if there and not self._has_finished(group_id, name):
+        if self._seen.counts(group_id, name):
             taken[name] = self._pass.requests(group_id, name)
         for key in (name, ""):
-            sums[key] = _less(sums.get(key, NOTHING) + taken.get(name, NOTHING), [before])
-
-    def _has_finished(self, group_id: str, name: str) -> bool:
-        books = self._pass.books
-        return name in books and self._occupancy.has_finished(books[name], group_id, name)
-
-
-@dataclass
-class _Seen:
-    """How far changes were counted; nothing yet."""
-
-    reservations: int = -1
-    kept: frozenset[tuple[str, str]] = frozenset()
-    moves: int = 0
-    recounted: int = 0
+            sums[key] = less(sums.get(key, NOTHING) + taken.get(name, NOTHING), [before])
 
 
 def _has_quota(tenant: Tenant) -> bool:
     return bool(tenant.spec.quota or tenant.spec.cluster_quota)
 
 
-def _less(amounts: Resources, taken: Iterable[Resources]) -> Resources:
+def less(amounts: Resources, taken: Iterable[Resources]) -> Resources:
     """Amounts without those that are among them."""
     left = dict(amounts)
     for each in taken:

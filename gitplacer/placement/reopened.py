@@ -7,11 +7,15 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from functools import cached_property, partial
 
+from gitplacer.kinds.queues import Share
 from gitplacer.model.decision import Decision
+from gitplacer.model.resources import Resources
 from gitplacer.placement.books import Books
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass
+from gitplacer.placement.queued import taken_of_shares
+from gitplacer.placement.queues import Queues
 from gitplacer.placement.updating import Edits
 from gitplacer.snapshot import Snapshot
 
@@ -35,6 +39,7 @@ class Around:
         ledgers: LedgerCache | None = None,
         only: Collection[str] | None = None,
     ) -> None:
+        self._snapshot = snapshot
         self._decisions = decisions
         self._opened = partial(Pass, snapshot, {}, edits, ledgers=ledgers)
         self._only = only
@@ -48,9 +53,21 @@ class Around:
         self._before_it = shared  # which knows what groups are, and may be told where they go
         return books
 
-    @cached_property
+    @property
     def after(self) -> Books:
         """With the room of everything taken that is placed after it, and of what is kept for groups that wait."""
+        return self._afterwards[1].books
+
+    def queues_after(self, name: str) -> list[tuple[str, Share, Resources]]:
+        """What is promised then of Kueue's queues on a cluster, as `queued.taken_of_shares` tells it."""
+        return [*taken_of_shares(self._snapshot.capacity[name], self._queues.promised(name))]
+
+    @cached_property
+    def _queues(self) -> Queues:
+        return Queues(*self._afterwards)
+
+    @cached_property
+    def _afterwards(self) -> tuple[Pass, Occupancy]:
         shared, self._before_it = self._before_it or self._opened(), None
         for decision in self._decisions:
             for name in decision.after:
@@ -58,7 +75,7 @@ class Around:
                     shared.assume(decision.group, name, decision.role_on(name), decision.counts_on(name))
             shared.taken.update({(decision.group, name): found.code for name, found in decision.reasons.items()})
         claims = {d.group: d.claim for d in self._decisions if d.claim is not None and self._among([d.claim.cluster])}
-        return Occupancy(shared, {d.group: self._among(d.after) for d in self._decisions}, claims).books
+        return shared, Occupancy(shared, {d.group: self._among(d.after) for d in self._decisions}, claims)
 
     def _among(self, names: Sequence[str]) -> tuple[str, ...]:
         return tuple(name for name in names if self._only is None or name in self._only)

@@ -1,0 +1,118 @@
+"""
+What groups were promised of Kueue's queues and is not seen yet, over a round as far as it has come.
+
+What a snapshot shows as reserved is gone from what its queues have left. So of a group that is there only those pods count that the
+snapshot does not show on a node: for these nothing may be reserved yet. Where something is reserved already and has no pods so far, it
+counts twice until they are seen, which keeps others waiting and promises nobody what is not there.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from gitplacer.grouping import Group
+from gitplacer.model.counts import AS_WRITTEN
+from gitplacer.model.decision import Finding, Reason
+from gitplacer.model.resources import NOTHING, Resources
+from gitplacer.model.workload import Gang, total_requests
+from gitplacer.placement.holders import Holders
+from gitplacer.placement.occupancy import Occupancy
+from gitplacer.placement.onepass import Pass
+from gitplacer.placement.queued import Waits, beyond, cluster_queue, waits_in
+from gitplacer.placement.quota import less
+from gitplacer.scheduler.objects import PODS
+from gitplacer.workloads.facts import ObjectFacts, reserved
+
+
+class Queues:
+    """Kueue's queues on all clusters. Where a snapshot tells of none there is nothing to count."""
+
+    def __init__(self, shared: Pass, occupancy: Occupancy) -> None:
+        self._pass = shared
+        self._holders = Holders(shared, occupancy)
+        self._there = {name for name, snapshot in shared.snapshot.capacity.items() if snapshot.queues}
+        self._known: dict[tuple[str, str], dict[str, Resources]] = {}
+        self._taken: dict[tuple[str, str], dict[str, Resources]] = {}
+        """What counts of each group on each cluster, by ClusterQueue."""
+        self._sums: dict[str, dict[str, Resources]] = defaultdict(dict)
+        """The same added up for each cluster."""
+
+    def refused(self, group: Group, name: str) -> Finding | None:
+        """Why a group may not be on a cluster, or not with what it asks for there now; None if Kueue's queues there have enough left."""
+        if name not in self._there:
+            return None
+        self._catch_up()
+        asked = self._missing(group.id, name)
+        if not asked:
+            return None
+        own = self._taken.get((group.id, name), {})
+        promised = {queue: less(sum_, [own.get(queue, NOTHING)]) for queue, sum_ in self._sums[name].items()}
+        over = beyond(self._pass.snapshot.capacity[name], promised, asked)
+        return None if over is None else Finding(code=Reason.QUEUE_QUOTA, queue=over)
+
+    def promised(self, name: str) -> dict[str, Resources]:
+        """What is promised of each ClusterQueue of a cluster, and not seen yet."""
+        self._catch_up()
+        return {queue: amounts for queue, amounts in sorted(self._sums[name].items()) if amounts}
+
+    def _catch_up(self) -> None:
+        for group_id, name in self._holders.changed():
+            self._known.pop((group_id, name), None)
+            if name in self._there:
+                self._count(group_id, name)
+
+    def _count(self, group_id: str, name: str) -> None:
+        before = self._taken.pop((group_id, name), {})
+        counts = self._holders.counts(group_id, name)
+        now = self._missing(group_id, name) if counts else {}
+        if now:
+            self._taken[group_id, name] = now
+        sums = self._sums[name]
+        for queue in {*before, *now}:
+            sums[queue] = less(sums.get(queue, NOTHING) + now.get(queue, NOTHING), [before.get(queue, NOTHING)])
+
+    def _missing(self, group_id: str, name: str) -> dict[str, Resources]:
+        """What a group asks of each ClusterQueue of a cluster for pods that are not seen there."""
+        if (group_id, name) not in self._known:
+            self._known[group_id, name] = self._found_missing(group_id, name)
+        return self._known[group_id, name]
+
+    def _found_missing(self, group_id: str, name: str) -> dict[str, Resources]:
+        asked: dict[str, Resources] = {}
+        for waits, gang in self._queued(group_id, name):
+            queue = cluster_queue(waits, self._pass.snapshot.capacity[name])
+            if queue:
+                asked[queue] = asked.get(queue, NOTHING) + _requests(gang)
+        if not asked:
+            return {}
+        missing = _requests(self._pass.books[name].not_seen(group_id, self._pass.gang_on(group_id, name)))
+        return {
+            queue: Resources({resource: min(amount, missing.get(resource, 0)) for resource, amount in amounts.items()})
+            for queue, amounts in asked.items()
+        }
+
+    def _queued(self, group_id: str, name: str) -> Iterator[tuple[Waits, Gang]]:
+        """The objects of a group that wait in a queue on a cluster, with their pods: as they are deployed where it is held or gone."""
+        group, cluster = self._pass.groups.get(group_id), self._pass.clusters.get(name)
+        record = self._pass.record(group_id)
+        if cluster is None or self._pass.roles.get((group_id, name)) == "Remote":
+            return
+        found: Iterable[tuple[str, ObjectFacts]] = ()
+        if group is not None and group_id not in self._pass.held:
+            counts, there = (
+                self._pass.counts.get((group_id, name), AS_WRITTEN),
+                self._pass.snapshot.variants.facts_there,
+            )
+            found = ((m.identity.namespace, there(m, cluster, counts)) for m in group.members)
+        elif record is not None:
+            deployed = self._pass.snapshot.deployed.objects(record, name)
+            found = ((identity.namespace, facts) for identity, facts in deployed.items())
+        for namespace, facts in found:
+            waits = waits_in(group, namespace, facts)
+            if waits is not None:
+                yield waits, group.gang_of([facts]) if group is not None else reserved([facts])
+
+
+def _requests(gang: Gang) -> Resources:
+    return total_requests(gang) + {PODS: sum(pods.count for pods in gang)}
