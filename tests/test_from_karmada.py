@@ -354,6 +354,7 @@ def test_a_document_in_a_field_is_changed_as_text() -> None:
         ("app", ("Tag", "replace", "sha256:dd"), "app@sha256:dd"),
         ("app:1", ("Tag", "add", "-rc"), "app:1-rc"),
         ("team/app", ("Repository", "add", "s"), "team/apps"),
+        ("." * 500_000, ("Tag", "remove", ""), "." * 500_000),
     ],
 )
 def test_parts_of_images(image: str, change: tuple[str, str, str], wanted: str) -> None:
@@ -556,6 +557,16 @@ def test_no_name_takes_more_than_it_says_or_leads_out_of_the_repo(name: str) -> 
     found = of(yaml.safe_dump(policy), yaml.safe_dump(cluster), DEPLOYMENT)
     assert all(".." not in path and "*" not in path and "\n" not in path for path in found.files)
     assert all("workloads/a" not in path for path in found.files if path.endswith("f2.yaml"))
+
+
+def test_an_index_of_thousands_of_digits_is_told() -> None:
+    rule = f"imageOverrider: [{{predicate: {{path: /spec/template/spec/containers/{'9' * 5000}/image}}, component: Tag, operator: remove}}]"
+    found = of(CLUSTERS, overriding(rule), DEPLOYMENT)
+    assert any("cannot be applied" in line.what for line in found.of(Outcome.NO_EQUAL))
+    inside = f"fieldOverrider: [{{fieldPath: /data/x, yaml: [{{subPath: /a/{'9' * 5000}, operator: remove}}]}}]"
+    config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: d, namespace: a}\ndata: {x: 'a: [1]'}\n"
+    found = of(CLUSTERS, overriding(inside).replace("apps/v1, kind: Deployment", "v1, kind: ConfigMap"), config)
+    assert any("cannot be applied" in line.what for line in found.of(Outcome.NO_EQUAL))
 
 
 def test_the_command_writes_a_fleet_that_validates(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:

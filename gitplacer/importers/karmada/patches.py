@@ -8,7 +8,6 @@ They are worked out on an object as it lies beside them, one after the other in 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +24,8 @@ _POD_SPECS: Mapping[str, Path] = {
     **dict.fromkeys(("ReplicaSet", "Deployment", "DaemonSet", "StatefulSet", "Job"), ("spec", "template", "spec")),
 }
 """The kinds whose containers Karmada finds by itself."""
-_IMAGE = re.compile(r"(?:(?P<host>[^/]*[.:][^/]*|localhost)/)?(?P<repository>[^:@]+)(?P<tag>(?::[^@]+)?(?:@.+)?)")
+_TOLD = 300
+"""Characters of what is wrong with a patch that are told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,8 @@ def patch(found: list[Overrider], kind: str, value: Any, notes: Notes) -> tuple[
                         **({} if edit.op == "remove" else {"value": edit.value}),
                     }
                 )
-        except EditError as error:
-            what = f"it cannot be applied to this {kind}: {error.message}"
+        except (EditError, ValueError) as error:  # an index of thousands of digits is none
+            what = f"it cannot be applied to this {kind}: {str(error)[:_TOLD]}"
             notes.about(Outcome.NO_EQUAL, one.reader, None, what, "write an OverridePolicy by hand")
     return made, value
 
@@ -113,8 +113,11 @@ def _image(reader: Reader) -> Overrider:
 
 def renamed(image: str, component: str, op: str, value: str) -> str:
     """An image with its registry, repository or tag (or digest) changed: `add` appends to it."""
-    parts = _IMAGE.fullmatch(image)
-    host, repository, tag = (parts["host"] or "", parts["repository"], parts["tag"]) if parts else ("", image, "")
+    first, slash, rest = image.partition("/")
+    hosted = slash and (first == "localhost" or not {".", ":"}.isdisjoint(first))
+    host, path = (first, rest) if hosted else ("", image)
+    end = min((at for at in (path.find(":"), path.find("@")) if at >= 0), default=len(path))
+    repository, tag = path[:end], path[end:]
     before = {"Registry": host, "Repository": repository, "Tag": tag[1:]}[component]
     after = before + value if op == "add" else value if op == "replace" else ""
     match component:
@@ -207,7 +210,7 @@ def _at(value: Any, path: Path) -> Any:
     for step in path:
         if isinstance(value, dict):
             value = value.get(str(step))
-        elif isinstance(value, list) and str(step).isdecimal() and int(step) < len(value):
+        elif isinstance(value, list) and str(step).isdecimal() and len(str(step)) < 10 and int(step) < len(value):
             value = value[int(step)]
         else:
             return None
