@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitplacer import rules, workloads
-from gitplacer.documents import Document, Edit, EditError, parse, splice
+from gitplacer.documents import Document, Edit, EditError, applied, parse, splice
 from gitplacer.documents.compose import MAX_DEPTH
 from gitplacer.kinds.capacity import Node
 from gitplacer.model.labels import is_label_key, is_label_value
@@ -312,3 +312,8 @@ def test_a_long_document_takes_only_so_many_edits() -> None:
     assert splice(text, edits[:3]).startswith(b"a: 4")
     with pytest.raises(EditError, match="too long for 5 edits"):
         splice(text, edits)
+
+
+def test_an_index_of_thousands_of_digits_is_no_entry_of_a_list() -> None:
+    with pytest.raises(EditError, match="has no entry"):
+        applied({"a": [1]}, Edit(("a", "9" * 5000), "replace", 2))

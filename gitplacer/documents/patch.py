@@ -80,10 +80,15 @@ def _index(value: Sequence[Any], edit: Edit, rest: Path) -> int:
     step, adds = rest[0], edit.op == "add" and len(rest) == 1
     if step == APPEND and adds:
         return len(value)
-    index = int(step) if isinstance(step, int) or (step.isascii() and step.isdigit()) else -1
+    index = step if isinstance(step, int) else int(step) if _is_number(step) else -1
     if not 0 <= index < len(value) + adds:
         raise _missing(edit, rest)
     return index
+
+
+def _is_number(step: str) -> bool:
+    """Python makes no number of thousands of digits, and no list is as long as one of ten."""
+    return step.isascii() and step.isdigit() and len(step) <= 10
 
 
 def _missing(edit: Edit, rest: Path) -> EditError:
