@@ -61,31 +61,34 @@ class Rejected(Exception):
         return Rejected, (self.problems,)  # so that it is the same when it comes from another process
 
 
-_MEANT = "did you mean "
 _NAMED = 10
 """How many choices a hint names."""
 _COMPARED = 200
 """How many choices a misspelt word is compared with, and how long it may be: letters are compared with letters."""
 
 
+def near(word: str, known: Iterable[str]) -> str:
+    """
+    The known name that was meant by a misspelt one, and '' where none is near. Among very many only one that differs in case is near.
+    """
+    by_fold = {choice.casefold(): choice for choice in sorted(known)}
+    folded = word.casefold()
+    close = [folded] if folded in by_fold else []
+    if not close and max(len(by_fold), len(folded)) <= _COMPARED:
+        close = difflib.get_close_matches(folded, by_fold, n=1, cutoff=0.6)
+    return by_fold[close[0]] if close else ""
+
+
 def meant(word: str, known: Iterable[str]) -> str:
     """`did you mean "x"?` where one of the known names is near, and nothing where none is."""
-    hint = nearest(word, known)
-    return hint if hint.startswith(_MEANT) else ""
+    found = near(word, known)
+    return f'did you mean "{found}"?' if found else ""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """
-    The hint for a misspelt name: `did you mean "x"?`, or the choices when none is near, ten of them at most. Among very
-    many choices only one that differs in case is near.
-    """
+    """The hint for a misspelt name: `did you mean "x"?`, or the choices when none is near, ten of them at most."""
     choices = sorted(known)
-    by_fold = {choice.casefold(): choice for choice in choices}
-    folded = word.casefold()
-    close = [folded] if folded in by_fold else []
-    if not close and max(len(choices), len(folded)) <= _COMPARED:
-        close = difflib.get_close_matches(folded, by_fold, n=1, cutoff=0.6)
-    if close:
-        return f'{_MEANT}"{by_fold[close[0]]}"?'
+    if hint := meant(word, choices):
+        return hint
     more = f" … and {len(choices) - _NAMED} more" if len(choices) > _NAMED else ""
     return f"known here: {', '.join(choices[:_NAMED])}{more}" if choices else ""

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -196,20 +197,34 @@ def test_contexts_of_kubeconfigs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 FREE = {
     "[NAMESPACE/]NAME", "ADDRESS", "BRANCH", "CLUSTER/TYPE=PRICE", "DURATION", "GLOB", "HOST:PORT", "KEY", "LABEL", "LABELS", "N", "N|P%", "NAME",
-    "NAME <MAIL>", "OWNER/NAME", "PATH", "PROVIDER=FILE", "SELECTOR", "SHA", "TEXT", "TIME", "URL", "WORDS",
+    "NAME <MAIL>", "NAME=VALUE", "OWNER/NAME", "PATH", "PATTERN", "PROVIDER=FILE", "SELECTOR", "SHA", "TEXT", "TIME", "URL", "WORDS",
 }  # fmt: skip
 """What only the user knows."""
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_everything_that_can_be_known_is_offered(name: str) -> None:
-    command = root.get_command(click.Context(root), name)
-    assert command is not None
+def every_command(command: click.Command = root, name: str = "") -> Iterator[tuple[str, click.Command]]:
+    """Each command that takes options of its own, with the words that call it."""
+    if not isinstance(command, click.Group):
+        yield name, command
+        return
+    ctx = click.Context(command)
+    for word in command.list_commands(ctx):
+        below = command.get_command(ctx, word)
+        assert below is not None
+        yield from every_command(below, f"{name} {word}".strip())
+
+
+@pytest.mark.parametrize(("name", "command"), list(every_command()))
+def test_everything_that_can_be_known_is_offered(name: str, command: click.Command) -> None:
     for param in command.params:
         if isinstance(param, click.Option) and (param.is_flag or param.metavar in FREE):
             continue
         typed = isinstance(param.type, click.Choice | click.Path | click.types.IntParamType)
         assert typed or param._custom_shell_complete is not None, f"{name}: {param.name} has no completion"
+
+
+def test_the_commands_below_commands_are_looked_at_too() -> None:
+    assert {"adopt", "import nova"} <= {name for name, _ in every_command()}
 
 
 # whatever the repo looks like

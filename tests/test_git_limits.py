@@ -68,7 +68,7 @@ OF_GIT = {"run": 0, "start": 0, "_line": 0, "_log": 1, "_git": 1, "_user_git": 0
 """What passes its arguments on to git, and how many of its own it takes first."""
 PASSED_ON = {
     ("git/reading.py", "_log", "how"), ("git/committing.py", "_line", "args"), ("git/committing.py", "_user_git", "args"),
-    ("cli/story.py", "_git", "args"),
+    ("cli/story.py", "_git", "args"), ("cli/names.py", "_git", "args"),
 }  # fmt: skip
 """The parameters of those: what is in them is looked at where they are called."""
 

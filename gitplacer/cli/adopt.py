@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gitplacer.cli.bootstrap import ENGINES, checked_namespace
+from gitplacer.cli.completing import folders, revisions
 from gitplacer.cli.options import OneOf, credentials
 from gitplacer.cli.teaching import Taught
 from gitplacer.plaintext import few
@@ -23,14 +24,16 @@ if TYPE_CHECKING:
 
 
 @click.command("adopt", cls=Taught)
-@click.argument("old", metavar="DEPLOYMENT")
+@click.argument("source", metavar="DEPLOYMENT", shell_complete=folders)
 @click.option(
-    "-o", "--output", "folder", metavar="DIR", required=True, help="The fleet repo to make: a new or empty directory."
-)
+    "-o", "--output", "folder", metavar="DIR", required=True, shell_complete=folders,
+    help="The fleet repo to make: a new or empty directory.",
+)  # fmt: skip
 @click.option(
     "--deployment-out",
     "deployment",
     metavar="REPO",
+    shell_complete=folders,
     help="The deployment repo to make: a new or empty directory; DIR-deployment.git if not given.",
 )
 @click.option(
@@ -42,12 +45,12 @@ if TYPE_CHECKING:
     "--namespace", metavar="NAME", default="", help="The namespace of objects that have one and do not say it."
 )
 @click.option("--engine", type=OneOf(list(ENGINES)), help="What syncs the clusters, if the repo does not tell.")
-@click.option("--path", metavar="DIR", help="The directory of the repo that holds the folders.")
-@click.option("--rev", metavar="REV", help="The branch, tag or commit of the repo to read.")
+@click.option("--path", metavar="DIR", shell_complete=folders, help="The directory of the repo that holds the folders.")
+@click.option("--rev", metavar="REV", shell_complete=revisions, help="The branch, tag or commit of the repo to read.")
 @click.option("--now", metavar="TIME", help="When it is adopted, such as 2026-01-02T03:04:05Z.")
 @credentials()
 def command(
-    old: str,
+    source: str,
     folder: str,
     deployment: str | None,
     clusters: str | None,
@@ -83,7 +86,7 @@ def command(
     if top.resolve() == repo.resolve():
         raise UsageError("DIR and --deployment-out are the same directory", "name two")
     checked_namespace(namespace)
-    chosen = settings(old, path=path, rev=rev, now=now, credentials=credentials)
+    chosen = settings(source, path=path, rev=rev, now=now, credentials=credentials)
     for made in (top, repo):
         _refuse_inside(chosen.source, made)
     with progress() as say, _opened(chosen) as (tree, what):

@@ -107,6 +107,12 @@ def _schemas(ctx: click.Context) -> Iterable[str]:
     return sorted({name.removesuffix(".json") for name in packaged_names(SCHEMAS)} - {"gitplacer"})
 
 
+def _nova_options(ctx: click.Context) -> Iterable[str]:
+    from gitplacer.importers.nova.options import DEFAULTS
+
+    return DEFAULTS
+
+
 def _commands(ctx: click.Context) -> Iterator[str]:
     from gitplacer.cli.help import TOPICS
 
@@ -123,6 +129,7 @@ namespaces = _completer(_namespaces)
 revisions = _completer(_revisions)
 contexts = _completer(_contexts)
 schemas = _completer(_schemas)
+nova_options = _completer(_nova_options)
 commands = _completer(_commands)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gitplacer.cli.completing import folders
+from gitplacer.cli.completing import folders, nova_options
 from gitplacer.cli.files import new_folder, write_folder
 from gitplacer.cli.options import choice
 from gitplacer.cli.teaching import Taught, TaughtGroup
@@ -94,6 +94,7 @@ def command(ctx: click.Context) -> None:
     "options",
     metavar="NAME[=VALUE]",
     multiple=True,
+    shell_complete=nova_options,
     help="An option that Nova runs with, such as multi-cluster-capacity or NOVA_IDLE_ENTER_STANDBY_SECS=1800.",
 )
 @choice(["text", "json"], "For people or for programs.")

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import chain, islice
 from pathlib import Path
 
@@ -21,8 +20,6 @@ _MOST_BYTES = 1 << 16
 """Of one file: names stand at its beginning."""
 _MOST_IN_ALL = 1 << 22
 """Bytes of all files."""
-_PATIENCE = 2.0
-"""Seconds for git, which answers in milliseconds unless something is wrong."""
 
 _DOCUMENTS = re.compile(r"^---", re.MULTILINE)
 _KIND = re.compile(r"^kind:[ \t]*[\"']?(\w+)", re.MULTILINE)
@@ -169,12 +166,13 @@ def _text(path: Path) -> str:
 
 
 def _git(folder: Path, *args: str) -> list[str]:
-    """The lines that git prints; none where it cannot."""
-    command: Sequence[str] = ("git", "--no-pager", "-c", "core.quotePath=false", "-C", str(folder), *args)
+    """The lines that git prints; none where it cannot, or where the folder is in no repository."""
+    from gitplacer.git.address import Address
+    from gitplacer.git.program import Git, GitError
+
     try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PATIENCE, check=False,
-        )  # fmt: skip
-    except (OSError, subprocess.SubprocessError):
+        git_dir = Address.parse(str(folder), base_dir=Path()).git_dir
+        said = Git(git_dir).run(*args) if git_dir is not None else b""
+    except GitError:
         return []
-    return done.stdout.decode("utf-8", "replace").splitlines() if done.returncode == 0 else []
+    return said.decode("utf-8", "surrogateescape").splitlines()

@@ -39,6 +39,7 @@ from gitplacer.placement.eligibility import (
 from gitplacer.placement.holds import held, kept
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.ledgercache import LedgerCache, Opening
+from gitplacer.placement.lent import lent
 from gitplacer.placement.nodes import Columns
 from gitplacer.placement.onlookers import Onlookers
 from gitplacer.placement.overlaps import Overlap, Overlaps
@@ -510,7 +511,7 @@ class Pass:
     def scoring(self) -> Scoring:
         """What clusters score under policies that weigh scores."""
         scores = {name: item.scores for name, item in self.snapshot.source.own.scores.items()}
-        return Scoring(scores, self.snapshot.now, self._offered_by_each)
+        return Scoring(scores, self.snapshot.now, lent(self._offered_by_each))
 
     def _offered_by_each(self) -> dict[str, dict[str, float]]:
         """What each cluster that runs workloads offers, with the machines that can be added."""
