@@ -188,9 +188,8 @@ class Division:
         wanted = policy.spec.placement.shared_by
         if wanted is None or not policy.spec.placement.topology_spread:
             return names[:wanted]
-        kept = [name for name in names if name in before][
-            :wanted
-        ]  # what runs stays, and the others are spread beside it
+        # What runs stays, and the others are spread beside it.
+        kept = [name for name in names if name in before][:wanted]
         fresh = [name for name in names if name not in kept]
         return [*kept, *self._choice.spreading.first(group, policy, fresh, kept=kept, wanted=wanted - len(kept))]
 
