@@ -11,6 +11,8 @@ from hypothesis import HealthCheck, settings
 from gitplacer.redactor import _Hidden
 from tests import provenance
 
+pytest_plugins = ["tests.browsers"]
+
 settings.register_profile("default", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("thorough", deadline=None, max_examples=2000, suppress_health_check=list(HealthCheck))
 settings.register_profile(

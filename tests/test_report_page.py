@@ -7,7 +7,6 @@ error to the console, whatever else a test is about.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib.resources import files
@@ -15,60 +14,45 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, Request, sync_playwright
+from playwright.sync_api import BrowserContext, Page, Playwright, Request
 
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.packaged import REPORT, packaged
 from gitplacer.report import FleetFacts, History, document, gathered, page, redacted
 from tests import fleetfacts, planviews
+from tests.browsers import needs_chromium, opened
 
-CHROMIUM = shutil.which("chromium")
-ARGUMENTS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 VIEWS = ("", "clusters", "groups", "waiting", "timeline", "problems", "inputs")
 PHONE = {"width": 360, "height": 740}
 DESK = {"width": 1280, "height": 800}
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium here: apt-get install chromium"),
-]
+pytestmark = [pytest.mark.slow, needs_chromium]
 
 
 @pytest.fixture(scope="session")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
+def chromium(playwright: Playwright, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
     """One browser for all tests, with axe-core at hand in every page."""
-    with sync_playwright() as playwright:
-        folder = tmp_path_factory.mktemp("chromium")
-        browser = playwright.chromium.launch_persistent_context(folder, executable_path=CHROMIUM, args=ARGUMENTS)
-        browser.set_default_timeout(10_000)
-        browser.add_init_script((files("axe_playwright_python") / "axe.min.js").read_text())
-        yield browser
-        browser.close()
+    browser = opened(playwright, tmp_path_factory.mktemp("chromium"))
+    browser.set_default_timeout(10_000)
+    browser.add_init_script((files("axe_playwright_python") / "axe.min.js").read_text())
+    yield browser
+    browser.close()
 
 
 @pytest.fixture
 def tab(chromium: BrowserContext) -> Iterator[Page]:
     """A page of its own; at the end nothing may have gone wrong in it."""
-    opened = chromium.new_page()
+    new = chromium.new_page()
     said: list[str] = []
     asked: list[Request] = []
-    opened.on("console", lambda message: said.append(message.text))
-    opened.on("pageerror", lambda error: said.append(str(error)))
-    opened.on("request", lambda request: asked.append(request))
-    yield opened
+    new.on("console", lambda message: said.append(message.text))
+    new.on("pageerror", lambda error: said.append(str(error)))
+    new.on("request", lambda request: asked.append(request))
+    yield new
     assert said == []
     assert [r.url for r in asked if not r.url.startswith(("file:", "data:"))] == []
     assert len([r for r in asked if r.url.startswith("file:")]) == len([r for r in asked if r.is_navigation_request()])
-    opened.close()
+    new.close()
 
 
 def _with_a_cluster_that_drains() -> FleetFacts:

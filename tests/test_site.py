@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 from mkdocs.exceptions import Abort
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import Playwright, expect
 
 from docs import site
-from tests.test_report_page import ARGUMENTS, CHROMIUM
+from tests.browsers import needs_chromium, opened
 
 ROOT = Path(__file__).parent.parent
 
@@ -62,25 +62,24 @@ def test_a_link_to_nothing_ends_it(
     assert [line for line in said if "no-such-page.md" in line]
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium here: apt-get install chromium")
-def test_it_is_read_and_searched_in_a_browser(address: str, tmp_path: Path) -> None:
+@needs_chromium
+def test_it_is_read_and_searched_in_a_browser(playwright: Playwright, address: str, tmp_path: Path) -> None:
     wrong: list[str] = []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch_persistent_context(tmp_path, executable_path=CHROMIUM, args=ARGUMENTS)
-        browser.set_default_timeout(20_000)
-        # The one thing that it fetches draws the diagram on the first page; without it that stays as it is written.
-        browser.route(lambda url: not url.startswith(address), lambda route: route.abort())
-        page = browser.new_page()
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.goto(address)
-        page.get_by_role("link", name="Start here").first.click()
-        page.get_by_role("link", name="The tour").first.click()
-        page.get_by_role("link", name="Fill and spill").first.click()
-        expect(page.get_by_role("heading", level=1)).to_contain_text("Fill and spill")
-        expect(page.get_by_text("What Argo CD or Flux then does")).to_have_count(4)
-        page.get_by_placeholder("Search").click()
-        page.keyboard.type("cooldown")
-        page.locator(".md-search-result__link").first.click()
-        expect(page.locator("article")).to_contain_text("cooldown", ignore_case=True)
-        browser.close()
+    browser = opened(playwright, tmp_path)
+    browser.set_default_timeout(20_000)
+    # The one thing that it fetches draws the diagram on the first page; without it that stays as it is written.
+    browser.route(lambda url: not url.startswith(address), lambda route: route.abort())
+    page = browser.new_page()
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.goto(address)
+    page.get_by_role("link", name="Start here").first.click()
+    page.get_by_role("link", name="The tour").first.click()
+    page.get_by_role("link", name="Fill and spill").first.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Fill and spill")
+    expect(page.get_by_text("What Argo CD or Flux then does")).to_have_count(4)
+    page.get_by_placeholder("Search").click()
+    page.keyboard.type("cooldown")
+    page.locator(".md-search-result__link").first.click()
+    expect(page.locator("article")).to_contain_text("cooldown", ignore_case=True)
+    browser.close()
     assert [error for error in wrong if "mermaid" not in error] == []

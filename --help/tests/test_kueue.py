@@ -1,0 +1,375 @@
+"""Kueue's quota as capacity: what is read of a cluster's queues, and that no plan promises more of them than they have left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gitplacer.accounts import Accounts
+from gitplacer.capacity.kubeconfig import access_to, kubeconfig
+from gitplacer.capacity.live import observe
+from gitplacer.explain import finding_text
+from gitplacer.formats.room import room_text
+from gitplacer.kinds.capacity import CapacitySnapshot
+from gitplacer.model.decision import Candidate, QueueAsks
+from gitplacer.model.resources import Resources
+from gitplacer.model.room import ClusterRoom, Room
+from gitplacer.observing.queues import queues
+from gitplacer.observing.writing import snapshot_file
+from gitplacer.placement.queued import KUEUE
+from tests import livecluster
+from tests.apistandin import ApiServer, serving
+from tests.livecluster import thing
+from tests.stories import ANYWHERE, START, Story, cluster, decisions, outcome, rayservice, snapshot
+
+GPU = "nvidia.com/gpu"
+LABEL = "{kueue.x-k8s.io/queue-name: train}"
+LARGE = "n1 640 2560Gi 80"
+
+
+def queued(name: str, gpus: int, namespace: str = "ml", queue: str = "train") -> dict[str, str]:
+    """A RayService in a queue that asks for so many GPUs, one for each worker."""
+    return rayservice(namespace, name, workers=gpus, labels=LABEL.replace("train", queue))
+
+
+def told(left: int, *, own: int | None = None, covers: str = "cpu, memory, nvidia.com/gpu", name: str = "gpu", **more: str) -> str:  # fmt: skip
+    """A ClusterQueue in a snapshot, with room for CPUs and memory, and so many GPUs."""
+    amounts = f'cpu: "640", memory: 2560Gi, nvidia.com/gpu: "{left}"'
+    kept = f'cpu: "640", memory: 2560Gi, nvidia.com/gpu: "{left if own is None else own}"'
+    fields = "".join(f", {key}: {value}" for key, value in more.items())
+    local = more.get("localQueues") or ", localQueues: [{name: ml/train}]"
+    fields = fields if "localQueues" in more else fields + local
+    return f"- {{name: {name}, covers: [{covers}], left: {{{amounts}}}, own: {{{kept}}}{fields}}}\n"
+
+
+def fleet(*files: Mapping[str, str], queues_of_a: str, node: str = LARGE, more: str = "") -> Story:
+    """One cluster with queues, and some objects."""
+    there = snapshot("a", node, more=f"queues:\n{queues_of_a}" if queues_of_a else "queues: []\n")
+    return Story.of(cluster("a"), ANYWHERE, *files, capacity={k: v + more for k, v in there.items()})
+
+
+def rejected(story: Story, group: str, name: str = "a") -> Candidate:
+    return next(c for c in decisions(story.run())[group].candidates if c.cluster == name)
+
+
+# what is decided
+
+
+def test_a_group_goes_where_its_queue_is_and_has_quota_left() -> None:
+    story = Story.of(
+        cluster("a"), cluster("b"), cluster("c"), ANYWHERE, queued("llm", 4),
+        capacity={
+            **snapshot("a", LARGE, more="queues: []\n"),
+            **snapshot("b", LARGE, more="queues:\n" + told(3)),
+            **snapshot("c", LARGE, more="queues:\n" + told(4)),
+        },
+    )  # fmt: skip
+    done = decisions(story.run())["ml/llm"]
+    assert done.files_after == ("c",)
+    assert {c.cluster: (str(c.finding.code), finding_text(c.finding)) for c in done.candidates} == {
+        "a": ("QueueMissing", "Kueue there has no LocalQueue ml/train"),
+        "b": ("QueueQuota", "asks for 4 nvidia.com/gpu, and ClusterQueue gpu has 3 left"),
+        "c": ("Fits", "fits"),
+    }
+
+
+def test_a_snapshot_that_tells_of_no_queues_says_nothing_about_them() -> None:
+    story = Story.of(cluster("a"), ANYWHERE, queued("llm", 4), capacity=snapshot("a", LARGE))
+    assert outcome(story.run()) == {"ml/llm": "Place a Fits"}
+
+
+def test_a_queue_that_a_snapshot_tells_of_is_not_missing() -> None:
+    story = fleet(queued("llm", 4), queues_of_a=told(4))
+    assert not [p for p in story.run().problems if p.code == "MissingReference"]
+    story.capacity |= snapshot("a", LARGE, more="queues: []\n")
+    assert [p.code for p in story.run().problems] == ["MissingReference"]
+
+
+def test_what_waits_in_no_queue_takes_no_quota() -> None:
+    story = fleet(rayservice("ml", "web", workers=8), queued("llm", 2), queues_of_a=told(2))
+    assert outcome(story.run()) == {"ml/llm": "Place a Fits", "ml/web": "Place a Fits"}
+
+
+def test_quota_is_promised_once() -> None:
+    """Two groups of one pass, and those of a pass before that the snapshot does not show yet."""
+    story = fleet(queued("one", 3), queued("two", 3), queues_of_a=told(6))
+    assert outcome(story.run()) == {"ml/one": "Place a Fits", "ml/two": "Place a Fits"}
+    story.source |= queued("three", 1)
+    found = rejected(story, "ml/three").finding
+    assert found.queue == QueueAsks("ClusterQueue", "gpu", GPU, 1, 6, 6)
+    assert (
+        finding_text(found) == "asks for 1 nvidia.com/gpu, and ClusterQueue gpu has 6 left, 6 of it promised to others"
+    )
+
+
+def test_what_is_seen_is_reserved_already() -> None:
+    story = fleet(queued("one", 3), queued("two", 3), queues_of_a=told(3))
+    assert outcome(story.run()) == {"ml/one": "Place a Fits", "ml/two": "Wait  NoClusterFits"}
+    pods = ", ".join(["{role: head, node: n1}", *["{role: worker/gpu, node: n1}"] * 3])
+    seen = f"groups:\n- {{name: ml/one, phase: Running, ready: true, pods: [{pods}]}}\nqueues:\n"
+    story.capacity |= snapshot("a", LARGE, more=seen + told(2))
+    assert outcome(story.run())["ml/two"] == "Wait  NoClusterFits"
+    story.capacity |= snapshot("a", LARGE, more=seen + told(3))
+    assert outcome(story.run()) == {"ml/one": "Keep a Kept", "ml/two": "Place a Fits"}
+
+
+def test_who_waits_is_placed_when_quota_is_raised_and_nobody_leaves_when_it_shrinks() -> None:
+    story = fleet(queued("llm", 4), queues_of_a=told(3))
+    assert outcome(story.run()) == {"ml/llm": "Wait  NoClusterFits"}
+    story.capacity |= snapshot("a", LARGE, more="queues:\n" + told(4))
+    assert outcome(story.run()) == {"ml/llm": "Place a Fits"}
+    for gone in (told(0), told(4, stopped="HoldAndDrain"), ""):
+        story.capacity |= snapshot("a", LARGE, more=f"queues:\n{gone}" if gone else "queues: []\n")
+        assert outcome(story.run()) == {"ml/llm": "Keep a Kept"}
+
+
+@pytest.mark.parametrize(
+    ("queue", "code", "said"),
+    [
+        (told(9, stopped="Hold"), "QueueStopped", "ClusterQueue gpu (Hold) lets nothing in now"),
+        (told(9, stopped="FlavorNotFound"), "QueueStopped", "ClusterQueue gpu (FlavorNotFound) lets nothing in now"),
+        (
+            told(9, localQueues="[{name: ml/train, stopped: NamespaceNotSelected}]"), "QueueStopped",
+            "LocalQueue ml/train (NamespaceNotSelected) lets nothing in now",
+        ),
+        (told(9, localQueues="[{name: web/train}]"), "QueueMissing", "Kueue there has no LocalQueue ml/train"),
+        (
+            told(9, covers="cpu, nvidia.com/gpu"), "QueueQuota",
+            "asks for 18Gi memory, for which ClusterQueue gpu has no quota",
+        ),
+        (told(9, covers="cpu, memory, nvidia.com/gpu, pods"), "QueueQuota", "asks for 5 pods, and ClusterQueue gpu has 0 left"),
+    ],
+)  # fmt: skip
+def test_why_a_queue_lets_nothing_in(queue: str, code: str, said: str) -> None:
+    found = rejected(fleet(queued("llm", 4), queues_of_a=queue), "ml/llm").finding
+    assert (str(found.code), finding_text(found)) == (code, said)
+
+
+def test_a_group_may_bring_its_queue_along() -> None:
+    local = "apiVersion: kueue.x-k8s.io/v1beta1\nkind: LocalQueue\nmetadata: {name: train, namespace: ml}\nspec: {clusterQueue: %s}\n"
+    queue = told(4, localQueues="[]")
+    story = fleet(queued("llm", 4), {"workloads/ml/queue.yaml": local % "gpu"}, queues_of_a=queue)
+    assert outcome(story.run()) == {"ml/llm": "Place a Fits"}
+    story = fleet(queued("llm", 4), {"workloads/ml/queue.yaml": local % "other"}, queues_of_a=queue)
+    assert finding_text(rejected(story, "ml/llm").finding) == "Kueue there has no ClusterQueue other"
+
+
+def test_two_queues_do_not_borrow_the_same() -> None:
+    both = told(4, own=1, cohort="all") + told(4, own=1, name="web", cohort="all", localQueues="[{name: ml/web}]")
+    pool = 'cohorts: [{name: all, left: {cpu: "640", memory: 2560Gi, nvidia.com/gpu: "3"}}]\n'
+    story = fleet(queued("one", 4), queued("two", 2, queue="web"), queues_of_a=both, more=pool)
+    assert outcome(story.run()) == {"ml/one": "Place a Fits", "ml/two": "Wait  NoClusterFits"}
+    found = rejected(story, "ml/two").finding
+    assert found.queue == QueueAsks("Cohort", "all", GPU, 1, 3, 3)
+    story.source |= queued("two", 1, queue="web")
+    assert outcome(story.run())["ml/two"] == "Place a Fits"
+
+
+# the law: no plan promises more than a queue has
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    left=st.lists(st.integers(0, 6), min_size=2, max_size=2),
+    own=st.lists(st.integers(0, 3), min_size=2, max_size=2),
+    pool=st.integers(0, 6),
+    asks=st.lists(st.tuples(st.integers(1, 4), st.booleans()), min_size=1, max_size=6),
+    split=st.integers(0, 6),
+)
+def test_no_plan_promises_more_than_a_queue_or_its_cohort_has(
+    left: list[int], own: list[int], pool: int, asks: list[tuple[int, bool]], split: int
+) -> None:
+    own = [min(pair) for pair in zip(left, own, strict=True)]
+    both = told(left[0], own=own[0], cohort="all") + told(
+        left[1], own=own[1], name="web", cohort="all", localQueues="[{name: ml/web}]"
+    )
+    cohort = f'cohorts: [{{name: all, left: {{cpu: "640", memory: 2560Gi, nvidia.com/gpu: "{pool}"}}}}]\n'
+    objects = [queued(f"g{n}", gpus, queue="web" if web else "train") for n, (gpus, web) in enumerate(asks)]
+    story = fleet(*objects[:split], queues_of_a=both, more=cohort)
+    story.run()
+    for more in objects[split:]:
+        story.source |= more
+    done = decisions(story.run())
+    placed = [n for n, _ in enumerate(asks) if done[f"ml/g{n}"].files_after]
+
+    def allowed(chosen: list[int]) -> bool:
+        """Kueue's own rule, written down once more: what each has, and what they borrow of one pool."""
+        takes = [sum(asks[n][0] for n in chosen if asks[n][1] is web) for web in (False, True)]
+        borrowed = sum(max(0, taken - kept) for taken, kept in zip(takes, own, strict=True))
+        return all(taken <= most for taken, most in zip(takes, left, strict=True)) and borrowed <= pool
+
+    assert allowed(placed)
+    for n in set(range(len(asks))) - set(placed):  # nobody waits for whom there is enough
+        assert not allowed([*placed, n])
+
+
+def test_what_is_left_after_the_plan_is_told() -> None:
+    both = told(4, own=1, cohort="all") + told(4, own=1, name="web", cohort="all", localQueues="[]", stopped="Hold")
+    pool = 'cohorts: [{name: all, left: {nvidia.com/gpu: "3"}}]\n'
+    done = fleet(queued("one", 3), queues_of_a=both, more=pool).run()
+    found = Accounts(done.view).queues("a")
+    asked = Resources({"cpu": 8000, "memory": 14 * 2**30, GPU: 3, "pods": 4})
+    assert [(q.kind, q.name, q.promised, q.stopped) for q in found] == [
+        ("ClusterQueue", "gpu", asked, ""),
+        ("ClusterQueue", "web", Resources(), "Hold"),
+        ("Cohort", "all", Resources({GPU: 2, "pods": 4}), ""),
+    ]
+    text = room_text(
+        Room(asked=(), clusters=(ClusterRoom(cluster="a", stranded=(), largest=(), queues=found),)), done.view
+    )
+    assert text.splitlines()[3:7] == [
+        "Quota of Kueue, after the plan",
+        "  a  ClusterQueue gpu  632 of 640 cpu, 2546Gi of 2560Gi memory, 1 of 4 nvidia.com/gpu",
+        "  a  ClusterQueue web  640 of 640 cpu, 2560Gi of 2560Gi memory, 4 of 4 nvidia.com/gpu; lets nothing in (Hold)",
+        "  a  Cohort all        1 of 3 nvidia.com/gpu",
+    ]
+
+
+# what is read of a cluster
+
+
+@pytest.mark.parametrize("version", ["v1beta1", "v1beta2"])
+def test_a_live_cluster_tells_of_its_queues(version: str, tmp_path: Path) -> None:
+    objects = {
+        ("", "nodes"): [livecluster.node("n1")],
+        ("", "namespaces"): [livecluster.namespace("ml")],
+        (KUEUE, "clusterqueues"): [cq("gpu", "spot 8", "spot 3")],
+        (KUEUE, "localqueues"): [local("train", "gpu")],
+    }
+    server = ApiServer(objects)
+    with serving(server) as served:
+        place = tmp_path / "kubeconfig"
+        place.write_text(served.kubeconfig())
+        place.chmod(0o600)
+        access = access_to(kubeconfig(str(place), {}), "static-cluster")
+
+        def look() -> tuple[CapacitySnapshot, list[str]]:
+            said: list[str] = []
+            return observe(access, cluster="a", system_namespace="x", now=START, say=said.append), said
+
+        assert look()[0].queues is None  # the cluster has no Kueue, so nothing is known of queues
+        server.groups[KUEUE] = (version,)
+        found, said = look()
+        assert found.queues is not None
+        assert (found.queues[0].left, found.queues[0].local_queues[0].name, said) == (
+            Resources({GPU: 5}),
+            "ml/train",
+            [],
+        )
+        assert b'queues:\n- {name: gpu, left: {nvidia.com/gpu: "5"}, own: {nvidia.com/gpu: "5"}, ' in snapshot_file(
+            found
+        )
+        server.forbidden = {(KUEUE, "cohorts")}
+        found, said = look()
+        assert said == [
+            "may not list cohorts, so what Kueue's queues may borrow is not counted; the rule is "
+            '{apiGroups: ["kueue.x-k8s.io"], resources: [cohorts], verbs: [list]}'
+        ]
+        server.forbidden = {(KUEUE, "localqueues")}
+        assert look()[0].queues is None
+
+
+def cq(name: str, flavors: str, reserved: str = "", **spec: Any) -> dict[str, Any]:
+    """A ClusterQueue with GPUs by flavor: `on-demand 8 lend=2 borrow=4`, and what is reserved of each."""
+    status = [
+        {"name": flavor, "resources": [{"name": GPU, "total": total, "borrowed": "0"}]}
+        for flavor, total in (each.split() for each in reserved.split(";") if each)
+    ]
+    spec.setdefault("namespaceSelector", {})
+    return thing(
+        "kueue.x-k8s.io/v1beta1", "ClusterQueue", name,
+        spec={**spec, "resourceGroups": groups_of(flavors)}, status={"flavorsReservation": status},
+    )  # fmt: skip
+
+
+def groups_of(flavors: str) -> list[dict[str, Any]]:
+    keys = {"lend": "lendingLimit", "borrow": "borrowingLimit"}
+    found = []
+    for each in filter(None, flavors.split(";")):
+        flavor, nominal, *limits = each.split()
+        more = {keys[key]: value for key, value in (limit.split("=") for limit in limits)}
+        found.append({"name": flavor, "resources": [{"name": GPU, "nominalQuota": nominal, **more}]})
+    return [{"coveredResources": [GPU], "flavors": found}] if found else []
+
+
+def local(name: str, queue: str, namespace: str = "ml", **spec: str) -> dict[str, Any]:
+    return thing("kueue.x-k8s.io/v1beta1", "LocalQueue", name, namespace, spec={"clusterQueue": queue, **spec})
+
+
+def cohort(name: str, flavors: str = "", **spec: str) -> dict[str, Any]:
+    return thing("kueue.x-k8s.io/v1beta1", "Cohort", name, spec={**spec, "resourceGroups": groups_of(flavors)})
+
+
+def left(*objects: dict[str, Any], cohorts: list[dict[str, Any]] | None = None) -> dict[str, str]:
+    """`left of which own` of each queue and cohort."""
+    found = queues(objects, [], [] if cohorts is None else cohorts, {})
+    shares = (*found["queues"], *found["cohorts"])
+    return {share.name: f"{share.left.get(GPU, 0)} {share.own.get(GPU, 0)}" for share in shares}
+
+
+@pytest.mark.parametrize(
+    ("objects", "expected"),
+    [
+        ([cq("q", "a 8")], {"q": "8 8"}),
+        ([cq("q", "a 8;b 4", "a 5;b 4")], {"q": "3 3"}),
+        ([cq("q", "a 8;b 4", "a 10;b 1")], {"q": "3 3"}),  # over-admission of one flavor is not paid by another
+        ([cq("q", "a 8", cohort="c"), cq("r", "a 4", cohort="c")], {"q": "12 0", "r": "12 0", "c": "12 12"}),
+        ([cq("q", "a 8", cohortName="c"), cq("r", "a 4", cohortName="c")], {"q": "12 0", "r": "12 0", "c": "12 12"}),
+        ([cq("q", "a 8 borrow=1", cohort="c"), cq("r", "a 4", cohort="c")], {"q": "9 0", "r": "12 0", "c": "12 12"}),
+        ([cq("q", "a 8", cohort="c"), cq("r", "a 4 lend=1", cohort="c")], {"q": "9 0", "r": "12 3", "c": "9 9"}),
+        ([cq("q", "a 8", "a 10", cohort="c"), cq("r", "a 4", cohort="c")], {"q": "2 0", "r": "2 0", "c": "2 2"}),
+        ([cq("q", "a 8 borrow=0", "a 3", cohort="c"), cq("r", "a 4 lend=0", "a 1", cohort="c")], {"q": "5 0", "r": "8 3", "c": "5 5"}),
+    ],
+)  # fmt: skip
+def test_what_may_still_be_reserved(objects: list[dict[str, Any]], expected: dict[str, str]) -> None:
+    assert left(*objects) == expected
+
+
+def test_cohorts_stand_in_cohorts() -> None:
+    objects = [cq("q", "a 2", cohort="team"), cq("r", "a 10", "a 1", cohort="other")]
+    cohorts = [cohort("team", "a 3 borrow=4", parentName="all"), cohort("other", parent="all"), cohort("all", "a 1")]
+    assert left(*objects, cohorts=cohorts) == {"q": "9 0", "r": "15 0", "all": "15 15", "other": "15 0", "team": "9 0"}
+
+
+def test_cohorts_in_a_circle_lend_nothing() -> None:
+    cohorts = [cohort("x", "a 5", parentName="y"), cohort("y", "a 5", parentName="x")]
+    assert left(cq("q", "a 2", cohort="x"), cohorts=cohorts)["q"] == "2 0"
+
+
+def test_nothing_is_borrowed_where_cohorts_may_not_be_read() -> None:
+    objects = [cq("q", "a 8", "a 3", cohort="c"), cq("r", "a 4", cohort="c")]
+    found = queues(objects, [], None, {})
+    assert [queue.left[GPU] for queue in found["queues"]] == [5, 4]
+
+
+def test_amounts_are_never_rounded_in_favour_of_a_promise() -> None:
+    item = {"name": "cpu", "nominalQuota": "1500.5m"}
+    queue = cq("q", "")
+    queue["spec"]["resourceGroups"] = [{"coveredResources": ["cpu"], "flavors": [{"name": "a", "resources": [item]}]}]
+    queue["status"]["flavorsReservation"] = [{"name": "a", "resources": [{"name": "cpu", "total": "100.2m"}]}]
+    assert queues([queue], [], [], {})["queues"][0].left == Resources({"cpu": 1399})
+    item["nominalQuota"] = "much"
+    assert queues([queue], [], [], {})["queues"][0].left == Resources()
+
+
+def test_what_leads_to_a_queue_and_what_stops_it() -> None:
+    objects = [
+        cq("held", "a 1", stopPolicy="HoldAndDrain"),
+        cq("picky", "a 1", namespaceSelector={"matchLabels": {"team": "ml"}}),
+        {**cq("broken", "a 1"), "status": {"conditions": [{"type": "Active", "status": "False", "reason": "FlavorNotFound"}]}},
+    ]  # fmt: skip
+    locals_ = [
+        local("a", "held", stopPolicy="None"), local("b", "picky"), local("c", "picky", "web"), local("d", "gone"),
+        local("e", "broken", stopPolicy="Hold"),
+    ]  # fmt: skip
+    found = queues(objects, locals_, [], {"ml": {"team": "ml"}, "web": {}})
+    assert [(q.name, q.stopped, [(x.name, x.stopped) for x in q.local_queues]) for q in found["queues"]] == [
+        ("broken", "FlavorNotFound", [("ml/e", "Hold")]),
+        ("held", "HoldAndDrain", [("ml/a", "")]),
+        ("picky", "", [("ml/b", ""), ("web/c", "NamespaceNotSelected")]),
+    ]

@@ -1,0 +1,386 @@
+"""
+A promise of room holds in every order, beside every other promise: Fits, TightFit, and rules about other pods, in whole passes.
+
+Each story is a small fleet in which luck, or a rule about other pods, decides. What the scheduler would do in each is worked out by
+hand in a word beside it.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from tests.stories import ANYWHERE, PRIVILEGED, Story, cluster, decisions, outcome, policy, snapshot
+
+LUCKY = policy("lucky", "select: {}\nplacement: {accept: TightFit}")
+
+
+def app(namespace: str, name: str, cpu: str = "1", *, replicas: int = 1, spec: str = "") -> dict[str, str]:
+    """A Deployment of equal pods; `spec` is more of the pod's spec, on a line of its own."""
+    text = f"""\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: {name}}}
+spec:
+  replicas: {replicas}
+  selector: {{matchLabels: {{app: {name}}}}}
+  template:
+    metadata: {{labels: {{app: {name}}}}}
+    spec:
+      {spec or "{}"}
+      containers: [{{name: c, image: i, resources: {{requests: {{cpu: "{cpu}", memory: 1Gi}}}}}}]
+"""
+    return {f"workloads/{namespace}/{name}.yaml": text.replace("      {}\n", "")}
+
+
+def away_from(selector: str, key: str = "kubernetes.io/hostname") -> str:
+    term = f"{{topologyKey: {key}, labelSelector: {{matchLabels: {selector}}}}}"
+    return f"affinity: {{podAntiAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: [{term}]}}}}"
+
+
+def together(large: str, small: str) -> dict[str, str]:
+    """A group of two apps that is placed whole or not at all."""
+    files = {**app("ns", "large", large), **app("ns", "small", small)}
+    return {
+        path: text.replace("metadata: {name:", "metadata: {labels: {team: one}, name:", 1)
+        for path, text in files.items()
+    }
+
+
+GROUPED = "select: {}\ngroupBy: {label: team}\n"
+
+
+# -- luck -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("nodes", "outcome_of_default", "outcome_of_lucky"),
+    [
+        (("n1 4 32Gi", "n2 3 32Gi"), "Wait  TightFit", "Place a TightFit"),  # the small one may take the large node
+        (("n1 4 32Gi", "n2 4 32Gi"), "Place a Fits", "Place a Fits"),
+        (("n1 7 32Gi",), "Place a Fits", "Place a Fits"),
+        (("n1 4 32Gi", "n2 2 32Gi"), "Wait  NoClusterFits", "Wait  NoClusterFits"),
+    ],
+)
+def test_a_gang_that_needs_luck_is_placed_where_its_policy_accepts_luck(
+    nodes: tuple[str, ...], outcome_of_default: str, outcome_of_lucky: str
+) -> None:
+    gang, capacity = together("4", "3"), snapshot("a", *nodes)
+    assert (
+        outcome(Story.of(cluster("a"), policy("p", GROUPED), gang, capacity=capacity).run())["ns/one"]
+        == outcome_of_default
+    )
+    accepting = policy("p", GROUPED + "placement: {accept: TightFit}")
+    assert outcome(Story.of(cluster("a"), accepting, gang, capacity=capacity).run())["ns/one"] == outcome_of_lucky
+
+
+def test_a_cluster_where_every_order_works_is_taken_before_one_that_needs_luck() -> None:
+    story = Story.of(
+        cluster("a"), cluster("b"), policy("p", GROUPED), together("4", "3"),
+        capacity={**snapshot("a", "n1 4 32Gi", "n2 3 32Gi"), **snapshot("b", "n1 9 32Gi")},
+    )  # fmt: skip
+    done = story.run()
+    assert outcome(done)["ns/one"] == "Place b Fits"
+    (tight,) = [c for c in decisions(done)["ns/one"].candidates if c.cluster == "a"]
+    assert (tight.verdict, tight.finding.code, tight.finding.role) == ("Rejected", "TightFit", "pod")
+
+
+def test_a_gang_scheduler_makes_luck_unnecessary() -> None:
+    story = Story.of(
+        cluster("a", profile="{gangScheduler: volcano}"), policy("p", GROUPED), together("4", "3"),
+        capacity=snapshot("a", "n1 4 32Gi", "n2 3 32Gi"),
+    )  # fmt: skip
+    assert outcome(story.run())["ns/one"] == "Place a TightFit"
+
+
+def test_bad_luck_is_made_good_by_machines_that_may_be_added() -> None:
+    types = (
+        '{type: Karpenter, nodeTypes: [{name: big, allocatable: {cpu: "4", memory: 32Gi}, max: 1, pricePerHour: 2}]}'
+    )
+    story = Story.of(
+        cluster("a", autoscaler=types), policy("p", GROUPED), together("4", "3"),
+        capacity=snapshot("a", "n1 4 32Gi", "n2 3 32Gi"),
+    )  # fmt: skip
+    done = decisions(story.run())["ns/one"]
+    assert (done.action, done.finding.code, done.cost_per_hour) == ("Place", "FitsByScaleUp", 2.0)
+    story.source |= policy("p", GROUPED + "placement: {scaleUp: Never}") | app("ns", "later", "5")
+    assert outcome(story.run())["ns/later"] == "Wait  NoClusterFits"
+
+
+def test_a_gang_that_would_need_the_luck_of_an_earlier_one_waits_until_that_one_runs() -> None:
+    story = Story.of(cluster("a"), ANYWHERE, app("ns", "first", "4"), capacity=snapshot("a", "n1 4 32Gi", "n2 3 32Gi"))
+    assert outcome(story.run())["ns/first"] == "Place a Fits"
+    story.source |= app("ns", "second", "3")
+    assert outcome(story.run())["ns/second"] == "Wait  TightFit"
+    runs = "groups: [{name: ns/first, phase: Running, pods: [{role: pod, node: n1}]}]\n"
+    story.capacity |= snapshot("a", "n1 4 32Gi", "n2 3 32Gi", at=story.now, more=runs)
+    assert outcome(story.run())["ns/second"] == "Place a Fits"
+
+
+def test_what_was_placed_by_luck_keeps_no_later_one_out() -> None:
+    story = Story.of(
+        cluster("a"), LUCKY, app("ns", "first", "4"), capacity=snapshot("a", "n1 4 32Gi", "n2 3 32Gi", "n3 1 8Gi")
+    )
+    story.run()
+    story.source |= app("ns", "second", "3")
+    assert outcome(story.run())["ns/second"] == "Place a TightFit"
+    story.source |= app("ns", "third", "1")  # whatever the two do, one of the three nodes has a core for it
+    assert outcome(story.run())["ns/third"] in ("Place a Fits", "Place a TightFit")
+
+
+# -- rules about other pods ------------------------------------------------------------------------------------------
+
+
+PORT = "hostNetwork: false\n      initContainers: []"
+
+
+def listening(namespace: str, name: str, port: int = 80) -> dict[str, str]:
+    files = app(namespace, name)
+    return {
+        path: text.replace("image: i,", f"image: i, ports: [{{containerPort: 1, hostPort: {port}}}],")
+        for path, text in files.items()
+    }
+
+
+def test_two_apps_cannot_have_one_port_of_one_node() -> None:
+    story = Story.of(cluster("a"), PRIVILEGED, ANYWHERE, listening("ns", "one"), capacity=snapshot("a", "n1 8 32Gi"))
+    assert outcome(story.run())["ns/one"] == "Place a Fits"
+    story.source |= {**listening("ns", "two"), **listening("ns", "three", 81)}
+    done = story.run()
+    assert outcome(done)["ns/three"] == "Place a Fits"
+    assert outcome(done)["ns/two"] == "Wait  NoClusterFits"
+    assert [c.finding.code for c in decisions(done)["ns/two"].candidates] == ["HostPortTaken"]
+
+
+def test_a_port_that_something_else_has_is_taken() -> None:
+    taken = "used: {cpu: 1, pods: 1}, pods: [{hostPorts: [{port: 80}]}]"
+    story = Story.of(
+        cluster("a"), PRIVILEGED, ANYWHERE, listening("ns", "one"), capacity=snapshot("a", f"n1 8 32Gi|, {taken}")
+    )
+    assert outcome(story.run())["ns/one"] == "Wait  NoClusterFits"
+    story.capacity |= snapshot("a", f"n1 8 32Gi|, {taken}", "n2 8 32Gi")
+    assert outcome(story.run())["ns/one"] == "Place a Fits"
+
+
+def test_what_runs_keeps_away_whom_it_does_not_want_beside_it() -> None:
+    def beside(namespaces: str) -> dict[str, str]:
+        alone = f"{{topologyKey: kubernetes.io/hostname, labelSelector: {{matchLabels: {{app: web}}}}{namespaces}}}"
+        return snapshot("a", f"n1 8 32Gi|, pods: [{{namespace: other, antiAffinity: [{alone}]}}]")
+
+    story = Story.of(cluster("a"), ANYWHERE, app("ns", "web"), app("ns", "db"), capacity=beside(", namespaces: [ns]"))
+    done = story.run()
+    assert outcome(done) == {"ns/web": "Wait  NoClusterFits", "ns/db": "Place a Fits"}
+    assert [c.finding.code for c in decisions(done)["ns/web"].candidates] == ["PodAffinity"]
+    story.capacity |= beside("")  # of its own namespace only
+    assert outcome(story.run())["ns/web"] == "Place a Fits"
+
+
+def test_pods_that_keep_away_from_each_other_need_a_node_each() -> None:
+    apart = app("ns", "web", replicas=3, spec=away_from("{app: web}"))
+    story = Story.of(cluster("a"), ANYWHERE, apart, capacity=snapshot("a", "n1 8 32Gi", "n2 8 32Gi"))
+    done = story.run()
+    assert outcome(done)["ns/web"] == "Wait  NoClusterFits"
+    assert [(c.finding.code, c.finding.placed, c.finding.wanted) for c in decisions(done)["ns/web"].candidates] == [
+        ("PodAffinity", 2, 3)
+    ]
+    story.capacity |= snapshot("a", "n1 8 32Gi", "n2 8 32Gi", "n3 8 32Gi")
+    assert outcome(story.run())["ns/web"] == "Place a Fits"
+
+
+def test_pods_that_keep_away_from_each_other_get_new_machines_of_their_own() -> None:
+    types = (
+        '{type: Karpenter, nodeTypes: [{name: big, allocatable: {cpu: "8", memory: 32Gi}, max: 2, pricePerHour: 1}]}'
+    )
+    apart = app("ns", "web", replicas=3, spec=away_from("{app: web}"))
+    story = Story.of(cluster("a", autoscaler=types), ANYWHERE, apart, capacity=snapshot("a", "n1 8 32Gi"))
+    done = decisions(story.run())["ns/web"]
+    assert (done.finding.code, [(n.type, n.count) for n in done.finding.new_nodes]) == ("FitsByScaleUp", [("big", 2)])
+
+
+def test_an_app_that_keeps_away_from_another_minds_where_that_one_was_promised_room() -> None:
+    story = Story.of(cluster("a"), ANYWHERE, app("ns", "web"), capacity=snapshot("a", "n1 8 32Gi"))
+    story.run()
+    story.source |= app("ns", "shy", spec=away_from("{app: web}"))
+    assert outcome(story.run())["ns/shy"] == "Wait  NoClusterFits"
+
+
+ZONES = ("n1 8 32Gi|, labels: {zone: a}", "n2 8 32Gi|, labels: {zone: b}", "n3 8 32Gi|, labels: {zone: b}")
+
+
+@pytest.mark.parametrize(
+    ("replicas", "skew", "expected"),
+    [(4, 1, "Wait  NoClusterFits"), (6, 1, "Wait  NoClusterFits"), (3, 1, "Place a Fits"), (4, 2, "Place a Fits")],
+)
+def test_pods_are_spread_as_their_constraint_says(replicas: int, skew: int, expected: str) -> None:
+    """Of six cores a pod, one zone holds one pod and the other two."""
+    spread = (
+        f"topologySpreadConstraints: [{{maxSkew: {skew}, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, "
+        "labelSelector: {matchLabels: {app: web}}}]"
+    )
+    cpu = "6" if replicas in (3, 4, 6) and skew == 1 else "4"
+    story = Story.of(
+        cluster("a"), ANYWHERE, app("ns", "web", cpu, replicas=replicas, spec=spread), capacity=snapshot("a", *ZONES)
+    )
+    assert outcome(story.run())["ns/web"] == expected
+
+
+def tpus(replicas: int, hosts: int) -> dict[str, str]:
+    text = f"""\
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {{name: tpu}}
+spec:
+  headGroupSpec:
+    rayStartParams: {{}}
+    template: {{spec: {{containers: [{{name: head, image: ray, resources: {{requests: {{cpu: "1", memory: 2Gi}}}}}}]}}}}
+  workerGroupSpecs:
+  - groupName: slice
+    replicas: {replicas}
+    minReplicas: {replicas}
+    maxReplicas: {replicas}
+    numOfHosts: {hosts}
+    rayStartParams: {{}}
+    template: {{spec: {{containers: [{{name: worker, image: ray, resources: {{limits: {{google.com/tpu: "4"}}, requests: {{cpu: "1", memory: 2Gi}}}}}}]}}}}
+"""
+    return {"workloads/ns/tpu.yaml": text}
+
+
+def pools(*sizes: int, key: str = "cloud.google.com/gke-nodepool") -> dict[str, str]:
+    """A cluster of node pools of so many TPU hosts with four chips each, and a node for heads."""
+    plain = "- {name: cpu, allocatable: {cpu: 8, memory: 32Gi}}\n"
+    hosts = "".join(
+        f'- {{name: p{p}-{i}, labels: {{{key}: p{p}}}, allocatable: {{cpu: "8", memory: 32Gi, google.com/tpu: "4"}}}}\n'
+        for p, size in enumerate(sizes)
+        for i in range(size)
+    )
+    text = snapshot("a")["a.yaml"].replace("nodes: []\n", f"nodes:\n{plain}{hosts}")
+    return {"a.yaml": text.replace("nodes: []", f"nodes:\n{plain}{hosts}")}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "replicas", "hosts", "expected"),
+    [
+        ((4,), 1, 4, "Place a Fits"),
+        ((2, 2), 1, 4, "Wait  NoClusterFits"),  # four hosts, and no four that are one slice
+        ((2, 2), 2, 2, "Wait  TightFit"),  # where the two come in turns, each may have a host of both pools
+        ((3, 1), 2, 2, "Wait  NoClusterFits"),
+        ((4, 4), 2, 2, "Place a Fits"),
+    ],
+)
+def test_the_hosts_of_a_slice_are_of_one_node_pool(
+    sizes: tuple[int, ...], replicas: int, hosts: int, expected: str
+) -> None:
+    assert (
+        outcome(Story.of(cluster("a"), ANYWHERE, tpus(replicas, hosts), capacity=pools(*sizes)).run())["ns/tpu"]
+        == expected
+    )
+
+
+def test_a_cluster_may_say_what_joins_the_nodes_of_a_slice() -> None:
+    story = Story.of(cluster("a", profile="{sliceTopology: rack}"), ANYWHERE, tpus(1, 4), capacity=pools(2, 2))
+    assert outcome(story.run())["ns/tpu"] == "Wait  NoClusterFits"  # no node has the label
+    story.capacity |= pools(4, key="rack")
+    assert outcome(story.run())["ns/tpu"] == "Place a Fits"
+
+
+def test_planning_again_changes_nothing_where_rules_and_luck_decide() -> None:
+    story = Story.of(
+        cluster("a"), cluster("b"), ANYWHERE, listening("ns", "one"), listening("ns", "two"), listening("ns", "three"),
+        app("ns", "web", replicas=2, spec=away_from("{app: web}")), app("ns", "large", "5"), app("ns", "small", "3"),
+        capacity={**snapshot("a", "n1 8 32Gi"), **snapshot("b", "n1 4 32Gi", "n2 4 32Gi")},
+    )  # fmt: skip
+    story.run()
+    placed = story.deployment
+    story.now += timedelta(minutes=1)
+    again = story.run()
+    assert again.steps == ()
+    assert story.deployment == placed
+
+
+# -- machines, and luck that others must not pay for -----------------------------------------------------------------
+
+
+BIG = '{type: Karpenter, nodeTypes: [{name: big, allocatable: {cpu: "4", memory: 32Gi}, max: 1, pricePerHour: 2}]}'
+
+
+def test_a_machine_that_makes_good_bad_luck_is_not_sold_twice() -> None:
+    story = Story.of(
+        cluster("a", autoscaler=BIG), policy("p", GROUPED), together("4", "3"),
+        capacity=snapshot("a", "n1 4 32Gi", "n2 3 32Gi"),
+    )  # fmt: skip
+    assert outcome(story.run())["ns/one"] == "Place a FitsByScaleUp"
+    story.source |= app("ns", "second", "4")
+    assert outcome(story.run())["ns/second"] == "Wait  NoClusterFits"
+
+
+def test_what_needs_machines_does_not_take_the_room_of_what_was_promised_without() -> None:
+    small = (
+        '{type: Karpenter, nodeTypes: [{name: small, allocatable: {cpu: "3", memory: 32Gi}, max: 1, pricePerHour: 2}]}'
+    )
+    story = Story.of(
+        cluster("a", autoscaler=small), ANYWHERE, app("ns", "first", "4"), capacity=snapshot("a", "n1 4 32Gi")
+    )
+    assert outcome(story.run())["ns/first"] == "Place a Fits"
+    story.source |= app("ns", "second", "3")  # if it comes first it takes n1, and no small machine holds the other
+    assert outcome(story.run())["ns/second"] == "Wait  TightFit"
+    story.source |= cluster("a", autoscaler=small.replace('"3"', '"4"'))
+    assert outcome(story.run())["ns/second"] == "Place a FitsByScaleUp"
+
+
+def test_machines_for_bad_luck_have_to_suffice_whatever_the_order() -> None:
+    """With one machine more two orders are possible, and the worse leaves out two pods of four cores."""
+    story = Story.of(
+        cluster("a", autoscaler=BIG), policy("p", GROUPED),
+        {path: text.replace("replicas: 1", "replicas: 2") for path, text in together("4", "3").items()},
+        capacity=snapshot("a", "n1 4 32Gi", "n2 4 32Gi", "n3 3 32Gi", "n4 3 32Gi"),
+    )  # fmt: skip
+    assert outcome(story.run())["ns/one"] == "Wait  TightFit"
+
+
+def test_a_rule_about_a_pod_on_another_node_counts_too() -> None:
+    nodes = (
+        "o 1 32Gi|, labels: {zone: z1, role: o}",
+        "n1 4 32Gi|, labels: {zone: z1, role: w}",
+        "n2 4 32Gi|, labels: {zone: z2, role: w}",
+    )
+    away = away_from("{app: other}", "zone").replace("labelSelector", "namespaces: [im], labelSelector")
+    whatever = policy("im", "select: {namespaces: [im]}\nprecedence: 1\nplacement: {admission: Immediate}")
+    other = app("im", "other", "1", spec="nodeSelector: {role: o}")
+    story = Story.of(cluster("a"), ANYWHERE, whatever, other, PRIVILEGED, capacity=snapshot("a", *nodes))
+    story.run()
+    story.source |= app("ns", "w", "4", spec=f"nodeSelector: {{role: w}}\n      {away}")
+    assert outcome(story.run())["ns/w"] == "Place a Fits"
+    story.source |= app("ns", "x", "4", spec="nodeSelector: {role: w}")  # on n2, w would have no node
+    assert outcome(story.run())["ns/x"] == "Wait  TightFit"
+
+
+def test_slices_of_two_ray_clusters_of_one_group_are_two() -> None:
+    both = {
+        **tpus(1, 2),
+        "workloads/ns/tpu2.yaml": tpus(1, 2)["workloads/ns/tpu.yaml"].replace("name: tpu}", "name: tpu2}"),
+    }
+    grouped = policy("p", "select: {}\ngroupBy: {namespace: true}\nplacement: {accept: TightFit}")
+    assert outcome(Story.of(cluster("a"), grouped, both, capacity=pools(2, 2)).run())["ns/ns"] == "Place a TightFit"
+
+
+def test_gangs_with_rules_get_the_cheapest_machines() -> None:
+    types = (
+        '{type: Karpenter, nodeTypes: [{name: a-dear, allocatable: {cpu: "4", memory: 32Gi}, max: 9, pricePerHour: 20}, '
+        '{name: b-cheap, allocatable: {cpu: "4", memory: 32Gi}, max: 9, pricePerHour: 1}]}'
+    )
+    apart = app("ns", "web", "3", replicas=2, spec=away_from("{app: web}"))
+    done = Story.of(cluster("a", autoscaler=types), ANYWHERE, apart, capacity=snapshot("a", "n1 1 1Gi")).run()
+    assert decisions(done)["ns/web"].cost_per_hour == 2.0
+
+
+def test_nobody_leaves_for_a_group_that_would_then_need_luck() -> None:
+    low = policy("low", "select: {namespaces: [lo]}\npreemptible: true")
+    high = policy("high", GROUPED.replace("{}", "{namespaces: [ns]}", 1) + "priority: 10\npreempts: LowerPriority")
+    story = Story.of(cluster("a"), low, high, app("lo", "l1", "4"), capacity=snapshot("a", "n1 4 32Gi", "n2 3 32Gi"))
+    story.run()
+    story.source |= together("4", "3")
+    for _ in range(4):
+        runs = "groups: [{name: lo/l1, phase: Running, pods: [{role: pod, node: n1}]}]\n"
+        story.capacity |= snapshot("a", "n1 4 32Gi", "n2 3 32Gi", at=story.now, more=runs)
+        assert outcome(story.run())["lo/l1"] == "Keep a Kept"

@@ -1,0 +1,340 @@
+"""What belongs together: what an object needs, what it points at, which pods it selects."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from gitplacer import workloads
+from gitplacer.documents import Document, parse
+from gitplacer.model.labels import Requirement
+from gitplacer.workloads.facts import Reference, at
+
+
+def facts(value: dict[str, Any]) -> workloads.ObjectFacts:
+    data = json.dumps(value).encode()
+    [document] = parse(data).documents
+    found, problems = workloads.read(Document("x.yaml", document, 0, lambda: data))
+    assert [p for p in problems if p.code != "NotCounted"] == []
+    return found
+
+
+def names(references: tuple[Reference, ...]) -> list[str]:
+    return [f"{r.kind}/{r.name}{'?' if r.optional else ''}" for r in references]
+
+
+def pod(**spec: Any) -> dict[str, Any]:
+    spec = {"containers": [{"name": "c"}], **spec}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
+
+
+def container(**fields: Any) -> dict[str, Any]:
+    return pod(containers=[{"name": "c", **fields}])
+
+
+def key_ref(kind: str, **fields: Any) -> dict[str, Any]:
+    return {"name": "V", "valueFrom": {kind: {"name": "n", "key": "k", **fields}}}
+
+
+@pytest.mark.parametrize(
+    ("value", "needs"),
+    [
+        (container(env=[key_ref("secretKeyRef")]), ["Secret/n"]),
+        (container(env=[key_ref("configMapKeyRef")]), ["ConfigMap/n"]),
+        (container(env=[key_ref("secretKeyRef", optional=True)]), ["Secret/n?"]),
+        (container(env=[key_ref("fieldRef"), {"name": "V", "value": "x"}]), []),
+        (
+            container(envFrom=[{"secretRef": {"name": "s"}}, {"configMapRef": {"name": "c", "optional": True}}]),
+            ["ConfigMap/c?", "Secret/s"],
+        ),
+        (pod(initContainers=[{"name": "i", "envFrom": [{"secretRef": {"name": "s"}}]}]), ["Secret/s"]),
+        (pod(volumes=[{"name": "v", "configMap": {"name": "c"}}]), ["ConfigMap/c"]),
+        (pod(volumes=[{"name": "v", "secret": {"secretName": "s", "optional": True}}]), ["Secret/s?"]),
+        (pod(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]), ["PersistentVolumeClaim/data"]),
+        (
+            pod(
+                volumes=[
+                    {"name": "v", "projected": {"sources": [{"configMap": {"name": "c"}}, {"secret": {"name": "s"}}]}}
+                ]
+            ),
+            ["ConfigMap/c", "Secret/s"],
+        ),
+        (pod(volumes=[{"name": "v", "csi": {"driver": "d", "nodePublishSecretRef": {"name": "s"}}}]), ["Secret/s"]),
+        (pod(volumes=[{"name": "v", "emptyDir": {}}]), []),
+        (pod(imagePullSecrets=[{"name": "pull"}]), ["Secret/pull"]),
+        (pod(serviceAccountName="robot"), ["ServiceAccount/robot"]),
+        (pod(serviceAccountName="default"), []),
+        (
+            pod(
+                resourceClaims=[
+                    {"name": "a", "resourceClaimName": "one"},
+                    {"name": "b", "resourceClaimTemplateName": "t"},
+                ]
+            ),
+            ["ResourceClaim/one", "ResourceClaimTemplate/t"],
+        ),
+        # named twice, it is one need, and required if any mention is
+        (container(env=[key_ref("secretKeyRef", optional=True), key_ref("secretKeyRef")]), ["Secret/n"]),
+    ],
+)
+def test_a_pod_needs_what_its_template_names(value: dict[str, Any], needs: list[str]) -> None:
+    assert names(facts(value).needs) == needs
+
+
+TEMPLATE = {"spec": {"containers": [{"name": "ray"}]}}
+
+
+def cluster(namespace: str = "", annotations: dict[str, str] | None = None, **fields: Any) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"name": "x", "annotations": annotations or {}}
+    if namespace:
+        metadata["namespace"] = namespace
+    spec = {"headGroupSpec": {"template": TEMPLATE}, **fields}
+    return {"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": metadata, "spec": spec}
+
+
+SECRET = {"valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "needs"),
+    [
+        ({"gcsFaultToleranceOptions": {"redisAddress": "10.0.0.1:6379", "redisPassword": SECRET}}, ["Secret/s"]),
+        ({"gcsFaultToleranceOptions": {"redisUsername": SECRET}}, ["Secret/s"]),
+        ({"gcsFaultToleranceOptions": {"storage": {"claimName": "gcs"}}}, ["PersistentVolumeClaim/gcs"]),
+        ({"authOptions": {"mode": "token", "secretName": "auth"}}, ["Secret/auth"]),
+        (
+            {"autoscalerOptions": {"env": [{"name": "V", **SECRET}], "envFrom": [{"configMapRef": {"name": "c"}}]}},
+            ["ConfigMap/c", "Secret/s"],
+        ),
+        ({"historyServerOptions": {"collectorOptions": {"env": [{"name": "V", **SECRET}]}}}, ["Secret/s"]),
+        ({"headGroupSpec": {"template": TEMPLATE, "ingressOptions": {"tls": [{"secretName": "tls"}]}}}, ["Secret/tls"]),
+    ],
+)
+def test_a_ray_cluster_needs_what_it_names_outside_its_templates(fields: dict[str, Any], needs: list[str]) -> None:
+    assert names(facts(cluster(**fields)).needs) == needs
+
+
+@pytest.mark.parametrize(
+    ("address", "namespace", "service"),
+    [
+        ("redis:6379", "team", "redis"),
+        ("redis", "team", "redis"),
+        ("redis://redis:6379/0", "team", "redis"),
+        ("rediss://user:pass@redis:6379", "team", "redis"),
+        ("redis.team.svc.cluster.local:6379", "team", "redis"),
+        ("redis.team.svc:6379", "team", "redis"),
+        ("redis.team:6379", "team", "redis"),
+        ("redis-0.redis.team.svc.cluster.local:6379", "team", "redis"),
+        ("redis.other.svc:6379", "team", None),
+        ("redis.example.com:6379", "team", None),
+        ("redis.io", "", None),
+        ("10.0.0.7:6379", "team", None),
+        ("$(REDIS_HOST):6379", "team", None),
+        ("", "team", None),
+    ],
+)
+def test_a_redis_address_names_a_service_of_the_own_namespace(
+    address: str, namespace: str, service: str | None
+) -> None:
+    head = {
+        "template": {
+            "spec": {"containers": [{"name": "ray", "env": [{"name": "RAY_REDIS_ADDRESS", "value": address}]}]}
+        }
+    }
+    expected = [f"Service/{service}"] if service else []
+    assert names(facts(cluster(namespace, gcsFaultToleranceOptions={"redisAddress": address})).needs) == expected
+    assert names(facts(cluster(namespace, headGroupSpec=head)).needs) == expected
+
+
+def test_a_named_namespace_counts_only_if_it_turns_out_to_be_the_own_one() -> None:
+    [found] = facts(cluster(gcsFaultToleranceOptions={"redisAddress": "redis.team.svc:6379"})).needs
+    assert (found.name, found.namespace) == ("redis", "team")
+
+
+def test_a_reference_remembers_where_it_is_said_but_is_the_same_anywhere() -> None:
+    value = container(env=[key_ref("secretKeyRef")])
+    [found] = facts(value).needs
+    assert at(value, found.path) == "n"
+    assert found == Reference("", "Secret", "n")
+
+
+@pytest.mark.parametrize(
+    ("value", "singleton"),
+    [
+        (cluster(), ""),
+        (cluster(gcsFaultToleranceOptions={"externalStorageNamespace": "state"}), "fixed GCS storage namespace"),
+        (cluster(annotations={"ray.io/external-storage-namespace": "state"}), "fixed GCS storage namespace"),
+        (
+            {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "spec": {"accessModes": ["ReadWriteOnce"]}},
+            "ReadWriteOnce volume claim",
+        ),
+        ({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "spec": {"accessModes": ["ReadWriteMany"]}}, ""),
+        ({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "spec": {}}, "ReadWriteOnce volume claim"),
+    ],
+)
+def test_state_that_lives_in_one_place_makes_a_singleton(value: dict[str, Any], singleton: str) -> None:
+    assert facts(value).singleton == singleton
+
+
+def obj(api_version: str, kind: str, spec: dict[str, Any] | None = None, **fields: Any) -> dict[str, Any]:
+    value = {"apiVersion": api_version, "kind": kind, "metadata": {"name": "x", "namespace": "team"}, **fields}
+    return value if spec is None else {**value, "spec": spec}
+
+
+def backend(name: str) -> dict[str, Any]:
+    return {"service": {"name": name, "port": {"number": 80}}}
+
+
+GATEWAY = "gateway.networking.k8s.io/v1"
+RBAC = "rbac.authorization.k8s.io/v1"
+
+
+@pytest.mark.parametrize(
+    ("value", "points_at", "needs"),
+    [
+        (
+            obj(
+                "networking.k8s.io/v1",
+                "Ingress",
+                {
+                    "defaultBackend": backend("a"),
+                    "tls": [{"secretName": "t"}],
+                    "rules": [{"http": {"paths": [{"path": "/", "backend": backend("b")}]}}],
+                },
+            ),
+            ["Service/a", "Service/b"],
+            ["Secret/t"],
+        ),
+        (
+            obj(
+                GATEWAY,
+                "HTTPRoute",
+                {
+                    "parentRefs": [{"name": "gw"}, {"name": "far", "namespace": "infra"}],
+                    "rules": [
+                        {
+                            "backendRefs": [
+                                {"name": "a", "port": 80},
+                                {"name": "b", "namespace": "team"},
+                                {"name": "c", "namespace": "other"},
+                            ],
+                            "filters": [{"type": "RequestMirror", "requestMirror": {"backendRef": {"name": "m"}}}],
+                        }
+                    ],
+                },
+            ),
+            ["Service/a", "Service/b", "Service/m"],
+            ["Gateway/gw?"],
+        ),
+        (obj(GATEWAY, "GRPCRoute", {"rules": [{"backendRefs": [{"name": "a"}]}]}), ["Service/a"], []),
+        (
+            obj(GATEWAY, "Gateway", {"listeners": [{"name": "l", "tls": {"certificateRefs": [{"name": "t"}]}}]}),
+            [],
+            ["Secret/t"],
+        ),
+        (
+            obj(
+                "autoscaling/v2",
+                "HorizontalPodAutoscaler",
+                {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}},
+            ),
+            ["Deployment/web"],
+            [],
+        ),
+        (obj("keda.sh/v1alpha1", "ScaledObject", {"scaleTargetRef": {"name": "web"}}), ["Deployment/web"], []),
+        (
+            obj("v1", "ServiceAccount", secrets=[{"name": "a"}], imagePullSecrets=[{"name": "b"}]),
+            [],
+            ["Secret/a", "Secret/b"],
+        ),
+        (
+            obj(
+                RBAC,
+                "RoleBinding",
+                roleRef={"kind": "Role", "name": "r"},
+                subjects=[
+                    {"kind": "ServiceAccount", "name": "robot", "namespace": "team"},
+                    {"kind": "User", "name": "u"},
+                ],
+            ),
+            ["ServiceAccount/robot"],
+            ["Role/r"],
+        ),
+        (
+            obj(
+                "v1",
+                "PersistentVolumeClaim",
+                {"dataSource": {"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "name": "snap"}},
+            ),
+            [],
+            ["VolumeSnapshot/snap"],
+        ),
+        (obj("v1", "ConfigMap"), [], []),
+        (obj("example.com/v1", "Thing", {"anything": [1, None]}), [], []),
+    ],
+)
+def test_objects_without_pods_point_at_what_they_serve(
+    value: dict[str, Any], points_at: list[str], needs: list[str]
+) -> None:
+    found = facts(value)
+    assert not found.sized and not found.gang
+    assert (names(found.points_at), names(found.needs)) == (points_at, needs)
+
+
+def test_an_autoscaler_points_at_its_target_by_api_group() -> None:
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    [found] = facts(obj("autoscaling/v2", "HorizontalPodAutoscaler", {"scaleTargetRef": target})).points_at
+    assert found == Reference("apps", "Deployment", "web")
+
+
+WEB = Requirement("app", "In", ("web",))
+TIER = {"key": "tier", "operator": "Exists"}
+
+
+@pytest.mark.parametrize(
+    ("value", "selects"),
+    [
+        (obj("v1", "Service", {"selector": {"app": "web", "tier": "a"}}), [(WEB, Requirement("tier", "In", ("a",)))]),
+        (obj("v1", "Service", {"type": "ExternalName"}), []),
+        (
+            obj(
+                "policy/v1",
+                "PodDisruptionBudget",
+                {"selector": {"matchLabels": {"app": "web"}, "matchExpressions": [TIER]}},
+            ),
+            [(WEB, Requirement("tier", "Exists"))],
+        ),
+        (obj("networking.k8s.io/v1", "NetworkPolicy", {"podSelector": {"matchLabels": {"app": "web"}}}), [(WEB,)]),
+        (obj("networking.k8s.io/v1", "NetworkPolicy", {"podSelector": {}}), []),  # a rule for the whole namespace
+        (obj("monitoring.coreos.com/v1", "PodMonitor", {"selector": {"matchLabels": {"app": "web"}}}), [(WEB,)]),
+        (
+            obj(
+                "monitoring.coreos.com/v1",
+                "PodMonitor",
+                {"selector": {"matchLabels": {"app": "web"}}, "namespaceSelector": {"any": True}},
+            ),
+            [],
+        ),
+    ],
+)
+def test_selectors_pick_pods_by_label(value: dict[str, Any], selects: list[tuple[Requirement, ...]]) -> None:
+    assert list(facts(value).selects) == selects
+
+
+def test_a_table_has_a_row_for_each_sized_kind() -> None:
+    assert sorted(f"{group}/{kind}" for group, kind in workloads.KINDS) == [
+        "/Pod",
+        "apps/DaemonSet",
+        "apps/Deployment",
+        "apps/ReplicaSet",
+        "apps/StatefulSet",
+        "batch/CronJob",
+        "batch/Job",
+        "ray.io/RayCluster",
+        "ray.io/RayCronJob",
+        "ray.io/RayJob",
+        "ray.io/RayService",
+    ]
+    assert all(key == (row.api_group, row.kind) for key, row in workloads.KINDS.items())
