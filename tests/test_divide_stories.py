@@ -46,6 +46,10 @@ def weighted(**weights: int) -> dict[str, str]:
     return policy("div", f"select: {{}}\nplacement: {{type: Divide, weights: {{{inside}}}}}")
 
 
+def by_room(way: str) -> dict[str, str]:
+    return policy("div", f"select: {{}}\nplacement: {{type: Divide, divideBy: {way}}}")
+
+
 def web(replicas: int | None = 10, more: str = "", cpu: str = "1") -> dict[str, str]:
     """A Deployment whose pods have one cpu each."""
     written = "" if replicas is None else f"  replicas: {replicas}  # one for each till\n"
@@ -457,7 +461,8 @@ STATES = ("Active", "Active", "Active", "Cordoned", "Draining")
 steps = st.fixed_dictionaries(
     {
         "total": st.integers(1, 12),
-        "weights": st.dictionaries(st.sampled_from("abc"), st.integers(1, 9), min_size=1),
+        "policy": st.dictionaries(st.sampled_from("abc"), st.integers(1, 9), min_size=1).map(lambda w: weighted(**w))
+        | st.sampled_from(["Room", "FewestClusters"]).map(by_room),
         "rooms": st.fixed_dictionaries({name: st.integers(1, 12) for name in "abc"}),
         "states": st.fixed_dictionaries({name: st.sampled_from(STATES) for name in "abc"}),
     }
@@ -470,7 +475,7 @@ def test_whatever_happens_no_replica_is_lost_that_ran_and_none_is_sold_twice(his
     story = Story.of(clusters("abc"))
     before: dict[str, int] = {}
     for step in history:
-        story.source |= weighted(**step["weights"]) | web(step["total"])  # type: ignore[arg-type]
+        story.source |= step["policy"] | web(step["total"])  # type: ignore[arg-type]
         for name, state in step["states"].items():
             story.source |= cluster(name, state=state)
         story.capacity = rooms(**step["rooms"])
@@ -493,7 +498,7 @@ PAGE = Path(__file__).parent.parent / "docs/divide.md"
 def test_the_page_about_dividing_tells_what_happens() -> None:
     text = PAGE.read_text("utf-8")
     files = dict(re.findall(r"^`([^`\n]*)`:\n\n```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
-    first, second = re.findall(r"^```text\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    first, short, second = re.findall(r"^```text\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     story = Story.of(cluster("east"), cluster("west"), files, capacity=rooms(east=6, west=16))
     assert first in told(story.run())
     assert replicas(story, "shop/web/web.yaml") == {"east": 4, "west": 1}
@@ -502,6 +507,11 @@ def test_the_page_about_dividing_tells_what_happens() -> None:
     story.run()
     story.source["policies/shop.yaml"] = files["policies/shop.yaml"]
     assert second in told(story.run())
+    (fields,) = re.findall(r"^```yaml\n(  placement: .*?)^```", text, re.MULTILINE | re.DOTALL)
+    source = files | policy("shop", f"select: {{namespaces: [shop]}}\n{fields.strip()}")
+    source["workloads/shop/web.yaml"] = source["workloads/shop/web.yaml"].replace("replicas: 5", "replicas: 10")
+    story = Story.of(cluster("east"), cluster("west"), source, capacity=rooms(east=4, west=3))
+    assert short in told(story.run())
 
 
 def test_what_is_new_in_a_divided_group_needs_room_before_it_is_there() -> None:

@@ -174,9 +174,13 @@ ROWS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "divided by room": (
         f"  placement: {{{DIVIDED}Weighted, weightPreference: {{dynamicWeight: AvailableReplicas}}}}}}",
-        {"placement": {"type": "Divide", "accept": "TightFit"}},
+        {"placement": {"type": "Divide", "divideBy": "Room", "accept": "TightFit"}},
     ),
-    "as few as can be": (f"  placement: {{{DIVIDED}Aggregated}}}}", {"placement": {"accept": "TightFit"}, "relocation": NEVER}),
+    "as few as can be": (f"  placement: {{{DIVIDED}Aggregated}}}}", {"placement": {"type": "Divide", "divideBy": "FewestClusters", "accept": "TightFit"}}),
+    "divided by room over two regions": (
+        f"  placement: {{{DIVIDED}Aggregated}}, spreadConstraints: [{{spreadByField: cluster, maxGroups: 2}}, {{spreadByField: region, minGroups: 2}}]}}",
+        {"placement": {"type": "Divide", "divideBy": "FewestClusters", "copies": 2, "accept": "TightFit", "topologySpread": [{"topologyKey": "topology.kubernetes.io/region", "minDomains": 2}]}},
+    ),
     "application failover": (
         f"  failover: {{application: {{decisionConditions: {{tolerationSeconds: 120}}, purgeMode: Gracefully, gracePeriodSeconds: 600}}}}\n  placement: {{{ONE}}}",
         {"relocation": {"pendingFor": "2m", "strategy": "Surge", "surge": {"timeout": "10m"}}},

@@ -53,7 +53,7 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.MANAGEMENT_CLUSTER: ("is a management cluster and takes no workloads",) * 2,
     Reason.NOT_THE_TENANTS: ("its tenant may not use it", "its tenant may not use it: {}"),
     Reason.NOT_IN_ORDER: ("the policy's order does not name it",) * 2,
-    Reason.NO_SHARE: ("the policy gives it no share",) * 2,
+    Reason.NO_SHARE: ("the policy gives it no share", "all replicas are on {}"),
     Reason.NO_DOMAIN: (
         "it lacks a label over whose values copies are spread",
         "it has no label {}, over whose values copies are spread",
@@ -203,6 +203,7 @@ _TRIGGERS: Mapping[str, str] = {
 
 _LISTS = (
     Reason.COPY_NOT_WANTED,
+    Reason.NO_SHARE,
     Reason.REMOVAL_NEEDS_APPROVAL,
     Reason.FOREIGN_CHANGE,
     Reason.REVERT_REFUSED,

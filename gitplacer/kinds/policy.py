@@ -91,6 +91,13 @@ class PlacementSettings(Model):
                     },
                 },
                 {
+                    "if": {"properties": {"divideBy": {"enum": ["Room", "FewestClusters"]}}, "required": ["divideBy"]},
+                    "then": {
+                        "properties": {"type": {"const": "Divide"}, "weights": {"maxProperties": 0}},
+                        "required": ["type"],
+                    },
+                },
+                {
                     "if": {"required": ["topologySpread"], "properties": {"topologySpread": {"minItems": 1}}},
                     "then": {"properties": {"copies": {"type": "integer", "minimum": 2}}, "required": ["copies"]},
                 },
@@ -109,6 +116,10 @@ class PlacementSettings(Model):
     weights: dict[DnsLabel, Weight] = {}
     """Divide: in what proportion clusters share the replicas, by name; percentages will do. A cluster that is not named gets
     none. Without weights all eligible clusters share alike."""
+    divide_by: Literal["Weights", "Room", "FewestClusters"] = "Weights"
+    """Divide: who gets replicas that come. Weights gives each cluster what its weight says, Room in proportion to how many more it has
+    room for, FewestClusters all to the one with most room, and to the next what is left. With Room and FewestClusters a
+    replica that is placed stays where it is."""
     copies: Copies = 1
     """How many clusters get a copy; All means every eligible one. With Divide, how many share the replicas, the heaviest first;
     absent means All."""
@@ -170,6 +181,10 @@ class PlacementSettings(Model):
             raise ValueError("weights is for type Divide")
         if self.weights and not any(self.weights.values()):
             raise ValueError("some cluster needs a weight above 0")
+        if self.divides_by_room and self.type != "Divide":
+            raise ValueError(f"divideBy: {self.divide_by} is for type Divide")
+        if self.divides_by_room and self.weights:
+            raise ValueError(f"weights are for divideBy: Weights; {self.divide_by} looks at what room there is")
         return self
 
     @model_validator(mode="after")
@@ -183,6 +198,11 @@ class PlacementSettings(Model):
                     f"minDomains {spread.min_domains} of {spread.topology_key} is more than there are copies ({copies})"
                 )
         return self
+
+    @property
+    def divides_by_room(self) -> bool:
+        """Divide: whether it follows what room there is who gets what comes."""
+        return self.divide_by != "Weights"
 
     @property
     def shared_by(self) -> int | None:

@@ -565,6 +565,9 @@ class Choice:
             or self._room_unless_spread(group, policy, name)
         )
 
+    def _may_enter(self, group: Group, policy: PlacementPolicy, name: str) -> bool:
+        return self._pass.may_not_enter(group, policy, self._pass.clusters[name]) is None
+
     def _room_unless_spread(self, group: Group, policy: PlacementPolicy, name: str) -> Finding:
         """The verdict on a cluster's room, or that it was passed over, with room, so that copies are spread."""
         found, passed_over = self._room_for_others(group, policy, name), self.spreading.passed_over(group, name)
@@ -583,6 +586,8 @@ class Choice:
                 found.append(Candidate(name, Verdict.CHOSEN, self._scored(policy, name, kept)))
                 continue
             finding = self.verdict(group, policy, name)
+            if policy.spec.placement.divides_by_room and not waits and after and self._may_enter(group, policy, name):
+                finding = Finding(code=Reason.NO_SHARE, subject=", ".join(after))
             takes = _fits(finding) or (finding.code is Reason.TIGHT_FIT and self._pass.accepts_tight(policy, name))
             fits = takes and name not in self.tight[group.id] and name not in self._passed_over[group.id]
             finding = self._scored(policy, name, finding)

@@ -36,7 +36,7 @@ class Division:
         self._placements = placements
         self._occupancy = occupancy
         self._choice = choice
-        self._dues = Dues(shared, placements, choice, departures)
+        self._dues = Dues(shared, placements, occupancy, choice, departures)
         self._nowhere = nowhere
 
     def is_settled(self, group: Group, policy: PlacementPolicy) -> bool:
@@ -90,23 +90,17 @@ class Division:
             has, wish = now.get(name), due.shares[name]
             if has is not None and all(has[part] >= number for part, number in wish.items()):
                 continue
-            if self._is_closed(group, policy, name):
+            if self._dues.is_closed(group, policy, name):
                 if has is None:  # what would be due to it is what there is to say of it
                     self._pass.count(group.id, name, self._dues.counts(due, name, {**due.shares, name: wish}))
                 continue
-            # Those who have to leave go bit by bit, if they must; else a share comes whole.
+            # Those who have to leave go bit by bit, if they must, and so does what follows room; else a share comes whole.
             start = dict.fromkeys(wish, 0) if has is None else dict(has)
-            least = _steps(start, wish) if has is None and not due.leaving else 1
+            least = _steps(start, wish) if has is None and not due.leaving and due.weights is not None else 1
             taken = self._most(group, policy, due, name, start, wish, least, is_there=has is not None)
             if taken is not None:
                 new[name], reasons[name] = taken
         return new, reasons
-
-    def _is_closed(self, group: Group, policy: PlacementPolicy, name: str) -> bool:
-        """Whether a cluster takes nothing more of a group, whatever its room."""
-        if name in self._occupancy.reservations.closed_to(group.id):
-            return True
-        return self._pass.may_not_enter(group, policy, self._pass.clusters[name]) is not None
 
     def _most(
         self,
@@ -149,7 +143,8 @@ class Division:
             if is_there:
                 self._pass.count(group.id, name, before or Counts())
             else:
-                counted(whole)  # what is missing for its whole share is what there is to say of it
+                # What is missing for its whole share is what there is to say of it or, where room decides, for one.
+                counted(1 if due.weights is None else whole)
         return done
 
     def _come(self, group: Group, policy: PlacementPolicy, name: str) -> Finding | None:
@@ -190,6 +185,8 @@ class Division:
         if missing:
             wanted = sum(sum(wish.values()) for wish in due.shares.values())
             told = ", ".join(f"{number} on {name}" for name, number in sorted(missing.items()))
+            if due.weights is None:  # they go wherever there is room
+                told = ""
             placed = wanted - sum(missing.values())
             return Finding(code=Reason.SHARES_WAIT, subject=told, placed=placed, wanted=wanted)
         return reasons[min(reasons)] if reasons else Finding(code=Reason.KEPT)

@@ -7,6 +7,9 @@ cluster never gets less than a lighter one: of five replicas at 70 and 30 four a
 Where two lost alike the heavier is first, then whoever has that replica already, then the name.
 
 Without weights all clusters are alike. With weights, a cluster that they do not name has none, as one with 0.
+
+By room only what comes is divided, and only what is too much is taken away: whoever has a replica keeps it. So what was divided so stays
+as it is while room comes and goes.
 """
 
 from __future__ import annotations
@@ -58,6 +61,45 @@ def divided(
         rest -= sum(beyond.values())
         left = {name: w for name, w in left.items() if name not in beyond}
     return {**dict.fromkeys(weights, 0), **found}
+
+
+def by_room(total: int, room: Mapping[str, int], held: Mapping[str, int]) -> dict[str, int]:
+    """
+    What each has of a total when what comes is divided in proportion to the room for more, and what goes in proportion to what each has.
+    What nobody has room for is shared in that proportion too, or alike.
+    """
+    has = {name: held.get(name, 0) for name in room}
+    more = total - sum(has.values())
+    if more <= 0:
+        return divided(total, has, held=has)
+    weights = room if any(room.values()) else dict.fromkeys(room, 1)
+    bounds = room if more <= sum(room.values()) else NOTHING
+    return {name: has[name] + share for name, share in divided(more, weights, held=has, most=bounds).items()}
+
+
+def fewest(total: int, room: Mapping[str, int], held: Mapping[str, int]) -> dict[str, int]:
+    """
+    What each has of a total when what comes goes to as few as can be: first to those that have some, then to those with most room. What
+    nobody has room for is with the first. What is too much goes from those that have least.
+    """
+    has = {name: held.get(name, 0) for name in room}
+    more = total - sum(has.values())
+    order = sorted(room, key=lambda name: (not has[name], -room[name], name))
+    for name in order:
+        step = max(0, min(more, room[name]))
+        has[name] += step
+        more -= step
+    if more > 0 and order:
+        has[order[0]] += more
+    for name in sorted(room, key=lambda name: (has[name], name)):
+        step = max(0, min(-more, has[name]))
+        has[name] -= step
+        more += step
+    return has
+
+
+BY_ROOM = MappingProxyType({"Room": by_room, "FewestClusters": fewest})
+"""How a total is divided, by what a policy's `divideBy` says."""
 
 
 def _shares(total: int, weights: Mapping[str, int], held: Mapping[str, int]) -> dict[str, int]:

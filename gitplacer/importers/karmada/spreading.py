@@ -2,7 +2,7 @@
 Karmada's `spreadConstraints` and `replicaScheduling`: on how many clusters something is, and who gets how much of it.
 
 Copies on every cluster that is taken are `copies: All`, on some of them a number. Groups of regions, providers and zones are `topologySpread`.
-What is divided by fixed weights is `type: Divide`; what is divided as Karmada finds room has no equal, because a group is placed whole.
+What is divided is `type: Divide`: by fixed weights, or by room where Karmada looks for that.
 """
 
 from __future__ import annotations
@@ -234,24 +234,18 @@ def _topology(spread: Spread) -> list[dict[str, Any]]:
 
 def _divided(spread: Spread, notes: Notes) -> dict[str, Any]:
     how = spread.reader.mapping("replicaScheduling")
-    if spread.aggregated:
-        what = "Karmada divides over as few clusters as it can; here it is placed whole on one, and waits where none has room for all of it"
+    if spread.aggregated or spread.dynamic:
+        way = "FewestClusters" if spread.aggregated else "Room"
+        what = f"`divideBy: {way}`: what has room runs, where Karmada places nothing as long as there is not room for all of it"
         notes.about(
-            Outcome.CHANGED,
-            how,
-            "replicaDivisionPreference",
-            what,
-            "write `type: Divide` and `weights` if it must be divided",
+            Outcome.CHANGED, how, "replicaDivisionPreference" if spread.aggregated else "weightPreference", what
         )
-        _no_groups(spread, notes)
-        return {}
-    share = {"type": "Divide", **({"copies": spread.most} if spread.most else {})}
-    if spread.dynamic:
-        what = "Karmada divides in proportion to what room there is; here clusters share alike"
-        notes.about(
-            Outcome.CHANGED, how, "weightPreference", what, "write `weights`, or no `type` for a group that stays whole"
-        )
+        share = {"type": "Divide", "divideBy": way, **({"copies": spread.most} if spread.most else {})}
         groups = _topology(spread) if spread.most > 1 else []
+        for one in spread.constraints if spread.most < 2 else ():
+            if one.key != NAME_KEY or one.least > 1:
+                what = "over how many clusters it is divided is not said, and nothing was made of it"
+                notes.about(Outcome.NO_EQUAL, one.reader, None, what, "write `copies` and `topologySpread`")
         return {**share, **({"topologySpread": groups} if groups else {})}
     for one in spread.constraints:
         what = "Karmada does not look at it where weights are fixed, and nothing was made of it"

@@ -1,0 +1,264 @@
+"""Dividing by room: the arithmetic, and groups whose replicas go where there is room and then stay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from gitplacer.explain import finding_text
+from gitplacer.kinds.policy import PlacementSettings
+from gitplacer.policies.divide import BY_ROOM, by_room, fewest
+from tests.stories import Story, cluster, decisions, outcome, policy
+from tests.test_divide_stories import by_room as divided_by
+from tests.test_divide_stories import clusters, is_at_rest, raycluster, replicas, rooms, told, web
+
+ROOM, FEWEST = divided_by("Room"), divided_by("FewestClusters")
+
+
+def _numbers(text: str) -> dict[str, int]:
+    return {name: int(number) for name, number in (part.split() for part in text.split(", ") if part)}
+
+
+@pytest.mark.parametrize(
+    ("total", "room", "held", "shares"),
+    [
+        (8, "a 8, b 4", "", "a 5, b 3"),
+        (8, "a 8, b 4, c 0", "", "a 5, b 3, c 0"),
+        (12, "a 8, b 4", "", "a 8, b 4"),
+        (15, "a 8, b 4", "", "a 10, b 5"),  # three wait, in the same proportion
+        (4, "a 0, b 0", "", "a 2, b 2"),
+        (10, "a 1, b 3", "a 6", "a 7, b 3"),  # only what comes is divided
+        (10, "a 0, b 0", "a 1, b 9", "a 1, b 9"),
+        (5, "a 9, b 9", "a 8, b 2", "a 4, b 1"),
+        (0, "a 9", "a 3", "a 0"),
+    ],
+)
+def test_what_comes_is_divided_in_proportion_to_room(total: int, room: str, held: str, shares: str) -> None:
+    assert by_room(total, _numbers(room), _numbers(held)) == _numbers(shares)
+
+
+@pytest.mark.parametrize(
+    ("total", "room", "held", "shares"),
+    [
+        (8, "a 4, b 8", "", "a 0, b 8"),
+        (10, "a 4, b 8", "", "a 2, b 8"),
+        (15, "a 4, b 8", "", "a 4, b 11"),  # three wait
+        (8, "a 2, b 8", "a 1", "a 3, b 5"),  # first to those that have some
+        (5, "a 9, b 9", "a 8, b 2", "a 5, b 0"),  # and away from those that have least
+        (4, "b 0, a 0", "", "a 4, b 0"),
+    ],
+)
+def test_what_comes_goes_to_as_few_as_can_be(total: int, room: str, held: str, shares: str) -> None:
+    assert fewest(total, _numbers(room), _numbers(held)) == _numbers(shares)
+
+
+amounts = st.dictionaries(st.sampled_from("abcdefg"), st.integers(0, 60), min_size=1)
+
+
+@pytest.mark.parametrize("way", sorted(BY_ROOM))
+@given(total=st.integers(0, 200), room=amounts, held=st.dictionaries(st.sampled_from("abcdefg"), st.integers(0, 30)))
+def test_nothing_is_lost_nobody_gives_up_what_is_wanted_and_room_is_kept_where_it_lasts(
+    way: str, total: int, room: Mapping[str, int], held: Mapping[str, int]
+) -> None:
+    has = {name: held.get(name, 0) for name in room}
+    shares = BY_ROOM[way](total, room, held)
+    assert sum(shares.values()) == total
+    if total >= sum(has.values()):
+        assert all(shares[name] >= has[name] for name in room)
+        if total - sum(has.values()) <= sum(room.values()):
+            assert all(shares[name] - has[name] <= room[name] for name in room)
+    else:
+        assert all(shares[name] <= has[name] for name in room)
+    assert BY_ROOM[way](total, dict.fromkeys(room, 0), shares) == shares  # and it is at rest
+
+
+@given(total=st.integers(0, 60), room=amounts)
+def test_fewest_is_no_more_clusters_than_any_other_choice_needs(total: int, room: Mapping[str, int]) -> None:
+    """The judge takes the roomiest until the total is reached: no smaller number of clusters could hold it."""
+    needed, left = 0, min(total, sum(room.values()))
+    for most in sorted(room.values(), reverse=True):
+        if left > 0:
+            needed, left = needed + 1, left - most
+    found = fewest(min(total, sum(room.values())), room, {})
+    assert sum(1 for share in found.values() if share) == needed
+
+
+def test_replicas_go_where_there_is_room_and_then_stay() -> None:
+    story = Story.of(clusters("abc"), ROOM, web(8), capacity=rooms(a=8, b=4, c=0))
+    done = story.run()
+    assert replicas(story) == {"a": 5, "b": 3}
+    assert outcome(done) == {"shop/web": "Place a,b Fits"}
+    verdicts = {c.cluster: finding_text(c.finding) for c in decisions(done)["shop/web"].candidates}
+    assert verdicts["c"] == "all replicas are on a and b"
+    assert is_at_rest(story)
+    story.capacity |= rooms(a=6, b=16, c=16)  # nothing moves for a better balance
+    assert is_at_rest(story)
+    story.source |= web(12)
+    story.run()
+    assert replicas(story) == {"a": 5, "b": 5, "c": 2}
+
+
+def test_all_is_on_one_cluster_as_long_as_one_has_room() -> None:
+    story = Story.of(clusters("abc"), FEWEST, web(8), capacity=rooms(a=2, b=9, c=16))
+    story.run()
+    assert replicas(story) == {"b": 8}  # both have room for all: the first by name
+    story.source |= web(12)
+    story.run()
+    assert replicas(story) == {"b": 9, "c": 3}  # a has no room for three
+    story.source |= web(9)
+    story.run()
+    assert replicas(story) == {"b": 9}
+    assert is_at_rest(story)
+
+
+@pytest.mark.parametrize("way", [ROOM, FEWEST])
+def test_what_nobody_has_room_for_waits_and_the_rest_runs(way: dict[str, str]) -> None:
+    story = Story.of(clusters("ab"), way, web(10), capacity=rooms(a=4, b=3))
+    done = story.run()
+    assert replicas(story) == {"a": 4, "b": 3}
+    assert outcome(done) == {"shop/web": "Place a,b SharesWait"}
+    assert "3 of 10 replicas wait for room" in told(done)
+    assert "wait for room:" not in told(done)  # wherever there is some
+    assert is_at_rest(story)
+    story.capacity |= rooms(b=16)
+    story.run()
+    assert replicas(story) == {"a": 4, "b": 6}
+    assert is_at_rest(story)
+
+
+@pytest.mark.parametrize("way", [ROOM, FEWEST])
+def test_where_nobody_has_room_for_one_the_group_waits_and_each_verdict_is_about_one(way: dict[str, str]) -> None:
+    story = Story.of(clusters("ab"), way, web(10, cpu="3"), capacity=rooms(a=2, b=1))
+    done = story.run()
+    assert outcome(done) == {"shop/web": "Wait  NoClusterFits"}
+    assert {(c.finding.placed, c.finding.wanted) for c in decisions(done)["shop/web"].candidates} == {(0, 1)}
+    assert is_at_rest(story)
+
+
+def test_what_a_draining_cluster_has_goes_where_there_is_room() -> None:
+    story = Story.of(clusters("abc"), ROOM, web(9), capacity=rooms(a=9, b=9, c=9))
+    story.run()
+    assert replicas(story) == {"a": 3, "b": 3, "c": 3}
+    story.source |= cluster("a", state="Draining")
+    story.capacity |= rooms(b=4, c=4)
+    story.run()
+    assert replicas(story) == {"a": 1, "b": 4, "c": 4}
+    assert is_at_rest(story)
+    story.capacity |= rooms(c=16)
+    story.run()
+    assert replicas(story) == {"b": 4, "c": 5}
+    assert is_at_rest(story)
+
+
+def test_a_cordoned_cluster_keeps_what_it_has_and_gets_no_more() -> None:
+    story = Story.of(clusters("ab"), ROOM, web(4), capacity=rooms(a=16, b=16))
+    story.run()
+    story.source |= cluster("a", state="Cordoned") | web(10)
+    story.run()
+    assert replicas(story) == {"a": 2, "b": 8}
+    assert is_at_rest(story)
+
+
+def test_copies_say_how_many_clusters_share() -> None:
+    two = policy("div", "select: {}\nplacement: {type: Divide, divideBy: Room, copies: 2}")
+    story = Story.of(clusters("abc"), two, web(10), capacity=rooms(a=3, b=16, c=8))
+    story.run()
+    assert replicas(story) == {"b": 6, "c": 4}
+    story.capacity |= rooms(a=99)
+    assert is_at_rest(story)
+
+
+def test_a_group_that_was_whole_or_divided_by_weight_stays_as_it_is() -> None:
+    story = Story.of(
+        clusters("ab"), policy("div", "select: {}\nclusters: {names: [a]}"), web(6), capacity=rooms(a=9, b=9)
+    )
+    story.run()
+    story.source |= ROOM
+    story.run()
+    assert replicas(story) == {"a": 6}
+    assert is_at_rest(story)
+    story.source |= policy("div", "select: {}\nplacement: {type: Divide, weights: {a: 1, b: 2}}")
+    story.run()
+    assert replicas(story) == {"a": 2, "b": 4}
+    story.source |= FEWEST
+    assert is_at_rest(story)
+
+
+def test_each_ray_cluster_has_a_head_which_takes_room_too() -> None:
+    story = Story.of(clusters("ab"), ROOM, raycluster(6, 0, 12, autoscaling=True), capacity=rooms(a=7, b=4))
+    story.run()
+    file = "ml/ray/ray.yaml"
+    assert replicas(story, file) == {"a": 4, "b": 2}  # there is room for six workers and for three
+    assert replicas(story, file, "maxReplicas") == {"a": 8, "b": 4}
+    assert is_at_rest(story)
+
+
+def test_worker_groups_are_divided_by_the_room_for_all_of_them() -> None:
+    second = """\
+  - groupName: gpu
+    replicas: 2
+    minReplicas: 0
+    maxReplicas: 4
+    rayStartParams: {}
+    template: {spec: {containers: [{name: worker, image: ray, resources: {requests: {cpu: "4"}}}]}}
+"""
+    story = Story.of(clusters("ab"), ROOM, raycluster(4, 0, 8, second=second), capacity=rooms(a=7, b=7))
+    done = story.run()
+    assert replicas(story, "ml/ray/ray.yaml") == {"a": 2, "b": 2}
+    assert "wait for room" not in told(done)
+    assert is_at_rest(story)
+
+
+def test_what_has_no_replicas_is_copied_as_with_weights() -> None:
+    empty = web(0)
+    story = Story.of(clusters("ab"), ROOM, empty, capacity=rooms(a=16, b=16))
+    story.run()
+    assert replicas(story) == {"a": 0}
+    assert is_at_rest(story)
+
+
+@settings(max_examples=10, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@given(
+    way=st.sampled_from([ROOM, FEWEST]),
+    steps=st.lists(
+        st.tuples(st.integers(1, 12), st.tuples(st.integers(0, 8), st.integers(0, 8), st.integers(0, 8))),
+        min_size=1,
+        max_size=3,
+    ),
+)
+def test_whatever_comes_no_replica_moves_and_all_that_has_room_runs(
+    way: dict[str, str], steps: list[tuple[int, tuple[int, int, int]]]
+) -> None:
+    story = Story.of(clusters("abc"), way, web(1), capacity=rooms(a=0, b=0, c=0))
+    room = dict.fromkeys("abc", 0)
+    for wanted, more in steps:
+        before = replicas(story)
+        room = {name: max(size, before.get(name, 0)) for name, size in zip("abc", more, strict=True)}
+        story.source |= web(wanted)
+        story.capacity |= rooms(**room)
+        story.run()
+        now = replicas(story)
+        kept = sum(before.values())
+        assert sum(now.values()) == (min(wanted, sum(room.values())) if now else 0)
+        if wanted >= kept:
+            assert all(now.get(name, 0) >= has for name, has in before.items())
+        assert all(number <= room[name] for name, number in now.items())
+        assert is_at_rest(story)
+
+
+@pytest.mark.parametrize(
+    ("settings_", "message"),
+    [
+        ({"type": "Capacity", "divideBy": "Room"}, "divideBy: Room is for type Divide"),
+        (
+            {"type": "Divide", "divideBy": "FewestClusters", "weights": {"a": 1}},
+            "weights are for divideBy: Weights; FewestClusters looks at what room there is",
+        ),
+    ],
+)
+def test_what_cannot_be_is_said(settings_: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        PlacementSettings.model_validate(settings_)
