@@ -5,7 +5,9 @@ The `console` blocks of a page are one session, run from top to bottom in a new 
 is a command, and what follows it is what it prints; a line `…` stands for lines that are left out. A block of YAML below a line
 `<!-- file: path -->` is written to that path of the directory when the session comes to it. A page that says
 `<!-- session: demo -->` begins where `gitplacer demo` has been run; one that names a directory of docs/examples, in a directory
-that has a copy of it called `fleet`; any other in an empty directory.
+that has a copy of it called `fleet`; any other in an empty directory. A page that says `<!-- session: clusters east west -->` has a
+kubeconfig with these contexts: real kubectl (`needs_kubectl`), and stand-ins for clusters that have KubeRay. There `~/gitplacer` is a clone of this
+repository.
 
 Nothing here depends on where or when it runs: our commands are given a time (`--now`) that goes on by five minutes with
 each command, git gets the same time and a fixed author, and the directory is shown as /home/you.
@@ -34,6 +36,7 @@ LEFT_OUT = "…"
 
 EXAMPLES = Path(__file__).parent / "examples"
 
+_CLUSTERS = re.compile(r"<!-- session: clusters ([a-z ]+) -->")
 _EXAMPLE = re.compile(r"<!-- session: docs/examples/([a-z-]+) -->")
 _BLOCK = re.compile(r"^(?:<!-- file: (\S+) -->\n+```yaml|```console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _DATED = (
@@ -62,6 +65,11 @@ class Wrong(Exception):
     """A quoted session that cannot be brought up to date by itself."""
 
 
+def needs_kubectl(page: str) -> bool:
+    """Whether the session of a page has clusters."""
+    return _CLUSTERS.search(page) is not None
+
+
 def refreshed(page: str, scratch: Path, demo: Path) -> str:
     """
     The page with what its commands print now. `scratch` is an empty directory, `demo` a `gitplacer-demo` to start from.
@@ -80,7 +88,29 @@ def refreshed(page: str, scratch: Path, demo: Path) -> str:
             return found[0]
         return f"```console\n{_block(found[2], session)}```"
 
-    return _BLOCK.sub(brought_up_to_date, page)
+    with _clusters(page, scratch) as session.more:
+        return _BLOCK.sub(brought_up_to_date, page)
+
+
+@contextlib.contextmanager
+def _clusters(page: str, scratch: Path) -> Iterator[dict[str, str]]:
+    """The clusters that a page asks for, as variables of the environment."""
+    if (found := _CLUSTERS.search(page)) is None:
+        yield {}
+        return
+    from tests.kubestandin import KubeApi, kubeconfig, serving
+
+    home = scratch.parent / f"{scratch.name}.home"
+    home.mkdir()
+    (home / "gitplacer").symlink_to(EXAMPLES.parent.parent)
+    contexts: dict[str, str] = {}
+    with contextlib.ExitStack() as stack:
+        for name in found[1].split():
+            api = KubeApi()
+            api.define("ray.io", "rayclusters", "RayCluster")
+            contexts[name] = stack.enter_context(serving(api))
+        (home / "config").write_text(kubeconfig(contexts))
+        yield {"HOME": str(home), "KUBECONFIG": str(home / "config")}
 
 
 def make_demo(folder: Path) -> Path:
@@ -154,6 +184,7 @@ class _Session:
 
     def __init__(self, folder: Path) -> None:
         self._home = self._at = folder.resolve()
+        self.more: dict[str, str] = {}
         self._now = START
         self._cache = folder.parent / f"{folder.name}.cache"
         self._shim = folder.parent / f"{folder.name}.bin"
@@ -188,7 +219,7 @@ class _Session:
             "GIT_PAGER": "cat",
             "LC_ALL": "C.UTF-8",
         }
-        return {**kept, **who, **settings, "TZ": "UTC", "GITPLACER_CACHE": str(self._cache)}
+        return {**kept, **who, **settings, "TZ": "UTC", "GITPLACER_CACHE": str(self._cache), **self.more}
 
     def _dated(self, args: list[str]) -> list[str]:
         return [*args, "--now", self._time] if args[0] in _DATED and {"--now", "--help"}.isdisjoint(args) else args

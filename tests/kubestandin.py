@@ -53,6 +53,11 @@ class KubeApi:
         metadata = {"name": name, "uid": str(uuid.uuid4()), **({"namespace": namespace} if namespace else {})}
         self.objects[api, plural, namespace, name] = {"apiVersion": api, "kind": kind, "metadata": metadata, **fields}
 
+    def define(self, group: str, plural: str, kind: str) -> None:
+        """Put the definition of a kind there, which is in namespaces and has the version v1."""
+        spec = {"group": group, "scope": "Namespaced", "names": {"plural": plural, "kind": kind}, "versions": [{"name": "v1"}]}
+        self.serve("apiextensions.k8s.io/v1", "customresourcedefinitions", f"{plural}.{group}", spec=spec)
+
     @property
     def kinds(self) -> dict[tuple[str, str], tuple[str, bool]]:
         """Kind and whether it is in a namespace, by apiVersion and plural."""
@@ -175,6 +180,17 @@ class KubeApi:
                 if api == roots[root]
             },
         }  # fmt: skip
+
+
+def kubeconfig(contexts: Mapping[str, str]) -> str:
+    """A kubeconfig: contexts by name, each with the address of its cluster."""
+    return json.dumps(
+        {
+            "apiVersion": "v1", "kind": "Config", "users": [{"name": "u", "user": {}}],
+            "clusters": [{"name": name, "cluster": {"server": url}} for name, url in contexts.items()],
+            "contexts": [{"name": name, "context": {"cluster": name, "user": "u"}} for name in contexts],
+        }
+    )  # fmt: skip
 
 
 @contextlib.contextmanager

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import json
 import os
 import shutil
 import signal
@@ -21,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands import Ran, commit, git, make_repo, write
-from tests.kubestandin import KubeApi, serving
+from tests.kubestandin import KubeApi, kubeconfig, serving
 
 SCRIPT = Path(__file__).parent.parent / "docs/examples/kubectl/sync.sh"
 SHELLCHECK = shutil.which("shellcheck", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
@@ -106,12 +105,7 @@ class Scene:
     repo: Path
 
     def __post_init__(self) -> None:
-        connection = {
-            "clusters": [{"name": "c", "cluster": {"server": self.url}}],
-            "users": [{"name": "u", "user": {}}],
-        }
-        contexts = [{"name": name, "context": {"cluster": "c", "user": "u"}} for name in ("east", "other")]
-        (self.folder / "config").write_text(json.dumps({**connection, "contexts": contexts}))
+        (self.folder / "config").write_text(kubeconfig({"east": self.url, "other": self.url}))
 
     def push(self, epoch: int, files: Mapping[str, str], cluster: str = "east") -> str:
         git(self.repo, "rm", "-rq", ".")

@@ -63,7 +63,7 @@ write_out() { (cd "$2" && GIT_INDEX_FILE=$work/index bare --work-tree . read-tre
 # Names of files of COMMIT's directory, between NULs: those that FILTER lets through of the changes since OTHER.
 changes() { bare diff-tree -r -z --name-only --no-renames --diff-filter="$3" "$1:$root/$cluster" "$2:$root/$cluster"; }
 names() { bare ls-tree -r -z --name-only "$1:$root/$cluster"; }
-has_manifests() { [ -n "$(find "$1" -type f \( -name '*.yaml' -o -name '*.yml' -o -name '*.json' \) | head -n 1)" ]; }
+has_manifests() { [ -d "$1" ] && [ -n "$(find "$1" -type f \( -name '*.yaml' -o -name '*.yml' -o -name '*.json' \) | head -n 1)" ]; }
 # The objects in the cluster that the files below a directory name: a line for each, its uid and what `kubectl delete` needs to find it.
 # shellcheck disable=SC2016 # $o is the template's
 OBJECT='{{define "o"}}{{.metadata.uid}} {"apiVersion":"{{.apiVersion}}","kind":"{{.kind}}","metadata":{"name":"{{.metadata.name}}"{{with .metadata.namespace}},"namespace":"{{.}}"{{end}}}}
@@ -165,7 +165,10 @@ unapplied() {
 }
 
 # 4. Write down what is begun, before anything is applied.
-[ -n "$found" ] || put "$work/new/platform/namespaces/$namespace.yaml"
+[ -n "$found" ] || {
+    put "$work/new/platform/namespaces/$namespace.yaml"
+    rm -f "$work/changed/platform/namespaces/$namespace.yaml"
+}
 begun="${known:-none} $tip"
 case " $known " in *" $tip "*) begun=$known ;; esac
 remember "$begun"
