@@ -851,7 +851,7 @@ def git_page() -> str:
         "What git cannot do",
         "Such a failure ends the command with one line, which begins with its code, and exit code 1. Nothing has been changed in either repo.",
         "\n".join(["| code | means |", "|---|---|", *rows]),
-        "## Examples\n\n<!-- session: demo -->\n```console\n"
+        "## Examples\n\n<!-- session: demo -->\n\nIn a directory where `gitplacer demo` has just been run:\n\n```console\n"
         "$ gitplacer plan gitplacer-demo/fleet --deployment 'ext::sh -c id'\n"
         "$ gitplacer plan gitplacer-demo/fleet --deployment http://example.com/deployment.git\n"
         "$ gitplacer plan gitplacer-demo/fleet --deployment nowhere\n"

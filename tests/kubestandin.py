@@ -55,7 +55,12 @@ class KubeApi:
 
     def define(self, group: str, plural: str, kind: str) -> None:
         """Put the definition of a kind there, which is in namespaces and has the version v1."""
-        spec = {"group": group, "scope": "Namespaced", "names": {"plural": plural, "kind": kind}, "versions": [{"name": "v1"}]}
+        spec = {
+            "group": group,
+            "scope": "Namespaced",
+            "names": {"plural": plural, "kind": kind},
+            "versions": [{"name": "v1"}],
+        }
         self.serve("apiextensions.k8s.io/v1", "customresourcedefinitions", f"{plural}.{group}", spec=spec)
 
     @property
