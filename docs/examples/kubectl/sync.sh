@@ -118,7 +118,7 @@ done
 mkdir -p "$work/last/platform" "$work/last/workloads"
 for unit in platform workloads; do
     cp "$work/new/$unit/gitplacer.yaml" "$work/last/$unit"
-    rm -f "$work/changed/$unit/gitplacer.yaml"
+    rm -f "$work/changed/$unit/gitplacer.yaml" "$work"/old/*/"$unit/gitplacer.yaml"
 done
 
 unclear="see what kubectl says above; where a kind is gone for good, delete what is left by hand and then the ConfigMap $namespace/gitplacer-sync"
