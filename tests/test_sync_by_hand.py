@@ -322,6 +322,16 @@ def test_what_is_not_certain_is_not_touched(scene: Scene, args: tuple[str, ...],
     assert scene.api.changes == []
 
 
+def test_a_cluster_that_was_only_begun_is_known_too(synced: Scene) -> None:
+    """The ConfigMaps that tell whose it is come last; a run for another cluster must not take it for a new one."""
+    del synced.api.objects["v1", "configmaps", "gitplacer", "gitplacer-workloads"]
+    write(synced.repo, directory("west", 1, {}))
+    commit(synced.repo, "West")
+    ran = synced.sync(str(synced.repo), "west", "east")
+    assert (ran.code, ran.err.splitlines()[0]) == (1, "west: error: context east is cluster east")
+    assert synced.changes() == []
+
+
 @pytest.mark.parametrize(
     "how",
     [

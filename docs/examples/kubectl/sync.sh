@@ -82,11 +82,10 @@ for unit in platform workloads; do
         stop "there is no $root/$cluster/$unit/gitplacer.yaml in commit $tip" \
             "clusters there: $(bare ls-tree --name-only "$tip:$root" 2>/dev/null | tr '\n' ' '); nothing was touched"
 done
-names "$tip" >"$work/names"
-write_out "$tip" "$work/new" <"$work/names"
 
 # 2. What this cluster is, and what was applied to it.
 found=$(read_key gitplacer-workloads cluster)
+found=${found:-$(read_key gitplacer-sync cluster)}
 [ -z "$found" ] || [ "$found" = "$cluster" ] ||
     stop "context $context is cluster $found" 'give the context of this cluster; nothing was touched'
 known=$(read_key gitplacer-sync commits)
@@ -101,6 +100,8 @@ done
 }
 
 # 3. What has changed since any of it: the first commit is the one that was reached, the others were only begun.
+names "$tip" >"$work/names"
+write_out "$tip" "$work/new" <"$work/names"
 if [ -z "$known" ] || [ "${known%% *}" = none ] || [ -n "$all" ]; then
     cp -R "$work/new/." "$work/changed"
 fi
@@ -148,8 +149,8 @@ fi
 
 put() { kube apply --server-side --force-conflicts --field-manager gitplacer-sync --recursive --filename "$1"; }
 remember() {
-    printf '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"gitplacer-sync","namespace":"%s"},"data":{"commits":"%s"}}' \
-        "$namespace" "$1" >"$work/sync.json"
+    printf '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"gitplacer-sync","namespace":"%s"},"data":{"cluster":"%s","commits":"%s"}}' \
+        "$namespace" "$cluster" "$1" >"$work/sync.json"
     put "$work/sync.json" >/dev/null
 }
 apply() { ! has_manifests "$1" || put "$1"; }
