@@ -35,10 +35,12 @@ def announcements(spec: FleetSpec, clusters: Mapping[str, Cluster], record: Plac
     settings = spec.decisions
     if settings is None or record.is_platform or record.metadata.namespace.startswith("_"):
         return {}
-    there = [entry for entry in record.clusters if _is_there(entry)]
+    there = [entry.name for entry in record.clusters if _is_there(entry)]
+    if record.dispatch is not None:  # a dispatcher starts it on one of these, and on the manager never
+        there = [*record.dispatch.nominated] if record.dispatch.manager in there else []
     name = _name(record.id)
     files = {}
-    for index, entries in enumerate(_slices(there)):
+    for index, names in enumerate(_slices(there)):
         sliced = f"{name}-{index}" if index else name
         value = {
             "apiVersion": _API,
@@ -60,11 +62,11 @@ def announcements(spec: FleetSpec, clusters: Mapping[str, Cluster], record: Plac
                         "apiVersion": _API,
                         "kind": "ClusterProfile",
                         "namespace": settings.profiles,
-                        "name": _profile(clusters, entry.name),
+                        "name": _profile(clusters, each),
                     },
                     "reason": record.reason,
                 }
-                for entry in entries
+                for each in names
             ],
         }
         files[f"{FOLDER}/{record.metadata.namespace}/{sliced}.yaml"] = MARK + to_yaml(value)
@@ -90,8 +92,8 @@ def _is_there(entry: RecordCluster) -> bool:
     return entry.state in ("Placed", "Adding")
 
 
-def _slices(entries: list[RecordCluster]) -> Iterable[list[RecordCluster]]:
-    return [entries[at : at + SLICE] for at in range(0, len(entries), SLICE)] or [[]]
+def _slices(names: list[str]) -> Iterable[list[str]]:
+    return [names[at : at + SLICE] for at in range(0, len(names), SLICE)] or [[]]
 
 
 def _profile(clusters: Mapping[str, Cluster], name: str) -> str:
