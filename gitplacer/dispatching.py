@@ -24,7 +24,7 @@ from gitplacer.model.decision import Finding, Reason
 from gitplacer.model.workload import Identity
 from gitplacer.multikueue import MOST
 from gitplacer.policies.allowing import closed, not_liked, not_selected, preference
-from gitplacer.problems import Location, Problem, Severity, nearest
+from gitplacer.problems import Location, Problem, Severity
 from gitplacer.rules.managedby import MULTIKUEUE
 from gitplacer.source.manifests import WORKLOADS, SourceObject
 from gitplacer.workloads import QUEUE
@@ -127,38 +127,13 @@ def _ordered(names: Iterable[str], policy: PlacementPolicy | None, clusters: Map
     return sorted(names, key=rank)
 
 
-def manager_problem(
-    policy: PlacementPolicy, clusters: Mapping[str, Cluster], places: Mapping[str, Location]
-) -> Problem | None:
-    """What keeps a policy from leaving its groups to the Kueue that it names, told where it stands; None for one that names none."""
-    settings = policy.spec.placement.multi_kueue
-    manager = clusters.get(settings.manager) if settings is not None else None
-    field = "placement.dispatch.multiKueue.manager"
-    if settings is None:
-        return None
-    if manager is None:
-        message, hint = f"{field}: there is no Cluster {settings.manager}", nearest(settings.manager, clusters)
-    elif not_selected(policy, manager) is None:
-        message = f"{field}: the policy selects {manager.name} itself, and a manager cannot be a worker of its own"
-        hint = "let spec.clusters leave it out, or give it role: Management"
-    elif manager.spec.standby is not None:
-        message = f"{field}: {manager.name} goes to sleep, and Kueue there with it"
-        hint = "name a cluster without standby"
-    else:
-        return None
-    return Problem(places[f"PlacementPolicy/{policy.name}"], "DispatchManager", message, hint)
-
-
-def dispatch_problems(
+def too_many_problems(
     policies: Iterable[PlacementPolicy], clusters: Mapping[str, Cluster], places: Mapping[str, Location]
 ) -> Iterator[Problem]:
-    """The same of all policies, and which of them nominate more clusters than Kueue takes."""
+    """Which policies nominate more clusters than Kueue takes."""
     for policy in policies:
         if policy.spec.placement.multi_kueue is None:
             continue
-        problem = manager_problem(policy, clusters, places)
-        if problem is not None:
-            yield problem
         open_ = sum(not_nominated(policy, cluster) is None for cluster in clusters.values())
         if open_ > MOST:
             message = f"it allows {open_} clusters, and Kueue takes {MOST}: the first {MOST} in its order are nominated"

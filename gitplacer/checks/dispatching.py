@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gitplacer import workloads
-from gitplacer.dispatching import contradictions, manager_problem, started
+from gitplacer.dispatching import contradictions, started
 from gitplacer.grouping import CLUSTER_ANNOTATION, Group
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.known import Known, Told, tell
@@ -22,8 +22,7 @@ def check(known: Known, group: Group) -> Iterator[Told]:
     settings = policy.spec.placement.multi_kueue if policy is not None and group.unit == WORKLOADS else None
     if policy is None or settings is None:
         return
-    own = known.source.own
-    problem = manager_problem(policy, own.clusters, own.places)
+    problem = known.source.own.unmanaged.get(policy.name)
     if problem is not None:
         yield group.members[0], problem
     yield from _kinds(group, policy)
@@ -88,4 +87,4 @@ def _tenants(known: Known, group: Group, policy: PlacementPolicy) -> Iterator[To
     if barred:
         message = f"policy {policy.name} leaves it to Kueue among others on {few(barred)}, which tenant {group.tenant.name} may not use"
         hint = "let the policy allow only clusters that all its tenants may use, or give the tenant a policy of its own"
-        yield tell(group.members[0], "DispatchTenant", message, hint)
+        yield tell((started(group) or group.members)[0], "DispatchTenant", message, hint)
