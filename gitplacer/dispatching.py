@@ -46,18 +46,31 @@ def started(group: Group) -> tuple[SourceObject, ...]:
     return tuple(member for member in group.members if is_started(member.identity))
 
 
+def is_started_by_kuberay(record: PlacementRecord, manager: str) -> bool:
+    """
+    Whether a group is on a manager as on any other cluster, because it came there before its policy left it to Kueue. KubeRay goes on with
+    what it has started, and nobody may write `managedBy` into that.
+    """
+    there = any(entry.name == manager for entry in record.clusters)
+    return there and record.dispatch is None and (record.move is None or manager not in record.move.to)
+
+
 def queues(groups: Iterable[Group], records: Iterable[PlacementRecord]) -> Queues:
     """
     What is left to Kueue by a policy, or was by one that has changed: who waits in a queue waits there for as long as the manager has
     it, since whoever took `managedBy` away would have KubeRay start it on the manager.
     """
     found: dict[Identity, dict[str, str]] = {}
+    records = list(records)
     for group in groups:
         settings = group.policy.spec.placement.multi_kueue if group.policy is not None else None
         for member in started(group) if settings is not None and group.unit == WORKLOADS else ():
             assert settings is not None
             found.setdefault(member.identity, {})[settings.manager] = settings.queue
     for record in records:
+        for recorded in record.members:
+            for manager in [name for name in found.get(recorded.identity, ()) if is_started_by_kuberay(record, name)]:
+                del found[recorded.identity][manager]
         for recorded in record.members if record.dispatch is not None else ():
             if record.dispatch is not None and recorded.only == "Home":
                 found.setdefault(recorded.identity, {})[record.dispatch.manager] = record.dispatch.queue

@@ -6,13 +6,18 @@ from collections.abc import Mapping
 
 import pytest
 import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gitplacer.explain import finding_text
 from gitplacer.hydrate import Hydration
+from gitplacer.kinds.record import PlacementRecord
 from gitplacer.model.decision import Decision
 from gitplacer.multikueue import MOST
+from gitplacer.observing.placed import Placed
 from gitplacer.tree import Changes
 from tests.stories import ANYWHERE, Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot, subjects
+from tests.test_kinds import judged
 from tests.test_relocation import later, record, seen
 
 JOB = "ml/train"
@@ -160,6 +165,17 @@ def test_what_kueue_started_is_seen_where_it_runs_and_takes_its_room() -> None:
     assert outcome(story.run())["web/api"] == "Wait  NoClusterFits"
     seen(story, "a", node=LARGE)
     assert outcome(story.run())["web/api"] == "Place a Fits"
+
+
+def test_what_kueue_may_have_started_is_looked_for_on_every_cluster_where_it_may_be() -> None:
+    """A snapshot that did not would show nothing of it, which would be taken for its being gone."""
+    story = fleet()
+    story.run()
+    known = PlacementRecord.model_validate(record(story, JOB))
+    ray = ("ray.io", "RayJob")
+    assert {name: ray in Placed.on(name, [known]).kinds_here for name in ("hub", "a", "b", "c")} == {
+        "hub": True, "a": True, "b": True, "c": False,
+    }  # fmt: skip
 
 
 # who is nominated
@@ -590,6 +606,7 @@ def test_what_kueue_knows_nothing_of_is_refused_beside_it(spec: str, told: str) 
     (problem,) = [p for p in story.run().problems if p.code == "InvalidValue"]
     assert told in problem.message
     assert problem.location.file == "policies/left.yaml"
+    assert judged(yaml.safe_load(story.source["policies/left.yaml"]))[1] is False
 
 
 @pytest.mark.parametrize("dispatch", ["{}", "{multiKueue: {manager: hub}}", "{multiKueue: {queue: q}}", "{multiKueue: {manager: Hub, queue: q}}", "{multiQueue: {manager: hub, queue: q}}"])  # fmt: skip
@@ -610,3 +627,80 @@ def test_a_dispatcher_is_told_the_nominees_and_not_the_manager() -> None:
     told = read(story, f"clusters/hub/platform/decisions/{JOB}.yaml")
     assert [d["clusterProfileRef"]["name"] for d in told["decisions"]] == ["a", "b"]  # type: ignore[attr-defined]
     assert {d["reason"] for d in told["decisions"]} == {"KueueAdmits"}  # type: ignore[attr-defined]
+
+
+def test_what_several_groups_need_is_on_nominees_as_long_as_one_of_them_does() -> None:
+    story = fleet(job(), job("second"), SETTINGS)
+    story.run()
+    shared = [f"clusters/{name}/workloads/ml/_shared/settings.yaml" for name in ("a", "b", "hub")]
+    assert [path for path in story.files() if "settings" in path] == shared
+    del story.source["workloads/ml/second.yaml"]
+    story.run()
+    assert where(story, "settings") == ["a", "b", "hub"] or [p for p in story.files() if "settings" in p] == shared
+    ended(story)
+    assert {path.split("/")[1] for path in story.files() if "settings" in path} == {"hub"}
+
+
+def test_a_cluster_that_runs_it_does_not_become_its_own_manager() -> None:
+    """KubeRay would go on with what it has started, and `managedBy` cannot be changed: it ends where it is."""
+    story = fleet(rule=policy("left", "select: {}\nclusters: {names: [c]}"))
+    story.run()
+    story.source |= left(manager="c")
+    done = story.run()
+    assert outcome(done)[JOB].startswith("Hold c")
+    assert "managedBy" not in story.deployment.read(f"clusters/c/workloads/{JOB}/train.yaml").decode()
+
+
+EVENTS = st.one_of(
+    st.tuples(st.just("state"), st.sampled_from("ab"), st.sampled_from(["Active", "Cordoned", "Draining", "Lost"])),
+    st.tuples(st.just("label"), st.sampled_from("abc"), st.sampled_from([GPU, "{}"])),
+    st.tuples(st.just("rule"), st.sampled_from(["left", "restarts", "on a", "none"])),
+    st.tuples(st.just("seen"), st.sampled_from(["", "Pending", "Running", "Succeeded"]), st.sampled_from(["hub", "a", "b"])),
+)  # fmt: skip
+
+
+def _rule(name: str) -> dict[str, str]:
+    match name:
+        case "left":
+            return left()
+        case "restarts":
+            return policy("left", "select: {}\nclusters: {names: [a]}\nrelocation: {runningJobs: Restart}")
+        case "on a":
+            return policy("left", "select: {}\nclusters: {names: [a]}")
+    return policy("left", "select: {kinds: [RayService]}")
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(EVENTS, min_size=2, max_size=6))
+def test_whatever_happens_the_job_is_in_one_place_and_where_it_may_run_is_listed(events: list[tuple[str, ...]]) -> None:
+    story, labels, states = fleet(), dict.fromkeys("abc", GPU) | {"c": "{}"}, dict.fromkeys("abc", "Active")
+    story.run()
+    might: set[str] = set()
+    for event in events:
+        later(story, minutes=10)
+        match event:
+            case ("state", name, state):
+                states[name] = state
+            case ("label", name, text):
+                labels[name] = text
+            case ("rule", name):
+                story.source |= _rule(name)
+            case ("seen", phase, name):
+                seen(story, name, *([f"name: {JOB}, phase: {phase}"] if phase else []), node=LARGE)
+        for name in "abc":
+            story.source |= cluster(name, labels=labels[name], state=states[name])
+        before = might
+        story.run()
+        has = record(story, JOB)
+        dispatch, ended_ = has.get("dispatch"), "finished" in has
+        might = set(nominated(story)) if dispatch else set()
+        assert len(where(story, "train")) <= 1
+        assert len(where(story, "train")) + (f"moving/{JOB}/train.yaml" in story.deployment) <= 1
+        if where(story, "train") == ["hub"]:
+            manifest = read(story, f"clusters/hub/workloads/{JOB}/train.yaml")
+            assert dispatch and manifest["spec"]["managedBy"] == MULTIKUEUE  # type: ignore[index]
+        if might and any(entry["name"] == "hub" for entry in has["clusters"]):  # type: ignore[attr-defined]
+            assert might <= set(listed(story))
+        if dispatch and before and not ended_ and where(story, "train") == ["hub"]:
+            assert {name for name in before - might if states[name] != "Lost"} == set()
+        assert not story.plan().steps

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 
-from gitplacer.dispatching import Listed, listed, not_nominated
+from gitplacer.dispatching import Listed, is_started_by_kuberay, listed, not_nominated
 from gitplacer.grouping import Group
 from gitplacer.kinds.dispatch import MultiKueue
 from gitplacer.kinds.policy import PlacementPolicy
@@ -52,6 +52,11 @@ class Nominations:
         """Whether a cluster has a group as the manager that it is left to."""
         recorded = self._recorded(group.id)
         return recorded is not None and recorded.manager == cluster
+
+    def is_started_on(self, group: Group, cluster: str) -> bool:
+        """Whether KubeRay has started a group on a cluster before that was to be its manager."""
+        record = self._records.get(group.id)
+        return record is not None and is_started_by_kuberay(record, cluster)
 
     def nominated(self, group: Group) -> tuple[str, ...]:
         """The clusters on which Kueue may start a group, in order of preference."""
@@ -101,6 +106,8 @@ class Nominations:
         else:
             settings = self.settings(group) if group is not None else None
             if settings is None or group is None or group.policy is None or settings.manager not in has_files:
+                return None
+            if self.is_started_on(group, settings.manager):
                 return None
             left = Dispatched(policy=group.policy.name, manager=settings.manager, queue=settings.queue, nominated=())
         ended = decision.finished is not None

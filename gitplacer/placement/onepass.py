@@ -410,7 +410,8 @@ class Pass:
         left = self.nominations.settings(group)
         if left is not None or self.nominations.is_managed_on(group, cluster.name):
             manager = left.manager if left is not None else ""
-            return None if cluster.name == manager else Finding(code=Reason.LEFT_TO_KUEUE, subject=manager)
+            stays = cluster.name == manager and not self.nominations.is_started_on(group, manager)
+            return None if stays else Finding(code=Reason.LEFT_TO_KUEUE, subject=manager)
         tenant = group.tenant
         key = (policy.name, group.wished_cluster, tenant.name if tenant is not None else "", cluster.name)
         if key not in self._stay:
