@@ -14,7 +14,7 @@ from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.problems import Problem, nearest
 
 
-def manager_problem(policy: PlacementPolicy, document: Document, clusters: Mapping[str, Cluster]) -> Problem | None:
+def unfit_dispatcher(policy: PlacementPolicy, document: Document, clusters: Mapping[str, Cluster]) -> Problem | None:
     """The error about the `placement.dispatch` of a policy, if there is one."""
     settings = policy.spec.placement.multi_kueue
     if settings is None:

@@ -29,7 +29,7 @@ from gitplacer.problemcodes import CODES
 from gitplacer.problems import Location, Problem, Rejected, meant, nearest
 from gitplacer.source.consent import Consent
 from gitplacer.source.domains import spread_problems
-from gitplacer.source.managers import manager_problem
+from gitplacer.source.managers import unfit_dispatcher
 from gitplacer.source.scores import ScoresFile, unknown_scores
 
 _Kind = TypeVar("_Kind", bound=Model)
@@ -138,7 +138,7 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
         broken.extend(BrokenPolicy(kind) for kind in sorted(kinds) if kind in _POLICIES)
     problems.extend(_weights_of_nobody(policies, {item.name for item in _of(Cluster, objects)}))
     known = {cluster.name: cluster for cluster in _of(Cluster, objects)}
-    faults = {p.name: found for p, document in policies if (found := manager_problem(p, document, known)) is not None}
+    faults = {p.name: found for p, document in policies if (found := unfit_dispatcher(p, document, known)) is not None}
     problems.extend(faults.values())
     clusters, names = list(_of(Cluster, objects)), {scores.name for scores in _of(ClusterScores, objects)}
     for item, document in policies:
