@@ -28,9 +28,13 @@ from gitplacer.problems import Location, Problem, Severity
 from gitplacer.rules.managedby import MULTIKUEUE
 from gitplacer.source.manifests import WORKLOADS, SourceObject
 from gitplacer.workloads import QUEUE
+from gitplacer.workloads.facts import at
 
 _STARTED = frozenset({("ray.io", "RayCluster"), ("ray.io", "RayJob"), ("ray.io", "RayService")})
 """What MultiKueue starts elsewhere, of what KubeRay knows."""
+
+_QUEUE = ("metadata", "labels", QUEUE)
+_MANAGED_BY = ("spec", "managedBy")
 
 Queues = Mapping[Identity, Mapping[str, str]]
 """Each Ray object that is left to Kueue, with the LocalQueue that it waits in by the cluster whose Kueue it is left to."""
@@ -158,22 +162,16 @@ def too_many_problems(
 def edits(value: Mapping[str, Any], queue: str) -> tuple[Edit, ...]:
     """What makes an object wait in a queue of the manager, and KubeRay leave it alone there."""
     found = []
-    if _at(value, "metadata", "labels", QUEUE) != queue:
-        found.append(Edit(("metadata", "labels", QUEUE), "add", queue))
-    if _at(value, "spec", "managedBy") != MULTIKUEUE:
-        found.append(Edit(("spec", "managedBy"), "add", MULTIKUEUE))
+    if at(value, _QUEUE) != queue:
+        found.append(Edit(_QUEUE, "add", queue))
+    if at(value, _MANAGED_BY) != MULTIKUEUE:
+        found.append(Edit(_MANAGED_BY, "add", MULTIKUEUE))
     return tuple(found)
 
 
 def contradictions(value: Mapping[str, Any], queue: str) -> Iterator[tuple[tuple[str, ...], str]]:
     """What an object says against waiting in a queue of the manager, each as its path and its value."""
-    for path, right in ((("metadata", "labels", QUEUE), queue), (("spec", "managedBy"), MULTIKUEUE)):
-        found = _at(value, *path)
+    for path, right in ((_QUEUE, queue), (_MANAGED_BY, MULTIKUEUE)):
+        found = at(value, path)
         if found not in (None, right):
             yield path, str(found)
-
-
-def _at(value: Any, *path: str) -> Any:
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value

@@ -261,7 +261,8 @@ class Renderer:
     def render_beside(self, group: Group, placed: Sequence[Placed], cluster: Cluster) -> Rendering:
         """The files of a group on a cluster where Kueue may start it: all but what that brings itself."""
         brought = {member.identity for member in started(group)}
-        return self._render([item for item in placed if item.member.identity not in brought], cluster)
+        beside = [item for item in placed if item.member.identity not in brought]
+        return self._render(beside, cluster, known_as=f"{group.id}#beside")
 
     def _file(self, items: Sequence[Placed], edits: Mapping[int, list[Edit]], problems: list[Problem]) -> Content:
         """The documents of one file: the file itself if all of it is meant, else those that are."""

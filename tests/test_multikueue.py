@@ -9,6 +9,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gitplacer.dispatching import managers
+from gitplacer.engines import TABLE, Wanted
 from gitplacer.explain import finding_text
 from gitplacer.hydrate import Hydration
 from gitplacer.kinds.record import PlacementRecord
@@ -528,7 +530,6 @@ BATCH = (
     "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train}\n"
     "spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i, resources: {requests: {cpu: '1'}}}]}}}\n"
 )
-WHOLE = "  clusterSelector: {ray.io/cluster: shared}\n"
 
 
 def with_claim() -> dict[str, str]:
@@ -540,6 +541,7 @@ def with_claim() -> dict[str, str]:
 REFUSED = [
     ("batch", {"workloads/ml/train.yaml": BATCH}, {}, "DispatchKind workloads/ml/train.yaml:3:18"),
     ("claim", {**with_claim(), **SETTINGS}, {}, "DispatchKind workloads/ml/data.yaml:3:18"),
+    ("existing cluster", {**job(spec="  clusterSelector: {ray.io/cluster: shared}\n"), **SETTINGS}, {}, "DispatchKind workloads/ml/train.yaml:7:3"),
     ("other queue", {**job(metadata=f"  labels: {{{QUEUE}: mine}}\n"), **SETTINGS}, {}, "DispatchContradicted workloads/ml/train.yaml:5:12"),
     ("KubeRay", {**job(spec="  managedBy: ray.io/kuberay-operator\n"), **SETTINGS}, {}, "DispatchContradicted workloads/ml/train.yaml:7:3"),
     ("suspended", {**job(spec="  suspend: true\n"), **SETTINGS}, {}, "DispatchContradicted workloads/ml/train.yaml:7:3"),
@@ -617,7 +619,27 @@ def test_a_dispatch_that_is_not_whole_is_refused_with_its_line(dispatch: str) ->
     assert outcome(done)[JOB].startswith("Hold")
 
 
+@pytest.mark.parametrize("spec", ["{}", "[]", "text", "{clusterSelector: 3}", "{managedBy: [a], suspend: 1}"])
+@pytest.mark.parametrize("kind", ["RayJob", "RayCluster", "RayService"])
+def test_a_manifest_that_is_none_is_told_as_such(kind: str, spec: str) -> None:
+    text = f"apiVersion: ray.io/v1\nkind: {kind}\nmetadata: {{name: train}}\nspec: {spec}\n"
+    story = fleet({"workloads/ml/train.yaml": text})
+    assert {p.location.file for p in story.run().problems} == {"workloads/ml/train.yaml"}
+    assert where(story, "train") == []
+
+
 # what others are told
+
+
+@pytest.mark.parametrize("engine", ["argocd", "flux"])
+def test_an_engine_syncs_a_cluster_as_soon_as_a_policy_names_it_for_its_kueue(engine: str) -> None:
+    story = fleet()
+    own = story.plan().snapshot.source.own
+    for named in (frozenset[str](), managers(own.policies)):
+        files = TABLE[engine](
+            own.fleet.spec, list(own.clusters.values()), "ssh://git@example.com/deployment", Wanted(managers=named)
+        )
+        assert ("hub" in "".join([*files, *(data.decode() for data in files.values())])) == bool(named)
 
 
 def test_a_dispatcher_is_told_the_nominees_and_not_the_manager() -> None:
@@ -656,6 +678,7 @@ EVENTS = st.one_of(
     st.tuples(st.just("label"), st.sampled_from("abc"), st.sampled_from([GPU, "{}"])),
     st.tuples(st.just("rule"), st.sampled_from(["left", "restarts", "on a", "none"])),
     st.tuples(st.just("seen"), st.sampled_from(["", "Pending", "Running", "Succeeded"]), st.sampled_from(["hub", "a", "b"])),
+    st.just(("quiet",)),
 )  # fmt: skip
 
 
@@ -685,6 +708,9 @@ def test_whatever_happens_the_job_is_in_one_place_and_where_it_may_run_is_listed
                 labels[name] = text
             case ("rule", name):
                 story.source |= _rule(name)
+            case ("quiet",):
+                for name in ("hub", "a", "b", "c"):
+                    seen(story, name, node=LARGE)
             case ("seen", phase, name):
                 seen(story, name, *([f"name: {JOB}, phase: {phase}"] if phase else []), node=LARGE)
         for name in "abc":

@@ -11,6 +11,7 @@ from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.known import Known, Told, tell
 from gitplacer.plaintext import few
 from gitplacer.source.manifests import WORKLOADS, SourceObject
+from gitplacer.workloads.facts import at
 
 _V1 = "ray.io/v1"
 _CLAIM = ("", "PersistentVolumeClaim")
@@ -56,6 +57,10 @@ def _kinds(group: Group, policy: PlacementPolicy) -> Iterator[Told]:
         if member.api_version != _V1:
             message = f"{left}, and {member.identity} of {member.api_version} has no managedBy"
             yield tell(member, "DispatchKind", message, f"write apiVersion: {_V1}", ("apiVersion",))
+        if at(member.document.value, ("spec", "clusterSelector")) is not None:
+            message = f"{left}, and Kueue takes no RayJob that runs on a Ray cluster which is there, such as {member.identity}"
+            hint = "give it a rayClusterSpec, or let another policy govern it"
+            yield tell(member, "DispatchKind", message, hint, ("spec", "clusterSelector"), key=True)
     if len(apps) > 1:
         names = few([str(member.identity) for member in apps])
         message = f"{left}, and MultiKueue would start each of {names} where it likes"
@@ -68,14 +73,11 @@ def _contradictions(member: SourceObject, policy: PlacementPolicy, queue: str) -
         wanted = queue if path[-1] == workloads.QUEUE else "managedBy for MultiKueue"
         message = f"{path[-1]} is {said}, and policy {policy.name} gives it {wanted}"
         yield tell(member, "DispatchContradicted", message, _OTHER, path, key=True)
-    spec = member.document.value.get("spec")
-    owner, path = spec, ("spec",)
-    if member.identity.kind == "RayService" and isinstance(spec, dict):
-        owner, path = spec.get("rayClusterConfig"), ("spec", "rayClusterConfig")
-    if isinstance(owner, dict) and owner.get("suspend") is True:
+    suspend = ("spec", "rayClusterConfig", "suspend") if member.identity.kind == "RayService" else ("spec", "suspend")
+    if at(member.document.value, suspend) is True:
         message = f"it is suspended, and policy {policy.name} leaves it to Kueue when it runs"
         hint = "remove suspend; stop the queue, or set spec.active: false in its Workload, to have it wait"
-        yield tell(member, "DispatchContradicted", message, hint, (*path, "suspend"), key=True)
+        yield tell(member, "DispatchContradicted", message, hint, suspend, key=True)
 
 
 def _tenants(known: Known, group: Group, policy: PlacementPolicy) -> Iterator[Told]:
