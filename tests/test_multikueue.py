@@ -12,12 +12,15 @@ from hypothesis import strategies as st
 from gitplacer.dispatching import managers
 from gitplacer.engines import TABLE, Wanted
 from gitplacer.explain import finding_text
+from gitplacer.formats.drain import verdict
 from gitplacer.hydrate import Hydration
 from gitplacer.kinds.record import PlacementRecord
 from gitplacer.model.decision import Decision
 from gitplacer.multikueue import MOST
 from gitplacer.observing.placed import Placed
 from gitplacer.tree import Changes
+from gitplacer.whatif.draining import drain
+from gitplacer.whatif.ground import Ground
 from tests.stories import ANYWHERE, Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot, subjects
 from tests.test_kinds import judged
 from tests.test_relocation import later, record, seen
@@ -629,6 +632,18 @@ def test_a_manifest_that_is_none_is_told_as_such(kind: str, spec: str) -> None:
 
 
 # what others are told
+
+
+def test_a_drain_names_what_it_does_not_take_away() -> None:
+    story = fleet()
+    story.run()
+    ground = Ground.of(story.inputs(), story.memory)
+    found = drain(ground, "b")
+    assert (found.nominated, found.is_empty) == ((JOB,), False)
+    assert verdict(found) == (
+        "b has no groups; Kueue may have started ml/train there, which no pass takes away: stop its ClusterQueue there"
+    )
+    assert drain(ground, "c").is_empty
 
 
 @pytest.mark.parametrize("engine", ["argocd", "flux"])
