@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gitplacer.plaintext import dns_label
 from gitplacer.rules.managedby import MULTIKUEUE
 from gitplacer.yamltext import to_yaml
 
@@ -35,9 +36,16 @@ def policy_of(file: str) -> str:
     return file.rpartition("/")[2].removesuffix(".yaml")
 
 
+def check_name(policy: str) -> str:
+    """
+    What the AdmissionCheck of a policy is called, and the MultiKueueConfig that it leads to. Such a reference is a label, and takes no dots.
+    """
+    return dns_label(f"gitplacer-{policy}", policy)
+
+
 def config(policy: str, clusters: Sequence[str]) -> bytes:
     """What a manager is told of a policy: the clusters, best first; there has to be one."""
-    name = f"gitplacer-{policy}"
+    name = check_name(policy)
     listed = {
         "apiVersion": _API,
         "kind": "MultiKueueConfig",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import pytest
@@ -16,7 +17,7 @@ from gitplacer.formats.drain import verdict
 from gitplacer.hydrate import Hydration
 from gitplacer.kinds.record import PlacementRecord
 from gitplacer.model.decision import Decision
-from gitplacer.multikueue import MOST
+from gitplacer.multikueue import MOST, check_name, config
 from gitplacer.observing.placed import Placed
 from gitplacer.tree import Changes
 from gitplacer.whatif.draining import drain
@@ -181,6 +182,15 @@ def test_what_kueue_may_have_started_is_looked_for_on_every_cluster_where_it_may
     assert {name: ray in Placed.on(name, [known]).kinds_here for name in ("hub", "a", "b", "c")} == {
         "hub": True, "a": True, "b": True, "c": False,
     }  # fmt: skip
+
+
+@given(st.from_regex(r"[a-z0-9]([-a-z0-9]{0,20}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,40}[a-z0-9])?){0,3}", fullmatch=True))
+def test_what_kueue_is_told_has_a_name_that_it_can_refer_to(name: str) -> None:
+    listed_, check = yaml.safe_load_all(config(name, ["a"]))
+    refers_to = check["spec"]["parameters"]["name"]
+    assert refers_to == listed_["metadata"]["name"] == check["metadata"]["name"] == check_name(name)
+    assert re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", refers_to) and len(refers_to) <= 63
+    assert check_name(name) != check_name(f"{name}x")
 
 
 # who is nominated

@@ -12,7 +12,7 @@ class MultiKueue(Model):
     """The cluster whose Kueue does it: one with role Management, or one that the policy does not select."""
     queue: DnsLabel
     """The LocalQueue, in the namespace of each object, on the manager and on every cluster that is nominated. Its ClusterQueue on
-    the manager has the AdmissionCheck `gitplacer-<policy>`."""
+    the manager has the AdmissionCheck `gitplacer-<policy>`; a policy whose name has dots, or is long, gets a digest at its end."""
 
 
 class Dispatch(Model):
