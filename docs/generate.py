@@ -882,6 +882,8 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
                 code=Reason.PODS_MAY_WAIT, role="worker/small-group", placed=1, wanted=2, short=_SHORT, nodes=3
             ),
             Reason.PLATFORM: Finding(code=Reason.PLATFORM),
+            Reason.KUEUE_ADMITS: Finding(code=Reason.KUEUE_ADMITS, subject="static-cluster, dynamic-cluster"),
+            Reason.NOMINATED: Finding(code=Reason.NOMINATED),
             Reason.ADOPTED: Finding(code=Reason.ADOPTED),
         },
     ),
@@ -947,6 +949,8 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.CLUSTER_NOT_SELECTED: Finding(code=Reason.CLUSTER_NOT_SELECTED, subject="class=production"),
             Reason.NOT_IN_ORDER: Finding(code=Reason.NOT_IN_ORDER),
             Reason.NO_SHARE: Finding(code=Reason.NO_SHARE),
+            Reason.LEFT_TO_KUEUE: Finding(code=Reason.LEFT_TO_KUEUE, subject="hub"),
+            Reason.NOT_NOMINATED: Finding(code=Reason.NOT_NOMINATED, subject="Kueue takes no more clusters"),
             Reason.NO_DOMAIN: Finding(code=Reason.NO_DOMAIN, subject="topology.kubernetes.io/region"),
             Reason.COPIES_SPREAD: Finding(
                 code=Reason.COPIES_SPREAD, subject="topology.kubernetes.io/region: eu 1, us 1"
@@ -1034,6 +1038,7 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
         "A group waits",
         {
             Reason.NO_ELIGIBLE_CLUSTER: Finding(code=Reason.NO_ELIGIBLE_CLUSTER),
+            Reason.NO_NOMINEE: Finding(code=Reason.NO_NOMINEE),
             Reason.NO_CLUSTER_FITS: Finding(code=Reason.NO_CLUSTER_FITS),
             Reason.NO_MESH_FITS: Finding(code=Reason.NO_MESH_FITS, role="worker/gpu", placed=3, wanted=4),
             Reason.CANNOT_SPAN: Finding(code=Reason.CANNOT_SPAN, subject="HeadNotGlobal"),

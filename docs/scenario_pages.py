@@ -49,6 +49,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "surge",
         "surge-aborted",
         "remove-first",
+        "left-to-kueue",
         "finished-job",
         "drain-by-priority",
         "upgrade-by-clone",

@@ -8,12 +8,11 @@ of more there are several, with one key.
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from gitplacer.kinds.fleet import Cluster, FleetSpec
 from gitplacer.kinds.record import PlacementRecord, RecordCluster
+from gitplacer.plaintext import LONGEST_LABEL, digest, dns_label
 from gitplacer.problems import Location, Problem, Severity, nearest
 from gitplacer.yamltext import to_yaml
 
@@ -25,7 +24,6 @@ SLICE = 100
 """Clusters in one object, as the kind allows."""
 _API = "multicluster.x-k8s.io/v1alpha1"
 _GROUP = "multicluster.x-k8s.io"
-_LONGEST_LABEL = 63
 _PROFILE = "gitplacer.dev/cluster-profile"
 """The annotation of a Cluster whose ClusterProfile has another name."""
 
@@ -35,10 +33,12 @@ def announcements(spec: FleetSpec, clusters: Mapping[str, Cluster], record: Plac
     settings = spec.decisions
     if settings is None or record.is_platform or record.metadata.namespace.startswith("_"):
         return {}
-    there = [entry for entry in record.clusters if _is_there(entry)]
-    name = _name(record.id)
+    there = [entry.name for entry in record.clusters if _is_there(entry)]
+    if record.dispatch is not None:  # a dispatcher starts it on one of these, and on the manager never
+        there = [*record.dispatch.nominated] if record.dispatch.manager in there else []
+    name = dns_label(record.metadata.name, record.id)
     files = {}
-    for index, entries in enumerate(_slices(there)):
+    for index, names in enumerate(_slices(there)):
         sliced = f"{name}-{index}" if index else name
         value = {
             "apiVersion": _API,
@@ -60,11 +60,11 @@ def announcements(spec: FleetSpec, clusters: Mapping[str, Cluster], record: Plac
                         "apiVersion": _API,
                         "kind": "ClusterProfile",
                         "namespace": settings.profiles,
-                        "name": _profile(clusters, entry.name),
+                        "name": _profile(clusters, each),
                     },
                     "reason": record.reason,
                 }
-                for entry in entries
+                for each in names
             ],
         }
         files[f"{FOLDER}/{record.metadata.namespace}/{sliced}.yaml"] = MARK + to_yaml(value)
@@ -90,8 +90,8 @@ def _is_there(entry: RecordCluster) -> bool:
     return entry.state in ("Placed", "Adding")
 
 
-def _slices(entries: list[RecordCluster]) -> Iterable[list[RecordCluster]]:
-    return [entries[at : at + SLICE] for at in range(0, len(entries), SLICE)] or [[]]
+def _slices(names: list[str]) -> Iterable[list[str]]:
+    return [names[at : at + SLICE] for at in range(0, len(names), SLICE)] or [[]]
 
 
 def _profile(clusters: Mapping[str, Cluster], name: str) -> str:
@@ -99,16 +99,5 @@ def _profile(clusters: Mapping[str, Cluster], name: str) -> str:
     return cluster.metadata.annotations.get(_PROFILE, name) if cluster is not None else name
 
 
-def _name(group_id: str) -> str:
-    """The name of a group as a part of an object's, and of a file's: one that cannot be that gets its digest."""
-    name = group_id.partition("/")[2]
-    plain = re.sub(r"[^a-z0-9-]", "-", name.lower()).strip("-")
-    return plain if plain == name and len(name) <= _LONGEST_LABEL else f"{plain[:40]}-{_digest(group_id)}"
-
-
 def _label(text: str) -> str:
-    return text if len(text) <= _LONGEST_LABEL else f"{text[:50]}-{_digest(text)}"
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
+    return text if len(text) <= LONGEST_LABEL else f"{text[:50]}-{digest(text)}"

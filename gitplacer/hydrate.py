@@ -99,6 +99,7 @@ def hydrate(
         layout.keep_cluster(outcome)
     layout.leave_clusters()
     layout.announce_all()
+    layout.tell_managers()
     layout.remember_removals(decisions)
     rest = layout.take_changes(metadata)
     final = tuple(told_apart(decision, layout.updated) for decision in decisions)

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from gitplacer.dispatching import Queues, not_nominated
 from gitplacer.documents import Path
 from gitplacer.grouping import Group
+from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.model.workload import Identity
 from gitplacer.problemcodes import CODES
 from gitplacer.problems import Problem
@@ -23,10 +25,11 @@ _NAME: Path = ("metadata", "name")
 
 @dataclass(frozen=True)
 class Known:
-    """The source, and the profile of each cluster."""
+    """The source, the profile of each cluster, and what is left to Kueue."""
 
     source: Source
     profiles: Mapping[str, ClusterProfile]
+    queues: Queues
 
     def eligible(self, group: Group) -> tuple[str, ...]:
         """The clusters that a group's policy allows, whatever their state and room, sorted."""
@@ -43,6 +46,17 @@ class Known:
             )
         return self._eligible[name]
 
+    def nominated(self, policy: PlacementPolicy) -> tuple[str, ...]:
+        """The clusters that a policy nominates which leaves it to Kueue where its groups start, sorted."""
+        if policy.name not in self._nominated:
+            clusters = self.source.own.clusters.values()
+            self._nominated[policy.name] = tuple(c.name for c in clusters if not_nominated(policy, c) is None)
+        return self._nominated[policy.name]
+
+    @cached_property
+    def _nominated(self) -> dict[str, tuple[str, ...]]:
+        return {}
+
     @cached_property
     def _eligible(self) -> dict[str, tuple[str, ...]]:
         return {}
@@ -50,7 +64,7 @@ class Known:
     @cached_property
     def variants(self) -> Variants:
         """What objects are on each cluster."""
-        return Variants(self.source, self.profiles)
+        return Variants(self.source, self.profiles, self.queues)
 
     def facts(self, member: SourceObject, cluster: str) -> ObjectFacts:
         """What an object is on a cluster."""

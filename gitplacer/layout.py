@@ -19,6 +19,7 @@ from gitplacer.announcements import FOLDER, MARK, announcements
 from gitplacer.charts import FOLDER as CHARTS
 from gitplacer.charts import MARK as CHART_MARK
 from gitplacer.charts import chart_file, charts_on, release
+from gitplacer.dispatching import is_started, listed, managers
 from gitplacer.documents import Document, parse
 from gitplacer.grouping import Group
 from gitplacer.kinds.clusterstate import CLUSTER_STATES, RenderedManifests
@@ -28,10 +29,14 @@ from gitplacer.kinds.record import (
     RECORDS,
     PlacementRecord,
     RecordMember,
+    dispatched_over,
 )
 from gitplacer.kinds.removals import Removal
 from gitplacer.model.counts import AS_WRITTEN, Counts
 from gitplacer.model.decision import Action, ClusterRole, Decision, Finding, Phase, Reason
+from gitplacer.multikueue import FOLDER as MULTIKUEUE_FOLDER
+from gitplacer.multikueue import MARK as MULTIKUEUE_MARK
+from gitplacer.multikueue import config, config_file, policy_of
 from gitplacer.placement.holds import consent_to_removal
 from gitplacer.placement.overlaps import Overlaps
 from gitplacer.placement.ties import held_with, ties
@@ -61,6 +66,12 @@ from gitplacer.source.workloadkinds import is_declared
 from gitplacer.tree import Changes, Content, Tree
 from gitplacer.units import METADATA, UNITS, Units, unit_of
 from gitplacer.updates import Updates
+
+_TOLD = {
+    "DecisionNotOurs": "which clusters the group is on",
+    "DispatchNotOurs": "which clusters are nominated",
+}
+"""What is not told where somebody else's file is in the way, by the problem that there is then."""
 
 
 def refuse_foreign_root(snapshot: Snapshot, deployment: Tree) -> None:
@@ -130,8 +141,7 @@ class Layout:
             unit = unit_of(record)
             for member in record.members:
                 self._names.keep(unit, member)
-            having = [(entry.name, entry.role) for entry in record.clusters]
-            self._claim(record.id, unit, record.members, having, _between(record))
+            self._claim(record.id, unit, record.members, record.having, _between(record))
         self._ours = frozenset(self._claims)
         self._told = snapshot.reverted.keys() | snapshot.merged.keys()
         """Groups whose records are not as they stand in the files."""
@@ -200,6 +210,11 @@ class Layout:
             for name in set(decision.files_before) - set(decision.after) & self._clusters.keys():
                 told = self._told_of_updates(group, name, self._rendering(group, name, decision.counts_on(name)))
                 problems.update(problem for problem in told if problem.severity is Severity.ERROR)
+        for name in decision.dispatch.nominated if decision.dispatch is not None else ():
+            rendering = self._renderer.render_beside(group, self._files_of(group), self._clusters[name])
+            problems.update(rendering.problems)
+            foreign |= self._not_ours(name, rendering)
+            foreign |= self._in_the_way(self._wanted(group, decision, name, rendering))
         for name in {*decision.after, *decision.files_before}:
             foreign |= {path for unit in UNITS if (path := self._units.replaced_sentinel(name, unit)) is not None}
         record = self._snapshot.predecessor(group)
@@ -374,7 +389,9 @@ class Layout:
         between = self._put_between(decision, standing)
         if between or (decision.finished is not None and not decision.after):
             members = standing
-        having = [(name, decision.role_on(name)) for name in decision.files_after]
+        having: Sequence[tuple[str, ClusterRole]] = [(name, decision.role_on(name)) for name in decision.files_after]
+        if decision.dispatch is not None:
+            having = dispatched_over(having, decision.dispatch.manager, decision.dispatch.nominated)
         self._claim(decision.group, group.unit if group else WORKLOADS, members, having, between)
         if decision.frozen:
             now = {member.file for member in members}
@@ -425,7 +442,7 @@ class Layout:
 
     def ensure_units(self) -> None:
         """Every workload cluster has both units from the start, so that an engine finds its path."""
-        for name in synced(self._spec, self._clusters.values()):
+        for name in synced(self._spec, self._clusters.values(), managers(self._snapshot.source.own.policies)):
             if self._tells_of_clash(self._units.sentinel_path(name, unit) for unit in UNITS):
                 continue
             self._ensure_namespace(name, self._spec.system_namespace)
@@ -488,24 +505,53 @@ class Layout:
         for record in self._recorded.values() if settings is not None else ():
             wanted |= announcements(self._spec, self._clusters, record)
         here = self._units.path(settings.into, PLATFORM, "") if settings is not None else ""
-        within = f"/{PLATFORM}/{FOLDER}/"
-        for path in sorted(path for path in self._ids if within in path and self._units.of(path) is not None):
+        for path in self._told_in(FOLDER):
             if not (here and path.startswith(here) and path[len(here) :] in wanted) and self._is_marked(path, MARK):
                 self._remove(path)
         if settings is not None:
             self._tell(settings.into, wanted)
 
-    def _tell(self, into: str, files: Mapping[str, bytes]) -> None:
+    def tell_managers(self) -> None:
+        """
+        Tell Kueue on each manager which clusters are nominated. Of a policy that is not there any more nothing is said, unless it may only be
+        unreadable, or names a manager that there is not.
+        """
+        own = self._snapshot.source.own
+        unknown = {
+            policy.name
+            for policy in own.policies
+            if (left := policy.spec.placement.multi_kueue) is not None and left.manager not in self._clusters
+        }
+        unread = bool(own.broken_policies or self._snapshot.source.broken_files)
+        wanted: dict[str, tuple[str, str, bytes]] = {}
+        for (manager, policy), names in listed(own.policies, self._clusters, self._recorded.values()).items():
+            if manager in self._clusters:
+                file = config_file(policy)
+                wanted[self._units.path(manager, PLATFORM, file)] = manager, file, config(policy, names)
+        for path in self._told_in(MULTIKUEUE_FOLDER):
+            kept = unread or policy_of(path) in unknown or path in wanted
+            if not kept and self._is_marked(path, MULTIKUEUE_MARK):
+                self._remove(path)
+        for manager, file, data in wanted.values():
+            self._tell(manager, {file: data}, MULTIKUEUE_MARK, "DispatchNotOurs")
+
+    def _told_in(self, folder: str) -> list[str]:
+        """The files in a folder of platform units, in which something is told."""
+        within = f"/{PLATFORM}/{folder}/"
+        return sorted(path for path in self._ids if within in path and self._units.of(path) is not None)
+
+    def _tell(
+        self, into: str, files: Mapping[str, bytes], mark: bytes = MARK, not_ours: str = "DecisionNotOurs"
+    ) -> None:
+        """Write what is told into the platform unit of a cluster, files that begin with a mark; of another's there the problem is told."""
         for file, data in sorted(files.items()):
             path = self._units.path(into, PLATFORM, file)
             if self._tells_of_clash([path]):
                 continue
-            if path in self._ids and (path in self._snapshot.foreign_paths or not self._is_marked(path, MARK)):
-                message = "somebody else wrote it, so nobody is told there which clusters the group is on"
+            if path in self._ids and (path in self._snapshot.foreign_paths or not self._is_marked(path, mark)):
+                message = f"somebody else wrote it, so nobody is told there {_TOLD[not_ours]}"
                 hint = "take the change back; or remove the file, and it is made anew"
-                self.problems.append(
-                    Problem(Location(path), "DecisionNotOurs", message, hint, severity=Severity.WARNING)
-                )
+                self.problems.append(Problem(Location(path), not_ours, message, hint, severity=Severity.WARNING))
                 continue
             self._write(path, data)
 
@@ -638,14 +684,22 @@ class Layout:
                 continue  # a group that could not leave a cluster that is gone keeps the files it has there
             if self._snapshot.defers(group, name):
                 continue
-            for (unit, file), content in self._rendered(group, decision, name).files.items():
-                self._put(self._units.path(name, unit, file), content)
-            for namespace in needed_namespaces(group):
-                self._ensure_namespace(name, namespace)
+            self._put_files(group, name, self._rendered(group, decision, name))
+        for name in decision.dispatch.nominated if decision.dispatch is not None else ():
+            self._put_files(group, name, self._renderer.render_beside(group, placed, self._clusters[name]))
         return members
 
+    def _put_files(self, group: Group, cluster: str, rendering: Rendering) -> None:
+        """Write the files of a group on a cluster, and the namespaces that they need."""
+        for (unit, file), content in rendering.files.items():
+            self._put(self._units.path(cluster, unit, file), content)
+        for namespace in needed_namespaces(group):
+            self._ensure_namespace(cluster, namespace)
+
     def _only(self, group: Group, item: Placed, decision: Decision) -> Literal["Home"] | None:
-        """Whether an object of a group that spans clusters is only where its head is."""
+        """Whether an object of a group is only where the head is of one that spans clusters, or Kueue of one that is left to it."""
+        if decision.dispatch is not None:
+            return "Home" if is_started(item.member.identity) else None
         home = self._clusters.get(decision.home or "")
         return "Home" if home is not None and self._snapshot.spans.stays_home(group, item.member, home) else None
 
@@ -701,9 +755,9 @@ class Layout:
         unit = unit_of(record)
         if unit == PLATFORM and consent_to_removal(self._snapshot, record) is None:
             return self._keep_platform(record, members)
-        for entry in record.clusters:
+        for name, _ in record.having:
             for member in record.members:
-                path = self._units.path(entry.name, unit, member.file)
+                path = self._units.path(name, unit, member.file)
                 if not self._claims[path]:
                     self._remove(path)
         for path in _between(record):

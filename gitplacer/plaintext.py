@@ -7,6 +7,7 @@ cursor, turn the writing direction or speak to a CI runner, and must not be endl
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -15,6 +16,8 @@ from gitplacer.redactor import shortened
 
 LONGEST_NAME = 253
 """Characters: the longest name that Kubernetes takes."""
+LONGEST_LABEL = 63
+"""Characters: the longest label that Kubernetes takes."""
 LONGEST_PATH = 4200
 """Characters: the longest path that Linux takes, and a line and column."""
 
@@ -57,3 +60,17 @@ def aligned(rows: Sequence[Sequence[str]], indent: str = "  ", widest: int = 60)
         (indent + "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]])).rstrip()
         for row in rows
     ]
+
+
+def digest(text: str) -> str:
+    """Eight characters that tell a text from others."""
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def dns_label(name: str, whose: str) -> str:
+    """
+    A name as one label of the name of an object of Kubernetes, up to 63 lower-case letters, digits and dashes; one that cannot be that gets
+    the digest of `whose` it is.
+    """
+    plain = re.sub(r"[^a-z0-9-]", "-", name.lower()).strip("-")
+    return plain if plain == name and len(name) <= LONGEST_LABEL else f"{plain[:40]}-{digest(whose)}"

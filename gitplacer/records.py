@@ -15,6 +15,7 @@ from gitplacer.kinds.record import (
     PlacementRecord,
     RecordClaim,
     RecordCluster,
+    RecordDispatch,
     RecordFinished,
     RecordMember,
     RecordMetadata,
@@ -79,6 +80,7 @@ class Records:
             moves=self._moves(decision, known, begins),
             hold_until=decision.hold_until or (known.hold_until if known else None),
             approvals=self._approvals(decision, known),
+            dispatch=_dispatch(decision, record),
             finished=_finished(decision, known),
             reason=decision.finding.code if decided or record is None else record.reason,
         )
@@ -177,6 +179,14 @@ def _with_evidence(entry: RecordCluster, decision: Decision, *, counted: bool) -
     if (first, ended, pending) == (entry.unstarted_at, entry.ended_at, entry.pending_at):
         return entry
     return entry.model_copy(update={"unstarted_at": first, "ended_at": ended, "pending_at": pending})
+
+
+def _dispatch(decision: Decision, record: PlacementRecord | None) -> RecordDispatch | None:
+    """To whom it is left where a group starts; while it leaves the manager, where it may have been started before."""
+    left, known = decision.dispatch, record.dispatch if record is not None else None
+    if left is None:
+        return known if known is not None and known.manager in decision.after else None
+    return RecordDispatch(policy=left.policy, manager=left.manager, queue=left.queue, nominated=left.nominated)
 
 
 def _finished(decision: Decision, record: PlacementRecord | None) -> RecordFinished | None:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from gitplacer.dispatching import started
 from gitplacer.documents import Document, Edit, EditError
 from gitplacer.grouping import Group
 from gitplacer.kinds.clusterstate import ClusterState
@@ -145,7 +146,7 @@ def _is_reserved(unit: str, name: str) -> bool:
     if name.rpartition("/")[2] in _NOT_FOR_MANIFESTS:
         return True
     generated = name == SENTINEL or (
-        name.startswith(("charts/", "decisions/", "namespaces/", "standby/")) and name.count(".") == 1
+        name.startswith(("charts/", "decisions/", "multikueue/", "namespaces/", "standby/")) and name.count(".") == 1
     )
     return unit == PLATFORM and generated
 
@@ -256,6 +257,12 @@ class Renderer:
         made = joined([to_block_yaml(value) for value in self._spans.objects(group, home, cluster, counts)])
         told = tuple(sorted({*rendering.problems, *problems}))
         return Rendering({**rendering.files, (WORKLOADS, file): Content.of(made)}, told)
+
+    def render_beside(self, group: Group, placed: Sequence[Placed], cluster: Cluster) -> Rendering:
+        """The files of a group on a cluster where Kueue may start it: all but what that brings itself."""
+        brought = {member.identity for member in started(group)}
+        beside = [item for item in placed if item.member.identity not in brought]
+        return self._render(beside, cluster, known_as=f"{group.id}#beside")
 
     def _file(self, items: Sequence[Placed], edits: Mapping[int, list[Edit]], problems: list[Problem]) -> Content:
         """The documents of one file: the file itself if all of it is meant, else those that are."""

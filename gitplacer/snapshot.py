@@ -30,6 +30,7 @@ from gitplacer.belief import (
 )
 from gitplacer.clones import with_clones, without_a_model
 from gitplacer.deployed import Deployed, DeployedFiles
+from gitplacer.dispatching import queues, too_many_problems
 from gitplacer.documents import Document
 from gitplacer.grouping import Group, group_objects
 from gitplacer.heard import heard
@@ -248,7 +249,7 @@ def read_snapshot(
     capacities, broken_capacity = _as_counted(read, reported, broken_reports, states, now)
     profiles = {name: ClusterProfile.of(cluster, capacities.get(name)) for name, cluster in read.own.clusters.items()}
     problems.extend(_types_not_counted(read, capacities, now))
-    known = Known(read, profiles)
+    known = Known(read, profiles, queues(grouping.groups.values(), as_heard.values()))
     groups = checks.checked(known, grouping.groups, problems)
     lost_models = without_a_model(read, left_states, records)
     if lost_models:
@@ -256,6 +257,7 @@ def read_snapshot(
     carried_out = {record.id: record.approvals or () for record in records.values()}
     known_ids = groups.keys() | carried_out.keys() | broken_records
     problems.extend(consent_problems(read.own.approvals, read.own.clusters, known_ids, carried_out, now))
+    problems.extend(too_many_problems(read.own.policies, read.own.clusters, read.own.places))
     problems.extend(score_problems(read.own.scores, read.own.policies, read.own.clusters, now))
     records = as_heard
     removed = None if REMOVALS_FILE in foreign_paths else _read_removals(deployment, memo, problems)

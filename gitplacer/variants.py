@@ -15,7 +15,8 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
-from gitplacer import rules, workloads
+from gitplacer import dispatching, rules, workloads
+from gitplacer.dispatching import Queues
 from gitplacer.documents import Document, Edit, EditError, Path, applied
 from gitplacer.grouping import Group
 from gitplacer.kinds.fleet import Cluster
@@ -43,11 +44,13 @@ Overriding = tuple[tuple[str, Edits], ...]
 class Variants:
     """
     The objects of a source as they are on each cluster, by OverridePolicies, by the overrides of the clusters and by their
-    profiles. Answers are remembered.
+    profiles, and where they are left to Kueue. Answers are remembered.
     """
 
-    def __init__(self, source: Source, profiles: Mapping[str, ClusterProfile]) -> None:
+    def __init__(self, source: Source, profiles: Mapping[str, ClusterProfile], queues: Queues) -> None:
         self._source = source
+        self._queues = queues
+        self._managers = frozenset(name for managers in queues.values() for name in managers)
         self._policies = source.own.overrides
         self._profiles = profiles
         self._on: dict[str, Sequence[OverridePolicy]] = {}
@@ -58,10 +61,16 @@ class Variants:
     def edits(self, member: SourceObject, cluster: Cluster, counts: Counts = AS_WRITTEN) -> Edits:
         """
         The edits of an object on a cluster: its counts, then those of the policies that select both, by name, then the
-        cluster's own where the object has the field.
+        cluster's own where the object has the field, then those that leave it to Kueue there.
         """
         own = self._count_edits(member, counts) if counts else ()
-        return (*own, *self._overrides(member, cluster)) if own else self._overrides(member, cluster)
+        edits = (*own, *self._overrides(member, cluster)) if own else self._overrides(member, cluster)
+        left = self._left_to_kueue(member, cluster) if cluster.name in self._managers else ()
+        return (*edits, *left) if left else edits
+
+    def _left_to_kueue(self, member: SourceObject, cluster: Cluster) -> Edits:
+        queue = self._queues.get(member.identity, {}).get(cluster.name)
+        return dispatching.edits(member.document.value, queue) if queue is not None else ()
 
     def _count_edits(self, member: SourceObject, counts: Counts) -> Edits:
         known = counts.of_object(member.identity)
@@ -168,7 +177,8 @@ class Variants:
     def any_on(self, cluster: Cluster) -> bool:
         """Whether there is anything that could differ on a cluster."""
         profile = self._profiles[cluster.name]
-        return bool(self._policies or cluster.spec.overrides) or profile.changes_sizes or profile.binds_volumes
+        edited = bool(self._policies or cluster.spec.overrides) or cluster.name in self._managers
+        return edited or profile.changes_sizes or profile.binds_volumes
 
     def around(self, member: SourceObject, cluster: Cluster) -> Surroundings:
         """What a cluster adds to the pods of an object, and what devices their claims come to there."""

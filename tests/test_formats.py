@@ -228,7 +228,7 @@ def test_a_row_that_is_larger_than_a_comment_is_left_out() -> None:
 # JSON
 
 GROUP_KEYS = [
-    "group", "policy", "action", "from", "to", "assignments", "members", "pods", "requests", "reason", "because",
+    "group", "policy", "action", "from", "to", "assignments", "nominated", "members", "pods", "requests", "reason", "because",
     "downtime", "headroom", "costPerHour", "costDifferencePerHour", "links", "waitingSince", "blockedBy", "candidates", "verdicts",
 ]  # fmt: skip
 ACTIONS = ["Place", "Keep", "Update", "Relocate", "Extend", "Remove", "Preempt", "Wait", "Hold"]

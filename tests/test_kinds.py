@@ -501,6 +501,7 @@ clusters: [{name: gpu-1, role: Copy, state: Placed, since: "2026-01-02T03:04:05Z
   counts: [{apiGroup: apps, kind: Deployment, namespace: ns, name: web, roles: [{role: pod, replicas: 3, minimum: 1, maximum: 5}]}]}]
 move: {strategy: Surge, from: [gpu-1], to: [gpu-2], reason: ClusterDraining, since: "2026-01-02T03:04:05Z", readyAt: "2026-01-02T03:04:06Z", goneAt: "2026-01-02T03:04:07Z"}
 moves: [{at: "2026-01-02T03:04:05Z", from: [gpu-3], to: [gpu-1], reason: ClusterLost, aborted: true, epochs: {gpu-3: 4}}]
+dispatch: {policy: training, manager: hub, queue: train, nominated: [gpu-2, gpu-1]}
 finished: {phase: Failed, at: "2026-01-02T03:04:05Z"}
 waitingSince: "2026-01-02T03:04:05Z"
 claim: {cluster: gpu-1, displaced: [rayjob2/sweep], since: "2026-01-02T03:04:05Z", epoch: 8}
@@ -519,6 +520,13 @@ spec:
   placement: {type: Scored, scores: [{name: carbon, weight: -3}, {allocatable: nvidia.com/gpu, weight: 10}]}
 """
 """What a policy cannot have beside an order."""
+LEFT = """
+metadata: {name: left}
+spec:
+  select: {}
+  placement: {dispatch: {multiKueue: {manager: hub, queue: train}}}
+"""
+"""What a policy cannot have beside copies and preemption."""
 
 SMALLEST = {
     "Fleet": "{metadata: {name: f}, spec: {}}",
@@ -557,6 +565,7 @@ VALID = {
     **{f"{kind}, smallest": own(kind, rest) for kind, rest in SMALLEST.items()},
     **dict(shipped()),
     "PlacementPolicy, scored": own("PlacementPolicy", SCORED),
+    "PlacementPolicy, left to Kueue": own("PlacementPolicy", LEFT),
     "PlacementPolicy, spread": own(
         "PlacementPolicy",
         "{metadata: {name: p}, spec: {select: {}, placement: {copies: 2, topologySpread: "
@@ -594,7 +603,7 @@ def test_every_kind_is_among_the_files_we_ship_except_what_only_machines_and_few
 def test_the_documents_with_every_field_have_every_field() -> None:
     definitions = COMBINED.schema["$defs"]
     seen: dict[str, set[str]] = {}
-    for kind, rest in (*EVERY_FIELD.items(), ("PlacementPolicy", SCORED)):
+    for kind, rest in (*EVERY_FIELD.items(), ("PlacementPolicy", SCORED), ("PlacementPolicy", LEFT)):
         _see(definitions, {"$ref": f"#/$defs/{kind}"}, own(kind, rest), seen)
     assert seen == {name: set(definition["properties"]) for name, definition in definitions.items()}
 

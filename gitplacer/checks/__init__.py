@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from gitplacer.checks import copies, namesakes, references, reserve, sealed, served, spanning
+from gitplacer.checks import copies, dispatching, namesakes, references, reserve, sealed, served, spanning
 from gitplacer.grouping import Group
 from gitplacer.known import Known, Told
 from gitplacer.problems import Problem, Severity
@@ -21,6 +21,7 @@ Check = Callable[[Known, Group], Iterable[Told]]
 
 CHECKS: tuple[Check, ...] = (
     copies.check,
+    dispatching.check,
     namesakes.check,
     references.check,
     reserve.check,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,6 +89,7 @@ def command(engine: str, folder: str | None, only: tuple[str, ...], per: str, na
     for all clusters takes --kubeconfig-secret.
     """
     from gitplacer.cli.progress import note, note_work_tree
+    from gitplacer.dispatching import managers
     from gitplacer.engines import TABLE, CannotBootstrap, Wanted
     from gitplacer.settings import UsageError, settings
 
@@ -111,7 +113,7 @@ def command(engine: str, folder: str | None, only: tuple[str, ...], per: str, na
     chosen = settings(**options)
     note_work_tree(chosen)
     own, address = _read(chosen)
-    spec = own.fleet.spec
+    spec, wanted = own.fleet.spec, replace(wanted, managers=managers(own.policies))
     clusters = _clusters(own, only)
     if spec.engine != engine:
         note(f"the Fleet says engine: {spec.engine}; charts and what `plan` warns of go by that, not by this command")
@@ -175,11 +177,12 @@ def _read(chosen: Settings) -> tuple[OwnKinds, Address]:
 
 
 def _clusters(own: OwnKinds, only: Sequence[str]) -> list[Cluster]:
+    from gitplacer.dispatching import managers
     from gitplacer.kinds.fleet import synced
     from gitplacer.problems import nearest
     from gitplacer.settings import UsageError
 
-    names = synced(own.fleet.spec, own.clusters.values())
+    names = synced(own.fleet.spec, own.clusters.values(), managers(own.policies))
     for name in only:
         if name in own.clusters and name not in names:
             raise UsageError(f"{name} is a Management cluster: nothing is rendered for it", "leave it out")

@@ -43,7 +43,7 @@ _AUTOSCALED = ".spec | select(.enableInTreeAutoscaling == true) | .workerGroupSp
 def bootstrap(spec: FleetSpec, clusters: Sequence[Cluster], repo_url: str, wanted: Wanted) -> dict[str, bytes]:
     """Projects, ApplicationSets, and a part of argocd-cm."""
     known = {cluster.name: cluster for cluster in clusters}
-    targets = {name: _destination(known[name]) for name in synced(spec, clusters)}
+    targets = {name: _destination(known[name]) for name in synced(spec, clusters, wanted.managers)}
     namespace = wanted.namespace or "argocd"
     if wanted.cluster_label is not None and re.match(LABEL_KEY, wanted.cluster_label) is None:
         raise CannotBootstrap(

@@ -36,7 +36,7 @@ def bootstrap(spec: FleetSpec, clusters: Sequence[Cluster], repo_url: str, wante
     One file for each cluster, named after it; on a hub one more for the source that they share. Raises CannotBootstrap.
     """
     _refuse(spec, clusters, wanted)
-    names = synced(spec, clusters)
+    names = synced(spec, clusters, wanted.managers)
     source = _source(spec, _with_scheme(repo_url), wanted)
     if wanted.kubeconfig_secret is not None:
         files = {name: file_of(_kustomizations(spec, name, wanted)) for name in names}
@@ -65,7 +65,7 @@ def _refuse(spec: FleetSpec, clusters: Sequence[Cluster], wanted: Wanted) -> Non
     hub = wanted.kubeconfig_secret
     if hub is None:
         return
-    if MARK not in hub and len(synced(spec, clusters)) > 1:
+    if MARK not in hub and len(synced(spec, clusters, wanted.managers)) > 1:
         raise CannotBootstrap(
             f"--kubeconfig-secret {hub} is the same for every cluster",
             f"let {MARK} stand for the cluster's name: {MARK}-kubeconfig",

@@ -14,6 +14,8 @@ class Wanted:
     """
 
     per: Literal["cluster", "workload"] = "cluster"
+    managers: frozenset[str] = frozenset()
+    """Clusters that are synced because policies leave their groups to Kueue there."""
     namespace: str = ""
     """Where the engine's own objects are: argocd, flux-system."""
     cluster_label: str | None = None

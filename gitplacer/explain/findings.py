@@ -28,6 +28,11 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.FITS: ("fits", "fits"),
     Reason.ROOM: ("has room for all its pods; not tried in every order",) * 2,
     Reason.PLATFORM: ("platform objects go where their policy says", "platform objects go where their policy says"),
+    Reason.KUEUE_ADMITS: (
+        "Kueue starts it, and no room is promised",
+        "Kueue starts it on one of {}, where it has quota; no room is promised",
+    ),
+    Reason.NOMINATED: ("Kueue may start it there",) * 2,
     Reason.ADOPTED: ("ran there before gitplacer came",) * 2,
     Reason.KEPT: ("is there already", "is on {} already"),
     Reason.DIVIDED: ("its replicas are divided anew",) * 2,
@@ -54,6 +59,12 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.NOT_THE_TENANTS: ("its tenant may not use it", "its tenant may not use it: {}"),
     Reason.NOT_IN_ORDER: ("the policy's order does not name it",) * 2,
     Reason.NO_SHARE: ("the policy gives it no share", "all replicas are on {}"),
+    Reason.LEFT_TO_KUEUE: (
+        "it is not left to Kueue any more",
+        "it is left to Kueue on {}",
+    ),
+    Reason.NOT_NOMINATED: ("it is not nominated", "it is not nominated: {}"),
+    Reason.NO_NOMINEE: ("there is no cluster on which Kueue could start it",) * 2,
     Reason.NO_DOMAIN: (
         "it lacks a label over whose values copies are spread",
         "it has no label {}, over whose values copies are spread",
@@ -202,6 +213,7 @@ _TRIGGERS: Mapping[str, str] = {
 }
 
 _LISTS = (
+    Reason.KUEUE_ADMITS,
     Reason.COPY_NOT_WANTED,
     Reason.NO_SHARE,
     Reason.REMOVAL_NEEDS_APPROVAL,

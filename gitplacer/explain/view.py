@@ -115,9 +115,9 @@ class PlanView:
     def main_cluster(self, decision: Decision) -> Cluster | None:
         """
         The cluster whose pods are told of a group: the first that will have it, or has it; none for a group that spans clusters,
-        of which all are told.
+        of which all are told, nor for one that is left to Kueue, which has no pods where it is.
         """
-        if decision.roles:
+        if decision.roles or decision.dispatch is not None:
             return None
         names = (*decision.after, *decision.before)
         return next((self.clusters[name] for name in names if name in self.clusters), None)

@@ -37,6 +37,9 @@ def verdict(drain: Drain) -> str:
     """One line: when the cluster is empty, or who stays."""
     name = printable(drain.cluster)
     rest = f"; {few(drain.platform)} of the platform stay{'s' * (len(drain.platform) == 1)}" if drain.platform else ""
+    if drain.nominated:
+        who = few([printable(group) for group in drain.nominated])
+        rest += f"; Kueue may have started {who} there, which no pass takes away: stop its ClusterQueue there"
     if drain.is_cut:
         return f"{name} is not empty after {len(drain.passes)} passes, and more would follow"
     if drain.stuck:

@@ -110,6 +110,8 @@ def _where(decision: Decision, view: PlanView) -> list[tuple[str, str]]:
         rows.append(("Has ended", f"{record.finished.phase}, seen {rfc3339(record.finished.at)}"))
     if record and record.hold_until and view.snapshot.now < record.hold_until:
         rows.append(("Stays until", rfc3339(record.hold_until)))
+    if decision.dispatch is not None and decision.dispatch.nominated:
+        rows.append(("Nominated", few(decision.dispatch.nominated, most=20)))
     new = sorted(set(decision.after) - {entry.name for entry in entries})
     rows += [("Goes to", f"{name}{_HAS[decision.role_on(name)]}") for name in new]
     rows += [("Divided", printable(text, LONGEST_SENTENCE)) for text in shares(decision, view)]

@@ -210,6 +210,7 @@ def _group(decision: Decision, candidates: Sequence[Candidate], review: Review, 
             }
             for name in decision.after
         ],
+        "nominated": list(decision.dispatch.nominated) if decision.dispatch is not None else [],
         "members": [
             dict(zip(("apiVersion", "kind", "namespace", "name", "path"), member, strict=True))
             for member in view.members(decision)

@@ -142,6 +142,10 @@ def _group() -> dict[str, Any]:
             ),
             "What each cluster of `to` has of it.",
         ),
+        nominated={
+            **clusters,
+            "description": "Clusters on which Kueue may start it, best first; none if it is not left to Kueue.",
+        },
         members=array_of(
             object_of(
                 apiVersion=text("As its manifest says."),

@@ -429,13 +429,13 @@ class Cluster(OwnKind):
         return tuple(field.taint() for field in self.spec.taints)
 
 
-def synced(spec: FleetSpec, clusters: Iterable[Cluster]) -> list[str]:
+def synced(spec: FleetSpec, clusters: Iterable[Cluster], managers: Iterable[str] = ()) -> list[str]:
     """
-    The clusters that have a directory from the start, sorted: those for workloads, those that others are rendered into, and the one where
-    decisions are told.
+    The clusters that have a directory from the start, sorted: those for workloads, those that others are rendered into, the one where
+    decisions are told, and the `managers` to whose Kueue policies leave their groups.
     """
     known = {cluster.name: cluster for cluster in clusters}
     standby = [cluster.spec.standby for cluster in known.values()]
     targets = {each.manifests.render_into for each in standby if each is not None and each.manifests is not None}
-    targets |= {spec.decisions.into} if spec.decisions is not None else set()
+    targets |= {*managers, *([spec.decisions.into] if spec.decisions is not None else [])}
     return sorted(name for name, c in known.items() if c.spec.role == "Workload" or name in targets)

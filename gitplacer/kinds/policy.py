@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
+from gitplacer.kinds.dispatch import Dispatch, MultiKueue
 from gitplacer.kinds.fields import Boolean, Copies, DnsLabel, Integer, LabelKey, Model, OwnKind, Period, Price, Seconds
 from gitplacer.kinds.scores import ScoreTerm
 from gitplacer.kinds.selectors import ClusterSelector, Metadata, ObjectSelector, Override, TolerationField
@@ -101,6 +102,17 @@ class PlacementSettings(Model):
                     "if": {"required": ["topologySpread"], "properties": {"topologySpread": {"minItems": 1}}},
                     "then": {"properties": {"copies": {"type": "integer", "minimum": 2}}, "required": ["copies"]},
                 },
+                {
+                    "if": {"required": ["dispatch"]},
+                    "then": {
+                        "properties": {
+                            "type": {"enum": ["Capacity", "Ordered"]},
+                            "copies": {"const": 1},
+                            "admission": {"const": "Gang"},
+                            "span": {"const": "Never"},
+                        }
+                    },
+                },
             ],
         }
     )
@@ -143,6 +155,25 @@ class PlacementSettings(Model):
     prefer: Preferences = ("Free", "ScaleUp", "Span")
     """What is tried in which order: room that is free on one cluster, machines that can be added to one, several clusters of a
     mesh. All three, each once."""
+    dispatch: Dispatch | None = None
+    """Who chooses among the clusters that the policy allows, if not gitplacer. It then promises no room; it nominates clusters, in the
+    policy's order. Needs `type` Capacity or Ordered, `copies: 1`, `admission: Gang` and `span: Never`."""
+
+    @model_validator(mode="after")
+    def _one_whole_copy_is_dispatched(self) -> Self:
+        if self.dispatch is not None:
+            wrong = [] if self.type in ("Capacity", "Ordered") else ["type: Capacity or Ordered"]
+            wrong += ["copies: 1"] if self.copies != 1 else []
+            wrong += ["admission: Gang"] if self.admission != "Gang" else []
+            wrong += ["span: Never"] if self.span != "Never" else []
+            if wrong:
+                raise ValueError(f"dispatch needs {' and '.join(wrong)}")
+        return self
+
+    @property
+    def multi_kueue(self) -> MultiKueue | None:
+        """To whose Kueue it is left where what the policy governs starts."""
+        return self.dispatch.multi_kueue if self.dispatch is not None else None
 
     @model_validator(mode="after")
     def _spanning_needs_one_whole_copy(self) -> Self:
@@ -343,6 +374,19 @@ class PlacementPolicySpec(Model):
                         "required": ["placement"],
                     },
                 },
+                {
+                    "if": {"properties": {"placement": {"required": ["dispatch"]}}, "required": ["placement"]},
+                    "then": {
+                        "properties": {
+                            "budgetPerHour": False,
+                            "preempts": {"const": "Never"},
+                            "preemptible": {"const": False},
+                            "relocation": {
+                                "properties": {"when": {"properties": {"PreferredAvailable": {"const": "Never"}}}}
+                            },
+                        }
+                    },
+                },
             ]
         }
     )
@@ -382,6 +426,19 @@ class PlacementPolicySpec(Model):
     def _a_budget_needs_gangs(self) -> Self:
         if self.budget_per_hour is not None and self.placement.admission == "Immediate":
             raise ValueError("budgetPerHour needs admission: Gang, because Immediate places whatever must be added")
+        return self
+
+    @model_validator(mode="after")
+    def _kueue_heeds_no_budget_and_no_triggers_of_ours(self) -> Self:
+        if self.placement.dispatch is not None:
+            wrong = ["budgetPerHour"] if self.budget_per_hour is not None else []
+            wrong += ["preempts: LowerPriority"] if self.preempts != "Never" else []
+            wrong += ["preemptible: true"] if self.preemptible else []
+            wrong += ["when.PreferredAvailable"] if self.relocation.when.preferred_available != "Never" else []
+            if wrong:
+                raise ValueError(
+                    f"{' and '.join(wrong)} cannot be had with placement.dispatch: Kueue does not know of it"
+                )
         return self
 
     @model_validator(mode="after")

@@ -7,6 +7,7 @@ from and under which names they were written. Nothing in it changes by itself.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import Field, field_serializer
@@ -56,7 +57,8 @@ class RecordMember(Model):
     declared: Literal[True] | None = None
     """Whether a WorkloadKind told that it becomes pods: without one nobody would know, and it is kept."""
     only: Literal["Home", "Remote"] | None = None
-    """On which clusters of a group that spans several it is: where the head is, or where further workers are. Absent: on all."""
+    """On which clusters of a group that spans several it is: where the head is, or where further workers are; of one that is left to
+    Kueue what Home has is on the manager. Absent: on all."""
 
     @property
     def identity(self) -> Identity:
@@ -248,6 +250,19 @@ class RecordClaim(Model):
     """The epoch of the workloads unit then: a snapshot of it, or of a later one, tells whether those who left are gone."""
 
 
+class RecordDispatch(Model):
+    """To whom it is left where the group starts."""
+
+    policy: str
+    """The policy that left it to Kueue, after which what Kueue is told is called."""
+    manager: str
+    """The cluster whose Kueue starts it elsewhere. It has all of the group."""
+    queue: str
+    """The LocalQueue that its Ray object waits in."""
+    nominated: tuple[str, ...] = ()
+    """The clusters on which Kueue may start it, in order of preference. They have its namespace, and all of it but the Ray object."""
+
+
 class PlacementRecord(OwnKind):
     """Where a group is and why. Written by gitplacer; not synced to clusters."""
 
@@ -275,6 +290,8 @@ class PlacementRecord(OwnKind):
     approvals: tuple[str, ...] | None = None
     """Approvals that were carried out for it and have not expired, each as its name and a digest of what it consents to. Each
     counts once."""
+    dispatch: RecordDispatch | None = None
+    """To whom it is left where it starts. Absent: to nobody."""
     finished: RecordFinished | None = None
     """The end of its jobs, once two snapshots have shown it."""
     reason: str
@@ -285,6 +302,22 @@ class PlacementRecord(OwnKind):
         return f"{self.metadata.namespace}/{self.metadata.name}"
 
     @property
+    def having(self) -> tuple[tuple[str, ClusterRole], ...]:
+        """The clusters that have files of it, each with which: of one that is left to Kueue also those that are nominated."""
+        there = tuple((entry.name, entry.role) for entry in self.clusters)
+        return (
+            there if self.dispatch is None else dispatched_over(there, self.dispatch.manager, self.dispatch.nominated)
+        )
+
+    @property
     def is_platform(self) -> bool:
         """Whether its files are in the platform units: those of workloads are in the group's own directory, or shared."""
         return bool(self.members) and not any(m.is_shared or m.file.startswith(f"{self.id}/") for m in self.members)
+
+
+def dispatched_over(
+    clusters: Iterable[tuple[str, ClusterRole]], manager: str, nominated: Iterable[str]
+) -> tuple[tuple[str, ClusterRole], ...]:
+    """What clusters have of a group that is left to Kueue: the manager all, as `Home`, those that are nominated the rest, as `Remote`."""
+    there = {name: "Home" if name == manager else role for name, role in clusters}
+    return tuple({**dict.fromkeys(nominated, "Remote"), **there}.items())  # type: ignore[arg-type]

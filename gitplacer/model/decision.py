@@ -43,6 +43,8 @@ class Reason(enum.StrEnum):
     SPANS = "Spans"  # no cluster takes it alone, and several of one mesh do together
     PODS_MAY_WAIT = "PodsMayWait"  # admitted whatever the room, and there is not enough
     PLATFORM = "Platform"  # platform objects go where their policy says
+    KUEUE_ADMITS = "KueueAdmits"  # Kueue there starts it on one of the clusters that are nominated, when one has quota
+    NOMINATED = "Nominated"  # Kueue may start it there
     ADOPTED = "Adopted"  # it ran there before gitplacer came, and nobody asked whether it fits
     # a group stays as it is
     KEPT = "Kept"
@@ -75,6 +77,8 @@ class Reason(enum.StrEnum):
     NOT_THE_TENANTS = "NotTheTenants"
     NOT_IN_ORDER = "NotInOrder"
     NO_SHARE = "NoShare"  # in a division its weight is 0
+    LEFT_TO_KUEUE = "LeftToKueue"  # only the cluster whose Kueue dispatches it has it
+    NOT_NOMINATED = "NotNominated"  # Kueue takes no more clusters, or could not call this one
     OTHER_CLUSTER_WISHED = "OtherClusterWished"
     NO_DOMAIN = "NoDomain"  # it lacks a label over whose values the policy spreads copies
     UNTOLERATED_CLUSTER_TAINT = "UntoleratedClusterTaint"
@@ -129,6 +133,7 @@ class Reason(enum.StrEnum):
     RESERVED_FOR = "ReservedFor"  # there is room, and it is for a group that is before this one
     # a group waits
     NO_ELIGIBLE_CLUSTER = "NoEligibleCluster"
+    NO_NOMINEE = "NoNominee"  # it is left to Kueue, and there is no cluster on which that could start it
     NO_CLUSTER_FITS = "NoClusterFits"
     NO_MESH_FITS = "NoMeshFits"  # neither does one alone, nor do the clusters of a mesh together
     CANNOT_SPAN = "CannotSpan"  # no cluster fits, and something that spanning needs is missing
@@ -330,6 +335,19 @@ class Claim:
     displaced: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dispatched:
+    """
+    A group that is left to Kueue: `manager` has it, waiting in `queue`, and Kueue there starts it on one of those that are `nominated`,
+    which are in order of preference. `policy` left it to Kueue.
+    """
+
+    policy: str
+    manager: str
+    queue: str
+    nominated: tuple[str, ...]
+
+
 class Strategy(enum.StrEnum):
     """How a relocation goes on."""
 
@@ -403,8 +421,8 @@ class Decision:
     `candidates` is every cluster of the fleet, sorted by name, when they were asked for. `reasons` tells for each
     cluster of `after` why it is there. A hold is of the group's files too, unless it is `updated_in_place`: then only
     its leaving is held. A group that waits may have a `claim` to room. `counts` are those of its objects on clusters of `after`
-    where they are not as their manifests say, and `roles` what clusters of `after` have of a group that spans several; the plan
-    fills both in.
+    where they are not as their manifests say, `roles` what clusters of `after` have of a group that spans several, and `dispatch` who
+    starts it if not the clusters of `after`; the plan fills these in.
     """
 
     group: str
@@ -433,6 +451,7 @@ class Decision:
     ended: Mapping[str, datetime] = field(default_factory=dict)
     pending: Mapping[str, datetime] = field(default_factory=dict)
     counts: Mapping[str, Counts] = field(default_factory=dict)
+    dispatch: Dispatched | None = None
 
     def counts_on(self, cluster: str) -> Counts:
         """The counts of its objects on a cluster."""

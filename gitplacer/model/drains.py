@@ -51,7 +51,8 @@ class Drain:
     """
     What draining a cluster comes to. `passes` are those that do something; `stuck` who is there at the end; `waits` who has left
     and waits for room; `platform` are groups of platform objects, which stay; `back` tells of each group that has left what
-    becomes of it when the cluster takes groups again; `is_cut` says that there would be more passes.
+    becomes of it when the cluster takes groups again; `is_cut` says that there would be more passes. `nominated` are groups that Kueue may
+    have started there, which no pass takes away.
     """
 
     cluster: str
@@ -60,8 +61,9 @@ class Drain:
     platform: tuple[str, ...]
     back: tuple[tuple[str, Return], ...]
     is_cut: bool = False
+    nominated: tuple[str, ...] = ()
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing of workloads is there at the end."""
-        return not self.stuck and not self.is_cut
+        return not self.stuck and not self.is_cut and not self.nominated

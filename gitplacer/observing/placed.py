@@ -48,7 +48,7 @@ class Placed:
         remotes: dict[tuple[str, str], str] = {}
         for record in records:
             members.update(member.identity for member in record.members)
-            away = all(entry.name != cluster for entry in record.clusters)
+            away = all(name != cluster for name, _ in record.having)  # Kueue may start it where it is nominated
             for member in record.members:
                 if member.only == "Remote":
                     remotes[member.namespace, member.name] = record.id

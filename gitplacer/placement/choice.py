@@ -44,7 +44,9 @@ _MOST_UNPAID = 10
 """Clusters that one group may lose, when its copies are spread, to what its other copies use up of a budget or a quota."""
 _TRIED = 2000
 """Where groups times clusters are more, a cluster that was not taken is not tried in every order just to tell."""
-_TAKES = frozenset({Reason.FITS, Reason.ROOM, Reason.FITS_BY_SCALE_UP, Reason.PODS_MAY_WAIT, Reason.PLATFORM})
+_TAKES = frozenset({
+    Reason.FITS, Reason.FITS_BY_SCALE_UP, Reason.KUEUE_ADMITS, Reason.NOMINATED, Reason.PLATFORM, Reason.PODS_MAY_WAIT, Reason.ROOM,
+})  # fmt: skip
 """Findings about a cluster that would take a group."""
 
 
@@ -134,6 +136,8 @@ class Choice:
         entering = self._pass.may_enter(group, policy)
         if exclude:
             entering = tuple(name for name in entering if name not in exclude)
+        if self._pass.nominations.settings(group) is not None:
+            return {name: self._managed(group) for name in entering[:1]}
         line = self._lined_up(policy, entering)
         ways = [way for way in (False, True) if not way or may_scale_up(policy)]
         ways = [way for way in ways if only is None or way is (only == "ScaleUp")]
@@ -154,6 +158,10 @@ class Choice:
                     if taken is not None:
                         chosen[name] = taken
         return chosen
+
+    def _managed(self, group: Group) -> Finding:
+        """Why a cluster has a group that is left to Kueue there."""
+        return Finding(code=Reason.KUEUE_ADMITS, subject=", ".join(self._pass.nominations.nominated(group)))
 
     def _choose_spread(
         self,
@@ -558,6 +566,11 @@ class Choice:
 
     def verdict(self, group: Group, policy: PlacementPolicy, name: str) -> Finding:
         """What there is to say of a cluster that a group is not on."""
+        left = self._pass.nominations.settings(group)
+        if left is not None and name != left.manager:
+            return self._pass.nominations.verdict(group, policy, name)
+        if left is not None:
+            return self._pass.may_not_enter(group, policy, self._pass.clusters[name]) or self._managed(group)
         return (
             self._pass.may_not_enter(group, policy, self._pass.clusters[name])
             or self._left_lately(group, name)

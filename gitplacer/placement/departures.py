@@ -27,10 +27,12 @@ from gitplacer.placement.pack import Packing
 from gitplacer.placement.spanning import Spanning
 from gitplacer.relocation.evidence import (
     Seen,
+    all_gone,
     may_have_started,
     running,
     seen_ended,
     seen_gone,
+    seen_nothing,
     seen_ready,
     seen_unstarted,
     testimony,
@@ -193,7 +195,9 @@ class Departures:
         ]
 
     def may_have_started(self, group: Group, cluster: str) -> bool:
-        """Whether something of a group may have started on a cluster that must not start twice."""
+        """Whether something of a group may have started on a cluster that must not start twice; where it is left to Kueue, elsewhere."""
+        if group.singletons and self._pass.nominations.is_managed_on(group, cluster):
+            return True
         there = self._singletons_on(group, cluster)
         return any(may_have_started(self._snapshot, entry, record, group.unit) for record, entry in there)
 
@@ -391,6 +395,8 @@ class Departures:
             return Strategy.REMOVE_FIRST
         if all(triggers[name].code is Reason.CLUSTER_LOST for name in sources):
             return Strategy.RECREATE
+        if self._pass.nominations.is_left_to_kueue(group):
+            return Strategy.RECREATE  # a manager never shows a copy that is ready
         wanted = Strategy(policy.spec.relocation.strategy)
         if policy.spec.placement.copies == "All" and wanted is Strategy.RECREATE:
             return Strategy.SURGE  # a copy goes only when another serves
@@ -532,6 +538,14 @@ class Departures:
         def asked(question: Question, name: str) -> Seen | None:
             return question(self._snapshot, entries[name], recorded, group.unit) if name in entries else None
 
+        def gone(name: str) -> Seen | None:
+            seen = asked(seen_gone, name)
+            left = record.dispatch if record is not None else None
+            if seen is None or not seen.yes or left is None or left.manager != name:
+                return seen
+            there = [each for each in left.nominated if not self._pass.is_gone(each)]
+            return all_gone(seen, (seen_nothing(self._snapshot, each, entries[name], recorded) for each in there))
+
         def lost(name: str) -> bool:
             quiet = name in self._pass.silent and move.strategy is Strategy.SURGE
             return self._pass.is_gone(name) or quiet
@@ -545,7 +559,7 @@ class Departures:
         return Look(
             now=self._snapshot.now,
             ready=partial(asked, seen_ready),
-            gone=partial(asked, seen_gone),
+            gone=gone,
             is_lost=lost,
             takes=takes,
             came=frozenset(move.targets if move.adds else ()),

@@ -18,9 +18,8 @@ from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.model.decision import Finding, Reason
-from gitplacer.model.labels import untolerated
 from gitplacer.placement.queued import Waits, waits_in
-from gitplacer.policies import DIVIDING, TYPES
+from gitplacer.policies.allowing import closed, not_liked, not_selected
 from gitplacer.profiles import ClusterProfile
 from gitplacer.relocation.evidence import is_stale
 from gitplacer.source.apigroups import BUILT_IN_GROUPS
@@ -28,30 +27,27 @@ from gitplacer.source.manifests import PLATFORM
 from gitplacer.workloads.facts import Demand, ObjectFacts
 
 
-def preference(policy: PlacementPolicy, cluster: Cluster) -> int | None:
-    """How early the policy takes a cluster, or None if it never does."""
-    return TYPES[policy.spec.placement.type](policy.spec.placement, cluster)
-
-
 def may_not_stay(group: Group, policy: PlacementPolicy, cluster: Cluster) -> Finding | None:
     """Why a group under a policy is not allowed on a cluster, or None."""
-    if cluster.spec.role == "Management":
-        return Finding(code=Reason.MANAGEMENT_CLUSTER)
-    unmet = policy.spec.clusters.unmet(cluster.labels())
-    if unmet is not None:
-        return Finding(code=Reason.CLUSTER_NOT_SELECTED, subject=str(unmet))
-    tenant, wished = group.tenant, group.wished_cluster
-    forbidden = tenant.spec.clusters.unmet(cluster.labels()) if tenant is not None else None
-    if tenant is not None and forbidden is not None:
-        return Finding(code=Reason.NOT_THE_TENANTS, subject=f"{tenant.name}: {forbidden}")
-    if preference(policy, cluster) is None:
-        return Finding(code=Reason.NO_SHARE if policy.spec.placement.type in DIVIDING else Reason.NOT_IN_ORDER)
-    taint = untolerated(cluster.taints(), policy.tolerations())
-    if taint is not None:
-        return Finding(code=Reason.UNTOLERATED_CLUSTER_TAINT, subject=str(taint))
-    if wished not in (None, cluster.name):
-        return Finding(code=Reason.OTHER_CLUSTER_WISHED, subject=wished or "")
-    return None
+    return (
+        not_selected(policy, cluster)
+        or not_the_tenants(group, cluster)
+        or not_liked(policy, cluster)
+        or _other_wished(group, cluster)
+    )
+
+
+def not_the_tenants(group: Group, cluster: Cluster) -> Finding | None:
+    """Why the tenant of a group may not use a cluster, or None."""
+    forbidden = group.tenant.spec.clusters.unmet(cluster.labels()) if group.tenant is not None else None
+    if group.tenant is None or forbidden is None:
+        return None
+    return Finding(code=Reason.NOT_THE_TENANTS, subject=f"{group.tenant.name}: {forbidden}")
+
+
+def _other_wished(group: Group, cluster: Cluster) -> Finding | None:
+    wished = group.wished_cluster
+    return None if wished in (None, cluster.name) else Finding(code=Reason.OTHER_CLUSTER_WISHED, subject=wished or "")
 
 
 def may_not_enter(
@@ -62,13 +58,9 @@ def may_not_enter(
     now: datetime,
 ) -> Finding | None:
     """Why a cluster that a group would be allowed on takes nothing new of it, or None."""
-    match cluster.spec.state:
-        case "Cordoned":
-            return Finding(code=Reason.CLUSTER_CORDONED)
-        case "Draining":
-            return Finding(code=Reason.CLUSTER_DRAINING)
-        case "Lost":
-            return Finding(code=Reason.CLUSTER_LOST)
+    declared = closed(cluster)
+    if declared is not None:
+        return declared
     if group.unit == PLATFORM:
         return None  # what makes a cluster usable cannot wait for it to be usable
     if cluster.name in broken:
@@ -83,10 +75,13 @@ def may_not_enter(
     policy = group.policy.spec.placement if group.policy is not None else None
     if snapshot.coarse and not snapshot.nodes and (policy is None or policy.admission == "Gang"):
         return Finding(code=Reason.NODES_NOT_KNOWN)
+    return api_not_served(group, snapshot)
+
+
+def api_not_served(group: Group, snapshot: CapacitySnapshot) -> Finding | None:
+    """An API of a group's objects that a cluster does not serve, by its snapshot, or None."""
     missing = next((api for api in custom_apis(group) if not _serves(snapshot, api)), None)
-    if missing is not None:
-        return Finding(code=Reason.API_NOT_SERVED, subject=missing)
-    return None
+    return None if missing is None else Finding(code=Reason.API_NOT_SERVED, subject=missing)
 
 
 def without_domain(policy: PlacementPolicy, cluster: Cluster) -> Finding | None:

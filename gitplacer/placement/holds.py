@@ -146,7 +146,9 @@ def foreign_changes(snapshot: Snapshot, group_id: str, record: PlacementRecord |
     own = {f"{RECORDS}/{group_id}.yaml"}
     if record is not None:
         own |= {f"{RECORDS}/{record.id}.yaml"}
-        places = [(c.name, unit, m) for c in record.clusters for unit in (WORKLOADS, PLATFORM) for m in record.members]
+        places = [
+            (name, unit, m) for name, _ in record.having for unit in (WORKLOADS, PLATFORM) for m in record.members
+        ]
         for cluster, unit, member in places:
             path = f"{root}/{cluster}/{unit}/{member.file}"
             gone = unit == PLATFORM and path not in snapshot.deployment

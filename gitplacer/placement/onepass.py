@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 
+from gitplacer.dispatching import started
 from gitplacer.grouping import Group
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fleet import Cluster
@@ -28,12 +29,13 @@ from gitplacer.placement.doubts import Doubts
 from gitplacer.placement.effort import Effort
 from gitplacer.placement.eligibility import (
     Asked,
+    api_not_served,
     asked_by,
     custom_apis,
     may_not_enter,
     may_not_stay,
     not_served,
-    preference,
+    not_the_tenants,
     without_domain,
 )
 from gitplacer.placement.holds import held, kept
@@ -41,16 +43,18 @@ from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.ledgercache import LedgerCache, Opening
 from gitplacer.placement.lent import lent
 from gitplacer.placement.nodes import Columns
+from gitplacer.placement.nomination import Nominations
 from gitplacer.placement.onlookers import Onlookers
 from gitplacer.placement.overlaps import Overlap, Overlaps
 from gitplacer.placement.pack import Packing, pack
 from gitplacer.placement.proof import has_room
-from gitplacer.placement.queued import no_queue
+from gitplacer.placement.queued import Waits, no_queue
 from gitplacer.placement.scoring import Scoring
 from gitplacer.placement.ties import held_with, ties, torn_singletons
 from gitplacer.placement.topology import Rule
 from gitplacer.placement.updating import Edits, no_edits
 from gitplacer.policies import DIVIDING
+from gitplacer.policies.allowing import closed, preference
 from gitplacer.relocation.evidence import speaks_of
 from gitplacer.relocation.guards import Tally, frozen_until, held_removals
 from gitplacer.relocation.memory import left_over
@@ -125,6 +129,8 @@ class Pass:
         staying = (record for record in snapshot.records.values() if record.id not in gone)
         self.leftovers = frozenset(name for record in staying for name in left_over(record, snapshot))
         self.tally = Tally(snapshot, gone)
+        self.nominations = Nominations(snapshot, self.records, lent(self._cannot_run))
+        """Of groups that are left to Kueue, on which clusters it may start them."""
         self._thaws: dict[Reason, datetime | None] = {}
         self.backing_off: dict[str, datetime] = {}
         """Groups whose relocation is taken back in this pass, and until when they then stay."""
@@ -220,6 +226,7 @@ class Pass:
     def settled(self, name: str, ids: Iterable[str]) -> Ledger:
         """The empty ledger of a cluster whose snapshot would show pods of these groups only, of all that we placed."""
         capacity = self.snapshot.capacity[name]
+        ids = {*ids, *self._left_to_kueue}  # these come and go as Kueue likes, and so does nothing that is waited for
         shown = frozenset(ids) & {group.name for group in capacity.groups}
         if len(shown) == len(capacity.groups):
             return self.books[name]
@@ -229,6 +236,13 @@ class Pass:
             less = capacity.model_copy(update={"groups": groups})
             self._settled[name, shown] = self._opening(name, less, base.columns).open(base.nodes)
         return self._settled[name, shown]
+
+    @cached_property
+    def _left_to_kueue(self) -> frozenset[str]:
+        """The groups that Kueue may have started on any cluster, whatever is deployed there."""
+        return frozenset(
+            id_ for id_, record in self.records.items() if record is not None and record.dispatch is not None
+        )
 
     @cached_property
     def offered(self) -> dict[str, float]:
@@ -393,6 +407,11 @@ class Pass:
         return self.snapshot.deployed.gang(record, group.policy if group else None, name)
 
     def may_not_stay(self, group: Group, policy: PlacementPolicy, cluster: Cluster) -> Finding | None:
+        left = self.nominations.settings(group)
+        if left is not None or self.nominations.is_managed_on(group, cluster.name):
+            manager = left.manager if left is not None else ""
+            stays = cluster.name == manager and not self.nominations.is_started_on(group, manager)
+            return None if stays else Finding(code=Reason.LEFT_TO_KUEUE, subject=manager)
         tenant = group.tenant
         key = (policy.name, group.wished_cluster, tenant.name if tenant is not None else "", cluster.name)
         if key not in self._stay:
@@ -401,6 +420,8 @@ class Pass:
 
     def may_not_enter(self, group: Group, policy: PlacementPolicy, cluster: Cluster) -> Finding | None:
         s = self.snapshot
+        if self.nominations.settings(group) is not None:
+            return self.may_not_stay(group, policy, cluster) or self._may_not_manage(group, cluster)
         return (
             self.may_not_stay(group, policy, cluster)
             or without_domain(policy, cluster)
@@ -410,6 +431,36 @@ class Pass:
             or self._feature_not_served(group, cluster)
             or self._no_queue(group, cluster)
         )
+
+    def _may_not_manage(self, group: Group, cluster: Cluster) -> Finding | None:
+        """Why a cluster does not take a group that is left to Kueue there: it needs no room, and no snapshot that promises any."""
+        return (
+            closed(cluster)
+            or self._not_back_yet(group, cluster)
+            or self._cannot(group, cluster)
+            or (None if self.nominations.nominated(group) else Finding(code=Reason.NO_NOMINEE))
+        )
+
+    def _cannot(self, group: Group, cluster: Cluster) -> Finding | None:
+        """What a cluster is known to lack that a group asks for besides room, or None."""
+        capacity = self.snapshot.capacity.get(cluster.name)
+        unserved = api_not_served(group, capacity) if capacity is not None else None
+        lacks = unserved or self._feature_not_served(group, cluster)
+        return lacks or (self._no_queue(group, cluster) if capacity is not None else None)
+
+    def _cannot_run(self, group: Group, policy: PlacementPolicy, name: str) -> Finding | None:
+        """Why Kueue could not start a group on a cluster, as far as that is known: it needs the queue there too, and nodes of the size."""
+        cluster, capacity = self.clusters[name], self.snapshot.capacity.get(name)
+        barred = not_the_tenants(group, cluster) or self._cannot(group, cluster)
+        if barred is None and capacity is not None:
+            left = self.nominations.settings(group)
+            names = {m.identity.namespace for m in started(group)} if left is not None else set()
+            barred = no_queue([Waits(f"{each}/{left.queue}") for each in sorted(names) if left is not None], capacity)
+        if barred is None and name in self.books:
+            ledger, scales = self.books[name], may_scale_up(policy) and bool(self.books[name].nodes.types)
+            exceeds = self.exceeds(self.gang_on(group.id, name), ledger, name, scales)
+            barred = Finding(code=Reason.EXCEEDS_CLUSTER) if exceeds else None
+        return barred
 
     def _no_queue(self, group: Group, cluster: Cluster) -> Finding | None:
         """Why what a group has in queues of Kueue would not be let in on a cluster, or None."""

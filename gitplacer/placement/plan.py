@@ -124,6 +124,9 @@ def _shaped(shared: Pass, decision: Decision) -> Decision:
     if decision.action is Action.KEEP and decision.group in shared.reshaped:
         action, finding = shared.reshaped[decision.group]
         decision = replace(decision, action=action, finding=finding)
+    dispatched = shared.nominations.of(decision, decision.files_after)
+    if dispatched is not None:
+        decision = replace(decision, dispatch=dispatched)
     counts, roles = shared.counts_of(decision.group, decision.after), shared.roles_of(decision.group, decision.after)
     if roles:
         return replace(decision, counts=counts, roles=roles)

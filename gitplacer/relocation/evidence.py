@@ -10,6 +10,7 @@ so any more.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -86,6 +87,28 @@ def seen_gone(snapshot: Snapshot, entry: RecordCluster, group_id: str, unit: str
     """Whether nothing of a group is left where the record's entry says that its files were removed; None if nobody knows."""
     capacity = testimony(snapshot, entry, unit) if entry.state == "Removing" else None
     return None if capacity is None else Seen(capacity.observed_at, running(capacity, group_id) is None)
+
+
+def seen_nothing(snapshot: Snapshot, name: str, entry: RecordCluster, group_id: str) -> Seen | None:
+    """
+    Whether nothing of a group is left on a cluster where somebody else may have started it, long enough after its manager's entry, which says
+    that its files were removed; None if nobody knows. No epoch tells: what runs there was not in Git.
+    """
+    capacity, cluster = snapshot.capacity.get(name), snapshot.source.own.clusters.get(name)
+    if capacity is None or cluster is None or capacity.coarse or is_stale(cluster, capacity, snapshot.now):
+        return None
+    late = entry.since + SYNC_GRACE < capacity.observed_at <= snapshot.now + SYNC_GRACE
+    return Seen(capacity.observed_at, running(capacity, group_id) is None) if late else None
+
+
+def all_gone(first: Seen, others: Iterable[Seen | None]) -> Seen | None:
+    """Whether a group is gone by all of some sightings, and the time of the earliest; None if one is missing."""
+    at = first.at
+    for other in others:
+        if other is None or not other.yes:
+            return other
+        at = min(at, other.at)
+    return Seen(at, yes=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ _SUBJECT_IS_SAFE = frozenset({
     Reason.KEPT, Reason.CLUSTER_DRAINING, Reason.CLUSTER_LOST, Reason.COPY_NOT_WANTED, Reason.CLUSTER_WAKING,
     Reason.CLUSTER_AWAKE, Reason.MOVING, Reason.NOWHERE_TO_GO, Reason.MAY_HAVE_STARTED, Reason.NEVER_RELOCATED,
     Reason.AWAITS_APPROVAL, Reason.COOLING_DOWN, Reason.BACKING_OFF, Reason.GUARD_REACHED, Reason.FROZEN,
-    Reason.NOT_READY_ELSEWHERE, Reason.TOO_MANY_REMOVALS,
+    Reason.NOT_READY_ELSEWHERE, Reason.TOO_MANY_REMOVALS, Reason.KUEUE_ADMITS, Reason.LEFT_TO_KUEUE,
 })  # fmt: skip
 """Reasons whose subject is made of names of clusters, codes, times, and the group's own tenant."""
 

@@ -29,6 +29,7 @@ from gitplacer.problemcodes import CODES
 from gitplacer.problems import Location, Problem, Rejected, meant, nearest
 from gitplacer.source.consent import Consent
 from gitplacer.source.domains import spread_problems
+from gitplacer.source.managers import unfit_dispatcher
 from gitplacer.source.scores import ScoresFile, unknown_scores
 
 _Kind = TypeVar("_Kind", bound=Model)
@@ -61,6 +62,8 @@ class OwnKinds:
     """Where each own object stands, by `Kind/name`."""
     scores: Mapping[str, ScoresFile]
     """By name. One whose name is there twice scores nothing."""
+    unmanaged: Mapping[str, Problem]
+    """Policies that leave their groups to a Kueue which cannot have them, by name, each with what is wrong."""
 
 
 def looks_own(document: Document) -> bool:
@@ -134,6 +137,9 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
         stop = stop or bool(kinds & {*_STOPS, ""})
         broken.extend(BrokenPolicy(kind) for kind in sorted(kinds) if kind in _POLICIES)
     problems.extend(_weights_of_nobody(policies, {item.name for item in _of(Cluster, objects)}))
+    known = {cluster.name: cluster for cluster in _of(Cluster, objects)}
+    faults = {p.name: found for p, document in policies if (found := unfit_dispatcher(p, document, known)) is not None}
+    problems.extend(faults.values())
     clusters, names = list(_of(Cluster, objects)), {scores.name for scores in _of(ClusterScores, objects)}
     for item, document in policies:
         problems.extend(spread_problems(item, document, clusters))
@@ -146,13 +152,14 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
     twice = {policy.name for policy in broken if policy.name is not None}
     return OwnKinds(
         fleet=fleets[0],
-        clusters={c.name: c for c in _of(Cluster, objects)},
+        clusters=known,
         policies=tuple(p for p in _of(PlacementPolicy, objects) if p.name not in twice),
         overrides=tuple(p for p in _of(OverridePolicy, objects) if p.name not in twice),
         broken_policies=tuple(broken),
         approvals=tuple(item for key, item in sorted(approvals.items()) if key not in twice_approved),
         places=places,
         scores={item.scores.name: item for key, item in sorted(scored.items()) if key not in twice_approved},
+        unmanaged=faults,
     )
 
 

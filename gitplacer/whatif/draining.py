@@ -50,6 +50,7 @@ def drain(ground: Ground, cluster: str) -> Drain:
         platform=tuple(sorted(d.group for d in view.plan.decisions if cluster in d.after and _is_platform(view, d))),
         back=tuple(_back(view, sorted(ever - set(there)), cluster)),
         is_cut=count >= MOST and bool(before[1].steps),
+        nominated=tuple(sorted(d.group for d in view.plan.decisions if d.dispatch and cluster in d.dispatch.nominated)),
     )
 
 
