@@ -928,7 +928,7 @@ def test_labels_of_namespaces_count_where_the_namespaces_are_here() -> None:
 def test_lines_about_whole_documents_stand_where_these_begin() -> None:
     files = {path: data for path, data in corpus().items() if b"${" not in data}
     text = "# why\n\n---\n# this\n\nkind: x\n"
-    for document in read_foreign({**files, "x.yaml": text.encode()}, NO_VALUES).documents:
+    for document in read_foreign({**files, "x.yaml": text.encode()}, NO_VALUES, Notes()).documents:
         notes = Notes()
         notes.add(Outcome.CONVERTED, document, (), "")
         assert notes.lines()[0].location == document.locate()
@@ -951,3 +951,36 @@ def test_percentages_of_regions_are_weights_where_each_has_one_cluster(
     said = " ".join(what for _, what in told(found, Outcome.NO_EQUAL))
     assert "each of them gets its part" in said, "clusters are not counted as one by region"
     assert ("weights are by name of cluster" in said) == (weights is None)
+
+
+TWICE = """\
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {name: r, namespace: a, labels: {app: x}}
+spec:
+  headGroupSpec:
+    rayStartParams:
+      num-cpus: "1"
+    rayStartParams: {}
+    template: {spec: {containers: [{name: h, image: i, resources: {requests: {cpu: 1, memory: 1Gi}}}]}}
+"""
+
+
+def test_a_key_that_is_set_twice_counts_as_kubectl_has_it_and_the_app_is_placed() -> None:
+    untainted = "".join(line for line in STATUS.splitlines(keepends=True) if "nodeTaints" not in line)
+    found = of(POLICY + SELECT, TWICE, CLUSTER % "" + "spec: {name: c}\n" + untainted % ("false", "True", "False"))
+    assert found.problems == ()
+    assert (
+        "f1.yaml:6:5",
+        'the key "rayStartParams" is set again on line 8, and the last one counts, as for kubectl; this one was taken out',
+    ) in told(found, Outcome.CHANGED)
+    assert value(found, "workloads/a/f1.yaml")["spec"]["headGroupSpec"]["rayStartParams"] == {}
+    assert clusters(story(found).plan()) == {"a/r": "c"}
+
+
+def test_of_a_file_in_which_one_object_cannot_be_read_only_the_others_are_written() -> None:
+    good = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m, namespace: a, labels: {app: x}}\n"
+    found = of(POLICY + SELECT, f"{good}---\n{TWICE}  ? [broken]\n  : x\n")
+    assert [p.location.line for p in found.problems] == [14]
+    [path] = [path for path in found.files if path.endswith("f1.yaml")]
+    assert found.files[path].decode() == good

@@ -9,6 +9,7 @@ from gitplacer.documents.cursor import Cursor, dotted
 from gitplacer.documents.document import Document
 from gitplacer.documents.edit import splice
 from gitplacer.documents.findings import LISTED, Findings
+from gitplacer.documents.overwritten import last_ones
 from gitplacer.documents.parse import MAX_BYTES, Fault, ParsedDocument, ParsedFile, Path, Value, parse
 from gitplacer.documents.patch import Edit, EditError, applied, pointer
 from gitplacer.documents.write import dump
@@ -29,6 +30,7 @@ __all__ = [
     "applied",
     "dotted",
     "dump",
+    "last_ones",
     "parse",
     "pointer",
     "splice",

@@ -7,14 +7,13 @@ the shelf that the policy which governs it asks for; then overrides, some of whi
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from gitplacer.documents import Document
-from gitplacer.importers.fleetrepo import FleetRepo
-from gitplacer.importers.foreign import group_and_kind, read_foreign
+from gitplacer.importers.fleetrepo import FleetRepo, opened
+from gitplacer.importers.foreign import group_and_kind
 from gitplacer.importers.karmada.clusters import write_clusters
 from gitplacer.importers.karmada.others import tell, write_quotas
 from gitplacer.importers.karmada.overriding import Overriding, in_order, overrides, read_overriding
@@ -24,7 +23,6 @@ from gitplacer.importers.report import Imported, Outcome
 from gitplacer.importers.shelves import NAMESPACES, Rule, Thing, shelve, things_in
 from gitplacer.importers.variables import Variables
 from gitplacer.importers.writing import Names, valid_name
-from gitplacer.kinds import OWN_API_GROUP
 from gitplacer.plaintext import few
 
 _KARMADA = "karmada.io"
@@ -42,30 +40,20 @@ def imported(files: Mapping[str, bytes], variables: Variables, now: datetime, na
     A fleet repo of what files by path hold, and what became of each of them. `namespace` is for objects that say none, `now` when the
     state of Clusters was exported. Raises Rejected where a variable has no value.
     """
-    foreign = read_foreign(files, variables)
-    repo = FleetRepo("Karmada", problems=list(foreign.problems))
-    by_kind: dict[str, list[Document]] = defaultdict(list)
-    manifests: list[Document] = []
-    for document in foreign.documents:
-        group, kind = group_and_kind(document)
-        if group == OWN_API_GROUP:
-            repo.take_over(document)
-        elif group == _KARMADA or group.endswith(f".{_KARMADA}"):
-            by_kind[kind].append(document)
-        else:
-            manifests.append(document)
+    read = opened("Karmada", _KARMADA, files, variables)
+    repo, by_kind, manifests = read.repo, read.theirs, read.manifests
     known, coarse = write_clusters(by_kind["Cluster"], repo, now)
     making = Making(known, repo.notes, namespace, _classes(manifests), coarse)
     made = _named(_policies(making, [one for kind in _PROPAGATION for one in by_kind[kind]], repo), repo)
     things = things_in(manifests, namespace, repo.notes, repo.problems)
     _claims(made, things, repo)
-    shelved = shelve(foreign.files, things, lambda thing: _rule(made, thing), repo.notes)
+    shelved = shelve(read.files, things, lambda thing: _rule(made, thing), repo.notes)
     repo.files |= shelved.files
     _write(made, repo)
     _folders(made, shelved.folders, repo)
-    read = [read_overriding(one, known, namespace, repo.notes) for kind in _OVERRIDE for one in by_kind[kind]]
-    repo.problems += [problem for one in read if isinstance(one, list) for problem in one]
-    _overrides([one for one in read if isinstance(one, Overriding)], things, repo)
+    found = [read_overriding(one, known, namespace, repo.notes) for kind in _OVERRIDE for one in by_kind[kind]]
+    repo.problems += [problem for one in found if isinstance(one, list) for problem in one]
+    _overrides([one for one in found if isinstance(one, Overriding)], things, repo)
     namespaces = {path.split("/")[1] for path in repo.files if path.startswith("workloads/")}
     write_quotas(by_kind["FederatedResourceQuota"], namespaces, namespace, repo)
     for kind, documents in by_kind.items():

@@ -7,15 +7,13 @@ which becomes a file that one policy governs by its path, and plain manifests th
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from gitplacer.documents import Document
-from gitplacer.importers.fleetrepo import FleetRepo
-from gitplacer.importers.foreign import group_and_kind, read_foreign
+from gitplacer.importers.fleetrepo import FleetRepo, opened
 from gitplacer.importers.ocm.clusters import Known, read_sets, write_clusters
 from gitplacer.importers.ocm.placements import LABEL, Placement, asked_claims, read_placement
 from gitplacer.importers.ocm.scores import write_scores
@@ -24,7 +22,6 @@ from gitplacer.importers.report import Imported, Notes, Outcome
 from gitplacer.importers.shelves import NAMESPACES, Rule, Thing, shelve, things_in
 from gitplacer.importers.variables import Variables
 from gitplacer.importers.writing import Names, valid_name
-from gitplacer.kinds import OWN_API_GROUP
 
 _OCM = "open-cluster-management.io"
 _ONCE = frozenset({"Job", "CronJob", "RayJob", "RayCronJob"})
@@ -57,18 +54,8 @@ def imported(files: Mapping[str, bytes], variables: Variables, now: datetime, na
     A fleet repo of what files by path hold, and what became of each of them. `namespace` is for objects that say none, `now` when the
     state of clusters was exported. Raises Rejected where a variable has no value.
     """
-    foreign = read_foreign(files, variables)
-    repo = FleetRepo("OCM", problems=list(foreign.problems))
-    by_kind: dict[str, list[Document]] = defaultdict(list)
-    manifests: list[Document] = []
-    for document in foreign.documents:
-        group, kind = group_and_kind(document)
-        if group == OWN_API_GROUP:
-            repo.take_over(document)
-        elif group == _OCM or group.endswith(f".{_OCM}"):
-            by_kind[kind].append(document)
-        else:
-            manifests.append(document)
+    read = opened("OCM", _OCM, files, variables)
+    repo, by_kind, manifests = read.repo, read.theirs, read.manifests
     known = write_clusters(by_kind["ManagedCluster"], asked_claims(by_kind["Placement"]), repo, now)
     known = read_sets(by_kind["ManagedClusterSet"], by_kind["ManagedClusterSetBinding"], known, repo)
     placements = _placements(by_kind["Placement"], known, namespace, repo)
@@ -82,7 +69,7 @@ def imported(files: Mapping[str, bytes], variables: Variables, now: datetime, na
     policies = _policies(works, placements, things, known, repo)
     rules = _rules(policies, things)
     shelved = shelve(
-        [*(one.foreign for one in works), *foreign.files], things, lambda one: rules.get(id(one.document)), repo.notes
+        [*(one.foreign for one in works), *read.files], things, lambda one: rules.get(id(one.document)), repo.notes
     )
     repo.files |= shelved.files
     for policy in policies:
