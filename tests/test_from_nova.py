@@ -97,6 +97,19 @@ def test_a_pinned_job_is_sent_whatever_the_room_and_a_job_by_capacity_is_not() -
     assert clusters(told.plan())["rayjob3/rayjob"] == WAITS
 
 
+def test_what_says_no_namespace_is_applied_to_each_that_is_given() -> None:
+    scenario = SCENARIOS["b.1 fill and spill"]
+    files = {path: data.replace(b"  namespace: ${NS}\n", b"") for path, data in contents(scenario.files).items()}
+    found = imported(files, Variables(scenario.values), NovaOptions.of([]), ("rayjob1", "rayjob2", "rayjob3"))
+    assert clusters(story(found).plan()) == scenario.expected
+    assert {what for _, what in told(found, Outcome.CONVERTED) if "says no namespace" in what} == {
+        f"{thing} says no namespace, so it goes to rayjob1, rayjob2 and rayjob3, as --namespace says"
+        for thing in ("RayJob rayjob-train", "ConfigMap ray-job-code-train")
+    }
+    manifests = [data for path, data in found.files.items() if path.startswith("workloads/")]
+    assert (len(manifests), len({*manifests})) == (3, 1)
+
+
 def test_an_app_over_two_clusters_has_its_head_at_home() -> None:
     done = story(SCENARIOS["b.8 one app over two clusters"].imported()).plan()
     [decision] = done.view.plan.decisions
@@ -729,8 +742,21 @@ SHELVES = {
 @pytest.mark.parametrize("thing", SHELVES)
 def test_each_manifest_has_its_shelf_and_its_bytes(thing: str) -> None:
     text, path = SHELVES[thing]
-    found = of(POLICY + SELECT, text)
+    found = of(POLICY + SELECT, text, workload("app", ", namespace: a, labels: {app: x}"))
     assert found.files.get(path) == text.encode(), sorted(found.files)
+
+
+def test_what_an_app_may_need_is_no_use_where_there_is_no_app() -> None:
+    found = of(POLICY + SELECT, SHELVES["what an app may need"][0])
+    assert "unplaced/f1.yaml" in found.files
+
+
+def test_what_a_policy_takes_and_makes_no_pods_is_sent_by_the_policy() -> None:
+    config = workload("cm", ", namespace: a, labels: {app: x}", "v1 ConfigMap")
+    found = of(POLICY + SELECT, config, CLUSTER % "" + "spec: {name: c}\n")
+    assert found.files["platform/p/f1.yaml"] == config.encode()
+    done = story(found).plan()
+    assert (clusters(done), [p.message for p in done.problems]) == ({"a/p": "c"}, [])
 
 
 def test_what_has_no_namespace_is_selected_whatever_the_namespace_selector_says() -> None:

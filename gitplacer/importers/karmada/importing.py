@@ -20,7 +20,7 @@ from gitplacer.importers.karmada.overriding import Overriding, in_order, overrid
 from gitplacer.importers.karmada.policies import Made, Making, by_strength, governing
 from gitplacer.importers.overlaps import ranked
 from gitplacer.importers.report import Imported, Outcome
-from gitplacer.importers.shelves import NAMESPACES, Rule, Thing, shelve, things_in
+from gitplacer.importers.shelves import DEFAULT, NAMESPACES, Rule, Thing, shelve, things_in
 from gitplacer.importers.variables import Variables
 from gitplacer.importers.writing import Names, valid_name
 from gitplacer.plaintext import few
@@ -35,17 +35,18 @@ _CLAIMS = (
 """Keys of labels and annotations by which Karmada remembers which policy governs an object: its name, its namespace."""
 
 
-def imported(files: Mapping[str, bytes], variables: Variables, now: datetime, namespace: str = "default") -> Imported:
+def imported(files: Mapping[str, bytes], variables: Variables, now: datetime, namespace: str = "") -> Imported:
     """
     A fleet repo of what files by path hold, and what became of each of them. `namespace` is for objects that say none, `now` when the
     state of Clusters was exported. Raises Rejected where a variable has no value.
     """
     read = opened("Karmada", _KARMADA, files, variables)
     repo, by_kind, manifests = read.repo, read.theirs, read.manifests
+    given, namespace = [namespace] if namespace else [], namespace or DEFAULT
     known, coarse = write_clusters(by_kind["Cluster"], repo, now)
     making = Making(known, repo.notes, namespace, _classes(manifests), coarse)
     made = _named(_policies(making, [one for kind in _PROPAGATION for one in by_kind[kind]], repo), repo)
-    things = things_in(manifests, namespace, repo.notes, repo.problems)
+    things = things_in(manifests, given, repo.notes, repo.problems)
     _claims(made, things, repo)
     shelved = shelve(read.files, things, lambda thing: _rule(made, thing), repo.notes)
     repo.files |= shelved.files

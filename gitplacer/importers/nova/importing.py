@@ -38,24 +38,24 @@ _RUNTIME: Mapping[str, str] = {
 
 
 def imported(
-    files: Mapping[str, bytes], variables: Variables, options: NovaOptions, namespace: str = "default"
+    files: Mapping[str, bytes], variables: Variables, options: NovaOptions, namespaces: Sequence[str] = ()
 ) -> Imported:
     """
-    A fleet repo of what files by path hold, and what became of each of them. `namespace` is for objects that say none. Raises Rejected where
-    a variable has no value.
+    A fleet repo of what files by path hold, and what became of each of them. An object that says no namespace is one in each of `namespaces`.
+    Raises Rejected where a variable has no value.
     """
-    return _Import(opened("Nova", _ELOTL, files, variables), options, namespace).done()
+    return _Import(opened("Nova", _ELOTL, files, variables), options, namespaces).done()
 
 
 class _Import:
     """One import, step by step."""
 
-    def __init__(self, read: Opened, options: NovaOptions, namespace: str) -> None:
+    def __init__(self, read: Opened, options: NovaOptions, namespaces: Sequence[str]) -> None:
         self.read = read
         self.repo = read.repo
         self.notes = read.repo.notes
         self.options = options
-        self.namespace = namespace
+        self.namespaces = namespaces
 
     def done(self) -> Imported:
         theirs = self.read.theirs
@@ -230,7 +230,7 @@ class _Import:
     # manifests
 
     def _things(self, documents: Sequence[Document]) -> list[Thing]:
-        found = things_in(documents, self.namespace, self.notes, self.repo.problems)
+        found = things_in(documents, self.namespaces, self.notes, self.repo.problems)
         for thing in found:
             if is_mirrored(thing):
                 what = f"{thing} is only shown in Nova's control plane; what made it in its cluster makes it again"

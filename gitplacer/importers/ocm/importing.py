@@ -19,7 +19,7 @@ from gitplacer.importers.ocm.placements import LABEL, Placement, asked_claims, r
 from gitplacer.importers.ocm.scores import write_scores
 from gitplacer.importers.ocm.works import Work, read_work
 from gitplacer.importers.report import Imported, Notes, Outcome
-from gitplacer.importers.shelves import NAMESPACES, Rule, Thing, shelve, things_in
+from gitplacer.importers.shelves import DEFAULT, NAMESPACES, Rule, Thing, shelve, things_in
 from gitplacer.importers.variables import Variables
 from gitplacer.importers.writing import Names, valid_name
 
@@ -49,13 +49,14 @@ class _Policy:
         return id(thing.document) in self.manifests
 
 
-def imported(files: Mapping[str, bytes], variables: Variables, now: datetime, namespace: str = "default") -> Imported:
+def imported(files: Mapping[str, bytes], variables: Variables, now: datetime, namespace: str = "") -> Imported:
     """
     A fleet repo of what files by path hold, and what became of each of them. `namespace` is for objects that say none, `now` when the
     state of clusters was exported. Raises Rejected where a variable has no value.
     """
     read = opened("OCM", _OCM, files, variables)
     repo, by_kind, manifests = read.repo, read.theirs, read.manifests
+    given, namespace = [namespace] if namespace else [], namespace or DEFAULT
     known = write_clusters(by_kind["ManagedCluster"], asked_claims(by_kind["Placement"]), repo, now)
     known = read_sets(by_kind["ManagedClusterSet"], by_kind["ManagedClusterSetBinding"], known, repo)
     placements = _placements(by_kind["Placement"], known, namespace, repo)
@@ -65,7 +66,7 @@ def imported(files: Mapping[str, bytes], variables: Variables, now: datetime, na
         one for kind in _WORKS for document in by_kind[kind] if (one := read_work(document, names, namespace, repo))
     ]
     inside = [one for work in works for one in work.manifests]
-    things = things_in([*inside, *manifests], namespace, repo.notes, repo.problems)
+    things = things_in([*inside, *manifests], given, repo.notes, repo.problems)
     policies = _policies(works, placements, things, known, repo)
     rules = _rules(policies, things)
     shelved = shelve(
