@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +22,7 @@ from gitplacer.importers.variables import filled as fill
 from gitplacer.kinds.selectors import ObjectSelector
 from gitplacer.problems import Rejected, Severity
 from tests.commands import run, write
+from tests.foreignlaws import NAMES, VALUES, broken, makes_no_difference, mappings, survived, told_when_added
 from tests.novafleets import SCENARIOS, WAITS, Told, clusters, contents, everything, move_in, policies, story
 from tests.stories import outcome
 
@@ -465,66 +464,36 @@ BY_NAME = ("capacityResources", "availableResources", "nodeTaints", "nodeGroupsC
 """Mappings whose keys are names of nodes and node groups."""
 
 
-def mappings(at: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The paths of all mappings in a value whose keys are fields, not labels or values that are given through."""
-    if isinstance(at, dict):
-        if path and path[-1] in ("matchLabels", "labels", "annotations", "staticValue", *BY_NAME):
-            return
-        yield path
-    for step, below in at.items() if isinstance(at, dict) else enumerate(at) if isinstance(at, list) else ():
-        yield from mappings(below, (*path, step))
+TWICE = """\
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {name: r, namespace: a, labels: {app: x}}
+spec:
+  headGroupSpec:
+    rayStartParams:
+      num-cpus: "1"
+    rayStartParams: {}
+    template: {spec: {containers: [{name: h, image: i, resources: {requests: {cpu: 1, memory: 1Gi}}}]}}
+"""
 
-
-PLACES = [(full, place) for full in (FULL, FULL_CLUSTER) for place in mappings(full)]
-
-
-def leaves(at: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    below = at.items() if isinstance(at, dict) else enumerate(at) if isinstance(at, list) else ()
-    found = [leaf for step, item in below for leaf in leaves(item, (*path, step))]
-    yield from found or [path]
-
-
-def inner(at: Any, path: tuple[Any, ...]) -> Any:
-    for step in path:
-        at = at[step]
-    return at
-
-
-def essence(policy: Any) -> tuple[Any, ...]:
-    """All that an import makes of a policy, but for places."""
-    found = of(json.dumps(policy))
-    files = {path: yaml.safe_load(data) for path, data in found.files.items() if path.endswith(".yaml")}
-    lines = sorted((line.outcome, line.what, line.todo) for line in found.lines)
-    return files, lines, sorted(p.message for p in found.problems)
-
-
-NAMES = st.text("abcXY", min_size=1, max_size=4).map(lambda text: f"z{text}")
-VALUES = st.recursive(
-    st.booleans() | st.integers(0, 9) | st.text("ab", max_size=3),
-    lambda below: st.lists(below, max_size=2) | st.dictionaries(NAMES, below, max_size=2),
-    max_leaves=4,
-)
+GIVEN_THROUGH = ("matchLabels", "labels", "annotations", "staticValue", *BY_NAME)
+PLACES = [(full, place) for full in (FULL, FULL_CLUSTER) for place in mappings(full, GIVEN_THROUGH)]
 
 
 @given(where=st.sampled_from(PLACES), name=NAMES, added=VALUES)
 def test_whatever_field_is_added_is_reported_at_its_place(
     where: tuple[Any, tuple[Any, ...]], name: str, added: Any
 ) -> None:
-    full, place = where
-    changed = copy.deepcopy(full)
-    inner(changed, place)[name] = added
-    text = yaml.safe_dump(changed, default_flow_style=False, width=1000)
-    found = of(text)
-    line = next(number for number, each in enumerate(text.split("\n"), 1) if f"{name}:" in each)
-    assert found.problems == ()
-    assert [(one.location.line, name in one.what) for one in found.of(Outcome.NOT_UNDERSTOOD)] == [(line, True)]
+    told_when_added(of, *where, name, added)
 
 
-@pytest.mark.parametrize("leaf", list(leaves(FULL)), ids=lambda leaf: ".".join(map(str, leaf)))
-def test_each_field_that_is_written_makes_a_difference(leaf: tuple[Any, ...]) -> None:
-    without = copy.deepcopy(FULL)
-    del inner(without, leaf[:-1])[leaf[-1]]
-    assert essence(without) != essence(FULL)
+def test_each_field_that_is_written_makes_a_difference() -> None:
+    assert makes_no_difference(of, FULL) == set()
+
+
+@given(document=broken((FULL, FULL_CLUSTER, yaml.safe_load(TWICE))))
+def test_no_document_is_too_broken_to_be_told(document: Any) -> None:
+    survived(of, document)
 
 
 def test_a_reader_that_forgets_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -977,19 +946,6 @@ def test_percentages_of_regions_are_weights_where_each_has_one_cluster(
     said = " ".join(what for _, what in told(found, Outcome.NO_EQUAL))
     assert "each of them gets its part" in said, "clusters are not counted as one by region"
     assert ("weights are by name of cluster" in said) == (weights is None)
-
-
-TWICE = """\
-apiVersion: ray.io/v1
-kind: RayCluster
-metadata: {name: r, namespace: a, labels: {app: x}}
-spec:
-  headGroupSpec:
-    rayStartParams:
-      num-cpus: "1"
-    rayStartParams: {}
-    template: {spec: {containers: [{name: h, image: i, resources: {requests: {cpu: 1, memory: 1Gi}}}]}}
-"""
 
 
 def test_a_key_that_is_set_twice_counts_as_kubectl_has_it_and_the_app_is_placed() -> None:

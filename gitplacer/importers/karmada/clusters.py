@@ -60,7 +60,7 @@ class KarmadaCluster:
 def read_cluster(document: Document, repo: FleetRepo) -> KarmadaCluster | list[Problem]:
     """The Cluster in a document, or what is wrong with it."""
     notes, root = repo.notes, Reader.of(document)
-    metadata = read_metadata(root, notes)
+    metadata = read_metadata(root, notes, kept=True)
     spec, status = root.mapping("spec"), root.mapping("status")
     reached = [key for key in _REACHED if key in spec.fields]
     for key in reached:

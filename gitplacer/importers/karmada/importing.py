@@ -129,7 +129,8 @@ def _write(made: Sequence[Made], repo: FleetRepo) -> None:
         first = {"select": one.spec["select"], **({"precedence": rank.precedence} if rank.precedence else {})}
         spec = {**first, **{key: value for key, value in one.spec.items() if key != "select"}}
         comment = f"Imported from the {origin} at {origin.document.locate()}."
-        if repo.own("policies", "PlacementPolicy", one.name, spec, origin.document, comment) is None:
+        own = {"labels": origin.metadata.labels, "annotations": origin.metadata.annotations}
+        if repo.own("policies", "PlacementPolicy", one.name, spec, origin.document, comment, **own) is None:
             continue
         repo.notes.about(Outcome.CONVERTED, origin.root, None, f"{origin}: policies/{one.name}.yaml")
         if over:
@@ -194,5 +195,6 @@ def _overrides(policies: Sequence[Overriding], things: Sequence[Thing], repo: Fl
             comment = (
                 f"Imported from the {policy} at {document.locate(one.reader.path)}. Overrides are applied by name."
             )
-            if repo.own("overrides", "OverridePolicy", name, one.spec, document, comment) is not None:
+            own = {"labels": policy.metadata.labels, "annotations": policy.metadata.annotations}
+            if repo.own("overrides", "OverridePolicy", name, one.spec, document, comment, **own) is not None:
                 repo.notes.about(Outcome.CONVERTED, one.reader, None, f"{policy}: overrides/{name}.yaml")

@@ -17,6 +17,7 @@ from gitplacer.importers.selectors import read_selector, selector_of, written
 from gitplacer.importers.shelves import Thing
 from gitplacer.kinds.selectors import ObjectSelector
 from gitplacer.model.labels import Requirement
+from gitplacer.source.apigroups import api_group, is_cluster_scoped
 
 BY_NAME, BY_LABEL, BY_KIND = 3, 2, 1
 """How precisely an object is taken: Karmada's implicit priority."""
@@ -73,9 +74,11 @@ def _selection(reader: Reader, namespace: str, notes: Notes) -> Selection | None
         if _WILD & {*said}:
             reader.report("InvalidValue", f"{said} is no {field}", "write one, without wildcards", key=field)
             return None
-    if namespace and own and own != namespace:
-        what = f"a PropagationPolicy and an OverridePolicy take objects of their own namespace, so this one takes none of {own}"
-        notes.about(Outcome.NO_EQUAL, reader, "namespace", what, "write a policy in that namespace")
+    elsewhere = bool(namespace and own and own != namespace)
+    if elsewhere or (namespace and is_cluster_scoped(api_group(version), kind)):
+        whose, todo = (f"object of {own}", "in that namespace") if elsewhere else (kind, "of the cluster")
+        what = f"a PropagationPolicy and an OverridePolicy take objects of their own namespace, so this one takes no {whose}"
+        notes.about(Outcome.NO_EQUAL, reader, "namespace" if elsewhere else "kind", what, f"write a policy {todo}")
         if reader.has("labelSelector"):
             read_selector(reader.mapping("labelSelector"))
         return None

@@ -77,7 +77,7 @@ def write_clusters(documents: Iterable[Document], asked: frozenset[str], repo: F
     claims: dict[str, Labels] = {}
     for document in documents:
         root, notes = Reader.of(document), repo.notes
-        metadata = read_metadata(root, notes)
+        metadata = read_metadata(root, notes, kept=True)
         name = metadata.name
         spec, own = _spec(root, repo)
         found = _claims(root)

@@ -8,7 +8,7 @@ which becomes a file that one policy governs by its path, and plain manifests th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -19,6 +19,7 @@ from gitplacer.importers.ocm.placements import LABEL, Placement, asked_claims, r
 from gitplacer.importers.ocm.scores import write_scores
 from gitplacer.importers.ocm.works import Work, read_work
 from gitplacer.importers.report import Imported, Notes, Outcome
+from gitplacer.importers.selectors import ForeignMetadata
 from gitplacer.importers.shelves import DEFAULT, NAMESPACES, Rule, Thing, shelve, things_in
 from gitplacer.importers.variables import Variables
 from gitplacer.importers.writing import Names, valid_name
@@ -42,6 +43,7 @@ class _Policy:
     manifests: frozenset[int] = frozenset()
     label: str = ""
     namespace: str = ""
+    metadata: ForeignMetadata = field(default_factory=ForeignMetadata)
 
     def takes(self, thing: Thing) -> bool:
         if self.label:
@@ -148,6 +150,7 @@ def _policies(
                 str(placement),
                 label=placement.name,
                 namespace=placement.namespace,
+                metadata=placement.metadata,
             )
         )
     return made
@@ -201,10 +204,9 @@ def _write(one: _Policy, repo: FleetRepo) -> None:
         select = {"namespaces": [one.namespace], "labelSelector": {"matchLabels": {LABEL: one.label}}}
     where = one.document.locate()
     comment = f"Imported from the {one.origin} at {where}."
-    if (
-        repo.own("policies", "PlacementPolicy", one.name, {"select": select, **one.spec}, one.document, comment)
-        is not None
-    ):
+    spec = {"select": select, **one.spec}
+    own = {"labels": one.metadata.labels, "annotations": one.metadata.annotations}
+    if repo.own("policies", "PlacementPolicy", one.name, spec, one.document, comment, **own) is not None:
         repo.notes.add(Outcome.CONVERTED, one.document, (), f"{one.origin}: policies/{one.name}.yaml")
 
 
