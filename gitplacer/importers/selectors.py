@@ -13,6 +13,8 @@ from gitplacer.plaintext import few
 from gitplacer.problems import nearest
 
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
+_TOLD = 100
+"""Characters of a value that are told."""
 _SERVERS_OWN = (
     "creationTimestamp",
     "deletionGracePeriodSeconds",
@@ -67,6 +69,15 @@ def leave_out(metadata: ForeignMetadata, root: Reader, notes: Notes) -> None:
     own = [*metadata.labels, *metadata.annotations]
     if own:
         notes.about(Outcome.LEFT_OUT, root, "metadata", f"its own labels and annotations: {few(own)}")
+
+
+def read_values(reader: Reader, key: str) -> tuple[str, ...]:
+    """Texts that have to be values of labels, such as names of clusters or regions. One that cannot be is a problem, and is left out."""
+    found = reader.texts(key)
+    for value in found:
+        if not is_label_value(value):
+            reader.report("InvalidLabel", f'"{value[:_TOLD]}" cannot be the value of a label', VALUE_HINT, key=key)
+    return tuple(value for value in found if is_label_value(value))
 
 
 def read_selector(reader: Reader) -> LabelSelector:

@@ -20,7 +20,7 @@ from gitplacer.importers.report import Outcome
 from gitplacer.importers.selectors import read_metadata, read_selector
 from gitplacer.importers.writing import header
 from gitplacer.kinds.fleet import Cluster
-from gitplacer.model.labels import Labels, Requirement, is_label_key, is_label_value
+from gitplacer.model.labels import VALUE_HINT, Labels, Requirement, is_label_key, is_label_value
 from gitplacer.observing.hubs import HUBS, read_hub
 from gitplacer.observing.writing import snapshot_file
 from gitplacer.policies.implication import NAME_KEY
@@ -231,6 +231,10 @@ def read_sets(documents: Iterable[Document], bindings: Iterable[Document], known
     for document in documents:
         root = Reader.of(document)
         name = read_metadata(root, repo.notes).name
+        if not is_label_value(name):
+            root.report("InvalidLabel", "the name of a set is the value of a label", VALUE_HINT, key="metadata")
+            repo.problems += root.problems
+            continue
         chosen = root.mapping("spec").mapping("clusterSelector")
         kind = chosen.text("selectorType") or "ExclusiveClusterSetLabel"
         if kind == "LabelSelector":
@@ -252,7 +256,10 @@ def read_sets(documents: Iterable[Document], bindings: Iterable[Document], known
         metadata = read_metadata(root, repo.notes)
         space = root.mapping("metadata").text("namespace")
         name = root.mapping("spec").text("clusterSet") or metadata.name
-        bound.setdefault(space, set()).add(name)
+        if is_label_value(name):
+            bound.setdefault(space, set()).add(name)
+        else:
+            root.report("InvalidLabel", "the name of a set is the value of a label", VALUE_HINT, key="spec")
         _end(root, repo, f"Placements of {space or 'no namespace'} may use the set {name}")
     return Known(known.labels, known.claims, sets, {space: frozenset(names) for space, names in bound.items()})
 

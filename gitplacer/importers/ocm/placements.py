@@ -16,7 +16,7 @@ from gitplacer.importers.clusterselectors import cluster_selector, named, taken
 from gitplacer.importers.ocm.clusters import EFFECTS, SET_LABEL, Known
 from gitplacer.importers.reader import Reader
 from gitplacer.importers.report import Notes, Outcome
-from gitplacer.importers.selectors import ForeignMetadata, read_metadata, read_selector
+from gitplacer.importers.selectors import ForeignMetadata, read_metadata, read_selector, read_values
 from gitplacer.importers.writing import valid_name
 from gitplacer.model.labels import Requirement
 from gitplacer.problems import Problem, nearest
@@ -115,7 +115,7 @@ def _clusters(spec: Reader, namespace: str, known: Known, notes: Notes) -> dict[
 
 def _sets(spec: Reader, namespace: str, known: Known, notes: Notes) -> list[Requirement]:
     """The conditions of the sets that it uses."""
-    said = spec.texts("clusterSets")
+    said = read_values(spec, "clusterSets")
     bound = known.bound.get(namespace, frozenset())
     if not known.bound:
         if not said:
