@@ -17,7 +17,8 @@ from gitplacer.importers.foreign import group_and_kind
 from gitplacer.importers.karmada.clusters import write_clusters
 from gitplacer.importers.karmada.others import tell, write_quotas
 from gitplacer.importers.karmada.overriding import Overriding, in_order, overrides, read_overriding
-from gitplacer.importers.karmada.policies import Made, Making, by_strength, governing
+from gitplacer.importers.karmada.policies import Governing, Made, Making, by_strength
+from gitplacer.importers.karmada.selecting import KnownThings
 from gitplacer.importers.overlaps import ranked
 from gitplacer.importers.report import Imported, Outcome
 from gitplacer.importers.shelves import DEFAULT, NAMESPACES, Rule, Thing, shelve, things_in
@@ -47,11 +48,12 @@ def imported(files: Mapping[str, bytes], variables: Variables, now: datetime, na
     making = Making(known, repo.notes, namespace, _classes(manifests), coarse)
     made = _named(_policies(making, [one for kind in _PROPAGATION for one in by_kind[kind]], repo), repo)
     things = things_in(manifests, given, repo.notes, repo.problems)
-    _claims(made, things, repo)
-    shelved = shelve(read.files, things, lambda thing: _rule(made, thing), repo.notes)
+    governing = Governing(made)
+    _claims(governing, things, repo)
+    shelved = shelve(read.files, things, governing.rule, repo.notes)
     repo.files |= shelved.files
     _write(made, repo)
-    _folders(made, shelved.folders, repo)
+    _folders(governing, shelved.folders, repo)
     found = [read_overriding(one, known, namespace, repo.notes) for kind in _OVERRIDE for one in by_kind[kind]]
     repo.problems += [problem for one in found if isinstance(one, list) for problem in one]
     _overrides([one for one in found if isinstance(one, Overriding)], things, repo)
@@ -116,11 +118,6 @@ def _named(made: Sequence[Made], repo: FleetRepo) -> list[Made]:
     return by_strength(found)
 
 
-def _rule(made: Sequence[Made], thing: Thing) -> Rule | None:
-    found = governing(made, thing)
-    return found.rule if found is not None else None
-
-
 def _write(made: Sequence[Made], repo: FleetRepo) -> None:
     """Writes policies with the precedences that keep their order, and says where some overlap."""
     for one, rank in zip(made, ranked([one.select for one in made]), strict=True):
@@ -143,7 +140,7 @@ def _write(made: Sequence[Made], repo: FleetRepo) -> None:
 
 
 def _folders(
-    made: Sequence[Made], folders: Mapping[str, tuple[Rule | None, tuple[Thing, ...]]], repo: FleetRepo
+    governing: Governing, folders: Mapping[str, tuple[Rule | None, tuple[Thing, ...]]], repo: FleetRepo
 ) -> None:
     """A policy for each folder of the platform that not one of ours governs whole."""
     for folder, (rule, things) in folders.items():
@@ -152,7 +149,7 @@ def _folders(
             everywhere = {"tolerations": [{"operator": "Exists"}], "placement": {"copies": "All"}}
             repo.folder(folder, NAMESPACES, everywhere, things[0].document, why)
             continue
-        ours = [found for thing in things if (found := governing(made, thing)) is not None]
+        ours = [found for thing in things if (found := governing.of(thing)) is not None]
         if len({one.name for one in ours}) > 1:
             first = next((one for one in ours if one.everywhere), ours[0])
             spec = {key: value for key, value in first.spec.items() if key in ("clusters", "placement", "tolerations")}
@@ -160,7 +157,7 @@ def _folders(
             repo.folder(folder, f"{rule.name[:54]}-platform", spec, things[0].document, why)
 
 
-def _claims(made: Sequence[Made], things: Sequence[Thing], repo: FleetRepo) -> None:
+def _claims(governing: Governing, things: Sequence[Thing], repo: FleetRepo) -> None:
     """A line where Karmada had given an object to another policy than its order says."""
     for thing in things:
         known = {**thing.labels, **thing.annotations}
@@ -168,7 +165,7 @@ def _claims(made: Sequence[Made], things: Sequence[Thing], repo: FleetRepo) -> N
             claimed = known.get(name_key)
             if claimed is None:
                 continue
-            found = governing(made, thing)
+            found = governing.of(thing)
             namespace = known.get(namespace_key, "") if namespace_key else ""
             if found is not None and (found.origin.name, found.origin.namespace) == (claimed, namespace):
                 continue
@@ -187,8 +184,9 @@ def _claims(made: Sequence[Made], things: Sequence[Thing], repo: FleetRepo) -> N
 def _overrides(policies: Sequence[Overriding], things: Sequence[Thing], repo: FleetRepo) -> None:
     names = Names()
     count = 0
+    known = KnownThings(things)
     for policy, part in in_order(policies):
-        for one in overrides(policy, part, things, repo.notes):
+        for one in overrides(policy, part, known.taken(part), repo.notes):
             name = names.unique(f"{count:05d}-{valid_name(one.name, 'override')}"[:60].strip("-"))
             count += 1
             document = policy.root.document

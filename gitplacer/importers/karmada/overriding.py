@@ -114,9 +114,8 @@ def in_order(policies: Sequence[Overriding]) -> list[tuple[Overriding, Selection
     )
 
 
-def overrides(policy: Overriding, part: Selection, things: Sequence[Thing], notes: Notes) -> Iterator[Override]:
-    """What a policy changes in the objects of one of its selections, rule by rule."""
-    taken = [thing for thing in things if part.takes(thing)]
+def overrides(policy: Overriding, part: Selection, taken: Sequence[Thing], notes: Notes) -> Iterator[Override]:
+    """What a policy changes in the objects of one of its selections, which are `taken`, rule by rule."""
     if part.kinds and not taken:
         what = (
             f"no manifest of {few([kind for _, kind in part.kinds])} that it takes was imported, so nothing changes yet"

@@ -7,7 +7,9 @@ the one that takes it by label before the one that takes all of a kind, then the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -57,6 +59,25 @@ class Selection:
             **({"kinds": kinds} if kinds else {}),
             **({"names": list(self.names)} if self.names else {}),
         }
+
+
+class KnownThings:
+    """Manifests, of which selections take some; found by kind, name and namespace."""
+
+    def __init__(self, things: Sequence[Thing]) -> None:
+        self._things = things
+        self._found: dict[tuple[object, ...], list[int]] = defaultdict(list)
+        for index, thing in enumerate(things):
+            kind = (thing.document.parsed.says[0], thing.kind)
+            for key in {*itertools.product((kind,), (thing.name, ""), (thing.namespace, ""))}:
+                self._found[key].append(index)
+
+    def taken(self, selection: Selection) -> list[Thing]:
+        """Those that a selection takes, in their order."""
+        keys = itertools.product(selection.kinds, selection.names or ("",), (selection.namespace,))
+        some = {index for key in keys for index in self._found.get(key, ())}
+        possible = sorted(some) if selection.kinds else range(len(self._things))
+        return [self._things[index] for index in possible if selection.takes(self._things[index])]
 
 
 def read_selections(spec: Reader, namespace: str, notes: Notes) -> list[Selection]:

@@ -7,6 +7,7 @@ overlap; then manifests, each on the shelf that the policy which governs it asks
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -143,26 +144,27 @@ class _Import:
 
     def _named(self, read: Sequence[SchedulePolicy]) -> Iterator[tuple[SchedulePolicy, str]]:
         """Policies with the names they get: their own, or of several with one name those of their files. The same twice is one."""
-        by_name: dict[str, list[SchedulePolicy]] = defaultdict(list)
-        for policy in read:
-            by_name[policy.name].append(policy)
+        by_name: dict[str, dict[str, SchedulePolicy]] = defaultdict(dict)
         for policy in read:
             same = by_name[policy.name]
-            at = next(index for index, one in enumerate(same) if one is policy)
-            if any(one.spec == policy.spec for one in same[:at]):
-                where = same[0].document.locate()
-                self.notes.about(
-                    Outcome.LEFT_OUT,
-                    policy.root,
-                    None,
-                    f"SchedulePolicy {policy.name} is at {where} too, word for word",
-                )
+            first = same.setdefault(json.dumps(policy.spec, sort_keys=True), policy)
+            if first is not policy:
+                what = f"SchedulePolicy {policy.name} is at {first.document.locate()} too, word for word"
+                self.notes.about(Outcome.LEFT_OUT, policy.root, None, what)
+        several = {
+            name: few([str(policy.document.locate()) for policy in same.values()])
+            for name, same in by_name.items()
+            if len(same) > 1
+        }
+        kept = {id(policy) for same in by_name.values() for policy in same.values()}
+        for policy in read:
+            if id(policy) not in kept:
                 continue
-            if len(same) == 1:
+            if policy.name not in several:
                 yield policy, valid_name(policy.name, "policy")
                 continue
-            others = few([str(one.document.locate()) for one in same if one is not policy])
-            what = f"{policy.name} is the name of {len(same)} policies, also at {others}. In Nova the last that was applied counts; here all do, and of equals the last"
+            count, places = len(by_name[policy.name]), several[policy.name]
+            what = f"{policy.name} is the name of {count} policies, at {places}. In Nova the last that was applied counts; here all do, and of equals the last"
             todo = "keep the one that you had applied"
             self.notes.about(Outcome.CHOSEN, policy.root.mapping("metadata"), "name", what, todo)
             yield policy, valid_name(policy.document.file.rpartition("/")[2].rpartition(".")[0], policy.name)

@@ -7,7 +7,8 @@ which becomes a file that one policy governs by its path, and plain manifests th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -45,11 +46,6 @@ class _Policy:
     namespace: str = ""
     metadata: ForeignMetadata = field(default_factory=ForeignMetadata)
 
-    def takes(self, thing: Thing) -> bool:
-        if self.label:
-            return thing.labels.get(LABEL) == self.label and thing.namespace in ("", self.namespace)
-        return id(thing.document) in self.manifests
-
 
 def imported(files: Mapping[str, bytes], variables: Variables, now: datetime, namespace: str = "") -> Imported:
     """
@@ -75,8 +71,9 @@ def imported(files: Mapping[str, bytes], variables: Variables, now: datetime, na
         [*(one.foreign for one in works), *read.files], things, lambda one: rules.get(id(one.document)), repo.notes
     )
     repo.files |= shelved.files
+    workloads = {path.rpartition("/")[2] for path in repo.files if path.startswith("workloads/")}
     for policy in policies:
-        _write(policy, repo)
+        _write(policy, workloads, repo)
     by_name = {one.name: one for one in policies}
     for folder, (rule, found) in shelved.folders.items():
         _folder(folder, by_name.get(rule.name) if rule is not None else None, found, repo)
@@ -185,18 +182,26 @@ def _spec_of(
 
 def _rules(policies: Sequence[_Policy], things: Sequence[Thing]) -> dict[int, Rule]:
     """Which policy governs which thing. What makes no pods goes with its policy, wherever that is."""
-    found: dict[int, Rule] = {}
+    inside = {document: one for one in reversed(policies) for document in one.manifests}
+    labelled = {
+        (one.label, space): one for one in reversed(policies) if one.label for space in (one.namespace, "")
+    }  # what has no namespace may go by a Placement of any
+    mine: dict[str, list[Thing]] = defaultdict(list)
+    for thing in things:
+        found = inside.get(id(thing.document)) or labelled.get((thing.labels.get(LABEL, ""), thing.namespace))
+        if found is not None:
+            mine[found.name].append(thing)
+    rules: dict[int, Rule] = {}
     for one in policies:
-        mine = [thing for thing in things if one.takes(thing)]
-        everywhere = one.spec["placement"].get("copies") == "All" or not any(thing.sized for thing in mine)
-        found |= {id(thing.document): Rule(one.name, everywhere) for thing in mine if id(thing.document) not in found}
-    return found
+        of_it = mine[one.name]
+        everywhere = one.spec["placement"].get("copies") == "All" or not any(thing.sized for thing in of_it)
+        rules |= {id(thing.document): Rule(one.name, everywhere) for thing in of_it}
+    return rules
 
 
-def _write(one: _Policy, repo: FleetRepo) -> None:
-    if one.file and not any(
-        path.startswith("workloads/") and path.endswith(f"/{one.file}.yaml") for path in repo.files
-    ):
+def _write(one: _Policy, workloads: Collection[str], repo: FleetRepo) -> None:
+    """Writes a policy. `workloads` are the names of the files of workloads."""
+    if one.file and f"{one.file}.yaml" not in workloads:
         return  # all of it is in a folder of the platform, whose policy takes it by path
     if one.file:
         select: dict[str, Any] = {"paths": [f"workloads/*/{one.file}.yaml"]}
