@@ -11,7 +11,7 @@ from gitplacer.documents.edit import splice
 from gitplacer.documents.findings import LISTED, Findings
 from gitplacer.documents.overwritten import last_ones
 from gitplacer.documents.parse import MAX_BYTES, Fault, ParsedDocument, ParsedFile, Path, Value, parse
-from gitplacer.documents.patch import Edit, EditError, applied, pointer
+from gitplacer.documents.patch import Edit, EditError, applied, pointer, value_at
 from gitplacer.documents.write import dump
 
 __all__ = [
@@ -34,4 +34,5 @@ __all__ = [
     "parse",
     "pointer",
     "splice",
+    "value_at",
 ]
