@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
+import pytest
 import yaml
 from hypothesis import strategies as st
 
@@ -131,3 +132,20 @@ def survived(of: Of, document: Any, *beside: str) -> None:
     for path, data in found.files.items():
         if path.split("/")[0] in ("policies", "overrides", "clusters", "capacity", "tenants", "scores", "fleet.yaml"):
             assert isinstance(read_back(data), Model), (path, data.decode())
+
+
+def asked_at_most(
+    monkeypatch: pytest.MonkeyPatch, of: Of, owner: type, method: str, pairs: list[tuple[str, str]]
+) -> None:
+    """Holds an import to it that a manifest asks few policies, however many there are. `pairs` are a policy and what it alone takes."""
+    asked, takes = 0, getattr(owner, method)
+
+    def counted(*arguments: Any) -> Any:
+        nonlocal asked
+        asked += 1
+        return takes(*arguments)
+
+    monkeypatch.setattr(owner, method, counted)
+    found = of(*(text for pair in pairs for text in pair))
+    assert found.problems == ()
+    assert 0 < asked <= 6 * len(pairs)

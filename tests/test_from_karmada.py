@@ -16,10 +16,20 @@ from hypothesis import strategies as st
 from gitplacer.importers import reader
 from gitplacer.importers.karmada import imported
 from gitplacer.importers.karmada.patches import renamed
+from gitplacer.importers.karmada.selecting import Selection
 from gitplacer.importers.report import Imported, Outcome
 from gitplacer.importers.variables import Variables
 from tests.commands import run, write
-from tests.foreignlaws import NAMES, VALUES, broken, makes_no_difference, mappings, survived, told_when_added
+from tests.foreignlaws import (
+    NAMES,
+    VALUES,
+    asked_at_most,
+    broken,
+    makes_no_difference,
+    mappings,
+    survived,
+    told_when_added,
+)
 from tests.novafleets import clusters, story
 
 DATA = Path(__file__).parent / "data" / "karmada"
@@ -621,3 +631,16 @@ def test_the_command_writes_a_fleet_that_validates(capfd: pytest.CaptureFixture[
 def test_hundreds_of_policies_each_become_one() -> None:
     many = "---\n".join(POLICY.replace("name: p", f"name: p{n}").replace("name: d", f"name: d{n}") for n in range(300))
     assert sum(path.startswith("policies/") for path in of(many).files) == 300
+
+
+def test_a_manifest_asks_few_policies_and_an_override_few_manifests(monkeypatch: pytest.MonkeyPatch) -> None:
+    over = overriding("plaintext: [{path: /a, operator: add, value: 1}]")
+    pairs = [
+        (
+            one.replace("name: p", f"name: p{n}").replace("name: d", f"name: d{n}"),
+            DEPLOYMENT.replace("name: d", f"name: d{n}"),
+        )
+        for n in range(60)
+        for one in (POLICY, over)
+    ]
+    asked_at_most(monkeypatch, of, Selection, "takes", pairs)

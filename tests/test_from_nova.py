@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from gitplacer.importers import reader
 from gitplacer.importers.foreign import read_foreign
 from gitplacer.importers.nova import NovaOptions, UnknownOption, imported
+from gitplacer.importers.nova.governing import Made
 from gitplacer.importers.nova.overriding import field_path
 from gitplacer.importers.overlaps import may_share
 from gitplacer.importers.report import Imported, Notes, Outcome
@@ -22,7 +23,16 @@ from gitplacer.importers.variables import filled as fill
 from gitplacer.kinds.selectors import ObjectSelector
 from gitplacer.problems import Rejected, Severity
 from tests.commands import run, write
-from tests.foreignlaws import NAMES, VALUES, broken, makes_no_difference, mappings, survived, told_when_added
+from tests.foreignlaws import (
+    NAMES,
+    VALUES,
+    asked_at_most,
+    broken,
+    makes_no_difference,
+    mappings,
+    survived,
+    told_when_added,
+)
 from tests.novafleets import SCENARIOS, WAITS, Told, clusters, contents, everything, move_in, policies, story
 from tests.stories import outcome
 
@@ -966,3 +976,26 @@ def test_of_a_file_in_which_one_object_cannot_be_read_only_the_others_are_writte
     assert [p.location.line for p in found.problems] == [14]
     [path] = [path for path in found.files if path.endswith("f1.yaml")]
     assert found.files[path].decode() == good
+
+
+def test_a_manifest_asks_few_policies(monkeypatch: pytest.MonkeyPatch) -> None:
+    everywhere = (
+        f"{POLICY}  namespaceSelector: {{}}\n  resourceSelectors: {{labelSelectors: [{{matchLabels: {{app: x%d}}}}]}}\n"
+    )
+    pairs = [
+        (everywhere.replace("name: p", f"name: p{n}") % n, workload(f"w{n}", f", namespace: a, labels: {{app: x{n}}}"))
+        for n in range(60)
+    ]
+    asked_at_most(monkeypatch, of, Made, "takes", pairs)
+
+
+def test_policies_of_one_name_are_named_once_each_and_the_same_ones_are_one() -> None:
+    one, other = POLICY + SELECT, POLICY + SELECT.replace("app: x", "app: z")
+    found = of(one, other, one)
+    assert [path for path in found.files if path.startswith("policies/")] == ["policies/f0.yaml", "policies/f1.yaml"]
+    assert [what for _, what in told(found, Outcome.LEFT_OUT)] == [
+        "SchedulePolicy p is at f0.yaml:1:1 too, word for word"
+    ]
+    assert [what.partition(". ")[0] for _, what in told(found, Outcome.CHOSEN) if "the name of" in what] == [
+        "p is the name of 2 policies, at f0.yaml:1:1 and f1.yaml:1:1"
+    ] * 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from gitplacer.documents import Document
 from gitplacer.importers.reader import Reader
 from gitplacer.importers.report import Notes, Outcome
 from gitplacer.kinds.selectors import LabelRequirement, LabelSelector
@@ -38,6 +39,23 @@ class ForeignMetadata:
     name: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignObject:
+    """An object of another system: where it is written, and who it is. `namespace` is '' for what has none."""
+
+    root: Reader
+    metadata: ForeignMetadata
+    namespace: str
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name
+
+    @property
+    def document(self) -> Document:
+        return self.root.document
 
 
 def read_metadata(root: Reader, notes: Notes, *, kept: bool = False) -> ForeignMetadata:

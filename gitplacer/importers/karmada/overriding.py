@@ -19,7 +19,7 @@ from gitplacer.importers.karmada.patches import Overrider, computed, patch, plai
 from gitplacer.importers.karmada.selecting import BY_KIND, Selection, merged, read_selections
 from gitplacer.importers.reader import Reader
 from gitplacer.importers.report import Notes, Outcome
-from gitplacer.importers.selectors import ForeignMetadata, read_metadata
+from gitplacer.importers.selectors import ForeignObject, read_metadata
 from gitplacer.importers.shelves import Thing
 from gitplacer.plaintext import few
 from gitplacer.problems import Problem
@@ -46,18 +46,11 @@ class Changes:
 
 
 @dataclass(frozen=True, slots=True)
-class Overriding:
+class Overriding(ForeignObject):
     """An override policy of Karmada's."""
 
-    root: Reader
-    metadata: ForeignMetadata
-    namespace: str
     selections: Sequence[Selection]
     rules: Sequence[Changes]
-
-    @property
-    def name(self) -> str:
-        return self.metadata.name
 
     def __str__(self) -> str:
         kind = "OverridePolicy" if self.namespace else "ClusterOverridePolicy"

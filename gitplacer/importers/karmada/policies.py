@@ -22,7 +22,7 @@ from gitplacer.importers.karmada.selecting import Selection, merged, read_select
 from gitplacer.importers.karmada.spreading import Spread, placement, read_spread
 from gitplacer.importers.reader import Reader
 from gitplacer.importers.report import Notes, Outcome
-from gitplacer.importers.selectors import ForeignMetadata, read_metadata
+from gitplacer.importers.selectors import ForeignObject, read_metadata
 from gitplacer.importers.shelves import Rule, Thing
 from gitplacer.kinds.selectors import ObjectSelector
 from gitplacer.model.labels import Requirement
@@ -66,24 +66,13 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
-class Propagation:
+class Propagation(ForeignObject):
     """A policy of Karmada's. `title` is a name that no other one of the import has."""
 
-    root: Reader
     kind: str
-    metadata: ForeignMetadata
-    namespace: str
     priority: int = 0
     preempts: bool = False
     title: str = ""
-
-    @property
-    def name(self) -> str:
-        return self.metadata.name
-
-    @property
-    def document(self) -> Document:
-        return self.root.document
 
     def __str__(self) -> str:
         return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
@@ -111,7 +100,7 @@ class Making:
         selections = read_selections(spec, namespace, notes)
         if not spec.items("resourceSelectors"):
             spec.report("MissingField", '"resourceSelectors" has no entry', "Karmada refuses a policy without one")
-        origin = Propagation(root, kind, metadata, namespace, spec.integer("priority") or 0, self._behaviour(spec))
+        origin = Propagation(root, metadata, namespace, kind, spec.integer("priority") or 0, self._behaviour(spec))
         place = spec.mapping("placement")
         affinities = self._affinities(place)
         spread = read_spread(place, self.known, notes)

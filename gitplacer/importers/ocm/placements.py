@@ -16,7 +16,7 @@ from gitplacer.importers.clusterselectors import cluster_selector, named, taken
 from gitplacer.importers.ocm.clusters import EFFECTS, SET_LABEL, Known
 from gitplacer.importers.reader import Reader
 from gitplacer.importers.report import Notes, Outcome
-from gitplacer.importers.selectors import ForeignMetadata, read_metadata, read_selector, read_values
+from gitplacer.importers.selectors import ForeignObject, read_metadata, read_selector, read_values
 from gitplacer.importers.writing import valid_name
 from gitplacer.model.labels import Requirement
 from gitplacer.problems import Problem, nearest
@@ -29,22 +29,11 @@ _STEERS = ("Steady", "Balance")
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(ForeignObject):
     """A Placement as it is here: all of a policy's spec but `select` and `precedence`. `wanted` is the number of clusters, 0 for all."""
 
-    root: Reader
-    metadata: ForeignMetadata
-    namespace: str
     spec: Mapping[str, Any]
     wanted: int
-
-    @property
-    def name(self) -> str:
-        return self.metadata.name
-
-    @property
-    def document(self) -> Document:
-        return self.root.document
 
     def __str__(self) -> str:
         return f"Placement {self.namespace}/{self.name}"
