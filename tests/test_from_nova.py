@@ -906,14 +906,23 @@ def test_what_kubectl_exports_is_read_item_by_item() -> None:
     assert {"policies/p.yaml", "policies/q.yaml"} <= set(found.files)
 
 
-def test_what_lies_under_the_platform_and_says_no_namespace_is_told() -> None:
+def test_what_lies_under_the_platform_and_says_no_namespace_has_it_written() -> None:
     spread = (
-        POLICY + SELECT + "  spreadConstraints: {spreadMode: Duplicate, topologyKey: kubernetes.io/metadata.name}\n"
-    )
+        POLICY + SELECT.replace("{matchLabels: {kubernetes.io/metadata.name: a}}", "{}")
+        + "  spreadConstraints: {spreadMode: Duplicate, topologyKey: kubernetes.io/metadata.name}\n"
+    )  # fmt: skip
     account = workload("robot", ", labels: {app: x}", "v1 ServiceAccount")
-    found = imported({"p.yaml": spread.encode(), "sa.yaml": account.encode()}, NO_VALUES, NovaOptions(), "a")
-    assert found.files["platform/p/sa.yaml"] == account.encode()
-    assert "write 'namespace: a' into its metadata" in [line.todo for line in found.of(Outcome.NO_EQUAL)]
+    files = {
+        "p.yaml": spread.encode(),
+        "sa.yaml": account.encode(),
+        "c.yaml": (CLUSTER % "" + "spec: {name: c}\n").encode(),
+    }
+    found = imported(files, NO_VALUES, NovaOptions(), ("a", "b"))
+    of_a, of_b = (account.replace("{app: x}", f"{{app: x}}, namespace: {space}") for space in "ab")
+    assert found.files["platform/p/sa.yaml"].decode() == f"{of_a}---\n{of_b}"
+    assert sum("is written into its metadata" in line.what for line in found.of(Outcome.CHANGED)) == 2
+    done = story(found).plan()
+    assert ([p.message for p in done.problems], clusters(done)) == ([], {"_cluster/p": "c"})
 
 
 def test_what_is_pinned_and_makes_no_pods_is_sent_all_the_same() -> None:

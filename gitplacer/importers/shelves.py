@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gitplacer import workloads
-from gitplacer.documents import Document
+from gitplacer.documents import Document, Edit, EditError
 from gitplacer.importers.foreign import ForeignFile, group_and_kind
 from gitplacer.importers.report import Notes, Outcome
 from gitplacer.importers.writing import Names, file_name
@@ -170,12 +170,14 @@ def shelve(
     rules = {id(thing): governs(thing) for thing in things}
     shelf_of = _Shelves(things, rules)
     placed: list[tuple[Thing, str]] = []
-    shelves: dict[int, dict[str, None]] = defaultdict(dict)
+    shelves: dict[int, list[_Place]] = defaultdict(list)
     folders: dict[str, list[Thing]] = defaultdict(list)
     for thing in things:
         counts = last[thing.identity] is thing
         shelf = shelf_of(thing) if counts else UNPLACED
-        shelves[id(thing.document)][shelf] = None
+        text = _text(thing, shelf, notes)
+        if all(one.shelf != shelf or one.text != text for one in shelves[id(thing.document)]):
+            shelves[id(thing.document)].append(_Place(shelf, text))
         if not counts:
             where = last[thing.identity].document.locate()
             what = f"{thing} is at {where} too, and the last that is applied counts"
@@ -188,7 +190,6 @@ def shelve(
             placed.append((thing, shelf))
             if shelf.startswith(f"{PLATFORM}/"):
                 folders[shelf].append(thing)
-                _tell_assumed(thing, notes)
     made, places = _written(files, shelves)
     for thing, shelf in placed:
         notes.add(Outcome.CONVERTED, thing.document, (), f"{thing}: {places[id(thing.document), shelf]}")
@@ -197,12 +198,30 @@ def shelve(
     )
 
 
-def _tell_assumed(thing: Thing, notes: Notes) -> None:
-    """A line where the namespace that a manifest does not say is lost with its shelf."""
-    if thing.assumed:
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a document goes, and its text there, None for its own."""
+
+    shelf: str
+    text: bytes | None
+
+
+def _text(thing: Thing, shelf: str, notes: Notes) -> bytes | None:
+    """A manifest with its namespace, where it says none and no path gives it one; None for one that stays as it is."""
+    if not (thing.assumed and shelf.startswith(f"{PLATFORM}/")):
+        return None
+    where = ("metadata",)
+    try:
+        text = thing.document.edited([Edit(("metadata", "namespace"), "add", thing.namespace)])
+    except EditError:
         what = f"{thing} lies under {PLATFORM}/, where no path gives a namespace"
-        todo = f"write 'namespace: {thing.namespace}' into its metadata"
-        notes.add(Outcome.NO_EQUAL, thing.document, ("metadata",), what, todo)
+        notes.add(
+            Outcome.NO_EQUAL, thing.document, where, what, f"write 'namespace: {thing.namespace}' into its metadata"
+        )
+        return None
+    what = f"{thing} lies under {PLATFORM}/, where no path gives a namespace, so it is written into its metadata"
+    notes.add(Outcome.CHANGED, thing.document, where, what)
+    return text
 
 
 def _rule_of(folder: str, found: Sequence[Thing], rules: Mapping[int, Rule | None]) -> Rule | None:
@@ -242,23 +261,24 @@ class _Shelves:
 
 
 def _written(
-    files: Iterable[ForeignFile], shelves: Mapping[int, Iterable[str]]
+    files: Iterable[ForeignFile], shelves: Mapping[int, Sequence[_Place]]
 ) -> tuple[dict[str, bytes], dict[tuple[int, str], str]]:
     """Each file whole, or in parts; and the path of each document on each of its shelves."""
     made: dict[str, bytes] = {}
     places: dict[tuple[int, str], str] = {}
     names: dict[str, Names] = defaultdict(Names)
     for file in files:
-        parts: dict[str, list[Document]] = defaultdict(list)
+        parts: dict[str, list[tuple[Document, bytes | None]]] = defaultdict(list)
         for document in file.documents:
-            for shelf in shelves.get(id(document), ()):
-                parts[shelf].append(document)
-        for shelf, documents in sorted(parts.items()):
-            whole = file.whole and len(documents) == len(file.documents)
+            for one in shelves.get(id(document), ()):
+                parts[one.shelf].append((document, one.text))
+        for shelf, found in sorted(parts.items()):
+            whole = file.whole and len(found) == len(file.documents) and all(text is None for _, text in found)
             stem, ending = file_name(file.path)
             path = f"{shelf}/{names[shelf].unique(stem, ending)}"
-            made[path] = file.data if whole else b"---\n".join(_ended(document.source()) for document in documents)
-            places.update(((id(document), shelf), path) for document in documents)
+            texts = (document.source() if text is None else text for document, text in found)
+            made[path] = file.data if whole else b"---\n".join(map(_ended, texts))
+            places.update(((id(document), shelf), path) for document, _ in found)
     return made, places
 
 
