@@ -12,12 +12,11 @@ The same arguments give the same bytes. Each part has a stream of chance of its 
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from benchmarks.generate import WHEN
+from benchmarks.generate import snapshot_file
 
 HUB = "cluster-0000"
 _GPU, _TPU = "nvidia.com/gpu", "google.com/tpu"
@@ -146,18 +145,14 @@ def _clusters(size: Size, seed: int) -> Iterator[tuple[str, str]]:
 
 def _snapshot(name: str, provider: str, region: str, nodes: int, chance: random.Random) -> str:
     machines, weights = zip(*_MIXES[provider], strict=True)
-    body = {
-        "apiVersion": "gitplacer.dev/v1alpha1",
-        "kind": "CapacitySnapshot",
-        "metadata": {"name": name},
-        "observedAt": WHEN,
-        "serves": ["ray.io/v1"],
-        "nodes": [
+    drawn = chance.choices(machines, weights, k=nodes)
+    return snapshot_file(
+        name,
+        [
             _node(f"{name}-{number:05}", machine, f"{region}-{'abc'[number % 3]}", chance)
-            for number, machine in enumerate(chance.choices(machines, weights, k=nodes))
+            for number, machine in enumerate(drawn)
         ],
-    }
-    return json.dumps(body, indent=1) + "\n"
+    )
 
 
 def _node(name: str, machine: Machine, zone: str, chance: random.Random) -> dict[str, object]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import random
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 WHEN = "2026-01-02T03:04:05Z"
@@ -113,13 +113,18 @@ def snapshot(name: str, nodes: int, chance: random.Random) -> str:
                 },
             }
         )
+    return snapshot_file(name, listed)
+
+
+def snapshot_file(name: str, nodes: Sequence[Mapping[str, object]]) -> str:
+    """The CapacitySnapshot of a cluster that runs KubeRay, as JSON."""
     body = {
         "apiVersion": "gitplacer.dev/v1alpha1",
         "kind": "CapacitySnapshot",
         "metadata": {"name": name},
         "observedAt": WHEN,
         "serves": ["ray.io/v1"],
-        "nodes": listed,
+        "nodes": nodes,
     }
     return json.dumps(body, indent=1) + "\n"
 

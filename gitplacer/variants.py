@@ -17,7 +17,7 @@ from typing import Any
 
 from gitplacer import dispatching, rules, workloads
 from gitplacer.dispatching import Queues
-from gitplacer.documents import Document, Edit, EditError, Path, applied
+from gitplacer.documents import Document, Edit, EditError, Path, applied, value_at
 from gitplacer.grouping import Group
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import OverridePolicy
@@ -39,6 +39,8 @@ from gitplacer.workloads.surroundings import USUAL, Surroundings
 Edits = tuple[Edit, ...]
 Overriding = tuple[tuple[str, Edits], ...]
 """What overrides an object, by `Kind/name` in the order in which it does, with the edits it makes."""
+
+_NOTHING = object()
 
 
 class Variants:
@@ -249,11 +251,6 @@ def _edit(override: Override) -> Edit:
 
 def _has_field(value: Any, edit: Edit) -> bool:
     """Whether an object has the field a cluster's override is about; for `add`, the mapping or list around it."""
-    for part in edit.path[:-1] if edit.op == "add" else edit.path:
-        if isinstance(value, list) and str(part).isdecimal() and int(part) < len(value):
-            value = value[int(part)]
-        elif isinstance(value, dict) and part in value:
-            value = value[part]
-        else:
-            return False
-    return isinstance(value, dict | list) if edit.op == "add" else True
+    if edit.op == "add":
+        return isinstance(value_at(value, edit.path[:-1]), dict | list)
+    return value_at(value, edit.path, _NOTHING) is not _NOTHING

@@ -33,6 +33,7 @@ from typing import Any
 import yaml
 
 from gitplacer.hydrate import Hydration, Inputs, SourceCommit, Step, hydrate
+from gitplacer.model.horizon import Horizon
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.problems import Severity
 from gitplacer.source.files import Memo, ReadFile
@@ -1081,3 +1082,25 @@ class History:
     def _is_wrong(self, law: int, what: str) -> None:
         self.wrong.append(f"seed {self.seed}: law {law}: {what}")
         self._tell_of(f"WRONG: law {law}: {what}")
+
+
+class LookedAt(History):
+    """A life at which somebody looks now and then. The dice that say when are not those of the life, which goes on as if nobody did."""
+
+    def __post_init__(self) -> None:
+        self.dice = Random(self.seed)
+        super().__post_init__()
+
+    def _hydrate(self, capacity: Mapping[str, str], now: datetime) -> Hydration:
+        plain = super()._hydrate(capacity, now)
+        self._witness(capacity, now, plain)
+        return plain
+
+    def _witness(self, capacity: Mapping[str, str], now: datetime, plain: Hydration) -> None:
+        """What is looked at after a pass."""
+        raise NotImplementedError
+
+    def _noted(self, capacity: Mapping[str, str], now: datetime) -> tuple[Inputs, Horizon, Hydration]:
+        """A pass computed again, with how long what comes of it stands."""
+        inputs, horizon = self._inputs(capacity, now), Horizon(now)
+        return inputs, horizon, hydrate(replace(inputs, now=horizon.now), memo=self.memory, with_candidates=False)

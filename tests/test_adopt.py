@@ -263,6 +263,40 @@ def test_files_of_odd_names_are_adopted(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("folder", "told"),
+    [
+        ("./overlays/a", "this Kustomization syncs overlays/a, and nothing in it was adopted"),
+        ("clusters/a", None),
+        ("clusters", None),
+        ("syncs", None),  # which holds nothing but what steers
+        ("./", None),
+        ("of-another-repo", None),
+    ],
+)
+def test_a_folder_that_is_synced_and_not_adopted_is_told(folder: str, told: str | None) -> None:
+    sync = f"apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: s}}\nspec: {{path: {folder}}}\n"
+    files = {f"clusters/{c}/x.yaml": deployment("x") for c in "ab"} | {"overlays/a/y.yaml": deployment("y")}
+    found = adopted({**files, "syncs/s.yaml": sync}, clusters="clusters/{cluster}/**")
+    assert [(remark.location.file, remark.message) for remark in found.left] == (
+        [("syncs/s.yaml", told)] if told else []
+    )
+
+
+def test_long_names_that_begin_alike_are_told_apart() -> None:
+    files = {f"clusters/{c}/{'a' * 230}{n}.yaml": deployment(f"x{n}") for c in "ab" for n in range(4)}
+    found = adopted(files)
+    assert (found.left, actions(found), len(found.fleet.things)) == ((), {Action.KEEP}, 4)
+    assert max(len(path.rpartition("/")[2]) for path in found.fleet.manifests) < 250
+
+
+def test_what_flux_keeps_in_its_own_namespace_is_adopted() -> None:
+    chart = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\nmetadata: {name: r, namespace: flux-system}\nspec: {url: https://charts.example}\n"
+    found = adopted({f"clusters/{c}/{p}.yaml": t for c in "ab" for p, t in (("r", chart), ("x", deployment("x")))})
+    assert (found.left, actions(found)) == ((), {Action.KEEP})
+    assert "platform/all/namespace-flux-system/r.yaml" in found.fleet.manifests
+
+
+@pytest.mark.parametrize(
     "bad",
     [configmap("x", "a b"), configmap("x").replace("ConfigMap", "Config/Map"), configmap("x", "-")],
 )

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from random import Random
 from typing import Any, cast
 
 import numpy as np
@@ -41,7 +40,7 @@ from gitplacer.review import Base, Review
 from gitplacer.source.files import InMemory
 from gitplacer.tree import Changes, Tree, tree_id
 from tests import planviews
-from tests.histories import History
+from tests.histories import LookedAt
 from tests.stories import ANYWHERE, Story, cluster, policy, rayjob, rayservice, snapshot
 
 SECOND = timedelta(seconds=1)
@@ -65,22 +64,19 @@ def against(view: PlanView, base: Baseline) -> str:
     return plan_markdown(view, Options(), Review(view, Base(name="main", commit=COMMIT, plan=base)))
 
 
-class Reviewed(History):
+class Reviewed(LookedAt):
     """A life in which some passes are looked at, and held against the source as it was a while before."""
 
     def __post_init__(self) -> None:
-        self.dice = Random(self.seed)
-        self.past: Tree | None = None
         super().__post_init__()
+        self.past: Tree | None = None
 
-    def _hydrate(self, capacity: Mapping[str, str], now: datetime) -> Hydration:
-        plain = super()._hydrate(capacity, now)
+    def _witness(self, capacity: Mapping[str, str], now: datetime, plain: Hydration) -> None:
         if self.dice.random() < 0.3:
             inputs, made = self._with_more(self._inputs(capacity, now))
             self._hold(inputs, made)
             self._keep_base(replace(inputs, deployment=made.tree))
             self.past = inputs.source
-        return plain
 
     def _with_more(self, inputs: Inputs) -> tuple[Inputs, Hydration]:
         """The same with some groups for which there is hardly room, and a policy for them that others have not."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,21 @@ from hypothesis import strategies as st
 from gitplacer.importers import reader
 from gitplacer.importers.karmada import imported
 from gitplacer.importers.karmada.patches import renamed
+from gitplacer.importers.karmada.selecting import Selection
 from gitplacer.importers.report import Imported, Outcome
 from gitplacer.importers.variables import Variables
 from tests.commands import run, write
+from tests.foreignlaws import (
+    NAMES,
+    VALUES,
+    asked_at_most,
+    broken,
+    makes_no_difference,
+    mappings,
+    survived,
+    told_when_added,
+)
 from tests.novafleets import clusters, story
-from tests.test_from_nova import NAMES, VALUES, inner
 
 DATA = Path(__file__).parent / "data" / "karmada"
 NOW = datetime(2026, 1, 2, 3, 0, tzinfo=UTC)
@@ -485,28 +495,25 @@ FULL = yaml.safe_load(f"""{POLICY}
 OVERRIDES = yaml.safe_load(
     overriding("plaintext: [{path: /a, operator: add, value: 1}]")
     + """\
-      imageOverrider: [{predicate: {path: /x}, component: Tag, operator: replace, value: v}]
+      imageOverrider: [{predicate: {path: /spec/template/spec/containers/0/image}, component: Tag, operator: replace, value: v}]
       commandOverrider: [{containerName: c, operator: add, value: [x]}]
       labelsOverrider: [{operator: add, value: {x: z}}]
       fieldOverrider: [{fieldPath: /data/x, yaml: [{subPath: /y, operator: remove}]}]
 """
 )
 CLUSTER = next(yaml.safe_load_all(CLUSTERS))
-GIVEN_THROUGH = ("matchLabels", "labels", "annotations", "value")
+QUOTA = {
+    "apiVersion": "policy.karmada.io/v1alpha1",
+    "kind": "FederatedResourceQuota",
+    "metadata": {"name": "q", "namespace": "a"},
+    "spec": {"overall": {"requests.cpu": "4"}, "staticAssignments": [{"clusterName": "alpha", "hard": {"cpu": "1"}}]},
+}
 WHOLE = ("status", "secretRef", "impersonatorSecretRef", "resourceModels")
 """Fields of a Cluster that are told as a whole."""
-
-
-def mappings(at: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    if isinstance(at, dict):
-        if {*path} & {*GIVEN_THROUGH, *WHOLE}:
-            return
-        yield path
-    for step, below in at.items() if isinstance(at, dict) else enumerate(at) if isinstance(at, list) else ():
-        yield from mappings(below, (*path, step))
-
-
-PLACES = [(full, place) for full in (FULL, OVERRIDES, CLUSTER) for place in mappings(full)]
+GIVEN_THROUGH = ("matchLabels", "labels", "annotations", "value", "hard", "overall", *WHOLE)
+PLACES = [(full, place) for full in (FULL, OVERRIDES, CLUSTER, QUOTA) for place in mappings(full, GIVEN_THROUGH)]
+for full in (FULL, OVERRIDES, CLUSTER, QUOTA):
+    full["metadata"] |= {"labels": {"team": "x"}, "annotations": {"why": "so"}}
 
 
 @settings(max_examples=50)
@@ -514,14 +521,57 @@ PLACES = [(full, place) for full in (FULL, OVERRIDES, CLUSTER) for place in mapp
 def test_whatever_field_is_added_is_reported_at_its_place(
     where: tuple[Any, tuple[Any, ...]], name: str, added: Any
 ) -> None:
-    full, place = where
-    changed = copy.deepcopy(full)
-    inner(changed, place)[name] = added
-    text = yaml.safe_dump(changed, default_flow_style=False, width=1000)
-    found = of(text)
-    line = next(number for number, each in enumerate(text.split("\n"), 1) if f"{name}:" in each)
-    assert found.problems == ()
-    assert [(one.location.line, name in one.what) for one in found.of(Outcome.NOT_UNDERSTOOD)] == [(line, True)]
+    told_when_added(of, *where, name, added)
+
+
+AS_IT_IS_ANYWAY = {
+    "spec.priority",  # says who comes first of several
+    "spec.placement.clusterAffinities.0.affinityName",  # Karmada's name for it, in its own status
+    "spec.placement.clusterAffinities.1.affinityName",
+    "spec.placement.spreadConstraints.0.spreadByField",  # told as a whole
+    "spec.placement.spreadConstraints.0.maxGroups",
+    "spec.placement.replicaScheduling.replicaSchedulingType",  # the default
+    "spec.placement.replicaScheduling.weightPreference.staticWeightList.0.targetCluster.clusterNames.0",  # told: it goes whole
+    "spec.schedulePriority.priorityClassSource",  # what other values mean is told
+}
+
+
+def test_each_field_that_is_written_makes_a_difference() -> None:
+    assert makes_no_difference(of, FULL, CLUSTERS) == AS_IT_IS_ANYWAY
+    assert makes_no_difference(of, OVERRIDES, CLUSTERS, DEPLOYMENT) == {
+        "spec.overrideRules.0.overriders.fieldOverrider.0.yaml.0.subPath"  # told: the object has no such field
+    }
+    assert makes_no_difference(of, QUOTA) == {  # told as a whole
+        "spec.staticAssignments.0.clusterName",
+        "spec.staticAssignments.0.hard.cpu",
+    }
+
+
+@given(document=broken((FULL, OVERRIDES, CLUSTER, QUOTA)))
+def test_no_document_is_too_broken_to_be_told(document: Any) -> None:
+    survived(of, document, DEPLOYMENT)
+
+
+def test_a_policy_of_a_namespace_takes_nothing_of_the_cluster() -> None:
+    text = POLICY.replace("apiVersion: apps/v1, kind: Deployment", "apiVersion: v1, kind: Namespace")
+    assert text != POLICY
+    found = of(f"{text}  priority: 1\n")
+    assert not [path for path in found.files if path.startswith("policies/")]
+    assert any("takes no Namespace" in what for _, what in told(found, Outcome.NO_EQUAL))
+
+
+def test_a_priority_of_another_source_is_told() -> None:
+    found = of(f"{POLICY}  schedulePriority: {{priorityClassSource: PodPriorityClass, priorityClassName: high}}\n")
+    assert any("not read from a PodPriorityClass" in what for _, what in told(found, Outcome.NO_EQUAL))
+
+
+def test_labels_and_annotations_of_policies_stay_theirs() -> None:
+    found = of(json.dumps(FULL), json.dumps(OVERRIDES), DEPLOYMENT, CLUSTERS)
+    made = [yaml.safe_load(data) for path, data in found.files.items() if path.startswith(("policies/", "overrides/"))]
+    assert {json.dumps([one["metadata"]["labels"], one["metadata"]["annotations"]]) for one in made} == {
+        '[{"team": "x"}, {"why": "so"}]'
+    }
+    assert len(made) > 2
 
 
 def test_a_reader_that_forgets_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -556,8 +606,7 @@ def test_what_is_wrong_is_told_at_its_place_and_the_others_are_written(row: str)
 def test_no_name_takes_more_than_it_says_or_leads_out_of_the_repo(name: str) -> None:
     policy = yaml.safe_load(POLICY)
     policy["metadata"]["name"] = policy["spec"]["resourceSelectors"][0]["name"] = name
-    cluster = copy.deepcopy(CLUSTER)
-    cluster["metadata"]["name"] = name
+    cluster = CLUSTER | {"metadata": {"name": name}}
     found = of(yaml.safe_dump(policy), yaml.safe_dump(cluster), DEPLOYMENT)
     assert all(".." not in path and "*" not in path and "\n" not in path for path in found.files)
     assert all("workloads/a" not in path for path in found.files if path.endswith("f2.yaml"))
@@ -582,3 +631,16 @@ def test_the_command_writes_a_fleet_that_validates(capfd: pytest.CaptureFixture[
 def test_hundreds_of_policies_each_become_one() -> None:
     many = "---\n".join(POLICY.replace("name: p", f"name: p{n}").replace("name: d", f"name: d{n}") for n in range(300))
     assert sum(path.startswith("policies/") for path in of(many).files) == 300
+
+
+def test_a_manifest_asks_few_policies_and_an_override_few_manifests(monkeypatch: pytest.MonkeyPatch) -> None:
+    over = overriding("plaintext: [{path: /a, operator: add, value: 1}]")
+    pairs = [
+        (
+            one.replace("name: p", f"name: p{n}").replace("name: d", f"name: d{n}"),
+            DEPLOYMENT.replace("name: d", f"name: d{n}"),
+        )
+        for n in range(60)
+        for one in (POLICY, over)
+    ]
+    asked_at_most(monkeypatch, of, Selection, "takes", pairs)

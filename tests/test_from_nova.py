@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ from hypothesis import strategies as st
 from gitplacer.importers import reader
 from gitplacer.importers.foreign import read_foreign
 from gitplacer.importers.nova import NovaOptions, UnknownOption, imported
+from gitplacer.importers.nova.governing import Made
 from gitplacer.importers.nova.overriding import field_path
 from gitplacer.importers.overlaps import may_share
 from gitplacer.importers.report import Imported, Notes, Outcome
@@ -24,6 +23,16 @@ from gitplacer.importers.variables import filled as fill
 from gitplacer.kinds.selectors import ObjectSelector
 from gitplacer.problems import Rejected, Severity
 from tests.commands import run, write
+from tests.foreignlaws import (
+    NAMES,
+    VALUES,
+    asked_at_most,
+    broken,
+    makes_no_difference,
+    mappings,
+    survived,
+    told_when_added,
+)
 from tests.novafleets import SCENARIOS, WAITS, Told, clusters, contents, everything, move_in, policies, story
 from tests.stories import outcome
 
@@ -95,6 +104,19 @@ def test_a_pinned_job_is_sent_whatever_the_room_and_a_job_by_capacity_is_not() -
         "  autoscaler:"
     )[0]
     assert clusters(told.plan())["rayjob3/rayjob"] == WAITS
+
+
+def test_what_says_no_namespace_is_applied_to_each_that_is_given() -> None:
+    scenario = SCENARIOS["b.1 fill and spill"]
+    files = {path: data.replace(b"  namespace: ${NS}\n", b"") for path, data in contents(scenario.files).items()}
+    found = imported(files, Variables(scenario.values), NovaOptions.of([]), ("rayjob1", "rayjob2", "rayjob3"))
+    assert clusters(story(found).plan()) == scenario.expected
+    assert {what for _, what in told(found, Outcome.CONVERTED) if "says no namespace" in what} == {
+        f"{thing} says no namespace, so it goes to rayjob1, rayjob2 and rayjob3, as --namespace says"
+        for thing in ("RayJob rayjob-train", "ConfigMap ray-job-code-train")
+    }
+    manifests = [data for path, data in found.files.items() if path.startswith("workloads/")]
+    assert (len(manifests), len({*manifests})) == (3, 1)
 
 
 def test_an_app_over_two_clusters_has_its_head_at_home() -> None:
@@ -452,66 +474,36 @@ BY_NAME = ("capacityResources", "availableResources", "nodeTaints", "nodeGroupsC
 """Mappings whose keys are names of nodes and node groups."""
 
 
-def mappings(at: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The paths of all mappings in a value whose keys are fields, not labels or values that are given through."""
-    if isinstance(at, dict):
-        if path and path[-1] in ("matchLabels", "labels", "annotations", "staticValue", *BY_NAME):
-            return
-        yield path
-    for step, below in at.items() if isinstance(at, dict) else enumerate(at) if isinstance(at, list) else ():
-        yield from mappings(below, (*path, step))
+TWICE = """\
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {name: r, namespace: a, labels: {app: x}}
+spec:
+  headGroupSpec:
+    rayStartParams:
+      num-cpus: "1"
+    rayStartParams: {}
+    template: {spec: {containers: [{name: h, image: i, resources: {requests: {cpu: 1, memory: 1Gi}}}]}}
+"""
 
-
-PLACES = [(full, place) for full in (FULL, FULL_CLUSTER) for place in mappings(full)]
-
-
-def leaves(at: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    below = at.items() if isinstance(at, dict) else enumerate(at) if isinstance(at, list) else ()
-    found = [leaf for step, item in below for leaf in leaves(item, (*path, step))]
-    yield from found or [path]
-
-
-def inner(at: Any, path: tuple[Any, ...]) -> Any:
-    for step in path:
-        at = at[step]
-    return at
-
-
-def essence(policy: Any) -> tuple[Any, ...]:
-    """All that an import makes of a policy, but for places."""
-    found = of(json.dumps(policy))
-    files = {path: yaml.safe_load(data) for path, data in found.files.items() if path.endswith(".yaml")}
-    lines = sorted((line.outcome, line.what, line.todo) for line in found.lines)
-    return files, lines, sorted(p.message for p in found.problems)
-
-
-NAMES = st.text("abcXY", min_size=1, max_size=4).map(lambda text: f"z{text}")
-VALUES = st.recursive(
-    st.booleans() | st.integers(0, 9) | st.text("ab", max_size=3),
-    lambda below: st.lists(below, max_size=2) | st.dictionaries(NAMES, below, max_size=2),
-    max_leaves=4,
-)
+GIVEN_THROUGH = ("matchLabels", "labels", "annotations", "staticValue", *BY_NAME)
+PLACES = [(full, place) for full in (FULL, FULL_CLUSTER) for place in mappings(full, GIVEN_THROUGH)]
 
 
 @given(where=st.sampled_from(PLACES), name=NAMES, added=VALUES)
 def test_whatever_field_is_added_is_reported_at_its_place(
     where: tuple[Any, tuple[Any, ...]], name: str, added: Any
 ) -> None:
-    full, place = where
-    changed = copy.deepcopy(full)
-    inner(changed, place)[name] = added
-    text = yaml.safe_dump(changed, default_flow_style=False, width=1000)
-    found = of(text)
-    line = next(number for number, each in enumerate(text.split("\n"), 1) if f"{name}:" in each)
-    assert found.problems == ()
-    assert [(one.location.line, name in one.what) for one in found.of(Outcome.NOT_UNDERSTOOD)] == [(line, True)]
+    told_when_added(of, *where, name, added)
 
 
-@pytest.mark.parametrize("leaf", list(leaves(FULL)), ids=lambda leaf: ".".join(map(str, leaf)))
-def test_each_field_that_is_written_makes_a_difference(leaf: tuple[Any, ...]) -> None:
-    without = copy.deepcopy(FULL)
-    del inner(without, leaf[:-1])[leaf[-1]]
-    assert essence(without) != essence(FULL)
+def test_each_field_that_is_written_makes_a_difference() -> None:
+    assert makes_no_difference(of, FULL) == set()
+
+
+@given(document=broken((FULL, FULL_CLUSTER, yaml.safe_load(TWICE))))
+def test_no_document_is_too_broken_to_be_told(document: Any) -> None:
+    survived(of, document)
 
 
 def test_a_reader_that_forgets_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -729,8 +721,21 @@ SHELVES = {
 @pytest.mark.parametrize("thing", SHELVES)
 def test_each_manifest_has_its_shelf_and_its_bytes(thing: str) -> None:
     text, path = SHELVES[thing]
-    found = of(POLICY + SELECT, text)
+    found = of(POLICY + SELECT, text, workload("app", ", namespace: a, labels: {app: x}"))
     assert found.files.get(path) == text.encode(), sorted(found.files)
+
+
+def test_what_an_app_may_need_is_no_use_where_there_is_no_app() -> None:
+    found = of(POLICY + SELECT, SHELVES["what an app may need"][0])
+    assert "unplaced/f1.yaml" in found.files
+
+
+def test_what_a_policy_takes_and_makes_no_pods_is_sent_by_the_policy() -> None:
+    config = workload("cm", ", namespace: a, labels: {app: x}", "v1 ConfigMap")
+    found = of(POLICY + SELECT, config, CLUSTER % "" + "spec: {name: c}\n")
+    assert found.files["platform/p/f1.yaml"] == config.encode()
+    done = story(found).plan()
+    assert (clusters(done), [p.message for p in done.problems]) == ({"a/p": "c"}, [])
 
 
 def test_what_has_no_namespace_is_selected_whatever_the_namespace_selector_says() -> None:
@@ -901,14 +906,23 @@ def test_what_kubectl_exports_is_read_item_by_item() -> None:
     assert {"policies/p.yaml", "policies/q.yaml"} <= set(found.files)
 
 
-def test_what_lies_under_the_platform_and_says_no_namespace_is_told() -> None:
+def test_what_lies_under_the_platform_and_says_no_namespace_has_it_written() -> None:
     spread = (
-        POLICY + SELECT + "  spreadConstraints: {spreadMode: Duplicate, topologyKey: kubernetes.io/metadata.name}\n"
-    )
+        POLICY + SELECT.replace("{matchLabels: {kubernetes.io/metadata.name: a}}", "{}")
+        + "  spreadConstraints: {spreadMode: Duplicate, topologyKey: kubernetes.io/metadata.name}\n"
+    )  # fmt: skip
     account = workload("robot", ", labels: {app: x}", "v1 ServiceAccount")
-    found = imported({"p.yaml": spread.encode(), "sa.yaml": account.encode()}, NO_VALUES, NovaOptions(), "a")
-    assert found.files["platform/p/sa.yaml"] == account.encode()
-    assert "write 'namespace: a' into its metadata" in [line.todo for line in found.of(Outcome.NO_EQUAL)]
+    files = {
+        "p.yaml": spread.encode(),
+        "sa.yaml": account.encode(),
+        "c.yaml": (CLUSTER % "" + "spec: {name: c}\n").encode(),
+    }
+    found = imported(files, NO_VALUES, NovaOptions(), ("a", "b"))
+    of_a, of_b = (account.replace("{app: x}", f"{{app: x}}, namespace: {space}") for space in "ab")
+    assert found.files["platform/p/sa.yaml"].decode() == f"{of_a}---\n{of_b}"
+    assert sum("is written into its metadata" in line.what for line in found.of(Outcome.CHANGED)) == 2
+    done = story(found).plan()
+    assert ([p.message for p in done.problems], clusters(done)) == ([], {"_cluster/p": "c"})
 
 
 def test_what_is_pinned_and_makes_no_pods_is_sent_all_the_same() -> None:
@@ -928,7 +942,7 @@ def test_labels_of_namespaces_count_where_the_namespaces_are_here() -> None:
 def test_lines_about_whole_documents_stand_where_these_begin() -> None:
     files = {path: data for path, data in corpus().items() if b"${" not in data}
     text = "# why\n\n---\n# this\n\nkind: x\n"
-    for document in read_foreign({**files, "x.yaml": text.encode()}, NO_VALUES).documents:
+    for document in read_foreign({**files, "x.yaml": text.encode()}, NO_VALUES, Notes()).documents:
         notes = Notes()
         notes.add(Outcome.CONVERTED, document, (), "")
         assert notes.lines()[0].location == document.locate()
@@ -951,3 +965,46 @@ def test_percentages_of_regions_are_weights_where_each_has_one_cluster(
     said = " ".join(what for _, what in told(found, Outcome.NO_EQUAL))
     assert "each of them gets its part" in said, "clusters are not counted as one by region"
     assert ("weights are by name of cluster" in said) == (weights is None)
+
+
+def test_a_key_that_is_set_twice_counts_as_kubectl_has_it_and_the_app_is_placed() -> None:
+    untainted = "".join(line for line in STATUS.splitlines(keepends=True) if "nodeTaints" not in line)
+    found = of(POLICY + SELECT, TWICE, CLUSTER % "" + "spec: {name: c}\n" + untainted % ("false", "True", "False"))
+    assert found.problems == ()
+    assert (
+        "f1.yaml:6:5",
+        'the key "rayStartParams" is set again on line 8, and the last one counts, as for kubectl; this one was taken out',
+    ) in told(found, Outcome.CHANGED)
+    assert value(found, "workloads/a/f1.yaml")["spec"]["headGroupSpec"]["rayStartParams"] == {}
+    assert clusters(story(found).plan()) == {"a/r": "c"}
+
+
+def test_of_a_file_in_which_one_object_cannot_be_read_only_the_others_are_written() -> None:
+    good = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m, namespace: a, labels: {app: x}}\n"
+    found = of(POLICY + SELECT, f"{good}---\n{TWICE}  ? [broken]\n  : x\n")
+    assert [p.location.line for p in found.problems] == [14]
+    [path] = [path for path in found.files if path.endswith("f1.yaml")]
+    assert found.files[path].decode() == good
+
+
+def test_a_manifest_asks_few_policies(monkeypatch: pytest.MonkeyPatch) -> None:
+    everywhere = (
+        f"{POLICY}  namespaceSelector: {{}}\n  resourceSelectors: {{labelSelectors: [{{matchLabels: {{app: x%d}}}}]}}\n"
+    )
+    pairs = [
+        (everywhere.replace("name: p", f"name: p{n}") % n, workload(f"w{n}", f", namespace: a, labels: {{app: x{n}}}"))
+        for n in range(60)
+    ]
+    asked_at_most(monkeypatch, of, Made, "takes", pairs)
+
+
+def test_policies_of_one_name_are_named_once_each_and_the_same_ones_are_one() -> None:
+    one, other = POLICY + SELECT, POLICY + SELECT.replace("app: x", "app: z")
+    found = of(one, other, one)
+    assert [path for path in found.files if path.startswith("policies/")] == ["policies/f0.yaml", "policies/f1.yaml"]
+    assert [what for _, what in told(found, Outcome.LEFT_OUT)] == [
+        "SchedulePolicy p is at f0.yaml:1:1 too, word for word"
+    ]
+    assert [what.partition(". ")[0] for _, what in told(found, Outcome.CHOSEN) if "the name of" in what] == [
+        "p is the name of 2 policies, at f0.yaml:1:1 and f1.yaml:1:1"
+    ] * 2

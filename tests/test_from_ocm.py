@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,8 @@ from gitplacer.importers.ocm import imported
 from gitplacer.importers.report import Imported, Outcome
 from gitplacer.importers.variables import Variables
 from tests.commands import run, write
+from tests.foreignlaws import NAMES, VALUES, broken, makes_no_difference, mappings, survived, told_when_added
 from tests.novafleets import clusters, story
-from tests.test_from_nova import NAMES, VALUES, inner
 
 DATA = Path(__file__).parent / "data" / "ocm"
 NOW = datetime(2026, 1, 2, 3, 0, tzinfo=UTC)
@@ -145,7 +144,7 @@ TOLD: dict[str, tuple[str, Outcome, str]] = {
         "no score decides",
     ),
     "additive": (SCORED % "{builtIn: Steady}", Outcome.CHANGED, "evens clusters out"),
-    "a set that is not bound": ("  clusterSets: [dev]", Outcome.CONVERTED, "not bound to the set dev"),
+    "a set that is not bound": ("  clusterSets: [dev]", Outcome.CHOSEN, "binds namespace apps to the set dev"),
     "nobody names it": ("  {}", Outcome.CHOSEN, "nobody says what goes by it"),
 }  # fmt: skip
 
@@ -261,19 +260,12 @@ OTHERS = [
     next(yaml.safe_load_all((DATA / "scores.yaml").read_text())),
     yaml.safe_load(WORK),
 ]
-WHOLE = ("labels", "annotations", "rolloutStrategy", "deleteOption", "manifests", "conditions")
-
-
-def mappings(at: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    if {*path} & {*WHOLE} or path == ("status",):
-        return
-    if isinstance(at, dict):
-        yield path
-    for step, below in at.items() if isinstance(at, dict) else enumerate(at) if isinstance(at, list) else ():
-        yield from mappings(below, (*path, step))
-
-
-PLACES = [(full, place) for full in (FULL, *OTHERS) for place in mappings(full)]
+WHOLE = ("labels", "annotations", "rolloutStrategy", "deleteOption", "manifests", "conditions", "status")
+SOME = (FULL, *OTHERS)
+for full in SOME:
+    full["metadata"]["labels"] = {"team": "x"} | full["metadata"].get("labels", {})
+    full["metadata"]["annotations"] = {"why": "so"}
+PLACES = [(full, place) for full in SOME for place in mappings(full, WHOLE)]
 
 
 @settings(max_examples=40)
@@ -281,14 +273,45 @@ PLACES = [(full, place) for full in (FULL, *OTHERS) for place in mappings(full)]
 def test_whatever_field_is_added_is_reported_at_its_place(
     where: tuple[Any, tuple[Any, ...]], name: str, added: Any
 ) -> None:
-    full, place = where
-    changed = copy.deepcopy(full)
-    inner(changed, place)[name] = added
-    text = yaml.safe_dump(changed, default_flow_style=False, width=1000)
-    found = of(text)
-    line = next(number for number, each in enumerate(text.split("\n"), 1) if f"{name}:" in each)
-    assert found.problems == ()
-    assert [(one.location.line, name in one.what) for one in found.of(Outcome.NOT_UNDERSTOOD)] == [(line, True)]
+    told_when_added(of, *where, name, added)
+
+
+AS_IT_IS_ANYWAY = {
+    "Placement": {
+        "spec.prioritizerPolicy.configurations.0.weight",  # the default, and the next
+        "spec.spreadPolicy.spreadConstraints.0.maxSkew",
+    },
+    "ManagedCluster": {"spec.hubAcceptsClient"},  # true
+    "ManagedClusterSet": {"spec.clusterSelector.selectorType"},  # the default
+    "ManagedClusterSetBinding": {"spec.clusterSet"},  # its own name
+}
+ANYWHERE = ("timeAdded", "status", "deleteOption")
+"""What a hub writes, and what is told as a whole."""
+
+
+def test_each_field_that_is_written_makes_a_difference() -> None:
+    for document in SOME:
+        silent = {leaf for leaf in makes_no_difference(of, document) if not any(key in leaf for key in ANYWHERE)}
+        assert silent == AS_IT_IS_ANYWAY.get(document["kind"], set()), document
+
+
+@given(document=broken(SOME))
+def test_no_document_is_too_broken_to_be_told(document: Any) -> None:
+    survived(of, document)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "told"),
+    [
+        ("{type: All, all: {progressDeadline: 1m}}", "all clusters at once"),
+        ("{type: ProgressivePerGroup}", "one commit changes all clusters"),
+        ("{rolloutType: Progressive, progressive: {maxConcurrency: 2}}", "rolloutType is not known here"),
+        ("{type: RollingUpdate}", 'unknown type of rollout "RollingUpdate"'),
+    ],
+)
+def test_a_rollout_is_never_taken_for_another(strategy: str, told: str) -> None:
+    found = of(CLUSTERS, f"{PLACEMENT}  {{}}\n", WORK.replace("{type: Progressive}", strategy))
+    assert any(told in what for what in (*(one.what for one in found.lines), *(one.message for one in found.problems)))
 
 
 # what is wrong

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gitplacer.documents import value_at
 from tests.stories import Story, policy, snapshot
 from tests.test_divide_stories import clusters
 
@@ -88,3 +89,26 @@ def test_an_override_may_be_for_clusters_by_a_label_of_theirs() -> None:
     story.run()
     assert b"replicas: 5\n" in story.deployment.read("clusters/a/workloads/shop/web/web.yaml")
     assert b"replicas: 2\n" in story.deployment.read("clusters/b/workloads/shop/web/web.yaml")
+
+
+@pytest.mark.parametrize("index", ["9" * 5000, "٣", "-1", "7"])
+@pytest.mark.parametrize("operator", ["add", "replace", "remove"])
+def test_an_index_that_no_list_has_is_told(index: str, operator: str) -> None:
+    change = f"path: /spec/template/spec/containers/{index}/image, op: {operator}"
+    story = Story.of(
+        clusters("a"),
+        policy("p", "select: {}"),
+        BOTH,
+        override("{names: [a]}", change if operator == "remove" else f"{change}, value: x"),
+        capacity=snapshot("a", "n1 64 64Gi"),
+    )
+    done = story.plan()
+    assert any(index[:20] in p.message for p in done.problems), done.problems
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [((), {"a": [{"b": None}]}), (("a", "0", "b"), None), (("a", 0), {"b": None}), (("a", "9" * 5000), "-"), (("a", "٠"), "-"), (("a", -1), "-"), (("b",), "-"), (("a", 0, "b", "c"), "-")],
+)  # fmt: skip
+def test_what_stands_at_a_path(path: tuple[str | int, ...], found: object) -> None:
+    assert value_at({"a": [{"b": None}]}, path, "-") == found

@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from random import Random
 
 import pytest
 
@@ -22,12 +21,11 @@ from gitplacer import hydrate as core
 from gitplacer.explain import standing
 from gitplacer.git import worktree
 from gitplacer.hydrate import Hydration, hydrate
-from gitplacer.model.horizon import Horizon
 from gitplacer.passes.quiet import Quiet, quiet
 from gitplacer.passes.reconcile import Outcome, Spared, reconcile_unless_quiet
 from tests.commands import run
 from tests.gitservers import git
-from tests.histories import History
+from tests.histories import LookedAt
 from tests.stories import FLEET, START, cluster, rayservice, snapshot
 from tests.test_reconcile import Fleet, made
 from tests.test_reconcile import quiet as silently
@@ -38,22 +36,13 @@ SECOND = timedelta(seconds=1)
 # the law
 
 
-class Watched(History):
+class Watched(LookedAt):
     """A life in which some passes are remembered, and held against whole passes at later times."""
 
-    def __post_init__(self) -> None:
-        self.dice = Random(self.seed)
-        super().__post_init__()
-
-    def _hydrate(self, capacity: Mapping[str, str], now: datetime) -> Hydration:
-        plain = super()._hydrate(capacity, now)
-        if self.dice.random() < 0.15:
-            self._hold(capacity, now, plain)
-        return plain
-
-    def _hold(self, capacity: Mapping[str, str], now: datetime, plain: Hydration) -> None:
-        inputs, horizon = self._inputs(capacity, now), Horizon(now)
-        noted = hydrate(replace(inputs, now=horizon.now), memo=self.memory, with_candidates=False)
+    def _witness(self, capacity: Mapping[str, str], now: datetime, plain: Hydration) -> None:
+        if self.dice.random() >= 0.15:
+            return
+        inputs, horizon, noted = self._noted(capacity, now)
         assert [(s.message, s.changes) for s in noted.steps] == [(s.message, s.changes) for s in plain.steps]
         assert (noted.problems, noted.tree) == (plain.problems, plain.tree)
         found = quiet(noted, horizon)

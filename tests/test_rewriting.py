@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
@@ -25,7 +24,6 @@ from gitplacer.controller.doubts import Doubt, Undoubted
 from gitplacer.explain import standing
 from gitplacer.git.program import Git
 from gitplacer.hydrate import Hydration, Inputs, hydrate
-from gitplacer.model.horizon import Horizon
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes import reconcile as reconciling
 from gitplacer.passes.opening import at_work
@@ -41,7 +39,7 @@ from gitplacer.tree import Changes
 from gitplacer.units import METADATA
 from tests.commands import run
 from tests.gitservers import git
-from tests.histories import History
+from tests.histories import LookedAt
 from tests.stories import ANYWHERE, FLEET, Story, cluster, policy, rayjob, rayservice, snapshot
 from tests.test_controller import Watched
 from tests.test_quiet_passes import Counted
@@ -622,22 +620,13 @@ def test_what_is_not_deployed_as_it_was_written_is_planned() -> None:
     )
 
 
-class Retold(History):
+class Retold(LookedAt):
     """A life in which, now and then, the text of a manifest is edited where nothing else happens, and nobody has to know."""
 
-    def __post_init__(self) -> None:
-        self.dice = Random(self.seed)
-        super().__post_init__()
-
-    def _hydrate(self, capacity: Mapping[str, str], now: datetime) -> Hydration:
-        plain = super()._hydrate(capacity, now)
-        if not plain.steps and self.dice.random() < 0.3:
-            self._retell(capacity, now)
-        return plain
-
-    def _retell(self, capacity: Mapping[str, str], now: datetime) -> None:
-        inputs, horizon = self._inputs(capacity, now), Horizon(now)
-        done = hydrate(replace(inputs, now=horizon.now), memo=self.memory, with_candidates=False)
+    def _witness(self, capacity: Mapping[str, str], now: datetime, plain: Hydration) -> None:
+        if plain.steps or self.dice.random() >= 0.3:
+            return
+        inputs, horizon, done = self._noted(capacity, now)
         known = rewritables(inputs, done)
         rest = quiet(done, horizon)
         if rest is None or not known:

@@ -16,7 +16,7 @@ from datetime import datetime
 from gitplacer.adoption.copies import Copies, Thing, read_copies, surely_platform
 from gitplacer.adoption.fleetfiles import FleetFiles, commented, fleet_files
 from gitplacer.adoption.folders import Folders, by_pattern, guessed
-from gitplacer.adoption.owners import Owner, alterations, engine_of, guessed_engine, is_of_flux, owners
+from gitplacer.adoption.owners import Owner, alterations, elsewhere, engine_of, guessed_engine, is_of_flux, owners
 from gitplacer.adoption.proving import Fault, Proof, proved
 from gitplacer.adoption.remarks import CannotAdopt, Remark
 from gitplacer.kinds.fields import API_VERSION
@@ -89,7 +89,13 @@ def adopt(tree: Tree, asked: Asked, memo: Memo | None = None) -> Adoption:
     found = owners(steering)
     folders = by_pattern(asked.clusters, paths) if asked.clusters else guessed(_manifests(reading), paths)
     copies = read_copies(tree, folders, reading, asked.namespace)
-    unread = _not_rendered(folders, territory) | _links(folders, tree)
+    steers = {document.file for document in steering}
+    others = [path for path in paths if path not in steers and path not in folders.places]
+    unread = {
+        *_not_rendered(folders, territory),
+        *_links(folders, tree),
+        *elsewhere(steering, folders.places, others),
+    }
     if not copies.things:
         raise CannotAdopt(f"nothing in {folders.pattern} can be adopted", _said(sorted({*copies.left, *unread})))
     engine = asked.engine or guessed_engine(found) or "argocd"

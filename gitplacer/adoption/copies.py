@@ -18,7 +18,7 @@ from gitplacer.adoption.differences import canonical
 from gitplacer.adoption.folders import Folders, Place
 from gitplacer.adoption.owners import engine_of, is_of_flux
 from gitplacer.adoption.remarks import Remark
-from gitplacer.documents import Document
+from gitplacer.documents import Document, value_at
 from gitplacer.kinds.parse import is_own
 from gitplacer.model.workload import Identity
 from gitplacer.problems import Location
@@ -219,7 +219,5 @@ def _mighty_accounts(things: Mapping[Identity, Thing]) -> Iterator[tuple[str, st
 
 
 def _account(value: Mapping[str, Any]) -> str | None:
-    found: Any = value
-    for key in ("spec", "template", "spec", "serviceAccountName"):
-        found = found.get(key) if isinstance(found, dict) else None
+    found = value_at(value, ("spec", "template", "spec", "serviceAccountName"))
     return found if isinstance(found, str) else None

@@ -16,6 +16,7 @@ from functools import cached_property
 
 from gitplacer.adoption.copies import Copy, Thing
 from gitplacer.adoption.differences import edits
+from gitplacer.adoption.owners import FLUX_SYSTEM
 from gitplacer.documents import Document, Edit, pointer
 from gitplacer.kinds.fields import API_VERSION
 from gitplacer.model.workload import Identity
@@ -31,6 +32,8 @@ NO_NAMESPACE = "cluster-scoped"
 _NAMESPACES = "namespaces"
 _LONGEST = 60
 _LONGEST_COMMENT = 400
+_LONGEST_NAME = 200
+"""Characters of a file's name, which may be followed by what makes it another: file systems take 255 bytes."""
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 _RESERVED = ("kustomization", "Kustomization", "Chart", "cloudbuild", "gitplacer")
 """Names of files that mean something to engines or to us."""
@@ -137,6 +140,8 @@ def _folder(thing: Thing, unit: str) -> str:
     identity = thing.identity
     if unit == PLATFORM and identity.kind == "Namespace" and not identity.api_group:
         return _NAMESPACES
+    if identity.namespace == FLUX_SYSTEM:  # a folder called so is Flux's own, wherever it lies
+        return f"namespace-{FLUX_SYSTEM}"
     return _plain(identity.namespace) or NO_NAMESPACE
 
 
@@ -158,9 +163,9 @@ def _free(folder: str, below: str, taken: set[str], *, as_it_is: bool) -> str:
     stem, dot, ending = below.rpartition(".")
     ending = ending if as_it_is and dot else "yaml"
     parts = [plain for part in stem.split("/") if (plain := _plain(part))] or ["objects"]
-    digest = hashlib.sha256(below.encode()).hexdigest()[:8]
-    for name in (parts[-1], "-".join(parts), f"{parts[-1]}.{digest}", f"{parts[-1]}.{digest}.{len(taken)}"):
-        path = f"{folder}/{name[:200]}.{ending}"
+    unlike = f"{parts[-1][:_LONGEST_NAME]}.{hashlib.sha256(below.encode()).hexdigest()[:8]}"
+    for name in (parts[-1][:_LONGEST_NAME], "-".join(parts)[:_LONGEST_NAME], unlike, f"{unlike}.{len(taken)}"):
+        path = f"{folder}/{name}.{ending}"
         if name not in _RESERVED and path.casefold() not in taken:
             taken.add(path.casefold())
             return path

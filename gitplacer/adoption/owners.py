@@ -7,13 +7,13 @@ the way over begins with them.
 
 from __future__ import annotations
 
+import posixpath
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from gitplacer.adoption.remarks import Remark
-from gitplacer.documents import Document
+from gitplacer.documents import Document, value_at
 from gitplacer.problems import Location
 from gitplacer.source.apigroups import api_group
 
@@ -81,12 +81,37 @@ def alterations(documents: Iterable[Document]) -> Iterator[Remark]:
     for document in documents:
         kind = document.value.get("kind")
         for path in _ALTERING.get(str(kind), ()) if engine_of(document) is not None else ():
-            value: Any = document.value
-            for key in path:
-                value = value.get(key) if isinstance(value, dict) else None
-            if value:
+            if value_at(document.value, path):
                 message = f"{'.'.join(path)} of this {kind} changes what it applies; what is adopted is what stands in the folder"
                 yield Remark(document.locate(path, key=True), message, _RENDERED)
+
+
+_PATHS = (("spec", "path"), ("spec", "source", "path"), ("spec", "template", "spec", "source", "path"))
+"""Where Kustomizations, Applications and ApplicationSets say which folder they sync."""
+
+
+def elsewhere(documents: Iterable[Document], adopted: Collection[str], others: Collection[str]) -> Iterator[Remark]:
+    """
+    Where an owner syncs a folder of which nothing was adopted, though there is something in it. `adopted` are paths of files, `others` those of
+    files that are not, and that do not steer an engine.
+    """
+    here, there = (frozenset(_folders(paths)) for paths in (adopted, others))
+    for document in documents:
+        for path in _PATHS if engine_of(document) is not None else ():
+            folder = value_at(document.value, path)
+            if not isinstance(folder, str) or not (below := posixpath.normpath(folder).strip("./")):
+                continue
+            if below in there and below not in here:
+                message = f"this {document.value['kind']} syncs {below}, and nothing in it was adopted"
+                hint = "let it go on as it is, or render it into the folder of its cluster, and adopt again"
+                yield Remark(document.locate(path, key=True), message, hint)
+
+
+def _folders(paths: Iterable[str]) -> Iterator[str]:
+    """Every folder that one of the files is in, at any depth."""
+    for path in paths:
+        while path := path.rpartition("/")[0]:
+            yield path
 
 
 def guessed_engine(found: Iterable[Owner]) -> str | None:

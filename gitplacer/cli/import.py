@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def _reads_manifests(function: Callable[..., int]) -> Callable[..., int]:
-    """The options of an import that reads manifests: where to, variables, the namespace of what says none."""
+    """The options of an import that reads manifests: where to, and variables."""
     options = (
         click.option(
             "-o",
@@ -41,19 +41,18 @@ def _reads_manifests(function: Callable[..., int]) -> Callable[..., int]:
             "value.",
         ),
         click.option("--keep", metavar="NAME", multiple=True, help="Leave ${NAME} as it is: it is none of envsubst's."),
-        click.option(
-            "--namespace",
-            metavar="NAME",
-            default="default",
-            show_default=True,
-            help="The namespace of objects that say none, as kubectl -n.",
-        ),
     )
     for option in reversed(options):
         function = option(function)
     return function
 
 
+_namespace = click.option(
+    "--namespace",
+    metavar="NAME",
+    default="",
+    help="The namespace of objects that say none, as kubectl -n; absent means default.",
+)
 _exported = click.option(
     "--now", metavar="TIME", help="When the clusters were exported, such as 2026-01-02T03:04:05Z; absent means now."
 )
@@ -90,6 +89,13 @@ def command(ctx: click.Context) -> None:
 @click.argument("folder", metavar="DIR", shell_complete=folders)
 @_reads_manifests
 @click.option(
+    "--namespace",
+    "namespaces",
+    metavar="NAME",
+    multiple=True,
+    help="The namespace of objects that say none, as kubectl -n; absent means default. Given again, they are imported once for each.",
+)
+@click.option(
     "--option",
     "options",
     metavar="NAME[=VALUE]",
@@ -104,7 +110,7 @@ def nova(
     given: tuple[str, ...],
     keep: tuple[str, ...],
     options: tuple[str, ...],
-    namespace: str,
+    namespaces: tuple[str, ...],
     output: str,
 ) -> int:
     """
@@ -121,9 +127,10 @@ def nova(
     except UnknownOption as error:
         raise UsageError(str(error), error.hint) from None
     variables = _variables(given, keep)
-    _check_namespace(namespace)
+    for namespace in namespaces:
+        _check_namespace(namespace)
     out = new_folder(target)
-    found = imported(_files(folder, "Nova"), variables, chosen, namespace)
+    found = imported(_files(folder, "Nova"), variables, chosen, tuple(dict.fromkeys(namespaces)))
     if found.files:
         write_folder(out, found.files)
     return _tell(found, out, output)
@@ -132,6 +139,7 @@ def nova(
 @command.command("karmada", cls=Taught)
 @click.argument("folder", metavar="DIR", shell_complete=folders)
 @_reads_manifests
+@_namespace
 @_exported
 @choice(["text", "json"], "For people or for programs.")
 def karmada(folder: str, **options: Any) -> int:
@@ -150,6 +158,7 @@ def karmada(folder: str, **options: Any) -> int:
 @command.command("ocm", cls=Taught)
 @click.argument("folder", metavar="DIR", shell_complete=folders)
 @_reads_manifests
+@_namespace
 @_exported
 @choice(["text", "json"], "For people or for programs.")
 def ocm(folder: str, **options: Any) -> int:
@@ -183,7 +192,8 @@ def _hub(
 
     exported_at = settings(".", now=now).now
     variables = _variables(given, keep)
-    _check_namespace(namespace)
+    if namespace:
+        _check_namespace(namespace)
     out = new_folder(target)
     found = imported(_files(folder, system), variables, exported_at, namespace)
     if found.files:

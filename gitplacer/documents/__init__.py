@@ -9,8 +9,9 @@ from gitplacer.documents.cursor import Cursor, dotted
 from gitplacer.documents.document import Document
 from gitplacer.documents.edit import splice
 from gitplacer.documents.findings import LISTED, Findings
+from gitplacer.documents.overwritten import last_ones
 from gitplacer.documents.parse import MAX_BYTES, Fault, ParsedDocument, ParsedFile, Path, Value, parse
-from gitplacer.documents.patch import Edit, EditError, applied, pointer
+from gitplacer.documents.patch import Edit, EditError, applied, pointer, value_at
 from gitplacer.documents.write import dump
 
 __all__ = [
@@ -29,7 +30,9 @@ __all__ = [
     "applied",
     "dotted",
     "dump",
+    "last_ones",
     "parse",
     "pointer",
     "splice",
+    "value_at",
 ]

@@ -12,6 +12,7 @@ Indexes count characters of the text.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from collections.abc import Iterator
@@ -104,6 +105,16 @@ class Composed:
     nulls: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class Overwritten:
+    """An entry from its key to where the next one starts, and where its key is set again."""
+
+    key: str
+    start: int
+    end: int
+    again: int
+
+
 @dataclass(slots=True)
 class _Anchored:
     """
@@ -165,6 +176,16 @@ def compose(text: str, *, marks: bool = False, most: int = sys.maxsize) -> tuple
     return composer.documents, composer.flaws
 
 
+def overwritten(text: str) -> list[Overwritten]:
+    """Every entry of a mapping whose key is set again below it, in the order in which that is found. Never raises."""
+    composer = _Composer(text, False, sys.maxsize)
+    found: list[Overwritten] = []
+    composer.overwritten = found
+    with contextlib.suppress(_Stop, yaml.YAMLError, ValueError, OverflowError):
+        composer.run()
+    return found
+
+
 def _events(text: str) -> Iterator[Any]:
     parser = _PureParser(text) if CParser is None else CParser(text)
     while True:
@@ -181,6 +202,7 @@ class _Composer:
         self.most = self.left = most
         self.documents: list[Composed] = []
         self.flaws: list[Flaw] = []
+        self.overwritten: list[Overwritten] | None = None
         self.separated = 0
         self.start = 0
         self.clean = 0
@@ -457,7 +479,11 @@ class _Composer:
             self.flaw(
                 start, "DuplicateKey", f'the key "{value[:100]}" is already set on line {line}', "remove one of the two"
             )
-            return _REFUSED
+            if self.overwritten is None or merge:
+                return _REFUSED
+            first = seen.pop(key)
+            end = min((at for at in seen.values() if at > first), default=start)
+            self.overwritten.append(Overwritten(value, first, end, start))
         seen[key] = start
         return key
 

@@ -96,6 +96,19 @@ def _missing(edit: Edit, rest: Path) -> EditError:
     return EditError(f"there is no {pointer(edit.path)}: {pointer(done)} has no entry {rest[0]!r}", edit.path)
 
 
+def value_at(value: Any, path: Path, otherwise: Any = None) -> Any:
+    """What stands at a path, whose indexes may be texts; `otherwise` where nothing does."""
+    for step in path:
+        index = step if isinstance(step, int) else int(step) if _is_number(step) else -1
+        if isinstance(value, dict) and str(step) in value:
+            value = value[str(step)]
+        elif isinstance(value, list) and 0 <= index < len(value):
+            value = value[index]
+        else:
+            return otherwise
+    return value
+
+
 def pointer(path: Path) -> str:
     """The path as RFC 6901 writes it; "/" for the document itself."""
     return "/" + "/".join(str(step).replace("~", "~0").replace("/", "~1") for step in path)

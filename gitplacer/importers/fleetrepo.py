@@ -1,19 +1,23 @@
 """
 A fleet repo on its way out of an import: its files, what became of each thing, and what could not be read.
 
-What importers do alike is here: a file of ours is only kept if our own parser takes it, a snapshot that lies among the foreign files is
+What importers do alike is here: documents are sorted into those of the other system and manifests, a file of ours is only kept if our own parser takes it, a snapshot that lies among the foreign files is
 taken over, a folder of the platform gets a policy that governs all of it, and IMPORT.md tells everything in the end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from gitplacer.documents import Document, Path
+from gitplacer.importers.foreign import ForeignFile, group_and_kind, read_foreign
 from gitplacer.importers.report import Imported, Notes, Outcome, markdown
+from gitplacer.importers.variables import Variables
 from gitplacer.importers.writing import Names, own_file, read_back
+from gitplacer.kinds import OWN_API_GROUP
 from gitplacer.kinds.fields import API_VERSION, Model
 from gitplacer.problems import Problem
 
@@ -97,3 +101,34 @@ class FleetRepo:
         self.files["fleet.yaml"] = own_file("Fleet", "fleet", fleet or {}, comments=comments)
         result = Imported(self.files, self.notes.lines(), tuple(dict.fromkeys(sorted(self.problems))))
         return Imported({**self.files, REPORT: markdown(result, self.system)}, result.lines, result.problems)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A folder that was read: the repo that it is to become, its files, the other system's objects by kind, and all others."""
+
+    repo: FleetRepo
+    files: Sequence[ForeignFile]
+    theirs: defaultdict[str, list[Document]]
+    manifests: Sequence[Document]
+
+
+def opened(system: str, group: str, files: Mapping[str, bytes], variables: Variables) -> Opened:
+    """
+    What a folder holds. `group` is the API group of the other system, whose objects are of it or of a group below it. Snapshots among the files
+    are taken over. Raises Rejected where a variable has no value.
+    """
+    notes = Notes()
+    foreign = read_foreign(files, variables, notes)
+    repo = FleetRepo(system, notes, problems=list(foreign.problems))
+    theirs = defaultdict[str, list[Document]](list)
+    manifests: list[Document] = []
+    for document in foreign.documents:
+        found, kind = group_and_kind(document)
+        if found == OWN_API_GROUP:
+            repo.take_over(document)
+        elif found == group or found.endswith(f".{group}"):
+            theirs[kind].append(document)
+        else:
+            manifests.append(document)
+    return Opened(repo, foreign.files, theirs, manifests)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from gitplacer.documents import Document
 from gitplacer.importers.reader import Reader
 from gitplacer.importers.report import Notes, Outcome
 from gitplacer.kinds.selectors import LabelRequirement, LabelSelector
 from gitplacer.model.labels import KEY_HINT, VALUE_HINT, Requirement, is_label_key, is_label_value
+from gitplacer.plaintext import few
 from gitplacer.problems import nearest
 
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
+_TOLD = 100
+"""Characters of a value that are told."""
 _SERVERS_OWN = (
     "creationTimestamp",
     "deletionGracePeriodSeconds",
@@ -31,13 +36,33 @@ APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 class ForeignMetadata:
     """Who a foreign object is."""
 
-    name: str
-    labels: dict[str, str]
-    annotations: dict[str, str]
+    name: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_metadata(root: Reader, notes: Notes) -> ForeignMetadata:
-    """The metadata of an object; what only a server writes is told and left out. The name is '' where there is none."""
+@dataclass(frozen=True, slots=True)
+class ForeignObject:
+    """An object of another system: where it is written, and who it is. `namespace` is '' for what has none."""
+
+    root: Reader
+    metadata: ForeignMetadata
+    namespace: str
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name
+
+    @property
+    def document(self) -> Document:
+        return self.root.document
+
+
+def read_metadata(root: Reader, notes: Notes, *, kept: bool = False) -> ForeignMetadata:
+    """
+    The metadata of an object; what only a server writes is told and left out, and so are labels and annotations, unless they are `kept` by
+    what is made of it. The name is '' where there is none.
+    """
     root.text("apiVersion")
     root.text("kind")
     metadata = root.mapping("metadata")
@@ -51,7 +76,26 @@ def read_metadata(root: Reader, notes: Notes) -> ForeignMetadata:
     name = metadata.text("name")
     if not name:
         root.report("MissingField", '"name" is missing', "give the object a metadata.name", key="metadata")
-    return ForeignMetadata(name, metadata.labels("labels"), annotations)
+    found = ForeignMetadata(name, metadata.labels("labels"), annotations)
+    if not kept:
+        leave_out(found, root, notes)
+    return found
+
+
+def leave_out(metadata: ForeignMetadata, root: Reader, notes: Notes) -> None:
+    """A line for labels and annotations that nothing keeps."""
+    own = [*metadata.labels, *metadata.annotations]
+    if own:
+        notes.about(Outcome.LEFT_OUT, root, "metadata", f"its own labels and annotations: {few(own)}")
+
+
+def read_values(reader: Reader, key: str) -> tuple[str, ...]:
+    """Texts that have to be values of labels, such as names of clusters or regions. One that cannot be is a problem, and is left out."""
+    found = reader.texts(key)
+    for value in found:
+        if not is_label_value(value):
+            reader.report("InvalidLabel", f'"{value[:_TOLD]}" cannot be the value of a label', VALUE_HINT, key=key)
+    return tuple(value for value in found if is_label_value(value))
 
 
 def read_selector(reader: Reader) -> LabelSelector:

@@ -4,10 +4,11 @@ A place in our source for each manifest of somebody else's.
 What makes pods goes to `workloads/<namespace>/`, and so does what it may need. What no workload file may hold (namespaces, definitions,
 rights, whatever is cluster-scoped) goes to `platform/`, with a folder for each policy that governs some of it, because a folder there is
 one group. An operator comes with such things, and what a policy copies everywhere without a pod would be nobody's dependency here; both
-go with them, whole. What the other system would place nowhere goes to `unplaced/`, which nobody reads: it is kept, and runs nowhere.
+go with them, whole; so does all that a policy takes of which nothing makes a pod. What the other system would place nowhere goes to
+`unplaced/`, which nobody reads: it is kept, and runs nowhere.
 
 Bytes stay as they are, comments included. A file goes whole where all its objects go to one place; else each object goes with its own
-text.
+text. An object that says no namespace is one in each namespace to which its file is applied.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gitplacer import workloads
-from gitplacer.documents import Document
+from gitplacer.documents import Document, Edit, EditError
 from gitplacer.importers.foreign import ForeignFile, group_and_kind
 from gitplacer.importers.report import Notes, Outcome
 from gitplacer.importers.writing import Names, file_name
+from gitplacer.plaintext import few
 from gitplacer.problems import Problem
 from gitplacer.source.apigroups import RBAC_GROUP, steers_gitops
 from gitplacer.source.scopes import Scopes, defined_scopes
@@ -30,6 +32,8 @@ PLATFORM = "platform"
 UNPLACED = "unplaced"
 NAMESPACES = "namespaces"
 """The folder of namespaces that no policy copies everywhere."""
+DEFAULT = "default"
+"""The namespace of what says none, where nobody says another one."""
 _RAY = "ray.io"
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
@@ -67,7 +71,7 @@ class Thing:
 @dataclass(frozen=True, slots=True)
 class Rule:
     """
-    What a shelf depends on of a policy: its name, and whether it sends what makes no pods by itself (`everywhere`: to each of its
+    What a shelf depends on of a policy: its name, and whether it sends what makes no pods besides its apps (`everywhere`: to each of its
     clusters), and not as a part of some app.
     """
 
@@ -83,17 +87,20 @@ class Shelved:
     folders: Mapping[str, tuple[Rule | None, tuple[Thing, ...]]]
 
 
-def things_in(documents: Sequence[Document], namespace: str, notes: Notes, problems: list[Problem]) -> list[Thing]:
+def things_in(
+    documents: Sequence[Document], namespaces: Sequence[str], notes: Notes, problems: list[Problem]
+) -> list[Thing]:
     """
-    The manifests among documents. What is no Kubernetes object is told, and so is one without a namespace, which gets the one given. One
-    whose namespace is none is a problem.
+    The manifests among documents. What is no Kubernetes object is told, and so is one that says no namespace, which is one in each of those
+    given, or in `default`. One whose namespace is none is a problem.
     """
     scopes = Scopes(defined_scopes(documents))
-    found = [_thing(document, scopes, namespace, notes, problems) for document in documents]
-    return [thing for thing in found if thing is not None]
+    return [thing for document in documents for thing in _things(document, scopes, namespaces, notes, problems)]
 
 
-def _thing(document: Document, scopes: Scopes, namespace: str, notes: Notes, problems: list[Problem]) -> Thing | None:
+def _things(
+    document: Document, scopes: Scopes, namespaces: Sequence[str], notes: Notes, problems: list[Problem]
+) -> list[Thing]:
     group, kind = group_and_kind(document)
     metadata = document.value.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
@@ -106,42 +113,49 @@ def _thing(document: Document, scopes: Scopes, namespace: str, notes: Notes, pro
         what = "this is no Kubernetes object: it lacks apiVersion, kind or metadata.name"
         todo = "leave it out, or render it first, if a tool makes manifests of it"
         notes.add(Outcome.NOT_UNDERSTOOD, document, (), what, todo)
-        return None
+        return []
     clustered = scopes.is_cluster_scoped(group, kind)
     written = metadata.get("namespace")
-    space = "" if clustered else written if isinstance(written, str) else namespace
-    assumed = not clustered and written is None and (scopes.is_namespaced(group, kind) or group == _RAY)
-    if assumed:
-        what = f"{kind} {name} says no namespace, so it goes to {namespace}"
-        notes.add(
-            Outcome.CHOSEN, document, ("metadata",), what, "--namespace NAME says another one, as kubectl -n does"
-        )
-    if space and not _LABEL.fullmatch(space):
+    if written is not None and not clustered and not (isinstance(written, str) and _LABEL.fullmatch(written)):
         hint = "write up to 63 lower-case letters, digits and '-', with no '-' at its ends"
-        problems.append(
-            document.problem(
-                "InvalidObject", "metadata.namespace must be a DNS label", hint, path=("metadata", "namespace")
-            )
-        )
-        return None
-    facts, _ = workloads.read(document)
+        path = ("metadata", "namespace")
+        problems.append(document.problem("InvalidObject", "metadata.namespace must be a DNS label", hint, path=path))
+        return []
     known = clustered or scopes.is_namespaced(group, kind) or group == _RAY
     if not known:
-        what = f"whether a {kind} of {group or 'the core group'} has a namespace, and what pods it makes, is not known"
+        what = f"it is not known whether {kind} of {group or 'the core group'} has a namespace, and what pods it makes"
         todo = "put its CustomResourceDefinition beside it; if it makes pods, write a WorkloadKind"
         notes.add(Outcome.NO_EQUAL, document, ("kind",), what, todo)
-    return Thing(
-        document,
-        group,
-        kind,
-        space,
-        name,
-        _strings(metadata.get("labels")),
-        _strings(metadata.get("annotations")),
-        facts.sized,
-        clustered or group == RBAC_GROUP or steers_gitops(group, kind) or (not known and written is None),
-        assumed,
-    )
+    assumed = not clustered and written is None and known
+    if assumed:
+        _tell_namespaces(document, f"{kind} {name}", namespaces, notes)
+    spaces = [""] if clustered else [written] if written is not None else namespaces or [DEFAULT]
+    facts, _ = workloads.read(document)
+    return [
+        Thing(
+            document,
+            group,
+            kind,
+            space,
+            name,
+            _strings(metadata.get("labels")),
+            _strings(metadata.get("annotations")),
+            facts.sized,
+            clustered or group == RBAC_GROUP or steers_gitops(group, kind) or (not known and written is None),
+            assumed,
+        )
+        for space in (spaces if known else spaces[:1])
+    ]
+
+
+def _tell_namespaces(document: Document, what: str, namespaces: Sequence[str], notes: Notes) -> None:
+    where = ("metadata",)
+    if namespaces:
+        told = f"{what} says no namespace, so it goes to {few(namespaces)}, as --namespace says"
+        notes.add(Outcome.CONVERTED, document, where, told)
+    else:
+        told = f"{what} says no namespace, so it goes to {DEFAULT}"
+        notes.add(Outcome.CHOSEN, document, where, told, "--namespace NAME says another one, as kubectl -n does")
 
 
 def _strings(value: object) -> dict[str, str]:
@@ -152,47 +166,66 @@ def shelve(
     files: Sequence[ForeignFile], things: Sequence[Thing], governs: Callable[[Thing], Rule | None], notes: Notes
 ) -> Shelved:
     """A place for each thing; what else is in its file, such as policies, goes nowhere."""
-    by_identity = {thing.identity: thing for thing in things}  # of two the last, as when one is applied after the other
-    rules = {id(thing.document): governs(thing) for thing in things}
+    last = {thing.identity: thing for thing in things}  # of two the last, as when one is applied after the other
+    rules = {id(thing): governs(thing) for thing in things}
     shelf_of = _Shelves(things, rules)
-    shelves: dict[int, str] = {}
+    placed: list[tuple[Thing, str]] = []
+    shelves: dict[int, list[_Place]] = defaultdict(list)
     folders: dict[str, list[Thing]] = defaultdict(list)
     for thing in things:
-        if by_identity[thing.identity] is not thing:
-            shelf = UNPLACED
-            where = by_identity[thing.identity].document.locate()
-            notes.add(
-                Outcome.CHOSEN,
-                thing.document,
-                (),
-                f"{thing} is at {where} too, and the last that is applied counts",
-                "keep one",
-            )
+        counts = last[thing.identity] is thing
+        shelf = shelf_of(thing) if counts else UNPLACED
+        text = _text(thing, shelf, notes)
+        if all(one.shelf != shelf or one.text != text for one in shelves[id(thing.document)]):
+            shelves[id(thing.document)].append(_Place(shelf, text))
+        if not counts:
+            where = last[thing.identity].document.locate()
+            what = f"{thing} is at {where} too, and the last that is applied counts"
+            notes.add(Outcome.CHOSEN, thing.document, (), what, "keep one")
+        elif shelf == UNPLACED:
+            what = f"no policy selects {thing}, so it is placed nowhere; it is kept in {UNPLACED}/"
+            todo = "if it is to run, let a policy select it, and move it"
+            notes.add(Outcome.CONVERTED, thing.document, (), what, todo)
         else:
-            shelf = shelf_of(thing)
-            if shelf == UNPLACED:
-                what = f"no policy selects {thing}, so it is placed nowhere; it is kept in {UNPLACED}/"
-                notes.add(
-                    Outcome.CONVERTED, thing.document, (), what, "if it is to run, let a policy select it, and move it"
-                )
-            elif shelf.startswith(f"{PLATFORM}/"):
+            placed.append((thing, shelf))
+            if shelf.startswith(f"{PLATFORM}/"):
                 folders[shelf].append(thing)
-                if thing.assumed:
-                    what = f"{thing} lies under {PLATFORM}/, where no path gives a namespace"
-                    todo = f"write 'namespace: {thing.namespace}' into its metadata"
-                    notes.add(Outcome.NO_EQUAL, thing.document, ("metadata",), what, todo)
-        shelves[id(thing.document)] = shelf
     made, places = _written(files, shelves)
-    for thing in things:
-        if shelves[id(thing.document)] != UNPLACED:
-            notes.add(Outcome.CONVERTED, thing.document, (), f"{thing}: {places[id(thing.document)]}")
+    for thing, shelf in placed:
+        notes.add(Outcome.CONVERTED, thing.document, (), f"{thing}: {places[id(thing.document), shelf]}")
     return Shelved(
         made, {folder: (_rule_of(folder, found, rules), tuple(found)) for folder, found in sorted(folders.items())}
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a document goes, and its text there, None for its own."""
+
+    shelf: str
+    text: bytes | None
+
+
+def _text(thing: Thing, shelf: str, notes: Notes) -> bytes | None:
+    """A manifest with its namespace, where it says none and no path gives it one; None for one that stays as it is."""
+    if not (thing.assumed and shelf.startswith(f"{PLATFORM}/")):
+        return None
+    where = ("metadata",)
+    try:
+        text = thing.document.edited([Edit(("metadata", "namespace"), "add", thing.namespace)])
+    except EditError:
+        what = f"{thing} lies under {PLATFORM}/, where no path gives a namespace"
+        notes.add(
+            Outcome.NO_EQUAL, thing.document, where, what, f"write 'namespace: {thing.namespace}' into its metadata"
+        )
+        return None
+    what = f"{thing} lies under {PLATFORM}/, where no path gives a namespace, so it is written into its metadata"
+    notes.add(Outcome.CHANGED, thing.document, where, what)
+    return text
+
+
 def _rule_of(folder: str, found: Sequence[Thing], rules: Mapping[int, Rule | None]) -> Rule | None:
-    return None if folder == f"{PLATFORM}/{NAMESPACES}" else rules[id(found[0].document)]
+    return None if folder == f"{PLATFORM}/{NAMESPACES}" else rules[id(found[0])]
 
 
 class _Shelves:
@@ -202,22 +235,24 @@ class _Shelves:
         self._rules = rules
         governed: dict[Rule, list[Thing]] = defaultdict(list)
         for thing in things:
-            rule = rules[id(thing.document)]
-            if rule is not None and rule.everywhere:
+            rule = rules[id(thing)]
+            if rule is not None:
                 governed[rule].append(thing)
+        self._with_apps = {thing.namespace for found in governed.values() for thing in found if thing.sized}
         self._without_pods = {rule for rule, found in governed.items() if not any(thing.sized for thing in found)}
         self._operators = {
             rule
             for rule, found in governed.items()
-            if any(thing.for_platform and not thing.is_namespace for thing in found)
+            if rule.everywhere and any(thing.for_platform and not thing.is_namespace for thing in found)
         }
 
     def __call__(self, thing: Thing) -> str:
-        rule = self._rules[id(thing.document)]
+        rule = self._rules[id(thing)]
         if thing.is_namespace and (rule is None or not rule.everywhere):
             return f"{PLATFORM}/{NAMESPACES}"
         if rule is None:
-            return UNPLACED if thing.for_platform or thing.sized else f"workloads/{thing.namespace}"
+            needed = not (thing.for_platform or thing.sized) and thing.namespace in self._with_apps
+            return f"workloads/{thing.namespace}" if needed else UNPLACED
         if thing.for_platform or rule in self._without_pods:
             return f"{PLATFORM}/{rule.name}"
         if rule in self._operators and thing.group != _RAY:
@@ -225,22 +260,25 @@ class _Shelves:
         return f"workloads/{thing.namespace}"
 
 
-def _written(files: Iterable[ForeignFile], shelves: Mapping[int, str]) -> tuple[dict[str, bytes], dict[int, str]]:
-    """Each file whole, or in parts; and the path of each document."""
+def _written(
+    files: Iterable[ForeignFile], shelves: Mapping[int, Sequence[_Place]]
+) -> tuple[dict[str, bytes], dict[tuple[int, str], str]]:
+    """Each file whole, or in parts; and the path of each document on each of its shelves."""
     made: dict[str, bytes] = {}
-    places: dict[int, str] = {}
+    places: dict[tuple[int, str], str] = {}
     names: dict[str, Names] = defaultdict(Names)
     for file in files:
-        parts: dict[str, list[Document]] = defaultdict(list)
+        parts: dict[str, list[tuple[Document, bytes | None]]] = defaultdict(list)
         for document in file.documents:
-            if id(document) in shelves:
-                parts[shelves[id(document)]].append(document)
-        for shelf, documents in sorted(parts.items()):
-            whole = file.whole and len(documents) == len(file.documents)
+            for one in shelves.get(id(document), ()):
+                parts[one.shelf].append((document, one.text))
+        for shelf, found in sorted(parts.items()):
+            whole = file.whole and len(found) == len(file.documents) and all(text is None for _, text in found)
             stem, ending = file_name(file.path)
             path = f"{shelf}/{names[shelf].unique(stem, ending)}"
-            made[path] = file.data if whole else b"---\n".join(_ended(document.source()) for document in documents)
-            places.update((id(document), path) for document in documents)
+            texts = (document.source() if text is None else text for document, text in found)
+            made[path] = file.data if whole else b"---\n".join(map(_ended, texts))
+            places.update(((id(document), shelf), path) for document, _ in found)
     return made, places
 
 

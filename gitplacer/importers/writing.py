@@ -28,13 +28,17 @@ class Names:
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
+        self._next: dict[str, int] = {}
 
     def unique(self, wanted: str, ending: str = "") -> str:
         """The name, or the first of name-2, name-3 … that nobody has. `ending` stays at the end."""
-        number, found = 1, wanted + ending
+        found = wanted + ending
+        key = found.casefold()
+        number = self._next.get(key, 1)
         while found.casefold() in self._taken:
             number += 1
             found = f"{wanted[: _LONGEST_LABEL - len(str(number)) - 1]}-{number}{ending}"
+        self._next[key] = number
         self._taken.add(found.casefold())
         return found
 

@@ -107,7 +107,7 @@ class Rewritten:
     unnoted: str = ""
 
 
-class Doubts(Protocol):
+class Misgivings(Protocol):
     """The same as Consent, of a pass that is not computed whole. Where it publishes nothing what is found is told."""
 
     def __call__(self, work: Work, *, publishes: bool) -> None: ...
@@ -127,7 +127,7 @@ def reconcile(settings: Settings, *, progress: Progress, consent: Consent | None
 
 
 def reconcile_unless_quiet(
-    settings: Settings, *, progress: Progress, consent: Consent | None = None, doubts: Doubts = undoubting
+    settings: Settings, *, progress: Progress, consent: Consent | None = None, doubts: Misgivings = undoubting
 ) -> Outcome | Spared | Rewritten:
     """
     The same, but a pass of which the cache knows that it changes nothing is spared, and one that only writes manifests again plans nothing;
@@ -153,7 +153,7 @@ def next_pass(
     *,
     progress: Progress,
     consent: Consent,
-    doubts: Doubts,
+    doubts: Misgivings,
     ledgers: LedgerCache,
     whole: bool,
 ) -> Outcome | Rewritten:
@@ -189,7 +189,7 @@ def _computed(
 
 
 def _unplanned(
-    work: Work, settings: Settings, memo: ParseCache, progress: Progress, doubts: Doubts
+    work: Work, settings: Settings, memo: ParseCache, progress: Progress, doubts: Misgivings
 ) -> Spared | Rewritten | None:
     """A pass that has to write manifests again, at most; None where the fleet has to be planned."""
     touch = touched(memo, work, settings.folder)
@@ -204,7 +204,7 @@ def _unplanned(
 
 
 def _rewritten(
-    work: Work, touch: Touch, settings: Settings, memo: ParseCache, progress: Progress, doubts: Doubts
+    work: Work, touch: Touch, settings: Settings, memo: ParseCache, progress: Progress, doubts: Misgivings
 ) -> Rewritten:
     """Publish what a pass comes to that plans nothing."""
     doubts(work, publishes=True)
@@ -243,7 +243,7 @@ def _not_overtaken(attempt: Callable[[], _Ended], progress: Progress) -> _Ended:
     )
 
 
-def _spared(work: Work, known: Quiet, settings: Settings, doubts: Doubts) -> Spared:
+def _spared(work: Work, known: Quiet, settings: Settings, doubts: Misgivings) -> Spared:
     doubts(work, publishes=False)
     deployment = work.deployment
     if (note := _note(work, settings)) is not None:

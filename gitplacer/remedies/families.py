@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from gitplacer import workloads
-from gitplacer.documents import Document, Edit, EditError, pointer
+from gitplacer.documents import Document, Edit, EditError, pointer, value_at
 from gitplacer.hydrate import Inputs
 from gitplacer.kinds.capacity import Node
 from gitplacer.kinds.fleet import Cluster
@@ -187,23 +187,12 @@ def _allowing(case: Case, name: str, edits: list[Edit]) -> Callable[[Inputs, int
         first = made[0]
         amendment = Amendment(
             kind=RemedyKind.ALLOW_CLUSTER, subject=case.policy.name, item=name,
-            before=plain(_at(document.value, first.path)), after=plain(first.value),
+            before=plain(value_at(document.value, first.path)), after=plain(first.value),
             place=document.locate(first.path), field=pointer(first.path),
         )  # fmt: skip
         return amendment, after
 
     return make
-
-
-def _at(value: Any, path: tuple[str | int, ...]) -> Any:
-    for step in path:
-        if isinstance(value, dict):
-            value = value.get(str(step))
-        elif isinstance(value, list) and str(step).isdigit() and int(step) < len(value):
-            value = value[int(step)]
-        else:
-            return None
-    return value
 
 
 def widened(spec: PlacementPolicySpec, cluster: Cluster) -> list[Edit]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from gitplacer.importers.clusterselectors import named, taken
 from gitplacer.importers.reader import Reader
 from gitplacer.importers.report import Notes, Outcome
-from gitplacer.importers.selectors import read_selector
+from gitplacer.importers.selectors import read_selector, read_values
 from gitplacer.model.labels import Labels, Requirement
 from gitplacer.problems import nearest
 
@@ -46,21 +46,21 @@ def read_affinity(reader: Reader, known: Known, notes: Notes) -> tuple[Requireme
     if reader.has("fieldSelector"):
         for item in reader.mapping("fieldSelector").items("matchExpressions"):
             found += _field(item, known, notes)
-    names = reader.texts("clusterNames")
+    names = read_values(reader, "clusterNames")
     if names:
         found.append(named(names))
         missing = [name for name in names if name not in known.labels] if known.labels else []
         for name in missing:
             todo = "write one, or let it be: nothing can go there until then"
             notes.about(Outcome.NO_EQUAL, reader, "clusterNames", f"there is no Cluster {name}", todo)
-    excluded = reader.texts("exclude")
+    excluded = read_values(reader, "exclude")
     if excluded:
         found.append(named(excluded, "NotIn"))
     return tuple(found)
 
 
 def _field(reader: Reader, known: Known, notes: Notes) -> list[Requirement]:
-    key, operator, values = reader.text("key"), reader.text("operator"), reader.texts("values")
+    key, operator, values = reader.text("key"), reader.text("operator"), read_values(reader, "values")
     if key not in FIELDS:
         reader.report("InvalidValue", f'"{key}" is no field of a cluster', nearest(key, FIELDS), key="key")
     elif operator not in _OPERATORS:

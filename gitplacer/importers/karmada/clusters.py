@@ -13,15 +13,13 @@ from typing import Any
 
 from gitplacer.documents import Document
 from gitplacer.importers.fleetrepo import FleetRepo
+from gitplacer.importers.hubclusters import SNAPSHOT, leave_out_reach, version_field, write_snapshot
 from gitplacer.importers.karmada.affinities import FIELDS, Known
 from gitplacer.importers.reader import Reader
 from gitplacer.importers.report import Outcome
 from gitplacer.importers.selectors import ForeignMetadata, read_metadata
-from gitplacer.importers.writing import header
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.model.labels import Labels
-from gitplacer.observing.hubs import HUBS, read_hub
-from gitplacer.observing.writing import snapshot_file
 from gitplacer.policies.implication import NAME_KEY
 from gitplacer.problems import Problem
 
@@ -37,7 +35,6 @@ _REACHED = (
     "proxyHeader",
 )
 """How Karmada reaches a cluster."""
-_SNAPSHOT = "take a snapshot: gitplacer snapshot, docs/snapshots.md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +57,9 @@ class KarmadaCluster:
 def read_cluster(document: Document, repo: FleetRepo) -> KarmadaCluster | list[Problem]:
     """The Cluster in a document, or what is wrong with it."""
     notes, root = repo.notes, Reader.of(document)
-    metadata = read_metadata(root, notes)
+    metadata = read_metadata(root, notes, kept=True)
     spec, status = root.mapping("spec"), root.mapping("status")
-    reached = [key for key in _REACHED if key in spec.fields]
-    for key in reached:
-        spec.value(key)
-    if reached:
-        what = f"how Karmada reaches the cluster: {', '.join(reached)}"
-        notes.about(
-            Outcome.LEFT_OUT, spec, reached[0], what, "let Argo CD or Flux sync its directory: gitplacer bootstrap"
-        )
+    leave_out_reach(spec, _REACHED, "Karmada", notes)
     one, zones = spec.text("zone"), spec.texts("zones")
     fields = {key: spec.text(key) for key in ("provider", "region")}
     zones = zones or ((one,) if one else ())
@@ -162,9 +152,7 @@ def _parts(cluster: KarmadaCluster, repo: FleetRepo) -> tuple[dict[str, Any], di
                 "policies that ask for the label take other clusters now",
             )
     own.pop(NAME_KEY, None)
-    version = ".".join(cluster.version.removeprefix("v").split(".")[:2])
-    if version.replace(".", "").isdecimal() and version.count(".") == 1:
-        spec["kubernetesVersion"] = version
+    spec |= version_field(cluster.version)
     if cluster.taints:
         spec["taints"] = list(cluster.taints)
     if not cluster.ready:
@@ -176,29 +164,13 @@ def _parts(cluster: KarmadaCluster, repo: FleetRepo) -> tuple[dict[str, Any], di
 
 def _snapshot(cluster: KarmadaCluster, repo: FleetRepo, now: datetime) -> bool:
     """Writes what Karmada knows of the room there. True where that is coarse."""
-    notes, root, name = repo.notes, cluster.root, cluster.name
-    if name in repo.snapshots:
-        what = f"the CapacitySnapshot of {name} that lies beside it is newer or knows more"
-        notes.about(Outcome.LEFT_OUT, root, "status" if root.has("status") else None, what)
+    snapshot = write_snapshot("karmada", cluster.name, cluster.root, repo, now)
+    if snapshot is None:
         return False
-    found, unheard = read_hub(HUBS["karmada"], [root.document.value], now)
-    for one in unheard:
-        notes.about(
-            Outcome.NO_EQUAL,
-            root,
-            "status" if root.has("status") else None,
-            f"no snapshot of {name}: {one.why}",
-            _SNAPSHOT,
-        )
-    for snapshot in found:
-        data = header((f"From the status of the Cluster at {root.document.locate()}.",)) + snapshot_file(snapshot)
-        if repo.kept(data, root.document) is None:
-            continue
-        repo.files[f"capacity/{name}.yaml"] = data
-        if snapshot.nodes:
-            what = f"how many nodes have at least how much free: capacity/{name}.yaml. Devices, labels and taints of nodes are not in it"
-        else:
-            what = f"Karmada knows totals and no nodes, so capacity/{name}.yaml promises no gang any room"
-        notes.about(Outcome.CHANGED, root.mapping("status"), "resourceSummary", what, _SNAPSHOT)
-        return True
-    return False
+    path = f"capacity/{cluster.name}.yaml"
+    if snapshot.nodes:
+        what = f"how many nodes have at least how much free: {path}. Devices, labels and taints of nodes are not in it"
+    else:
+        what = f"Karmada knows totals and no nodes, so {path} promises no gang any room"
+    repo.notes.about(Outcome.CHANGED, cluster.root.mapping("status"), "resourceSummary", what, SNAPSHOT)
+    return True

@@ -7,24 +7,23 @@ the shelf that the policy which governs it asks for; then overrides, some of whi
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from gitplacer.documents import Document
-from gitplacer.importers.fleetrepo import FleetRepo
-from gitplacer.importers.foreign import group_and_kind, read_foreign
+from gitplacer.importers.fleetrepo import FleetRepo, opened
+from gitplacer.importers.foreign import group_and_kind
 from gitplacer.importers.karmada.clusters import write_clusters
 from gitplacer.importers.karmada.others import tell, write_quotas
 from gitplacer.importers.karmada.overriding import Overriding, in_order, overrides, read_overriding
-from gitplacer.importers.karmada.policies import Made, Making, by_strength, governing
+from gitplacer.importers.karmada.policies import Governing, Made, Making, by_strength
+from gitplacer.importers.karmada.selecting import KnownThings
 from gitplacer.importers.overlaps import ranked
 from gitplacer.importers.report import Imported, Outcome
-from gitplacer.importers.shelves import NAMESPACES, Rule, Thing, shelve, things_in
+from gitplacer.importers.shelves import DEFAULT, NAMESPACES, Rule, Thing, shelve, things_in
 from gitplacer.importers.variables import Variables
 from gitplacer.importers.writing import Names, valid_name
-from gitplacer.kinds import OWN_API_GROUP
 from gitplacer.plaintext import few
 
 _KARMADA = "karmada.io"
@@ -37,35 +36,27 @@ _CLAIMS = (
 """Keys of labels and annotations by which Karmada remembers which policy governs an object: its name, its namespace."""
 
 
-def imported(files: Mapping[str, bytes], variables: Variables, now: datetime, namespace: str = "default") -> Imported:
+def imported(files: Mapping[str, bytes], variables: Variables, now: datetime, namespace: str = "") -> Imported:
     """
     A fleet repo of what files by path hold, and what became of each of them. `namespace` is for objects that say none, `now` when the
     state of Clusters was exported. Raises Rejected where a variable has no value.
     """
-    foreign = read_foreign(files, variables)
-    repo = FleetRepo("Karmada", problems=list(foreign.problems))
-    by_kind: dict[str, list[Document]] = defaultdict(list)
-    manifests: list[Document] = []
-    for document in foreign.documents:
-        group, kind = group_and_kind(document)
-        if group == OWN_API_GROUP:
-            repo.take_over(document)
-        elif group == _KARMADA or group.endswith(f".{_KARMADA}"):
-            by_kind[kind].append(document)
-        else:
-            manifests.append(document)
+    read = opened("Karmada", _KARMADA, files, variables)
+    repo, by_kind, manifests = read.repo, read.theirs, read.manifests
+    given, namespace = [namespace] if namespace else [], namespace or DEFAULT
     known, coarse = write_clusters(by_kind["Cluster"], repo, now)
     making = Making(known, repo.notes, namespace, _classes(manifests), coarse)
     made = _named(_policies(making, [one for kind in _PROPAGATION for one in by_kind[kind]], repo), repo)
-    things = things_in(manifests, namespace, repo.notes, repo.problems)
-    _claims(made, things, repo)
-    shelved = shelve(foreign.files, things, lambda thing: _rule(made, thing), repo.notes)
+    things = things_in(manifests, given, repo.notes, repo.problems)
+    governing = Governing(made)
+    _claims(governing, things, repo)
+    shelved = shelve(read.files, things, governing.rule, repo.notes)
     repo.files |= shelved.files
     _write(made, repo)
-    _folders(made, shelved.folders, repo)
-    read = [read_overriding(one, known, namespace, repo.notes) for kind in _OVERRIDE for one in by_kind[kind]]
-    repo.problems += [problem for one in read if isinstance(one, list) for problem in one]
-    _overrides([one for one in read if isinstance(one, Overriding)], things, repo)
+    _folders(governing, shelved.folders, repo)
+    found = [read_overriding(one, known, namespace, repo.notes) for kind in _OVERRIDE for one in by_kind[kind]]
+    repo.problems += [problem for one in found if isinstance(one, list) for problem in one]
+    _overrides([one for one in found if isinstance(one, Overriding)], things, repo)
     namespaces = {path.split("/")[1] for path in repo.files if path.startswith("workloads/")}
     write_quotas(by_kind["FederatedResourceQuota"], namespaces, namespace, repo)
     for kind, documents in by_kind.items():
@@ -127,11 +118,6 @@ def _named(made: Sequence[Made], repo: FleetRepo) -> list[Made]:
     return by_strength(found)
 
 
-def _rule(made: Sequence[Made], thing: Thing) -> Rule | None:
-    found = governing(made, thing)
-    return found.rule if found is not None else None
-
-
 def _write(made: Sequence[Made], repo: FleetRepo) -> None:
     """Writes policies with the precedences that keep their order, and says where some overlap."""
     for one, rank in zip(made, ranked([one.select for one in made]), strict=True):
@@ -140,7 +126,8 @@ def _write(made: Sequence[Made], repo: FleetRepo) -> None:
         first = {"select": one.spec["select"], **({"precedence": rank.precedence} if rank.precedence else {})}
         spec = {**first, **{key: value for key, value in one.spec.items() if key != "select"}}
         comment = f"Imported from the {origin} at {origin.document.locate()}."
-        if repo.own("policies", "PlacementPolicy", one.name, spec, origin.document, comment) is None:
+        own = {"labels": origin.metadata.labels, "annotations": origin.metadata.annotations}
+        if repo.own("policies", "PlacementPolicy", one.name, spec, origin.document, comment, **own) is None:
             continue
         repo.notes.about(Outcome.CONVERTED, origin.root, None, f"{origin}: policies/{one.name}.yaml")
         if over:
@@ -153,7 +140,7 @@ def _write(made: Sequence[Made], repo: FleetRepo) -> None:
 
 
 def _folders(
-    made: Sequence[Made], folders: Mapping[str, tuple[Rule | None, tuple[Thing, ...]]], repo: FleetRepo
+    governing: Governing, folders: Mapping[str, tuple[Rule | None, tuple[Thing, ...]]], repo: FleetRepo
 ) -> None:
     """A policy for each folder of the platform that not one of ours governs whole."""
     for folder, (rule, things) in folders.items():
@@ -162,7 +149,7 @@ def _folders(
             everywhere = {"tolerations": [{"operator": "Exists"}], "placement": {"copies": "All"}}
             repo.folder(folder, NAMESPACES, everywhere, things[0].document, why)
             continue
-        ours = [found for thing in things if (found := governing(made, thing)) is not None]
+        ours = [found for thing in things if (found := governing.of(thing)) is not None]
         if len({one.name for one in ours}) > 1:
             first = next((one for one in ours if one.everywhere), ours[0])
             spec = {key: value for key, value in first.spec.items() if key in ("clusters", "placement", "tolerations")}
@@ -170,7 +157,7 @@ def _folders(
             repo.folder(folder, f"{rule.name[:54]}-platform", spec, things[0].document, why)
 
 
-def _claims(made: Sequence[Made], things: Sequence[Thing], repo: FleetRepo) -> None:
+def _claims(governing: Governing, things: Sequence[Thing], repo: FleetRepo) -> None:
     """A line where Karmada had given an object to another policy than its order says."""
     for thing in things:
         known = {**thing.labels, **thing.annotations}
@@ -178,7 +165,7 @@ def _claims(made: Sequence[Made], things: Sequence[Thing], repo: FleetRepo) -> N
             claimed = known.get(name_key)
             if claimed is None:
                 continue
-            found = governing(made, thing)
+            found = governing.of(thing)
             namespace = known.get(namespace_key, "") if namespace_key else ""
             if found is not None and (found.origin.name, found.origin.namespace) == (claimed, namespace):
                 continue
@@ -197,13 +184,15 @@ def _claims(made: Sequence[Made], things: Sequence[Thing], repo: FleetRepo) -> N
 def _overrides(policies: Sequence[Overriding], things: Sequence[Thing], repo: FleetRepo) -> None:
     names = Names()
     count = 0
+    known = KnownThings(things)
     for policy, part in in_order(policies):
-        for one in overrides(policy, part, things, repo.notes):
+        for one in overrides(policy, part, known.taken(part), repo.notes):
             name = names.unique(f"{count:05d}-{valid_name(one.name, 'override')}"[:60].strip("-"))
             count += 1
             document = policy.root.document
             comment = (
                 f"Imported from the {policy} at {document.locate(one.reader.path)}. Overrides are applied by name."
             )
-            if repo.own("overrides", "OverridePolicy", name, one.spec, document, comment) is not None:
+            own = {"labels": policy.metadata.labels, "annotations": policy.metadata.annotations}
+            if repo.own("overrides", "OverridePolicy", name, one.spec, document, comment, **own) is not None:
                 repo.notes.about(Outcome.CONVERTED, one.reader, None, f"{policy}: overrides/{name}.yaml")

@@ -19,7 +19,7 @@ from gitplacer.importers.karmada.patches import Overrider, computed, patch, plai
 from gitplacer.importers.karmada.selecting import BY_KIND, Selection, merged, read_selections
 from gitplacer.importers.reader import Reader
 from gitplacer.importers.report import Notes, Outcome
-from gitplacer.importers.selectors import read_metadata
+from gitplacer.importers.selectors import ForeignObject, read_metadata
 from gitplacer.importers.shelves import Thing
 from gitplacer.plaintext import few
 from gitplacer.problems import Problem
@@ -46,12 +46,9 @@ class Changes:
 
 
 @dataclass(frozen=True, slots=True)
-class Overriding:
+class Overriding(ForeignObject):
     """An override policy of Karmada's."""
 
-    root: Reader
-    name: str
-    namespace: str
     selections: Sequence[Selection]
     rules: Sequence[Changes]
 
@@ -73,19 +70,21 @@ class Override:
 def read_overriding(document: Document, known: Known, namespace: str, notes: Notes) -> Overriding | list[Problem]:
     """The policy in a document, or what is wrong with it."""
     root = Reader.of(document)
-    name = read_metadata(root, notes).name
+    metadata = read_metadata(root, notes, kept=True)
     own = (root.mapping("metadata").text("namespace") or namespace) if root.text("kind") == "OverridePolicy" else ""
     spec = root.mapping("spec")
     selections = read_selections(spec, own, notes)
-    if not spec.has("resourceSelectors"):
+    if not spec.items("resourceSelectors"):
         selections = [Selection((), own)]
     rules = [_rule(item, known, notes) for item in spec.items("overrideRules")]
     if spec.has("overriders") or spec.has("targetCluster"):
         rules.append(_rule(spec, known, notes))
+    if not rules:
+        notes.about(Outcome.LEFT_OUT, root, None, "it has no rule, so it changes nothing")
     notes.unread(root)
     if root.problems:
         return root.problems
-    return Overriding(root, name, own, selections, rules)
+    return Overriding(root, metadata, own, selections, rules)
 
 
 def _rule(reader: Reader, known: Known, notes: Notes) -> Changes:
@@ -108,9 +107,8 @@ def in_order(policies: Sequence[Overriding]) -> list[tuple[Overriding, Selection
     )
 
 
-def overrides(policy: Overriding, part: Selection, things: Sequence[Thing], notes: Notes) -> Iterator[Override]:
-    """What a policy changes in the objects of one of its selections, rule by rule."""
-    taken = [thing for thing in things if part.takes(thing)]
+def overrides(policy: Overriding, part: Selection, taken: Sequence[Thing], notes: Notes) -> Iterator[Override]:
+    """What a policy changes in the objects of one of its selections, which are `taken`, rule by rule."""
     if part.kinds and not taken:
         what = (
             f"no manifest of {few([kind for _, kind in part.kinds])} that it takes was imported, so nothing changes yet"

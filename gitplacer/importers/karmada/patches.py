@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gitplacer.documents import Edit, EditError, Path, applied, dump, parse, pointer
+from gitplacer.documents import Edit, EditError, Path, applied, dump, parse, pointer, value_at
 from gitplacer.importers.reader import Reader
 from gitplacer.importers.report import Notes, Outcome
 from gitplacer.problems import nearest
@@ -103,7 +103,7 @@ def _image(reader: Reader) -> Overrider:
 
     def edits(kind: str, found: Any) -> Iterator[Edit]:
         for path in [_steps(where)] if where else _containers(kind, found, "image"):
-            image = _at(found, path)
+            image = value_at(found, path)
             if not isinstance(image, str):
                 raise EditError(f"there is no image at {pointer(path)}", path)
             yield Edit(path, "replace", renamed(image, component, op, value))
@@ -135,7 +135,7 @@ def _containers(kind: str, value: Any, field: str) -> Iterator[Path]:
     """The paths of a field in all containers of a kind that Karmada knows."""
     top = _POD_SPECS.get(kind)
     for group in ("containers", "initContainers"):
-        there = _at(value, (*top, group)) if top else None
+        there = value_at(value, (*top, group)) if top else None
         for index, container in enumerate(there if isinstance(there, list) else ()):
             if isinstance(container, dict) and isinstance(container.get(field), str):
                 yield (*top, group, index, field)  # type: ignore[misc]
@@ -146,10 +146,10 @@ def _arguments(reader: Reader, field: str) -> Overrider:
 
     def edits(kind: str, found: Any) -> Iterator[Edit]:
         for path in _containers(kind, found, "name"):
-            if _at(found, path) != name or "initContainers" in path:
+            if value_at(found, path) != name or "initContainers" in path:
                 continue
             place = (*path[:-1], field)
-            now = _at(found, place)
+            now = value_at(found, place)
             now = now if isinstance(now, list) else []
             new = [*now, *values] if op == "add" else [one for one in now if one not in values]
             yield Edit(place, "add", new)
@@ -161,7 +161,7 @@ def _entries(reader: Reader, field: str) -> Overrider:
     op, entries = _operator(reader), reader.labels("value")
 
     def edits(kind: str, found: Any) -> Iterator[Edit]:
-        there = _at(found, ("metadata", field))
+        there = value_at(found, ("metadata", field))
         for key, value in entries.items():
             has = isinstance(there, dict) and key in there
             if op == "add" or (has and op == "replace"):
@@ -185,7 +185,7 @@ def _embedded(reader: Reader) -> Overrider:
 
     def edits(kind: str, found: Any) -> Iterator[Edit]:
         path = _steps(where)
-        text = _at(found, path)
+        text = value_at(found, path)
         if not isinstance(text, str):
             raise EditError(f"there is no text at {pointer(path)}", path)
         read = parse(text.encode())
@@ -203,15 +203,3 @@ def _embedded(reader: Reader) -> Overrider:
 
 def _steps(text: str) -> Path:
     return tuple(step.replace("~1", "/").replace("~0", "~") for step in text.split("/")[1:])
-
-
-def _at(value: Any, path: Path) -> Any:
-    """What stands at a path; None where nothing does."""
-    for step in path:
-        if isinstance(value, dict):
-            value = value.get(str(step))
-        elif isinstance(value, list) and str(step).isdecimal() and len(str(step)) < 10 and int(step) < len(value):
-            value = value[int(step)]
-        else:
-            return None
-    return value

@@ -7,6 +7,9 @@ others may not. All get a place in one order, which is Karmada's.
 
 from __future__ import annotations
 
+import heapq
+import itertools
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -19,7 +22,7 @@ from gitplacer.importers.karmada.selecting import Selection, merged, read_select
 from gitplacer.importers.karmada.spreading import Spread, placement, read_spread
 from gitplacer.importers.reader import Reader
 from gitplacer.importers.report import Notes, Outcome
-from gitplacer.importers.selectors import read_metadata
+from gitplacer.importers.selectors import ForeignObject, read_metadata
 from gitplacer.importers.shelves import Rule, Thing
 from gitplacer.kinds.selectors import ObjectSelector
 from gitplacer.model.labels import Requirement
@@ -29,6 +32,7 @@ _ONCE = frozenset({"Job", "CronJob", "RayJob", "RayCronJob"})
 """Kinds of which two copies would run the same thing twice."""
 _PODLESS = ("v1", "rbac.authorization.k8s.io", "apiextensions.k8s.io", "networking.k8s.io", "gateway.networking.k8s.io")
 """API groups, and the core's version, whose objects have no replicas to divide."""
+_KUBERNETES = "KubePriorityClass"
 _DEFAULT_SCHEDULER = "default-scheduler"
 _OWN_TAINTS = ("cluster.karmada.io/not-ready", "cluster.karmada.io/unreachable", "cluster.karmada.io/terminating")
 """Taints that Karmada's controllers set, by what they hear of a cluster."""
@@ -62,20 +66,13 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
-class Propagation:
+class Propagation(ForeignObject):
     """A policy of Karmada's. `title` is a name that no other one of the import has."""
 
-    root: Reader
     kind: str
-    name: str
-    namespace: str
     priority: int = 0
     preempts: bool = False
     title: str = ""
-
-    @property
-    def document(self) -> Document:
-        return self.root.document
 
     def __str__(self) -> str:
         return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
@@ -94,7 +91,7 @@ class Making:
     def made(self, document: Document) -> list[Made] | list[Problem]:
         """What a policy becomes, or what is wrong with it. A field that is not known is a line, and nothing else."""
         notes, root = self.notes, Reader.of(document)
-        name = read_metadata(root, notes).name
+        metadata = read_metadata(root, notes, kept=True)
         kind = root.text("kind")
         namespace = (
             (root.mapping("metadata").text("namespace") or self.namespace) if kind == "PropagationPolicy" else ""
@@ -103,7 +100,7 @@ class Making:
         selections = read_selections(spec, namespace, notes)
         if not spec.items("resourceSelectors"):
             spec.report("MissingField", '"resourceSelectors" has no entry', "Karmada refuses a policy without one")
-        origin = Propagation(root, kind, name, namespace, spec.integer("priority") or 0, self._behaviour(spec))
+        origin = Propagation(root, metadata, namespace, kind, spec.integer("priority") or 0, self._behaviour(spec))
         place = spec.mapping("placement")
         affinities = self._affinities(place)
         spread = read_spread(place, self.known, notes)
@@ -196,14 +193,11 @@ class Making:
         sizes = [len(taken(self.known.labels, one)) for one in affinities]
         where = "clusterAffinities"
         for one in spread.constraints:
+            what = "with an order of clusters it is on one of them"
             if one.least > 1:
-                self.notes.about(
-                    Outcome.NO_EQUAL,
-                    one.reader,
-                    None,
-                    "with an order of clusters it is on one of them",
-                    "write `copies` and `topologySpread`",
-                )
+                self.notes.about(Outcome.NO_EQUAL, one.reader, None, what, "write `copies` and `topologySpread`")
+            elif one is not spread.clusters or one.most != 1:
+                self.notes.about(Outcome.LEFT_OUT, one.reader, None, what)
         if spread.divided:
             what = "Karmada divides within the first group that takes it; here it goes whole to the first cluster with room, in this order"
             self.notes.about(Outcome.CHANGED, place, where, what)
@@ -234,9 +228,11 @@ class Making:
             found["tolerations"] = tolerations
         if spec.has("schedulePriority"):
             wanted = spec.mapping("schedulePriority")
-            wanted.text("priorityClassSource")
-            name = wanted.text("priorityClassName")
-            if name in self.classes:
+            source, name = wanted.text("priorityClassSource"), wanted.text("priorityClassName")
+            if source not in ("", _KUBERNETES):
+                what = f"who goes first is not read from a {source}"
+                self.notes.about(Outcome.NO_EQUAL, wanted, "priorityClassSource", what, "write a number as `priority`")
+            elif name in self.classes:
                 found["priority"] = self.classes[name]
                 what = f"the value of PriorityClass {name}: `priority: {self.classes[name]}`"
                 self.notes.about(Outcome.CONVERTED, wanted, None, what)
@@ -359,14 +355,32 @@ def _class(kind: tuple[str, str]) -> str:
     return "podless" if group in _PODLESS and name not in ("Pod", "ReplicationController") else "divisible"
 
 
-def governing(made: Sequence[Made], thing: Thing) -> Made | None:
-    """The policy that Karmada would let govern an object, of those given weakest first."""
-    for one in reversed(made):
-        if one.origin.namespace and one.origin.namespace != thing.namespace:
-            continue
-        if one.selection.takes(thing):
-            return one
-    return None
+class Governing:
+    """
+    The policy that Karmada would let govern an object, of those given weakest first. They are found by namespace, kind and name, so that
+    thousands of them are not asked one by one.
+    """
+
+    def __init__(self, made: Sequence[Made]) -> None:
+        self._found: dict[tuple[str, tuple[object, str], str], list[tuple[int, Made]]] = defaultdict(list)
+        for rank, one in enumerate(reversed(made)):
+            for kind in one.selection.kinds:
+                for name in one.selection.names or ("",):
+                    self._found[one.origin.namespace, kind, name].append((rank, one))
+
+    def of(self, thing: Thing) -> Made | None:
+        kind = (thing.document.parsed.says[0], thing.kind)
+        lists = [
+            self._found[key]
+            for key in itertools.product(dict.fromkeys((thing.namespace, "")), (kind,), (thing.name, ""))
+            if key in self._found
+        ]
+        possible = heapq.merge(*lists, key=lambda each: each[0])
+        return next((one for _, one in possible if one.selection.takes(thing)), None)
+
+    def rule(self, thing: Thing) -> Rule | None:
+        found = self.of(thing)
+        return found.rule if found is not None else None
 
 
 def by_strength(made: Sequence[Made]) -> list[Made]:

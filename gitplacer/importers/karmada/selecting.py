@@ -7,7 +7,9 @@ the one that takes it by label before the one that takes all of a kind, then the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +19,7 @@ from gitplacer.importers.selectors import read_selector, selector_of, written
 from gitplacer.importers.shelves import Thing
 from gitplacer.kinds.selectors import ObjectSelector
 from gitplacer.model.labels import Requirement
+from gitplacer.source.apigroups import api_group, is_cluster_scoped
 
 BY_NAME, BY_LABEL, BY_KIND = 3, 2, 1
 """How precisely an object is taken: Karmada's implicit priority."""
@@ -58,6 +61,25 @@ class Selection:
         }
 
 
+class KnownThings:
+    """Manifests, of which selections take some; found by kind, name and namespace."""
+
+    def __init__(self, things: Sequence[Thing]) -> None:
+        self._things = things
+        self._found: dict[tuple[object, ...], list[int]] = defaultdict(list)
+        for index, thing in enumerate(things):
+            kind = (thing.document.parsed.says[0], thing.kind)
+            for key in {*itertools.product((kind,), (thing.name, ""), (thing.namespace, ""))}:
+                self._found[key].append(index)
+
+    def taken(self, selection: Selection) -> list[Thing]:
+        """Those that a selection takes, in their order."""
+        keys = itertools.product(selection.kinds, selection.names or ("",), (selection.namespace,))
+        some = {index for key in keys for index in self._found.get(key, ())}
+        possible = sorted(some) if selection.kinds else range(len(self._things))
+        return [self._things[index] for index in possible if selection.takes(self._things[index])]
+
+
 def read_selections(spec: Reader, namespace: str, notes: Notes) -> list[Selection]:
     """The selectors of a policy, one by one. `namespace` is the policy's own, '' for one of the cluster."""
     return [one for item in spec.items("resourceSelectors") if (one := _selection(item, namespace, notes)) is not None]
@@ -73,9 +95,11 @@ def _selection(reader: Reader, namespace: str, notes: Notes) -> Selection | None
         if _WILD & {*said}:
             reader.report("InvalidValue", f"{said} is no {field}", "write one, without wildcards", key=field)
             return None
-    if namespace and own and own != namespace:
-        what = f"a PropagationPolicy and an OverridePolicy take objects of their own namespace, so this one takes none of {own}"
-        notes.about(Outcome.NO_EQUAL, reader, "namespace", what, "write a policy in that namespace")
+    elsewhere = bool(namespace and own and own != namespace)
+    if elsewhere or (namespace and is_cluster_scoped(api_group(version), kind)):
+        whose, todo = (f"object of {own}", "in that namespace") if elsewhere else (kind, "of the cluster")
+        what = f"a PropagationPolicy and an OverridePolicy take objects of their own namespace, so this one takes no {whose}"
+        notes.about(Outcome.NO_EQUAL, reader, "namespace" if elsewhere else "kind", what, f"write a policy {todo}")
         if reader.has("labelSelector"):
             read_selector(reader.mapping("labelSelector"))
         return None

@@ -66,7 +66,7 @@ class NovaCluster:
 def read_cluster(document: Document, notes: Notes) -> NovaCluster | list[Problem]:
     """The Cluster in a document, or what is wrong with it. A field that is not known is a line, and nothing else."""
     root = Reader.of(document)
-    metadata = read_metadata(root, notes)
+    metadata = read_metadata(root, notes, kept=True)
     spec, status = root.mapping("spec"), root.mapping("status")
     name = spec.text("name")
     if name and metadata.name and name != metadata.name:

@@ -7,8 +7,9 @@ counts, in the order that their precedences will have.
 
 from __future__ import annotations
 
+import heapq
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,6 +64,12 @@ class Made:
         return names_in(self.origin.namespaces) or () if self.origin is not None else ()
 
     @property
+    def asked(self) -> tuple[tuple[str, str], ...]:
+        """Labels of which it asks for one; none where it asks for no label with its value."""
+        first = next((one for one in self.alternative if one.operator == "In"), None)
+        return tuple((first.key, value) for value in first.values) if first is not None else ()
+
+    @property
     def spreads(self) -> bool:
         return self.origin is not None and self.origin.spread is not None
 
@@ -91,7 +98,10 @@ def by_strength(made: Sequence[Made]) -> list[Made]:
 
 
 class Governed:
-    """Which policy places which manifest: the strongest of those that take it."""
+    """
+    Which policy places which manifest: the strongest of those that take it. Policies are found by namespace and by one label that they ask for, so
+    that thousands of them are not asked one by one.
+    """
 
     def __init__(self, by_strength: Sequence[Made], things: Sequence[Thing]) -> None:
         self._labels: dict[str, Labels] = {
@@ -99,21 +109,25 @@ class Governed:
         }
         self._pinned = {id(one.pinned): one for one in by_strength if one.pinned is not None}
         of_nova = [(rank, one) for rank, one in enumerate(reversed(by_strength)) if one.origin is not None]
-        self._in: dict[str, list[tuple[int, Made]]] = defaultdict(list)
+        self._found: dict[tuple[str | None, tuple[str, str] | None], list[tuple[int, Made]]] = defaultdict(list)
         for rank, one in of_nova:
-            for space in one.named_namespaces or (_ANYWHERE,):
-                self._in[space].append((rank, one))
-        self._strongest = [one for _, one in of_nova]
+            for label in one.asked or (None,):
+                for space in (*(one.named_namespaces or (_ANYWHERE,)), None):
+                    self._found[space, label].append((rank, one))
 
     def of(self, thing: Thing) -> Made | None:
         if id(thing) in self._pinned:
             return self._pinned[id(thing)]
         labels = self._labels.get(thing.namespace, {NAME_KEY: thing.namespace})
-        possible: Iterable[Made] = self._strongest
-        if thing.namespace:  # what has none may be selected by any
-            there = [*self._in.get(thing.namespace, ()), *self._in.get(_ANYWHERE, ())]
-            possible = (one for _, one in sorted(there, key=lambda each: each[0]))
-        return next((one for one in possible if one.takes(thing, labels)), None)
+        spaces = (thing.namespace, _ANYWHERE) if thing.namespace else (None,)  # what has none may be selected by any
+        lists = [
+            self._found[space, label]
+            for space in spaces
+            for label in (*thing.labels.items(), None)
+            if (space, label) in self._found
+        ]
+        possible = heapq.merge(*lists, key=lambda each: each[0])
+        return next((one for _, one in possible if one.takes(thing, labels)), None)
 
     def rule(self, thing: Thing) -> Rule | None:
         found = self.of(thing)

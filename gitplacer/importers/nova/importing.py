@@ -7,102 +7,87 @@ overlap; then manifests, each on the shelf that the policy which governs it asks
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from gitplacer.documents import Document
-from gitplacer.importers.foreign import Foreign, read_foreign
+from gitplacer.importers.fleetrepo import Opened, opened
+from gitplacer.importers.foreign import group_and_kind
 from gitplacer.importers.nova.clusters import ClusterMaking, NovaCluster, read_cluster
 from gitplacer.importers.nova.governing import Governed, Made, by_strength
 from gitplacer.importers.nova.options import NovaOptions
 from gitplacer.importers.nova.pins import Pin, is_mirrored, pin_of
 from gitplacer.importers.nova.policies import Making, SchedulePolicy, read_policy
-from gitplacer.importers.nova.sorting import Sorted
 from gitplacer.importers.nova.vocabulary import Vocabulary
 from gitplacer.importers.overlaps import Ranked, ranked
-from gitplacer.importers.report import Imported, Notes, Outcome, markdown
+from gitplacer.importers.report import Imported, Notes, Outcome
 from gitplacer.importers.shelves import NAMESPACES, Shelved, Thing, shelve, things_in
 from gitplacer.importers.variables import Variables
-from gitplacer.importers.writing import Names, header, own_file, read_back, valid_name
-from gitplacer.kinds.fields import Model
+from gitplacer.importers.writing import Names, header, valid_name
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.model.labels import Labels
 from gitplacer.plaintext import few
-from gitplacer.problems import Problem
 from gitplacer.yamltext import to_yaml
 
-SYSTEM = "Nova"
-REPORT = "IMPORT.md"
-_ABOVE_ALL = 1000
-"""The precedence of policies of folders, which are about nothing else."""
+_ELOTL = "elotl.co"
+_RUNTIME: Mapping[str, str] = {
+    "ScheduleGroup": "Nova's record of what it placed together; gitplacer keeps its own in the deployment repo",
+}
+"""Kinds of Nova's that say what it did."""
 
 
 def imported(
-    files: Mapping[str, bytes], variables: Variables, options: NovaOptions, namespace: str = "default"
+    files: Mapping[str, bytes], variables: Variables, options: NovaOptions, namespaces: Sequence[str] = ()
 ) -> Imported:
     """
-    A fleet repo of what files by path hold, and what became of each of them. `namespace` is for objects that say none. Raises Rejected where
-    a variable has no value.
+    A fleet repo of what files by path hold, and what became of each of them. An object that says no namespace is one in each of `namespaces`.
+    Raises Rejected where a variable has no value.
     """
-    return _Import(read_foreign(files, variables), options, namespace).done()
+    return _Import(opened("Nova", _ELOTL, files, variables), options, namespaces).done()
 
 
-@dataclass
 class _Import:
     """One import, step by step."""
 
-    foreign: Foreign
-    options: NovaOptions
-    namespace: str
-    notes: Notes = field(default_factory=Notes)
-    files: dict[str, bytes] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
+    def __init__(self, read: Opened, options: NovaOptions, namespaces: Sequence[str]) -> None:
+        self.read = read
+        self.repo = read.repo
+        self.notes = read.repo.notes
+        self.options = options
+        self.namespaces = namespaces
 
     def done(self) -> Imported:
-        self.problems += self.foreign.problems
-        sorted_ = Sorted.of(self.foreign.documents, self.notes)
+        theirs = self.read.theirs
         self.options.tell(self.notes)
-        self._snapshots(sorted_.snapshots)
-        clusters = self._clusters(sorted_)
-        policies = by_strength(self._policies(sorted_.policies, clusters))
-        things = self._things(sorted_.manifests)
+        clusters = self._clusters(theirs["Cluster"])
+        policies = by_strength(self._policies(theirs["SchedulePolicy"], clusters))
+        things = self._things(self.read.manifests)
         policies += self._pins(things, Governed(policies, things))
         ranks = ranked([one.select for one in policies])
         self._overlaps(policies, ranks)
         for one, rank in zip(policies, ranks, strict=True):
-            self.files[f"policies/{one.name}.yaml"] = one.file(rank.precedence)
-        shelved = shelve(self.foreign.files, things, Governed(policies, things).rule, self.notes)
-        self.files |= shelved.files
+            self.repo.files[f"policies/{one.name}.yaml"] = one.file(rank.precedence)
+            self.repo.highest = max(self.repo.highest, rank.precedence)
+        shelved = shelve(self.read.files, things, Governed(policies, things).rule, self.notes)
+        self.repo.files |= shelved.files
         self._overrides(policies, things)
-        self._folders(policies, shelved, max((rank.precedence for rank in ranks), default=0))
-        self._fleet()
-        result = Imported(self.files, self.notes.lines(), tuple(dict.fromkeys(sorted(self.problems))))
-        return Imported({**self.files, REPORT: markdown(result, SYSTEM)}, result.lines, result.problems)
-
-    def _fleet(self) -> None:
-        comments = (
-            "The fleet, imported from Nova. Everything is as it is by default.",
-            "IMPORT.md says what became of each file, docs/kinds/Fleet.md what may stand here.",
-        )
-        self.files["fleet.yaml"] = own_file("Fleet", "fleet", {}, comments=comments)
+        self._folders(policies, shelved)
+        for kind, documents in theirs.items():
+            for document in documents if kind not in ("Cluster", "SchedulePolicy") else ():
+                _tell(document, kind, self.notes)
+        return self.repo.done()
 
     # clusters
 
-    def _snapshots(self, documents: Mapping[str, Document]) -> None:
-        for name, document in documents.items():
-            self.files[f"capacity/{name}.yaml"] = document.source()
-            what = f"the snapshot of {name}: capacity/{name}.yaml"
-            self.notes.add(Outcome.CONVERTED, document, (), what)
-
-    def _clusters(self, found: Sorted) -> dict[str, Labels]:
+    def _clusters(self, documents: Sequence[Document]) -> dict[str, Labels]:
         """Writes the clusters, and returns the labels by which policies select each."""
         read: dict[str, NovaCluster] = {}
-        for document in found.clusters:
+        for document in documents:
             cluster = read_cluster(document, self.notes)
             if isinstance(cluster, list):
-                self.problems += cluster
+                self.repo.problems += cluster
             elif cluster.name in read:
                 where = read[cluster.name].root.document.locate()
                 self.notes.add(
@@ -111,37 +96,25 @@ class _Import:
             else:
                 read[cluster.name] = cluster
         self.words = Vocabulary.of(cluster.metadata.labels for cluster in read.values())
-        snapshots = {name: document.value for name, document in found.snapshots.items()}
-        making = ClusterMaking(self.words, self.options, self.notes, snapshots)
+        making = ClusterMaking(self.words, self.options, self.notes, self.repo.snapshots)
         labels: dict[str, Labels] = {}
         for name, cluster in sorted(read.items()):
             spec, own_labels, annotations = making.parts(cluster)
-            comments = (f"Imported from the Cluster at {cluster.root.document.locate()}.",)
-            data = own_file("Cluster", name, spec, comments=comments, labels=own_labels, annotations=annotations)
-            ours = self._read_back(data, cluster.root.document)
+            document = cluster.root.document
+            comment = f"Imported from the Cluster at {document.locate()}."
+            ours = self.repo.own(
+                "clusters", "Cluster", name, spec, document, comment, labels=own_labels, annotations=annotations
+            )
             if not isinstance(ours, Cluster):
                 continue
-            self.files[f"clusters/{name}.yaml"] = data
             self.notes.about(Outcome.CONVERTED, cluster.root, None, f"Cluster {name}: clusters/{name}.yaml")
             labels[name] = ours.labels()
             snapshot = making.snapshot(cluster)
             if snapshot is not None:
-                data = header((f"From the status of the Cluster at {cluster.root.document.locate()}.",)) + to_yaml(
-                    snapshot
-                )
-                if self._read_back(data, cluster.root.document) is not None:
-                    self.files[f"capacity/{name}.yaml"] = data
+                data = header((f"From the status of the Cluster at {document.locate()}.",)) + to_yaml(snapshot)
+                if self.repo.kept(data, document) is not None:
+                    self.repo.files[f"capacity/{name}.yaml"] = data
         return labels
-
-    def _read_back(self, data: bytes, document: Document) -> Model | None:
-        """What a file of ours holds; a line where its parser refuses it, because then it is not written."""
-        found = read_back(data)
-        if isinstance(found, Model):
-            return found
-        for problem in found:
-            what = f"it cannot be written as it would have to be: {problem.message}"
-            self.notes.add(Outcome.NO_EQUAL, document, ("metadata", "name"), what, problem.hint or "write it by hand")
-        return None
 
     # policies
 
@@ -151,18 +124,17 @@ class _Import:
         for document in documents:
             policy = read_policy(document, self.notes)
             if isinstance(policy, list):
-                self.problems += policy
+                self.repo.problems += policy
             else:
                 read.append(policy)
         making = Making(clusters, self.words, self.options, self.notes)
-        self.names = Names()
         made: list[Made] = []
         for policy, name in self._named(read):
             spec = making.spec(policy)
             for select, alternative in zip(making.selects(policy), policy.alternatives, strict=True):
-                unique = self.names.unique(name)
+                unique = self.repo.policies.unique(name)
                 one = Made(unique, {"select": select, **spec}, policy, alternative)
-                if self._read_back(one.file(), policy.document) is None:
+                if self.repo.kept(one.file(), policy.document) is None:
                     continue
                 made.append(one)
                 self.notes.about(
@@ -172,26 +144,27 @@ class _Import:
 
     def _named(self, read: Sequence[SchedulePolicy]) -> Iterator[tuple[SchedulePolicy, str]]:
         """Policies with the names they get: their own, or of several with one name those of their files. The same twice is one."""
-        by_name: dict[str, list[SchedulePolicy]] = defaultdict(list)
-        for policy in read:
-            by_name[policy.name].append(policy)
+        by_name: dict[str, dict[str, SchedulePolicy]] = defaultdict(dict)
         for policy in read:
             same = by_name[policy.name]
-            at = next(index for index, one in enumerate(same) if one is policy)
-            if any(one.spec == policy.spec for one in same[:at]):
-                where = same[0].document.locate()
-                self.notes.about(
-                    Outcome.LEFT_OUT,
-                    policy.root,
-                    None,
-                    f"SchedulePolicy {policy.name} is at {where} too, word for word",
-                )
+            first = same.setdefault(json.dumps(policy.spec, sort_keys=True), policy)
+            if first is not policy:
+                what = f"SchedulePolicy {policy.name} is at {first.document.locate()} too, word for word"
+                self.notes.about(Outcome.LEFT_OUT, policy.root, None, what)
+        several = {
+            name: few([str(policy.document.locate()) for policy in same.values()])
+            for name, same in by_name.items()
+            if len(same) > 1
+        }
+        kept = {id(policy) for same in by_name.values() for policy in same.values()}
+        for policy in read:
+            if id(policy) not in kept:
                 continue
-            if len(same) == 1:
+            if policy.name not in several:
                 yield policy, valid_name(policy.name, "policy")
                 continue
-            others = few([str(one.document.locate()) for one in same if one is not policy])
-            what = f"{policy.name} is the name of {len(same)} policies, also at {others}. In Nova the last that was applied counts; here all do, and of equals the last"
+            count, places = len(by_name[policy.name]), several[policy.name]
+            what = f"{policy.name} is the name of {count} policies, at {places}. In Nova the last that was applied counts; here all do, and of equals the last"
             todo = "keep the one that you had applied"
             self.notes.about(Outcome.CHOSEN, policy.root.mapping("metadata"), "name", what, todo)
             yield policy, valid_name(policy.document.file.rpartition("/")[2].rpartition(".")[0], policy.name)
@@ -231,13 +204,10 @@ class _Import:
                 select = {"kinds": [change.kind], "names": [change.name], **namespaces}
                 spec = {"select": select, "clusters": clusters, "overrides": list(change.overrides)}
                 where = change.reader.document
-                comments = (
-                    f"Imported from the overrides of SchedulePolicy {policy.name} at {where.locate(change.reader.path)}.",
-                )
-                data = own_file("OverridePolicy", name, spec, comments=comments)
-                if self._read_back(data, where) is None:
+                place = where.locate(change.reader.path)
+                comment = f"Imported from the overrides of SchedulePolicy {policy.name} at {place}."
+                if self.repo.own("overrides", "OverridePolicy", name, spec, where, comment) is None:
                     continue
-                self.files[f"overrides/{name}.yaml"] = data
                 self.notes.about(
                     Outcome.CONVERTED,
                     change.reader,
@@ -262,7 +232,7 @@ class _Import:
     # manifests
 
     def _things(self, documents: Sequence[Document]) -> list[Thing]:
-        found = things_in(documents, self.namespace, self.notes, self.problems)
+        found = things_in(documents, self.namespaces, self.notes, self.repo.problems)
         for thing in found:
             if is_mirrored(thing):
                 what = f"{thing} is only shown in Nova's control plane; what made it in its cluster makes it again"
@@ -275,7 +245,7 @@ class _Import:
             rule = governed.of(thing)
             pin = pin_of(thing, spread_by_policy=rule is not None and rule.spreads, notes=self.notes)
             made = self._pinned(thing, pin) if pin is not None else None
-            if made is not None and self._read_back(made.file(), thing.document) is not None:
+            if made is not None and self.repo.kept(made.file(), thing.document) is not None:
                 pins.append(made)
         return pins
 
@@ -284,30 +254,30 @@ class _Import:
         if thing.namespace:
             select = {"namespaces": [thing.namespace], **select}
         spec = {"select": select, "clusters": {"names": list(pin.clusters)}, "placement": pin.placement}
-        name = self.names.unique(valid_name(f"{thing.namespace}-{thing.kind}-{thing.name}", "pinned"))
+        name = self.repo.policies.unique(valid_name(f"{thing.namespace}-{thing.kind}-{thing.name}", "pinned"))
         return Made(name, spec, None, pinned=thing)
 
-    def _folders(self, made: Sequence[Made], shelved: Shelved, highest: int) -> None:
+    def _folders(self, made: Sequence[Made], shelved: Shelved) -> None:
         """A policy of its own for each folder of the platform that the imported one would not govern whole."""
         by_name = {one.name: one for one in made}
         for folder, (rule, things) in shelved.folders.items():
             one = by_name.get(rule.name) if rule is not None else None
-            limited = one is not None and (one.origin is None or bool(one.origin.namespaces))
-            if one is not None and not (limited and any(not thing.namespace for thing in things)):
-                continue
-            spec = (
-                {key: value for key, value in one.spec.items() if key in ("clusters", "placement")}
-                if one
-                else {"placement": {"copies": "All"}}
-            )
-            name = self.names.unique(f"{rule.name[:54]}-platform" if rule is not None else NAMESPACES)
-            spec = {"select": {"paths": [f"{folder}/**"]}, "precedence": max(_ABOVE_ALL, highest + 10), **spec}
             first = things[0].document
-            if one is not None:
-                what = f"what has no namespace is selected whatever the namespaceSelector says: policies/{name}.yaml takes all of {folder}/"
-            else:
-                what = f"namespaces go to every cluster, so that they are there before anything in them: policies/{name}.yaml"
-            data = own_file("PlacementPolicy", name, spec, comments=(f"All of {folder}/, which is one group.",))
-            if self._read_back(data, first) is not None:
-                self.files[f"policies/{name}.yaml"] = data
-                self.notes.add(Outcome.CHANGED, first, (), what)
+            if one is None:
+                why = "namespaces go to every cluster, so that they are there before anything in them"
+                self.repo.folder(folder, NAMESPACES, {"placement": {"copies": "All"}}, first, why)
+                continue
+            limited = one.origin is None or bool(one.origin.namespaces)
+            if limited and any(not thing.namespace for thing in things):
+                spec = {key: value for key, value in one.spec.items() if key in ("clusters", "placement")}
+                why = "what has no namespace is selected whatever the namespaceSelector says, so one policy takes the whole folder"
+                self.repo.folder(folder, f"{one.name[:54]}-platform", spec, first, why)
+
+
+def _tell(document: Document, kind: str, notes: Notes) -> None:
+    """A line for an object of Nova's that nothing is made of."""
+    if kind in _RUNTIME:
+        notes.add(Outcome.LEFT_OUT, document, (), _RUNTIME[kind])
+    else:
+        what = f"a {kind} of {group_and_kind(document)[0]} has no equal here"
+        notes.add(Outcome.NO_EQUAL, document, ("kind",), what, "see docs/from-nova.md for what does its work")

@@ -58,7 +58,7 @@ class SchedulePolicy:
 def read_policy(document: Document, notes: Notes) -> SchedulePolicy | list[Problem]:
     """The policy in a document, or what is wrong with it. A field that is not known is a line, and nothing else."""
     root = Reader.of(document)
-    metadata = read_metadata(root, notes)
+    metadata = read_metadata(root, notes, kept=True)
     spec = root.mapping("spec")
     for key in ("namespaceSelector", "resourceSelectors"):
         if not isinstance(spec.cursor.value.get(key), dict):

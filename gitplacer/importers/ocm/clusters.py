@@ -15,14 +15,12 @@ from typing import Any
 from gitplacer.documents import Document
 from gitplacer.importers.clusterselectors import taken
 from gitplacer.importers.fleetrepo import FleetRepo
+from gitplacer.importers.hubclusters import SNAPSHOT, leave_out_reach, version_field, write_snapshot
 from gitplacer.importers.reader import Reader
 from gitplacer.importers.report import Outcome
 from gitplacer.importers.selectors import read_metadata, read_selector
-from gitplacer.importers.writing import header
 from gitplacer.kinds.fleet import Cluster
-from gitplacer.model.labels import Labels, Requirement, is_label_key, is_label_value
-from gitplacer.observing.hubs import HUBS, read_hub
-from gitplacer.observing.writing import snapshot_file
+from gitplacer.model.labels import VALUE_HINT, Labels, Requirement, is_label_key, is_label_value
 from gitplacer.policies.implication import NAME_KEY
 
 OCM = "cluster.open-cluster-management.io"
@@ -49,7 +47,6 @@ _DERIVED = frozenset(
     }
 )
 """Labels that follow from a Cluster's fields."""
-_SNAPSHOT = "take a snapshot: gitplacer snapshot, docs/snapshots.md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +74,7 @@ def write_clusters(documents: Iterable[Document], asked: frozenset[str], repo: F
     claims: dict[str, Labels] = {}
     for document in documents:
         root, notes = Reader.of(document), repo.notes
-        metadata = read_metadata(root, notes)
+        metadata = read_metadata(root, notes, kept=True)
         name = metadata.name
         spec, own = _spec(root, repo)
         found = _claims(root)
@@ -92,9 +89,7 @@ def write_clusters(documents: Iterable[Document], asked: frozenset[str], repo: F
                 Outcome.CHOSEN, document, (), f"ManagedCluster {name} is there twice, and the first counts", "keep one"
             )
             continue
-        short = ".".join(version.removeprefix("v").split(".")[:2])
-        if short.replace(".", "").isdecimal() and short.count(".") == 1:
-            spec["kubernetesVersion"] = short
+        spec |= version_field(version)
         for claim, ours in _FACTS.items():
             if claim in found:
                 spec[ours] = found[claim].lower() if ours == "provider" else found[claim]
@@ -108,21 +103,16 @@ def write_clusters(documents: Iterable[Document], asked: frozenset[str], repo: F
         if isinstance(made, Cluster):
             labels[name], claims[name] = made.labels(), found
             notes.add(Outcome.CONVERTED, document, (), f"ManagedCluster {name}: clusters/{name}.yaml")
-            _snapshot(name, root, repo, now)
+            if write_snapshot("ocm", name, root, repo, now) is not None:
+                what = f"a hub knows totals and no nodes, so capacity/{name}.yaml promises no gang any room"
+                notes.about(Outcome.CHANGED, root, "status", what, SNAPSHOT)
     return Known(labels, claims)
 
 
 def _spec(root: Reader, repo: FleetRepo) -> tuple[dict[str, Any], dict[str, Any]]:
     """Taints, and the state."""
     spec, notes = root.mapping("spec"), repo.notes
-    reached = [key for key in ("managedClusterClientConfigs", "leaseDurationSeconds") if key in spec.fields]
-    for key in reached:
-        spec.value(key)
-    if reached:
-        what = f"how the hub reaches the cluster: {', '.join(reached)}"
-        notes.about(
-            Outcome.LEFT_OUT, spec, reached[0], what, "let Argo CD or Flux sync its directory: gitplacer bootstrap"
-        )
+    leave_out_reach(spec, ("managedClusterClientConfigs", "leaseDurationSeconds"), "the hub", notes)
     taints = []
     for item in spec.items("taints"):
         if item.has("timeAdded"):
@@ -204,26 +194,6 @@ def _labelled(
             repo.notes.about(Outcome.CHANGED, where, "clusterClaims", what)
 
 
-def _snapshot(name: str, root: Reader, repo: FleetRepo, now: datetime) -> None:
-    where = "status" if root.has("status") else None
-    if name in repo.snapshots:
-        repo.notes.about(
-            Outcome.LEFT_OUT, root, where, f"the CapacitySnapshot of {name} that lies beside it knows more"
-        )
-        return
-    found, unheard = read_hub(HUBS["ocm"], [root.document.value], now)
-    for one in unheard:
-        repo.notes.about(Outcome.NO_EQUAL, root, where, f"no snapshot of {name}: {one.why}", _SNAPSHOT)
-    for snapshot in found:
-        data = header((f"From the status of the ManagedCluster at {root.document.locate()}.",)) + snapshot_file(
-            snapshot
-        )
-        if repo.kept(data, root.document) is not None:
-            repo.files[f"capacity/{name}.yaml"] = data
-            what = f"a hub knows totals and no nodes, so capacity/{name}.yaml promises no gang any room"
-            repo.notes.about(Outcome.CHANGED, root, where, what, _SNAPSHOT)
-
-
 def read_sets(documents: Iterable[Document], bindings: Iterable[Document], known: Known, repo: FleetRepo) -> Known:
     """The sets, and which of them each namespace is bound to."""
     sets: dict[str, tuple[Requirement, ...]] = {}
@@ -231,6 +201,10 @@ def read_sets(documents: Iterable[Document], bindings: Iterable[Document], known
     for document in documents:
         root = Reader.of(document)
         name = read_metadata(root, repo.notes).name
+        if not is_label_value(name):
+            root.report("InvalidLabel", "the name of a set is the value of a label", VALUE_HINT, key="metadata")
+            repo.problems += root.problems
+            continue
         chosen = root.mapping("spec").mapping("clusterSelector")
         kind = chosen.text("selectorType") or "ExclusiveClusterSetLabel"
         if kind == "LabelSelector":
@@ -252,7 +226,10 @@ def read_sets(documents: Iterable[Document], bindings: Iterable[Document], known
         metadata = read_metadata(root, repo.notes)
         space = root.mapping("metadata").text("namespace")
         name = root.mapping("spec").text("clusterSet") or metadata.name
-        bound.setdefault(space, set()).add(name)
+        if is_label_value(name):
+            bound.setdefault(space, set()).add(name)
+        else:
+            root.report("InvalidLabel", "the name of a set is the value of a label", VALUE_HINT, key="spec")
         _end(root, repo, f"Placements of {space or 'no namespace'} may use the set {name}")
     return Known(known.labels, known.claims, sets, {space: frozenset(names) for space, names in bound.items()})
 

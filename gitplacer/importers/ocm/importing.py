@@ -8,23 +8,22 @@ which becomes a file that one policy governs by its path, and plain manifests th
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from gitplacer.documents import Document
-from gitplacer.importers.fleetrepo import FleetRepo
-from gitplacer.importers.foreign import group_and_kind, read_foreign
+from gitplacer.importers.fleetrepo import FleetRepo, opened
 from gitplacer.importers.ocm.clusters import Known, read_sets, write_clusters
 from gitplacer.importers.ocm.placements import LABEL, Placement, asked_claims, read_placement
 from gitplacer.importers.ocm.scores import write_scores
 from gitplacer.importers.ocm.works import Work, read_work
 from gitplacer.importers.report import Imported, Notes, Outcome
-from gitplacer.importers.shelves import NAMESPACES, Rule, Thing, shelve, things_in
+from gitplacer.importers.selectors import ForeignMetadata
+from gitplacer.importers.shelves import DEFAULT, NAMESPACES, Rule, Thing, shelve, things_in
 from gitplacer.importers.variables import Variables
 from gitplacer.importers.writing import Names, valid_name
-from gitplacer.kinds import OWN_API_GROUP
 
 _OCM = "open-cluster-management.io"
 _ONCE = frozenset({"Job", "CronJob", "RayJob", "RayCronJob"})
@@ -45,30 +44,17 @@ class _Policy:
     manifests: frozenset[int] = frozenset()
     label: str = ""
     namespace: str = ""
-
-    def takes(self, thing: Thing) -> bool:
-        if self.label:
-            return thing.labels.get(LABEL) == self.label and thing.namespace in ("", self.namespace)
-        return id(thing.document) in self.manifests
+    metadata: ForeignMetadata = field(default_factory=ForeignMetadata)
 
 
-def imported(files: Mapping[str, bytes], variables: Variables, now: datetime, namespace: str = "default") -> Imported:
+def imported(files: Mapping[str, bytes], variables: Variables, now: datetime, namespace: str = "") -> Imported:
     """
     A fleet repo of what files by path hold, and what became of each of them. `namespace` is for objects that say none, `now` when the
     state of clusters was exported. Raises Rejected where a variable has no value.
     """
-    foreign = read_foreign(files, variables)
-    repo = FleetRepo("OCM", problems=list(foreign.problems))
-    by_kind: dict[str, list[Document]] = defaultdict(list)
-    manifests: list[Document] = []
-    for document in foreign.documents:
-        group, kind = group_and_kind(document)
-        if group == OWN_API_GROUP:
-            repo.take_over(document)
-        elif group == _OCM or group.endswith(f".{_OCM}"):
-            by_kind[kind].append(document)
-        else:
-            manifests.append(document)
+    read = opened("OCM", _OCM, files, variables)
+    repo, by_kind, manifests = read.repo, read.theirs, read.manifests
+    given, namespace = [namespace] if namespace else [], namespace or DEFAULT
     known = write_clusters(by_kind["ManagedCluster"], asked_claims(by_kind["Placement"]), repo, now)
     known = read_sets(by_kind["ManagedClusterSet"], by_kind["ManagedClusterSetBinding"], known, repo)
     placements = _placements(by_kind["Placement"], known, namespace, repo)
@@ -78,15 +64,16 @@ def imported(files: Mapping[str, bytes], variables: Variables, now: datetime, na
         one for kind in _WORKS for document in by_kind[kind] if (one := read_work(document, names, namespace, repo))
     ]
     inside = [one for work in works for one in work.manifests]
-    things = things_in([*inside, *manifests], namespace, repo.notes, repo.problems)
+    things = things_in([*inside, *manifests], given, repo.notes, repo.problems)
     policies = _policies(works, placements, things, known, repo)
     rules = _rules(policies, things)
     shelved = shelve(
-        [*(one.foreign for one in works), *foreign.files], things, lambda one: rules.get(id(one.document)), repo.notes
+        [*(one.foreign for one in works), *read.files], things, lambda one: rules.get(id(one.document)), repo.notes
     )
     repo.files |= shelved.files
+    workloads = {path.rpartition("/")[2] for path in repo.files if path.startswith("workloads/")}
     for policy in policies:
-        _write(policy, repo)
+        _write(policy, workloads, repo)
     by_name = {one.name: one for one in policies}
     for folder, (rule, found) in shelved.folders.items():
         _folder(folder, by_name.get(rule.name) if rule is not None else None, found, repo)
@@ -160,6 +147,7 @@ def _policies(
                 str(placement),
                 label=placement.name,
                 namespace=placement.namespace,
+                metadata=placement.metadata,
             )
         )
     return made
@@ -194,18 +182,26 @@ def _spec_of(
 
 def _rules(policies: Sequence[_Policy], things: Sequence[Thing]) -> dict[int, Rule]:
     """Which policy governs which thing. What makes no pods goes with its policy, wherever that is."""
-    found: dict[int, Rule] = {}
+    inside = {document: one for one in reversed(policies) for document in one.manifests}
+    labelled = {
+        (one.label, space): one for one in reversed(policies) if one.label for space in (one.namespace, "")
+    }  # what has no namespace may go by a Placement of any
+    mine: dict[str, list[Thing]] = defaultdict(list)
+    for thing in things:
+        found = inside.get(id(thing.document)) or labelled.get((thing.labels.get(LABEL, ""), thing.namespace))
+        if found is not None:
+            mine[found.name].append(thing)
+    rules: dict[int, Rule] = {}
     for one in policies:
-        mine = [thing for thing in things if one.takes(thing)]
-        everywhere = one.spec["placement"].get("copies") == "All" or not any(thing.sized for thing in mine)
-        found |= {id(thing.document): Rule(one.name, everywhere) for thing in mine if id(thing.document) not in found}
-    return found
+        of_it = mine[one.name]
+        everywhere = one.spec["placement"].get("copies") == "All" or not any(thing.sized for thing in of_it)
+        rules |= {id(thing.document): Rule(one.name, everywhere) for thing in of_it}
+    return rules
 
 
-def _write(one: _Policy, repo: FleetRepo) -> None:
-    if one.file and not any(
-        path.startswith("workloads/") and path.endswith(f"/{one.file}.yaml") for path in repo.files
-    ):
+def _write(one: _Policy, workloads: Collection[str], repo: FleetRepo) -> None:
+    """Writes a policy. `workloads` are the names of the files of workloads."""
+    if one.file and f"{one.file}.yaml" not in workloads:
         return  # all of it is in a folder of the platform, whose policy takes it by path
     if one.file:
         select: dict[str, Any] = {"paths": [f"workloads/*/{one.file}.yaml"]}
@@ -213,10 +209,9 @@ def _write(one: _Policy, repo: FleetRepo) -> None:
         select = {"namespaces": [one.namespace], "labelSelector": {"matchLabels": {LABEL: one.label}}}
     where = one.document.locate()
     comment = f"Imported from the {one.origin} at {where}."
-    if (
-        repo.own("policies", "PlacementPolicy", one.name, {"select": select, **one.spec}, one.document, comment)
-        is not None
-    ):
+    spec = {"select": select, **one.spec}
+    own = {"labels": one.metadata.labels, "annotations": one.metadata.annotations}
+    if repo.own("policies", "PlacementPolicy", one.name, spec, one.document, comment, **own) is not None:
         repo.notes.add(Outcome.CONVERTED, one.document, (), f"{one.origin}: policies/{one.name}.yaml")
 
 

@@ -16,7 +16,7 @@ from gitplacer.importers.clusterselectors import cluster_selector, named, taken
 from gitplacer.importers.ocm.clusters import EFFECTS, SET_LABEL, Known
 from gitplacer.importers.reader import Reader
 from gitplacer.importers.report import Notes, Outcome
-from gitplacer.importers.selectors import read_metadata, read_selector
+from gitplacer.importers.selectors import ForeignObject, read_metadata, read_selector, read_values
 from gitplacer.importers.writing import valid_name
 from gitplacer.model.labels import Requirement
 from gitplacer.problems import Problem, nearest
@@ -29,18 +29,11 @@ _STEERS = ("Steady", "Balance")
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(ForeignObject):
     """A Placement as it is here: all of a policy's spec but `select` and `precedence`. `wanted` is the number of clusters, 0 for all."""
 
-    root: Reader
-    name: str
-    namespace: str
     spec: Mapping[str, Any]
     wanted: int
-
-    @property
-    def document(self) -> Document:
-        return self.root.document
 
     def __str__(self) -> str:
         return f"Placement {self.namespace}/{self.name}"
@@ -63,7 +56,7 @@ def asked_claims(documents: Iterable[Document]) -> frozenset[str]:
 def read_placement(document: Document, known: Known, default: str, notes: Notes) -> Placement | list[Problem]:
     """The Placement in a document, or what is wrong with it."""
     root = Reader.of(document)
-    metadata = read_metadata(root, notes)
+    metadata = read_metadata(root, notes, kept=True)
     namespace = root.mapping("metadata").text("namespace") or default
     spec = root.mapping("spec")
     clusters = _clusters(spec, namespace, known, notes)
@@ -86,7 +79,7 @@ def read_placement(document: Document, known: Known, default: str, notes: Notes)
         **({"tolerations": tolerations} if tolerations else {}),
         "placement": chosen,
     }
-    return Placement(root, metadata.name, namespace, made, wanted or 0)
+    return Placement(root, metadata, namespace, made, wanted or 0)
 
 
 def _clusters(spec: Reader, namespace: str, known: Known, notes: Notes) -> dict[str, object]:
@@ -111,7 +104,7 @@ def _clusters(spec: Reader, namespace: str, known: Known, notes: Notes) -> dict[
 
 def _sets(spec: Reader, namespace: str, known: Known, notes: Notes) -> list[Requirement]:
     """The conditions of the sets that it uses."""
-    said = spec.texts("clusterSets")
+    said = read_values(spec, "clusterSets")
     bound = known.bound.get(namespace, frozenset())
     if not known.bound:
         if not said:
@@ -129,8 +122,8 @@ def _sets(spec: Reader, namespace: str, known: Known, notes: Notes) -> list[Requ
         used = sorted(bound & {*said} if said else bound)
         for name in said:
             if name not in bound:
-                what = f"namespace {namespace} is not bound to the set {name}, so none of its clusters is taken"
-                notes.about(Outcome.CONVERTED, spec, "clusterSets", what)
+                what = f"no ManagedClusterSetBinding here binds namespace {namespace} to the set {name}, so none of its clusters is taken"
+                notes.about(Outcome.CHOSEN, spec, "clusterSets", what, "import the binding too, if there is one")
     conditions = [known.set(name) for name in used]
     if () in conditions:
         return []
@@ -153,9 +146,11 @@ def _predicate(reader: Reader, notes: Notes) -> tuple[Requirement, ...] | None:
         list(read_selector(selector.mapping("labelSelector")).requirements()) if selector.has("labelSelector") else []
     )
     if selector.has("claimSelector"):
-        found += read_selector(selector.mapping("claimSelector")).requirements()
-        what = "claims that Placements ask for are labels of Clusters here"
-        notes.about(Outcome.CHANGED, selector, "claimSelector", what)
+        claims = read_selector(selector.mapping("claimSelector")).requirements()
+        found += claims
+        if claims:
+            what = "claims that Placements ask for are labels of Clusters here"
+            notes.about(Outcome.CHANGED, selector, "claimSelector", what)
     if selector.has("celSelector"):
         selector.value("celSelector")
         what = "conditions in CEL are not read, so this predicate takes no cluster"

@@ -15,10 +15,12 @@ from gitplacer.importers.fleetrepo import FleetRepo
 from gitplacer.importers.foreign import ForeignFile
 from gitplacer.importers.reader import Reader
 from gitplacer.importers.report import Notes, Outcome
-from gitplacer.importers.selectors import read_metadata
+from gitplacer.importers.selectors import leave_out, read_metadata
 from gitplacer.importers.writing import Names, valid_name
+from gitplacer.problems import nearest
 
 _MADE_BY_SET = "work.open-cluster-management.io/manifestworkreplicaset"
+_PROGRESSIVE = ("Progressive", "ProgressivePerGroup")
 _TEMPLATE = ("deleteOption", "manifestConfigs", "executor")
 
 
@@ -47,13 +49,14 @@ class Work:
 def read_work(document: Document, names: Names, default: str, repo: FleetRepo) -> Work | None:
     """The replica set or work in a document; None where something is wrong with it, or nothing is to be made of it."""
     notes, root = repo.notes, Reader.of(document)
-    metadata = read_metadata(root, notes)
+    metadata = read_metadata(root, notes, kept=True)
     namespace = root.mapping("metadata").text("namespace") or default
     spec = root.mapping("spec")
     of_set = root.text("kind") == "ManifestWorkReplicaSet"
     if not of_set and _MADE_BY_SET in metadata.labels:
         notes.add(Outcome.LEFT_OUT, document, ("spec",), f"made by the replica set {metadata.labels[_MADE_BY_SET]}")
         return None
+    leave_out(metadata, root, notes)
     template = spec.mapping("manifestWorkTemplate") if of_set else spec
     placements = tuple(_reference(item, notes) for item in spec.items("placementRefs")) if of_set else ()
     if of_set and spec.has("cascadeDeletionPolicy"):
@@ -90,14 +93,20 @@ def _embedded(document: Document, path: Path) -> Document:
 
 def _reference(reader: Reader, notes: Notes) -> str:
     if reader.has("rolloutStrategy"):
-        kind = reader.mapping("rolloutStrategy").text("type")
-        reader.value("rolloutStrategy")
-        if kind in ("", "All"):
-            notes.about(Outcome.CONVERTED, reader, "rolloutStrategy", "all clusters at once, as here")
-        else:
+        strategy = reader.mapping("rolloutStrategy")
+        kind = strategy.text("type") or "All"
+        if kind in _PROGRESSIVE:
+            reader.value("rolloutStrategy")
             what = f"{kind}: one commit changes all clusters, and the engine syncs them"
             todo = "let a promoter go from cluster to cluster: docs/engines.md"
             notes.about(Outcome.NO_EQUAL, reader, "rolloutStrategy", what, todo)
+        elif kind == "All":
+            if strategy.has("all"):
+                strategy.value("all")
+            notes.about(Outcome.CONVERTED, reader, "rolloutStrategy", "all clusters at once, as here")
+        else:
+            hint = nearest(kind, ("All", *_PROGRESSIVE))
+            strategy.report("InvalidValue", f'unknown type of rollout "{kind}"', hint, key="type")
     name = reader.text("name")
     if not name:
         reader.report("MissingField", '"name" is missing', "name the Placement")
