@@ -226,6 +226,7 @@ spec:
     type: Ordered
     order: [{names: [gpu-1]}, {matchLabels: {class: gpu}}, {}]
     weights: {}
+    divideBy: Weights
     copies: 3
     topologySpread: [{topologyKey: topology.kubernetes.io/region, maxSkew: 1, minDomains: 2, maxDomains: 3}]
     admission: Gang
@@ -573,6 +574,10 @@ VALID = {
     ),
     "PlacementPolicy, copies everywhere": own(
         "PlacementPolicy", "{metadata: {name: p}, spec: {select: {}, placement: {copies: All, topologySpread: []}}}"
+    ),
+    "PlacementPolicy, divided by room": own(
+        "PlacementPolicy",
+        "{metadata: {name: p}, spec: {select: {}, placement: {type: Divide, divideBy: Room, weights: {}, copies: 2}}}",
     ),
     "PlacementPolicy, divided": own(
         "PlacementPolicy",
@@ -1102,6 +1107,10 @@ BROKEN = [
     "PlacementPolicy spec.placement: {type: Divide, weights: {gpu-1: -1, gpu-2: 2}}",
     "PlacementPolicy spec.placement: {type: Divide, weights: {gpu-1: 70%}}",
     "PlacementPolicy spec.placement: {type: Divide, order: [{}]}",
+    "PlacementPolicy spec.placement.divideBy: Room",
+    "PlacementPolicy spec.placement: {divideBy: FewestClusters}",
+    "PlacementPolicy spec.placement: {type: Divide, divideBy: Fewest}",
+    "PlacementPolicy spec.placement: {type: Divide, divideBy: Room, weights: {gpu-1: 1}}",
     "PlacementPolicy spec.placement.order: []",
     "PlacementPolicy spec.placement.order: (gone)",
     "PlacementPolicy spec.placement.type: Capacity",
