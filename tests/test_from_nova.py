@@ -730,6 +730,30 @@ def test_what_an_app_may_need_is_no_use_where_there_is_no_app() -> None:
     assert "unplaced/f1.yaml" in found.files
 
 
+MOUNTS = "spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {pod: %s}}, spec: {containers: [{name: c, image: i, envFrom: [{configMapRef: {name: %s}}]}]}}}\n"
+
+
+def test_what_only_an_app_has_that_runs_nowhere_stays_with_it() -> None:
+    placed, idle = (
+        f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}, namespace: a, labels: {{app: {app}}}}}\n{MOUNTS % (name, name)}"
+        for name, app in (("runs", "x"), ("idle", "no"))
+    )
+    others = {
+        f"{kind}-{name}": text
+        for name in ("runs", "idle", "nobody")
+        for kind, text in {
+            "cm": workload(name, ", namespace: a", "v1 ConfigMap"),
+            "svc": f"apiVersion: v1\nkind: Service\nmetadata: {{name: {name}-s, namespace: a}}\nspec: {{selector: {{pod: {name}}}}}\n",
+            "hpa": f"apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {{name: {name}, namespace: a}}\n"
+            f"spec: {{scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: {name}}}, maxReplicas: 2}}\n",
+        }.items()
+    }
+    texts = {"p": POLICY + SELECT, "runs": placed, "idle": idle.replace("app: no", "app: other"), **others}
+    found = imported({f"{name}.yaml": text.encode() for name, text in texts.items()}, NO_VALUES, NovaOptions())
+    idles = {f"unplaced/{name}.yaml" for name in ("idle", "cm-idle", "svc-idle", "hpa-idle")}
+    assert {path for path in found.files if path.startswith("unplaced/")} == idles
+
+
 def test_what_a_policy_takes_and_makes_no_pods_is_sent_by_the_policy() -> None:
     config = workload("cm", ", namespace: a, labels: {app: x}", "v1 ConfigMap")
     found = of(POLICY + SELECT, config, CLUSTER % "" + "spec: {name: c}\n")

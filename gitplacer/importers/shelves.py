@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 from gitplacer import workloads
 from gitplacer.documents import Document, Edit, EditError
+from gitplacer.importers.belonging import Apps
 from gitplacer.importers.foreign import ForeignFile, group_and_kind
 from gitplacer.importers.report import Notes, Outcome
 from gitplacer.importers.writing import Names, file_name
@@ -27,6 +28,7 @@ from gitplacer.plaintext import few
 from gitplacer.problems import Problem
 from gitplacer.source.apigroups import RBAC_GROUP, steers_gitops
 from gitplacer.source.scopes import Scopes, defined_scopes
+from gitplacer.workloads.facts import ObjectFacts
 
 PLATFORM = "platform"
 UNPLACED = "unplaced"
@@ -52,13 +54,17 @@ class Thing:
     name: str
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
-    sized: bool
+    facts: ObjectFacts
     for_platform: bool
     assumed: bool
 
     @property
     def identity(self) -> tuple[str, str, str, str]:
         return self.group, self.kind, self.namespace, self.name
+
+    @property
+    def sized(self) -> bool:
+        return self.facts.sized
 
     def __str__(self) -> str:
         return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
@@ -140,7 +146,7 @@ def _things(
             name,
             _strings(metadata.get("labels")),
             _strings(metadata.get("annotations")),
-            facts.sized,
+            facts,
             clustered or group == RBAC_GROUP or steers_gitops(group, kind) or (not known and written is None),
             assumed,
         )
@@ -231,14 +237,17 @@ def _rule_of(folder: str, found: Sequence[Thing], rules: Mapping[int, Rule | Non
 class _Shelves:
     """Which shelf a thing goes to."""
 
-    def __init__(self, things: Iterable[Thing], rules: Mapping[int, Rule | None]) -> None:
+    def __init__(self, things: Sequence[Thing], rules: Mapping[int, Rule | None]) -> None:
         self._rules = rules
         governed: dict[Rule, list[Thing]] = defaultdict(list)
         for thing in things:
             rule = rules[id(thing)]
             if rule is not None:
                 governed[rule].append(thing)
-        self._with_apps = {thing.namespace for found in governed.values() for thing in found if thing.sized}
+        sized = [thing for thing in things if thing.sized]
+        self._with_apps = {thing.namespace for thing in sized if rules[id(thing)] is not None}
+        self._placed = Apps(thing for thing in sized if rules[id(thing)] is not None)
+        self._unplaced = Apps(thing for thing in sized if rules[id(thing)] is None)
         self._without_pods = {rule for rule, found in governed.items() if not any(thing.sized for thing in found)}
         self._operators = {
             rule
@@ -251,13 +260,18 @@ class _Shelves:
         if thing.is_namespace and (rule is None or not rule.everywhere):
             return f"{PLATFORM}/{NAMESPACES}"
         if rule is None:
-            needed = not (thing.for_platform or thing.sized) and thing.namespace in self._with_apps
-            return f"workloads/{thing.namespace}" if needed else UNPLACED
+            return f"workloads/{thing.namespace}" if self._is_of_use(thing) else UNPLACED
         if thing.for_platform or rule in self._without_pods:
             return f"{PLATFORM}/{rule.name}"
         if rule in self._operators and thing.group != _RAY:
             return f"{PLATFORM}/{rule.name}"
         return f"workloads/{thing.namespace}"
+
+    def _is_of_use(self, thing: Thing) -> bool:
+        """Whether an app that is placed may need what no policy takes; what only others have is none of its."""
+        if thing.for_platform or thing.sized or thing.namespace not in self._with_apps:
+            return False
+        return self._placed.have(thing) or not self._unplaced.have(thing)
 
 
 def _written(
