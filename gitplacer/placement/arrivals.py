@@ -9,8 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
 
 from gitplacer.model.workload import Gang, PodSet, PodShape
+from gitplacer.scheduler.crowding import Ints, Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,17 @@ class Coming:
         return self.sure and not (lucky and self.lucky)
 
 
+class Table(NamedTuple):
+    """
+    The shapes of pods that are to come, how many there are of each, and by whether a gang is placed by luck which of them may not be left out
+    for its sake. It stands for as long as nobody else comes or goes. Do not write to it.
+    """
+
+    shapes: tuple[PodShape, ...]
+    counts: Ints
+    musts: Mapping[bool, Mask]
+
+
 class Arrivals:
     """`pods` is how many there are, and `repels` whether some keep others away by rules of their own."""
 
@@ -42,6 +57,7 @@ class Arrivals:
         self._ruled: dict[bool, Counter[PodShape]] = {False: Counter(), True: Counter()}
         self._promised = {False: 0, True: 0}
         self._repelling = 0
+        self._table: Table | None = None
         self.pods = 0
 
     def copy(self) -> Arrivals:
@@ -51,6 +67,7 @@ class Arrivals:
         twin._musts = {lucky: Counter(found) for lucky, found in self._musts.items()}
         twin._ruled = {lucky: Counter(found) for lucky, found in self._ruled.items()}
         twin._promised, twin._repelling = dict(self._promised), self._repelling
+        twin._table = self._table
         twin.pods = self.pods
         return twin
 
@@ -72,13 +89,22 @@ class Arrivals:
         """How many pods of each shape. Do not write to it."""
         return self._counts
 
+    @property
+    def table(self) -> Table:
+        """All of them, for who asks much before others come."""
+        if self._table is None:
+            shapes = tuple(self._counts)
+            counts = np.array([self._counts[shape] for shape in shapes], dtype=np.int64)
+            musts = {
+                lucky: np.array([shape in found for shape in shapes], dtype=np.bool_)
+                for lucky, found in self._musts.items()
+            }
+            self._table = Table(shapes, counts, musts)
+        return self._table
+
     def must(self, lucky: bool) -> bool:
         """Whether some of them may not be left out for the sake of a gang; `lucky`: of one that is placed by luck."""
         return self._promised[lucky] > 0
-
-    def musts(self, lucky: bool) -> Set[PodShape]:
-        """The shapes of those."""
-        return self._musts[lucky].keys()
 
     def ruled(self, lucky: bool) -> Set[PodShape]:
         """The shapes of those for which rules about other pods hold."""
@@ -91,6 +117,7 @@ class Arrivals:
     def _count(self, coming: Coming | None, sign: int) -> None:
         if coming is None:
             return
+        self._table = None
         promised = [lucky for lucky in (False, True) if coming.must(lucky)]
         for lucky in promised:
             self._promised[lucky] += sign

@@ -19,7 +19,7 @@ from gitplacer.placement.doubts import Doubts
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.nodes import Columns, Mask
 from gitplacer.placement.pack import Packing, Shortfall, pack_what_fits
-from gitplacer.placement.stage import Tight
+from gitplacer.placement.stage import Tight, by_shape
 from gitplacer.placement.survey import Counts, Indexes, Survey
 
 MANY = 20
@@ -42,7 +42,7 @@ class Books:
         """Those of which that has to be found out anew."""
         self._promised: dict[str, frozenset[str]] = {}
         """By group, the clusters on which it is promised room."""
-        self.doubts = Doubts()
+        self.doubts = Doubts(self._numbers)
         self.pods_coming: Counts = np.array([ledger.coming.pods for ledger in self._ledgers.values()], dtype=np.int64)
         """By number, how many pods were promised room on a cluster and are not seen there yet."""
 
@@ -115,6 +115,10 @@ class Books:
             return self._ledgers[name].proves(gang, lucky=lucky, opened=opened)
         if self.is_unproved(gang, name):
             return False
+        alone = self._ledgers[name].unproved_alone(gang)
+        if alone is not None:
+            self.doubts.add_alone(*alone, name)
+            return False
         proved = self._ledgers[name].proves(gang)
         if not proved:
             self.doubts.add_unproved(gang, name)
@@ -122,7 +126,14 @@ class Books:
 
     def is_unproved(self, gang: Gang, name: str) -> bool:
         """Whether it is known that there is no proof."""
-        return self.doubts.is_unproved(gang, name) and not self._ledgers[name].minds(gang)
+        known = self.doubts.is_unproved(gang, name) or self.doubts.is_hopeless(gang, name)
+        return known and not self._ledgers[name].minds(gang)
+
+    def hopeless(self, gang: Gang, asked: Indexes) -> Mask:
+        """On which of some clusters, by number, that is known of some pods of a gang; on none for a gang that may mind other pods."""
+        if any(pods.shape.minds_others or pods.slice_size > 1 or pods.labels or pods.namespace for pods in gang):
+            return np.zeros(len(asked), dtype=np.bool_)
+        return self.doubts.hopeless(by_shape(gang), asked)
 
     def reserve(
         self, group_id: str, name: str, packing: Packing, gang: Gang = (), *, sure: bool = False, lucky: bool = False
@@ -177,15 +188,14 @@ class Books:
         for index in np.lexsort(keys[::-1]).tolist()[1:]:
             yield self._names[asked[index]]
 
-    def roomiest_first(self, gang: Gang, asked: Indexes, before: Sequence[Counts]) -> Iterator[str]:
+    def roomiest_first(self, gang: Gang, asked: Indexes, before: Sequence[Counts]) -> Indexes:
         """
         Some clusters, by number, in the order of the keys `before`, then by how many places are left, of the pods of a gang that have the fewest,
         for each pod that is to come there.
         """
         coming = self.pods_coming[asked] + sum(pods.count for pods in gang)
         spare = self._survey.spare(gang, asked) / np.maximum(coming, 1)
-        for index in np.lexsort((asked, -spare, *before[::-1])).tolist():
-            yield self._names[asked[index]]
+        return asked[np.lexsort((asked, -spare, *before[::-1]))]
 
     def _crowding_now(self) -> Mask:
         """

@@ -103,6 +103,7 @@ class Choice:
         """By group, those that were not even looked at, because it had been tried on enough and has no proof there."""
         self.purse = Purse(shared, occupancy)
         self._lines: dict[tuple[str, tuple[str, ...]], Line] = {}
+        self._luck: dict[str, Mask] = {}
         self._said: dict[str, _Said] = {}
         self.spreading = Spreading(shared)
         """Of groups whose copies are spread, what that came to."""
@@ -408,8 +409,8 @@ class Choice:
         since what has none now has none later in this pass, and is never asked again.
         """
         passed_over, same = self._passed_over[group.id], self._pass.gang_anywhere(group.id)
-        keys = line.liked, line.asleep
-        for name in self._books.roomiest_first(self._pass.gangs[group.id], line.numbers, keys):
+        order = self._books.roomiest_first(self._pass.gangs[group.id], line.numbers, (line.liked, line.asleep))
+        for name in self._worth_asking(same, policy, order, passed_over):
             gang = same or self._pass.gang_on(group.id, name)
             if not self._pass.accepts_tight(policy, name):
                 if self._books.is_unproved(gang, name):
@@ -424,6 +425,31 @@ class Choice:
             self._pass.effort.count(group, name, packing.steps)
             if isinstance(packing, Packing):
                 yield name, packing
+
+    def _worth_asking(
+        self, gang: Gang | None, policy: PlacementPolicy, order: Indexes, passed_over: set[str]
+    ) -> Iterator[str]:
+        """
+        Of clusters in an order those that may prove room for a gang, or need not. Others on the way are passed over without a look
+        at any: a fleet has many more of them than of these.
+        """
+        names = [self._books.names[number] for number in order.tolist()]
+        hopeless = self._books.hopeless(gang, order) if gang is not None else np.zeros(len(order), dtype=np.bool_)
+        if hopeless.any():
+            hopeless &= ~self._lucky(policy)[order]
+        looked = 0
+        for index in np.flatnonzero(~hopeless).tolist():
+            passed_over.update(names[looked:index])
+            looked = index + 1
+            yield names[index]
+        passed_over.update(names[looked:])
+
+    def _lucky(self, policy: PlacementPolicy) -> Mask:
+        """By number, the clusters on which a policy takes a fit that needs luck."""
+        if policy.name not in self._luck:
+            lucky = [self._pass.accepts_tight(policy, name) for name in self._books.names]
+            self._luck[policy.name] = np.array(lucky, dtype=np.bool_)
+        return self._luck[policy.name]
 
     def _may_ask(self, group: Group, name: str, gang: Gang) -> bool:
         """Whether room for a gang may be sought on a cluster, and a proof; where not, nothing more is asked for it."""

@@ -9,11 +9,16 @@ whoever is like a gang that was refused is refused without being asked about, un
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+
+import numpy as np
 
 from gitplacer.model.podrules import LabelPairs
 from gitplacer.model.workload import Gang, PodShape
-from gitplacer.placement.stage import Tight
+from gitplacer.placement.nodes import Mask
+from gitplacer.placement.stage import Tight, by_shape
+from gitplacer.placement.survey import Counts, Indexes
 
 Sort = tuple[PodShape, str, LabelPairs, int]
 """What pods are to everybody else: their shape, the namespace and labels by which rules find them, and how many belong together."""
@@ -22,17 +27,27 @@ Sorts = frozenset[tuple[Sort, int]]
 """The pods of a gang, each sort with their number, whatever role they have."""
 
 
-class Doubts:
-    """By cluster, and by the sorts of pods of a gang."""
+_NEVER = 2**62
+"""More pods than there are."""
 
-    def __init__(self) -> None:
+
+class Doubts:
+    """By cluster, and by the sorts of pods of a gang. `numbers` are those that clusters have where many are asked about together."""
+
+    def __init__(self, numbers: Mapping[str, int] = MappingProxyType({})) -> None:
+        self._numbers = numbers
+        self._alone: dict[PodShape, Counts] = {}
+        """By shape and number of a cluster, from how many pods on they have no proof there, even if no others come with them."""
         self._roomless: dict[str, set[Sorts]] = defaultdict(set)
         self._unproved: dict[str, set[Sorts]] = defaultdict(set)
         self._refused: dict[str, dict[Sorts, Tight]] = defaultdict(dict)
 
     def copy(self, but: Collection[str] = ()) -> Doubts:
         """Others that can be written to without touching these, without those about some clusters."""
-        twin = Doubts()
+        twin = Doubts(self._numbers)
+        twin._alone = {shape: least.copy() for shape, least in self._alone.items()}
+        for name in but:
+            twin._hope(name)
         twin._roomless.update({name: set(known) for name, known in self._roomless.items() if name not in but})
         twin._unproved.update({name: set(known) for name, known in self._unproved.items() if name not in but})
         twin._refused.update({name: dict(known) for name, known in self._refused.items() if name not in but})
@@ -43,6 +58,12 @@ class Doubts:
         self._roomless.pop(name, None)
         self._unproved.pop(name, None)
         self._refused.pop(name, None)
+        self._hope(name)
+
+    def _hope(self, name: str) -> None:
+        if name in self._numbers:
+            for least in self._alone.values():
+                least[self._numbers[name]] = _NEVER
 
     def is_roomless(self, gang: Gang, name: str) -> bool:
         """Whether it is known that a gang finds no room on the machines of a cluster."""
@@ -61,6 +82,29 @@ class Doubts:
     def add_unproved(self, gang: Gang, name: str) -> None:
         """There is no proof for a gang on a cluster."""
         self._unproved[name].add(sorts(gang))
+
+    def add_alone(self, shape: PodShape, count: int, name: str) -> None:
+        """There is no proof for so many pods of a shape on a cluster, even if no others come with them; nor for any gang that has more."""
+        if shape not in self._alone:
+            self._alone[shape] = np.full(len(self._numbers), _NEVER, dtype=np.int64)
+        least, number = self._alone[shape], self._numbers[name]
+        least[number] = min(count, least[number])
+
+    def is_hopeless(self, gang: Gang, name: str) -> bool:
+        """Whether that is known of some pods of a gang on a cluster."""
+        number = self._numbers.get(name)
+        if number is None or not self._alone:
+            return False
+        counts = by_shape(gang).items()
+        return any(shape in self._alone and self._alone[shape][number] <= count for shape, count in counts)
+
+    def hopeless(self, counts: Mapping[PodShape, int], asked: Indexes) -> Mask:
+        """On which of some clusters, by number, some pods of a gang, so many of each shape, are known to have no proof even by themselves."""
+        found: Mask = np.zeros(len(asked), dtype=np.bool_)
+        for shape, count in counts.items():
+            if shape in self._alone:
+                found |= self._alone[shape][asked] <= count
+        return found
 
     def refuse(self, gang: Gang, name: str, why: Tight) -> None:
         """Some order does not place a gang whole on a cluster that it fits."""

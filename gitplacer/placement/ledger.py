@@ -235,6 +235,10 @@ class Ledger:
         now = self._stage.proves(gang, self.coming, lucky=lucky, added=self._added(lucky, opened))
         return now and all(later.proves(gang, lucky=lucky, opened=opened) for later in self._later)
 
+    def unproved_alone(self, gang: Gang) -> tuple[PodShape, int] | None:
+        """Pods of one shape, and how many, for which a gang has no proof here even if its others stay away; None if there are none."""
+        return None if self._coarse else self._stage.unproved_alone(gang, self.coming)
+
     def is_certain(self, gang: Gang, *, lucky: bool = False, opened: Sequence[str] = ()) -> bool:
         """
         Whether a gang finds room in every order, by proof; one that minds other pods has none and is tried. If it is `lucky`:

@@ -104,7 +104,8 @@ class Occupancy:
         for cluster in self.reservations.claimed():
             self.reservations.drop_those_that_fail(cluster)
             books.replace(cluster, self.reservations.for_others(cluster))
-        books.doubts = self._pass.doubts.copy()
+        if self._pass.doubts is not None:
+            books.doubts = self._pass.doubts.copy()
         return books
 
     def replayed(self, empty: Ledger, cluster: str, group_ids: Iterable[str]) -> tuple[Ledger, list[str]]:

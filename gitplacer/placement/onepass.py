@@ -147,7 +147,7 @@ class Pass:
         self._settled: dict[tuple[str, frozenset[str]], Ledger] = {}
         self._requests: dict[tuple[str, str], Resources] = {}
         self.effort = Effort(len(self.clusters))
-        self.doubts = Doubts()
+        self.doubts: Doubts | None = None
         """What the last round found out against gangs on clusters where it took nothing away."""
 
     def _hold_together(self) -> None:

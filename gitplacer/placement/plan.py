@@ -18,7 +18,6 @@ from gitplacer.model.verdicts import Verdicts, verdicts_of
 from gitplacer.placement.books import Books
 from gitplacer.placement.departures import action_of
 from gitplacer.placement.division import divides
-from gitplacer.placement.doubts import Doubts
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.quota import beyond_quota
@@ -109,7 +108,7 @@ def plan(
         recounted = any(shared.counts_of(g, a) != _of(counts, g, a) for g, a in after.items())
         if same and claimed == claims and moving == moves and not recounted:
             break
-        shared.doubts = Doubts() if recounted or moves or moving else this.doubts(decisions)
+        shared.doubts = None if recounted or moves or moving else this.doubts(decisions)
         before, claims, moves = after, claimed, moving
     finished = (_since_the_start(shared, made[group_id], sent_away) for group_id in sorted(made))
     return Plan(tuple(as_written(snapshot, _shaped(shared, decision)) for decision in finished))

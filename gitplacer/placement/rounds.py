@@ -129,10 +129,10 @@ class Round:
         ]
         return [self._with_sightings(decision) for decision in done]
 
-    def doubts(self, decisions: Iterable[Decision]) -> Doubts:
+    def doubts(self, decisions: Iterable[Decision]) -> Doubts | None:
         """What holds against gangs after these decisions too: on clusters that nobody leaves, and where no room is kept."""
         if not self._occupancy.is_open:
-            return Doubts()
+            return None
         left = {name for d in decisions for name in set(d.before) - set(d.after)}
         return self._occupancy.books.doubts.copy(but=left | self._occupancy.reservations.kept().keys())
 

@@ -17,21 +17,21 @@ from collections import Counter, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from gitplacer.model.decision import Reason, Tally
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import Gang, PodSet, PodShape
-from gitplacer.placement.arrivals import Arrivals
+from gitplacer.placement.arrivals import Arrivals, Table
 from gitplacer.placement.asseen import to_come
 from gitplacer.placement.nodes import Amounts
 from gitplacer.placement.pack import Indexes, Packing, Room, Shortfall, Use
 from gitplacer.scheduler import ClusterObjects, Node, Pod
 from gitplacer.scheduler.answer import Refuted, found_in, refuted
 from gitplacer.scheduler.board import Board
-from gitplacer.scheduler.crowding import Crowd
+from gitplacer.scheduler.crowding import Crowd, Ints, Mask
 from gitplacer.scheduler.gangs import expanded, slice_key
 from gitplacer.scheduler.shortage import shortage
 from gitplacer.scheduler.site import Site
@@ -166,6 +166,19 @@ class Stage:
             return key in self._heard and self._answers[key][0] is None
         return self._proof(gang, coming, lucky, added).holds
 
+    def unproved_alone(self, gang: Gang, coming: Arrivals) -> tuple[PodShape, int] | None:
+        """
+        Pods of a gang, of one shape and so many, of which it is not even proved that every order places them if the others of the gang
+        stay away; None if there are none, or where more than nodes and room counts.
+        """
+        if self.minds(gang, coming):
+            return None
+        for shape, count in reversed(by_shape(gang).items()):  # workers before their head: they are more, and larger
+            alone = tuple(pods for pods in gang if pods.shape == shape)
+            if count and not self._proof(alone, coming, False, ()).holds:
+                return shape, count
+        return None
+
     def tight(self, gang: Gang, coming: Arrivals, *, lucky: bool = False, added: tuple[str, ...] = ()) -> Tight | None:
         """
         An order that leaves out a pod of a gang, or one that was promised otherwise; None if there is none that we can find. Of
@@ -249,19 +262,15 @@ class Stage:
         """Only pods that can get in each other's way matter: those that share a node, or share one with such."""
         if not any(pods.count for pods in gang):
             return _Proof(True)
-        counts: Counter[PodShape] = Counter()
-        for pods in gang:
-            counts[pods.shape] += pods.count
-        own = [shape for shape, count in counts.items() if count]
-        counts.update(coming.counts)
-        shapes = [shape for shape, count in counts.items() if count]
-        must = coming.musts(lucky) if lucky else coming.musts(lucky) | {pods.shape for pods in gang}
+        own = {shape: count for shape, count in by_shape(gang).items() if count}
         ruled = coming.ruled(lucky) if lucky else coming.ruled(lucky) | {p.shape for p in gang if self.ruled(p)}
         crowd = self._crowd(added, MOST_KNOWN + 2 * len(coming.counts))
-        near, numbers = crowd.near(own, shapes)
-        if ruled and (_is_looked_at(gang) or any(shape in ruled for shape in near)):
-            return _Proof(False, shapes)  # rules look farther than to the nodes that pods share
-        return _Proof(crowd.holds(numbers, [counts[shape] for shape in near], [shape in must for shape in near]), near)
+        question = crowd.question(own, coming.table, lucky)
+        if ruled and (_is_looked_at(gang) or any(shape in ruled for shape in crowd.shapes(question.classes))):
+            everybody = dict.fromkeys((*own, *coming.counts))
+            return _Proof(False, tuple(everybody))  # rules look farther than to the nodes that pods share
+        holds = crowd.holds(question)
+        return _Proof(holds, () if holds else crowd.shapes(question.classes))
 
     def seek(
         self,
@@ -307,6 +316,14 @@ class Stage:
         return Packing(tuple(uses), steps=steps)
 
 
+def by_shape(gang: Gang) -> Counter[PodShape]:
+    """How many pods of each shape a gang has."""
+    counts: Counter[PodShape] = Counter()
+    for pods in gang:
+        counts[pods.shape] += pods.count
+    return counts
+
+
 def _is_looked_at(gang: Gang) -> bool:
     """Whether some rule of the fleet looks at pods of a gang; others have neither namespace nor labels here."""
     return any(pods.labels or pods.namespace for pods in gang)
@@ -327,10 +344,21 @@ def _numbered(name: str, first: int) -> Callable[[int], str]:
 
 @dataclass(frozen=True, slots=True)
 class _Proof:
-    """Whether every order works for sure, and the shapes that can get in the way of the gang in question."""
+    """Whether every order works for sure; where not, the shapes that can get in the way of the gang in question."""
 
     holds: bool
     near: Collection[PodShape] = ()
+
+
+class _Question(NamedTuple):
+    """Some classes of a crowd, how many pods of each come, and which of them must not be left out."""
+
+    classes: Indexes
+    counts: Ints
+    needed: Mask
+
+    def only(self, which: Mask) -> _Question:
+        return self if which.all() else _Question(self.classes[which], self.counts[which], self.needed[which])
 
 
 class _Crowd:
@@ -339,7 +367,10 @@ class _Crowd:
     def __init__(self, room: Room) -> None:
         self._room = room
         self._numbers: dict[PodShape, int] = {}
+        self._shapes: list[PodShape] = []
         self._crowd = Crowd(np.maximum(room.free, 0))
+        self._coming: tuple[Table, Indexes, dict[int, int]] | None = None
+        """Those of whom was asked last that they come: their numbers, and for each number where it is among these."""
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -349,20 +380,43 @@ class _Crowd:
         if known is None:
             takes = self._room.takes(shape)
             known = self._numbers[shape] = self._crowd.add(takes.able, takes.row)
+            self._shapes.append(shape)
         return known
 
-    def near(self, start: Collection[PodShape], among: Sequence[PodShape]) -> tuple[list[PodShape], Indexes]:
-        """The shapes whose pods share a node with some, or with one that does, and their numbers."""
-        numbers = {self._number(shape): shape for shape in among}
-        begin = np.array([self._number(shape) for shape in start], dtype=np.intp)
-        near = self._crowd.near(begin, np.array(list(numbers), dtype=np.intp))
-        return [numbers[number] for number in near.tolist()], near
+    def shapes(self, classes: Indexes) -> tuple[PodShape, ...]:
+        """The shapes of some classes."""
+        return tuple(self._shapes[number] for number in classes.tolist())
 
-    def holds(self, classes: Indexes, counts: Sequence[int], needed: Sequence[bool]) -> bool:
+    def question(self, own: Mapping[PodShape, int], coming: Table, lucky: bool) -> _Question:
+        """
+        What is to be asked about a gang with so many pods of each shape, and about those that come besides: about all whose pods share a node
+        with some of the gang, or with one that does. A `lucky` gang may be left out itself.
+        """
+        if self._coming is None or self._coming[0] is not coming:
+            numbers = [self._number(shape) for shape in coming.shapes]
+            index = {number: at for at, number in enumerate(numbers)}
+            self._coming = coming, np.array(numbers, dtype=np.intp), index
+        _, classes, index = self._coming
+        counts, needed = coming.counts.copy(), coming.musts[lucky].copy()
+        fresh: list[tuple[int, int]] = []
+        start: list[int] = []
+        for shape, count in own.items():
+            start.append(number := self._number(shape))
+            if number in index:
+                counts[index[number]] += count
+                needed[index[number]] |= not lucky
+            else:
+                fresh.append((number, count))
+        if fresh:
+            classes = np.append(classes, [number for number, _ in fresh])
+            counts = np.append(counts, [count for _, count in fresh])
+            needed = np.append(needed, [not lucky] * len(fresh))
+        near = self._crowd.near(np.array(start, dtype=np.intp), classes)
+        return _Question(classes, counts, needed).only(near)
+
+    def holds(self, question: _Question) -> bool:
         """Whether all pods of those classes that are needed are sure to find a node, when so many of each come."""
-        must = np.array(needed, dtype=np.bool_)
-        sure = self._crowd.certain(classes, np.array(counts, dtype=np.int64), needed=must)
-        return bool(sure[must].all())
+        return bool(self._crowd.certain(*question)[question.needed].all())
 
 
 def _key(gang: Gang, coming: Arrivals, lucky: bool, added: tuple[str, ...]) -> _Key:

@@ -16,7 +16,6 @@ by one pass over the whole table. A reservation costs the rows of its own cluste
 from __future__ import annotations
 
 import copy
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -25,6 +24,7 @@ import numpy as np
 from gitplacer.model.workload import Gang, PodShape
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.nodes import Amounts, Columns, Mask
+from gitplacer.placement.stage import by_shape
 from gitplacer.scheduler.filters import asks_for_a_name, label_keys, obstacle
 from gitplacer.scheduler.objects import Node as NodeShape
 
@@ -83,13 +83,6 @@ def _numbered(values: Iterable[object]) -> Classes:
     """Equal values as equal numbers."""
     numbers: dict[object, int] = {}
     return np.array([numbers.setdefault(value, len(numbers)) for value in values], dtype=np.int32)
-
-
-def _counted(gang: Gang) -> Counter[PodShape]:
-    counts: Counter[PodShape] = Counter()
-    for pods in gang:
-        counts[pods.shape] += pods.count
-    return counts
 
 
 class _Kept:
@@ -163,7 +156,7 @@ class Survey:
         Which of some clusters may have room for a gang: as much of everything, in all, as it asks, and as many places for each
         shape as it has pods. The others surely have none.
         """
-        counts = _counted(gang)
+        counts = by_shape(gang)
         # In floats, because counts and sums may be anything; so it errs, if at all, towards a closer look.
         need = np.zeros(len(self._columns))
         for shape, count in counts.items():
@@ -184,7 +177,7 @@ class Survey:
         Of a gang that asks for devices, these and the pods that ask for them count; else all devices and all pods, since
         a node that is full of other pods lends its devices to nobody.
         """
-        counts, devices = _counted(gang), self._columns.devices
+        counts, devices = by_shape(gang), self._columns.devices
         wanting = {shape: row for shape in counts if (row := self._columns.asked(shape)[devices]).any()}
         broken = np.zeros(len(asked), dtype=np.int64)
         for shape in wanting or counts:
@@ -199,7 +192,7 @@ class Survey:
     def spare(self, gang: Gang, asked: Indexes) -> Counts:
         """For some clusters how many places are left beside those that a gang needs, of its pods that have the fewest."""
         left: Counts = np.full(len(asked), _MOST, dtype=np.int64)
-        for shape, count in _counted(gang).items():
+        for shape, count in by_shape(gang).items():
             if count and not asks_for_a_name(shape):
                 np.minimum(left, self.places(shape, asked) - min(count, _MOST), out=left)
         return left

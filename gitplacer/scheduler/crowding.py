@@ -52,7 +52,7 @@ def certain(
     """
     crowd = Crowd(free)
     classes = [crowd.add(row, ask) for row, ask in zip(places, asks, strict=True)]
-    return crowd.certain(np.array(classes, dtype=np.intp), counts, clash, needed)
+    return crowd.certain(np.array(classes, dtype=np.intp), counts, needed, clash)
 
 
 class Crowd:
@@ -90,18 +90,20 @@ class Crowd:
         self._loss[new, known] = np.minimum(_loss(ask[None, :], asks)[0], self._most[known])
         return new
 
-    def near(self, start: Indexes, among: Indexes) -> Indexes:
-        """The classes that share a node with one of `start`, or with one that does; `start` included, in the order of `among`."""
-        meets = self._shared[among[:, None], among] > 0
+    def near(self, start: Indexes, among: Indexes) -> Mask:
+        """Which classes share a node with one of `start`, or with one that does; `start` included."""
         begun = np.zeros(len(self._places), dtype=np.bool_)
         begun[start] = True
-        reached, count = begun[among], 0
+        reached: Mask = begun[among] | np.logical_or.reduce(self._shared[start[:, None], among] > 0, axis=0)
+        if reached.all():
+            return reached
+        meets, count = self._shared[among[:, None], among] > 0, 0
         while np.count_nonzero(reached) > count:
             count = int(np.count_nonzero(reached))
             reached = reached | np.logical_or.reduce(meets[reached], axis=0)
-        return among[reached]
+        return reached
 
-    def certain(self, classes: Indexes, counts: Ints, clash: Mask | None = None, needed: Mask | None = None) -> Mask:
+    def certain(self, classes: Indexes, counts: Ints, needed: Mask | None = None, clash: Mask | None = None) -> Mask:
         """
         For each of some classes, of which so many pods come, whether each of them is sure to find a node. `clash[k, j]`: a pod of class
         j keeps all of k off its node (host ports). Who only asks whether all of some classes are sure says which are `needed`: others may then
