@@ -141,7 +141,7 @@ def test_an_answer_is_the_same_whoever_plays(crowded: Board, monkeypatch: pytest
 
 def test_who_plays_little_never_looks_for_numba(crowded: Board, monkeypatch: pytest.MonkeyPatch) -> None:
     looked = []
-    monkeypatch.setattr("gitplacer.scheduler.player.importlib.import_module", lambda name: looked.append(name))
+    monkeypatch.setattr("importlib.import_module", lambda name: looked.append(name))
     players = Players(patience=8)
     run = players.on(crowded)(crowded.class_of, Profile())
     players.on(crowded)
@@ -160,7 +160,7 @@ def test_without_numba_the_plain_simulation_goes_on(
     def absent(name: str) -> None:
         raise fault
 
-    monkeypatch.setattr("gitplacer.scheduler.player.importlib.import_module", absent)
+    monkeypatch.setattr("importlib.import_module", absent)
     assert Players(patience=0).on(crowded)(crowded.class_of, Profile()) == simulate(
         crowded, crowded.class_of, Profile()
     )

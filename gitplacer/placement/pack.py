@@ -26,6 +26,7 @@ from gitplacer.placement.autoscalers.exact import Answer
 from gitplacer.placement.autoscalers.greedy import Opened
 from gitplacer.placement.autoscalers.limits import in_the_way
 from gitplacer.placement.nodes import Amounts, Mask, Nodes, tallied
+from gitplacer.scheduler.crowding import capacity
 
 Counts = np.ndarray[Any, np.dtype[np.int64]]
 Indexes = np.ndarray[Any, np.dtype[np.intp]]
@@ -137,14 +138,15 @@ class Room:
     def takes(self, pod: PodShape) -> Takes:
         """How many pods of a shape each machine takes, if there are no others."""
         if pod not in self._takes:
-            row, mask = self.nodes.columns.asked(pod), self._admits(pod)
+            row, mask = self.nodes.columns.asked(pod), self.admits(pod)
             asked = np.flatnonzero(row)
             able = capacity(self.free, row, mask)
             share = float((row / self.total).max())
             self._takes[pod] = Takes(row, asked, mask, able, int(able.sum()), int(np.count_nonzero(able)), share, pod)
         return self._takes[pod]
 
-    def _admits(self, pod: PodShape) -> Mask:
+    def admits(self, pod: PodShape) -> Mask:
+        """For each machine, whether a pod may be there, apart from room."""
         real = self.nodes.admits(pod)
         if not self.promised:
             return real
@@ -177,15 +179,6 @@ def merged(gang: Gang) -> tuple[PodSet, ...]:
         before = counts[key].count if key in counts else 0
         counts[key] = replace(pods, count=before + pods.count)
     return tuple(pods for pods in counts.values() if pods.count)
-
-
-def capacity(free: Amounts, row: Amounts, mask: Mask) -> Counts:
-    """How many pods asking `row` each machine takes: 0 where the mask forbids it or it is overcommitted."""
-    asked = np.flatnonzero(row)
-    room = free[:, asked] // row[asked]
-    fits: Counts = np.clip(room.min(axis=1), 0, None)
-    fits[~mask] = 0
-    return fits
 
 
 _Rank = Callable[[Takes], tuple[float, ...]]

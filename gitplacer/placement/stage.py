@@ -17,7 +17,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from gitplacer.placement.pack import Indexes, Packing, Room, Shortfall, Use
 from gitplacer.scheduler import ClusterObjects, Node, Pod
 from gitplacer.scheduler.answer import Refuted, found_in, refuted
 from gitplacer.scheduler.board import Board
-from gitplacer.scheduler.crowding import Crowd, Ints, Mask
+from gitplacer.scheduler.crowding import Coming, Crowd, Ints
 from gitplacer.scheduler.gangs import expanded, slice_key
 from gitplacer.scheduler.shortage import shortage
 from gitplacer.scheduler.site import Site
@@ -164,7 +164,7 @@ class Stage:
         if self.minds(gang, coming):
             key = _key(gang, coming, lucky, added)
             return key in self._heard and self._answers[key][0] is None
-        return self._proof(gang, coming, lucky, added).holds
+        return self._proof(gang, coming, lucky, added)
 
     def unproved_alone(self, gang: Gang, coming: Arrivals) -> tuple[PodShape, int] | None:
         """
@@ -175,7 +175,7 @@ class Stage:
             return None
         for shape, count in reversed(by_shape(gang).items()):  # workers before their head: they are more, and larger
             alone = tuple(pods for pods in gang if pods.shape == shape)
-            if count and not self._proof(alone, coming, False, ()).holds:
+            if count and not self._proof(alone, coming, False, ()):
                 return shape, count
         return None
 
@@ -201,10 +201,9 @@ class Stage:
     def _tried(self, gang: Gang, coming: Arrivals, lucky: bool, added: tuple[str, ...]) -> tuple[Tight | None, int]:
         near: frozenset[PodShape] | None = None
         if not self.minds(gang, coming):
-            proof = self._proof(gang, coming, lucky, added)
-            if proof.holds:
+            if self._proof(gang, coming, lucky, added):
                 return None, 0
-            near = frozenset(proof.near)
+            near = self._near(gang, coming, lucky, added)
         pods: list[Pod] = []
         sets: list[PodSet] = []
         sure: list[bool] = []
@@ -258,19 +257,28 @@ class Stage:
             crowd = self._crowds[added] = _Crowd(Room(nodes, np.concatenate([free, rows]), added, {}))
         return crowd
 
-    def _proof(self, gang: Gang, coming: Arrivals, lucky: bool, added: tuple[str, ...]) -> _Proof:
-        """Only pods that can get in each other's way matter: those that share a node, or share one with such."""
+    def _proof(self, gang: Gang, coming: Arrivals, lucky: bool, added: tuple[str, ...]) -> bool:
+        """Whether every order works for sure. Only pods that can get in each other's way matter: those that share a node, or share one with such."""
         if not any(pods.count for pods in gang):
-            return _Proof(True)
-        own = {shape: count for shape, count in by_shape(gang).items() if count}
-        ruled = coming.ruled(lucky) if lucky else coming.ruled(lucky) | {p.shape for p in gang if self.ruled(p)}
-        crowd = self._crowd(added, MOST_KNOWN + 2 * len(coming.counts))
-        question = crowd.question(own, coming.table, lucky)
-        if ruled and (_is_looked_at(gang) or any(shape in ruled for shape in crowd.shapes(question.classes))):
-            everybody = dict.fromkeys((*own, *coming.counts))
-            return _Proof(False, tuple(everybody))  # rules look farther than to the nodes that pods share
-        holds = crowd.holds(question)
-        return _Proof(holds, () if holds else crowd.shapes(question.classes))
+            return True
+        own, crowd = +by_shape(gang), self._crowd(added, MOST_KNOWN + 2 * len(coming.counts))
+        return not self._looks_far(gang, coming, lucky, crowd) and crowd.sure(own, coming.table, lucky)
+
+    def _near(self, gang: Gang, coming: Arrivals, lucky: bool, added: tuple[str, ...]) -> frozenset[PodShape]:
+        """The shapes of all pods that may get in the way of a gang, its own included."""
+        own, crowd = +by_shape(gang), self._crowd(added, MOST_KNOWN + 2 * len(coming.counts))
+        far = self._looks_far(gang, coming, lucky, crowd)
+        return frozenset((*own, *coming.counts)) if far else frozenset(crowd.near(own, coming.table))
+
+    def _looks_far(self, gang: Gang, coming: Arrivals, lucky: bool, crowd: _Crowd) -> bool:
+        """Whether rules about other pods hold for some that may get in its way: such look farther than to the nodes that pods share."""
+        ruled = set(coming.ruled(lucky))
+        if not lucky:
+            ruled.update(pods.shape for pods in gang if self.ruled(pods))
+        if not ruled:
+            return False
+        near = crowd.near(+by_shape(gang), coming.table)
+        return _is_looked_at(gang) or any(shape in ruled for shape in near)
 
     def seek(
         self,
@@ -342,25 +350,6 @@ def _numbered(name: str, first: int) -> Callable[[int], str]:
     return lambda i: f"{name}{_MARK}{first}.{i}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Proof:
-    """Whether every order works for sure; where not, the shapes that can get in the way of the gang in question."""
-
-    holds: bool
-    near: Collection[PodShape] = ()
-
-
-class _Question(NamedTuple):
-    """Some classes of a crowd, how many pods of each come, and which of them must not be left out."""
-
-    classes: Indexes
-    counts: Ints
-    needed: Mask
-
-    def only(self, which: Mask) -> _Question:
-        return self if which.all() else _Question(self.classes[which], self.counts[which], self.needed[which])
-
-
 class _Crowd:
     """The shapes of pods that were asked about in a room, as classes of a crowd."""
 
@@ -369,8 +358,8 @@ class _Crowd:
         self._numbers: dict[PodShape, int] = {}
         self._shapes: list[PodShape] = []
         self._crowd = Crowd(np.maximum(room.free, 0))
-        self._coming: tuple[Table, Indexes, dict[int, int]] | None = None
-        """Those of whom was asked last that they come: their numbers, and for each number where it is among these."""
+        self._known: tuple[Table, Indexes] | None = None
+        """Those of whom was asked last that they come, and their numbers."""
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -378,45 +367,29 @@ class _Crowd:
     def _number(self, shape: PodShape) -> int:
         known = self._numbers.get(shape)
         if known is None:
-            takes = self._room.takes(shape)
-            known = self._numbers[shape] = self._crowd.add(takes.able, takes.row)
+            known = self._crowd.admit(self._room.admits(shape), self._room.nodes.columns.asked(shape))
+            self._numbers[shape] = known
             self._shapes.append(shape)
         return known
 
-    def shapes(self, classes: Indexes) -> tuple[PodShape, ...]:
-        """The shapes of some classes."""
-        return tuple(self._shapes[number] for number in classes.tolist())
+    def _coming(self, table: Table, lucky: bool) -> Coming:
+        if self._known is None or self._known[0] is not table:
+            self._known = table, np.array([self._number(shape) for shape in table.shapes], dtype=np.int64)
+        return Coming(self._known[1], table.counts, table.musts[lucky])
 
-    def question(self, own: Mapping[PodShape, int], coming: Table, lucky: bool) -> _Question:
-        """
-        What is to be asked about a gang with so many pods of each shape, and about those that come besides: about all whose pods share a node
-        with some of the gang, or with one that does. A `lucky` gang may be left out itself.
-        """
-        if self._coming is None or self._coming[0] is not coming:
-            numbers = [self._number(shape) for shape in coming.shapes]
-            index = {number: at for at, number in enumerate(numbers)}
-            self._coming = coming, np.array(numbers, dtype=np.intp), index
-        _, classes, index = self._coming
-        counts, needed = coming.counts.copy(), coming.musts[lucky].copy()
-        fresh: list[tuple[int, int]] = []
-        start: list[int] = []
-        for shape, count in own.items():
-            start.append(number := self._number(shape))
-            if number in index:
-                counts[index[number]] += count
-                needed[index[number]] |= not lucky
-            else:
-                fresh.append((number, count))
-        if fresh:
-            classes = np.append(classes, [number for number, _ in fresh])
-            counts = np.append(counts, [count for _, count in fresh])
-            needed = np.append(needed, [not lucky] * len(fresh))
-        near = self._crowd.near(np.array(start, dtype=np.intp), classes)
-        return _Question(classes, counts, needed).only(near)
+    def near(self, own: Mapping[PodShape, int], table: Table) -> tuple[PodShape, ...]:
+        """The shapes of those that are to come, or more of which come, that share a node with one of these, or with one that does."""
+        numbers, more = self._asked(own)
+        classes = self._coming(table, False).beside(numbers, more, False).classes
+        return tuple(self._shapes[k] for k in classes[self._crowd.near(numbers, classes)].tolist())
 
-    def holds(self, question: _Question) -> bool:
-        """Whether all pods of those classes that are needed are sure to find a node, when so many of each come."""
-        return bool(self._crowd.certain(*question)[question.needed].all())
+    def sure(self, own: Mapping[PodShape, int], table: Table, lucky: bool) -> bool:
+        """Whether all are sure to find a node, those that are coming and so many more of each shape, as in `Crowd.sure`."""
+        coming = self._coming(table, lucky)
+        return self._crowd.sure(coming, *self._asked(own), lucky)
+
+    def _asked(self, own: Mapping[PodShape, int]) -> tuple[Indexes, Ints]:
+        return np.array([self._number(shape) for shape in own], dtype=np.int64), np.array(list(own.values()))
 
 
 def _key(gang: Gang, coming: Arrivals, lucky: bool, added: tuple[str, ...]) -> _Key:

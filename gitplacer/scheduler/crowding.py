@@ -23,9 +23,11 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from gitplacer.scheduler.patience import Patience
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 Indexes = np.ndarray[Any, np.dtype[np.intp]]
@@ -55,12 +57,43 @@ def certain(
     return crowd.certain(np.array(classes, dtype=np.intp), counts, needed, clash)
 
 
+class Coming(NamedTuple):
+    """Some classes, how many pods of each come, and which of them must not be left out."""
+
+    classes: Ints
+    counts: Ints
+    needed: Mask
+
+    def beside(self, own: Ints, more: Ints, lucky: bool) -> Coming:
+        """The same with some more pods, which must not be left out unless they are `lucky`."""
+        counts, needed = self.counts.copy(), self.needed.copy()
+        same = own[:, None] == self.classes
+        known, at = same.any(axis=1), same.argmax(axis=1) if len(self.classes) else own
+        counts[at[known]] += more[known]
+        needed[at[known]] |= not lucky
+        return Coming(
+            np.append(self.classes, own[~known]),
+            np.append(counts, more[~known]),
+            np.append(needed, np.full(len(own) - int(known.sum()), not lucky)),
+        )
+
+    def only(self, which: Mask) -> Coming:
+        """Some of them."""
+        return Coming(self.classes[which], self.counts[which], self.needed[which])
+
+
+CROWDS = Patience("gitplacer.scheduler.compiledcrowd", 3_000)
+"""Of this process; a step is a class that is added, or a question whether some are sure."""
+
+
 class Crowd:
     """Classes of pods that may come to some nodes, numbered as they are added. `free[n, r]` is what there is of resource r on node n."""
 
-    def __init__(self, free: Ints) -> None:
+    def __init__(self, free: Ints, patience: Patience = CROWDS) -> None:
         self._free = free
-        self._places: list[_Places] = []
+        self._patience = patience
+        self._places: list[_Places | None] = []
+        """Of each class, once somebody asks."""
         size = 8
         self._rows: Floats = np.zeros((size, len(free)))
         self._asks: Ints = np.zeros((size, free.shape[1]), dtype=np.int64)
@@ -73,13 +106,8 @@ class Crowd:
 
     def add(self, places: Ints, ask: Ints) -> int:
         """A class of which a pod asks so much, and each node takes so many if no others come; its number."""
-        new = len(self._places)
-        if new == len(self._totals):
-            self._rows, self._asks = _longer(self._rows), _longer(self._asks)
-            self._totals, self._most = _longer(self._totals), _longer(self._most)
-            self._shared, self._loss = (_longer(_longer(table).T).T for table in (self._shared, self._loss))
+        new = self._new()
         places = np.minimum(places, _PLACES)
-        self._places.append(_Places(places, ask, self._free))
         rows, known = self._rows[: new + 1], slice(new + 1)
         rows[new], self._asks[new] = places, ask
         self._totals[new], self._most[new] = places.sum(), places.max(initial=0)
@@ -89,6 +117,50 @@ class Crowd:
         self._loss[known, new] = np.minimum(_loss(asks, ask[None, :])[:, 0], self._most[new])
         self._loss[new, known] = np.minimum(_loss(ask[None, :], asks)[0], self._most[known])
         return new
+
+    def admit(self, admitted: Mask, ask: Ints) -> int:
+        """The same for a class of which pods may be on the nodes that are admitted, as many as find room on each."""
+        compiled = self._patience.compiled
+        if compiled is None:
+            self._patience.spend(1)
+            return self.add(capacity(self._free, ask, admitted), ask)
+        new = self._new()
+        compiled.admit(new, admitted, ask, self._free, *self._tables)
+        return new
+
+    def _new(self) -> int:
+        """The number of a class that is to be written down in the tables."""
+        new = len(self._places)
+        if new == len(self._totals):
+            self._rows, self._asks = _longer(self._rows), _longer(self._asks)
+            self._totals, self._most = _longer(self._totals), _longer(self._most)
+            self._shared, self._loss = _wider(self._shared), _wider(self._loss)
+        self._places.append(None)
+        return new
+
+    @property
+    def _tables(self) -> tuple[Any, ...]:
+        return self._rows, self._asks, self._totals, self._most, self._shared, self._loss
+
+    def _places_of(self, k: int) -> _Places:
+        known = self._places[k]
+        if known is None:
+            known = self._places[k] = _Places(self._rows[k].astype(np.int64), self._asks[k], self._free)
+        return known
+
+    def sure(self, coming: Coming, own: Ints, more: Ints, lucky: bool) -> bool:
+        """
+        Whether all pods that must not be left out are sure to find a node, of those that are coming and as far as they can get in the
+        way of some more, so many of each class in `own`; which must not be left out either, unless they are `lucky`.
+        """
+        compiled = self._patience.compiled
+        if compiled is not None:
+            found: bool = compiled.sure(self._free, *self._tables, *coming, own, more, lucky)
+            return found
+        self._patience.spend(1)
+        asked = coming.beside(own, more, lucky)
+        asked = asked.only(self.near(own, asked.classes))
+        return bool(self.certain(*asked)[asked.needed].all())
 
     def near(self, start: Indexes, among: Indexes) -> Mask:
         """Which classes share a node with one of `start`, or with one that does; `start` included."""
@@ -123,14 +195,30 @@ class Crowd:
         asks = self._asks[classes]
         for k in np.flatnonzero(doubtful & (room >= 0)).tolist():
             if clash is None or not clash[k].any():
-                sure[k] = self._places[classes[k]].stand(asks, met[:, k], int(room[k]))
+                sure[k] = self._places_of(classes[k]).stand(asks, met[:, k], int(room[k]))
             if needed is not None and not sure[k]:
                 break
         return sure
 
 
+def capacity(free: Ints, row: Ints, mask: Mask) -> Ints:
+    """How many pods asking `row` each node takes: 0 where the mask forbids it or it is overcommitted."""
+    asked = np.flatnonzero(row)
+    room = free[:, asked] // row[asked]
+    fits: Ints = np.clip(room.min(axis=1), 0, None)
+    fits[~mask] = 0
+    return fits
+
+
 def _longer(table: Any) -> Any:
     return np.concatenate([table, np.zeros_like(table)])
+
+
+def _wider(table: Ints) -> Ints:
+    """Twice as many rows and columns."""
+    wide = np.zeros((2 * len(table), 2 * len(table)), dtype=table.dtype)
+    wide[: len(table), : len(table)] = table
+    return wide
 
 
 def _loss(asks: Ints, of: Ints) -> Ints:

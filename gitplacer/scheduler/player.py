@@ -7,13 +7,12 @@ to be compiled, as long as some hundred thousand. Few passes play so much.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from functools import partial
-from types import ModuleType
 from typing import Any, Protocol
 
 from gitplacer.scheduler.board import Board
+from gitplacer.scheduler.patience import Patience
 from gitplacer.scheduler.simulation import Profile, Run, simulate
 
 PATIENCE = 10_000
@@ -32,16 +31,13 @@ class Players:
     """Gives a player for each board; `patience` as PATIENCE. What is played is counted over all of them."""
 
     def __init__(self, patience: int = PATIENCE) -> None:
-        self._left = patience
-        self._compiled: ModuleType | None = None
-        self._looked = False
+        self._patience = Patience("gitplacer.scheduler.compiled", patience)
 
     def on(self, board: Board) -> Play:
         """Who plays on a board."""
-        if self._left <= 0 and not self._looked:
-            self._looked, self._compiled = True, _compiled()
-        if self._compiled is not None and self._compiled.Machine.made_for(board):
-            play: Play = self._compiled.Machine(board).run
+        compiled = self._patience.compiled
+        if compiled is not None and compiled.Machine.made_for(board):
+            play: Play = compiled.Machine(board).run
             return play
         return self._counted(partial(simulate, board))
 
@@ -50,18 +46,10 @@ class Players:
 
         def counted(*asked: Any, **options: Any) -> Run:
             run = play(*asked, **options)
-            self._left -= len(run.bound)
+            self._patience.spend(len(run.bound))
             return run
 
         return counted
-
-
-def _compiled() -> ModuleType | None:
-    """What numba compiles, where it is installed and finds a place to keep what it has compiled."""
-    try:
-        return importlib.import_module("gitplacer.scheduler.compiled")
-    except (ImportError, RuntimeError):
-        return None
 
 
 PLAYERS = Players()

@@ -1,0 +1,74 @@
+"""Machine code and the plain proof say the same of every question about a crowd, whatever was asked of it before."""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from gitplacer.scheduler.crowding import Coming, Crowd
+from gitplacer.scheduler.patience import Patience
+
+importlib.import_module("numba")
+PLAIN, COMPILED = "no.such.module", "gitplacer.scheduler.compiledcrowd"
+GI = 2**30
+
+
+@st.composite
+def crowds(draw: st.DrawFn) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
+    """What is free, and classes of pods: which nodes admit one, and what it asks; small ones and such as clusters have."""
+    nodes, classes = draw(st.integers(1, 12)), draw(st.integers(2, 10))
+    large = draw(st.booleans())
+    cpu, memory = (
+        (st.integers(0, 64_000), st.integers(0, 256 * GI)) if large else (st.integers(0, 9), st.integers(0, 9))
+    )
+    free = [
+        [draw(st.integers(0, 30)), draw(cpu), draw(memory), draw(st.sampled_from([0, 0, 1, 8]))] for _ in range(nodes)
+    ]
+    sizes = (st.integers(0, 16_000), st.integers(0, 32 * GI)) if large else (st.integers(0, 4), st.integers(0, 4))
+    found = []
+    for _ in range(classes):
+        admitted = np.array([draw(st.integers(0, 4)) > 0 for _ in range(nodes)])
+        found.append((admitted, np.array([1, *(draw(size) for size in sizes), draw(st.sampled_from([0, 0, 0, 1, 4]))])))
+    return np.array(free), found
+
+
+@settings(max_examples=400, deadline=None)
+@given(crowd=crowds(), data=st.data())
+def test_a_proof_is_found_by_both_or_by_neither(
+    crowd: tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]], data: st.DataObject
+) -> None:
+    free, classes = crowd
+    plain, compiled = Crowd(free, Patience(PLAIN, 0)), Crowd(free, Patience(COMPILED, 0))
+    for admitted, ask in classes:
+        assert plain.admit(admitted, ask) == compiled.admit(admitted, ask)
+    numbers = st.sampled_from(range(len(classes)))
+    for _ in range(3):
+        come = data.draw(st.lists(numbers, unique=True))
+        coming = Coming(
+            np.array(come, dtype=np.int64),
+            np.array([data.draw(st.integers(1, 6)) for _ in come], dtype=np.int64),
+            np.array([data.draw(st.booleans()) for _ in come], dtype=np.bool_),
+        )
+        own = np.array(data.draw(st.lists(numbers, min_size=1, max_size=3, unique=True)), dtype=np.int64)
+        more = np.array([data.draw(st.integers(1, 6)) for _ in own], dtype=np.int64)
+        lucky = data.draw(st.booleans())
+        said = plain.sure(coming, own, more, lucky)
+        event(f"sure: {said}")
+        assert compiled.sure(coming, own, more, lucky) is said
+
+
+def test_who_asks_little_never_looks_for_numba(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+    monkeypatch.setattr("importlib.import_module", looked.append)
+    crowd = Crowd(np.array([[9, 9]]), Patience(COMPILED, 2))
+    nobody = Coming(np.array([], dtype=np.int64), np.array([], dtype=np.int64), np.array([], dtype=np.bool_))
+    number = crowd.admit(np.array([True]), np.array([1, 2]))
+    assert not looked
+    assert crowd.sure(nobody, np.array([number]), np.array([4]), False)
+    assert not looked, "the second step was the last that is done the plain way"
+    assert not crowd.sure(nobody, np.array([number]), np.array([5]), False)
+    assert looked == [COMPILED]
