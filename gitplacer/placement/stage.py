@@ -32,7 +32,7 @@ from gitplacer.scheduler import ClusterObjects, Node, Pod
 from gitplacer.scheduler.answer import Refuted, found_in, refuted
 from gitplacer.scheduler.board import Board
 from gitplacer.scheduler.crowding import Coming, Crowd, Ints
-from gitplacer.scheduler.gangs import expanded, slice_key
+from gitplacer.scheduler.gangs import alike, slice_key
 from gitplacer.scheduler.shortage import shortage
 from gitplacer.scheduler.site import Site
 
@@ -215,7 +215,7 @@ class Stage:
                     name = f"{each.role} of {group}" if group else each.role
                     if each.count > STEPS:
                         return NOT_TRIED, 0
-                    found = list(expanded(each, _numbered(name, len(pods)), slice_key(each, self._slice_topology)))
+                    found = alike(each, _numbered(name, len(pods)), slice_key(each, self._slice_topology))
                     pods += found
                     sets += [each] * len(found)
                     sure += [promised] * len(found)
@@ -301,7 +301,7 @@ class Stage:
         if sum(pods.count for pods in gang) * self._sorts(gang) > LARGEST:
             return _too_many(gang)
         for each in gang:
-            found = list(expanded(each, _numbered(each.role, len(board_pods)), slice_key(each, self._slice_topology)))
+            found = alike(each, _numbered(each.role, len(board_pods)), slice_key(each, self._slice_topology))
             board_pods += found
             sets += [each] * len(found)
         among = {machine: amounts for machine, amounts in taken.items() if machine in machines}

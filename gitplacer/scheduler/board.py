@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter as Tally
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -77,8 +78,13 @@ class Board:
         )
         self.dislikes = tuple(self._scores(pod, disliked_taints, site.softly_tainted) for pod in self.classes)
         self.likes = tuple(self._scores(pod, prefers, bool(pod.preferred_nodes)) for pod in self.classes)
-        self.loads = Loads(self.classes, self.columns, self.asks, self.clash)
-        self.start: Ints = self._sorts()
+        self.free_on: Ints = site.table(site.free, self.columns)
+        """What is free on each node (row) of each column."""
+        self.offered_on: Ints = site.table(site.offered, self.columns)
+        """What it offers."""
+        self.start: Ints
+        """The load that each node starts with; `_examples` has of each a node that does."""
+        self._examples, self.start = self._alike()
         self.static: tuple[bool, ...] = tuple(rules.is_static for rules in self.rules)
         """Of each class, whether nothing but a node itself decides whether it takes a pod of it."""
         self.loads_are_all: bool = all(self.static) and not any(
@@ -115,33 +121,35 @@ class Board:
         found = np.array([score(pod, node) for node in self.nodes], dtype=np.int64)
         return found if found.any() else None
 
-    def _sorts(self) -> Ints:
-        """The load that each node starts with."""
-        site, wide = self.site, len(self.columns)
-        free, offered = site.table(site.free, self.columns), site.table(site.offered, self.columns)
-        used = _numbered(
-            [
-                (n.allocatable.get("cpu", 0), n.allocatable.get("memory", 0), *u)
-                for n, u in zip(self.nodes, site.used, strict=True)
-            ]
-        )
-        rows = np.concatenate([free, offered, used[:, None], self.admitted.T.astype(np.int64)], axis=1)
+    def _alike(self) -> tuple[Ints, Ints]:
+        """A node of each sort, and the sort of each node."""
+        admitted = self.admitted.T.astype(np.int64)
+        rows = np.concatenate([self.free_on, self.offered_on, self.site.usage[:, None], admitted], axis=1)
         _, examples, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-        sorts = []
-        for node in examples.tolist():
-            row, at, there = rows[node].tolist(), site.used[node], self.nodes[node].allocatable
-            sorts.append(
-                Sort(
-                    free=tuple(row[:wide]),
-                    offered=tuple(row[wide : 2 * wide]),
-                    capacity=(there.get("cpu", 0), there.get("memory", 0)),
-                    used=at[:2],
-                    scored=at[2:],
-                    admits=tuple(map(bool, row[2 * wide + 1 :])),
-                )
-            )
-        numbers: Ints = np.array(self.loads.starting(sorts), dtype=np.int64)[which.reshape(-1)]
-        return numbers
+        return examples, which.reshape(-1).astype(np.int64)
+
+    @cached_property
+    def loads(self) -> Loads:
+        """The loads that nodes come to have, those that they start with first. Whoever plays in arrays needs none."""
+        loads = Loads(self.classes, self.columns, self.asks, self.clash)
+        loads.starting([self._sort(node) for node in self._examples.tolist()])
+        return loads
+
+    def _sort(self, node: int) -> Sort:
+        at, there = self.site.used[node], self.nodes[node].allocatable
+        return Sort(
+            free=tuple(self.free_on[node].tolist()),
+            offered=tuple(self.offered_on[node].tolist()),
+            capacity=(there.get("cpu", 0), there.get("memory", 0)),
+            used=at[:2],
+            scored=at[2:],
+            admits=tuple(self.admitted[:, node].tolist()),
+        )
+
+    @cached_property
+    def free_in_all(self) -> tuple[int, ...]:
+        """What is free on all nodes together, of each column."""
+        return tuple(sum(column) for column in np.maximum(self.free_on, 0).T.tolist())
 
     # -- what it says ---------------------------------------------------------------------------------------------
 
@@ -161,13 +169,12 @@ class Board:
             return False
         state = self.bound()
         places = np.array([state.room(k) for k in range(len(self.classes))])
-        free = np.array([self.loads.free(int(load)) for load in self.start]).reshape(-1, len(self.columns))
-        sure = certain(places, np.array(self.asks), np.array(self.counts), free, np.array(self.clash))
+        sure = certain(places, np.array(self.asks), np.array(self.counts), self.free_on, np.array(self.clash))
         return bool(sure[musts].all())
 
     def free(self, node: int) -> Resources:
         """What is free on a node, of the resources that the gang asks for."""
-        row = self.loads.free(int(self.start[node]))
+        row = self.free_on[node].tolist()
         return Resources({name: max(0, amount) for name, amount in zip(self.columns, row, strict=True)})
 
 
@@ -211,19 +218,19 @@ class Loads:
     def __len__(self) -> int:
         return len(self._sorts)
 
-    def starting(self, sorts: Sequence[Sort]) -> list[int]:
-        """The loads of sorts of nodes with nothing of the gang on them."""
+    def starting(self, sorts: Sequence[Sort]) -> None:
+        """Number the loads of different sorts of nodes with nothing of the gang on them, as they come."""
         if not sorts:
-            return []
+            return
         nothing, first = (0,) * len(self._asks), len(self)
-        found = [self._number(sort, nothing, sort.free, (*sort.used, *sort.scored), counted=True) for sort in sorts]
+        for sort in sorts:
+            self._number(sort, nothing, sort.free, (*sort.used, *sort.scored), counted=True)
         free = np.array([sort.free for sort in sorts], dtype=np.int64).reshape(len(sorts), -1)
         admits = np.array([sort.admits for sort in sorts], dtype=np.bool_).reshape(len(sorts), -1)
         for k, asked in enumerate(self._asked):
             room = np.min([free[:, c] // amount for c, amount in asked], axis=0)
             most = 1 if self._clash[k][k] else FAR
             self.room[k, first : first + len(sorts)] = np.where(admits[:, k], np.clip(room, 0, most), 0)
-        return found
 
     def free(self, load: int) -> tuple[int, ...]:
         return self._free[load]
@@ -338,12 +345,6 @@ class Loads:
         }
 
 
-def _numbered(values: Iterable[object]) -> Ints:
-    """Equal values as equal numbers."""
-    numbers: dict[object, int] = {}
-    return np.array([numbers.setdefault(value, len(numbers)) for value in values], dtype=np.int64)
-
-
 def _doubled(table: Ints, fill: int) -> Ints:
     return np.concatenate([table, np.full_like(table, fill)], axis=1)
 
@@ -412,7 +413,11 @@ def _classes(
     numbers: dict[tuple[object, ...], int] = {}
     found: list[Pod] = []
     class_of: list[int] = []
+    met: dict[int, int] = {}
     for pod in gang:
+        if id(pod) in met:  # many pods of a gang are one object
+            class_of.append(met[id(pod)])
+            continue
         labels = dict(pod.labels)
         seen = (
             *(pod.namespace == where and selector.matches(labels) for selector, where in ordered_spreads),
@@ -424,5 +429,6 @@ def _classes(
         if key not in numbers:
             numbers[key] = len(found)
             found.append(pod)
+        met[id(pod)] = numbers[key]
         class_of.append(numbers[key])
     return tuple(found), tuple(class_of)

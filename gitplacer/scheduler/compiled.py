@@ -18,9 +18,8 @@ import numpy as np
 
 from gitplacer.scheduler.board import DEVICE_WEIGHT, RESOURCE_SCORES, Board
 from gitplacer.scheduler.simulation import ALL_NODES, Profile, Run, Ties, looked_at
+from gitplacer.scheduler.site import EXACT
 
-_EXACT = 2**52
-"""Amounts below this, and sums of them, are the same as floats, and a hundred times as much is still an int64."""
 _TIES: tuple[Ties, ...] = ("first", "last", "drawn", "harm")
 _UNKNOWN = -1
 
@@ -31,11 +30,9 @@ class Machine:
     """One board, laid out in arrays. `made_for` says for which boards there is one."""
 
     def __init__(self, board: Board) -> None:
-        sorts = [board.loads.sort(load) for load in board.start.tolist()]
-        self._start = board.start
-        self._free = _ints([sort.free for sort in sorts])
-        self._offered = _ints([sort.offered for sort in sorts])
-        self._amounts = _ints([(*sort.capacity, *sort.used, *sort.scored) for sort in sorts])
+        assert board.site.small_amounts is not None
+        self._start, self._free, self._offered = board.start, board.free_on, board.offered_on
+        self._amounts = board.site.small_amounts
         self._admits = np.ascontiguousarray(board.admitted)
         self._asks = _ints(board.asks)
         self._adds = _ints(
@@ -53,14 +50,16 @@ class Machine:
         """Whether filters and scores see nothing of a node but its load, in numbers that floats hold as they are."""
         if not (board.loads_are_all and len(board.nodes)):
             return False
-        sorts = {board.loads.sort(load) for load in set(board.start.tolist())}
-        amounts = (a for sort in sorts for a in (*sort.free, *sort.offered, *sort.capacity, *sort.used, *sort.scored))
+        of_nodes = board.site.small_amounts
+        if of_nodes is None:
+            return False
+        most = max(int(np.abs(table).max(initial=0)) for table in (board.free_on, board.offered_on, of_nodes))
         asked = (
             a
             for pod, row in zip(board.classes, board.asks, strict=True)
             for a in (*row, pod.scored_cpu, pod.scored_memory)
         )
-        return max(map(abs, amounts)) + len(board.gang) * max(asked) < _EXACT
+        return most + len(board.gang) * max(asked) < EXACT
 
     def run(
         self, order: Sequence[int], profile: Profile, *, whole: bool = True, may_wait: frozenset[int] = frozenset()
@@ -197,7 +196,7 @@ def _room(n, k, more, free, admits, asks, clash, on):
     for j in range(len(asks)):
         if clash[k, j] and (on[n, j] > 0 or j == more):
             return 0
-    room = _EXACT
+    room = EXACT
     for c in range(asks.shape[1]):
         if asks[k, c] > 0:
             have = free[n, c] - (asks[more, c] if more >= 0 else 0)

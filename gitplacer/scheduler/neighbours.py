@@ -163,7 +163,12 @@ class Neighbourhood:
         self._repelling = [(node, pod) for node, pod in placed if pod.pod_anti_affinity]
         self.refused: list[Mask] = []
         """For each class, the nodes that the pods which run there keep it off for good, by its anti-affinity or theirs."""
-        self.rules = tuple(self._rules(pod) for pod in classes)
+        if self._attached or self._repelling or any(pod.looks_at_pods for pod in classes):
+            self.rules = tuple(self._rules(pod) for pod in classes)
+        else:
+            every, nowhere = topology.has(()), np.zeros(len(topology.of("")[0]), dtype=np.bool_)
+            self.refused = [nowhere] * len(classes)
+            self.rules = (Rules(soft_nodes=every, first_may_start=True),) * len(classes)
         del self._admits  # it is a method of who keeps us, and we would keep each other for ever
 
     def keys_needed(self, pod: Pod) -> Mask:

@@ -42,8 +42,7 @@ SINGLED_OUT = 8
 
 def shares(board: Board) -> tuple[float, ...]:
     """For each class, the largest share of what is free in all that one pod asks for: the scheduler's and our own measure of size."""
-    rows = [board.loads.free(int(load)) for load in board.start]
-    totals = [max(1, sum(max(0, row[c]) for row in rows)) for c in range(len(board.columns))]
+    totals = [max(1, total) for total in board.free_in_all]
     return tuple(max(ask / total for ask, total in zip(asks, totals, strict=True)) for asks in board.asks)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from gitplacer.scheduler.reading import ClusterObjects
 
 FAR = 2**61
 """Amounts are clamped to this, so that sums of a few stay within int64."""
+
+EXACT = 2**52
+"""Amounts below this, and sums of them, are the same as floats, and a hundred times as much is still an int64."""
 
 Obstacle = tuple[Reason, str]
 
@@ -76,10 +80,31 @@ class Site:
         clamped = [[max(-FAR, min(FAR, amount)) for amount in row] for row in free]
         self.free = np.array(clamped, dtype=np.int64).reshape(shape)
 
+    @cached_property
+    def amounts(self) -> list[tuple[int, ...]]:
+        """What each node offers of cpu and memory, and what is used of both, as `used` has it."""
+        there = [(n.allocatable.get("cpu", 0), n.allocatable.get("memory", 0)) for n in self.nodes]
+        return [(*offers, *used) for offers, used in zip(there, self.used, strict=True)]
+
+    @cached_property
+    def usage(self) -> Ints:
+        """Of each node a number for these, equal where they are."""
+        numbers: dict[tuple[int, ...], int] = {}
+        return np.array([numbers.setdefault(row, len(numbers)) for row in self.amounts], dtype=np.int64)
+
+    @cached_property
+    def small_amounts(self) -> Ints | None:
+        """The same amounts as a table, where they are such that floats hold them."""
+        if not all(abs(amount) < EXACT for row in self.amounts for amount in row):
+            return None
+        return np.array(self.amounts, dtype=np.int64).reshape(len(self.nodes), 6)
+
     def beside(self, more: Sequence[Placed], used: Mapping[int, Resources]) -> Site:
         """The same with more pods that run, and with more used of some nodes by pods that nobody lists."""
         twin = copy.copy(self)
         twin.placed = [*self.placed, *more]
+        for known in ("amounts", "usage", "small_amounts"):
+            twin.__dict__.pop(known, None)
         twin.used, twin.free = list(self.used), self.free.copy()
         for node, pod in more:
             twin._use(node, pod.requests, 1, pod.scored_cpu, pod.scored_memory)
