@@ -26,7 +26,9 @@ from gitplacer.placement.pack import Packing, Room, pack_what_fits
 from gitplacer.placement.survey import BLOCKS, Indexes, NodeClasses, Survey
 from gitplacer.scheduler.filters import obstacle
 from gitplacer.scheduler.objects import Node as NodeShape
+from gitplacer.scheduler.patience import Patience
 
+COMPILED = "gitplacer.placement.compiledsurvey"
 API = "gitplacer.dev/v1alpha1"
 GPU = "nvidia.com/gpu"
 KEYS = ("disk", "zone")
@@ -93,6 +95,13 @@ FLEETS = st.lists(st.lists(NODES, max_size=3), min_size=1, max_size=12).map(
 )
 
 
+def counting(survey: Survey, module: str) -> Survey:
+    """A survey that counts as a module does, or in arrays if there is none."""
+    twin = survey.copy()
+    twin._patience = Patience(module, 0)
+    return twin
+
+
 def places_by_cluster(books: Books, shape: PodShape, names: list[str]) -> list[int]:
     return [books[name].room().without_promises.takes(shape).total for name in names]
 
@@ -120,6 +129,8 @@ def test_the_survey_counts_as_each_ledger_does_after_any_writing(
             assert survey.places(pods.shape, asked).tolist() == plain
             by_node = [(books[names[i]].room().without_promises, pods.shape) for i in asked]
             assert survey.beside_blocks(pods.shape, asked).tolist() == [beside(*one) for one in by_node]
+            in_arrays, compiled = (counting(survey, module) for module in ("no.such.module", COMPILED))
+            assert compiled.counted(pods.shape, asked).tolist() == in_arrays.counted(pods.shape, asked).tolist()
         left = set(not_ruled_out(books, gang, names))
         fitting = {name for name in names if isinstance(books.fit(gang, name, scale_up=False), Packing)}
         assert fitting <= left

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from gitplacer.placement.nodes import Amounts, Columns, Mask
 from gitplacer.placement.stage import by_shape
 from gitplacer.scheduler.filters import asks_for_a_name, label_keys, obstacle
 from gitplacer.scheduler.objects import Node as NodeShape
+from gitplacer.scheduler.patience import Patience
 
 Counts = np.ndarray[Any, np.dtype[np.int64]]
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -90,20 +92,26 @@ class _Kept:
 
     def __init__(self, clusters: int, width: int) -> None:
         self.counts = np.zeros((clusters, width), dtype=np.int32)
+        self.totals: Counts = np.zeros(clusters, dtype=np.int64)
+        """The same, whatever the block."""
         self.versions: Counts = np.full(clusters, -1, dtype=np.int64)
 
     def copy(self) -> _Kept:
         twin = copy.copy(self)
-        twin.counts, twin.versions = self.counts.copy(), self.versions.copy()
+        twin.counts, twin.totals, twin.versions = self.counts.copy(), self.totals.copy(), self.versions.copy()
         return twin
 
-    def current(self, versions: Counts, asked: Indexes, made: Callable[[Indexes], Counts]) -> Counts:
-        """The counts of some clusters; `made` makes those of the clusters that it is given."""
+    def catch_up(self, versions: Counts, asked: Indexes, made: Callable[[Indexes], Counts]) -> None:
+        """Count again for some clusters what has changed; `made` counts for the clusters that it is given."""
         old = asked[self.versions[asked] != versions[asked]]
         if len(old):
-            self.counts[old] = np.minimum(made(old), _MOST)
+            counts = np.minimum(made(old), _MOST)
+            self.counts[old], self.totals[old] = counts, counts.sum(axis=1)
             self.versions[old] = versions[old]
-        return self.counts[asked].astype(np.int64)
+
+
+SURVEYS = Patience("gitplacer.placement.compiledsurvey", 1_000)
+"""Of this process; a step is a shape that is counted on some clusters."""
 
 
 class Survey:
@@ -114,8 +122,9 @@ class Survey:
     Whoever writes to a ledger tells `update`.
     """
 
-    def __init__(self, ledgers: Sequence[Ledger], columns: Columns) -> None:
+    def __init__(self, ledgers: Sequence[Ledger], columns: Columns, patience: Patience = SURVEYS) -> None:
         self._columns = columns
+        self._patience = patience
         self._sizes: Counts = np.array([len(ledger.nodes.machines) for ledger in ledgers], dtype=np.int64)
         self._starts: Counts = np.concatenate([[0], np.cumsum(self._sizes)]).astype(np.int64)
         numbers: dict[NodeShape, int] = {}
@@ -199,27 +208,52 @@ class Survey:
 
     def places(self, shape: PodShape, asked: Indexes) -> Counts:
         """How many pods of a shape some clusters take, if there are no others."""
-        total: Counts = self.beside_blocks(shape, asked).sum(axis=1)
-        return total
+        return self._kept(shape, asked).totals[asked]
 
     def beside_blocks(self, shape: PodShape, asked: Indexes) -> Counts:
         """The places for a shape on some clusters by the size of the block of free devices that is on their node."""
+        return self._kept(shape, asked).counts[asked].astype(np.int64)
 
-        def made(clusters: Indexes) -> Counts:
-            rows, cluster_of = self._rows(clusters)
-            at = cluster_of * len(BLOCKS) + self._block(shape, rows)
-            counts = np.bincount(at, self._fits(shape, rows), len(clusters) * len(BLOCKS))
-            return counts.astype(np.int64).reshape(len(clusters), len(BLOCKS))
+    def _kept(self, shape: PodShape, asked: Indexes) -> _Kept:
+        """What is kept for a shape, which is how it is now on some clusters."""
+        kept = self._beside.get(shape)
+        if kept is None:
+            kept = self._beside[shape] = _Kept(len(self._versions), len(BLOCKS))
+        kept.catch_up(self._versions, asked, partial(self.counted, shape))
+        return kept
 
-        kept = self._beside.setdefault(shape, _Kept(len(self._versions), len(BLOCKS)))
-        return kept.current(self._versions, asked, made)
+    def counted(self, shape: PodShape, clusters: Indexes) -> Counts:
+        """The places for a shape by block, counted now."""
+        compiled = self._patience.compiled
+        if compiled is not None:
+            found = np.zeros((len(clusters), len(BLOCKS)), dtype=np.int64)
+            compiled.counted(
+                clusters, self._starts, self._free, self._class_of, self._admitting(shape), self._columns.asked(shape),
+                self._blocking(shape), _MOST, found,
+            )  # fmt: skip
+            return found
+        self._patience.spend(1)
+        rows, cluster_of = self._rows(clusters)
+        at = cluster_of * len(BLOCKS) + self._block(shape, rows)
+        counts = np.bincount(at, self._fits(shape, rows), len(clusters) * len(BLOCKS))
+        return counts.astype(np.int64).reshape(len(clusters), len(BLOCKS))
+
+    def _blocking(self, shape: PodShape) -> Mask:
+        """The columns of the devices that make up a block for a shape: of those that it asks for, or of all of them."""
+        request, devices = self._columns.asked(shape), self._columns.devices
+        asked: Mask = devices & (request > 0)
+        return asked if asked.any() else devices
+
+    def _admitting(self, shape: PodShape) -> Mask:
+        """For each class of nodes, whether they admit a shape."""
+        if shape not in self._admits:
+            self._admits[shape] = self._classes.admits(shape)
+        return self._admits[shape]
 
     def _block(self, shape: PodShape, rows: Indexes) -> Indexes:
-        """For each node the size of its block, as an index: of the devices that a shape asks for, or of all of them."""
-        request, devices = self._columns.asked(shape), self._columns.devices
-        counted = np.flatnonzero(devices & (request > 0)) if (request[devices] > 0).any() else np.flatnonzero(devices)
+        """For each node the size of its block, as an index."""
         free = np.zeros(len(rows))
-        for column in counted.tolist():
+        for column in np.flatnonzero(self._blocking(shape)).tolist():
             free += np.maximum(self._free[column].take(rows), 0)
         size: Indexes = np.minimum(np.frexp(free)[1], len(BLOCKS) - 1)
         return size
@@ -236,8 +270,6 @@ class Survey:
 
     def _fits(self, shape: PodShape, rows: Indexes) -> Counts:
         """How many pods of a shape each node takes: 0 where a filter forbids it or it is overcommitted."""
-        if shape not in self._admits:
-            self._admits[shape] = self._classes.admits(shape)
         request = self._columns.asked(shape)
         columns = np.flatnonzero(request).tolist()
         fits: Counts = self._free[columns[0]].take(rows) // int(request[columns[0]])
@@ -245,5 +277,5 @@ class Survey:
             free, each = self._free[column].take(rows), int(request[column])
             np.minimum(fits, free if each == 1 else free // each, out=fits)
         np.clip(fits, 0, _MOST, out=fits)
-        fits *= self._admits[shape].take(self._class_of.take(rows))
+        fits *= self._admitting(shape).take(self._class_of.take(rows))
         return fits
