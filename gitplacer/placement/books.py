@@ -115,7 +115,7 @@ class Books:
             return self._ledgers[name].proves(gang, lucky=lucky, opened=opened)
         if self.is_unproved(gang, name):
             return False
-        alone = self._ledgers[name].unproved_alone(gang)
+        alone = self._ledgers[name].unproved_alone(gang, self.doubts.doubtful)
         if alone is not None:
             self.doubts.add_alone(*alone, name)
             return False

@@ -433,16 +433,15 @@ class Choice:
         Of clusters in an order those that may prove room for a gang, or need not. Others on the way are passed over without a look
         at any: a fleet has many more of them than of these.
         """
-        names = [self._books.names[number] for number in order.tolist()]
         hopeless = self._books.hopeless(gang, order) if gang is not None else np.zeros(len(order), dtype=np.bool_)
         if hopeless.any():
             hopeless &= ~self._lucky(policy)[order]
-        looked = 0
+        names, looked = self._books.names, 0
         for index in np.flatnonzero(~hopeless).tolist():
-            passed_over.update(names[looked:index])
+            passed_over.update(names[number] for number in order[looked:index].tolist())
             looked = index + 1
-            yield names[index]
-        passed_over.update(names[looked:])
+            yield names[order[index]]
+        passed_over.update(names[number] for number in order[looked:].tolist())
 
     def _lucky(self, policy: PlacementPolicy) -> Mask:
         """By number, the clusters on which a policy takes a fit that needs luck."""

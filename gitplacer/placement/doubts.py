@@ -38,6 +38,8 @@ class Doubts:
         self._numbers = numbers
         self._alone: dict[PodShape, Counts] = {}
         """By shape and number of a cluster, from how many pods on they have no proof there, even if no others come with them."""
+        self._often: Counter[PodShape] = Counter()
+        """How often that was found out."""
         self._roomless: dict[str, set[Sorts]] = defaultdict(set)
         self._unproved: dict[str, set[Sorts]] = defaultdict(set)
         self._refused: dict[str, dict[Sorts, Tight]] = defaultdict(dict)
@@ -46,6 +48,7 @@ class Doubts:
         """Others that can be written to without touching these, without those about some clusters."""
         twin = Doubts(self._numbers)
         twin._alone = {shape: least.copy() for shape, least in self._alone.items()}
+        twin._often = Counter(self._often)
         for name in but:
             twin._hope(name)
         twin._roomless.update({name: set(known) for name, known in self._roomless.items() if name not in but})
@@ -89,6 +92,11 @@ class Doubts:
             self._alone[shape] = np.full(len(self._numbers), _NEVER, dtype=np.int64)
         least, number = self._alone[shape], self._numbers[name]
         least[number] = min(count, least[number])
+        self._often[shape] += 1
+
+    def doubtful(self, shape: PodShape) -> int:
+        """How often pods of a shape had no proof: those are likely to have none elsewhere."""
+        return self._often[shape]
 
     def is_hopeless(self, gang: Gang, name: str) -> bool:
         """Whether that is known of some pods of a gang on a cluster."""

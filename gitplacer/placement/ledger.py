@@ -235,9 +235,12 @@ class Ledger:
         now = self._stage.proves(gang, self.coming, lucky=lucky, added=self._added(lucky, opened))
         return now and all(later.proves(gang, lucky=lucky, opened=opened) for later in self._later)
 
-    def unproved_alone(self, gang: Gang) -> tuple[PodShape, int] | None:
-        """Pods of one shape, and how many, for which a gang has no proof here even if its others stay away; None if there are none."""
-        return None if self._coarse else self._stage.unproved_alone(gang, self.coming)
+    def unproved_alone(self, gang: Gang, first: Callable[[PodShape], int]) -> tuple[PodShape, int] | None:
+        """
+        Pods of one shape, and how many, for which a gang has no proof here even if its others stay away; None if there are none. Shapes of
+        which `first` says the most are asked about first.
+        """
+        return None if self._coarse else self._stage.unproved_alone(gang, self.coming, first)
 
     def is_certain(self, gang: Gang, *, lucky: bool = False, opened: Sequence[str] = ()) -> bool:
         """

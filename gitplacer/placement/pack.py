@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -27,9 +27,14 @@ from gitplacer.placement.autoscalers.greedy import Opened
 from gitplacer.placement.autoscalers.limits import in_the_way
 from gitplacer.placement.nodes import Amounts, Mask, Nodes, tallied
 from gitplacer.scheduler.crowding import capacity
+from gitplacer.scheduler.patience import Patience
 
 Counts = np.ndarray[Any, np.dtype[np.int64]]
 Indexes = np.ndarray[Any, np.dtype[np.intp]]
+
+
+PACKS = Patience("gitplacer.placement.compiledpack", 3_000)
+"""Of this process; a step is a shape of pods that is looked at in a room, or a set of them that is put on machines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +145,15 @@ class Room:
         if pod not in self._takes:
             row, mask = self.nodes.columns.asked(pod), self.admits(pod)
             asked = np.flatnonzero(row)
-            able = capacity(self.free, row, mask)
             share = float((row / self.total).max())
-            self._takes[pod] = Takes(row, asked, mask, able, int(able.sum()), int(np.count_nonzero(able)), share, pod)
+            compiled = PACKS.compiled
+            if compiled is not None:
+                able, total, machines = compiled.capacity(self.free, row, mask)
+            else:
+                PACKS.spend(1)
+                able = capacity(self.free, row, mask)
+                total, machines = int(able.sum()), int(np.count_nonzero(able))
+            self._takes[pod] = Takes(row, asked, mask, able, total, machines, share, pod)
         return self._takes[pod]
 
     def admits(self, pod: PodShape) -> Mask:
@@ -173,6 +184,8 @@ class Takes:
 
 def merged(gang: Gang) -> tuple[PodSet, ...]:
     """The gang with pods that differ in nothing but their number counted together, and empty sets left out."""
+    if len({pods.role for pods in gang}) == len(gang):
+        return tuple(pods for pods in gang if pods.count)
     counts: dict[PodSet, PodSet] = {}
     for pods in gang:
         key = replace(pods, count=0)
@@ -275,7 +288,7 @@ def pack_what_fits(room: Room, gang: Gang) -> Packing:
     uses: list[Use] = []
     for pods in merged(gang):
         takes = room.takes(pods.shape)
-        uses += _fill(room, free, pods, _now(takes, free, uses), True)
+        uses += _fill(room, free, pods, partial(_now, takes, free, uses), True)
     return Packing(tuple(uses))
 
 
@@ -283,7 +296,7 @@ def _alone_too_many(room: Room, pods: PodSet) -> Shortfall:
     """The shortfall of a role that does not even fit alone; what is short is short beside the pods that do fit."""
     takes = room.takes(pods.shape)
     free = room.free.copy()
-    uses = _fill(room, free, pods, takes.able, True)
+    uses = _fill(room, free, pods, lambda: takes.able, True)
     return replace(_shortfall(room, free, pods, takes.total), uses=tuple(uses))
 
 
@@ -293,7 +306,7 @@ def _attempt(room: Room, order: Sequence[PodSet], tight: bool, scale_up: bool) -
     opened = Opened(room.nodes, room.left)
     for pods in order:
         takes = room.takes(pods.shape)
-        here = _fill(room, free, pods, _now(takes, free, uses), tight)
+        here = _fill(room, free, pods, partial(_now, takes, free, uses), tight)
         uses += here
         missing = pods.count - sum(use.count for use in here)
         if missing and scale_up:
@@ -318,9 +331,18 @@ def _now(takes: Takes, free: Amounts, uses: Sequence[Use]) -> Counts:
     return able
 
 
-def _fill(room: Room, free: Amounts, pods: PodSet, able: Counts, tight: bool) -> list[Use]:
-    """Put as many pods of a set on machines as these take, and take their room. Tight: where fewest more would fit."""
+def _fill(room: Room, free: Amounts, pods: PodSet, now: Callable[[], Counts], tight: bool) -> list[Use]:
+    """
+    Put as many pods of a set on machines as these take `now`, and take their room. Tight: where fewest more would fit.
+    """
     takes, wanted = room.takes(pods.shape), pods.count
+    compiled = PACKS.compiled
+    if compiled is not None:
+        devices, real = room.nodes.columns.devices, len(room.nodes.machines)
+        used, counts = compiled.fill(free, takes.row, takes.mask, devices, wanted, real, tight)
+        return [Use(m, takes.row, n, pods) for m, n in zip(used.tolist(), counts.tolist(), strict=True)]
+    PACKS.spend(1)
+    able = now()
     machines = np.flatnonzero(able)
     if not len(machines):
         return []

@@ -142,7 +142,8 @@ class Stage:
 
     def has_no_slices(self, gang: Gang) -> bool:
         """Whether some pods have to be hosts of a slice, and no node has the label that says of which it is one."""
-        keys = {slice_key(pods, self._slice_topology) for pods in gang if pods.count} - {""}
+        sliced = (pods for pods in gang if pods.count and pods.slice_size > 1)
+        keys = {key for pods in sliced if (key := slice_key(pods, self._slice_topology))}
         return any(not self._site(()).topology.has([key]).any() for key in keys)
 
     def ruled(self, pods: PodSet) -> bool:
@@ -166,14 +167,20 @@ class Stage:
             return key in self._heard and self._answers[key][0] is None
         return self._proof(gang, coming, lucky, added)
 
-    def unproved_alone(self, gang: Gang, coming: Arrivals) -> tuple[PodShape, int] | None:
+    def unproved_alone(
+        self, gang: Gang, coming: Arrivals, first: Callable[[PodShape], int]
+    ) -> tuple[PodShape, int] | None:
         """
         Pods of a gang, of one shape and so many, of which it is not even proved that every order places them if the others of the gang
-        stay away; None if there are none, or where more than nodes and room counts.
+        stay away; None if there are none, or where more than nodes and room counts. Asked about first are those shapes of which `first` says
+        the most.
         """
         if self.minds(gang, coming):
             return None
-        for shape, count in reversed(by_shape(gang).items()):  # workers before their head: they are more, and larger
+        counts = by_shape(gang)
+        likely_first = sorted(counts, key=first, reverse=True)
+        for shape in likely_first:
+            count = counts[shape]
             alone = tuple(pods for pods in gang if pods.shape == shape)
             if count and not self._proof(alone, coming, False, ()):
                 return shape, count
