@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 
 from gitplacer.dispatching import started
 from gitplacer.grouping import Group
@@ -144,6 +144,7 @@ class Pass:
         self._same_asked: dict[Asked, Asked] = {}
         self._not_served: dict[tuple[int, str], Finding | None] = {}
         self._may_enter: dict[tuple[object, ...], tuple[str, ...]] = {}
+        self._open: dict[tuple[object, ...], tuple[str, ...]] = {}
         self._settled: dict[tuple[str, frozenset[str]], Ledger] = {}
         self._requests: dict[tuple[str, str], Resources] = {}
         self.effort = Effort(len(self.clusters))
@@ -419,17 +420,25 @@ class Pass:
         return self._stay[key]
 
     def may_not_enter(self, group: Group, policy: PlacementPolicy, cluster: Cluster) -> Finding | None:
-        s = self.snapshot
         if self.nominations.settings(group) is not None:
             return self.may_not_stay(group, policy, cluster) or self._may_not_manage(group, cluster)
         return (
-            self.may_not_stay(group, policy, cluster)
-            or without_domain(policy, cluster)
-            or may_not_enter(group, cluster, s.capacity, s.broken_capacity, s.now)
+            self._not_meant_for(group, policy, cluster)
+            or self._takes_nothing_new(group, cluster)
+            or self._cannot_serve(group, cluster)
+        )
+
+    def _not_meant_for(self, group: Group, policy: PlacementPolicy, cluster: Cluster) -> Finding | None:
+        """What the policy and the tenant of a group have against a cluster."""
+        return self.may_not_stay(group, policy, cluster) or without_domain(policy, cluster)
+
+    def _takes_nothing_new(self, group: Group, cluster: Cluster) -> Finding | None:
+        """What there is against a cluster whatever a group asks for, but for its APIs: its state, and that of its snapshot."""
+        s = self.snapshot
+        return (
+            may_not_enter(group, cluster, s.capacity, s.broken_capacity, s.now)
             or self._not_back_yet(group, cluster)
             or self._cannot_wake(group, cluster)
-            or self._feature_not_served(group, cluster)
-            or self._no_queue(group, cluster)
         )
 
     def _may_not_manage(self, group: Group, cluster: Cluster) -> Finding | None:
@@ -462,12 +471,16 @@ class Pass:
             barred = Finding(code=Reason.EXCEEDS_CLUSTER) if exceeds else None
         return barred
 
+    def _cannot_serve(self, group: Group, cluster: Cluster) -> Finding | None:
+        """What a group asks of a cluster, besides room, that it does not have."""
+        return self._feature_not_served(group, cluster) or self._no_queue(group, cluster)
+
     def _no_queue(self, group: Group, cluster: Cluster) -> Finding | None:
         """Why what a group has in queues of Kueue would not be let in on a cluster, or None."""
         if group.unit == PLATFORM:
             return None
-        asked = self._asked_on(group, cluster)
-        return no_queue(asked.queues, self.snapshot.capacity[cluster.name]) if asked.queues else None
+        asked, seen = self._asked_on(group, cluster), self.snapshot.capacity.get(cluster.name)
+        return no_queue(asked.queues, seen) if asked.queues and seen is not None else None
 
     def _cannot_wake(self, group: Group, cluster: Cluster) -> Finding | None:
         """Why a cluster that is not awake is not called for a group, or None."""
@@ -505,16 +518,29 @@ class Pass:
 
     def may_enter(self, group: Group, policy: PlacementPolicy) -> tuple[str, ...]:
         """The clusters that take a group under a policy, in order. For groups that ask the same it is worked out once."""
-        if self._differing or not self.clusters:
+        if self._differing or not self.clusters or self.nominations.settings(group) is not None:
             return tuple(c.name for c in self.clusters.values() if self.may_not_enter(group, policy, c) is None)
         asked = self._asked_of_all(group)
         tenant = group.tenant.name if group.tenant is not None else ""
-        key = (policy.name, group.wished_cluster, tenant, group.unit, custom_apis(group), asked.demands, asked.queues)
+        admission = group.policy.spec.placement.admission if group.policy is not None else "Gang"
         watched = self._watched(asked.namespaces) if group.unit != PLATFORM else None
-        if (*key, watched) not in self._may_enter:
-            free = [c.name for c in self.clusters.values() if self.may_not_enter(group, policy, c) is None]
-            self._may_enter[*key, watched] = tuple(free)
-        return self._may_enter[*key, watched]
+        # Tenants, APIs and demands are few each, and many together: so each is asked about once, and not all with all.
+        meant = (policy.name, group.wished_cluster, tenant)
+        open_ = (group.unit, admission, custom_apis(group))
+        serving = (group.unit, asked.demands, asked.queues, watched)
+        if (meant, open_, serving) not in self._may_enter:
+            found = self._where_none(meant, partial(self._not_meant_for, group, policy))
+            for key, against in ((open_, self._takes_nothing_new), (serving, self._cannot_serve)):
+                also = frozenset(self._where_none(key, partial(against, group)))
+                found = tuple(name for name in found if name in also)
+            self._may_enter[meant, open_, serving] = found
+        return self._may_enter[meant, open_, serving]
+
+    def _where_none(self, key: tuple[object, ...], against: Callable[[Cluster], Finding | None]) -> tuple[str, ...]:
+        """The clusters against which there is nothing, in order; `key` is all of a group that this depends on."""
+        if key not in self._open:
+            self._open[key] = tuple(c.name for c in self.clusters.values() if against(c) is None)
+        return self._open[key]
 
     def _watched(self, namespaces: Sequence[str]) -> frozenset[str]:
         """The clusters, of those whose KubeRay does not look at all namespaces, where it looks at some."""
