@@ -9,7 +9,7 @@ each pair of pod shape and node shape, never once for each node.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -122,6 +122,7 @@ class Nodes:
         self._hosts: dict[str, str] = {}
         self._obstacles: dict[tuple[PodShape, int, str], tuple[Reason, str] | None] = {}
         self._masks: dict[PodShape, Mask] = {}
+        self._judge: tuple[Callable[[PodShape], Mask], np.ndarray[Any, np.dtype[np.intp]]] | None = None
         rows, used = [], []
         for node in snapshot.nodes:
             taints = node.taint_values() if node.taints else ()
@@ -189,6 +190,13 @@ class Nodes:
             self._obstacles[key] = obstacle(pod, node)
         return self._obstacles[key]
 
+    def judged_by(self, judge: Callable[[PodShape], Mask], numbers: Sequence[int]) -> None:
+        """
+        Let somebody judge pods that ask for no name who does it once for all clusters: for each shape of nodes that he knows. `numbers`
+        are those that he has for the shapes that are known here.
+        """
+        self._judge = judge, np.array(numbers, dtype=np.intp)
+
     def admits(self, pod: PodShape) -> Mask:
         """For each real node, whether a pod may be there, apart from room."""
         if pod not in self._masks:
@@ -198,7 +206,11 @@ class Nodes:
                 )
             else:
                 # Not by what is remembered of each shape: thousands of pods are asked about that nobody will explain.
-                by_shape = np.array([obstacle(pod, shape) is None for shape in self._shapes], dtype=np.bool_)
+                if self._judge is None:
+                    by_shape = np.array([obstacle(pod, shape) is None for shape in self._shapes], dtype=np.bool_)
+                else:
+                    judge, numbers = self._judge
+                    by_shape = judge(pod)[numbers]
                 self._masks[pod] = by_shape[self.shape_of]
         return self._masks[pod]
 

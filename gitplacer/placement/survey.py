@@ -53,10 +53,16 @@ class NodeClasses:
         self._shapes = shapes
         self._by_label: dict[str, Classes] = {}
         self._by_keys: dict[tuple[str, ...], tuple[Classes, list[int]]] = {}
+        self._judged: dict[PodShape, Mask] = {}
         self._by_taints = _numbered((shape.taints, shape.unschedulable, shape.ready) for shape in shapes)
 
     def admits(self, pod: PodShape) -> Mask:
         """For each shape, whether a pod may be on such a node, apart from room."""
+        if pod not in self._judged:
+            self._judged[pod] = self._judge(pod)
+        return self._judged[pod]
+
+    def _judge(self, pod: PodShape) -> Mask:
         class_of, examples = self._classes(label_keys(pod))
         judged = np.array([obstacle(pod, self._shapes[example]) is None for example in examples], dtype=np.bool_)
         return judged[class_of]
@@ -128,20 +134,23 @@ class Survey:
         self._sizes: Counts = np.array([len(ledger.nodes.machines) for ledger in ledgers], dtype=np.int64)
         self._starts: Counts = np.concatenate([[0], np.cumsum(self._sizes)]).astype(np.int64)
         numbers: dict[NodeShape, int] = {}
+        of_each = []
         self._class_of: Classes = np.zeros(self._starts[-1], dtype=np.int32)
         self._free: Amounts = np.zeros((len(columns), self._starts[-1]), dtype=np.int64)
         for index, ledger in enumerate(ledgers):
             nodes, rows = ledger.nodes, self._rows_of(index)
-            here = np.array([numbers.setdefault(shape, len(numbers)) for shape in nodes.shapes], dtype=np.int32)
+            of_each.append([numbers.setdefault(shape, len(numbers)) for shape in nodes.shapes])
+            here = np.array(of_each[-1], dtype=np.int32)
             self._class_of[rows] = here[nodes.shape_of] if len(nodes.shape_of) else 0
             self._free[:, rows] = ledger.free_on_nodes().T
         self._classes = NodeClasses(list(numbers))
+        for ledger, known in zip(ledgers, of_each, strict=True):
+            ledger.nodes.judged_by(self._classes.admits, known)
         self._totals = np.array(
             [np.clip(each.free_on_nodes(), 0, None).sum(axis=0, dtype=np.float64) for each in ledgers]
         )
         self._totals.shape = len(ledgers), len(columns)
         self._versions: Counts = np.zeros(len(ledgers), dtype=np.int64)
-        self._admits: dict[PodShape, Mask] = {}
         self._beside: dict[PodShape, _Kept] = {}
 
     def copy(self) -> Survey:
@@ -228,7 +237,7 @@ class Survey:
         if compiled is not None:
             found = np.zeros((len(clusters), len(BLOCKS)), dtype=np.int64)
             compiled.counted(
-                clusters, self._starts, self._free, self._class_of, self._admitting(shape), self._columns.asked(shape),
+                clusters, self._starts, self._free, self._class_of, self._classes.admits(shape), self._columns.asked(shape),
                 self._blocking(shape), _MOST, found,
             )  # fmt: skip
             return found
@@ -243,12 +252,6 @@ class Survey:
         request, devices = self._columns.asked(shape), self._columns.devices
         asked: Mask = devices & (request > 0)
         return asked if asked.any() else devices
-
-    def _admitting(self, shape: PodShape) -> Mask:
-        """For each class of nodes, whether they admit a shape."""
-        if shape not in self._admits:
-            self._admits[shape] = self._classes.admits(shape)
-        return self._admits[shape]
 
     def _block(self, shape: PodShape, rows: Indexes) -> Indexes:
         """For each node the size of its block, as an index."""
@@ -277,5 +280,5 @@ class Survey:
             free, each = self._free[column].take(rows), int(request[column])
             np.minimum(fits, free if each == 1 else free // each, out=fits)
         np.clip(fits, 0, _MOST, out=fits)
-        fits *= self._admitting(shape).take(self._class_of.take(rows))
+        fits *= self._classes.admits(shape).take(self._class_of.take(rows))
         return fits
