@@ -99,7 +99,10 @@ def test_a_compiled_run_is_the_plain_one(board: Board, profile: Profile, whole: 
     may_wait = frozenset(data.draw(st.sets(st.sampled_from(range(len(board.classes))))))
     plain = simulate(board, order, profile, whole=whole, may_wait=may_wait)
     event(f"left: {bool(plain.left)}, by luck: {plain.by_luck}, large: {len(board.nodes) >= 100}")
-    assert compiled.Machine(board).run(order, profile, whole=whole, may_wait=may_wait) == plain
+    machine = compiled.Machine(board)
+    for other in data.draw(st.lists(profiles, max_size=2)):  # what was found out in one run is used in the next
+        machine.run(data.draw(st.permutations(board.class_of)), other)
+    assert machine.run(order, profile, whole=whole, may_wait=may_wait) == plain
 
 
 @pytest.mark.parametrize(

@@ -151,6 +151,8 @@ class Survey:
         )
         self._totals.shape = len(ledgers), len(columns)
         self._versions: Counts = np.zeros(len(ledgers), dtype=np.int64)
+        self._grown: Counts = np.zeros(len(ledgers), dtype=np.int64)
+        """The version since which nothing was given back on a cluster: what was counted then or later is not too little."""
         self._beside: dict[PodShape, _Kept] = {}
 
     def copy(self) -> Survey:
@@ -158,14 +160,16 @@ class Survey:
         twin = copy.copy(self)
         twin._free = self._free.copy()
         twin._totals = self._totals.copy()
-        twin._versions = self._versions.copy()
+        twin._versions, twin._grown = self._versions.copy(), self._grown.copy()
         twin._beside = {shape: kept.copy() for shape, kept in self._beside.items()}
         return twin
 
     def update(self, index: int, ledger: Ledger) -> None:
         """Take over what is free on a cluster now."""
-        free = ledger.free_on_nodes()
-        self._free[:, self._rows_of(index)] = free.T
+        free, rows = ledger.free_on_nodes(), self._rows_of(index)
+        if (self._free[:, rows] < free.T).any():
+            self._grown[index] = self._versions[index] + 1
+        self._free[:, rows] = free.T
         self._totals[index] = np.clip(free, 0, None).sum(axis=0, dtype=np.float64)
         self._versions[index] += 1
 
@@ -184,8 +188,19 @@ class Survey:
             # Pods that ask for a node by name are of as many shapes as there are nodes; each is looked at where it goes.
             if count and not asks_for_a_name(shape):
                 left = np.flatnonzero(open_)
-                open_[left] = self.places(shape, asked[left]) >= min(count, _MOST)
+                left, enough = self._not_short(shape, asked, left, min(count, _MOST)), np.zeros_like(open_)
+                enough[left] = self.places(shape, asked[left]) >= min(count, _MOST)
+                open_ = enough
         return open_
+
+    def _not_short(self, shape: PodShape, asked: Indexes, left: Indexes, count: int) -> Indexes:
+        """Of some clusters, `left` of those that are asked about, all but those that had too few places before something more was taken there."""
+        kept = self._beside.get(shape)
+        if kept is None:
+            return left
+        some = asked[left]
+        short = (kept.versions[some] >= self._grown[some]) & (kept.totals[some] < count)
+        return left[~short]
 
     def tightness(self, gang: Gang, asked: Indexes) -> tuple[Counts, Floats]:
         """

@@ -5,7 +5,8 @@ Thousands of runs are played for gangs that crowd a cluster, and nearly all of a
 (`gitplacer[fast]`) compiles it; where it is not installed, or where little is played, the plain version does the same. The two are
 held equal by a law (tests/test_compiled.py), so that nobody can tell from a plan which of them it was.
 
-Room and scores of a class on a node are worked out when they are first asked for, and again after a pod was bound there.
+Room and scores of a class on a node are worked out when they are first asked for, and again after a pod was bound there; those of
+nodes as they are at the beginning are kept for the next run.
 """
 
 from __future__ import annotations
@@ -44,6 +45,9 @@ class Machine:
         self._clash = np.array(board.clash, dtype=np.bool_)
         self._devices = np.array(["/" in name for name in board.columns])
         self._looked_at = looked_at(len(board.nodes))
+        self._room = np.full(self._admits.shape, _UNKNOWN, dtype=np.int64)
+        self._worth = np.full((len(RESOURCE_SCORES), *self._admits.shape), _UNKNOWN, dtype=np.int64)
+        """What was found out of nodes with nothing bound, by each score: most runs ask it again."""
 
     @staticmethod
     def made_for(board: Board) -> bool:
@@ -69,10 +73,11 @@ class Machine:
         waits = np.zeros(len(self._asks), dtype=np.bool_)
         waits[list(may_wait)] = True
         went = np.full(len(order), _UNKNOWN, dtype=np.int64)
+        score = RESOURCE_SCORES.index(profile.score)
         end, by_luck = _run(
             self._start, self._free.copy(), self._offered, self._amounts.copy(), self._admits, self._asks, self._adds,
             self._clash, self._devices, classes, waits, whole, self._looked_at,
-            RESOURCE_SCORES.index(profile.score), _TIES.index(profile.ties), profile.seed, went,
+            score, _TIES.index(profile.ties), profile.seed, went, self._room, self._worth[score],
         )  # fmt: skip
         nodes = went[:end].tolist()
         bound = tuple((k, node) for k, node in zip(order, nodes, strict=False) if node >= 0)
@@ -93,16 +98,18 @@ _compiled = numba.njit
 
 @numba.njit(cache=True)
 def _run(
-    start, free, offered, amounts, admits, asks, adds, clash, devices, order, waits, whole, looked_at, score, ties, seed, went
+    start, free, offered, amounts, admits, asks, adds, clash, devices, order, waits, whole, looked_at, score, ties, seed, went,
+    first_room, first_worth,
 ):  # fmt: skip
     """
     Bind pods in order; `went` gets the node of each, UNKNOWN where there is none. Returns at which pod it ended, and whether luck
-    decided; `free` and `amounts` are written to.
+    decided; `free` and `amounts` are written to. `first_room` and `first_worth` are what is known of nodes with nothing bound, by
+    this score; more is added.
     """
     nodes, classes = len(start), len(asks)
     on = np.zeros((nodes, classes), dtype=np.int64)
-    room = np.full((classes, nodes), _UNKNOWN, dtype=np.int64)
-    worth = np.full((classes, nodes), _UNKNOWN, dtype=np.int64)
+    touched = np.zeros(nodes, dtype=np.bool_)
+    room, worth = first_room.copy(), first_worth.copy()
     remaining = np.zeros(classes, dtype=np.int64)
     for k in order:
         remaining[k] += 1
@@ -118,6 +125,8 @@ def _run(
         for n in range(nodes):
             if room[k, n] == _UNKNOWN:
                 room[k, n] = _room(n, k, -1, free, admits, asks, clash, on)
+                if not touched[n]:
+                    first_room[k, n] = room[k, n]
             if room[k, n] > 0:
                 feasible[count] = n
                 count += 1
@@ -134,6 +143,8 @@ def _run(
             n = feasible[f]
             if worth[k, n] == _UNKNOWN:
                 worth[k, n] = _worth(n, k, score, free, offered, amounts, asks, adds, devices)
+                if not touched[n]:
+                    first_worth[k, n] = worth[k, n]
             highest = max(highest, worth[k, n])
         best = 0
         for f in range(count):  # those of the highest score, at the beginning of `feasible`
@@ -157,6 +168,7 @@ def _run(
         for a in range(4):
             amounts[n, 2 + a] += adds[k, a]
         on[n, k] += 1
+        touched[n] = True
         remaining[k] -= 1
         room[:, n] = _UNKNOWN
         worth[:, n] = _UNKNOWN
