@@ -82,8 +82,11 @@ class Coming(NamedTuple):
         return Coming(self.classes[which], self.counts[which], self.needed[which])
 
 
-CROWDS = Patience("gitplacer.scheduler.compiledcrowd", 3_000)
-"""Of this process; a step is a class that is added, or a question whether some are sure."""
+CROWDS = Patience("gitplacer.scheduler.compiledcrowd", 8_000)
+"""
+Of this process; a step is a class that is added, or a question whether some are sure. One takes a tenth of a millisecond, and to compile what
+answers them takes ten seconds, once on a machine.
+"""
 
 
 class Crowd:
