@@ -270,6 +270,7 @@ def test_pods_that_ask_for_a_node_by_name_are_left_to_the_closer_look() -> None:
 
 
 def test_a_reservation_is_counted_in_the_rows_it_touches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Patience, "compiled", None)  # whatever other tests did in this process
     gang = (PodSet("head", 1, PodShape(Resources({"cpu": 1}))),)
     fleet = [snapshot(f"c{i:02}", [{"allocatable": {"cpu": "4"}}] * 5) for i in range(50)]
     names = [s.name for s in fleet]
