@@ -227,6 +227,26 @@ def test_what_a_command_says_on_stderr_is_bounded_too(served: Written, monkeypat
         Git(served.bare).run("no-such-command")
 
 
+@pytest.mark.parametrize("sizes", [(), (0,), (5,), (1, 0, 2), (program._PORTION, 1), (3, 5 * program._PORTION, 7, 0)])
+def test_a_command_gets_what_it_is_given_in_pieces_or_whole(served: Written, sizes: tuple[int, ...]) -> None:
+    pieces = [random.Random(n).randbytes(size) for n, size in enumerate(sizes)]
+    whole = b"".join(pieces)
+    for given_ in (pieces, whole):
+        made = Git(served.bare).run("hash-object", "-w", "--stdin", input=given_).decode().strip()
+        assert Git(served.bare).run("cat-file", "blob", made) == whole
+
+
+def test_a_command_may_print_while_it_is_given_more(served: Written) -> None:
+    """Neither side waits for the other, though both have more to say than a pipe holds."""
+    names = [b"%040x\n" % n for n in range(100_000)]
+    printed = Git(served.bare).run("cat-file", "--batch-check", input=names)
+    assert printed == b"".join(b"%040x missing\n" % n for n in range(100_000))
+
+
+def test_a_command_may_end_before_it_has_all(served: Written) -> None:
+    assert Git(served.bare).run("rev-parse", "--is-bare-repository", input=bytes(10_000_000)) == b"true\n"
+
+
 def test_a_commit_with_too_many_files_is_not_listed(served: Written, monkeypatch: pytest.MonkeyPatch) -> None:
     served.put(served.tree(*(row(served.blob(), b"%04d.yaml" % n) for n in range(10))))
     for module in (reading, worktree):

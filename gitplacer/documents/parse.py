@@ -212,13 +212,7 @@ def as_json(text: str, most: int = sys.maxsize) -> dict[str, Any] | None:
     if not _BRACE.match(text):
         return None
     try:
-        value = json.loads(
-            text,
-            object_pairs_hook=_unique,
-            parse_constant=_no_constant,
-            parse_int=scalars.integer,
-            parse_float=scalars.real,
-        )
+        value = _JSON.decode(text)
     except (ValueError, RecursionError):
         return None
     long = len(text) > MAX_SCALAR
@@ -234,6 +228,11 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> None:
     raise ValueError(name)
+
+
+_JSON = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_constant=_no_constant, parse_int=scalars.integer, parse_float=scalars.real
+)
 
 
 def _is_fit(value: Any) -> bool:

@@ -129,10 +129,10 @@ class Objects:
         oid, kind, size = parts[0].decode(), parts[1].decode(), int(parts[2])
         if size > MAX_BLOB:
             raise _too_large(oid, size)
-        data = process.stdout.read(size + 1)
-        if len(data) != size + 1:
+        data = process.stdout.read(size)
+        if len(data) != size or not process.stdout.read(1):
             raise MissingObject(f"{self._git.git_dir} has a damaged object: {oid}")
-        return Object(oid, kind, data[:-1])
+        return Object(oid, kind, data)
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None:

@@ -23,12 +23,11 @@ import functools
 import os
 import re
 import resource
-import select
 import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -80,6 +79,8 @@ _ON_ARRIVAL = ("fetch.fsckObjects=true", *(f"fetch.fsck.{name}=ignore" for name 
 
 MAX_OUTPUT = 512 * 1024 * 1024
 """Bytes that a command may print. A listing of a million files has some 150 million."""
+_PORTION = 1 << 18
+"""Bytes of its input that a command is given at a time, at least: what a pipe takes at once, several times."""
 
 
 class GitError(Exception):
@@ -216,7 +217,7 @@ class Git:
     def run(
         self,
         *args: str,
-        input: bytes = b"",
+        input: bytes | Sequence[bytes] = b"",
         check: bool = True,
         cwd: Path | bytes = b"/",
         talk: Talk | None = None,
@@ -226,8 +227,9 @@ class Git:
         What a command prints. Raises CommandFailed when it fails and `check` is set. `talk` is for commands that talk to a server: they are
         ended when it is over (TimedOut), with all that they have started, and a Ctrl-C in our terminal does not reach them; whether they
         are ended is ours to decide. `keep` are open files that the command keeps open as long as anything of it runs. Raises TooMuch, once
-        it has been ended, where it prints more than MAX_OUTPUT bytes.
+        it has been ended, where it prints more than MAX_OUTPUT bytes. An `input` in pieces is never one in memory.
         """
+        given = (input,) if isinstance(input, bytes) else input
         seconds = None if talk is None else patience(talk)
         brought = most_brought() if talk is Talk.TRANSFER else None
         handed = self._login.handed() if self._login is not None else contextlib.nullcontext(([], ()))
@@ -250,7 +252,7 @@ class Git:
                 try:
                     if brought is not None:
                         _limit(process, brought)
-                    stdout, stderr = _exchanged(process, args[0], input, seconds)
+                    stdout, stderr = _exchanged(process, args[0], given, seconds)
                 except BaseException as error:  # too late, or a signal that ends us
                     _end(process, whole_group=talk is not None)
                     if seconds is not None and isinstance(error, subprocess.TimeoutExpired):
@@ -285,7 +287,7 @@ def _limit(process: subprocess.Popen[bytes], brought: int) -> None:
 
 
 def _exchanged(
-    process: subprocess.Popen[bytes], command: str, given: bytes, seconds: float | None
+    process: subprocess.Popen[bytes], command: str, given: Iterable[bytes], seconds: float | None
 ) -> tuple[bytes, bytes]:
     """
     What a command prints on stdout and stderr while it is given its input, up to MAX_OUTPUT bytes each: `communicate` with a bound.
@@ -294,7 +296,9 @@ def _exchanged(
     assert process.stdin is not None and process.stdout is not None and process.stderr is not None
     ends = None if seconds is None else time.monotonic() + seconds
     printed: dict[IO[bytes], bytearray] = {process.stdout: bytearray(), process.stderr: bytearray()}
-    left = memoryview(given)
+    portions = _portions(given)
+    left = next(portions)
+    os.set_blocking(process.stdin.fileno(), False)  # a write takes what there is room for, and does not wait for more
     with selectors.DefaultSelector() as waiting:
         for pipe in printed:
             waiting.register(pipe, selectors.EVENT_READ)
@@ -306,9 +310,12 @@ def _exchanged(
             for key, _ in ready:
                 if key.fileobj is process.stdin:
                     try:
-                        left = left[os.write(key.fd, left[: select.PIPE_BUF]) :]
+                        left = left[os.write(key.fd, left) :]
+                    except BlockingIOError:
+                        continue
                     except BrokenPipeError:
-                        left = left[:0]
+                        portions, left = _portions(()), left[:0]
+                    left = left or next(portions, left)
                     if not left:
                         waiting.unregister(process.stdin)
                         process.stdin.close()
@@ -325,6 +332,19 @@ def _exchanged(
                     )
     process.wait(None if ends is None else max(0, ends - time.monotonic()))
     return bytes(printed[process.stdout]), bytes(printed[process.stderr])
+
+
+def _portions(pieces: Iterable[bytes]) -> Iterator[memoryview]:
+    """What pieces are together, in portions that are worth a call of the system: the last of them may be empty, and no other is."""
+    held: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        held.append(piece)
+        size += len(piece)
+        if size >= _PORTION:
+            yield memoryview(b"".join(held))
+            held, size = [], 0
+    yield memoryview(b"".join(held))
 
 
 def _end(process: subprocess.Popen[bytes], *, whole_group: bool) -> None:

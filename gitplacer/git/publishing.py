@@ -455,7 +455,7 @@ class Deployment:
         command = ["-c", "fastimport.unpackLimit=0", "fast-import", "--quiet", "--done"]
         if not alike:
             command += ["--depth=0"]
-        scratch.run(*command, input=b"".join((*stream, b"done\n")))
+        scratch.run(*command, input=(*stream, b"done\n"))
         listing = scratch.run("for-each-ref", "--format=%(refname) %(objectname)").decode()
         made = dict(line.split(" ") for line in listing.splitlines())
         return {name.removeprefix("refs/heads/"): oid for name, oid in made.items()}

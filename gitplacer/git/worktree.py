@@ -131,7 +131,7 @@ def _entry(root: bytes, path: bytes, stamps: Stamps | None) -> Entry | None:
     known = stamps.recall(path, found) if stamps is not None else None
     if known is not None:
         return Entry(mode, known, found.st_size)
-    data = _bytes(place)
+    data = _bytes(place, found.st_size)
     if data is None:
         return None
     oid = blob_id(data)
@@ -140,11 +140,14 @@ def _entry(root: bytes, path: bytes, stamps: Stamps | None) -> Entry | None:
     return Entry(mode, oid, len(data))
 
 
-def _bytes(place: bytes) -> bytes | None:
-    """A file's bytes; None when there is no file any more. Never those of a symlink's target."""
+def _bytes(place: bytes, expected: int = MAX_BLOB) -> bytes | None:
+    """
+    A file's bytes, which are probably as many as expected; None when there is no file any more. Never those of a symlink's target.
+    """
     try:
         with open(os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            return file.read(MAX_BLOB + 1)
+            data = file.read(expected + 1)  # as much memory is taken before anything is read
+            return data if len(data) <= expected else data + file.read(MAX_BLOB + 1 - len(data))
     except FileNotFoundError:
         return None
     except OSError as error:
