@@ -19,7 +19,7 @@ from gitplacer.model.workload import Gang, Identity
 from gitplacer.profiles import ClusterProfile
 from gitplacer.reach import Specs, bound
 from gitplacer.source.files import Memo, NoMemo, Reading, SourceDocument, read_documents
-from gitplacer.source.manifests import PLATFORM, WORKLOADS, identity_of
+from gitplacer.source.manifests import PLATFORM, WORKLOADS, identity_in
 from gitplacer.source.reading import Source
 from gitplacer.tree import Tree
 from gitplacer.workloads.facts import ObjectFacts, reserved
@@ -88,22 +88,22 @@ class Deployed:
     def _sized(self, items: list[SourceDocument], cluster: str) -> tuple[tuple[Identity | None, ObjectFacts], ...]:
         claims: dict[str, dict[str, Resources]] = defaultdict(dict)
         for item in items:
-            identity = identity_of(item.document.value)
+            identity = identity_in(item.document)
             if identity is not None and identity.kind == "ResourceClaimTemplate":
                 claims[identity.namespace][identity.name] = item.facts.devices
         volumes = {
             f"{identity.namespace}/{identity.name}": item.facts.volume
             for item in items
-            if (identity := identity_of(item.document.value)) is not None
+            if (identity := identity_in(item.document)) is not None
         }
         return tuple(
-            (identity_of(item.document.value), self._as_it_runs(item, cluster, claims, volumes.get)) for item in items
+            (identity_in(item.document), self._as_it_runs(item, cluster, claims, volumes.get)) for item in items
         )
 
     def _as_it_runs(
         self, item: SourceDocument, cluster: str, claims: Mapping[str, Mapping[str, Resources]], specs: Specs
     ) -> ObjectFacts:
-        identity, profile = identity_of(item.document.value), self._profiles.get(cluster)
+        identity, profile = identity_in(item.document), self._profiles.get(cluster)
         if identity is None or profile is None:
             return item.facts
         declared = self._source.declarations.kinds

@@ -27,7 +27,7 @@ from gitplacer.model.counts import AS_WRITTEN, Counts
 from gitplacer.model.workload import Identity
 from gitplacer.pathglob import fixed_folder, matches
 from gitplacer.problems import Problem
-from gitplacer.rules.sops import is_sops
+from gitplacer.rules.sops import is_sops_document
 from gitplacer.source.files import Maker, Memo
 from gitplacer.source.manifests import PLATFORM, SENTINEL, WORKLOADS, SourceObject
 from gitplacer.source.reading import Source
@@ -222,7 +222,7 @@ class Renderer:
         problems: list[Problem] = []
         for item in placed:
             problems += self._variants.facts(item.member, cluster, counts)[1]
-            if id(item) in edits and is_sops(item.member.document.value):
+            if id(item) in edits and is_sops_document(item.member.document):
                 problems.append(_sops_edited(item.member))
         if not special and known_as in self._plain:
             return self._plain[known_as]

@@ -91,8 +91,7 @@ class Variants:
                 for policy in self._policies_on(cluster)
                 if selects(policy.spec.select, member, self._source.namespace_labels)
             ]
-            value = member.document.value
-            own = tuple(edit for o in cluster.spec.overrides if _has_field(value, edit := _edit(o)))
+            own = tuple(e for o in cluster.spec.overrides if _has_field(member.document.value, e := _edit(o)))
             self._edits[key] = (*found, *([(f"Cluster/{cluster.name}", own)] if own else ()))
         return self._edits[key]
 

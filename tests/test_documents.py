@@ -733,11 +733,12 @@ def test_a_text_that_looks_plain_holds_nothing_forbidden(text: str) -> None:
     assert plain or not text.isascii() or parsing._FORBIDDEN.search(text)
 
 
-def test_the_value_of_what_something_was_made_of_comes_back_when_it_is_asked_for() -> None:
-    parsed = document_of("apiVersion: a/b\nkind: c\nd: [1]\n").parsed
-    parsed.made["k"] = "made"
+@pytest.mark.parametrize("made", [{"k": "made"}, {}])
+def test_the_value_of_a_document_that_was_kept_comes_back_when_it_is_asked_for(made: dict[object, str]) -> None:
+    parsed = document_of("apiVersion: a/b\nkind: c\nmetadata: {name: m}\nd: [1]\n").parsed
+    parsed.made.update(made)
     again = pickle.loads(pickle.dumps(parsed))
-    assert again.made == {"k": "made"} and again.says == ("a/b", "c")
+    assert again.made == made and again.says == ("a/b", "c") and again.metadata == {"name": "m"}
     assert "value" not in vars(again)
     twice = pickle.loads(pickle.dumps(again))  # as it came
     assert again.value == parsed.value == twice.value and again == parsed
@@ -746,6 +747,11 @@ def test_the_value_of_what_something_was_made_of_comes_back_when_it_is_asked_for
         getattr(again, "valeu")  # noqa: B009
 
 
-def test_the_value_of_a_document_of_which_nothing_was_made_comes_back_at_once() -> None:
-    parsed = document_of("a: 1").parsed
-    assert vars(pickle.loads(pickle.dumps(parsed)))["value"] == {"a": 1}
+@pytest.mark.parametrize(
+    ("text", "says", "metadata"),
+    [("a: 1", (None, None), None), ("apiVersion: 1\nkind: [a]\nmetadata: m", (1, ["a"]), "m")],
+)
+def test_what_a_document_says_it_is_is_as_it_is_written(text: str, says: tuple[Any, Any], metadata: Any) -> None:
+    parsed = document_of(text).parsed
+    for each in (parsed, pickle.loads(pickle.dumps(parsed))):
+        assert (each.says, each.metadata) == (says, metadata)

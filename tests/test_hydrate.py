@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import gc
 import weakref
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gitplacer.hydrate import hydrate
+from gitplacer.parsecache import ParseCache
 from gitplacer.problems import Rejected
 from gitplacer.tree import Changes, Tree
 from tests.stories import ANYWHERE, Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot
@@ -42,6 +45,17 @@ def test_what_a_pass_came_to_is_freed_when_it_is_let_go_of() -> None:
         assert snapshot() is None
     finally:
         gc.enable()
+
+
+def test_a_pass_of_files_that_are_remembered_asks_for_the_value_of_none_of_them(tmp_path: Path) -> None:
+    """They are most of what a fleet has, and facts, names and labels are what is needed of them."""
+    story = Story.of(*BOTH, ANYWHERE, rayservice("prod", "api"), rayjob("jobs", "train", workers=1), capacity=TWO)
+    learning = ParseCache(tmp_path)
+    story.deployment = hydrate(story.inputs(), memo=learning).tree
+    learning.save()
+    done = hydrate(story.inputs(), memo=ParseCache(tmp_path), with_candidates=False)
+    assert outcome(done) == {"jobs/train": "Keep a Kept", "prod/api": "Keep a Kept"}
+    assert not any("value" in vars(item.document.parsed) for item in done.snapshot.source.objects)
 
 
 def test_planning_again_changes_nothing() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from gitplacer.grouping import Group
 from gitplacer.known import Known, Told, tell
-from gitplacer.rules.sops import is_sops
+from gitplacer.rules.sops import is_sops_document
 from gitplacer.workloads.pointers import SEALING_KEY
 
 
@@ -27,7 +27,7 @@ def check(known: Known, group: Group) -> Iterator[Told]:
                     f"{member.identity} does not say which key it was sealed for, and the clusters have {len(keys)}",
                     f"annotate it with {SEALING_KEY}, the sealingKey of the clusters that can open it",
                 )
-        elif member.namespace_from_path and is_sops(member.document.value):
+        elif member.namespace_from_path and is_sops_document(member.document):
             yield tell(
                 member,
                 "SopsFileEdited",

@@ -71,8 +71,8 @@ class ParsedDocument:
     (`documents.sections`). `nulls`: whether there may be a null in the value, at any depth.
     The value is not to be changed.
 
-    Of a document that something was made of, a pickle brings that back, and the value only when somebody asks for it: the values of a thousand
-    snapshots are a hundred MiB that nobody looks at again.
+    A pickle brings back what was made of it and what it says it is, and the value only when somebody asks for that: the values of a thousand
+    snapshots are a hundred MiB that nobody looks at again, and of most manifests a pass needs no more than their facts.
     """
 
     value: dict[str, Any]
@@ -95,12 +95,23 @@ class ParsedDocument:
         """The `apiVersion` and `kind` of the value, whatever they are."""
         return self.value.get("apiVersion"), self.value.get("kind")
 
+    @cached_property
+    def metadata(self) -> Any:
+        """The `metadata` of the value, whatever it is."""
+        return self.value.get("metadata")
+
+    @cached_property
+    def sops(self) -> Any:
+        """The `sops` of the value, whatever it is; None for what SOPS has not encrypted."""
+        return self.value.get("sops")
+
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__
-        if not state.get("made") or _LATE in state:
+        if _LATE in state:
             return state
         late = pickle.dumps(self.value, protocol=5)
-        return {**{name: kept for name, kept in state.items() if name != "value"}, "says": self.says, _LATE: late}
+        kept = {name: kept for name, kept in state.items() if name != "value"}
+        return {**kept, "says": self.says, "metadata": self.metadata, "sops": self.sops, _LATE: late}
 
     if not TYPE_CHECKING:
 

@@ -78,7 +78,7 @@ class SourceObject:
 
     @property
     def api_version(self) -> str:
-        return str(self.document.value["apiVersion"])
+        return str(self.document.parsed.says[0])
 
     @property
     def is_namespace(self) -> bool:
@@ -112,17 +112,14 @@ def read_manifest(
     writes there may have. `scopes` are what the source says of kinds.
     """
     document = item.document
-    value = document.value
+    version, kind = document.parsed.says
     if is_own(document):
         hint = "move it out of the workload paths"
-        return [
-            document.problem("OwnKindInWorkloads", f"a {value.get('kind')} does not count here", hint, path=("kind",))
-        ]
-    metadata = value.get("metadata")
+        return [document.problem("OwnKindInWorkloads", f"a {kind} does not count here", hint, path=("kind",))]
+    metadata = document.parsed.metadata
     problems = []
-    for key, pattern, hint in _TYPE:
+    for (key, pattern, hint), written in zip(_TYPE, document.parsed.says, strict=True):
         path = (key,)
-        written = value.get(key)
         if not isinstance(written, str) or not written:
             message = f"a Kubernetes object needs {key}"
             problems.append(document.problem("InvalidObject", message, _ADD, path=path))
@@ -138,7 +135,7 @@ def read_manifest(
         problems.append(_nameless(document, metadata))
     if problems or not isinstance(metadata, dict):
         return problems
-    group, kind = api_group(value["apiVersion"]), value["kind"]
+    group = api_group(version)
     if unit == WORKLOADS:
         named = tenancy.names_kind(document.file, kind)
         problems.extend(_not_allowed(document, group, kind, scopes, named=named))
@@ -185,12 +182,19 @@ def read_manifest(
 
 
 def identity_of(value: Mapping[str, Any]) -> Identity | None:
-    """Who the object in a document is that was read before, if it is one."""
-    metadata = value.get("metadata")
+    """Who an object is that was read before, if it is one."""
+    return _identity(value.get("apiVersion"), value.get("kind"), value.get("metadata"))
+
+
+def identity_in(document: Document) -> Identity | None:
+    """The same of the object in a document, whose value nobody may have asked for."""
+    return _identity(*document.parsed.says, document.parsed.metadata)
+
+
+def _identity(version: object, kind: object, metadata: object) -> Identity | None:
     if not isinstance(metadata, dict):
         return None
-    group = api_group(str(value.get("apiVersion")))
-    return Identity(group, str(value.get("kind")), str(metadata.get("namespace", "")), str(metadata.get("name")))
+    return Identity(api_group(str(version)), str(kind), str(metadata.get("namespace", "")), str(metadata.get("name")))
 
 
 def _nameless(document: Document, metadata: Mapping[str, object]) -> Problem:
@@ -246,7 +250,7 @@ def _namespace(
     """The object's namespace, and whether its path gave it."""
     if is_cluster_scoped(group, kind):
         return "", False
-    written = document.value["metadata"].get("namespace")
+    written = document.parsed.metadata.get("namespace")
     if written is not None:
         if isinstance(written, str) and _NAMESPACE.fullmatch(written):
             return written, False
@@ -272,7 +276,7 @@ def _strings(document: Document, key: str, problems: list[Problem]) -> Mapping[s
     metadata.labels or .annotations; what the API server refuses is a problem: values that are no strings, keys that are no qualified
     names (those of annotations in any case), and values of labels that are none.
     """
-    found = document.value["metadata"].get(key)
+    found = document.parsed.metadata.get(key)
     if found is None:
         return {}
     if not isinstance(found, dict):

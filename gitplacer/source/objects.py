@@ -64,13 +64,17 @@ def irrelevant_codes(spec: FleetSpec, reading: Reading) -> Collection[str]:
     """
     if spec.engine != "flux":
         return ONLY_FLUX
-    values = [item.document.value for items in reading.documents.values() for item in items]
-    specs = [v.get("spec") for v in values if v.get("kind") == "Kustomization" and _is_flux(v.get("apiVersion"))]
+    documents = [item.document for items in reading.documents.values() for item in items]
+    specs = [document.value.get("spec") for document in documents if _is_flux(*document.parsed.says)]
     return ("FluxVariable",) if specs and not any(isinstance(s, dict) and s.get("postBuild") for s in specs) else ()
 
 
-def _is_flux(api_version: object) -> bool:
-    return isinstance(api_version, str) and api_version.startswith("kustomize.toolkit.fluxcd.io/")
+def _is_flux(api_version: object, kind: object) -> bool:
+    return (
+        kind == "Kustomization"
+        and isinstance(api_version, str)
+        and api_version.startswith("kustomize.toolkit.fluxcd.io/")
+    )
 
 
 def _with_duplicates_marked(objects: list[SourceObject]) -> Iterator[SourceObject]:

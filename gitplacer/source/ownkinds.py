@@ -70,7 +70,8 @@ def looks_own(document: Document) -> bool:
     """Whether the document is one of our kinds, or all but one: its kind is ours and its group a misspelling."""
     if is_own(document):
         return True
-    group, kind = str(document.value.get("apiVersion")).split("/")[0], document.value.get("kind")
+    version, kind = document.parsed.says
+    group = str(version).split("/")[0]
     return isinstance(kind, str) and kind in TABLE and bool(meant(group, [OWN_API_GROUP]))
 
 
@@ -169,7 +170,7 @@ def _given_to_scenarios(documents: Iterable[Document]) -> Iterator[str]:
     Nothing else is: whoever copies a Cluster for a test must not thereby take it out of the fleet.
     """
     for document in documents:
-        parsed = _parsed(document) if document.value.get("kind") == "Scenario" else None
+        parsed = _parsed(document) if document.parsed.says[1] == "Scenario" else None
         if isinstance(parsed, Scenario):
             folder = document.file[: document.file.rfind("/") + 1]
             given = parsed.spec.given

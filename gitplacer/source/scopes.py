@@ -44,9 +44,8 @@ def defined_scopes(documents: Iterable[Document]) -> dict[_Key, str]:
     """The scopes that definitions among documents of the platform give, by API group and kind. Where two disagree it is Cluster."""
     found: dict[_Key, str] = {}
     for document in documents:
-        value = document.value
-        spec = value.get("spec")
-        if (api_group(str(value.get("apiVersion"))), value.get("kind")) != CRDS or not isinstance(spec, dict):
+        version, kind = document.parsed.says
+        if (api_group(str(version)), kind) != CRDS or not isinstance(spec := document.value.get("spec"), dict):
             continue
         names = spec.get("names")
         kind = names.get("kind") if isinstance(names, dict) else None

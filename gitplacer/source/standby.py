@@ -89,7 +89,7 @@ def read_standby(
     The manifests of all clusters that may sleep. `documents` are those of our kinds, `files` what could be read of the source
     and `unread` what could not; problems found are added.
     """
-    at = {f"{d.value.get('kind')}/{_at(d.value, ('metadata', 'name'))}": d for d in documents}
+    at = {f"{d.parsed.says[1]}/{_at(d.parsed.metadata, ('name',))}": d for d in documents}
     reading = _Folders(own.fleet.spec, files, unread, tree)
     found: dict[str, ManifestSet] = {}
     faulty = set()
@@ -225,7 +225,7 @@ class _Folders:
 
     def _about_objects(self, path: str, cluster: str, mark: str) -> Iterator[Problem]:
         for item in self._files.get(path, ()):
-            name = _at(item.document.value, ("metadata", "name"))
+            name = _at(item.document.parsed.metadata, ("name",))
             if mark and isinstance(name, str) and mark not in name:
                 hint = f"write {mark} into it, so that each clone has objects of its own"
                 message = f"the name of each object of a clone has {mark} in it"
