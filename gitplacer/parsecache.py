@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol
 
+from gitplacer.freememory import give_back
 from gitplacer.git.cache import BlobCache
 from gitplacer.source.files import NOT_READABLE, Makers, Memo, Parser, ReadFile, read_file
 
@@ -111,7 +112,9 @@ class ParseCache(Memo):
         for oid, file in files.items():
             if not any(fault.code == NOT_READABLE for fault in file.parsed.faults):
                 self._keep(oid, self._pickled.get(oid) or pickle.dumps(file, protocol=5))
-        self._pickled = {}
+        if self._pickled:
+            self._pickled = {}
+            give_back()
 
     def recall_text(self, digest: str) -> bytes | None:
         return self.recall_texts([digest]).get(digest)

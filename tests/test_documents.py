@@ -747,6 +747,14 @@ def test_the_value_of_a_document_that_was_kept_comes_back_when_it_is_asked_for(m
         getattr(again, "valeu")  # noqa: B009
 
 
+@pytest.mark.parametrize("size", [0, parsing._LONG, 10 * parsing._LONG])
+def test_a_long_value_takes_less_while_nobody_asks_for_it(size: int) -> None:
+    parsed = parse(json.dumps({"a": ["x" * size, *range(1000)]}).encode()).documents[0]
+    kept = pickle.dumps(parsed)
+    assert pickle.loads(kept).value == parsed.value
+    assert len(kept) < max(parsing._LONG, 4000)
+
+
 @pytest.mark.parametrize(
     ("text", "says", "metadata"),
     [("a: 1", (None, None), None), ("apiVersion: 1\nkind: [a]\nmetadata: m", (1, ["a"]), "m")],
