@@ -114,6 +114,7 @@ class ParseCache(Memo):
                 self._keep(oid, self._pickled.get(oid) or pickle.dumps(file, protocol=5))
         if self._pickled:
             self._pickled = {}
+            self.save()  # rather than hold the rest through a pass
             give_back()
 
     def recall_text(self, digest: str) -> bytes | None:
