@@ -18,11 +18,12 @@ from functools import partial
 from gitplacer.grouping import Group, holder
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord
-from gitplacer.model.decision import Action, Claim, Decision, Finding, Move, Reason
+from gitplacer.model.decision import Action, Claim, Decision, Finding, Move, Reason, action_of
 from gitplacer.model.resources import Resources
 from gitplacer.model.verdicts import Verdicts
+from gitplacer.placement.causes import Triggers
 from gitplacer.placement.choice import Choice
-from gitplacer.placement.departures import Departures, Triggers, action_of
+from gitplacer.placement.departures import Departures
 from gitplacer.placement.division import Division, divides
 from gitplacer.placement.doubts import Doubts
 from gitplacer.placement.holds import consent_to_removal
