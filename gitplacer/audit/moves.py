@@ -17,7 +17,7 @@ from gitplacer.branch.byhand import reverted_by
 from gitplacer.branch.lastpass import brought_by, let_in
 from gitplacer.commits import PROPOSED
 from gitplacer.explain import NoSuchGroup, rfc3339
-from gitplacer.git.publishing import is_of_a_pass
+from gitplacer.git.ourbranches import is_of_a_pass
 from gitplacer.git.reading import Commit, NoSuchRevision, Repository
 from gitplacer.kinds.record import BETWEEN, RECORDS, PlacementRecord
 from gitplacer.model.happening import Event, Happening

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 
 from gitplacer.audit.moves import consists_of
 from gitplacer.audit.repos import need_whole, read_past
-from gitplacer.git.publishing import is_of_a_pass
+from gitplacer.git.ourbranches import is_of_a_pass
 from gitplacer.git.reading import Repository
 from gitplacer.kinds.capacity import CapacitySnapshot, RunningGroup
 from gitplacer.kinds.parse import is_own, parse_own

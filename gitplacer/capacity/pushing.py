@@ -19,9 +19,11 @@ from gitplacer.capacity.material import changed
 from gitplacer.capacity.reading import PLACEHOLDER, branch_of
 from gitplacer.explain import rfc3339
 from gitplacer.git.address import Address
+from gitplacer.git.newcommits import Identity, NewCommit
 from gitplacer.git.objects import BlobTooLarge
 from gitplacer.git.program import GitError
-from gitplacer.git.publishing import Deployment, Identity, LostRace, NewCommit, PushRefused
+from gitplacer.git.publishing import Deployment
+from gitplacer.git.pushing import LostRace, PushRefused
 from gitplacer.git.reading import Commit
 from gitplacer.git.signing import SigningKey
 from gitplacer.kinds.capacity import CapacitySnapshot
