@@ -27,7 +27,7 @@ from gitplacer.git.pushing import LostRace, PushRefused
 from gitplacer.git.reading import Repository
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fleet import CapacitySettings
-from gitplacer.snapshot import single_snapshot
+from gitplacer.reported import single_snapshot
 from gitplacer.source.files import NoMemo
 from gitplacer.tree import Tree
 from tests.capacitybranches import WRITER, nodes, sent, ssh_key

@@ -28,7 +28,7 @@ from gitplacer.git.reading import Commit
 from gitplacer.git.signing import SigningKey
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.problems import Rejected
-from gitplacer.snapshot import single_snapshot
+from gitplacer.reported import single_snapshot
 from gitplacer.source.files import READ_ENDINGS, NoMemo
 from gitplacer.tree import Changes, Tree
 

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from gitplacer.grouping import Group
+from gitplacer.kept import REMOVALS_FILE
 from gitplacer.kinds.record import RECORDS, PlacementRecord, RecordMember, dispatched_over
 from gitplacer.kinds.removals import Removal
 from gitplacer.layout.beginnings import begin_units, ensure_namespace
@@ -38,7 +39,7 @@ from gitplacer.records import Records, written_on
 from gitplacer.relocation.guards import is_counted, lately_removed
 from gitplacer.render import Rendering, needed_namespaces, record_file, removals_file
 from gitplacer.sleepers import Sleepers
-from gitplacer.snapshot import REMOVALS_FILE, Snapshot
+from gitplacer.snapshot import Snapshot
 from gitplacer.source.files import Memo
 from gitplacer.source.manifests import WORKLOADS
 from gitplacer.tree import Changes, Tree
