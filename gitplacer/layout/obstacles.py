@@ -133,7 +133,7 @@ class Obstacles:
                 yield from self._replacements.problems(group, name, rendering)
         if decision.finding.code is Reason.UPGRADE_DOES_NOT_FIT:
             # What could not be written where it runs does not move it either: whether it would fit there depends on who else comes.
-            for name in set(decision.files_before) - set(decision.after) & self._clusters.keys():
+            for name in (set(decision.files_before) - set(decision.after)) & self._clusters.keys():
                 rendering = self._files.with_counts(group, name, decision.counts_on(name))
                 told = self._replacements.problems(group, name, rendering)
                 yield from (problem for problem in told if problem.severity is Severity.ERROR)
