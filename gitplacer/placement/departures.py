@@ -395,7 +395,7 @@ class Departures:
             return Strategy.REMOVE_FIRST
         if all(triggers[name].code is Reason.CLUSTER_LOST for name in sources):
             return Strategy.RECREATE
-        if self._pass.nominations.is_left_to_kueue(group):
+        if group.id in self._pass.nominations.left:
             return Strategy.RECREATE  # a manager never shows a copy that is ready
         wanted = Strategy(policy.spec.relocation.strategy)
         if policy.spec.placement.copies == "All" and wanted is Strategy.RECREATE:
