@@ -291,7 +291,7 @@ class Departures:
             else self._spanning.without(group, policy, before, free, elsewhere)
         )
         if spread is None:
-            refused = {to: self._choice.verdict(group, policy, to)} if to else {}
+            refused = {to: self._choice.evaluation.verdict(group, policy, to)} if to else {}
             held = self._decision(
                 group,
                 policy,
@@ -428,7 +428,7 @@ class Departures:
             finding = Finding(code=Reason.NOWHERE_TO_GO, subject=triggers[free[0]].code)
             _, to = self._sent_on(group, before)
             if to:
-                refused = {to: self._choice.verdict(group, policy, to)}
+                refused = {to: self._choice.evaluation.verdict(group, policy, to)}
         awaiting = [name for name, stop in stops.items() if stop.code is Reason.AWAITS_APPROVAL]
         if awaiting and not chosen:
             found = self._choose(group, policy, before, awaiting, triggers, len(awaiting))
@@ -453,7 +453,7 @@ class Departures:
         waits = action is Action.WAIT or finding.code is Reason.NOWHERE_TO_GO
         return Decision(
             group=group.id, policy=policy.name, action=action, before=self._placements.get(group.id, ()), after=after, finding=finding,
-            reasons=reasons or {}, candidates=self._choice.candidates(group, policy, after, reasons or {}, waits=waits),
+            reasons=reasons or {}, candidates=self._choice.evaluation.candidates(group, policy, after, reasons or {}, waits=waits),
             moving=self._moves.get(group.id), move=move, phase=phase, frozen=frozen,
         )  # fmt: skip
 

@@ -66,6 +66,10 @@ class Nominations:
             self._found[group.id] = self._nominated(group)
         return self._found[group.id]
 
+    def admitted(self, group: Group) -> Finding:
+        """Why the manager has a group that is left to Kueue there."""
+        return Finding(code=Reason.KUEUE_ADMITS, subject=", ".join(self.nominated(group)))
+
     def _nominated(self, group: Group) -> tuple[str, ...]:
         recorded, settings, policy = self._recorded(group.id), self.settings(group), group.policy
         kept = [name for name in recorded.nominated if self._stays(name)] if recorded is not None else []
