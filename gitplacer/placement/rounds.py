@@ -26,6 +26,7 @@ from gitplacer.placement.choice import Choice
 from gitplacer.placement.departures import Departures
 from gitplacer.placement.division import Division, divides
 from gitplacer.placement.doubts import Doubts
+from gitplacer.placement.evaluation import can_scale
 from gitplacer.placement.holds import consent_to_removal
 from gitplacer.placement.lent import lent
 from gitplacer.placement.occupancy import Claims, Occupancy, Placements
@@ -239,7 +240,7 @@ class Round:
         policy = group.policy.name if group.policy else record.policy if record else ""
         return Decision(
             group=group.id, policy=policy, action=Action.HOLD, before=before, after=before, finding=finding,
-            candidates=self._choice.kept_candidates(group, before), blocked_by=blocked or _words(finding.subject),
+            candidates=self._choice.evaluation.kept_candidates(group, before), blocked_by=blocked or _words(finding.subject),
             waiting_since=record.waiting_since if record else None,
             moving=self._moves.get(group.id), move=self._moves.get(group.id),
         )  # fmt: skip
@@ -255,7 +256,7 @@ class Round:
         return Decision(
             group=group.id, policy=group.policy.name, action=spread.action, before=here, after=spread.after,
             finding=spread.finding, reasons=spread.reasons,
-            candidates=self._choice.candidates(group, group.policy, spread.after, spread.reasons, waits=False),
+            candidates=self._choice.evaluation.candidates(group, group.policy, spread.after, spread.reasons, waits=False),
         )  # fmt: skip
 
     def _keep(self, group: Group) -> Decision:
@@ -267,7 +268,7 @@ class Round:
         spread = self._spanning.stay(group, group.policy, here)
         if spread is not None:
             return self._spread_over(group, here, spread)
-        candidates = self._choice.kept_candidates(group, here)
+        candidates = self._choice.evaluation.kept_candidates(group, here)
         finding = self._unfit.finding(group, here)
         if finding is None:
             outgrown = self._with_candidates and self._has_outgrown(group.id, here)
@@ -321,7 +322,7 @@ class Round:
         since = record.waiting_since if record and record.waiting_since else self._snapshot.now
         return Decision(
             group=group.id, policy=policy.name, action=action_of(here, after) if after else Action.WAIT, before=here,
-            after=after, finding=finding, reasons=reasons, candidates=self._choice.candidates(group, policy, after, reasons, waits=not after),
+            after=after, finding=finding, reasons=reasons, candidates=self._choice.evaluation.candidates(group, policy, after, reasons, waits=not after),
             blocked_by=() if consent is not None else tuple(unwanted), waiting_since=None if after else since,
             consent=consent.identity if consent is not None else "",
         )  # fmt: skip
@@ -346,7 +347,7 @@ class Round:
             chosen, claim = self._seek(group, policy, before, wanted - len(before))
             after = tuple(sorted({*before, *chosen}))
         complete = bool(after) and len(after) >= wanted
-        candidates = self._choice.candidates(group, policy, after, chosen, waits=not complete)
+        candidates = self._choice.evaluation.candidates(group, policy, after, chosen, waits=not complete)
         record = self._pass.records[group.id]
         since = record.waiting_since if record and record.waiting_since else self._snapshot.now
         return Decision(
@@ -386,8 +387,8 @@ class Round:
         paid = group.id not in self._choice.purse.over_quota and group.id not in self._choice.purse.over_budget
         if paid and (unspread := self._choice.spreading.waits(group)) is not None:
             return unspread
-        if self._choice.tight[group.id]:
-            return next(iter(self._choice.tight[group.id].values()))
+        if self._choice.tries.tight[group.id]:
+            return next(iter(self._choice.tries.tight[group.id].values()))
         if group.id in self._choice.purse.over_quota:
             return self._choice.purse.over_quota[group.id]
         if group.id in self._choice.purse.over_budget:
@@ -516,7 +517,7 @@ class Round:
             left_over
             or ledger.is_overcommitted
             or self._occupancy.reservations.on(name)
-            or self._choice.scales(policy, name)
+            or can_scale(self._occupancy.books, policy, name)
         ):
             return None
         return ledger.columns.resources(ledger.totals())
@@ -581,7 +582,7 @@ class Round:
         return Decision(
             group=group.id, policy=group.policy.name, action=Action.PREEMPT, before=before, after=after,
             finding=Finding(code=Reason.PREEMPTED_BY, subject=", ".join(sorted(set(gone.values())))),
-            candidates=self._choice.candidates(group, group.policy, after, {}, waits=True),
+            candidates=self._choice.evaluation.candidates(group, group.policy, after, {}, waits=True),
             waiting_since=(record.waiting_since if record else None) or self._snapshot.now,
         )  # fmt: skip
 
@@ -607,7 +608,9 @@ class Round:
     def _holds(self, group: Group, policy: PlacementPolicy, name: str) -> bool:
         """Whether a cluster would hold a group if it ran nothing."""
         gang = self._pass.gang_on(group.id, name)
-        return not self._pass.exceeds(gang, self._occupancy.books[name], name, self._choice.scales(policy, name))
+        return not self._pass.exceeds(
+            gang, self._occupancy.books[name], name, can_scale(self._occupancy.books, policy, name)
+        )
 
     # choosing clusters
 

@@ -103,7 +103,7 @@ class Ways:
             return Strategy.REMOVE_FIRST
         if all(leaving.why[name].code is Reason.CLUSTER_LOST for name in sources):
             return Strategy.RECREATE
-        if self._pass.nominations.is_left_to_kueue(group):
+        if group.id in self._pass.nominations.left:
             return Strategy.RECREATE  # a manager never shows a copy that is ready
         if leaving.is_everywhere:
             return Strategy.SURGE  # a copy goes only when another serves
@@ -116,7 +116,7 @@ class Ways:
 
     def refused(self, leaving: Leaving, to: str) -> dict[str, Finding]:
         """Why the cluster that a group is sent to does not take it."""
-        return {to: self._choice.verdict(leaving.group, leaving.policy, to)} if to else {}
+        return {to: self._choice.evaluation.verdict(leaving.group, leaving.policy, to)} if to else {}
 
     def decision(
         self, leaving: Leaving, *, action: Action, after: tuple[str, ...], finding: Finding,
@@ -128,6 +128,6 @@ class Ways:
         waits = action is Action.WAIT or finding.code is Reason.NOWHERE_TO_GO
         return Decision(
             group=group.id, policy=policy.name, action=action, before=leaving.before, after=after, finding=finding,
-            reasons=reasons or {}, candidates=self._choice.candidates(group, policy, after, reasons or {}, waits=waits),
+            reasons=reasons or {}, candidates=self._choice.evaluation.candidates(group, policy, after, reasons or {}, waits=waits),
             moving=leaving.moving, move=move, phase=phase, frozen=frozen,
         )  # fmt: skip
