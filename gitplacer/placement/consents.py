@@ -45,6 +45,10 @@ class Consents:
             return (back, there[0]) if len(there) == 1 else _NOBODY
         return _NOBODY
 
+    def sent_to(self, group: Group) -> str:
+        """The cluster that an Approval sends a group to; empty where there is none."""
+        return self.sending(group)[1]
+
     def sending_on(self, group: Group, here: Container[str]) -> tuple[Consent | None, str]:
         """The same, where that is not done already: who is there may leave for elsewhere."""
         consent, to = self.sending(group)

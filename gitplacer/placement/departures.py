@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 
 from gitplacer.grouping import Group
 from gitplacer.kinds.policy import PlacementPolicy
@@ -31,7 +30,10 @@ from gitplacer.source.consent import Consent
 
 
 class Departures:
-    """What leaves, in one round. `moves` are the relocations that go on."""
+    """
+    What leaves, in one round. `moves` are the relocations that go on; `causes` says why something should leave, `stops` why it must not,
+    `consents` what somebody has agreed to, and `sightings` what has been seen of it.
+    """
 
     def __init__(
         self, shared: Pass, placements: Placements, moves: Mapping[str, Move], occupancy: Occupancy, choice: Choice,
@@ -43,44 +45,12 @@ class Departures:
         self._occupancy = occupancy
         self._choice = choice
         self._spanning = spanning
-        self._consents = Consents(shared)
-        self._sightings = Sightings(shared)
-        self._causes = Causes(shared, placements, occupancy, self._consents)
-        self._stops = Stops(shared, self._consents, self._sightings)
+        self.consents = Consents(shared)
+        self.sightings = Sightings(shared)
+        self.causes = Causes(shared, placements, occupancy, self.consents)
+        self.stops = Stops(shared, self.consents, self.sightings)
         self._ways = Ways(shared, occupancy, choice, spanning)
-        self._crossing = Crossing(shared, self._causes, self._consents, self._ways)
-
-    # why, and whether
-
-    def triggers(self, group: Group, policy: PlacementPolicy) -> dict[str, Finding]:
-        """For each cluster that a group is on and should leave, why."""
-        return self._causes.triggers(group, policy)
-
-    def stop(self, group: Group, policy: PlacementPolicy, cluster: str, why: Finding) -> Finding | None:
-        """Why a group must stay on a cluster that it should leave, or None. The subject is the reason why it should."""
-        return self._stops.stop(group, policy, cluster, why)
-
-    def sent_to(self, group: Group) -> str:
-        """The cluster that an Approval sends a group to; empty where there is none."""
-        return self._consents.sending(group)[1]
-
-    # what has been seen
-
-    def may_have_started(self, group: Group, cluster: str) -> bool:
-        """Whether something of a group may have started on a cluster that must not start twice."""
-        return self._sightings.may_have_started(group, cluster)
-
-    def pending(self, group: Group) -> dict[str, datetime]:
-        """The clusters on which pods of a group have waited for too long, with the times of the snapshots."""
-        return self._sightings.pending(group)
-
-    def ended(self, group: Group) -> dict[str, datetime]:
-        """The clusters on which a group has run to its end, with the times of the first snapshots that showed it."""
-        return self._sightings.ended(group)
-
-    def finished(self, group: Group) -> Ending | None:
-        """How a group has ended for good."""
-        return self._sightings.finished(group)
+        self._crossing = Crossing(shared, self.causes, self.consents, self._ways)
 
     # leaving
 
@@ -93,7 +63,7 @@ class Departures:
         wanted, kept = self._wanted(leaving, stops), leaving.kept
         chosen = self._ways.choose(leaving, free, wanted - len(kept), to)
         dropped = _dropped(leaving, free, len(kept) + len(chosen), wanted)
-        if dropped and agreed is None and self._stops.is_guarded(group, triggers[dropped[0]].code):
+        if dropped and agreed is None and self.stops.is_guarded(group, triggers[dropped[0]].code):
             self._ways.give_back(group, chosen)
             stops |= {name: Finding(code=Reason.GUARD_REACHED, subject=triggers[name].code) for name in dropped}
             free, chosen, dropped = [name for name in free if name not in dropped], {}, ()
@@ -104,7 +74,7 @@ class Departures:
         decision = self._moved(leaving, dropped, chosen)
         return replace(
             decision,
-            unstarted=self._sightings.unstarted(group, triggers),
+            unstarted=self.sightings.unstarted(group, triggers),
             consent=agreed.identity if agreed is not None else "",
         )
 
@@ -124,7 +94,7 @@ class Departures:
             return self._stay(leaving, stops, [], {})
         why = triggers[free[0]]
         agreed, to = self._agreed(leaving, free)
-        if agreed is None and self._stops.is_guarded(group, why.code):
+        if agreed is None and self.stops.is_guarded(group, why.code):
             stopped = {name: Finding(code=Reason.GUARD_REACHED, subject=why.code) for name in free}
             return self._stay(leaving, {**stops, **stopped}, [], {})
         spread = self._spread_anew(leaving, free, to, moves_home=moves_home)
@@ -144,11 +114,11 @@ class Departures:
         """A group that a cluster has room for which its policy likes better than the one it is on; None if it stays."""
         if policy.spec.relocation.when.preferred_available == "Never" or len(self._placements[group.id]) != 1:
             return None
-        if self._consents.to(group, "Return") is not None:
+        if self.consents.to(group, "Return") is not None:
             return None  # it would be sent back at once
         here = self._placements[group.id][0]
         why = Finding(code=Reason.PREFERRED_AVAILABLE, subject=here)
-        stop = self._stops.stop(group, policy, here, why)
+        stop = self.stops.stop(group, policy, here, why)
         if here not in self._pass.clusters or (stop is not None and stop.code is not Reason.AWAITS_APPROVAL):
             return None
         chosen = self._better(group, policy, here)
@@ -159,11 +129,11 @@ class Departures:
             self._ways.give_back(group, chosen)
             held = self._ways.decision(leaving, action=Action.HOLD, after=(here,), finding=stop)
             return replace(held, updated_in_place=True, proposed=tuple(chosen))
-        if self._stops.is_guarded(group, why.code):
+        if self.stops.is_guarded(group, why.code):
             self._ways.give_back(group, chosen)
             return None
         self._pass.tally.begin(group.id, why.code)
-        manual = self._consents.to(group, "Move") if leaving.needs_consent((here,)) else None
+        manual = self.consents.to(group, "Move") if leaving.needs_consent((here,)) else None
         return replace(self._moved(leaving, (here,), chosen), consent=manual.identity if manual is not None else "")
 
     def proceed(self, group: Group, policy: PlacementPolicy, move: Move) -> Decision:
@@ -178,7 +148,7 @@ class Departures:
         roles = self._pass.roles_of(group.id, before)
         remote = {name for name in before if roles.get(name) == "Remote"}
         gone = {
-            name for name in before if leaves or name in remote or self._causes.trigger(group, policy, name) is not None
+            name for name in before if leaves or name in remote or self.causes.trigger(group, policy, name) is not None
         }
         after = tuple(name for name in before if name not in gone)
         action = Action.UPDATE if after and gone & remote else action_of(before, after)
@@ -193,16 +163,16 @@ class Departures:
     def _stopped(self, leaving: Leaving) -> dict[str, Finding]:
         """The clusters that a group must stay on, and why."""
         group, policy = leaving.group, leaving.policy
-        found = ((name, self._stops.stop(group, policy, name, why)) for name, why in leaving.why.items())
+        found = ((name, self.stops.stop(group, policy, name, why)) for name, why in leaving.why.items())
         return {name: stop for name, stop in found if stop is not None}
 
     def _agreed(self, leaving: Leaving, free: Sequence[str]) -> tuple[Consent | None, str]:
         """The Approval by which a group leaves the clusters that it is free to, if there is one, and where it sends it, if it does."""
         if not free:
             return None, ""
-        consent, to = self._consents.sending_on(leaving.group, leaving.before)
+        consent, to = self.consents.sending_on(leaving.group, leaving.before)
         if consent is None and leaving.needs_consent(free):
-            consent = self._consents.to(leaving.group, "Move")
+            consent = self.consents.to(leaving.group, "Move")
         return consent, to
 
     def _wanted(self, leaving: Leaving, stops: Collection[str]) -> int:
@@ -275,7 +245,7 @@ class Departures:
         refused: dict[str, Finding] = {}
         if free and not chosen:
             finding = Finding(code=Reason.NOWHERE_TO_GO, subject=leaving.why[free[0]].code)
-            refused = self._ways.refused(leaving, self._consents.sending_on(group, before)[1])
+            refused = self._ways.refused(leaving, self.consents.sending_on(group, before)[1])
         proposed = () if chosen else self._proposed(leaving, stops)
         action = action_of(before, after)
         blocked = tuple(str(m.identity) for m in group.singletons) if finding.code is Reason.MAY_HAVE_STARTED else ()
@@ -284,7 +254,7 @@ class Departures:
             leaving, action=Action.HOLD if held else action, after=after, finding=finding, reasons=chosen
         )
         return replace(
-            decision, blocked_by=blocked, updated_in_place=held, unstarted=self._sightings.unstarted(group, leaving.why),
+            decision, blocked_by=blocked, updated_in_place=held, unstarted=self.sightings.unstarted(group, leaving.why),
             proposed=proposed, refused=refused,
         )  # fmt: skip
 

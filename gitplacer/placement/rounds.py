@@ -90,14 +90,14 @@ class Round:
             if group.unit == PLATFORM:
                 done.append(self._settle(self._spread(group, group.policy)))
                 continue
-            ending = self._departures.finished(group)
+            ending = self._departures.sightings.finished(group)
             if ending is not None:
                 done.append(self._settle(self._departures.rest(group, group.policy, ending)))
             elif group.id in self._moves:
                 moving.append(group)
             elif divides(group):
                 (staying if self._division.is_settled(group, group.policy) else waiting).append(group)
-            elif why := self._departures.triggers(group, group.policy):
+            elif why := self._departures.causes.triggers(group, group.policy):
                 leaving.append((group, why))
             elif self._is_complete(group, group.policy) or self._spanning.spreads(group.id, self._here(group)):
                 staying.append(group)
@@ -149,7 +149,10 @@ class Round:
         if group is None or decision.action is Action.REMOVE:
             return decision
         moves = group.unit != PLATFORM and not divides(group)
-        ended, pending = self._departures.ended(group), self._departures.pending(group) if moves else {}
+        ended, pending = (
+            self._departures.sightings.ended(group),
+            self._departures.sightings.pending(group) if moves else {},
+        )
         return replace(decision, ended=ended, pending=pending) if ended or pending else decision
 
     def _settle(self, decision: Decision) -> Decision:
@@ -403,7 +406,7 @@ class Round:
         The clusters that keep their copy when there are too many: the one that somebody wants it on, the policy's favourites, then
         the oldest. A copy that went now would have to come back for whoever wants it there.
         """
-        wished = self._departures.sent_to(group)
+        wished = self._departures.consents.sent_to(group)
 
         def rank(name: str) -> tuple[bool, int, datetime, str]:
             entry = self._pass.entry(group.id, name)
@@ -429,7 +432,7 @@ class Round:
                 claim.cluster, self._occupancy.reservations.for_others(claim.cluster, but=group.id)
             )
         unseen = {claim.cluster} if claim is not None and not clear else set()
-        to, chosen = "" if before else self._departures.sent_to(group), dict[str, Finding]()
+        to, chosen = "" if before else self._departures.consents.sent_to(group), dict[str, Finding]()
         if to:  # or it would be sent there as soon as it is placed
             others = set(self._pass.clusters) - {to}
             chosen = self._choice.choose(group, policy, exclude=closed | unseen | others, wanted=1)
@@ -570,7 +573,7 @@ class Round:
             return False
         if record is None or record.id != group.id:
             return False
-        return not self._departures.may_have_started(group, name)
+        return not self._departures.sightings.may_have_started(group, name)
 
     def _preempted(self, group: Group) -> Decision:
         """A group that makes room for others: its copy there goes, and it waits."""
