@@ -17,6 +17,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from gitplacer import workloads
 from gitplacer.documents import Document, Edit, EditError
@@ -78,11 +79,12 @@ class Thing:
 class Rule:
     """
     What a shelf depends on of a policy: its name, and whether it sends what makes no pods besides its apps (`everywhere`: to each of its
-    clusters), and not as a part of some app.
+    clusters), and not as a part of some app. What it governs goes to a `folder` of its own, where it is to be one group.
     """
 
     name: str
     everywhere: bool
+    folder: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +171,16 @@ def _strings(value: object) -> dict[str, str]:
 
 
 def shelve(
-    files: Sequence[ForeignFile], things: Sequence[Thing], governs: Callable[[Thing], Rule | None], notes: Notes
+    files: Sequence[ForeignFile],
+    things: Sequence[Thing],
+    governs: Callable[[Thing], Rule | None],
+    notes: Notes,
+    apart: Mapping[int, object] = MappingProxyType({}),
 ) -> Shelved:
-    """A place for each thing; what else is in its file, such as policies, goes nowhere."""
+    """
+    A place for each thing; what else is in its file, such as policies, goes nowhere. `apart` says of documents, by id, to whom they are sent, where two
+    that are sent to others are not one applied after the other.
+    """
     last = {thing.identity: thing for thing in things}  # of two the last, as when one is applied after the other
     rules = {id(thing): governs(thing) for thing in things}
     shelf_of = _Shelves(things, rules)
@@ -185,9 +194,7 @@ def shelve(
         if all(one.shelf != shelf or one.text != text for one in shelves[id(thing.document)]):
             shelves[id(thing.document)].append(_Place(shelf, text))
         if not counts:
-            where = last[thing.identity].document.locate()
-            what = f"{thing} is at {where} too, and the last that is applied counts"
-            notes.add(Outcome.CHOSEN, thing.document, (), what, "keep one")
+            _tell_twice(thing, last[thing.identity], apart, notes)
         elif shelf == UNPLACED:
             what = f"no policy selects {thing}, so it is placed nowhere; it is kept in {UNPLACED}/"
             todo = "if it is to run, let a policy select it, and move it"
@@ -202,6 +209,18 @@ def shelve(
     return Shelved(
         made, {folder: (_rule_of(folder, found, rules), tuple(found)) for folder, found in sorted(folders.items())}
     )
+
+
+def _tell_twice(thing: Thing, last: Thing, apart: Mapping[int, object], notes: Notes) -> None:
+    here, there = (apart.get(id(one.document)) for one in (thing, last))
+    where = last.document.locate()
+    if here == there or thing.is_namespace:
+        what = f"{thing} is at {where} too, and the last that is applied counts"
+        notes.add(Outcome.CHOSEN, thing.document, (), what, "keep one")
+        return
+    what = f"{thing} is at {where} too, for other clusters, and an object is one here: that one is placed, and this is kept in {UNPLACED}/"
+    todo = "let that one's policy take the clusters of both, and write what differs as an OverridePolicy"
+    notes.add(Outcome.NO_EQUAL, thing.document, (), what, todo)
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +284,7 @@ class _Shelves:
             return f"{PLATFORM}/{rule.name}"
         if rule in self._operators and thing.group != _RAY:
             return f"{PLATFORM}/{rule.name}"
-        return f"workloads/{thing.namespace}"
+        return f"workloads/{thing.namespace}{'/' if rule.folder else ''}{rule.folder}"
 
     def _is_of_use(self, thing: Thing) -> bool:
         """Whether an app that is placed may need what no policy takes; what only others have is none of its."""

@@ -279,5 +279,5 @@ def _tell(document: Document, kind: str, notes: Notes) -> None:
     if kind in _RUNTIME:
         notes.add(Outcome.LEFT_OUT, document, (), _RUNTIME[kind])
     else:
-        what = f"a {kind} of {group_and_kind(document)[0]} has no equal here"
+        what = f"{kind} of {group_and_kind(document)[0]} has no equal here"
         notes.add(Outcome.NO_EQUAL, document, ("kind",), what, "see docs/from-nova.md for what does its work")

@@ -7,6 +7,8 @@ Those that a replica set has made are left out.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,7 +28,7 @@ _TEMPLATE = ("deleteOption", "manifestConfigs", "executor")
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Manifests that go together: by these Placements, or to this cluster. `file` is the name of the file that they become."""
+    """Manifests that go together: by these Placements, or to these clusters. `file` is the name of the file that they become."""
 
     root: Reader
     name: str
@@ -34,10 +36,10 @@ class Work:
     file: str
     manifests: tuple[Document, ...]
     placements: tuple[str, ...] = ()
-    cluster: str = ""
+    clusters: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        kind = "ManifestWork" if self.cluster else "ManifestWorkReplicaSet"
+        kind = "ManifestWork" if self.clusters else "ManifestWorkReplicaSet"
         return f"{kind} {self.namespace}/{self.name}"
 
     @property
@@ -80,7 +82,23 @@ def read_work(document: Document, names: Names, default: str, repo: FleetRepo) -
         return None
     file = names.unique(valid_name(metadata.name, "work"))
     made = tuple(_embedded(document, path) for path in paths)
-    return Work(root, metadata.name, namespace, file, made, placements, "" if of_set else namespace)
+    return Work(root, metadata.name, namespace, file, made, placements, () if of_set else (namespace,))
+
+
+def joined(works: Sequence[Work], notes: Notes) -> list[Work]:
+    """The works, in which ManifestWorks for several clusters that have the same manifests are one for all of these."""
+    alike: dict[tuple[str, ...], list[Work]] = {}
+    for work in works:
+        texts = sorted(json.dumps(one.value, sort_keys=True, default=str) for one in work.manifests)
+        alike.setdefault(tuple(texts) if work.clusters else (str(id(work)),), []).append(work)
+    found = []
+    for first, *others in alike.values():
+        for other in others:
+            what = f"the same manifests as in {first} at {first.root.document.locate()}: one file and one policy for the clusters of both"
+            notes.add(Outcome.CONVERTED, other.root.document, (), what)
+        clusters = dict.fromkeys(name for one in (first, *others) for name in one.clusters)
+        found.append(replace(first, clusters=tuple(clusters)))
+    return found
 
 
 def _embedded(document: Document, path: Path) -> Document:
