@@ -2,7 +2,7 @@
 A place in our source for each manifest of somebody else's.
 
 What makes pods goes to `workloads/<namespace>/`, and so does what it may need. What no workload file may hold (namespaces, definitions,
-rights, whatever is cluster-scoped) goes to `platform/`, with a folder for each policy that governs some of it, because a folder there is
+rights, whatever is cluster-scoped, or of a kind that may be) goes to `platform/`, with a folder for each policy that governs some of it, because a folder there is
 one group. An operator comes with such things, and what a policy copies everywhere without a pod would be nobody's dependency here; both
 go with them, whole; so does all that a policy takes of which nothing makes a pod. What the other system would place nowhere goes to
 `unplaced/`, which nobody reads: it is kept, and runs nowhere.
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -45,7 +45,7 @@ _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 class Thing:
     """
     One foreign manifest, who it is, and whether it makes pods. `namespace` is '' for what has none, and `assumed` where the manifest
-    does not say it.
+    does not say it, and `guessed` where nobody knows whether it has one. It is `undefined` if it has one, and no definition says that its kind does.
     """
 
     document: Document
@@ -58,6 +58,8 @@ class Thing:
     facts: ObjectFacts
     for_platform: bool
     assumed: bool
+    guessed: bool = False
+    undefined: bool = False
 
     @property
     def identity(self) -> tuple[str, str, str, str]:
@@ -96,18 +98,30 @@ class Shelved:
 
 
 def things_in(
-    documents: Sequence[Document], namespaces: Sequence[str], notes: Notes, problems: list[Problem]
+    documents: Sequence[Document],
+    namespaces: Sequence[str],
+    notes: Notes,
+    problems: list[Problem],
+    namespaced: Collection[tuple[str, str]] = (),
 ) -> list[Thing]:
     """
     The manifests among documents. What is no Kubernetes object is told, and so is one that says no namespace, which is one in each of those
-    given, or in `default`. One whose namespace is none is a problem.
+    given, or in `default`. One whose namespace is none is a problem. `namespaced` are kinds, by API group, of which the other system knows that they
+    have one.
     """
     scopes = Scopes(defined_scopes(documents))
-    return [thing for document in documents for thing in _things(document, scopes, namespaces, notes, problems)]
+    return [
+        thing for document in documents for thing in _things(document, scopes, namespaced, namespaces, notes, problems)
+    ]
 
 
 def _things(
-    document: Document, scopes: Scopes, namespaces: Sequence[str], notes: Notes, problems: list[Problem]
+    document: Document,
+    scopes: Scopes,
+    namespaced: Collection[tuple[str, str]],
+    namespaces: Sequence[str],
+    notes: Notes,
+    problems: list[Problem],
 ) -> list[Thing]:
     group, kind = group_and_kind(document)
     metadata = document.value.get("metadata")
@@ -129,9 +143,11 @@ def _things(
         path = ("metadata", "namespace")
         problems.append(document.problem("InvalidObject", "metadata.namespace must be a DNS label", hint, path=path))
         return []
-    known = clustered or scopes.is_namespaced(group, kind) or group == _RAY
-    if not known:
-        what = f"it is not known whether {kind} of {group or 'the core group'} has a namespace, and what pods it makes"
+    defined = clustered or scopes.is_namespaced(group, kind) or group == _RAY
+    known = defined or (group, kind) in namespaced
+    if not defined:
+        whether = "" if known else "whether it has a namespace, and "
+        what = f"of {kind} of {group or 'the core group'} it is not known {whether}what pods it makes"
         todo = "put its CustomResourceDefinition beside it; if it makes pods, write a WorkloadKind"
         notes.add(Outcome.NO_EQUAL, document, ("kind",), what, todo)
     assumed = not clustered and written is None and known
@@ -149,8 +165,10 @@ def _things(
             _strings(metadata.get("labels")),
             _strings(metadata.get("annotations")),
             facts,
-            clustered or group == RBAC_GROUP or steers_gitops(group, kind) or (not known and written is None),
+            clustered or group == RBAC_GROUP or steers_gitops(group, kind) or not defined,
             assumed,
+            not known and written is None,
+            not defined and (known or written is not None),
         )
         for space in (spaces if known else spaces[:1])
     ]
@@ -195,6 +213,10 @@ def shelve(
             shelves[id(thing.document)].append(_Place(shelf, text))
         if not counts:
             _tell_twice(thing, last[thing.identity], apart, notes)
+        elif shelf == UNPLACED and thing.guessed and thing.namespace:
+            what = f"no policy selects {thing}, so it is kept in {UNPLACED}/; if it has no namespace, some policy may select it"
+            todo = "put its CustomResourceDefinition beside it, and import again"
+            notes.add(Outcome.CHOSEN, thing.document, (), what, todo)
         elif shelf == UNPLACED:
             what = f"no policy selects {thing}, so it is placed nowhere; it is kept in {UNPLACED}/"
             todo = "if it is to run, let a policy select it, and move it"
@@ -271,7 +293,8 @@ class _Shelves:
         self._operators = {
             rule
             for rule, found in governed.items()
-            if rule.everywhere and any(thing.for_platform and not thing.is_namespace for thing in found)
+            if rule.everywhere
+            and any(thing.for_platform and not (thing.is_namespace or thing.undefined) for thing in found)
         }
 
     def __call__(self, thing: Thing) -> str:

@@ -45,7 +45,7 @@ def imported(
     A fleet repo of what files by path hold, and what became of each of them. An object that says no namespace is one in each of `namespaces`.
     Raises Rejected where a variable has no value.
     """
-    return _Import(opened("Nova", _ELOTL, files, variables), options, namespaces).done()
+    return _Import(opened("Nova", _ELOTL, "clusters.cluster.elotl.co", files, variables), options, namespaces).done()
 
 
 class _Import:

@@ -54,7 +54,7 @@ def imported(files: Mapping[str, bytes], variables: Variables, now: datetime, na
     A fleet repo of what files by path hold, and what became of each of them. `namespace` is for objects that say none, `now` when the
     state of clusters was exported. Raises Rejected where a variable has no value.
     """
-    read = opened("OCM", _OCM, files, variables)
+    read = opened("OCM", _OCM, "managedclusters", files, variables)
     repo, by_kind, manifests = read.repo, read.theirs, read.manifests
     given, namespace = [namespace] if namespace else [], namespace or DEFAULT
     known = write_clusters(by_kind["ManagedCluster"], asked_claims(by_kind["Placement"]), repo, now)
