@@ -282,6 +282,12 @@ def test_what_an_applicationset_makes_of_a_folder_that_is_not_adopted_is_told(di
     assert [remark.message for remark in found.left] == ([message] if told else [])
 
 
+def test_a_file_that_may_say_what_syncs_and_cannot_be_read_is_told() -> None:
+    sync = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: {{ .name }}}\n"
+    files = {"apps/a.yaml": sync, "ci/template.yaml": "stages: {{ stages }}\n", "apps/bin.yaml": "\x00"}
+    assert [str(remark.location) for remark in adopted({**GOOD, **files}).left] == ["apps/a.yaml:3:18"]
+
+
 def test_the_repo_of_a_chart_comes_along_and_what_starts_flux_does_not() -> None:
     """A HelmRelease is nothing without the GitRepository that its chart is in; a FluxInstance would sync the old folders from its new place."""
     chart = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: %s, namespace: web}\nspec: {url: https://example.com/%s}\n"

@@ -16,7 +16,16 @@ from datetime import datetime
 from gitplacer.adoption.copies import Copies, Thing, read_copies, surely_platform
 from gitplacer.adoption.fleetfiles import FleetFiles, commented, fleet_files
 from gitplacer.adoption.folders import Folders, by_pattern, guessed
-from gitplacer.adoption.owners import Owner, alterations, elsewhere, engine_of, guessed_engine, is_of_flux, owners
+from gitplacer.adoption.owners import (
+    Owner,
+    alterations,
+    elsewhere,
+    engine_of,
+    guessed_engine,
+    is_of_flux,
+    may_steer,
+    owners,
+)
 from gitplacer.adoption.proving import Fault, Proof, proved
 from gitplacer.adoption.remarks import CannotAdopt, Remark
 from gitplacer.kinds.fields import API_VERSION
@@ -95,6 +104,7 @@ def adopt(tree: Tree, asked: Asked, memo: Memo | None = None) -> Adoption:
         *_not_rendered(folders, territory),
         *_links(folders, tree),
         *elsewhere(steering, folders.places, others),
+        *_unread_owners(tree, reading, folders),
     }
     if not copies.things:
         raise CannotAdopt(f"nothing in {folders.pattern} can be adopted", _said(sorted({*copies.left, *unread})))
@@ -139,6 +149,15 @@ def _not_rendered(folders: Folders, territory: Territory) -> set[Remark]:
     inside = {folder for path in folders.places if not is_of_flux(path) and (folder := territory.unrendered(path))}
     message = "this directory is for Kustomize or Helm, which gitplacer does not run"
     return {Remark(Location(folder.rstrip("/")), message, _RENDER) for folder in inside}
+
+
+def _unread_owners(tree: Tree, reading: Reading, folders: Folders) -> set[Remark]:
+    """Files beside the folders of clusters that cannot be read and may hold what syncs these. Others there are nobody's business."""
+    return {
+        Remark.of(problem)
+        for problem in reading.problems
+        if problem.location.file not in folders.places and may_steer(tree.read(problem.location.file))
+    }
 
 
 def _links(folders: Folders, tree: Tree) -> set[Remark]:

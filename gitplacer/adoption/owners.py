@@ -73,6 +73,11 @@ def engine_of(document: Document) -> str | None:
     return _SYNCS.get((api_group(str(version)), str(kind)))
 
 
+def may_steer(data: bytes) -> bool:
+    """Whether a file names a group of these kinds, which is as much as can be said of one that cannot be read."""
+    return any(group.encode() in data for group, _ in _SYNCS)
+
+
 def is_of_flux(path: str) -> bool:
     """Whether a file is one of Flux's own."""
     return FLUX_SYSTEM in path.split("/")[:-1]
