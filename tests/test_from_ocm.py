@@ -298,13 +298,40 @@ def test_works_of_several_clusters_with_the_same_manifests_are_one() -> None:
     assert spec["clusters"] == {"names": ["tokyo", "berlin"]}
     assert spec["placement"] == {"copies": "All", "admission": "Immediate"}
     assert not any(path.startswith(("policies/web-2", "unplaced/")) for path in found.files)
-    assert any(line.what.startswith("the same manifests as in ManifestWork tokyo/web at f1") for line in found.lines)
+    assert any(line.what.startswith("the same objects as in ManifestWork tokyo/web at f1") for line in found.lines)
     placed = clusters(story(found).run())
     assert placed["a/web"] == "berlin,tokyo"
 
 
-def test_works_of_several_clusters_that_differ_are_told() -> None:
+def test_what_differs_between_works_of_several_clusters_is_an_override() -> None:
     found = of(CLUSTERS, PINNED % ("tokyo", 2), PINNED % ("berlin", 3))
+    assert found.of(Outcome.NO_EQUAL) == [
+        line for line in found.of(Outcome.NO_EQUAL) if line.location.file == "f0.yaml"
+    ]
+    assert value(found, "overrides/web-web-berlin.yaml")["spec"] == {
+        "select": {"namespaces": ["a"], "kinds": ["Deployment"], "names": ["web"]},
+        "clusters": {"names": ["berlin"]},
+        "overrides": [{"path": "/spec/replicas", "op": "replace", "value": 3}],
+    }
+    done = story(found).run()
+    assert done.problems == () and clusters(done)["a/web"] == "berlin,tokyo"
+
+
+def test_a_work_of_a_cluster_looks_at_no_taint() -> None:
+    tainted = "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name: far}\nspec: {taints: [{key: gpu, effect: NoSelect}]}\n"
+    found = of(CLUSTERS, tainted, PINNED % ("far", 1))
+    assert value(found, "policies/web.yaml")["spec"]["tolerations"] == [{"operator": "Exists"}]
+
+
+def test_works_of_several_clusters_with_other_objects_too_are_told() -> None:
+    service = (
+        "    - {apiVersion: v1, kind: Service, metadata: {name: web, namespace: a}, spec: {selector: {app: web}}}\n"
+    )
+    found = of(
+        CLUSTERS,
+        PINNED % ("tokyo", 2),
+        (PINNED % ("berlin", 3)).replace(service, service + service.replace("web,", "more,")),
+    )
     told = [line.what for line in found.of(Outcome.NO_EQUAL) if line.location.file == "f1.yaml"]
     assert [what.partition(" is at ")[0] for what in told] == ["Service a/web", "Deployment a/web"]
     assert all("for other clusters, and an object is one here" in what for what in told)

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from gitplacer.documents import Document
+from gitplacer.documents import Document, pointer
 from gitplacer.importers.fleetrepo import FleetRepo, opened
 from gitplacer.importers.ocm.clusters import Known, read_sets, write_clusters
 from gitplacer.importers.ocm.placements import LABEL, Placement, ScoreNames, asked_claims, read_placement
 from gitplacer.importers.ocm.scores import write_scores
-from gitplacer.importers.ocm.works import Work, joined, read_work
+from gitplacer.importers.ocm.works import Difference, Work, joined, read_work
 from gitplacer.importers.report import Imported, Notes, Outcome
 from gitplacer.importers.selectors import ForeignMetadata
 from gitplacer.importers.shelves import DEFAULT, NAMESPACES, Rule, Thing, shelve, things_in
@@ -66,7 +66,7 @@ def imported(files: Mapping[str, bytes], variables: Variables, now: datetime, na
     every = [
         one for kind in _WORKS for document in by_kind[kind] if (one := read_work(document, names, namespace, repo))
     ]
-    works = joined(every, repo.notes)
+    works, differences = joined(every, repo.notes)
     inside = [one for work in works for one in work.manifests]
     things = things_in([*inside, *manifests], given, repo.notes, repo.problems)
     policies = _policies(works, placements, things, known, repo)
@@ -81,6 +81,7 @@ def imported(files: Mapping[str, bytes], variables: Variables, now: datetime, na
     repo.files |= shelved.files
     for policy in policies:
         _write(policy, repo)
+    _overrides(differences, repo)
     by_name = {one.name: one for one in policies}
     for folder, (rule, found) in shelved.folders.items():
         _folder(folder, by_name.get(rule.name) if rule is not None else None, found, repo)
@@ -169,7 +170,11 @@ def _spec_of(
                 what, todo = f"there is no ManagedCluster {name}", "write one, or let it be: it waits until then"
                 repo.notes.about(Outcome.NO_EQUAL, work.root, "metadata", what, todo)
         several = {"copies": "All"} if len(work.clusters) > 1 else {}
-        return {"clusters": {"names": [*work.clusters]}, "placement": {**several, "admission": "Immediate"}}
+        return {
+            "clusters": {"names": [*work.clusters]},
+            "tolerations": [{"operator": "Exists"}],  # only Placements look at taints
+            "placement": {**several, "admission": "Immediate"},
+        }
     spec = work.root.mapping("spec")
     found = [placements[work.namespace, name] for name in work.placements if (work.namespace, name) in placements]
     for name in work.placements:
@@ -224,6 +229,29 @@ def _write(one: _Policy, repo: FleetRepo) -> None:
     own = {"labels": one.metadata.labels, "annotations": one.metadata.annotations}
     if repo.own("policies", "PlacementPolicy", one.name, spec, one.document, comment, **own) is not None:
         repo.notes.add(Outcome.CONVERTED, one.document, (), f"{one.origin}: policies/{one.name}.yaml")
+
+
+def _overrides(differences: Iterable[Difference], repo: FleetRepo) -> None:
+    """An OverridePolicy for each object that is another on some cluster."""
+    names = Names()
+    for one in differences:
+        value = one.document.value
+        kind, metadata = value["kind"], value["metadata"]
+        space = {"namespaces": [metadata["namespace"]]} if metadata.get("namespace") else {}
+        done = [
+            {"path": pointer(edit.path), "op": edit.op, **({} if edit.op == "remove" else {"value": edit.value})}
+            for edit in one.edits
+        ]
+        spec = {
+            "select": {**space, "kinds": [kind], "names": [metadata["name"]]},
+            "clusters": {"names": [one.cluster]},
+            "overrides": done,
+        }
+        name = names.unique(valid_name(f"{one.work.file}-{metadata['name']}-{one.cluster}", "override"))
+        comment = f"As it is in the ManifestWork for {one.cluster} at {one.document.locate()}."
+        if repo.own("overrides", "OverridePolicy", name, spec, one.document, comment) is not None:
+            what = f"what {kind} {metadata['name']} has otherwise on {one.cluster}: overrides/{name}.yaml"
+            repo.notes.add(Outcome.CONVERTED, one.document, (), what)
 
 
 def _tell_parts(one: _Policy, namespaces: Sequence[str], repo: FleetRepo) -> None:

@@ -7,12 +7,13 @@ Those that a replica set has made are left out.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
-from gitplacer.documents import Document, Path
+from gitplacer.adoption.differences import edits, same
+from gitplacer.documents import Document, Edit, EditError, Path, applied
 from gitplacer.importers.fleetrepo import FleetRepo
 from gitplacer.importers.foreign import ForeignFile
 from gitplacer.importers.reader import Reader
@@ -85,19 +86,70 @@ def read_work(document: Document, names: Names, default: str, repo: FleetRepo) -
     return Work(root, metadata.name, namespace, file, made, placements, () if of_set else (namespace,))
 
 
-def joined(works: Sequence[Work], notes: Notes) -> list[Work]:
-    """The works, in which ManifestWorks for several clusters that have the same manifests are one for all of these."""
-    alike: dict[tuple[str, ...], list[Work]] = {}
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What one cluster has otherwise in a manifest of a work: the edits that make `document` of it."""
+
+    work: Work
+    cluster: str
+    document: Document
+    edits: tuple[Edit, ...]
+
+
+def joined(works: Sequence[Work], notes: Notes) -> tuple[list[Work], list[Difference]]:
+    """
+    The works, in which ManifestWorks that have the same objects for several clusters are one for all of these; and what is different on some, where
+    edits can say it.
+    """
+    alike: dict[object, list[Work]] = {}
     for work in works:
-        texts = sorted(json.dumps(one.value, sort_keys=True, default=str) for one in work.manifests)
-        alike.setdefault(tuple(texts) if work.clusters else (str(id(work)),), []).append(work)
-    found = []
+        alike.setdefault(_objects(work) or id(work), []).append(work)
+    found: list[Work] = []
+    differences: list[Difference] = []
     for first, *others in alike.values():
+        clusters = dict.fromkeys(first.clusters)
         for other in others:
-            what = f"the same manifests as in {first} at {first.root.document.locate()}: one file and one policy for the clusters of both"
+            different = _different(first, other)
+            if different is None:
+                found.append(other)
+                continue
+            what = (
+                f"the same objects as in {first} at {first.root.document.locate()}: one policy for the clusters of both"
+            )
             notes.add(Outcome.CONVERTED, other.root.document, (), what)
-        clusters = dict.fromkeys(name for one in (first, *others) for name in one.clusters)
+            clusters |= dict.fromkeys(other.clusters)
+            differences += different
         found.append(replace(first, clusters=tuple(clusters)))
+    return found, differences
+
+
+def _objects(work: Work) -> frozenset[tuple[str, ...]] | None:
+    """Which objects a ManifestWork has; None where not all are said, or one is there twice."""
+    found = [_identity(one) for one in work.manifests]
+    whole = frozenset(one for one in found if one is not None)
+    return whole if work.clusters and found and len(whole) == len(found) else None
+
+
+def _identity(document: Document) -> tuple[str, ...] | None:
+    metadata = document.value.get("metadata")
+    said = [metadata.get("namespace", ""), metadata.get("name")] if isinstance(metadata, dict) else []
+    found = (document.value.get("apiVersion"), document.value.get("kind"), *said)
+    return found if len(found) == 4 and all(isinstance(one, str) for one in found) else None
+
+
+def _different(first: Work, other: Work) -> list[Difference] | None:
+    """What makes the manifests of one work of those of another; None where edits cannot."""
+    models = {_identity(one): one for one in first.manifests}
+    found = []
+    for one in other.manifests:
+        model = models[_identity(one)]
+        done = tuple(edits(model.value, one.value))
+        try:
+            if not same(reduce(applied, done, model.value), one.value):
+                return None
+        except EditError:
+            return None
+        found += [Difference(first, name, one, done) for name in other.clusters if done]
     return found
 
 
