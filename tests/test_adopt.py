@@ -404,6 +404,19 @@ def test_a_guess_that_could_be_another_is_none(paths: list[str], said: str) -> N
     assert "--clusters" in refused.value.hint
 
 
+def test_where_all_is_rendered_it_says_so() -> None:
+    """The layout that Flux shows: folders of clusters with nothing but Kustomizations, and overlays beside them."""
+    sync = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: s}\nspec: {path: ./apps/%s}\n"
+    files = {f"clusters/{c}/apps.yaml": sync % c for c in "ab"} | {
+        f"apps/{c}/kustomization.yaml": "resources: []\n" for c in "ab"
+    }
+    with pytest.raises(CannotAdopt) as caught:
+        adopted(files)
+    assert caught.value.hint.startswith(
+        "apps/a and apps/b are for Kustomize or Helm: render that in CI into a folder for each cluster"
+    )
+
+
 def test_a_pattern_says_clusters_and_namespaces() -> None:
     folders = by_pattern("envs/{cluster}/{namespace}/**", ["envs/a/web/x.yaml", "envs/b/web/sub/y.yaml", "z.yaml"])
     assert {p: (w.cluster, w.below, w.namespace) for p, w in folders.places.items()} == {

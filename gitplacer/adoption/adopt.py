@@ -33,7 +33,7 @@ from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.kinds.record import RECORDS
 from gitplacer.model.workload import Identity
 from gitplacer.pathglob import matches
-from gitplacer.plaintext import printable
+from gitplacer.plaintext import few, printable
 from gitplacer.problems import Location
 from gitplacer.source.files import InMemory, Memo, Reading, is_read, read_documents
 from gitplacer.source.territory import Territory
@@ -96,7 +96,10 @@ def adopt(tree: Tree, asked: Asked, memo: Memo | None = None) -> Adoption:
         if engine_of(item.document) is not None
     ]
     found = owners(steering)
-    folders = by_pattern(asked.clusters, paths) if asked.clusters else guessed(_manifests(reading), paths)
+    try:
+        folders = by_pattern(asked.clusters, paths) if asked.clusters else guessed(_manifests(reading), paths)
+    except CannotAdopt as error:
+        raise CannotAdopt(str(error), _or_render(error.hint, paths, territory)) from None
     copies = read_copies(tree, folders, reading, asked.namespace)
     steers = {document.file for document in steering}
     others = [path for path in paths if path not in steers and path not in folders.places]
@@ -133,6 +136,14 @@ def _said(left: Iterable[Remark]) -> str:
     if first is None:
         return "say which folders are meant: --clusters"
     return f"{first.location}: {first.message}{'; ' if first.hint else ''}{first.hint}"
+
+
+def _or_render(hint: str, paths: Iterable[str], territory: Territory) -> str:
+    """A hint that also says what is usually behind it where much of a repo is input of Kustomize or Helm."""
+    folders = sorted({folder.rstrip("/") for path in paths if (folder := territory.unrendered(path)) is not None})
+    if not folders:
+        return hint
+    return f"{few(folders)} {'are' if len(folders) > 1 else 'is'} for Kustomize or Helm: render that in CI into a folder for each cluster, and adopt these; or {hint}"
 
 
 def _manifests(reading: Reading) -> list[str]:
