@@ -132,6 +132,33 @@ def test_what_a_policy_of_a_namespace_takes_has_a_namespace() -> None:
     assert {placed[group] for group in placed if group.startswith("default/")} == {"alpha,charlie"}
 
 
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        "{name: d, namespace: shop, uid: u, labels: {propagationpolicy.karmada.io/permanent-id: x}, annotations: {propagationpolicy.karmada.io/name: p, a/b: c}}",
+        "\n  uid: u\n  name: d\n  namespace: shop\n  annotations:\n    propagationpolicy.karmada.io/name: p\n    a/b: c  # kept\n  labels:\n    work.karmada.io/x: z",
+    ],
+)
+def test_what_was_exported_loses_what_its_author_did_not_write(metadata: str) -> None:
+    """A server's fields make an apply fail, and Karmada's marks say that Karmada has it: `validate` refuses both."""
+    policy = (
+        "apiVersion: policy.karmada.io/v1alpha1\nkind: PropagationPolicy\nmetadata: {name: p, namespace: shop}\nspec:\n"
+        "  resourceSelectors: [{apiVersion: apps/v1, kind: Deployment}]\n"
+    )
+    app = (
+        f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {metadata}\n"
+        "spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}\n"
+        "status: {replicas: 1}\n"
+    )
+    found = of(CLUSTERS, policy, app)
+    made = value(found, "workloads/shop/f2.yaml")
+    assert {key for key in made["metadata"] if made["metadata"][key]} == {"name", "namespace", "annotations"}
+    assert (made["metadata"]["annotations"], "status" in made) == ({"a/b": "c"}, False)
+    (told,) = (line.what for line in found.of(Outcome.CHANGED) if "was exported" in line.what)
+    assert "metadata.uid, status, " in told
+    assert story(found).run().problems == ()
+
+
 def test_what_may_have_no_namespace_and_goes_nowhere_is_told() -> None:
     policy = (
         "apiVersion: policy.karmada.io/v1alpha1\nkind: ClusterPropagationPolicy\nmetadata: {name: p}\nspec:\n"

@@ -340,6 +340,20 @@ def test_works_of_several_clusters_with_other_objects_too_are_told() -> None:
     )
 
 
+def test_the_policy_of_a_work_takes_no_file_of_another() -> None:
+    """Both are called `w.yaml`, one by the work's name, one as it lay there, in another namespace."""
+    app = (
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d, namespace: b, labels: {cluster.open-cluster-management.io/placement: q}}\n"
+        "spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}\n"
+    )
+    other = PLACEMENT.replace("{name: p, namespace: apps}", "{name: q, namespace: b}")
+    hub = "---\n".join([CLUSTERS, f"{PLACEMENT}  numberOfClusters: 1\n", f"{other}  {{}}\n", WORK])
+    found = imported({"hub.yaml": hub.encode(), "w.yaml": app.encode()}, Variables(), NOW)
+    assert {"workloads/b/w.yaml", "workloads/a/w-2.yaml"} <= found.files.keys()
+    assert value(found, "policies/w-2.yaml")["spec"]["select"] == {"paths": ["workloads/*/w-2.yaml"]}
+    assert story(found).run().problems == ()
+
+
 def test_what_a_replica_set_made_and_what_ocm_decided_is_left_out() -> None:
     made = "apiVersion: work.open-cluster-management.io/v1\nkind: ManifestWork\nmetadata: {name: m, namespace: c, labels: {work.open-cluster-management.io/manifestworkreplicaset: apps.w}}\nspec: {workload: {manifests: []}}\n"
     decided = "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: PlacementDecision\nmetadata: {name: d, namespace: apps}\nstatus: {decisions: [{clusterName: berlin, reason: ''}]}\n"

@@ -32,8 +32,8 @@ ABOVE_ALL = 1000
 @dataclass
 class FleetRepo:
     """
-    `system` is the name of what it is imported from. `highest` is the highest precedence of a policy so far. `clusters` is the command that exports clusters, `documents` are all objects among the
-    files, and `faults` what could not even become one.
+    `system` is the name of what it is imported from. `highest` is the highest precedence of a policy so far. `clusters` is the command that
+    exports clusters, `documents` are all objects among the files, and `faults` what could not even become one.
     """
 
     system: str
@@ -124,7 +124,7 @@ class FleetRepo:
         starts: dict[tuple[str, int, int], list[Document]] = defaultdict(list)
         for document in self.documents if self.problems else ():
             start = document.locate()
-            starts[start.file, start.line, start.column].append(document)
+            starts[start.file, start.line, start.column if document.parsed.prefix else 1].append(document)
         places = sorted(starts)
 
         def around(location: Location) -> tuple[str, int, int] | None:
@@ -172,9 +172,8 @@ class Opened:
 
 def opened(system: str, group: str, clusters: str, files: Mapping[str, bytes], variables: Variables) -> Opened:
     """
-    What a folder holds. `group` is the API group of the other system, whose objects are of it or of a group below it, and `clusters` the resource of
-    its clusters. Snapshots among the files
-    are taken over. Raises Rejected where a variable has no value.
+    What a folder holds. `group` is the API group of the other system, whose objects are of it or of a group below it, and `clusters` the
+    resource of its clusters. Snapshots among the files are taken over. Raises Rejected where a variable has no value.
     """
     notes = Notes()
     foreign = read_foreign(files, variables, notes)

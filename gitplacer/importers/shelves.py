@@ -20,13 +20,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from gitplacer import workloads
-from gitplacer.documents import Document, Edit, EditError
+from gitplacer.documents import Document, Edit, EditError, Path, dotted
 from gitplacer.importers.belonging import Apps
 from gitplacer.importers.foreign import ForeignFile, group_and_kind
 from gitplacer.importers.report import Notes, Outcome
 from gitplacer.importers.writing import Names, file_name
 from gitplacer.plaintext import few
 from gitplacer.problems import Problem
+from gitplacer.rules.serverfields import written_by_servers
 from gitplacer.source.apigroups import RBAC_GROUP, steers_gitops
 from gitplacer.source.scopes import Scopes, defined_scopes
 from gitplacer.workloads.facts import ObjectFacts
@@ -194,10 +195,12 @@ def shelve(
     governs: Callable[[Thing], Rule | None],
     notes: Notes,
     apart: Mapping[int, object] = MappingProxyType({}),
+    *,
+    marks: str = "",
 ) -> Shelved:
     """
     A place for each thing; what else is in its file, such as policies, goes nowhere. `apart` says of documents, by id, to whom they are sent, where two
-    that are sent to others are not one applied after the other.
+    that are sent to others are not one applied after the other. `marks` is the API group under which the other system marks what it has taken.
     """
     last = {thing.identity: thing for thing in things}  # of two the last, as when one is applied after the other
     rules = {id(thing): governs(thing) for thing in things}
@@ -208,7 +211,7 @@ def shelve(
     for thing in things:
         counts = last[thing.identity] is thing
         shelf = shelf_of(thing) if counts else UNPLACED
-        text = _text(thing, shelf, notes)
+        text = _text(thing, shelf, marks, notes)
         if all(one.shelf != shelf or one.text != text for one in shelves[id(thing.document)]):
             shelves[id(thing.document)].append(_Place(shelf, text))
         if not counts:
@@ -253,22 +256,47 @@ class _Place:
     text: bytes | None
 
 
-def _text(thing: Thing, shelf: str, notes: Notes) -> bytes | None:
-    """A manifest with its namespace, where it says none and no path gives it one; None for one that stays as it is."""
-    if not (thing.assumed and shelf.startswith(f"{PLATFORM}/")):
+def _text(thing: Thing, shelf: str, marks: str, notes: Notes) -> bytes | None:
+    """
+    A manifest with its namespace, where it says none and no path gives it one, and without what only a server or the other system writes, as in an
+    export; None for one that stays as it is.
+    """
+    if shelf == UNPLACED:
         return None
     where = ("metadata",)
-    try:
-        text = thing.document.edited([Edit(("metadata", "namespace"), "add", thing.namespace)])
-    except EditError:
-        what = f"{thing} lies under {PLATFORM}/, where no path gives a namespace"
-        notes.add(
-            Outcome.NO_EQUAL, thing.document, where, what, f"write 'namespace: {thing.namespace}' into its metadata"
+    done = [Edit(path, "remove") for path in _not_the_authors(thing, marks)]
+    told = []
+    if done:
+        told.append(
+            f"{thing} was exported: taken out is what its author did not write: {few([dotted(one.path) for one in done], 20)}"
         )
+    if thing.assumed and shelf.startswith(f"{PLATFORM}/"):
+        done.append(Edit(("metadata", "namespace"), "add", thing.namespace))
+        told.append(
+            f"{thing} lies under {PLATFORM}/, where no path gives a namespace, so it is written into its metadata"
+        )
+    if not done:
         return None
-    what = f"{thing} lies under {PLATFORM}/, where no path gives a namespace, so it is written into its metadata"
-    notes.add(Outcome.CHANGED, thing.document, where, what)
+    try:
+        text = thing.document.edited(done)
+    except EditError:
+        todo = "; ".join(f"{'take out' if one.op == 'remove' else 'write'} {dotted(one.path)}" for one in done)
+        notes.add(Outcome.NO_EQUAL, thing.document, where, f"{thing} cannot be edited where it lies", todo)
+        return None
+    for what in told:
+        notes.add(Outcome.CHANGED, thing.document, where, what)
     return text
+
+
+def _not_the_authors(thing: Thing, marks: str) -> list[Path]:
+    """Where a manifest has what a server wrote, or what the other system noted on it."""
+    found = [path for path, _ in written_by_servers(thing.document.value)]
+    for field, known in (("labels", thing.labels), ("annotations", thing.annotations)):
+        for key in known if marks else ():
+            prefix = key.partition("/")[0]
+            if "/" in key and (prefix == marks or prefix.endswith(f".{marks}")):
+                found.append(("metadata", field, key))
+    return found
 
 
 def _rule_of(folder: str, found: Sequence[Thing], rules: Mapping[int, Rule | None]) -> Rule | None:

@@ -54,7 +54,7 @@ def imported(files: Mapping[str, bytes], variables: Variables, now: datetime, na
     things = things_in(manifests, given, repo.notes, repo.problems, namespaced)
     governing = Governing(made)
     _claims(governing, things, repo)
-    shelved = shelve(read.files, things, governing.rule, repo.notes)
+    shelved = shelve(read.files, things, governing.rule, repo.notes, marks=_KARMADA)
     repo.files |= shelved.files
     _write(made, repo)
     _folders(governing, shelved.folders, repo)

@@ -23,7 +23,7 @@ from gitplacer.importers.report import Imported, Notes, Outcome
 from gitplacer.importers.selectors import ForeignMetadata
 from gitplacer.importers.shelves import DEFAULT, NAMESPACES, Rule, Thing, shelve, things_in
 from gitplacer.importers.variables import Variables
-from gitplacer.importers.writing import Names, valid_name
+from gitplacer.importers.writing import Names, file_name, valid_name
 from gitplacer.plaintext import few
 from gitplacer.problems import nearest
 
@@ -63,6 +63,8 @@ def imported(files: Mapping[str, bytes], variables: Variables, now: datetime, na
     placements = _placements(by_kind["Placement"], known, namespace, called, repo)
     write_scores(by_kind["AddOnPlacementScore"], called, repo)
     names = Names()
+    for path in dict.fromkeys(document.file for document in manifests):
+        names.unique(file_name(path)[0])  # a work's policy takes its file by name, in whatever namespace
     every = [
         one for kind in _WORKS for document in by_kind[kind] if (one := read_work(document, names, namespace, repo))
     ]
@@ -79,8 +81,12 @@ def imported(files: Mapping[str, bytes], variables: Variables, now: datetime, na
         {id(document): one.file for one in works for document in one.manifests},
     )
     repo.files |= shelved.files
+    places = defaultdict[str, list[str]](list)
+    for path in repo.files:
+        if path.startswith("workloads/"):
+            places[path.rpartition("/")[2]].append(path)
     for policy in policies:
-        _write(policy, repo)
+        _write(policy, places, repo)
     _overrides(differences, repo)
     by_name = {one.name: one for one in policies}
     for folder, (rule, found) in shelved.folders.items():
@@ -211,10 +217,13 @@ def _rules(policies: Sequence[_Policy], things: Sequence[Thing]) -> dict[int, Ru
     return rules
 
 
-def _write(one: _Policy, repo: FleetRepo) -> None:
-    """Writes a policy. A work of several manifests is a folder, in which all are one group: a work goes whole."""
+def _write(one: _Policy, places: Mapping[str, Sequence[str]], repo: FleetRepo) -> None:
+    """
+    Writes a policy. `places` are the paths of workloads by the names of their files. A work of several manifests is a folder, in which all are one group:
+    a work goes whole.
+    """
     if one.file:
-        there = [path for path in repo.files if path.startswith("workloads/") and path.endswith(f"/{one.file}.yaml")]
+        there = places.get(f"{one.file}.yaml", ())
         if not there:
             return  # all of it is in a folder of the platform, whose policy takes it by path
         folders = {path.split("/")[1] for path in there if path.split("/")[2:-1] == [one.file]}
