@@ -13,7 +13,7 @@ import sys
 import time
 
 from benchmarks.hostile import peak
-from gitplacer.layout import Layout
+from gitplacer.layout.layout import Layout
 from gitplacer.model.decision import Action
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes.opening import at_work

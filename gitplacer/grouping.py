@@ -19,13 +19,14 @@ from gitplacer import pathglob
 from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.tenant import Tenant
+from gitplacer.links import RAY_KINDS, Links
 from gitplacer.model.workload import Gang, Identity
 from gitplacer.policies.selection import Governed, governing
 from gitplacer.problems import Problem, Severity
 from gitplacer.source.apigroups import BUILT_IN_GROUPS
 from gitplacer.source.manifests import PLATFORM, WORKLOADS, SourceObject
 from gitplacer.source.reading import Source
-from gitplacer.workloads.facts import ObjectFacts, Reference, reserved
+from gitplacer.workloads.facts import ObjectFacts, reserved
 
 CLUSTER_ANNOTATION = "gitplacer.dev/cluster"
 RELOCATION_ANNOTATION = "gitplacer.dev/relocation"
@@ -34,7 +35,6 @@ NO_NAMESPACE = "_cluster"
 
 _GROUP_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,248}[A-Za-z0-9])?")
 """At most 250 characters: its record is the file `<name>.yaml`, and who cannot check out one file has none (NAME_MAX of Linux is 255)."""
-_PRIMARY_KINDS = ("RayCluster", "RayService", "RayJob")
 
 
 def holder(group_id: str) -> str:
@@ -246,8 +246,8 @@ def _primary(members: Sequence[SourceObject]) -> SourceObject:
 
     def rank(item: SourceObject) -> tuple[int, int, Identity]:
         kind = item.identity.kind
-        ray = item.identity.api_group == "ray.io" and kind in _PRIMARY_KINDS
-        return (0 if item.facts.sized else 1, _PRIMARY_KINDS.index(kind) if ray else len(_PRIMARY_KINDS), item.identity)
+        ray = item.identity.api_group == "ray.io" and kind in RAY_KINDS
+        return (0 if item.facts.sized else 1, RAY_KINDS.index(kind) if ray else len(RAY_KINDS), item.identity)
 
     return min(members, key=rank)
 
@@ -331,24 +331,11 @@ class _Workloads:
         self._governed, self._tenancy = governed, source.tenancy
         self._objects = [item for item in source.objects if item.unit == WORKLOADS]
         self._leader = list(range(len(self._objects)))
-        self._by_identity = {
-            **{_made(item, made): index for index, item in enumerate(self._objects) for made in item.facts.provides},
-            **{item.identity: index for index, item in enumerate(self._objects)},
-        }
-        self._sized_in: dict[str, list[int]] = defaultdict(list)
-        for index, item in enumerate(self._objects):
-            if item.facts.sized:
-                self._sized_in[item.identity.namespace].append(index)
+        self._links = Links(self._objects)
         self._problems: dict[int, list[Problem]] = defaultdict(list)
-        self._labelled: dict[tuple[str, str, str], set[int]] = defaultdict(set)
-        for namespace, indexes in self._sized_in.items():
-            for index in indexes:
-                for pods in self._objects[index].facts.pods:
-                    for key, value in pods.labels:
-                        self._labelled[namespace, key, value].add(index)
 
     def groups(self) -> Iterator[Group]:
-        sized = [index for indexes in self._sized_in.values() for index in indexes]
+        sized = [index for indexes in self._links.sized_in.values() for index in indexes]
         is_sized = set(sized)
         keys = {index: _key(item, self._governed) for index, item in enumerate(self._objects)}
         self._join_by_key(sized, keys)
@@ -393,21 +380,21 @@ class _Workloads:
     def _join_by_need(self, sized: Sequence[int]) -> None:
         """A sized object that another names, or reaches through a Service, must be on the same cluster."""
         for index in sized:
-            for target in self._targets(index, self._objects[index].facts.needs):
+            for target in self._links.targets(index, self._objects[index].facts.needs):
                 if self._objects[target].facts.sized:
                     self._join(index, target)
-                for behind in self._selected(target):
+                for behind in self._links.selected(target):
                     self._join(index, behind)
 
     def _attach_pointing(self, home: dict[int, set[int]]) -> None:
         """Services and budgets by the pods they select, then routes and autoscalers by what they point at."""
         for index, item in enumerate(self._objects):
-            selected = {self._find(target) for target in self._selected(index)}
+            selected = {self._find(target) for target in self._links.selected(index)}
             if selected and not item.facts.sized:
                 home[index] = selected
         for _ in range(2):  # a route may point at a route, as HTTPRoutes do at Gateways; nothing points deeper
             for index, item in enumerate(self._objects):
-                targets = self._targets(index, item.facts.points_at) if index not in home else []
+                targets = self._links.targets(index, item.facts.points_at) if index not in home else []
                 reached = {leader for target in targets for leader in home.get(target, set())}
                 if reached:
                     home[index] = reached
@@ -426,49 +413,11 @@ class _Workloads:
         waiting = [(index, leader) for index, leaders in sorted(home.items()) for leader in sorted(leaders)]
         while waiting:
             index, leader = waiting.pop()
-            for target in self._targets(index, self._objects[index].facts.needs):
+            for target in self._links.targets(index, self._objects[index].facts.needs):
                 if leader not in needed[target] and leader not in home.get(target, set()):
                     needed[target].add(leader)
                     waiting.append((target, leader))
         return needed
-
-    def _targets(self, index: int, references: Iterable[Reference]) -> list[int]:
-        namespace = self._objects[index].identity.namespace
-        found = []
-        for reference in references:
-            if reference.namespace in ("", namespace) and not reference.cluster_scoped:
-                identity = Identity(reference.api_group, reference.kind, namespace, reference.name)
-                if (target := self._by_identity.get(identity)) is not None:
-                    found.append(target)
-                elif reference.kind == "Service" and not reference.api_group:
-                    found += self._ray_behind(namespace, reference.name)
-        return found
-
-    def _ray_behind(self, namespace: str, service: str) -> list[int]:
-        """The Ray object for which KubeRay makes a Service of this name (<name>-head-svc, <name>-serve-svc)."""
-        for suffix in ("-head-svc", "-serve-svc"):
-            for kind in _PRIMARY_KINDS if service.endswith(suffix) else ():
-                identity = Identity("ray.io", kind, namespace, service.removesuffix(suffix))
-                if identity in self._by_identity:
-                    return [self._by_identity[identity]]
-        return []
-
-    def _selected(self, index: int) -> list[int]:
-        """The sized objects some of whose pods an object selects."""
-        item = self._objects[index]
-        namespace = item.identity.namespace
-        found = []
-        for selector in item.facts.selects:
-            exact = next((r for r in selector if r.operator == "In" and len(r.values) == 1), None)
-            possible = self._sized_in[namespace]
-            if exact is not None:
-                possible = sorted(self._labelled.get((namespace, exact.key, exact.values[0]), ()))
-            found += [
-                target
-                for target in possible
-                if any(all(r.matches(dict(p.labels)) for r in selector) for p in self._objects[target].facts.pods)
-            ]
-        return found
 
     def _in_two_groups(self, index: int, leaders: set[int]) -> None:
         item = self._objects[index]
@@ -510,11 +459,6 @@ class _Workloads:
             broken,
             self._tenancy.owner(primary.path),
         )
-
-
-def _made(item: SourceObject, made: Reference) -> Identity:
-    """Who the object is that something in a cluster makes of this one."""
-    return Identity(made.api_group, made.kind, item.identity.namespace, made.name)
 
 
 def _annotation_problems(members: Sequence[SourceObject]) -> Iterator[Problem]:

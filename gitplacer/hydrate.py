@@ -15,7 +15,8 @@ from gitplacer.commits import PROPOSED, relocation_message, rest_message, whole_
 from gitplacer.explain import PlanView, refused_approvals
 from gitplacer.inputs import Inputs as Inputs
 from gitplacer.inputs import SourceCommit as SourceCommit
-from gitplacer.layout import Layout, refuse_foreign_root
+from gitplacer.layout.foreignroot import refuse_foreign_root
+from gitplacer.layout.layout import Layout
 from gitplacer.madefrom import hydrator_metadata, people_of, trailers_of
 from gitplacer.model.decision import Action, Decision, Phase, Reason
 from gitplacer.model.verdicts import Verdicts

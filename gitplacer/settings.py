@@ -15,7 +15,7 @@ from pathlib import Path
 from gitplacer.git.address import Address
 from gitplacer.git.cache import default_cache_dir
 from gitplacer.git.credentials import Credentials
-from gitplacer.git.publishing import Identity
+from gitplacer.git.newcommits import Identity
 from gitplacer.git.signing import SigningKey
 
 DEPLOYMENT_VARIABLE = "GITPLACER_DEPLOYMENT"

@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from gitplacer.git.address import Address
-from gitplacer.git.publishing import Deployment, Identity, NewCommit
+from gitplacer.git.newcommits import Identity, NewCommit
+from gitplacer.git.publishing import Deployment
 from gitplacer.git.signing import SigningKey, signed
 from gitplacer.tree import Changes
 from tests.gitservers import git

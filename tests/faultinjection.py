@@ -35,7 +35,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from gitplacer.git.publishing import INPUTS, PushRefused
+from gitplacer.git.ourbranches import INPUTS
+from gitplacer.git.pushing import PushRefused
 from gitplacer.git.scratch import scratch_folder
 from tests.faultyhost import faulty_host
 from tests.gitservers import git

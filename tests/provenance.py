@@ -18,8 +18,9 @@ from gitplacer.audit.checking import Checking
 from gitplacer.audit.recompute import Recomputation
 from gitplacer.audit.repos import Past, Place
 from gitplacer.formats.verification import sentence
+from gitplacer.git.newcommits import NewCommit
 from gitplacer.git.objects import Object
-from gitplacer.git.publishing import Deployment, NewCommit
+from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import Repository, parse_commit
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.model.audit import Answer

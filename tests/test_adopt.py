@@ -89,7 +89,7 @@ STORY = {
     "README.md": "# Our clusters\n",
     "apps/east.yaml": (
         "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: east, namespace: argocd}\n"
-        "spec: {project: default, source: {path: clusters/east}, destination: {name: east}}\n"
+        "spec: {project: default, source: {path: clusters/east, directory: {recurse: true}}, destination: {name: east}}\n"
     ),
     "clusters/east/web/shop.yaml": documents(deployment("shop"), service("shop")),
     "clusters/west/web/shop.yaml": documents(deployment("shop", replicas=3), service("shop")),
@@ -233,12 +233,77 @@ def test_flux_itself_and_what_syncs_are_not_adopted() -> None:
         ("kind: Kustomization\napiVersion: kustomize.toolkit.fluxcd.io/v1\nmetadata: {name: k}\nspec:\n  path: x\n  postBuild: {substitute: {a: b}}\n", "sync.yaml:6:3"),
         ("kind: Application\napiVersion: argoproj.io/v1alpha1\nmetadata: {name: k}\nspec:\n  source:\n    helm: {values: a}\n", "sync.yaml:6:5"),
         ("kind: Application\napiVersion: argoproj.io/v1alpha1\nmetadata: {name: k}\nspec:\n  source:\n    directory: {recurse: true}\n", None),
+        ("kind: Application\napiVersion: argoproj.io/v1alpha1\nmetadata: {name: k}\nspec:\n  source:\n    directory: {recurse: true, exclude: '*.yml'}\n", "sync.yaml:6:32"),
+        ("kind: Application\napiVersion: argoproj.io/v1alpha1\nmetadata: {name: k}\nspec:\n  sources:\n  - path: a\n  - kustomize: {images: [a]}\n", "sync.yaml:7:5"),
+        ("kind: ApplicationSet\napiVersion: argoproj.io/v1alpha1\nmetadata: {name: k}\nspec:\n  template:\n    spec:\n      sources:\n      - helm: {values: a}\n", "sync.yaml:8:9"),
+        ("kind: Kustomization\napiVersion: kustomize.toolkit.fluxcd.io/v1\nmetadata: {name: k}\nspec:\n  path: x\n  decryption: {provider: sops, secretRef: {name: age}}\n", "sync.yaml:6:3"),
     ],
 )  # fmt: skip
 def test_a_sync_that_applies_something_else_than_the_folder_is_told(sync: str, place: str | None) -> None:
     assert [str(remark.location) for remark in adopted({**GOOD, "sync.yaml": sync}).altered] == (
         [place] if place else []
     )
+
+
+_SET = "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: s}\nspec:\n  generators: [%s]\n  template: {spec: {source: %s}}\n"
+_MATRIX = "{matrix: {generators: [{clusters: {}}, {git: {directories: [{path: %s}, {path: other/*, exclude: true}]}}]}}"
+
+
+@pytest.mark.parametrize(
+    ("sync", "deeper"),
+    [
+        ("kind: Application\nspec: {source: {path: clusters/a}}\n", "clusters/a/old/x.yaml and clusters/a/old/y/z.yaml"),
+        ("kind: Application\nspec: {sources: [{path: ./clusters/a/old}]}\n", "clusters/a/old/y/z.yaml"),
+        ("kind: Application\nspec: {source: {path: clusters/a, directory: {recurse: true}}}\n", None),
+        ("kind: Application\nspec: {source: {path: clusters/b}}\n", None),  # nothing is deeper
+        ("kind: Application\nspec: {source: {path: .hidden/a}}\n", None),
+        (_SET % (_MATRIX % "clusters/*", "{path: '{{path}}'}"), "clusters/a/old/x.yaml and clusters/a/old/y/z.yaml"),
+        (_SET % ("{list: {elements: [{cluster: a}]}}", "{path: 'clusters/{{.cluster}}/old'}"), "clusters/a/old/y/z.yaml"),
+        (_SET % (_MATRIX % "clusters/*/*", "{path: '{{ .path.path }}'}"), "clusters/a/old/y/z.yaml"),
+        (_SET % ("{list: {}}, 7, {git: {directories: {a: b}}}, {matrix: []}", "{path: '{{path}}'}"), None),
+    ],
+)  # fmt: skip
+def test_what_argo_cd_does_not_look_into_is_told_where_it_is_adopted(sync: str, deeper: str | None) -> None:
+    """Without `directory.recurse` it applies the files right in a folder. Others would run from the hand-over on."""
+    if not sync.startswith("apiVersion"):
+        sync = f"apiVersion: argoproj.io/v1alpha1\nmetadata: {{name: s}}\n{sync}"
+    files = {f"clusters/{c}/w.yaml": deployment("w") for c in "ab"}
+    files |= {"clusters/a/old/x.yaml": deployment("x"), "clusters/a/old/y/z.yaml": deployment("z")}
+    told = [remark.message.partition(" is adopted: ")[2] for remark in adopted({**files, "sync.yaml": sync}).altered]
+    assert told == ([deeper] if deeper else [])
+
+
+@pytest.mark.parametrize(("directory", "told"), [("apps/*", "apps/*"), ("clusters/*", None), ("gone/*", None)])
+def test_what_an_applicationset_makes_of_a_folder_that_is_not_adopted_is_told(directory: str, told: str | None) -> None:
+    sync = _SET % (_MATRIX % directory, "{path: '{{path}}', directory: {recurse: true}}")
+    files = {f"clusters/{c}/x.yaml": deployment("x") for c in "ab"} | {"apps/web/y.yaml": deployment("y")}
+    found = adopted({**files, "sync.yaml": sync}, clusters="clusters/{cluster}/**")
+    message = f"this ApplicationSet syncs {told}, and nothing in it was adopted"
+    assert [remark.message for remark in found.left] == ([message] if told else [])
+
+
+def test_a_file_that_may_say_what_syncs_and_cannot_be_read_is_told() -> None:
+    sync = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: {{ .name }}}\n"
+    files = {"apps/a.yaml": sync, "ci/template.yaml": "stages: {{ stages }}\n", "apps/bin.yaml": "\x00"}
+    assert [str(remark.location) for remark in adopted({**GOOD, **files}).left] == ["apps/a.yaml:3:18"]
+
+
+def test_the_repo_of_a_chart_comes_along_and_what_starts_flux_does_not() -> None:
+    """A HelmRelease is nothing without the GitRepository that its chart is in; a FluxInstance would sync the old folders from its new place."""
+    chart = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: %s, namespace: web}\nspec: {url: https://example.com/%s}\n"
+    release = (
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: r, namespace: web}\n"
+        "spec: {chart: {spec: {chart: ./c, sourceRef: {kind: GitRepository, name: charts}}}}\n"
+    )
+    flux = "apiVersion: fluxcd.controlplane.io/v1\nkind: FluxInstance\nmetadata: {name: flux, namespace: flux-system}\nspec: {sync: {path: clusters/a}}\n"
+    texts = documents(release, chart % ("charts", "charts"), chart % ("folders", "folders"), flux)
+    found = adopted({f"clusters/{c}/x.yaml": texts for c in "ab"})
+    assert {(identity.kind, identity.name) for identity in found.fleet.things} == {
+        ("HelmRelease", "r"),
+        ("GitRepository", "charts"),
+    }
+    assert [(owner.kind, owner.name) for owner in found.owners] == [("FluxInstance", "flux")] * 2
+    assert (found.engine, actions(found)) == ("flux", {Action.KEEP})
 
 
 @pytest.mark.parametrize(
@@ -337,6 +402,19 @@ def test_a_guess_that_could_be_another_is_none(paths: list[str], said: str) -> N
     with pytest.raises(CannotAdopt, match=said) as refused:
         adopted({path: configmap("x") for path in paths})
     assert "--clusters" in refused.value.hint
+
+
+def test_where_all_is_rendered_it_says_so() -> None:
+    """The layout that Flux shows: folders of clusters with nothing but Kustomizations, and overlays beside them."""
+    sync = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: s}\nspec: {path: ./apps/%s}\n"
+    files = {f"clusters/{c}/apps.yaml": sync % c for c in "ab"} | {
+        f"apps/{c}/kustomization.yaml": "resources: []\n" for c in "ab"
+    }
+    with pytest.raises(CannotAdopt) as caught:
+        adopted(files)
+    assert caught.value.hint.startswith(
+        "apps/a and apps/b are for Kustomize or Helm: render that in CI into a folder for each cluster"
+    )
 
 
 def test_a_pattern_says_clusters_and_namespaces() -> None:

@@ -31,7 +31,7 @@ from gitplacer.model.verdicts import EVERY, OF_WAITING, OUTGROWN, Verdicts
 from gitplacer.passes import baselines
 from gitplacer.passes.baselines import baseline
 from gitplacer.passes.looking import Looked, hydrated_against
-from gitplacer.placement.choice import Choice
+from gitplacer.placement.evaluation import Evaluation
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.problems import Rejected
@@ -163,17 +163,17 @@ class Asked:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.verdicts: list[tuple[str, str]] = []
         self.packings = 0
-        verdict, fit = Choice.verdict, Ledger._fit
+        verdict, fit = Evaluation.verdict, Ledger._fit
 
-        def counted_verdict(choice: Choice, group: Any, policy: Any, name: str) -> Finding:
+        def counted_verdict(evaluation: Evaluation, group: Any, policy: Any, name: str) -> Finding:
             self.verdicts.append((group.id, name))
-            return verdict(choice, group, policy, name)
+            return verdict(evaluation, group, policy, name)
 
         def counted_fit(ledger: Ledger, gang: Any, scale_up: bool) -> Any:
             self.packings += 1
             return fit(ledger, gang, scale_up)
 
-        monkeypatch.setattr(Choice, "verdict", counted_verdict)
+        monkeypatch.setattr(Evaluation, "verdict", counted_verdict)
         monkeypatch.setattr(Ledger, "_fit", counted_fit)
 
 

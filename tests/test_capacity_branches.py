@@ -217,5 +217,5 @@ def test_what_is_known_of_a_commit_is_not_asked_again(
             branch = Branch("capacity", repository.resolve("capacity"))
             found.append(texts(read_branches(repository, [branch], settings, memo, NOW)))
         monkeypatch.setattr(believing, "verified", None)
-        monkeypatch.setattr("gitplacer.snapshot.single_snapshot", None)
+        monkeypatch.setattr("gitplacer.reported.single_snapshot", None)
     assert found == [nodes("gke", 3, 2)] * 2

@@ -22,11 +22,12 @@ from gitplacer.capacity.reading import branches_at, opened_branches, read_branch
 from gitplacer.controller.sending import send_for_ever
 from gitplacer.git.address import Address
 from gitplacer.git.program import GitError
-from gitplacer.git.publishing import Deployment, LostRace, PushRefused
+from gitplacer.git.publishing import Deployment
+from gitplacer.git.pushing import LostRace, PushRefused
 from gitplacer.git.reading import Repository
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fleet import CapacitySettings
-from gitplacer.snapshot import single_snapshot
+from gitplacer.reported import single_snapshot
 from gitplacer.source.files import NoMemo
 from gitplacer.tree import Tree
 from tests.capacitybranches import WRITER, nodes, sent, ssh_key

@@ -22,7 +22,7 @@ from gitplacer.controller.faults import found
 from gitplacer.controller.running import Controller
 from gitplacer.controller.turns import Turn
 from gitplacer.git import program
-from gitplacer.git.publishing import INPUTS
+from gitplacer.git.ourbranches import INPUTS
 from gitplacer.git.scratch import scratch_folder
 from gitplacer.settings import settings
 from tests.faultyhost import Ask, Bad, Host, faulty_host, relay_to

@@ -12,7 +12,7 @@ from typing import IO
 
 import pytest
 
-from gitplacer.git.publishing import INPUTS
+from gitplacer.git.ourbranches import INPUTS
 from tests.commands import run
 from tests.gitservers import git
 from tests.stories import cluster, rayservice

@@ -53,6 +53,122 @@ def corpus() -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(DATA.glob("*.yaml"))}
 
 
+# what is told
+
+
+def test_of_a_policy_that_is_not_read_nothing_else_is_told() -> None:
+    """`- us` with `uk` below it is one text of both. The policy is named, and no line says what became of its parts."""
+    broken = (
+        "apiVersion: policy.karmada.io/v1alpha1\nkind: PropagationPolicy\nmetadata: {name: both, namespace: shop}\nspec:\n"
+        "  propagateDeps: true\n  resourceSelectors: [{apiVersion: apps/v1, kind: Deployment}]\n  placement:\n"
+        "    clusterAffinity:\n      clusterNames:\n      - us\n        uk\n    typo: 1\n"
+    )
+    found = of(broken, f"{broken.replace('        uk', '      - uk')}---\nkind: [\n")
+    assert [(str(one.location), one.message) for one in found.problems] == [
+        (
+            "f0.yaml:9:7",
+            '"us uk" cannot be the value of a label; so nothing is made of this PropagationPolicy shop/both',
+        ),
+        *((str(one.location), one.message) for one in found.problems if one.location.file == "f1.yaml"),
+    ]
+    assert not any("both" in one.message for one in found.problems if one.location.file == "f1.yaml")
+    lines = [(line.outcome, line.location.line) for line in found.lines if line.location.file == "f0.yaml"]
+    assert lines == [(Outcome.NOT_UNDERSTOOD, 12)]
+    assert any(line.outcome is Outcome.CONVERTED for line in found.lines if line.location.file == "f1.yaml")
+
+
+def test_that_there_are_no_clusters_is_told_once() -> None:
+    app = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: shop}\n"
+    (line,) = (one for one in of(app, app).lines if "no cluster" in one.what)
+    assert (line.place, line.todo) == ("f0.yaml:1:1", "export them: kubectl get clusters.cluster.karmada.io -o yaml")
+    assert not any("no cluster of" in one.what for one in of(CLUSTERS, app).lines)
+
+
+def test_a_field_that_is_not_known_is_told_with_what_may_be_meant() -> None:
+    policy = (
+        "apiVersion: policy.karmada.io/v1alpha1\nkind: ClusterPropagationPolicy\nmetadata: {name: p}\nspec:\n"
+        "  resourceSelectors: [{apiVersion: apps/v1, kind: Deployment}]\n  placement:\n    replicaScheduling:\n"
+        "      replicaSchedulingType: Divided\n      replicaDivisionPreference: Weighted\n"
+        "      weightPreference: {staticClusterWeight: [{weight: 1, targetCluster: {clusterNames: [alpha]}}]}\n      zebra: 1\n"
+    )
+    todo = [line.todo for line in of(CLUSTERS, policy).of(Outcome.NOT_UNDERSTOOD)]
+    assert [one.partition(" If not, ")[0] for one in todo] == [
+        'did you mean "staticWeightList"?',
+        "look up what it does, and write what you want by hand",
+    ]
+
+
+def test_what_a_policy_of_a_namespace_takes_has_a_namespace() -> None:
+    """
+    Of a kind without a definition nobody knows it, and nothing of it may lie among the workloads; but Karmada lets such a policy take nothing else. An
+    app beside it stays a workload.
+    """
+    policy = (
+        "apiVersion: policy.karmada.io/v1alpha1\nkind: PropagationPolicy\nmetadata: {name: p}\nspec:\n"
+        "  resourceSelectors: [{apiVersion: example.com/v1, kind: Widget}, {apiVersion: apps/v1, kind: Deployment}]\n"
+        "  placement: {clusterAffinity: {clusterNames: [alpha, charlie]}}\n"
+    )
+    override = (
+        "apiVersion: policy.karmada.io/v1alpha1\nkind: OverridePolicy\nmetadata: {name: o}\nspec:\n"
+        "  resourceSelectors: [{apiVersion: example.com/v1, kind: Widget}]\n"
+        "  overrideRules: [{overriders: {plaintext: [{path: /spec/size, operator: replace, value: 4}]}}]\n"
+    )
+    app = (
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec: {selector: {matchLabels: {a: b}}, template: "
+        "{metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}\n"
+    )
+    widget = "---\napiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w%s}\nspec: {size: 2}\n"
+    found = of(CLUSTERS, policy, override, app + widget % "" + widget % "2, namespace: default")
+    assert "workloads/default/f3.yaml" in found.files
+    (path,) = [path for path in found.files if path.startswith("platform/")]
+    made = list(yaml.safe_load_all(found.files[path]))
+    assert [one["metadata"].get("namespace") for one in made] == ["default", "default"]
+    assert [line.what for line in found.of(Outcome.NO_EQUAL) if "Widget" in line.what] == [
+        "of Widget of example.com it is not known what pods it makes"
+    ] * 2
+    done = story(found).run()
+    assert done.problems == ()
+    placed = clusters(done)
+    assert {placed[group] for group in placed if group.startswith("default/")} == {"alpha,charlie"}
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        "{name: d, namespace: shop, uid: u, labels: {propagationpolicy.karmada.io/permanent-id: x}, annotations: {propagationpolicy.karmada.io/name: p, a/b: c}}",
+        "\n  uid: u\n  name: d\n  namespace: shop\n  annotations:\n    propagationpolicy.karmada.io/name: p\n    a/b: c  # kept\n  labels:\n    work.karmada.io/x: z",
+    ],
+)
+def test_what_was_exported_loses_what_its_author_did_not_write(metadata: str) -> None:
+    """A server's fields make an apply fail, and Karmada's marks say that Karmada has it: `validate` refuses both."""
+    policy = (
+        "apiVersion: policy.karmada.io/v1alpha1\nkind: PropagationPolicy\nmetadata: {name: p, namespace: shop}\nspec:\n"
+        "  resourceSelectors: [{apiVersion: apps/v1, kind: Deployment}]\n"
+    )
+    app = (
+        f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {metadata}\n"
+        "spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}\n"
+        "status: {replicas: 1}\n"
+    )
+    found = of(CLUSTERS, policy, app)
+    made = value(found, "workloads/shop/f2.yaml")
+    assert {key for key in made["metadata"] if made["metadata"][key]} == {"name", "namespace", "annotations"}
+    assert (made["metadata"]["annotations"], "status" in made) == ({"a/b": "c"}, False)
+    (told,) = (line.what for line in found.of(Outcome.CHANGED) if "was exported" in line.what)
+    assert "metadata.uid, status, " in told
+    assert story(found).run().problems == ()
+
+
+def test_what_may_have_no_namespace_and_goes_nowhere_is_told() -> None:
+    policy = (
+        "apiVersion: policy.karmada.io/v1alpha1\nkind: ClusterPropagationPolicy\nmetadata: {name: p}\nspec:\n"
+        "  resourceSelectors: [{apiVersion: example.com/v1, kind: Widget, namespace: shop}]\n"
+    )
+    found = of(CLUSTERS, policy, "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n")
+    assert "unplaced/f2.yaml" in found.files
+    assert any("if it has no namespace, some policy may select it" in line.what for line in found.of(Outcome.CHOSEN))
+
+
 # where everything goes
 
 SENT: Mapping[str, set[str]] = {

@@ -189,6 +189,36 @@ def test_scores_are_one_file_each_with_the_first_end() -> None:
     assert any("different times" in line.what for line in found.of(Outcome.CHOSEN))
 
 
+def test_scores_that_would_be_called_alike_are_told_apart() -> None:
+    """A name here is short, and has no capitals: what a Placement asks for is what it gets."""
+    long = "node-" * 14
+    score = (
+        "apiVersion: cluster.open-cluster-management.io/v1alpha1\nkind: AddOnPlacementScore\nmetadata: {name: use, namespace: berlin}\n"
+        f"status: {{scores: [{{name: CPU, value: 1}}, {{name: cpu, value: 2}}, {{name: {long}a, value: 3}}, {{name: {long}b, value: 4}}]}}\n"
+    )
+    asked = SCORED % "{type: AddOn, addOn: {resourceName: use, scoreName: cpu}}"
+    found = of(CLUSTERS, f"{PLACEMENT}{asked}\n", score)
+    numbers = {
+        path.removeprefix("scores/").removesuffix(".yaml"): value(found, path)["spec"]["scores"]["berlin"]
+        for path in found.files
+        if path.startswith("scores/")
+    }
+    assert sorted(numbers.values()) == [1, 2, 3, 4]
+    (term,) = value(found, "policies/p.yaml")["spec"]["placement"]["scores"]
+    assert numbers[term["name"]] == 2
+
+
+def test_a_score_that_nobody_measured_yet_is_told() -> None:
+    score = (
+        "apiVersion: cluster.open-cluster-management.io/v1alpha1\nkind: %s\nmetadata: {name: use, namespace: berlin}\n"
+    )
+    found = of(score % "AddOnPlacementScore", score % "AddonPlacementScore")
+    assert [line.what for line in found.of(Outcome.LEFT_OUT)] == [
+        "nothing was measured of berlin when it was exported, so there is no score of it"
+    ]
+    assert [line.todo for line in found.of(Outcome.NO_EQUAL)] == ['did you mean "AddOnPlacementScore"?']
+
+
 WORK = """\
 apiVersion: work.open-cluster-management.io/v1alpha1
 kind: ManifestWorkReplicaSet
@@ -226,6 +256,102 @@ def test_a_work_that_makes_no_pods_goes_whole_to_the_platform() -> None:
     found = of(CLUSTERS, f"{PLACEMENT}  {{}}\n", role)
     assert "platform/w/w.yaml" in found.files and "policies/w.yaml" not in found.files
     assert value(found, "policies/w-platform.yaml")["spec"]["placement"] == {"copies": "All", "admission": "Immediate"}
+
+
+def test_a_work_goes_whole() -> None:
+    """Also what no app of it refers to, which belongs to no group by itself; and by one decision."""
+    others = (
+        "      - {apiVersion: v1, kind: ConfigMap, metadata: {name: alone, namespace: a}, data: {x: y}}\n"
+        "      - {apiVersion: v1, kind: Pod, metadata: {name: p, namespace: a}, spec: {containers: [{name: c, image: i}]}}\n"
+    )
+    found = of(CLUSTERS, f"{PLACEMENT}  numberOfClusters: 1\n", WORK + others)
+    assert "workloads/a/w/w.yaml" in found.files
+    spec = value(found, "policies/w.yaml")["spec"]
+    assert (spec["select"], spec["groupBy"]) == ({"paths": ["workloads/*/w/**"]}, {"directory": True})
+    run = story(found).run()
+    assert run.problems == () and list(clusters(run)) == ["a/w"]
+    assert not any("may go to another cluster" in line.what for line in found.of(Outcome.CHANGED))
+    several = of(CLUSTERS, f"{PLACEMENT}  numberOfClusters: 1\n", WORK + others.replace("namespace: a", "namespace: b"))
+    assert any("for a and b, each of which is a group" in line.what for line in several.of(Outcome.CHANGED))
+
+
+PINNED = """\
+apiVersion: work.open-cluster-management.io/v1
+kind: ManifestWork
+metadata: {name: web, namespace: %s}
+spec:
+  workload:
+    manifests:
+    - {apiVersion: v1, kind: Namespace, metadata: {name: a}}
+    - {apiVersion: v1, kind: Service, metadata: {name: web, namespace: a}, spec: {selector: {app: web}}}
+    - apiVersion: apps/v1
+      kind: Deployment
+      metadata: {name: web, namespace: a}
+      spec: {replicas: %s, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}}
+"""
+
+
+def test_works_of_several_clusters_with_the_same_manifests_are_one() -> None:
+    """Whoever has no replica sets writes one for each cluster. They are not applied one after the other."""
+    found = of(CLUSTERS, PINNED % ("tokyo", 2), PINNED % ("berlin", 2))
+    spec = value(found, "policies/web.yaml")["spec"]
+    assert spec["clusters"] == {"names": ["tokyo", "berlin"]}
+    assert spec["placement"] == {"copies": "All", "admission": "Immediate"}
+    assert not any(path.startswith(("policies/web-2", "unplaced/")) for path in found.files)
+    assert any(line.what.startswith("the same objects as in ManifestWork tokyo/web at f1") for line in found.lines)
+    placed = clusters(story(found).run())
+    assert placed["a/web"] == "berlin,tokyo"
+
+
+def test_what_differs_between_works_of_several_clusters_is_an_override() -> None:
+    found = of(CLUSTERS, PINNED % ("tokyo", 2), PINNED % ("berlin", 3))
+    assert found.of(Outcome.NO_EQUAL) == [
+        line for line in found.of(Outcome.NO_EQUAL) if line.location.file == "f0.yaml"
+    ]
+    assert value(found, "overrides/web-web-berlin.yaml")["spec"] == {
+        "select": {"namespaces": ["a"], "kinds": ["Deployment"], "names": ["web"]},
+        "clusters": {"names": ["berlin"]},
+        "overrides": [{"path": "/spec/replicas", "op": "replace", "value": 3}],
+    }
+    done = story(found).run()
+    assert done.problems == () and clusters(done)["a/web"] == "berlin,tokyo"
+
+
+def test_a_work_of_a_cluster_looks_at_no_taint() -> None:
+    tainted = "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name: far}\nspec: {taints: [{key: gpu, effect: NoSelect}]}\n"
+    found = of(CLUSTERS, tainted, PINNED % ("far", 1))
+    assert value(found, "policies/web.yaml")["spec"]["tolerations"] == [{"operator": "Exists"}]
+
+
+def test_works_of_several_clusters_with_other_objects_too_are_told() -> None:
+    service = (
+        "    - {apiVersion: v1, kind: Service, metadata: {name: web, namespace: a}, spec: {selector: {app: web}}}\n"
+    )
+    found = of(
+        CLUSTERS,
+        PINNED % ("tokyo", 2),
+        (PINNED % ("berlin", 3)).replace(service, service + service.replace("web,", "more,")),
+    )
+    told = [line.what for line in found.of(Outcome.NO_EQUAL) if line.location.file == "f1.yaml"]
+    assert [what.partition(" is at ")[0] for what in told] == ["Service a/web", "Deployment a/web"]
+    assert all("for other clusters, and an object is one here" in what for what in told)
+    assert not any(
+        "the last that is applied counts" in line.what for line in found.lines if "Namespace" not in line.what
+    )
+
+
+def test_the_policy_of_a_work_takes_no_file_of_another() -> None:
+    """Both are called `w.yaml`, one by the work's name, one as it lay there, in another namespace."""
+    app = (
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d, namespace: b, labels: {cluster.open-cluster-management.io/placement: q}}\n"
+        "spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}\n"
+    )
+    other = PLACEMENT.replace("{name: p, namespace: apps}", "{name: q, namespace: b}")
+    hub = "---\n".join([CLUSTERS, f"{PLACEMENT}  numberOfClusters: 1\n", f"{other}  {{}}\n", WORK])
+    found = imported({"hub.yaml": hub.encode(), "w.yaml": app.encode()}, Variables(), NOW)
+    assert {"workloads/b/w.yaml", "workloads/a/w-2.yaml"} <= found.files.keys()
+    assert value(found, "policies/w-2.yaml")["spec"]["select"] == {"paths": ["workloads/*/w-2.yaml"]}
+    assert story(found).run().problems == ()
 
 
 def test_what_a_replica_set_made_and_what_ocm_decided_is_left_out() -> None:

@@ -17,8 +17,11 @@ from hypothesis import strategies as st
 
 from gitplacer.git.address import Address
 from gitplacer.git.cache import BlobCache, UntrustedFolder, default_cache_dir, private_folder
+from gitplacer.git.newcommits import Identity, NewCommit
+from gitplacer.git.ourbranches import INPUTS
 from gitplacer.git.program import GitError
-from gitplacer.git.publishing import INPUTS, Deployment, Identity, LostRace, NewCommit, PushRefused
+from gitplacer.git.publishing import Deployment
+from gitplacer.git.pushing import LostRace, PushRefused
 from gitplacer.git.reading import NoSuchRevision
 from gitplacer.plaintext import printable
 from gitplacer.tree import SUBMODULE, SYMLINK, Changes

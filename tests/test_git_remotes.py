@@ -12,7 +12,11 @@ from pathlib import Path
 import pytest
 
 from gitplacer.git.address import Address
-from gitplacer.git.publishing import INPUTS, Deployment, Identity, LostRace, NewCommit, PushRefused, Unreachable
+from gitplacer.git.mirror import Unreachable
+from gitplacer.git.newcommits import Identity, NewCommit
+from gitplacer.git.ourbranches import INPUTS
+from gitplacer.git.publishing import Deployment
+from gitplacer.git.pushing import LostRace, PushRefused
 from gitplacer.git.reading import NoSuchRevision, Repository
 from gitplacer.tree import Changes
 from tests.gitservers import SSHD, closed_port, git, https_server, ssh_server

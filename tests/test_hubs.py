@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from gitplacer.model.resources import Resources
 from gitplacer.observing.hubs import HUBS, Unheard, read_hub
 from gitplacer.observing.writing import snapshot_file
-from gitplacer.snapshot import single_snapshot
+from gitplacer.reported import single_snapshot
 from gitplacer.source.files import NoMemo
 from gitplacer.tree import Tree
 from tests.commands import run

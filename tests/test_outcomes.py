@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from gitplacer.formats.outcome import description, outcome_markdown, remembered, remembered_in, with_outcome
 from gitplacer.formats.planjson import plan_document
 from gitplacer.hosts.host import LONGEST_DESCRIPTION
+from gitplacer.kept import read_records
 from gitplacer.kinds.record import PlacementRecord, RecordCluster, RecordMetadata
 from gitplacer.review.outcomes import Fate, Outcome, Promise, Promised, became, packed, promise_of, unpacked
-from gitplacer.snapshot import read_records
 from gitplacer.source.files import NoMemo
 from tests.stories import ANYWHERE, START, Story, cluster, rayjob, rayservice, snapshot
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gitplacer.git.publishing import proposal_branch
+from gitplacer.git.ourbranches import proposal_branch
 from gitplacer.model.decision import Action
 from tests.gitservers import SSHD, git, https_server, ssh_server
 from tests.stories import cluster, decisions, policy, rayservice

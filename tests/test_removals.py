@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitplacer.hydrate import Hydration
-from gitplacer.snapshot import REMOVALS_FILE
+from gitplacer.kept import REMOVALS_FILE
 from gitplacer.tree import Changes
 from tests import test_spanning as spanning
 from tests.stories import ANYWHERE, FLEET, Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot

@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitplacer.git.address import Address
-from gitplacer.git.publishing import Deployment, Identity, NewCommit
+from gitplacer.git.newcommits import Identity, NewCommit
+from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import Commit
 from gitplacer.git.secretfiles import ExposedSecret
 from gitplacer.git.signing import AllowedKeys, NotSigned, SigningKey, flaw, is_signed, signed, unsigned, verified

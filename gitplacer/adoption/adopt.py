@@ -16,7 +16,16 @@ from datetime import datetime
 from gitplacer.adoption.copies import Copies, Thing, read_copies, surely_platform
 from gitplacer.adoption.fleetfiles import FleetFiles, commented, fleet_files
 from gitplacer.adoption.folders import Folders, by_pattern, guessed
-from gitplacer.adoption.owners import Owner, alterations, elsewhere, engine_of, guessed_engine, is_of_flux, owners
+from gitplacer.adoption.owners import (
+    Owner,
+    alterations,
+    elsewhere,
+    engine_of,
+    guessed_engine,
+    is_of_flux,
+    may_steer,
+    owners,
+)
 from gitplacer.adoption.proving import Fault, Proof, proved
 from gitplacer.adoption.remarks import CannotAdopt, Remark
 from gitplacer.kinds.fields import API_VERSION
@@ -24,7 +33,7 @@ from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.kinds.record import RECORDS
 from gitplacer.model.workload import Identity
 from gitplacer.pathglob import matches
-from gitplacer.plaintext import printable
+from gitplacer.plaintext import few, printable
 from gitplacer.problems import Location
 from gitplacer.source.files import InMemory, Memo, Reading, is_read, read_documents
 from gitplacer.source.territory import Territory
@@ -87,7 +96,10 @@ def adopt(tree: Tree, asked: Asked, memo: Memo | None = None) -> Adoption:
         if engine_of(item.document) is not None
     ]
     found = owners(steering)
-    folders = by_pattern(asked.clusters, paths) if asked.clusters else guessed(_manifests(reading), paths)
+    try:
+        folders = by_pattern(asked.clusters, paths) if asked.clusters else guessed(_manifests(reading), paths)
+    except CannotAdopt as error:
+        raise CannotAdopt(str(error), _or_render(error.hint, paths, territory)) from None
     copies = read_copies(tree, folders, reading, asked.namespace)
     steers = {document.file for document in steering}
     others = [path for path in paths if path not in steers and path not in folders.places]
@@ -95,6 +107,7 @@ def adopt(tree: Tree, asked: Asked, memo: Memo | None = None) -> Adoption:
         *_not_rendered(folders, territory),
         *_links(folders, tree),
         *elsewhere(steering, folders.places, others),
+        *_unread_owners(tree, reading, folders),
     }
     if not copies.things:
         raise CannotAdopt(f"nothing in {folders.pattern} can be adopted", _said(sorted({*copies.left, *unread})))
@@ -107,7 +120,7 @@ def adopt(tree: Tree, asked: Asked, memo: Memo | None = None) -> Adoption:
         deployment=state.proof.tree,
         engine=engine,
         owners=found,
-        altered=tuple(sorted(alterations(steering))),
+        altered=tuple(sorted(alterations(steering, folders.places))),
         left=tuple(sorted({*copies.left, *unread, *state.left})),
         noted=tuple(sorted({*copies.noted, *state.proof.noted})),
         fell_back=tuple(sorted(state.fell_back)),
@@ -125,6 +138,14 @@ def _said(left: Iterable[Remark]) -> str:
     return f"{first.location}: {first.message}{'; ' if first.hint else ''}{first.hint}"
 
 
+def _or_render(hint: str, paths: Iterable[str], territory: Territory) -> str:
+    """A hint that also says what is usually behind it where much of a repo is input of Kustomize or Helm."""
+    folders = sorted({folder.rstrip("/") for path in paths if (folder := territory.unrendered(path)) is not None})
+    if not folders:
+        return hint
+    return f"{few(folders)} {'are' if len(folders) > 1 else 'is'} for Kustomize or Helm: render that in CI into a folder for each cluster, and adopt these; or {hint}"
+
+
 def _manifests(reading: Reading) -> list[str]:
     """The files that have Kubernetes objects in them, other than those that steer an engine."""
     return [
@@ -139,6 +160,15 @@ def _not_rendered(folders: Folders, territory: Territory) -> set[Remark]:
     inside = {folder for path in folders.places if not is_of_flux(path) and (folder := territory.unrendered(path))}
     message = "this directory is for Kustomize or Helm, which gitplacer does not run"
     return {Remark(Location(folder.rstrip("/")), message, _RENDER) for folder in inside}
+
+
+def _unread_owners(tree: Tree, reading: Reading, folders: Folders) -> set[Remark]:
+    """Files beside the folders of clusters that cannot be read and may hold what syncs these. Others there are nobody's business."""
+    return {
+        Remark.of(problem)
+        for problem in reading.problems
+        if problem.location.file not in folders.places and may_steer(tree.read(problem.location.file))
+    }
 
 
 def _links(folders: Folders, tree: Tree) -> set[Remark]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from gitplacer.adoption.differences import canonical
 from gitplacer.adoption.folders import Folders, Place
-from gitplacer.adoption.owners import engine_of, is_of_flux
+from gitplacer.adoption.owners import charts_sources, engine_of, is_charts_source, is_of_flux
 from gitplacer.adoption.remarks import Remark
 from gitplacer.documents import Document, value_at
 from gitplacer.kinds.parse import is_own
@@ -88,13 +88,14 @@ def read_copies(tree: Tree, folders: Folders, reading: Reading, namespace: str) 
     scopes = Scopes(
         defined_scopes(item.document for path in folders.places for item in reading.documents.get(path, ()))
     )
+    charts = charts_sources(item.document for path in folders.places for item in reading.documents.get(path, ()))
     for path, place in folders.places.items():
         if path in reading.broken or is_of_flux(path):
             continue
         items = reading.documents.get(path, ())
         for item in items:
             document = item.document
-            if engine_of(document) is not None:
+            if engine_of(document) is not None and not is_charts_source(document, charts):
                 continue
             wrong = _no_object(document)
             if wrong is None:

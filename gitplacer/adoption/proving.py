@@ -20,7 +20,7 @@ from gitplacer.documents import Edit
 from gitplacer.grouping import Group
 from gitplacer.hydrate import hydrate
 from gitplacer.inputs import Inputs
-from gitplacer.layout import Layout
+from gitplacer.layout.layout import Layout
 from gitplacer.model.decision import Action, Decision, Finding, Reason
 from gitplacer.model.workload import Identity
 from gitplacer.problems import Location, Problem, Severity

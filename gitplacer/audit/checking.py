@@ -22,7 +22,7 @@ from gitplacer.branch.lastpass import brought_by, let_in
 from gitplacer.commits import PREFIX, PROPOSED
 from gitplacer.explain import rfc3339
 from gitplacer.git.objects import MissingObject
-from gitplacer.git.publishing import is_of_a_pass
+from gitplacer.git.ourbranches import is_of_a_pass
 from gitplacer.git.reading import Commit, NoSuchRevision
 from gitplacer.hydrate import Step
 from gitplacer.kinds.record import RECORDS

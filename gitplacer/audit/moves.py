@@ -17,15 +17,15 @@ from gitplacer.branch.byhand import reverted_by
 from gitplacer.branch.lastpass import brought_by, let_in
 from gitplacer.commits import PROPOSED
 from gitplacer.explain import NoSuchGroup, rfc3339
-from gitplacer.git.publishing import is_of_a_pass
+from gitplacer.git.ourbranches import is_of_a_pass
 from gitplacer.git.reading import Commit, NoSuchRevision, Repository
+from gitplacer.kept import read_records
 from gitplacer.kinds.record import BETWEEN, RECORDS, PlacementRecord
 from gitplacer.model.happening import Event, Happening
 from gitplacer.model.workload import Identity
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes.opening import Progress
 from gitplacer.settings import Settings, UsageError
-from gitplacer.snapshot import read_records
 from gitplacer.source.files import Memo
 from gitplacer.source.manifests import WORKLOADS
 from gitplacer.trailers import instant

@@ -16,8 +16,9 @@ from datetime import datetime, timedelta
 
 from gitplacer.audit.moves import consists_of
 from gitplacer.audit.repos import need_whole, read_past
-from gitplacer.git.publishing import is_of_a_pass
+from gitplacer.git.ourbranches import is_of_a_pass
 from gitplacer.git.reading import Repository
+from gitplacer.kept import read_records
 from gitplacer.kinds.capacity import CapacitySnapshot, RunningGroup
 from gitplacer.kinds.parse import is_own, parse_own
 from gitplacer.kinds.record import RECORDS, PlacementRecord
@@ -27,7 +28,6 @@ from gitplacer.parsecache import ParseCache
 from gitplacer.passes.opening import Progress, opened_source
 from gitplacer.relocation.evidence import SYNC_GRACE, reaches, running
 from gitplacer.settings import Settings
-from gitplacer.snapshot import read_records
 from gitplacer.source.files import MAX_SNAPSHOT, READ_ENDINGS, Memo, read_documents
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
 from gitplacer.trailers import instant

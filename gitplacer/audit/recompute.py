@@ -18,8 +18,9 @@ from gitplacer.audit.repos import Past, unshallow
 from gitplacer.branch.byhand import ByHand, OurPaths, by_hand
 from gitplacer.explain import rfc3339
 from gitplacer.git.objects import MissingObject
+from gitplacer.git.ourbranches import INPUTS
 from gitplacer.git.program import GitError
-from gitplacer.git.publishing import INPUTS, Deployment
+from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import Commit, NoSuchRevision, Repository
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.model.audit import Discrepancy, Mismatch

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from gitplacer.git.address import Address
 from gitplacer.git.mirror import refs_of
+from gitplacer.git.ourbranches import INPUTS
 from gitplacer.git.program import Git, GitError
-from gitplacer.git.publishing import INPUTS
 from gitplacer.git.reading import Commit, NoSuchRevision, Repository
 from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.passes.opening import Progress, opened_deployment

@@ -20,7 +20,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gitplacer.commits import PREFIX
-from gitplacer.git.publishing import Deployment, is_of_a_pass
+from gitplacer.git.ourbranches import is_of_a_pass
+from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import Commit, NoSuchRevision, Repository
 from gitplacer.trailers import Trailers
 from gitplacer.tree import Entry, Tree, differing_paths

@@ -19,14 +19,16 @@ from gitplacer.capacity.material import changed
 from gitplacer.capacity.reading import PLACEHOLDER, branch_of
 from gitplacer.explain import rfc3339
 from gitplacer.git.address import Address
+from gitplacer.git.newcommits import Identity, NewCommit
 from gitplacer.git.objects import BlobTooLarge
 from gitplacer.git.program import GitError
-from gitplacer.git.publishing import Deployment, Identity, LostRace, NewCommit, PushRefused
+from gitplacer.git.publishing import Deployment
+from gitplacer.git.pushing import LostRace, PushRefused
 from gitplacer.git.reading import Commit
 from gitplacer.git.signing import SigningKey
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.problems import Rejected
-from gitplacer.snapshot import single_snapshot
+from gitplacer.reported import single_snapshot
 from gitplacer.source.files import READ_ENDINGS, NoMemo
 from gitplacer.tree import Changes, Tree
 

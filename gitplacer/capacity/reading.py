@@ -227,7 +227,7 @@ class _Read:
         return [Gist.from_text(known[digest]) if known[digest] else None for digest in digests]
 
     def _gist(self, path: str, entry: Entry, memo: Memo) -> Gist | None:
-        from gitplacer.snapshot import single_snapshot  # which takes a while; who knows the gists does without
+        from gitplacer.reported import single_snapshot  # which takes a while; who knows the gists does without
 
         try:
             found, _ = single_snapshot(Tree({path: entry}, self._repository.objects), path, memo)

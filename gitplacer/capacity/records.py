@@ -7,9 +7,9 @@ from pathlib import Path
 
 from gitplacer.git.address import Address
 from gitplacer.git.publishing import Deployment
+from gitplacer.kept import read_records
 from gitplacer.observing.placed import Placed
 from gitplacer.problems import Problem, Rejected, Severity
-from gitplacer.snapshot import read_records
 from gitplacer.source.files import NoMemo
 from gitplacer.source.manifests import PLATFORM, SENTINEL, WORKLOADS
 from gitplacer.tree import Tree

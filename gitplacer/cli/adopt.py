@@ -139,8 +139,9 @@ def _opened(chosen: Settings) -> Iterator[tuple[Tree, str]]:
 def _publish(repo: Path, found: Adoption, chosen: Settings, what: str) -> None:
     """The deployment tree as the first commit of a bare repository. It is nobody's pass: no trailers say that it was computed."""
     from gitplacer.git.address import Address
+    from gitplacer.git.newcommits import NewCommit
     from gitplacer.git.program import NO_REPOSITORY, Git
-    from gitplacer.git.publishing import Deployment, NewCommit
+    from gitplacer.git.publishing import Deployment
     from gitplacer.tree import Changes
 
     place = str(repo.absolute())

@@ -159,7 +159,7 @@ def _send_for_ever(look: Look, target: Target, cache_dir: Path) -> int:
 def written(file: str, cluster: str | None) -> tuple[CapacitySnapshot, bytes]:
     """A snapshot from a file, which must be of the cluster that was named. Raises Rejected."""
     from gitplacer.problems import Location, Problem, Rejected
-    from gitplacer.snapshot import single_snapshot
+    from gitplacer.reported import single_snapshot
     from gitplacer.source.files import NoMemo
     from gitplacer.tree import Tree
 

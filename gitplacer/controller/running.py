@@ -29,7 +29,7 @@ from gitplacer.controller.turns import RULES, Backoff, Fault, Outcome, Turn, bac
 from gitplacer.controller.wakes import Clock, SystemClock, Wake, Wakes
 from gitplacer.explain import rfc3339
 from gitplacer.git.program import GitError
-from gitplacer.git.publishing import LostRace
+from gitplacer.git.pushing import LostRace
 from gitplacer.hydrate import Hydration
 from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.model.decision import Action

@@ -18,8 +18,8 @@ from datetime import datetime
 from pathlib import Path
 
 from gitplacer.git.address import Address
+from gitplacer.git.newcommits import Identity
 from gitplacer.git.program import CommandFailed, Git, GitError, not_started
-from gitplacer.git.publishing import Identity
 from gitplacer.git.reading import NoSuchRevision, Repository, check_branch
 from gitplacer.git.scratch import scratch_folder
 from gitplacer.git.worktree import read_work_tree

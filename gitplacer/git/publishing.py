@@ -1,10 +1,10 @@
 """
 Writing the deployment repository: commits made from objects, and one push that either lands whole or not at all.
 
-A pass is computed from a tip and may only land on that tip. The push names the tip it expects, and the server
-compares and swaps; whoever comes second gets LostRace, reads again and recomputes. Nothing is rebased and nothing is
-forced. No work tree is involved: `git fast-import` writes the commits into an empty scratch repository that borrows
-the other objects, so a crash leaves nothing behind but a temporary folder. Same steps on the same tip, same ids.
+A pass is computed from a tip and may only land on that tip: the push (`pushing`) names the tip it expects, and whoever comes second
+gets LostRace, reads again and recomputes. Nothing is rebased and nothing is forced. The commits (`newcommits`) are made in an empty
+scratch repository that borrows the other objects, so a crash leaves nothing behind but a temporary folder. Same steps on the same tip,
+same ids.
 
 Beside its branch a pass keeps proposals: branches of ours, each with one commit on top of the tip, for somebody to merge.
 They go out in the same push. A server that will not have them does not keep the pass from landing.
@@ -15,100 +15,26 @@ long as it is what a pass would do, and is replaced when it is not. Nobody else'
 
 from __future__ import annotations
 
-import datetime
-import hashlib
-import re
-import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Self
 
 from gitplacer.git.address import Address
-from gitplacer.git.asking import Sort, request
-from gitplacer.git.login import Right
-from gitplacer.git.mirror import Mirror, Unreachable, refs_of, unreachable
+from gitplacer.git.mirror import Mirror, refs_of
+from gitplacer.git.newcommits import NewCommit, added, imported, repeated, together
 from gitplacer.git.notes import Note, push_note
-from gitplacer.git.program import NO_REPOSITORY, CommandFailed, Git, GitError, Talk, cause, one_line
+from gitplacer.git.ourbranches import INPUTS, NEXT, PROPOSALS, SQUASHED, is_of_a_pass, undated
+from gitplacer.git.program import NO_REPOSITORY, CommandFailed, Git, GitError
+from gitplacer.git.pushing import Change, Updates, push, reason_of, send
 from gitplacer.git.reading import Commit, Repository, check_branch, parse_commit
 from gitplacer.git.resigning import same_but_signatures, sign_all
 from gitplacer.git.scratch import scratch_folder
 from gitplacer.git.signing import SigningKey
-from gitplacer.tree import FILE, Changes, Tree, blob_id, differing_paths
-
-INPUTS = "gitplacer-inputs"
-"""The branch that keeps the capacity trees passes were computed from."""
-
-PROPOSALS = "gitplacer/proposed/"
-"""Branches with proposed commits begin with this; the id of a group follows."""
-
-NEXT = "gitplacer/next/"
-"""The branch with the commits of a pass that is proposed as a whole begins with this; the deployment branch follows."""
-
-__all__ = [
-    "INPUTS",
-    "NEXT",
-    "PROPOSALS",
-    "Deployment",
-    "Identity",
-    "LostRace",
-    "NewCommit",
-    "PushRefused",
-    "Unreachable",
-]
-
-
-SQUASHED = "gitplacer/squashed/"
-"""The branch that keeps the commits of a proposed pass which somebody squashed begins with this; the deployment branch follows."""
+from gitplacer.tree import FILE, Tree, blob_id, differing_paths
 
 _STEPS = 10_000
 """Commits that one pass may have."""
-
-
-class LostRace(GitError):
-    """The branch is no longer what the pass was computed from. Open it again and recompute."""
-
-    kind = "LostRace"
-
-
-class PushRefused(GitError):
-    """A hook, a protected branch or a missing permission is against it; trying again will not help."""
-
-    kind = "PushRefused"
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """Who makes a commit."""
-
-    name: str
-    email: str
-
-    @staticmethod
-    def parse(text: str) -> Identity:
-        """The identity that `Name <mail>` spells. Raises ValueError."""
-        found = _PERSON.fullmatch(text.strip())
-        if found is None or found["name"] != _plain(found["name"]):
-            raise ValueError(f"{one_line(text, 100)!r} is not written like Name <name@example.com>")
-        return Identity(found["name"], found["email"])
-
-    def __str__(self) -> str:
-        return f"{self.name} <{self.email}>"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewCommit:
-    """
-    A commit to make: what it changes, and what it says. `when` must know its time zone; git gets it in UTC. `modes` are git's modes of
-    written files that are not plain ones.
-    """
-
-    changes: Changes
-    message: str
-    author: Identity
-    when: datetime.datetime
-    modes: Mapping[str, str] = field(default_factory=dict)
 
 
 class Deployment:
@@ -247,7 +173,7 @@ class Deployment:
             if updates:
                 self._push_with_proposals(scratch, new, new_inputs, updates)
             elif new is not None:
-                self._push(scratch, self._updates(new, new_inputs))
+                push(self.address, scratch, self._updates(new, new_inputs))
             if note is not None and (tip := new or self.expected):
                 self.unnoted = push_note(scratch, self.address, tip, note, self.signing_key)
         return new or self.tip or ""
@@ -260,14 +186,16 @@ class Deployment:
         with scratch_folder() as folder:
             scratch = self._scratch(folder)
             stream = [
-                line for commit in kept for line in _again("refs/heads/new", commit, self.repository.message(commit.id))
+                line
+                for commit in kept
+                for line in repeated("refs/heads/new", commit, self.repository.message(commit.id))
             ]
             gone = step.changes.removed & set(self.tree.entries)
-            new = self._imported(scratch, [*stream, *_commit("refs/heads/new", step, None, gone)])["new"]
+            new = imported(scratch, [*stream, *added("refs/heads/new", step, None, gone)])["new"]
             with Repository(self.address, scratch, {}) as made:
                 self._check_tree(made.tree(new), [step])
             new = self._signed(scratch, {"new": new})["new"]
-            self._push(scratch, self._updates(new, None))
+            push(self.address, scratch, self._updates(new, None))
         return new
 
     def annotate(self, note: Note) -> None:
@@ -294,7 +222,7 @@ class Deployment:
             made = self._signed(scratch, made)
             ref = f"refs/heads/{self.next_branch}"
             updates = {ref: (self.proposed_pass, made["new"]), **self._inputs_update(made.get("inputs"))}
-            self._push(scratch, {**updates, **self._kept(squashed)})
+            push(self.address, scratch, {**updates, **self._kept(squashed)})
         return made["new"]
 
     def keeps_inputs(self, capacity: str | None) -> bool:
@@ -325,9 +253,9 @@ class Deployment:
         if self.proposed_pass is not None:
             with scratch_folder() as folder:
                 updates = {f"refs/heads/{self.next_branch}": (self.proposed_pass, None)}
-                self._push(self._scratch(folder), {**updates, **self._kept(squashed)})
+                push(self.address, self._scratch(folder), {**updates, **self._kept(squashed)})
 
-    def _kept(self, squashed: str | None) -> dict[str, tuple[str | None, str | None]]:
+    def _kept(self, squashed: str | None) -> dict[str, Change]:
         if squashed == self.squashed_pass:
             return {}
         return {f"refs/heads/{SQUASHED}{self.branch}": (self.squashed_pass, squashed)}
@@ -381,11 +309,11 @@ class Deployment:
 
     def _proposal_updates(
         self, made: Mapping[str, str], proposals: Mapping[str, NewCommit] | None, *, moved: bool
-    ) -> dict[str, tuple[str | None, str | None]]:
+    ) -> dict[str, Change]:
         """For each branch of a proposal that changes, what it is and what it becomes."""
         if proposals is None:
             return {}
-        updates: dict[str, tuple[str | None, str | None]] = {}
+        updates: dict[str, Change] = {}
         for number, (branch, commit) in enumerate(sorted(proposals.items())):
             if moved or not self._stands(branch, commit):
                 updates[f"refs/heads/{branch}"] = self.proposals.get(branch), made[f"proposal-{number}"]
@@ -397,7 +325,7 @@ class Deployment:
         scratch: Git,
         new: str | None,
         new_inputs: str | None,
-        updates: Mapping[str, tuple[str | None, str | None]],
+        updates: Updates,
     ) -> None:
         """
         All in one push. Where the server does not take that, the pass lands without its proposals, and these are tried by
@@ -405,14 +333,14 @@ class Deployment:
         """
         main = self._updates(new, new_inputs) if new is not None else {}
         try:
-            self._send(scratch, {**main, **updates}, atomic=True)
+            send(self.address, scratch, {**main, **updates}, atomic=True)
         except CommandFailed:
             if new is not None:
-                self._push(scratch, self._updates(new, new_inputs))
+                push(self.address, scratch, self._updates(new, new_inputs))
             try:
-                self._send(scratch, updates, atomic=False)
+                send(self.address, scratch, updates, atomic=False)
             except CommandFailed as failure:
-                self.refused = _reason(failure)
+                self.refused = reason_of(failure)
 
     def _scratch(self, folder: Path) -> Git:
         Git(NO_REPOSITORY).run("init", "--quiet", "--bare", "--template=", "--object-format=sha1", "--", str(folder))
@@ -436,36 +364,22 @@ class Deployment:
             parent = self.tip if number == 0 else None
             # Deleting a path deletes a whole folder where it names one, so only files that are there are deleted.
             gone = step.changes.removed & paths
-            stream += _commit("refs/heads/new", step, parent, gone)
+            stream += added("refs/heads/new", step, parent, gone)
             paths -= gone
             paths |= step.changes.written.keys()
         if inputs:
-            stream += _commit("refs/heads/inputs", inputs, self.inputs_tip, None)
+            stream += added("refs/heads/inputs", inputs, self.inputs_tip, None)
         for number, (_, proposal) in enumerate(sorted(proposals.items())):
             parent = "refs/heads/new" if steps else self.tip
-            stream += _commit(f"refs/heads/proposal-{number}", proposal, parent, proposal.changes.removed & paths)
-        return self._imported(scratch, stream, alike=self.tip is not None)
-
-    def _imported(self, scratch: Git, stream: Sequence[bytes], *, alike: bool = True) -> dict[str, str]:
-        """
-        The branches that a stream for fast-import makes. `alike`: what it makes may be like what is there, so that saying only in what they
-        differ is worth looking for it. In a first commit, which may be of a whole fleet, that takes half of the time.
-        """
-        # unpackLimit=0: leave the pack as it is; it goes to the server in a moment, and then away.
-        command = ["-c", "fastimport.unpackLimit=0", "fast-import", "--quiet", "--done"]
-        if not alike:
-            command += ["--depth=0"]
-        scratch.run(*command, input=(*stream, b"done\n"))
-        listing = scratch.run("for-each-ref", "--format=%(refname) %(objectname)").decode()
-        made = dict(line.split(" ") for line in listing.splitlines())
-        return {name.removeprefix("refs/heads/"): oid for name, oid in made.items()}
+            stream += added(f"refs/heads/proposal-{number}", proposal, parent, proposal.changes.removed & paths)
+        return imported(scratch, stream, alike=self.tip is not None)
 
     def _check_made(self, made: Repository, new: str, steps: Sequence[NewCommit]) -> None:
         """
         What goes out is exactly what was planned. Git tells what has changed: where that is each planned path and no other, no tree has to
         be listed.
         """
-        changes = _together(steps)
+        changes = together(steps)
         planned = {path: blob_id(data) for path, data in changes.written.items()}
         if self.tip is not None and not changes.removed:
             found = made.changes(self.tip, new)
@@ -477,7 +391,7 @@ class Deployment:
 
     def _check_tree(self, made: Tree, steps: Sequence[NewCommit]) -> None:
         """What goes out is exactly what was planned; a foreign file that is in the way of a folder stops it."""
-        planned = self.tree.apply(_together(steps))
+        planned = self.tree.apply(together(steps))
         if planned != made:
             path = differing_paths(planned, made)[0]
             raise GitError(
@@ -486,168 +400,9 @@ class Deployment:
                 "move it away in the deployment repository",
             )
 
-    def _push(self, scratch: Git, updates: Mapping[str, tuple[str | None, str | None]]) -> None:
-        """`updates` begins with the branch that the push is about."""
-        try:
-            self._send(scratch, updates, atomic=len(updates) > 1)
-        except CommandFailed as failure:
-            self._explain(failure, updates)
-
-    def _updates(self, new: str, new_inputs: str | None) -> dict[str, tuple[str | None, str | None]]:
+    def _updates(self, new: str, new_inputs: str | None) -> dict[str, Change]:
         """For each ref of the pass itself, what it is and what it becomes."""
         return {f"refs/heads/{self.branch}": (self.expected, new), **self._inputs_update(new_inputs)}
 
-    def _inputs_update(self, new: str | None) -> dict[str, tuple[str | None, str | None]]:
+    def _inputs_update(self, new: str | None) -> dict[str, Change]:
         return {f"refs/heads/{INPUTS}": (self.inputs_tip, new)} if new else {}
-
-    def _send(self, scratch: Git, updates: Mapping[str, tuple[str | None, str | None]], *, atomic: bool) -> None:
-        """
-        Push. The lease is used as a compare-and-swap only: on the branch each commit is a child of the tip that the lease names,
-        so a push that succeeds is always a fast-forward, and one that would not be fails. An empty lease says "not there".
-        Only a proposal, which is a branch of ours, is replaced or deleted.
-        """
-        arguments = ["--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no"]
-        arguments += ["--atomic"] if atomic else []
-        arguments += [f"--force-with-lease={ref}:{old or ''}" for ref, (old, _) in updates.items()]
-        # A server that keeps refs as files takes them one by one, also in an atomic push; if it goes down in between, what a pass was
-        # computed from should be there rather than the pass. New refs are taken in our order, others in that of their names.
-        order = sorted(updates, key=lambda ref: ref != f"refs/heads/{INPUTS}")
-        specs = [f"{updates[ref][1] or ''}:{ref}" for ref in order]
-        git = self.address.git(scratch.git_dir, Right.WRITE)
-        with request(Sort.PUSH):
-            git.run("push", *arguments, "--", self.address.url, *specs, talk=Talk.TRANSFER)
-
-    def _explain(self, failure: CommandFailed, updates: Mapping[str, tuple[str | None, str | None]]) -> None:
-        """Raise what a failed push means; return if it has landed after all and only its answer was lost."""
-        now = refs_of(self.address, *updates)
-        first, (_, new) = next(iter(updates.items()))
-        if now.get(first) == new:
-            return
-        where = f"branch {first.removeprefix('refs/heads/')} of {self.address.redacted}"
-        # What a hook prints when it declines is for people: it may speak of races and anything else.
-        said = failure.stdout if _DECLINED.search(failure.stdout) else f"{failure.stdout}\n{failure.stderr}"
-        moved = any(now.get(ref) != old for ref, (old, _) in updates.items())
-        left = _left_lock(said) if self.address.is_local and not moved else None
-        if left is not None:
-            hint = f"if no git is at work there, delete {left}"
-            raise PushRefused(f"{where} is locked by a git that was ended: {left} is there", hint=hint) from None
-        # The winner may hold the lock without being visible yet: such an answer is a lost race, too.
-        if moved or (_RACE.search(said) and not _NO_RACE.search(said)):
-            hint = "somebody else pushed: read it again and recompute"
-            raise LostRace(f"{where} has moved in the meantime", hint=hint) from None
-        reason = _reason(failure)
-        if "does not support --atomic" in said:
-            raise PushRefused(f"the server of {self.address.redacted} cannot push two branches atomically") from None
-        if "branch is currently checked out" in said:
-            hint = "push to a bare repository, or check out another branch there"
-            raise PushRefused(f"{where} is checked out in its work tree", hint=hint) from None
-        if re.search(r"^!\t", failure.stdout, re.MULTILINE):
-            hint = "its hooks or branch protection decide this: let this user push there, or choose another branch"
-            raise PushRefused(f"{where} refused the push: {reason}", hint=hint) from None
-        if _FORBIDDEN.search(said):
-            hint = "let this user push there, or push as its owner"
-            raise PushRefused(f"{where}: no permission to push: {reason}", hint=hint) from None
-        raise unreachable(self.address, failure) from None
-
-
-def _together(steps: Sequence[NewCommit]) -> Changes:
-    """What steps change, one after another."""
-    written: dict[str, bytes] = {}
-    for step in steps:
-        written = {path: data for path, data in written.items() if path not in step.changes.removed}
-        written.update(step.changes.written)
-    return Changes(written, frozenset().union(*(step.changes.removed for step in steps)))
-
-
-def is_of_a_pass(commit: Commit) -> bool:
-    """Whether a pass made it, by its trailers. The proposal of one group is no pass."""
-    return commit.trailer("Gitplacer-Version") is not None and commit.trailer("Gitplacer-Proposed") is None
-
-
-def undated(message: str) -> str:
-    """A message's subject and trailers, without those that differ with every pass; what is told between may differ as well."""
-    subject, *lines = message.strip().split("\n")
-    trailers = message.strip().rpartition("\n\n")[2].split("\n") if lines else []
-    return "\n".join([subject, *(line for line in trailers if not line.startswith(_DATED))])
-
-
-def proposal_branch(group_id: str) -> str:
-    """The branch of a group's proposal. What git does not allow in a name is replaced, and told apart by a digest."""
-    name = f"{PROPOSALS}{group_id}"
-    try:
-        return check_branch(name)
-    except GitError:
-        digest = hashlib.sha256(group_id.encode()).hexdigest()[:8]
-        return f"{PROPOSALS}{re.sub(r'[^A-Za-z0-9_/-]', '-', group_id)}-{digest}"
-
-
-_PERSON = re.compile(r"(?P<name>[^<>]*[^<>\s]) <(?P<email>[^<>\s@]+@[^<>\s@]+)>")
-_DATED = ("Gitplacer-Now:", "Gitplacer-Capacity:", "Gitplacer-Base:")
-
-_RACE = re.compile(
-    r"cannot lock ref|failed to update ref|incorrect old value|stale info|fetch first|non-fast-forward"
-    r"|atomic transaction failed"
-)
-_DECLINED = re.compile(r"^!\t.*hook declined\)$", re.MULTILINE)
-_NO_RACE = re.compile(r"exists; cannot create|Permission denied|Read-only file system|No space left")
-_FORBIDDEN = re.compile(
-    r"error: 40[13]|denied|not allowed|forbidden|read-only|unable to create|not permitted|dubious ownership", re.I
-)
-
-
-def _reason(failure: CommandFailed) -> str:
-    """Why a server said no, with what its hooks printed."""
-    given = re.findall(r"^!\t[^\t]*\t\[[^]]*\] \((.*)\)$", failure.stdout, re.MULTILINE)
-    causes = [text for text in dict.fromkeys(given) if text != "atomic push failed"]
-    remote = re.findall(r"^remote: (.*)$", failure.stderr, re.MULTILINE)
-    lines = [one_line(text) for text in (*causes, *remote)]
-    return "; ".join(text for text in lines if text) or cause(failure.stderr)
-
-
-_LOCKED = re.compile(r"Unable to create '([^'\n]+\.lock)': File exists")
-_LEFT_AFTER = 60
-"""Seconds. Git holds a lock on a ref for moments."""
-
-
-def _left_lock(said: str) -> Path | None:
-    """The lock in a local repository that was in the way of a push, if it was left there and nobody is about to take it away."""
-    named = _LOCKED.search(said)
-    path = Path(named[1]) if named else None
-    try:
-        return path if path is not None and time.time() - path.stat().st_mtime > _LEFT_AFTER else None
-    except OSError:
-        return None
-
-
-def _commit(ref: str, commit: NewCommit, parent: str | None, gone: Iterable[str] | None) -> list[bytes]:
-    """The lines that make fast-import add a commit to a ref. `gone` None replaces the whole tree."""
-    if commit.when.tzinfo is None:
-        raise ValueError("a commit's time must know its time zone")
-    who = f"{_plain(commit.author.name)} <{_plain(commit.author.email)}> {int(commit.when.timestamp())} +0000\n"
-    message = commit.message.rstrip("\n").replace("\0", "").encode("utf-8", "replace") + b"\n"
-    lines = [f"commit {ref}\nauthor {who}committer {who}".encode(), b"data %d\n" % len(message), message]
-    lines.append(f"from {parent}\n".encode() if parent else b"")
-    lines += [b"deleteall\n"] if gone is None else [b"D %s\n" % _quoted(path) for path in sorted(gone)]
-    for path in sorted(commit.changes.written):
-        data = commit.changes.written[path]
-        mode = commit.modes.get(path, FILE).encode()
-        lines += [b"M %s inline %s\ndata %d\n" % (mode, _quoted(path), len(data)), data, b"\n"]
-    return lines
-
-
-def _again(ref: str, commit: Commit, message: bytes) -> list[bytes]:
-    """The lines that make fast-import repeat a commit on a ref: the same files and words, by the same person at the same time."""
-    when = int(datetime.datetime.fromisoformat(commit.date).timestamp())
-    who = f"{_plain(commit.author_name)} <{_plain(commit.author_email)}> {when} +0000\n"
-    lines = [f"commit {ref}\nauthor {who}committer {who}".encode(), b"data %d\n" % len(message), message, b"\n"]
-    return [*lines, f'M 040000 {commit.tree} ""\n'.encode()]
-
-
-def _plain(text: str) -> str:
-    """A name without what would end it in a commit."""
-    return one_line(re.sub(r"[<>]", "", text)) or "unknown"
-
-
-def _quoted(path: str) -> bytes:
-    escaped = path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'.encode()

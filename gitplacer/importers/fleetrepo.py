@@ -7,28 +7,34 @@ taken over, a folder of the platform gets a policy that governs all of it, and I
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gitplacer.documents import Document, Path
 from gitplacer.importers.foreign import ForeignFile, group_and_kind, read_foreign
-from gitplacer.importers.report import Imported, Notes, Outcome, markdown
+from gitplacer.importers.report import Imported, Line, Notes, Outcome, markdown
 from gitplacer.importers.variables import Variables
 from gitplacer.importers.writing import Names, own_file, read_back
 from gitplacer.kinds import OWN_API_GROUP
 from gitplacer.kinds.fields import API_VERSION, Model
-from gitplacer.problems import Problem
+from gitplacer.plaintext import printable
+from gitplacer.problems import Location, Problem
 
 REPORT = "IMPORT.md"
+_LONGEST_NAME = 200
 ABOVE_ALL = 1000
 """The precedence of policies of folders, which are about nothing else; more where another has as much."""
 
 
 @dataclass
 class FleetRepo:
-    """`system` is the name of what it is imported from. `highest` is the highest precedence of a policy so far."""
+    """
+    `system` is the name of what it is imported from. `highest` is the highest precedence of a policy so far. `clusters` is the command that
+    exports clusters, `documents` are all objects among the files, and `faults` what could not even become one.
+    """
 
     system: str
     notes: Notes = field(default_factory=Notes)
@@ -37,6 +43,9 @@ class FleetRepo:
     snapshots: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     policies: Names = field(default_factory=Names)
     highest: int = 0
+    clusters: str = ""
+    documents: Sequence[Document] = ()
+    faults: frozenset[Problem] = frozenset()
 
     def own(
         self,
@@ -99,8 +108,56 @@ class FleetRepo:
             f"{REPORT} says what became of each file, docs/kinds/Fleet.md what may stand here.",
         )
         self.files["fleet.yaml"] = own_file("Fleet", "fleet", fleet or {}, comments=comments)
-        result = Imported(self.files, self.notes.lines(), tuple(dict.fromkeys(sorted(self.problems))))
+        first = next((one for one in self.documents if group_and_kind(one)[0] != OWN_API_GROUP), None)
+        if first is not None and not any(path.startswith("clusters/") for path in self.files):
+            what, todo = (
+                f"no cluster of {self.system}'s was imported, and nothing is placed on any",
+                f"export them: {self.clusters}",
+            )
+            self.notes.add(Outcome.CHANGED, first, (), what, todo)
+        problems, lines = self._without_the_unmade()
+        result = Imported(self.files, lines, tuple(dict.fromkeys(sorted(problems))))
         return Imported({**self.files, REPORT: markdown(result, self.system)}, result.lines, result.problems)
+
+    def _without_the_unmade(self) -> tuple[list[Problem], tuple[Line, ...]]:
+        """Problems that say of what object nothing was made, and no line that says of such an object what was made of it."""
+        starts: dict[tuple[str, int, int], list[Document]] = defaultdict(list)
+        for document in self.documents if self.problems else ():
+            start = document.locate()
+            starts[start.file, start.line, start.column if document.parsed.prefix else 1].append(document)
+        places = sorted(starts)
+
+        def around(location: Location) -> tuple[str, int, int] | None:
+            index = bisect_right(places, (location.file, location.line, location.column)) - 1
+            return places[index] if index >= 0 and places[index][0] == location.file else None
+
+        unmade = set()
+        problems = []
+        for problem in self.problems:
+            place = None if problem in self.faults else around(problem.location)
+            if place is None:
+                problems.append(problem)
+                continue
+            if len(starts[place]) == 1:  # not one of several that a variable makes of it
+                unmade.add(place)
+            told = f"{problem.message}; so nothing is made of {_called(starts[place][0])}"
+            problems.append(replace(problem, message=told))
+        lines = self.notes.lines()
+        return problems, tuple(
+            line for line in lines if line.outcome not in _MADE or around(line.location) not in unmade
+        )
+
+
+_MADE = (Outcome.CHOSEN, Outcome.CHANGED, Outcome.CONVERTED)
+"""Outcomes of what something was made of."""
+
+
+def _called(document: Document) -> str:
+    """An object as people call it, as far as it says who it is."""
+    metadata = document.value.get("metadata")
+    said = [metadata.get(key) for key in ("namespace", "name")] if isinstance(metadata, dict) else []
+    name = "/".join(one for one in said if isinstance(one, str))
+    return f"this {group_and_kind(document)[1] or 'object'}{' ' if name else ''}{printable(name, _LONGEST_NAME)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +170,21 @@ class Opened:
     manifests: Sequence[Document]
 
 
-def opened(system: str, group: str, files: Mapping[str, bytes], variables: Variables) -> Opened:
+def opened(system: str, group: str, clusters: str, files: Mapping[str, bytes], variables: Variables) -> Opened:
     """
-    What a folder holds. `group` is the API group of the other system, whose objects are of it or of a group below it. Snapshots among the files
-    are taken over. Raises Rejected where a variable has no value.
+    What a folder holds. `group` is the API group of the other system, whose objects are of it or of a group below it, and `clusters` the
+    resource of its clusters. Snapshots among the files are taken over. Raises Rejected where a variable has no value.
     """
     notes = Notes()
     foreign = read_foreign(files, variables, notes)
-    repo = FleetRepo(system, notes, problems=list(foreign.problems))
+    repo = FleetRepo(
+        system,
+        notes,
+        problems=list(foreign.problems),
+        clusters=f"kubectl get {clusters} -o yaml",
+        documents=tuple(foreign.documents),
+        faults=frozenset(foreign.problems),
+    )
     theirs = defaultdict[str, list[Document]](list)
     manifests: list[Document] = []
     for document in foreign.documents:

@@ -96,6 +96,16 @@ class Reader:
         """The paths of what nobody asked for, each as high up as possible, in the document's order."""
         yield from self._unread(self.document.value, ())
 
+    def beside(self, path: Path) -> list[str]:
+        """The fields that were asked for in the mapping that a path leads into, and that are not written there."""
+        written: Any = self.document.value
+        for step in path[:-1]:
+            written = written[step]
+        if not isinstance(written, dict):
+            return []
+        asked = {one[-1] for one in (*self._asked, *self._whole) if len(one) == len(path) and one[:-1] == path[:-1]}
+        return sorted(str(one) for one in asked if one not in written)
+
     def _unread(self, value: Any, path: Path) -> Iterator[Path]:
         if path in self._whole or value is None:  # which is as good as absent
             return

@@ -17,10 +17,12 @@ from gitplacer.formats.markdown import escaped
 from gitplacer.formats.planjson import problem_value
 from gitplacer.importers.reader import Reader
 from gitplacer.plaintext import LONGEST_PATH, aligned, printable
-from gitplacer.problems import Location, Problem
+from gitplacer.problems import Location, Problem, meant
 from gitplacer.redactor import without_credentials
 
 _LONGEST = 1000
+_GUESSED = 100
+"""Fields of one object that are not known and are held against those that are."""
 MOST_TOLD = 12
 """Lines of one outcome that are told on a terminal."""
 
@@ -82,14 +84,10 @@ class Notes:
 
     def unread(self, reader: Reader) -> None:
         """A line for each field of a document that was never asked for."""
-        for path in reader.unread():
-            self.add(
-                Outcome.NOT_UNDERSTOOD,
-                reader.document,
-                path,
-                f"{dotted(path)} is not known here",
-                "look up what it does, and write what you want by hand",
-            )
+        for number, path in enumerate(reader.unread()):
+            what, todo = f"{dotted(path)} is not known here", "look up what it does, and write what you want by hand"
+            guess = meant(str(path[-1]), reader.beside(path)) if number < _GUESSED else ""
+            self.add(Outcome.NOT_UNDERSTOOD, reader.document, path, what, f"{guess} If not, {todo}" if guess else todo)
 
     def lines(self) -> tuple[Line, ...]:
         return tuple(sorted(self._lines, key=lambda line: (line.location, line.outcome, line.what)))

@@ -2,7 +2,7 @@
 A place in our source for each manifest of somebody else's.
 
 What makes pods goes to `workloads/<namespace>/`, and so does what it may need. What no workload file may hold (namespaces, definitions,
-rights, whatever is cluster-scoped) goes to `platform/`, with a folder for each policy that governs some of it, because a folder there is
+rights, whatever is cluster-scoped, or of a kind that may be) goes to `platform/`, with a folder for each policy that governs some of it, because a folder there is
 one group. An operator comes with such things, and what a policy copies everywhere without a pod would be nobody's dependency here; both
 go with them, whole; so does all that a policy takes of which nothing makes a pod. What the other system would place nowhere goes to
 `unplaced/`, which nobody reads: it is kept, and runs nowhere.
@@ -15,17 +15,19 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from gitplacer import workloads
-from gitplacer.documents import Document, Edit, EditError
+from gitplacer.documents import Document, Edit, EditError, Path, dotted
 from gitplacer.importers.belonging import Apps
 from gitplacer.importers.foreign import ForeignFile, group_and_kind
 from gitplacer.importers.report import Notes, Outcome
 from gitplacer.importers.writing import Names, file_name
 from gitplacer.plaintext import few
 from gitplacer.problems import Problem
+from gitplacer.rules.serverfields import written_by_servers
 from gitplacer.source.apigroups import RBAC_GROUP, steers_gitops
 from gitplacer.source.scopes import Scopes, defined_scopes
 from gitplacer.workloads.facts import ObjectFacts
@@ -44,7 +46,7 @@ _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 class Thing:
     """
     One foreign manifest, who it is, and whether it makes pods. `namespace` is '' for what has none, and `assumed` where the manifest
-    does not say it.
+    does not say it, and `guessed` where nobody knows whether it has one. It is `undefined` if it has one, and no definition says that its kind does.
     """
 
     document: Document
@@ -57,6 +59,8 @@ class Thing:
     facts: ObjectFacts
     for_platform: bool
     assumed: bool
+    guessed: bool = False
+    undefined: bool = False
 
     @property
     def identity(self) -> tuple[str, str, str, str]:
@@ -78,11 +82,12 @@ class Thing:
 class Rule:
     """
     What a shelf depends on of a policy: its name, and whether it sends what makes no pods besides its apps (`everywhere`: to each of its
-    clusters), and not as a part of some app.
+    clusters), and not as a part of some app. What it governs goes to a `folder` of its own, where it is to be one group.
     """
 
     name: str
     everywhere: bool
+    folder: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,18 +99,30 @@ class Shelved:
 
 
 def things_in(
-    documents: Sequence[Document], namespaces: Sequence[str], notes: Notes, problems: list[Problem]
+    documents: Sequence[Document],
+    namespaces: Sequence[str],
+    notes: Notes,
+    problems: list[Problem],
+    namespaced: Collection[tuple[str, str]] = (),
 ) -> list[Thing]:
     """
     The manifests among documents. What is no Kubernetes object is told, and so is one that says no namespace, which is one in each of those
-    given, or in `default`. One whose namespace is none is a problem.
+    given, or in `default`. One whose namespace is none is a problem. `namespaced` are kinds, by API group, of which the other system knows that they
+    have one.
     """
     scopes = Scopes(defined_scopes(documents))
-    return [thing for document in documents for thing in _things(document, scopes, namespaces, notes, problems)]
+    return [
+        thing for document in documents for thing in _things(document, scopes, namespaced, namespaces, notes, problems)
+    ]
 
 
 def _things(
-    document: Document, scopes: Scopes, namespaces: Sequence[str], notes: Notes, problems: list[Problem]
+    document: Document,
+    scopes: Scopes,
+    namespaced: Collection[tuple[str, str]],
+    namespaces: Sequence[str],
+    notes: Notes,
+    problems: list[Problem],
 ) -> list[Thing]:
     group, kind = group_and_kind(document)
     metadata = document.value.get("metadata")
@@ -127,9 +144,11 @@ def _things(
         path = ("metadata", "namespace")
         problems.append(document.problem("InvalidObject", "metadata.namespace must be a DNS label", hint, path=path))
         return []
-    known = clustered or scopes.is_namespaced(group, kind) or group == _RAY
-    if not known:
-        what = f"it is not known whether {kind} of {group or 'the core group'} has a namespace, and what pods it makes"
+    defined = clustered or scopes.is_namespaced(group, kind) or group == _RAY
+    known = defined or (group, kind) in namespaced
+    if not defined:
+        whether = "" if known else "whether it has a namespace, and "
+        what = f"of {kind} of {group or 'the core group'} it is not known {whether}what pods it makes"
         todo = "put its CustomResourceDefinition beside it; if it makes pods, write a WorkloadKind"
         notes.add(Outcome.NO_EQUAL, document, ("kind",), what, todo)
     assumed = not clustered and written is None and known
@@ -147,8 +166,10 @@ def _things(
             _strings(metadata.get("labels")),
             _strings(metadata.get("annotations")),
             facts,
-            clustered or group == RBAC_GROUP or steers_gitops(group, kind) or (not known and written is None),
+            clustered or group == RBAC_GROUP or steers_gitops(group, kind) or not defined,
             assumed,
+            not known and written is None,
+            not defined and (known or written is not None),
         )
         for space in (spaces if known else spaces[:1])
     ]
@@ -169,9 +190,18 @@ def _strings(value: object) -> dict[str, str]:
 
 
 def shelve(
-    files: Sequence[ForeignFile], things: Sequence[Thing], governs: Callable[[Thing], Rule | None], notes: Notes
+    files: Sequence[ForeignFile],
+    things: Sequence[Thing],
+    governs: Callable[[Thing], Rule | None],
+    notes: Notes,
+    apart: Mapping[int, object] = MappingProxyType({}),
+    *,
+    marks: str = "",
 ) -> Shelved:
-    """A place for each thing; what else is in its file, such as policies, goes nowhere."""
+    """
+    A place for each thing; what else is in its file, such as policies, goes nowhere. `apart` says of documents, by id, to whom they are sent, where two
+    that are sent to others are not one applied after the other. `marks` is the API group under which the other system marks what it has taken.
+    """
     last = {thing.identity: thing for thing in things}  # of two the last, as when one is applied after the other
     rules = {id(thing): governs(thing) for thing in things}
     shelf_of = _Shelves(things, rules)
@@ -181,13 +211,15 @@ def shelve(
     for thing in things:
         counts = last[thing.identity] is thing
         shelf = shelf_of(thing) if counts else UNPLACED
-        text = _text(thing, shelf, notes)
+        text = _text(thing, shelf, marks, notes)
         if all(one.shelf != shelf or one.text != text for one in shelves[id(thing.document)]):
             shelves[id(thing.document)].append(_Place(shelf, text))
         if not counts:
-            where = last[thing.identity].document.locate()
-            what = f"{thing} is at {where} too, and the last that is applied counts"
-            notes.add(Outcome.CHOSEN, thing.document, (), what, "keep one")
+            _tell_twice(thing, last[thing.identity], apart, notes)
+        elif shelf == UNPLACED and thing.guessed and thing.namespace:
+            what = f"no policy selects {thing}, so it is kept in {UNPLACED}/; if it has no namespace, some policy may select it"
+            todo = "put its CustomResourceDefinition beside it, and import again"
+            notes.add(Outcome.CHOSEN, thing.document, (), what, todo)
         elif shelf == UNPLACED:
             what = f"no policy selects {thing}, so it is placed nowhere; it is kept in {UNPLACED}/"
             todo = "if it is to run, let a policy select it, and move it"
@@ -204,6 +236,18 @@ def shelve(
     )
 
 
+def _tell_twice(thing: Thing, last: Thing, apart: Mapping[int, object], notes: Notes) -> None:
+    here, there = (apart.get(id(one.document)) for one in (thing, last))
+    where = last.document.locate()
+    if here == there or thing.is_namespace:
+        what = f"{thing} is at {where} too, and the last that is applied counts"
+        notes.add(Outcome.CHOSEN, thing.document, (), what, "keep one")
+        return
+    what = f"{thing} is at {where} too, for other clusters, and an object is one here: that one is placed, and this is kept in {UNPLACED}/"
+    todo = "let that one's policy take the clusters of both, and write what differs as an OverridePolicy"
+    notes.add(Outcome.NO_EQUAL, thing.document, (), what, todo)
+
+
 @dataclass(frozen=True, slots=True)
 class _Place:
     """Where a document goes, and its text there, None for its own."""
@@ -212,22 +256,47 @@ class _Place:
     text: bytes | None
 
 
-def _text(thing: Thing, shelf: str, notes: Notes) -> bytes | None:
-    """A manifest with its namespace, where it says none and no path gives it one; None for one that stays as it is."""
-    if not (thing.assumed and shelf.startswith(f"{PLATFORM}/")):
+def _text(thing: Thing, shelf: str, marks: str, notes: Notes) -> bytes | None:
+    """
+    A manifest with its namespace, where it says none and no path gives it one, and without what only a server or the other system writes, as in an
+    export; None for one that stays as it is.
+    """
+    if shelf == UNPLACED:
         return None
     where = ("metadata",)
-    try:
-        text = thing.document.edited([Edit(("metadata", "namespace"), "add", thing.namespace)])
-    except EditError:
-        what = f"{thing} lies under {PLATFORM}/, where no path gives a namespace"
-        notes.add(
-            Outcome.NO_EQUAL, thing.document, where, what, f"write 'namespace: {thing.namespace}' into its metadata"
+    done = [Edit(path, "remove") for path in _not_the_authors(thing, marks)]
+    told = []
+    if done:
+        told.append(
+            f"{thing} was exported: taken out is what its author did not write: {few([dotted(one.path) for one in done], 20)}"
         )
+    if thing.assumed and shelf.startswith(f"{PLATFORM}/"):
+        done.append(Edit(("metadata", "namespace"), "add", thing.namespace))
+        told.append(
+            f"{thing} lies under {PLATFORM}/, where no path gives a namespace, so it is written into its metadata"
+        )
+    if not done:
         return None
-    what = f"{thing} lies under {PLATFORM}/, where no path gives a namespace, so it is written into its metadata"
-    notes.add(Outcome.CHANGED, thing.document, where, what)
+    try:
+        text = thing.document.edited(done)
+    except EditError:
+        todo = "; ".join(f"{'take out' if one.op == 'remove' else 'write'} {dotted(one.path)}" for one in done)
+        notes.add(Outcome.NO_EQUAL, thing.document, where, f"{thing} cannot be edited where it lies", todo)
+        return None
+    for what in told:
+        notes.add(Outcome.CHANGED, thing.document, where, what)
     return text
+
+
+def _not_the_authors(thing: Thing, marks: str) -> list[Path]:
+    """Where a manifest has what a server wrote, or what the other system noted on it."""
+    found = [path for path, _ in written_by_servers(thing.document.value)]
+    for field, known in (("labels", thing.labels), ("annotations", thing.annotations)):
+        for key in known if marks else ():
+            prefix = key.partition("/")[0]
+            if "/" in key and (prefix == marks or prefix.endswith(f".{marks}")):
+                found.append(("metadata", field, key))
+    return found
 
 
 def _rule_of(folder: str, found: Sequence[Thing], rules: Mapping[int, Rule | None]) -> Rule | None:
@@ -252,7 +321,8 @@ class _Shelves:
         self._operators = {
             rule
             for rule, found in governed.items()
-            if rule.everywhere and any(thing.for_platform and not thing.is_namespace for thing in found)
+            if rule.everywhere
+            and any(thing.for_platform and not (thing.is_namespace or thing.undefined) for thing in found)
         }
 
     def __call__(self, thing: Thing) -> str:
@@ -265,7 +335,7 @@ class _Shelves:
             return f"{PLATFORM}/{rule.name}"
         if rule in self._operators and thing.group != _RAY:
             return f"{PLATFORM}/{rule.name}"
-        return f"workloads/{thing.namespace}"
+        return f"workloads/{thing.namespace}{'/' if rule.folder else ''}{rule.folder}"
 
     def _is_of_use(self, thing: Thing) -> bool:
         """Whether an app that is placed may need what no policy takes; what only others have is none of its."""

@@ -8,7 +8,7 @@ alone turns them into words.
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NamedTuple
@@ -397,6 +397,16 @@ class Move:
     def without_files(self) -> frozenset[str]:
         """The clusters that hold room for the group and do not have its files while this goes on."""
         return frozenset((*self.sources, *self.targets)) if self.strategy is Strategy.REMOVE_FIRST else frozenset()
+
+
+def action_of(before: Iterable[str], after: Iterable[str]) -> Action:
+    """What going from some clusters to others is."""
+    added, dropped = set(after) - set(before), set(before) - set(after)
+    if added and dropped:
+        return Action.RELOCATE
+    if added:
+        return Action.PLACE
+    return Action.REMOVE if dropped else Action.KEEP
 
 
 def with_files(clusters: tuple[str, ...], move: Move | None) -> tuple[str, ...]:

@@ -29,8 +29,10 @@ from gitplacer.formats.proposal import (
     standing_text,
     trailers_in,
 )
+from gitplacer.git.ourbranches import undated
 from gitplacer.git.program import GitError
-from gitplacer.git.publishing import Deployment, LostRace, undated
+from gitplacer.git.publishing import Deployment
+from gitplacer.git.pushing import LostRace
 from gitplacer.git.reading import Commit
 from gitplacer.hosts.host import LONGEST_DESCRIPTION, Host, Pull, State, Status
 from gitplacer.hydrate import Hydration, Inputs, hydrate

@@ -15,9 +15,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from gitplacer.git.asking import about
+from gitplacer.git.newcommits import NewCommit
 from gitplacer.git.notes import Note
+from gitplacer.git.ourbranches import proposal_branch
 from gitplacer.git.program import GitError
-from gitplacer.git.publishing import LostRace, NewCommit, proposal_branch
+from gitplacer.git.pushing import LostRace
 from gitplacer.madefrom import hydrator_note
 from gitplacer.model.horizon import Horizon
 from gitplacer.parsecache import ParseCache

@@ -24,13 +24,13 @@ from gitplacer.git.reading import Commit, NoSuchRevision, Repository, parse_comm
 from gitplacer.hosts.comments import ours, upsert
 from gitplacer.hosts.host import LONGEST_DESCRIPTION, Host, Pull, State, Status
 from gitplacer.hosts.pagefiles import read_plain
+from gitplacer.kept import read_records
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes.opening import Progress, deployment_address, opened_deployment, opened_source
 from gitplacer.plaintext import printable
 from gitplacer.redactor import redact
 from gitplacer.review.outcomes import Fate, Outcome, Promise, became, promise_of
 from gitplacer.settings import Settings, UsageError
-from gitplacer.snapshot import read_records
 
 CONTEXT = "gitplacer/placement"
 """Under which name a commit's status says what became of it."""

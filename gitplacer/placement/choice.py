@@ -1,5 +1,5 @@
 """
-Which clusters a group goes to, and what is to be said of each cluster that it might go to.
+Which clusters a group goes to.
 
 A policy's favourites come first. Of clusters it likes equally those come last where much is promised already, then counts which
 large blocks of devices stay whole. A cluster is taken if every order works, or if the policy accepts luck, and if the policy's
@@ -8,9 +8,8 @@ budget pays for machines that have to be added.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -18,36 +17,27 @@ import numpy as np
 
 from gitplacer.grouping import Group
 from gitplacer.kinds.policy import PlacementPolicy
-from gitplacer.machines import LimitKind
-from gitplacer.model.decision import Candidate, Finding, Reason, Verdict
+from gitplacer.model.decision import Finding, Reason
 from gitplacer.model.verdicts import Verdicts
 from gitplacer.model.workload import Gang
 from gitplacer.placement.books import Books
 from gitplacer.placement.effort import beyond
-from gitplacer.placement.ledger import Ledger
+from gitplacer.placement.evaluation import Evaluation, Tries, can_scale, falls_short, left_out
 from gitplacer.placement.nodes import Mask
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass, may_scale_up
-from gitplacer.placement.pack import Packing, Shortfall
+from gitplacer.placement.pack import Packing
 from gitplacer.placement.purse import Purse
 from gitplacer.placement.spreading import Spreading
-from gitplacer.placement.stage import COARSE, NOT_TRIED, Tight
+from gitplacer.placement.stage import Tight
 from gitplacer.placement.survey import Counts, Indexes
 from gitplacer.placement.topology import Rule
 from gitplacer.policies import BY_COST, DIVIDING
-from gitplacer.relocation.memory import left_before
-from gitplacer.source.manifests import PLATFORM
 
 _MOST_TRIED = 3
 """Clusters on which one group is tried in every order, where that has no proof; on others that are as likely it is not placed."""
 _MOST_UNPAID = 10
 """Clusters that one group may lose, when its copies are spread, to what its other copies use up of a budget or a quota."""
-_TRIED = 2000
-"""Where groups times clusters are more, a cluster that was not taken is not tried in every order just to tell."""
-_TAKES = frozenset({
-    Reason.FITS, Reason.FITS_BY_SCALE_UP, Reason.KUEUE_ADMITS, Reason.NOMINATED, Reason.PLATFORM, Reason.PODS_MAY_WAIT, Reason.ROOM,
-})  # fmt: skip
-"""Findings about a cluster that would take a group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,43 +60,21 @@ class Line:
         return self.only(~np.isin(self.numbers, numbers)) if len(numbers) else self
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """
-    What was found out about gangs on a cluster while its ledger stands as it does: by gang, admission, whether machines may come, and whether
-    it was passed over.
-    """
-
-    ledger: Ledger
-    version: int
-    findings: dict[tuple[Gang, str, bool, bool], Finding] = field(default_factory=dict)
-
-    def is_of(self, ledger: Ledger) -> bool:
-        """Whether that is how a ledger stands."""
-        return self.ledger is ledger and self.version == ledger.version
-
-
 class Choice:
     """
-    `tight` has by group the clusters on which it would find room, but not in every order, so that it was not placed there; `purse` tells
-    what a group may have.
+    `tries` is what came of looking for room, `purse` tells what a group may have, `spreading` what came of it for groups whose copies
+    are spread, and `evaluation` what there is to say of each cluster.
     """
 
     def __init__(self, shared: Pass, occupancy: Occupancy, kept: Verdicts) -> None:
         self._pass = shared
         self._occupancy = occupancy
-        self._kept = kept
-        self.tight: dict[str, dict[str, Finding]] = defaultdict(dict)
-        self._refused: dict[str, set[str]] = defaultdict(set)
-        """By group, the clusters among these on which it was tried in every order."""
-        self._passed_over: dict[str, set[str]] = defaultdict(set)
-        """By group, those that were not even looked at, because it had been tried on enough and has no proof there."""
+        self.tries = Tries()
         self.purse = Purse(shared, occupancy)
+        self.spreading = Spreading(shared)
+        self.evaluation = Evaluation(shared, occupancy, kept, self.tries, self.purse, self.spreading)
         self._lines: dict[tuple[str, tuple[str, ...]], Line] = {}
         self._luck: dict[str, Mask] = {}
-        self._said: dict[str, _Said] = {}
-        self.spreading = Spreading(shared)
-        """Of groups whose copies are spread, what that came to."""
 
     @property
     def books(self) -> Books:
@@ -138,7 +106,7 @@ class Choice:
         if exclude:
             entering = tuple(name for name in entering if name not in exclude)
         if self._pass.nominations.settings(group) is not None:
-            return {name: self._managed(group) for name in entering[:1]}
+            return {name: self._pass.nominations.admitted(group) for name in entering[:1]}
         line = self._lined_up(policy, entering)
         ways = [way for way in (False, True) if not way or may_scale_up(policy)]
         ways = [way for way in ways if only is None or way is (only == "ScaleUp")]
@@ -159,10 +127,6 @@ class Choice:
                     if taken is not None:
                         chosen[name] = taken
         return chosen
-
-    def _managed(self, group: Group) -> Finding:
-        """Why a cluster has a group that is left to Kueue there."""
-        return Finding(code=Reason.KUEUE_ADMITS, subject=", ".join(self._pass.nominations.nominated(group)))
 
     def _choose_spread(
         self,
@@ -198,7 +162,7 @@ class Choice:
                 taken = self._take(group, policy, name, *offers[name])
                 if taken is None:
                     del offers[name]
-                    unpaid += name not in self.tight[group.id]
+                    unpaid += name not in self.tries.tight[group.id]
                     if unpaid == _MOST_UNPAID:
                         offers = {other: offer for other, offer in offers.items() if other in chosen}
                     break
@@ -217,9 +181,9 @@ class Choice:
             return None
         gang = self._pass.gang_on(group.id, name)
         if packing is None:
-            short = _short(self._books.fit(gang, name, scale_up=self.scales(policy, name)))
+            short = falls_short(self._books.fit(gang, name, scale_up=can_scale(self._books, policy, name)))
             self._books.admit(group.id, name, gang)
-            return self._scored(policy, name, replace(short, code=Reason.PODS_MAY_WAIT))
+            return self._pass.scoring.told(policy, name, replace(short, code=Reason.PODS_MAY_WAIT))
         paid = self.purse.affordable(group, policy, name, packing, self.purse.leaving.get(group.id, ()), scale_up)
         if isinstance(paid, Finding):
             self.purse.over_budget.setdefault(group.id, paid)
@@ -228,7 +192,7 @@ class Choice:
         if promise is None:
             return None
         self.reserve(group, policy, name, *promise, gang)
-        return self._scored(policy, name, promise[0])
+        return self._pass.scoring.told(policy, name, promise[0])
 
     def promised(
         self, group: Group, policy: PlacementPolicy, name: str, *, scale_up: bool
@@ -239,7 +203,7 @@ class Choice:
         """
         if not self.purse.within_quota(group, name):
             return None
-        scales = scale_up and self.scales(policy, name)
+        scales = scale_up and can_scale(self._books, policy, name)
         missing = self._books[name].not_seen(group.id, self._pass.gang_on(group.id, name))
         packing = self._books.fit(missing, name, scale_up=scales)
         if not isinstance(packing, Packing):
@@ -267,7 +231,7 @@ class Choice:
         fits = any(
             isinstance(packing, Packing)
             and isinstance(self.purse.affordable(group, policy, name, packing, (), scale_up, missing), Packing)
-            for scale_up in ((False, True) if self.scales(policy, name) else (False,))
+            for scale_up in ((False, True) if can_scale(self._books, policy, name) else (False,))
             for packing in (self._books.fit(missing, name, scale_up=scale_up),)
         )
         self._books.replace(name, before)
@@ -285,7 +249,7 @@ class Choice:
         gang = self._pass.gang_on(group.id, name)
         missing = self._books[name].not_seen(group.id, gang)
         lucky = self._pass.accepts_tight(policy, name)
-        for scale_up in (False, True) if self.scales(policy, name) else (False,):
+        for scale_up in (False, True) if can_scale(self._books, policy, name) else (False,):
             packing = self._books.fit(missing, name, scale_up=scale_up)
             if not isinstance(packing, Packing):
                 continue
@@ -324,8 +288,8 @@ class Choice:
         there, careless = finding.code is Reason.FITS, self._pass.is_careless(policy, name)
         if self._books.proves(gang, name, lucky=not there, opened=packing.opened) or (not there and careless):
             return finding, packing
-        doubtful = self.tight[group.id]
-        tried = self._refused[group.id]
+        doubtful = self.tries.tight[group.id]
+        tried = self.tries.refused[group.id]
         if not accepted and name not in tried and len(tried) >= _MOST_TRIED:
             doubtful[name] = Finding(code=Reason.ROOM)
             return None
@@ -344,7 +308,7 @@ class Choice:
             return finding, packing
         if tight is not None and harm is None:
             if accepted:
-                return _tight_finding(tight), packing
+                return left_out(tight), packing
             more = self._books[name].with_machines_for(tight.left, packing) if scale_up else None
             if more is not None and self._try(group, name, gang, opened=more.opened) is None:
                 return self._books.fitting(name, more), more
@@ -355,11 +319,11 @@ class Choice:
 
     def _doubt(self, group: Group, name: str, tight: Tight) -> None:
         """Remember why a cluster with room for a group was not taken."""
-        self.tight[group.id][name] = found = _tight_finding(tight)
+        self.tries.tight[group.id][name] = found = left_out(tight)
         if found.code is Reason.TIGHT_FIT:
-            self._refused[group.id].add(name)
+            self.tries.refused[group.id].add(name)
         else:
-            self._refused[group.id].discard(name)
+            self.tries.refused[group.id].discard(name)
 
     def _offers(
         self, group: Group, policy: PlacementPolicy, line: Line, scale_up: bool
@@ -386,7 +350,7 @@ class Choice:
         self, group: Group, policy: PlacementPolicy, line: Line, scale_up: bool
     ) -> Iterator[tuple[str, Packing]]:
         open_ = line.only(self._scaling[line.numbers] if scale_up else self._may_have_room(group.id, line.numbers))
-        refused, looked, same = self._refused[group.id], list[str](), self._pass.gang_anywhere(group.id)
+        refused, looked, same = self.tries.refused[group.id], list[str](), self._pass.gang_anywhere(group.id)
         for name in self._in_order(self._pass.gangs[group.id], open_):
             if not scale_up and len(refused) >= _MOST_TRIED and name not in refused:
                 yield from self._proved(group, policy, open_.without(self._books.numbers(looked)))
@@ -408,7 +372,7 @@ class Choice:
         policy takes luck. A proof is likeliest where most room is left for each pod that is to come; it is looked for everywhere,
         since what has none now has none later in this pass, and is never asked again.
         """
-        passed_over, same = self._passed_over[group.id], self._pass.gang_anywhere(group.id)
+        passed_over, same = self.tries.passed_over[group.id], self._pass.gang_anywhere(group.id)
         order = self._books.roomiest_first(self._pass.gangs[group.id], line.numbers, (line.liked, line.asleep))
         for name in self._worth_asking(same, policy, order, passed_over):
             gang = same or self._pass.gang_on(group.id, name)
@@ -454,7 +418,7 @@ class Choice:
         """Whether room for a gang may be sought on a cluster, and a proof; where not, nothing more is asked for it."""
         if self._pass.effort.allows(group, name, self._books[name].steps_for(gang)):
             return True
-        self.tight[group.id].setdefault(name, beyond(group))
+        self.tries.tight[group.id].setdefault(name, beyond(group))
         return False
 
     def _try(
@@ -503,180 +467,9 @@ class Choice:
             self._lines[key] = Line(numbers, liked, asleep)
         return self._lines[key]
 
-    def _fits_now(self, gang: Gang, name: str) -> Finding:
-        """What there is to say of a cluster that has room for a gang now."""
-        if len(self._pass.groups) * len(self._pass.clusters) > _TRIED:
-            return Finding(code=Reason.ROOM)
-        tight = self._books.tight(gang, name)
-        return Finding(code=Reason.FITS) if tight is None else _tight_finding(tight)
-
-    def _room_for(self, group: Group, policy: PlacementPolicy, name: str) -> Finding:
-        if group.unit == PLATFORM:
-            return Finding(code=Reason.PLATFORM)
-        gang = self._pass.gang_on(group.id, name)
-        over = self.purse.exceeded(group, name, self._occupancy.placements.get(group.id, ()))
-        if over is not None:
-            return over
-        if name in self.tight[group.id]:
-            return self.tight[group.id][name]
-        if self.purse.payers(group, policy):
-            return self._room_of(group, policy, name, gang)
-        # Nothing below is about this group but its gang and its policy, and most gangs have others that are their like.
-        ledger, said = self._books[name], self._said.get(name)
-        if said is None or not said.is_of(ledger):
-            said = self._said[name] = _Said(ledger, ledger.version)
-        passed_over = name in self._passed_over[group.id]
-        key = gang, policy.spec.placement.admission, self.scales(policy, name), passed_over
-        if key not in said.findings:
-            said.findings[key] = self._room_of(group, policy, name, gang)
-        return said.findings[key]
-
-    def _room_of(self, group: Group, policy: PlacementPolicy, name: str, gang: Gang) -> Finding:
-        """What there is to say of a cluster's room for a gang as its ledger stands, and of who pays for machines."""
-        ledger, scales, here = (
-            self._books[name],
-            self.scales(policy, name),
-            self._occupancy.placements.get(group.id, ()),
-        )
-        now = self._books.fit(gang, name, scale_up=False)
-        later = self._books.fit(gang, name, scale_up=True) if scales and isinstance(now, Shortfall) else now
-        if isinstance(later, Packing):
-            paid = self.purse.affordable(group, policy, name, later, here, isinstance(now, Shortfall))
-            if isinstance(paid, Finding):
-                return paid
-            finding = self._books.fitting(name, paid)
-            if finding.code is Reason.FITS and name in self._passed_over[group.id]:
-                return Finding(code=Reason.ROOM)
-            return self._fits_now(gang, name) if finding.code is Reason.FITS else finding
-        if policy.spec.placement.admission == "Immediate":
-            return replace(_short(later), code=Reason.PODS_MAY_WAIT)
-        short = _short(later)
-        if len(short.tally) == 1 and short.tally[0].reason is not Reason.INSUFFICIENT_CAPACITY and not scales:
-            return replace(short, code=short.tally[0].reason, subject=short.tally[0].subject)
-        if any(limit.kind == LimitKind.EXHAUSTED for limit in short.limits) and ledger.fits_unless_exhausted(gang):
-            return replace(short, code=Reason.NODE_GROUP_EXHAUSTED)
-        if short.code is not Reason.INSUFFICIENT_CAPACITY:
-            return short
-        exceeds = self._pass.exceeds(gang, ledger, name, scales)
-        return replace(short, code=Reason.EXCEEDS_CLUSTER) if exceeds else short
-
-    def _room_for_others(self, group: Group, policy: PlacementPolicy, name: str) -> Finding:
-        """The verdict on a cluster's room; what is kept for somebody else is told as that, and never as a shortage."""
-        finding = self._room_for(group, policy, name)
-        kept_for = self._occupancy.reservations.on(name)
-        if not kept_for or _fits(finding) or group.unit == PLATFORM:
-            return finding
-        ledger = self._books[name]
-        self._books.replace(name, self._occupancy.unreserved(name))
-        whole = self._room_for(group, policy, name)
-        self._books.replace(name, ledger)
-        others = ", ".join(other for other in kept_for if other != group.id)
-        return Finding(code=Reason.RESERVED_FOR, subject=others) if others and _fits(whole) else whole
-
-    def _left_lately(self, group: Group, name: str) -> Finding | None:
-        """Why a group does not go to a cluster by itself for a while."""
-        record = self._pass.records.get(group.id)
-        left = record is not None and record.moves and name in left_before(record, self._pass.snapshot)
-        return Finding(code=Reason.LEFT_BEFORE) if left else None
-
-    def _spoken_for(self, group: Group, name: str) -> Finding | None:
-        """Why a group may not look for room on a cluster: it left it for another, or waits for those who leave."""
-        preemptor = self._occupancy.reservations.closed_to(group.id).get(name)
-        if preemptor is not None:
-            return Finding(code=Reason.PREEMPTED_BY, subject=preemptor)
-        claim = self._occupancy.reservations.claim_of(group.id)
-        if claim is not None and claim.cluster == name:
-            return Finding(code=Reason.WAITS_FOR_PREEMPTED, subject=", ".join(claim.displaced))
-        return None
-
-    def verdict(self, group: Group, policy: PlacementPolicy, name: str) -> Finding:
-        """What there is to say of a cluster that a group is not on."""
-        left = self._pass.nominations.settings(group)
-        if left is not None and name != left.manager:
-            return self._pass.nominations.verdict(group, policy, name)
-        if left is not None:
-            return self._pass.may_not_enter(group, policy, self._pass.clusters[name]) or self._managed(group)
-        return (
-            self._pass.may_not_enter(group, policy, self._pass.clusters[name])
-            or self._left_lately(group, name)
-            or self._spoken_for(group, name)
-            or self._room_unless_spread(group, policy, name)
-        )
-
-    def _may_enter(self, group: Group, policy: PlacementPolicy, name: str) -> bool:
-        return self._pass.may_not_enter(group, policy, self._pass.clusters[name]) is None
-
-    def _room_unless_spread(self, group: Group, policy: PlacementPolicy, name: str) -> Finding:
-        """The verdict on a cluster's room, or that it was passed over, with room, so that copies are spread."""
-        found, passed_over = self._room_for_others(group, policy, name), self.spreading.passed_over(group, name)
-        return passed_over if passed_over is not None and _fits(found) else found
-
-    def candidates(
-        self, group: Group, policy: PlacementPolicy, after: Sequence[str], chosen: Mapping[str, Finding], *, waits: bool
-    ) -> tuple[Candidate, ...]:
-        """Every cluster's verdict on a group, which waits for room or not, sorted by name; empty if nobody asked for them."""
-        if not self._kept.are_kept(group.id, waits=waits):
-            return ()
-        found = []
-        for name in sorted(self._pass.clusters):
-            if name in after:
-                kept = chosen.get(name, Finding(code=Reason.KEPT))
-                found.append(Candidate(name, Verdict.CHOSEN, self._scored(policy, name, kept)))
-                continue
-            finding = self.verdict(group, policy, name)
-            if policy.spec.placement.divides_by_room and not waits and after and self._may_enter(group, policy, name):
-                finding = Finding(code=Reason.NO_SHARE, subject=", ".join(after))
-            takes = _fits(finding) or (finding.code is Reason.TIGHT_FIT and self._pass.accepts_tight(policy, name))
-            fits = takes and name not in self.tight[group.id] and name not in self._passed_over[group.id]
-            finding = self._scored(policy, name, finding)
-            found.append(Candidate(name, Verdict.FEASIBLE if fits else Verdict.REJECTED, finding))
-        return tuple(found)
-
-    def _scored(self, policy: PlacementPolicy, name: str, finding: Finding) -> Finding:
-        """A finding about a cluster with what it scored, where that makes the order."""
-        score = self._pass.scoring.of(policy, name)
-        return finding if score is None else replace(finding, score=score)
-
-    def kept_candidates(self, group: Group, here: Sequence[str]) -> tuple[Candidate, ...]:
-        """Those of a group that stays where it is."""
-        if group.policy is None:
-            return ()
-        return self.candidates(group, group.policy, here, {}, waits=False)
-
-    def scales(self, policy: PlacementPolicy, name: str) -> bool:
-        """Whether a policy may count on nodes that a cluster can add."""
-        return may_scale_up(policy) and bool(self._books[name].nodes.types)
-
-
-def _tight_finding(tight: Tight) -> Finding:
-    if tight is NOT_TRIED:
-        return Finding(code=Reason.ROOM)
-    if tight is COARSE:
-        return Finding(code=Reason.TIGHT_FIT, subject="coarse")
-    return Finding(code=Reason.TIGHT_FIT, subject=f"{tight.order}; {tight.scoring}", role=tight.pod)
-
-
-def _fits(finding: Finding) -> bool:
-    """Whether a verdict is that the cluster can take the group."""
-    return finding.code in _TAKES
-
 
 def _cost(finding: Finding) -> tuple[bool, float]:
     """What the machines that must be added cost in an hour; one without a price comes after all that have one."""
     prices = [nodes.price_per_hour for nodes in finding.new_nodes]
     known = sum(nodes.count * (nodes.price_per_hour or 0.0) for nodes in finding.new_nodes)
     return None in prices, known
-
-
-def _short(shortfall: Shortfall | Packing) -> Finding:
-    assert isinstance(shortfall, Shortfall)
-    return Finding(
-        code=shortfall.code,
-        role=shortfall.role,
-        placed=shortfall.placed,
-        wanted=shortfall.wanted,
-        short=shortfall.short,
-        nodes=shortfall.nodes,
-        tally=shortfall.tally,
-        limits=shortfall.limits,
-    )

@@ -74,7 +74,7 @@ class Division:
         held = stuck or finding in due.stuck.values()
         return Decision(
             group=group.id, policy=policy.name, action=_action(before, after, held), before=before, after=after,
-            finding=finding, reasons=reasons, candidates=self._choice.candidates(group, policy, after, reasons, waits=waits or stuck),
+            finding=finding, reasons=reasons, candidates=self._choice.evaluation.candidates(group, policy, after, reasons, waits=waits or stuck),
             waiting_since=since if waits else None, updated_in_place=held,
         )  # fmt: skip
 

@@ -101,7 +101,9 @@ class Dues:
         before = self._placements.get(group.id, ())
         stock = stock_of(group, self._pass.snapshot.source.declarations.kinds)
         leaving = self._must_leave(group, policy)
-        stuck = {n: f for n, why in leaving.items() if (f := self._departures.stop(group, policy, n, why)) is not None}
+        stuck = {
+            n: f for n, why in leaving.items() if (f := self._departures.stops.stop(group, policy, n, why)) is not None
+        }
         now = {name: self.has(group, name, stock) for name in before}
         allowed = [name for name in self._allowed(group, policy, before) if name not in leaving]
         if policy.spec.placement.divides_by_room and any(stock.totals.values()):
@@ -265,7 +267,7 @@ class Dues:
         The clusters that have to be left whatever the division, and why. One that only gets no share any more is not among them,
         and pods that wait for a node move nothing: the share of each cluster is what its weight says.
         """
-        triggers = self._departures.triggers(group, policy)
+        triggers = self._departures.causes.triggers(group, policy)
         return {
             name: found
             for name, found in triggers.items()

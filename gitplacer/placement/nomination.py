@@ -44,9 +44,11 @@ class Nominations:
         """To whose Kueue the policy of a group leaves it now, if to any."""
         return group.policy.spec.placement.multi_kueue if group.policy is not None and group.unit == WORKLOADS else None
 
-    def is_left_to_kueue(self, group: Group) -> bool:
-        """Whether a group is left to Kueue now, or was and is still there."""
-        return self.settings(group) is not None or self._recorded(group.id) is not None
+    @cached_property
+    def left(self) -> frozenset[str]:
+        """The ids of the groups that are left to Kueue now, or were and are still there."""
+        now = {id_ for id_, group in self._snapshot.groups.items() if self.settings(group) is not None}
+        return frozenset(now | {id_ for id_, record in self._records.items() if record is not None and record.dispatch})
 
     def is_managed_on(self, group: Group, cluster: str) -> bool:
         """Whether a cluster has a group as the manager that it is left to."""
@@ -63,6 +65,10 @@ class Nominations:
         if group.id not in self._found:
             self._found[group.id] = self._nominated(group)
         return self._found[group.id]
+
+    def admitted(self, group: Group) -> Finding:
+        """Why the manager has a group that is left to Kueue there."""
+        return Finding(code=Reason.KUEUE_ADMITS, subject=", ".join(self.nominated(group)))
 
     def _nominated(self, group: Group) -> tuple[str, ...]:
         recorded, settings, policy = self._recorded(group.id), self.settings(group), group.policy

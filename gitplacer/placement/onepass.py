@@ -408,11 +408,12 @@ class Pass:
         return self.snapshot.deployed.gang(record, group.policy if group else None, name)
 
     def may_not_stay(self, group: Group, policy: PlacementPolicy, cluster: Cluster) -> Finding | None:
-        left = self.nominations.settings(group)
-        if left is not None or self.nominations.is_managed_on(group, cluster.name):
-            manager = left.manager if left is not None else ""
-            stays = cluster.name == manager and not self.nominations.is_started_on(group, manager)
-            return None if stays else Finding(code=Reason.LEFT_TO_KUEUE, subject=manager)
+        if group.id in self.nominations.left:  # most fleets have none: this is asked for each tenant and cluster
+            left = self.nominations.settings(group)
+            if left is not None or self.nominations.is_managed_on(group, cluster.name):
+                manager = left.manager if left is not None else ""
+                stays = cluster.name == manager and not self.nominations.is_started_on(group, manager)
+                return None if stays else Finding(code=Reason.LEFT_TO_KUEUE, subject=manager)
         tenant = group.tenant
         key = (policy.name, group.wished_cluster, tenant.name if tenant is not None else "", cluster.name)
         if key not in self._stay:
@@ -420,7 +421,7 @@ class Pass:
         return self._stay[key]
 
     def may_not_enter(self, group: Group, policy: PlacementPolicy, cluster: Cluster) -> Finding | None:
-        if self.nominations.settings(group) is not None:
+        if group.id in self.nominations.left and self.nominations.settings(group) is not None:
             return self.may_not_stay(group, policy, cluster) or self._may_not_manage(group, cluster)
         return (
             self._not_meant_for(group, policy, cluster)

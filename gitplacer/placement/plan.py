@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from gitplacer.model.counts import Counts
-from gitplacer.model.decision import Action, Claim, Decision, Finding, Move, Reason
+from gitplacer.model.decision import Action, Claim, Decision, Finding, Move, Reason, action_of
 from gitplacer.model.verdicts import Verdicts, verdicts_of
 from gitplacer.placement.books import Books
-from gitplacer.placement.departures import action_of
 from gitplacer.placement.division import divides
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.placement.onepass import Pass

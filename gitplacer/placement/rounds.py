@@ -18,13 +18,15 @@ from functools import partial
 from gitplacer.grouping import Group, holder
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord
-from gitplacer.model.decision import Action, Claim, Decision, Finding, Move, Reason
+from gitplacer.model.decision import Action, Claim, Decision, Finding, Move, Reason, action_of
 from gitplacer.model.resources import Resources
 from gitplacer.model.verdicts import Verdicts
+from gitplacer.placement.causes import Triggers
 from gitplacer.placement.choice import Choice
-from gitplacer.placement.departures import Departures, Triggers, action_of
+from gitplacer.placement.departures import Departures
 from gitplacer.placement.division import Division, divides
 from gitplacer.placement.doubts import Doubts
+from gitplacer.placement.evaluation import can_scale
 from gitplacer.placement.holds import consent_to_removal
 from gitplacer.placement.lent import lent
 from gitplacer.placement.occupancy import Claims, Occupancy, Placements
@@ -88,14 +90,14 @@ class Round:
             if group.unit == PLATFORM:
                 done.append(self._settle(self._spread(group, group.policy)))
                 continue
-            ending = self._departures.finished(group)
+            ending = self._departures.sightings.finished(group)
             if ending is not None:
                 done.append(self._settle(self._departures.rest(group, group.policy, ending)))
             elif group.id in self._moves:
                 moving.append(group)
             elif divides(group):
                 (staying if self._division.is_settled(group, group.policy) else waiting).append(group)
-            elif why := self._departures.triggers(group, group.policy):
+            elif why := self._departures.causes.triggers(group, group.policy):
                 leaving.append((group, why))
             elif self._is_complete(group, group.policy) or self._spanning.spreads(group.id, self._here(group)):
                 staying.append(group)
@@ -147,7 +149,10 @@ class Round:
         if group is None or decision.action is Action.REMOVE:
             return decision
         moves = group.unit != PLATFORM and not divides(group)
-        ended, pending = self._departures.ended(group), self._departures.pending(group) if moves else {}
+        ended, pending = (
+            self._departures.sightings.ended(group),
+            self._departures.sightings.pending(group) if moves else {},
+        )
         return replace(decision, ended=ended, pending=pending) if ended or pending else decision
 
     def _settle(self, decision: Decision) -> Decision:
@@ -238,7 +243,7 @@ class Round:
         policy = group.policy.name if group.policy else record.policy if record else ""
         return Decision(
             group=group.id, policy=policy, action=Action.HOLD, before=before, after=before, finding=finding,
-            candidates=self._choice.kept_candidates(group, before), blocked_by=blocked or _words(finding.subject),
+            candidates=self._choice.evaluation.kept_candidates(group, before), blocked_by=blocked or _words(finding.subject),
             waiting_since=record.waiting_since if record else None,
             moving=self._moves.get(group.id), move=self._moves.get(group.id),
         )  # fmt: skip
@@ -254,7 +259,7 @@ class Round:
         return Decision(
             group=group.id, policy=group.policy.name, action=spread.action, before=here, after=spread.after,
             finding=spread.finding, reasons=spread.reasons,
-            candidates=self._choice.candidates(group, group.policy, spread.after, spread.reasons, waits=False),
+            candidates=self._choice.evaluation.candidates(group, group.policy, spread.after, spread.reasons, waits=False),
         )  # fmt: skip
 
     def _keep(self, group: Group) -> Decision:
@@ -266,7 +271,7 @@ class Round:
         spread = self._spanning.stay(group, group.policy, here)
         if spread is not None:
             return self._spread_over(group, here, spread)
-        candidates = self._choice.kept_candidates(group, here)
+        candidates = self._choice.evaluation.kept_candidates(group, here)
         finding = self._unfit.finding(group, here)
         if finding is None:
             outgrown = self._with_candidates and self._has_outgrown(group.id, here)
@@ -320,7 +325,7 @@ class Round:
         since = record.waiting_since if record and record.waiting_since else self._snapshot.now
         return Decision(
             group=group.id, policy=policy.name, action=action_of(here, after) if after else Action.WAIT, before=here,
-            after=after, finding=finding, reasons=reasons, candidates=self._choice.candidates(group, policy, after, reasons, waits=not after),
+            after=after, finding=finding, reasons=reasons, candidates=self._choice.evaluation.candidates(group, policy, after, reasons, waits=not after),
             blocked_by=() if consent is not None else tuple(unwanted), waiting_since=None if after else since,
             consent=consent.identity if consent is not None else "",
         )  # fmt: skip
@@ -345,7 +350,7 @@ class Round:
             chosen, claim = self._seek(group, policy, before, wanted - len(before))
             after = tuple(sorted({*before, *chosen}))
         complete = bool(after) and len(after) >= wanted
-        candidates = self._choice.candidates(group, policy, after, chosen, waits=not complete)
+        candidates = self._choice.evaluation.candidates(group, policy, after, chosen, waits=not complete)
         record = self._pass.records[group.id]
         since = record.waiting_since if record and record.waiting_since else self._snapshot.now
         return Decision(
@@ -385,8 +390,8 @@ class Round:
         paid = group.id not in self._choice.purse.over_quota and group.id not in self._choice.purse.over_budget
         if paid and (unspread := self._choice.spreading.waits(group)) is not None:
             return unspread
-        if self._choice.tight[group.id]:
-            return next(iter(self._choice.tight[group.id].values()))
+        if self._choice.tries.tight[group.id]:
+            return next(iter(self._choice.tries.tight[group.id].values()))
         if group.id in self._choice.purse.over_quota:
             return self._choice.purse.over_quota[group.id]
         if group.id in self._choice.purse.over_budget:
@@ -401,7 +406,7 @@ class Round:
         The clusters that keep their copy when there are too many: the one that somebody wants it on, the policy's favourites, then
         the oldest. A copy that went now would have to come back for whoever wants it there.
         """
-        wished = self._departures.sent_to(group)
+        wished = self._departures.consents.sent_to(group)
 
         def rank(name: str) -> tuple[bool, int, datetime, str]:
             entry = self._pass.entry(group.id, name)
@@ -427,7 +432,7 @@ class Round:
                 claim.cluster, self._occupancy.reservations.for_others(claim.cluster, but=group.id)
             )
         unseen = {claim.cluster} if claim is not None and not clear else set()
-        to, chosen = "" if before else self._departures.sent_to(group), dict[str, Finding]()
+        to, chosen = "" if before else self._departures.consents.sent_to(group), dict[str, Finding]()
         if to:  # or it would be sent there as soon as it is placed
             others = set(self._pass.clusters) - {to}
             chosen = self._choice.choose(group, policy, exclude=closed | unseen | others, wanted=1)
@@ -515,7 +520,7 @@ class Round:
             left_over
             or ledger.is_overcommitted
             or self._occupancy.reservations.on(name)
-            or self._choice.scales(policy, name)
+            or can_scale(self._occupancy.books, policy, name)
         ):
             return None
         return ledger.columns.resources(ledger.totals())
@@ -568,7 +573,7 @@ class Round:
             return False
         if record is None or record.id != group.id:
             return False
-        return not self._departures.may_have_started(group, name)
+        return not self._departures.sightings.may_have_started(group, name)
 
     def _preempted(self, group: Group) -> Decision:
         """A group that makes room for others: its copy there goes, and it waits."""
@@ -580,7 +585,7 @@ class Round:
         return Decision(
             group=group.id, policy=group.policy.name, action=Action.PREEMPT, before=before, after=after,
             finding=Finding(code=Reason.PREEMPTED_BY, subject=", ".join(sorted(set(gone.values())))),
-            candidates=self._choice.candidates(group, group.policy, after, {}, waits=True),
+            candidates=self._choice.evaluation.candidates(group, group.policy, after, {}, waits=True),
             waiting_since=(record.waiting_since if record else None) or self._snapshot.now,
         )  # fmt: skip
 
@@ -606,7 +611,9 @@ class Round:
     def _holds(self, group: Group, policy: PlacementPolicy, name: str) -> bool:
         """Whether a cluster would hold a group if it ran nothing."""
         gang = self._pass.gang_on(group.id, name)
-        return not self._pass.exceeds(gang, self._occupancy.books[name], name, self._choice.scales(policy, name))
+        return not self._pass.exceeds(
+            gang, self._occupancy.books[name], name, can_scale(self._occupancy.books, policy, name)
+        )
 
     # choosing clusters
 

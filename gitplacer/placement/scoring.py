@@ -8,11 +8,12 @@ of the snapshots that do not change as pods come and go: what all nodes of a clu
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
 
 from gitplacer.kinds.policy import PlacementPolicy, PlacementSettings
 from gitplacer.kinds.scores import HIGHEST, ClusterScores, ScoreTerm
-from gitplacer.model.decision import Score, Weighed
+from gitplacer.model.decision import Finding, Score, Weighed
 from gitplacer.policies import BY_SCORE
 from gitplacer.policies.scored import total
 
@@ -40,6 +41,11 @@ class Scoring:
             return None
         terms = tuple(Weighed(term.title, term.weight, self._value(term, cluster)) for term in settings.scores)
         return Score(self.total(settings, cluster), terms)
+
+    def told(self, policy: PlacementPolicy, cluster: str, finding: Finding) -> Finding:
+        """A finding about a cluster with what it scored, where that makes the order."""
+        score = self.of(policy, cluster)
+        return finding if score is None else replace(finding, score=score)
 
     def total(self, settings: PlacementSettings, cluster: str) -> int:
         """The weighted sum; 0 where nothing is weighed."""

@@ -25,6 +25,7 @@ from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.model.counts import AS_WRITTEN, Counts
 from gitplacer.model.decision import Action, ClusterRole, Finding, Reason
 from gitplacer.placement.choice import Choice
+from gitplacer.placement.evaluation import can_scale
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass, may_scale_up
@@ -393,7 +394,7 @@ class _Trial:
         self._scale_up = scale_up
         self._ledgers: dict[str, Ledger] = {}
         self._was: dict[str, tuple[ClusterRole, Counts]] = {}
-        self._tight = dict(choice.tight[group.id])
+        self._tight = dict(choice.tries.tight[group.id])
 
     def largest(self, name: str, wanted: Shares, asked: Any) -> dict[str, int] | None:
         """
@@ -425,7 +426,7 @@ class _Trial:
         """Reserve what a cluster has already; whether there is room for it."""
         self.settle(name, role, counts)
         gang = self._choice.books[name].not_seen(self.group.id, self._pass.gang_on(self.group.id, name))
-        packing = self._choice.books.fit(gang, name, scale_up=self._choice.scales(self._policy, name))
+        packing = self._choice.books.fit(gang, name, scale_up=can_scale(self._choice.books, self._policy, name))
         if isinstance(packing, Packing):
             self._choice.books.reserve(self.group.id, name, packing, gang, sure=False)
             self.shares[name] = {}
@@ -449,7 +450,7 @@ class _Trial:
             self._pass.assume(self.group.id, name, role, counts)
         for name, ledger in self._ledgers.items():
             self._choice.books.replace(name, ledger)
-        self._choice.tight[self.group.id] = self._tight
+        self._choice.tries.tight[self.group.id] = self._tight
 
     def _fits(self, name: str, asked: tuple[ClusterRole, Counts]) -> tuple[Finding, Packing] | None:
         self.settle(name, *asked)

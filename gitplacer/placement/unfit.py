@@ -150,7 +150,7 @@ class Unfit:
         record = self._pass.records[group.id]
         return Decision(
             group=group.id, policy=group.policy.name, action=Action.HOLD, before=here, after=here,
-            finding=replace(finding, code=Reason.UPDATE_HELD), candidates=self._choice.kept_candidates(group, here),
+            finding=replace(finding, code=Reason.UPDATE_HELD), candidates=self._choice.evaluation.kept_candidates(group, here),
             waiting_since=record.waiting_since if record else None,
         )  # fmt: skip
 

@@ -16,9 +16,8 @@ from gitplacer import standby
 from gitplacer.grouping import NO_NAMESPACE, Group
 from gitplacer.kinds.clusterstate import ClusterState
 from gitplacer.kinds.record import PlacementRecord
-from gitplacer.model.decision import Action, Decision, Finding, Reason
+from gitplacer.model.decision import Action, Decision, Finding, Reason, action_of
 from gitplacer.model.workload import Gang
-from gitplacer.placement.departures import action_of
 from gitplacer.placement.ledger import has_finished
 from gitplacer.snapshot import Snapshot
 from gitplacer.source.manifests import PLATFORM

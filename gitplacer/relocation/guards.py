@@ -21,6 +21,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 
+from gitplacer.kept import REMOVALS_FILE
 from gitplacer.kinds import calendar
 from gitplacer.kinds.fields import duration_text
 from gitplacer.kinds.fleet import MoveGuard, RemovalGuard, fair_share
@@ -28,7 +29,7 @@ from gitplacer.kinds.record import PlacementRecord
 from gitplacer.kinds.removals import Removal
 from gitplacer.model.decision import Finding, Reason
 from gitplacer.relocation.triggers import EVACUATIONS
-from gitplacer.snapshot import REMOVALS_FILE, Snapshot
+from gitplacer.snapshot import Snapshot
 from gitplacer.source.consent import consent_to
 from gitplacer.source.manifests import WORKLOADS
 

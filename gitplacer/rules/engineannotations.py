@@ -29,8 +29,9 @@ _ENGINES = re.compile(
     r"client\.lifecycle\.config\.k8s\.io|cattle\.io|crossplane\.io|karmada\.io|open-cluster-management\.io|kluctl\.io|"
     r"projectsveltos\.io|helm\.sh)/.*"
 )
-"""Keys of tools that bring objects from Git to clusters. `helm.sh/chart` is a mere note."""
-_NOTES = ("helm.sh/chart",)
+"""Keys of tools that bring objects from Git to clusters."""
+_NOTES = ("helm.sh/chart", "cluster.open-cluster-management.io/placement")
+"""Mere notes: nobody looks for the second on anything but a PlacementDecision, and here a policy that was imported selects by it."""
 _NOT_PRUNED = re.compile(r"(?i)\b(prune|delete)=(false|confirm)\b")
 
 

@@ -8,7 +8,8 @@ nothing, and tools write them: `status: {}`, `creationTimestamp: null`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from gitplacer.documents import Path
 from gitplacer.rules.anything import Anything, ObjectRule
@@ -30,17 +31,24 @@ _IN_METADATA: Mapping[str, str] = {
 _HINT = "remove it: only the cluster writes it"
 
 
+def written_by_servers(value: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Where an object has what is not its author's to write, and what that does."""
+    metadata = value.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    for field, does in _IN_METADATA.items():
+        if metadata.get(field) not in (None, "", [], {}):
+            yield ("metadata", field), f"metadata.{field} {does}"
+    if value.get("status") not in (None, {}):
+        yield ("status",), "status is what a cluster observed"
+    annotations = metadata.get("annotations")
+    if isinstance(annotations, dict) and annotations.get(LAST_APPLIED):
+        yield ("metadata", "annotations", LAST_APPLIED), f"{LAST_APPLIED} is a copy of the object that kubectl made"
+
+
 def server_fields(found: Anything) -> None:
     """Fields of an object that are not its author's to write."""
-    for field, does in _IN_METADATA.items():
-        if found.metadata.get(field) not in (None, "", [], {}):
-            found.tell("ServerField", f"metadata.{field} {does}", _HINT, ("metadata", field), key=True)
-    if found.root.value.get("status") not in (None, {}):
-        found.tell("ServerField", "status is what a cluster observed", _HINT, ("status",), key=True)
-    annotations = found.metadata.get("annotations")
-    if isinstance(annotations, dict) and annotations.get(LAST_APPLIED):
-        path: Path = ("metadata", "annotations", LAST_APPLIED)
-        found.tell("ServerField", f"{LAST_APPLIED} is a copy of the object that kubectl made", _HINT, path, key=True)
+    for path, does in written_by_servers(found.root.value):
+        found.tell("ServerField", does, _HINT, path, key=True)
 
 
 RULES: tuple[ObjectRule, ...] = (server_fields,)

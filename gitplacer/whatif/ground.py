@@ -19,7 +19,7 @@ from gitplacer.grouping import Group
 from gitplacer.hydrate import Hydration, Inputs, decided, hydrate
 from gitplacer.kinds.fleet import EvacuationGuard, Guards, MoveGuard
 from gitplacer.kinds.record import PlacementRecord
-from gitplacer.layout import Layout
+from gitplacer.layout.layout import Layout
 from gitplacer.model.decision import Action, Decision, Reason, Verdict
 from gitplacer.model.fates import Fate, GroupFate, Left, Supposed
 from gitplacer.model.resources import NOTHING

@@ -19,7 +19,7 @@ from functools import cached_property
 from gitplacer.explain import PlanView
 from gitplacer.grouping import Group
 from gitplacer.hydrate import decided
-from gitplacer.layout import Layout
+from gitplacer.layout.layout import Layout
 from gitplacer.model.decision import Action, Decision
 from gitplacer.model.fates import Supposed
 from gitplacer.placement.books import Books

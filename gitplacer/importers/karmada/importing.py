@@ -25,6 +25,7 @@ from gitplacer.importers.shelves import DEFAULT, NAMESPACES, Rule, Thing, shelve
 from gitplacer.importers.variables import Variables
 from gitplacer.importers.writing import Names, valid_name
 from gitplacer.plaintext import few
+from gitplacer.source.apigroups import api_group
 
 _KARMADA = "karmada.io"
 _PROPAGATION = ("PropagationPolicy", "ClusterPropagationPolicy")
@@ -41,16 +42,19 @@ def imported(files: Mapping[str, bytes], variables: Variables, now: datetime, na
     A fleet repo of what files by path hold, and what became of each of them. `namespace` is for objects that say none, `now` when the
     state of Clusters was exported. Raises Rejected where a variable has no value.
     """
-    read = opened("Karmada", _KARMADA, files, variables)
+    read = opened("Karmada", _KARMADA, "clusters.cluster.karmada.io", files, variables)
     repo, by_kind, manifests = read.repo, read.theirs, read.manifests
     given, namespace = [namespace] if namespace else [], namespace or DEFAULT
     known, coarse = write_clusters(by_kind["Cluster"], repo, now)
     making = Making(known, repo.notes, namespace, _classes(manifests), coarse)
     made = _named(_policies(making, [one for kind in _PROPAGATION for one in by_kind[kind]], repo), repo)
-    things = things_in(manifests, given, repo.notes, repo.problems)
+    namespaced = {
+        (api_group(version), kind) for one in made if one.origin.namespace for version, kind in one.selection.kinds
+    }
+    things = things_in(manifests, given, repo.notes, repo.problems, namespaced)
     governing = Governing(made)
     _claims(governing, things, repo)
-    shelved = shelve(read.files, things, governing.rule, repo.notes)
+    shelved = shelve(read.files, things, governing.rule, repo.notes, marks=_KARMADA)
     repo.files |= shelved.files
     _write(made, repo)
     _folders(governing, shelved.folders, repo)

@@ -62,7 +62,7 @@ def tell(document: Document, kind: str, notes: Notes) -> None:
     elif kind in NO_EQUAL:
         notes.add(Outcome.NO_EQUAL, document, ("kind",), f"{kind}: {NO_EQUAL[kind][0]}", NO_EQUAL[kind][1])
     else:
-        what = f"a {kind} of Karmada's has no equal here"
+        what = f"Karmada's {kind} has no equal here"
         notes.add(Outcome.NO_EQUAL, document, ("kind",), what, "see docs/from-karmada.md for what does its work")
 
 

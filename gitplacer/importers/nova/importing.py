@@ -45,7 +45,7 @@ def imported(
     A fleet repo of what files by path hold, and what became of each of them. An object that says no namespace is one in each of `namespaces`.
     Raises Rejected where a variable has no value.
     """
-    return _Import(opened("Nova", _ELOTL, files, variables), options, namespaces).done()
+    return _Import(opened("Nova", _ELOTL, "clusters.cluster.elotl.co", files, variables), options, namespaces).done()
 
 
 class _Import:
@@ -279,5 +279,5 @@ def _tell(document: Document, kind: str, notes: Notes) -> None:
     if kind in _RUNTIME:
         notes.add(Outcome.LEFT_OUT, document, (), _RUNTIME[kind])
     else:
-        what = f"a {kind} of {group_and_kind(document)[0]} has no equal here"
+        what = f"{kind} of {group_and_kind(document)[0]} has no equal here"
         notes.add(Outcome.NO_EQUAL, document, ("kind",), what, "see docs/from-nova.md for what does its work")

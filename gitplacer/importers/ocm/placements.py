@@ -17,7 +17,7 @@ from gitplacer.importers.ocm.clusters import EFFECTS, SET_LABEL, Known
 from gitplacer.importers.reader import Reader
 from gitplacer.importers.report import Notes, Outcome
 from gitplacer.importers.selectors import ForeignObject, read_metadata, read_selector, read_values
-from gitplacer.importers.writing import valid_name
+from gitplacer.importers.writing import Names, valid_name
 from gitplacer.model.labels import Requirement
 from gitplacer.problems import Problem, nearest
 
@@ -53,7 +53,9 @@ def asked_claims(documents: Iterable[Document]) -> frozenset[str]:
     return frozenset(found)
 
 
-def read_placement(document: Document, known: Known, default: str, notes: Notes) -> Placement | list[Problem]:
+def read_placement(
+    document: Document, known: Known, default: str, called: ScoreNames, notes: Notes
+) -> Placement | list[Problem]:
     """The Placement in a document, or what is wrong with it."""
     root = Reader.of(document)
     metadata = read_metadata(root, notes, kept=True)
@@ -69,7 +71,7 @@ def read_placement(document: Document, known: Known, default: str, notes: Notes)
         notes.about(Outcome.CHOSEN, spec, "numberOfClusters", "0 is taken for no cluster")
         clusters = {"names": []}
     tolerations = [_toleration(item, notes) for item in spec.items("tolerations")]
-    chosen = _chosen(spec, wanted or 0, notes)
+    chosen = _chosen(spec, wanted or 0, called, notes)
     _results(root, spec, metadata.annotations, notes)
     notes.unread(root)
     if root.problems:
@@ -182,10 +184,10 @@ def _toleration(reader: Reader, notes: Notes) -> dict[str, str]:
     return {key: value for key, value in (found | {"effect": EFFECTS.get(effect, "")}).items() if value}
 
 
-def _chosen(spec: Reader, wanted: int, notes: Notes) -> dict[str, Any]:
+def _chosen(spec: Reader, wanted: int, called: ScoreNames, notes: Notes) -> dict[str, Any]:
     """How many clusters, spread how, and by which scores."""
     spread = _spread(spec, wanted, notes)
-    scores = _scores(spec, wanted, notes)
+    scores = _scores(spec, wanted, called, notes)
     where = "numberOfClusters" if spec.has("numberOfClusters") else None
     if not wanted:
         notes.about(Outcome.CONVERTED, spec, where, "all clusters that it takes, whatever the room: `copies: All`")
@@ -233,7 +235,7 @@ def _spread(spec: Reader, wanted: int, notes: Notes) -> list[dict[str, Any]]:
     return found
 
 
-def _scores(spec: Reader, wanted: int, notes: Notes) -> list[dict[str, Any]]:
+def _scores(spec: Reader, wanted: int, called: ScoreNames, notes: Notes) -> list[dict[str, Any]]:
     """The terms of a `type: Scored`."""
     if not spec.has("prioritizerPolicy"):
         return []
@@ -249,7 +251,7 @@ def _scores(spec: Reader, wanted: int, notes: Notes) -> list[dict[str, Any]]:
         notes.about(Outcome.CHANGED, policy, "mode", what)
     found: list[dict[str, Any]] = []
     for item in policy.items("configurations"):
-        term = _term(item, notes)
+        term = _term(item, called, notes)
         weight = item.integer("weight")
         weight = 1 if weight is None else weight
         if not -10 <= weight <= 10:
@@ -264,12 +266,12 @@ def _scores(spec: Reader, wanted: int, notes: Notes) -> list[dict[str, Any]]:
     return found
 
 
-def _term(reader: Reader, notes: Notes) -> dict[str, str]:
+def _term(reader: Reader, called: ScoreNames, notes: Notes) -> dict[str, str]:
     where = reader.mapping("scoreCoordinate")
     kind, built_in = where.text("type"), where.text("builtIn")
     if kind == "AddOn":
         add_on = where.mapping("addOn")
-        return {"name": score_name(add_on.text("resourceName"), add_on.text("scoreName"))}
+        return {"name": called(add_on.text("resourceName"), add_on.text("scoreName"))}
     if built_in in _BUILT_IN:
         return {"allocatable": _BUILT_IN[built_in]}
     if built_in in _STEERS:
@@ -289,9 +291,18 @@ def _term(reader: Reader, notes: Notes) -> dict[str, str]:
     return {}
 
 
-def score_name(resource: str, score: str) -> str:
-    """What the ClusterScores of one score of an AddOnPlacementScore are called."""
-    return valid_name(f"{resource}-{score}", "score")
+class ScoreNames:
+    """What the ClusterScores of each score of an AddOnPlacementScore are called: never two alike, though names here are shorter and lower case."""
+
+    def __init__(self) -> None:
+        self._names = Names()
+        self._given: dict[tuple[str, str], str] = {}
+
+    def __call__(self, resource: str, score: str) -> str:
+        key = (resource, score)
+        if key not in self._given:
+            self._given[key] = self._names.unique(valid_name(f"{resource}-{score}", "score"))
+        return self._given[key]
 
 
 def _results(root: Reader, spec: Reader, annotations: Mapping[str, str], notes: Notes) -> None:

@@ -8,14 +8,14 @@ from typing import Any
 
 from gitplacer.documents import Document
 from gitplacer.importers.fleetrepo import FleetRepo
-from gitplacer.importers.ocm.placements import score_name
+from gitplacer.importers.ocm.placements import ScoreNames
 from gitplacer.importers.reader import Reader
 from gitplacer.importers.report import Outcome
 from gitplacer.importers.selectors import read_metadata
 from gitplacer.plaintext import few
 
 
-def write_scores(documents: Iterable[Document], repo: FleetRepo) -> None:
+def write_scores(documents: Iterable[Document], called: ScoreNames, repo: FleetRepo) -> None:
     """Writes every score. Of clusters whose numbers end at different times the first end counts for all."""
     numbers: dict[str, dict[str, int]] = defaultdict(dict)
     ends: dict[str, set[str]] = defaultdict(set)
@@ -39,10 +39,14 @@ def write_scores(documents: Iterable[Document], repo: FleetRepo) -> None:
             repo.problems += root.problems
             continue
         for score, value in found.items():
-            name = score_name(metadata.name, score)
+            name = called(metadata.name, score)
             numbers[name][cluster] = value
             first.setdefault(name, document)
             ends[name] |= {until} if until else set()
+        if not found:
+            what = f"nothing was measured of {cluster} when it was exported, so there is no score of it"
+            repo.notes.add(Outcome.LEFT_OUT, document, (), what, "export it again, with its status")
+            continue
         what = f"{few([*found])} of {cluster}: in scores/, and changed by a commit from now on"
         repo.notes.about(
             Outcome.CHANGED,

@@ -7,10 +7,13 @@ Those that a replica set has made are left out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
-from gitplacer.documents import Document, Path
+from gitplacer.adoption.differences import edits, same
+from gitplacer.documents import Document, Edit, EditError, Path, applied
 from gitplacer.importers.fleetrepo import FleetRepo
 from gitplacer.importers.foreign import ForeignFile
 from gitplacer.importers.reader import Reader
@@ -26,7 +29,7 @@ _TEMPLATE = ("deleteOption", "manifestConfigs", "executor")
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Manifests that go together: by these Placements, or to this cluster. `file` is the name of the file that they become."""
+    """Manifests that go together: by these Placements, or to these clusters. `file` is the name of the file that they become."""
 
     root: Reader
     name: str
@@ -34,10 +37,10 @@ class Work:
     file: str
     manifests: tuple[Document, ...]
     placements: tuple[str, ...] = ()
-    cluster: str = ""
+    clusters: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        kind = "ManifestWork" if self.cluster else "ManifestWorkReplicaSet"
+        kind = "ManifestWork" if self.clusters else "ManifestWorkReplicaSet"
         return f"{kind} {self.namespace}/{self.name}"
 
     @property
@@ -80,7 +83,74 @@ def read_work(document: Document, names: Names, default: str, repo: FleetRepo) -
         return None
     file = names.unique(valid_name(metadata.name, "work"))
     made = tuple(_embedded(document, path) for path in paths)
-    return Work(root, metadata.name, namespace, file, made, placements, "" if of_set else namespace)
+    return Work(root, metadata.name, namespace, file, made, placements, () if of_set else (namespace,))
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What one cluster has otherwise in a manifest of a work: the edits that make `document` of it."""
+
+    work: Work
+    cluster: str
+    document: Document
+    edits: tuple[Edit, ...]
+
+
+def joined(works: Sequence[Work], notes: Notes) -> tuple[list[Work], list[Difference]]:
+    """
+    The works, in which ManifestWorks that have the same objects for several clusters are one for all of these; and what is different on some, where
+    edits can say it.
+    """
+    alike: dict[object, list[Work]] = {}
+    for work in works:
+        alike.setdefault(_objects(work) or id(work), []).append(work)
+    found: list[Work] = []
+    differences: list[Difference] = []
+    for first, *others in alike.values():
+        clusters = dict.fromkeys(first.clusters)
+        for other in others:
+            different = _different(first, other)
+            if different is None:
+                found.append(other)
+                continue
+            what = (
+                f"the same objects as in {first} at {first.root.document.locate()}: one policy for the clusters of both"
+            )
+            notes.add(Outcome.CONVERTED, other.root.document, (), what)
+            clusters |= dict.fromkeys(other.clusters)
+            differences += different
+        found.append(replace(first, clusters=tuple(clusters)))
+    return found, differences
+
+
+def _objects(work: Work) -> frozenset[tuple[str, ...]] | None:
+    """Which objects a ManifestWork has; None where not all are said, or one is there twice."""
+    found = [_identity(one) for one in work.manifests]
+    whole = frozenset(one for one in found if one is not None)
+    return whole if work.clusters and found and len(whole) == len(found) else None
+
+
+def _identity(document: Document) -> tuple[str, ...] | None:
+    metadata = document.value.get("metadata")
+    said = [metadata.get("namespace", ""), metadata.get("name")] if isinstance(metadata, dict) else []
+    found = (document.value.get("apiVersion"), document.value.get("kind"), *said)
+    return found if len(found) == 4 and all(isinstance(one, str) for one in found) else None
+
+
+def _different(first: Work, other: Work) -> list[Difference] | None:
+    """What makes the manifests of one work of those of another; None where edits cannot."""
+    models = {_identity(one): one for one in first.manifests}
+    found = []
+    for one in other.manifests:
+        model = models[_identity(one)]
+        done = tuple(edits(model.value, one.value))
+        try:
+            if not same(reduce(applied, done, model.value), one.value):
+                return None
+        except EditError:
+            return None
+        found += [Difference(first, name, one, done) for name in other.clusters if done]
+    return found
 
 
 def _embedded(document: Document, path: Path) -> Document:

@@ -1,0 +1,132 @@
+"""
+One push that lands whole or not at all, and what it means when it does not land.
+
+Each ref is told what it has to be, and the server compares and swaps. Whether a push was a lost race, was refused or never reached the
+server is found by looking at the refs again; what the server said is only asked for the rest.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from gitplacer.git.address import Address
+from gitplacer.git.asking import Sort, request
+from gitplacer.git.login import Right
+from gitplacer.git.mirror import refs_of, unreachable
+from gitplacer.git.ourbranches import INPUTS
+from gitplacer.git.program import CommandFailed, Git, GitError, Talk, cause, one_line
+
+Change = tuple[str | None, str | None]
+"""What a ref is and what it becomes; None where it is not there."""
+Updates = Mapping[str, Change]
+"""By ref."""
+
+_RACE = re.compile(
+    r"cannot lock ref|failed to update ref|incorrect old value|stale info|fetch first|non-fast-forward"
+    r"|atomic transaction failed"
+)
+_DECLINED = re.compile(r"^!\t.*hook declined\)$", re.MULTILINE)
+_NO_RACE = re.compile(r"exists; cannot create|Permission denied|Read-only file system|No space left")
+_FORBIDDEN = re.compile(
+    r"error: 40[13]|denied|not allowed|forbidden|read-only|unable to create|not permitted|dubious ownership", re.I
+)
+_LOCKED = re.compile(r"Unable to create '([^'\n]+\.lock)': File exists")
+_LEFT_AFTER = 60
+"""Seconds. Git holds a lock on a ref for moments."""
+
+
+class LostRace(GitError):
+    """The branch is no longer what the pass was computed from. Open it again and recompute."""
+
+    kind = "LostRace"
+
+
+class PushRefused(GitError):
+    """A hook, a protected branch or a missing permission is against it; trying again will not help."""
+
+    kind = "PushRefused"
+
+
+def push(address: Address, scratch: Git, updates: Updates) -> None:
+    """`updates` begins with the branch that the push is about. Raises LostRace, PushRefused or Unreachable."""
+    try:
+        send(address, scratch, updates, atomic=len(updates) > 1)
+    except CommandFailed as failure:
+        _explain(address, failure, updates)
+
+
+def send(address: Address, scratch: Git, updates: Updates, *, atomic: bool) -> None:
+    """
+    Push. The lease is used as a compare-and-swap only: on the branch each commit is a child of the tip that the lease names,
+    so a push that succeeds is always a fast-forward, and one that would not be fails. An empty lease says "not there".
+    Only a proposal, which is a branch of ours, is replaced or deleted.
+    """
+    arguments = ["--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no"]
+    arguments += ["--atomic"] if atomic else []
+    arguments += [f"--force-with-lease={ref}:{old or ''}" for ref, (old, _) in updates.items()]
+    # A server that keeps refs as files takes them one by one, also in an atomic push; if it goes down in between, what a pass was
+    # computed from should be there rather than the pass. New refs are taken in our order, others in that of their names.
+    order = sorted(updates, key=lambda ref: ref != f"refs/heads/{INPUTS}")
+    specs = [f"{updates[ref][1] or ''}:{ref}" for ref in order]
+    git = address.git(scratch.git_dir, Right.WRITE)
+    with request(Sort.PUSH):
+        git.run("push", *arguments, "--", address.url, *specs, talk=Talk.TRANSFER)
+
+
+def _explain(address: Address, failure: CommandFailed, updates: Updates) -> None:
+    """Raise what a failed push means; return if it has landed after all and only its answer was lost."""
+    now = refs_of(address, *updates)
+    first, (_, new) = next(iter(updates.items()))
+    if now.get(first) == new:
+        return
+    where = f"branch {first.removeprefix('refs/heads/')} of {address.redacted}"
+    # What a hook prints when it declines is for people: it may speak of races and anything else.
+    said = failure.stdout if _DECLINED.search(failure.stdout) else f"{failure.stdout}\n{failure.stderr}"
+    moved = any(now.get(ref) != old for ref, (old, _) in updates.items())
+    left = _left_lock(said) if address.is_local and not moved else None
+    if left is not None:
+        hint = f"if no git is at work there, delete {left}"
+        raise PushRefused(f"{where} is locked by a git that was ended: {left} is there", hint=hint) from None
+    # The winner may hold the lock without being visible yet: such an answer is a lost race, too.
+    if moved or (_RACE.search(said) and not _NO_RACE.search(said)):
+        hint = "somebody else pushed: read it again and recompute"
+        raise LostRace(f"{where} has moved in the meantime", hint=hint) from None
+    raise _refused(address, failure, where, said) or unreachable(address, failure) from None
+
+
+def _refused(address: Address, failure: CommandFailed, where: str, said: str) -> PushRefused | None:
+    """Why a push was refused, if it was. `where` is the branch, `said` what the server said."""
+    if "does not support --atomic" in said:
+        return PushRefused(f"the server of {address.redacted} cannot push two branches atomically")
+    if "branch is currently checked out" in said:
+        hint = "push to a bare repository, or check out another branch there"
+        return PushRefused(f"{where} is checked out in its work tree", hint=hint)
+    if re.search(r"^!\t", failure.stdout, re.MULTILINE):
+        hint = "its hooks or branch protection decide this: let this user push there, or choose another branch"
+        return PushRefused(f"{where} refused the push: {reason_of(failure)}", hint=hint)
+    if _FORBIDDEN.search(said):
+        hint = "let this user push there, or push as its owner"
+        return PushRefused(f"{where}: no permission to push: {reason_of(failure)}", hint=hint)
+    return None
+
+
+def reason_of(failure: CommandFailed) -> str:
+    """Why a server said no, with what its hooks printed."""
+    given = re.findall(r"^!\t[^\t]*\t\[[^]]*\] \((.*)\)$", failure.stdout, re.MULTILINE)
+    causes = [text for text in dict.fromkeys(given) if text != "atomic push failed"]
+    remote = re.findall(r"^remote: (.*)$", failure.stderr, re.MULTILINE)
+    lines = [one_line(text) for text in (*causes, *remote)]
+    return "; ".join(text for text in lines if text) or cause(failure.stderr)
+
+
+def _left_lock(said: str) -> Path | None:
+    """The lock in a local repository that was in the way of a push, if it was left there and nobody is about to take it away."""
+    named = _LOCKED.search(said)
+    path = Path(named[1]) if named else None
+    try:
+        return path if path is not None and time.time() - path.stat().st_mtime > _LEFT_AFTER else None
+    except OSError:
+        return None

@@ -1,0 +1,252 @@
+"""
+What there is to be said of each cluster that a group might go to: the verdicts that a plan shows and `gitplacer explain` tells.
+
+Nothing is decided here. What `choice` found out while it looked for room is said first; of clusters that it had no need to look at it is
+found out now, and remembered for gangs that are alike for as long as the cluster's ledger stands as it does.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from gitplacer.grouping import Group
+from gitplacer.kinds.policy import PlacementPolicy
+from gitplacer.machines import LimitKind
+from gitplacer.model.decision import Candidate, Finding, Reason, Verdict
+from gitplacer.model.verdicts import Verdicts
+from gitplacer.model.workload import Gang
+from gitplacer.placement.books import Books
+from gitplacer.placement.ledger import Ledger
+from gitplacer.placement.occupancy import Occupancy
+from gitplacer.placement.onepass import Pass, may_scale_up
+from gitplacer.placement.pack import Packing, Shortfall
+from gitplacer.placement.purse import Purse
+from gitplacer.placement.spreading import Spreading
+from gitplacer.placement.stage import COARSE, NOT_TRIED, Tight
+from gitplacer.relocation.memory import left_before
+from gitplacer.source.manifests import PLATFORM
+
+_TRIED = 2000
+"""Where groups times clusters are more, a cluster that was not taken is not tried in every order just to tell."""
+_TAKES = frozenset({
+    Reason.FITS, Reason.FITS_BY_SCALE_UP, Reason.KUEUE_ADMITS, Reason.NOMINATED, Reason.PLATFORM, Reason.PODS_MAY_WAIT, Reason.ROOM,
+})  # fmt: skip
+"""Findings about a cluster that would take a group."""
+
+
+class Tries:
+    """
+    What came of looking for room, by group: on which clusters it would find room, but not in every order, with why; those among them where
+    it was tried in every order; and those that were not even looked at, because it had been tried on enough and has no proof there.
+    """
+
+    def __init__(self) -> None:
+        self.tight: dict[str, dict[str, Finding]] = defaultdict(dict)
+        self.refused: dict[str, set[str]] = defaultdict(set)
+        self.passed_over: dict[str, set[str]] = defaultdict(set)
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """
+    What was found out about gangs on a cluster while its ledger stands as it does: by gang, admission, whether machines may come, and whether
+    it was passed over.
+    """
+
+    ledger: Ledger
+    version: int
+    findings: dict[tuple[Gang, str, bool, bool], Finding] = field(default_factory=dict)
+
+    def is_of(self, ledger: Ledger) -> bool:
+        """Whether that is how a ledger stands."""
+        return self.ledger is ledger and self.version == ledger.version
+
+
+class Evaluation:
+    """Verdicts in one round, as far as it has come. `kept` says of which groups anybody wants to know them."""
+
+    def __init__(
+        self, shared: Pass, occupancy: Occupancy, kept: Verdicts, tries: Tries, purse: Purse, spreading: Spreading
+    ) -> None:
+        self._pass = shared
+        self._occupancy = occupancy
+        self._kept = kept
+        self._tries = tries
+        self._purse = purse
+        self._spreading = spreading
+        self._said: dict[str, _Said] = {}
+
+    @property
+    def _books(self) -> Books:
+        return self._occupancy.books
+
+    def verdict(self, group: Group, policy: PlacementPolicy, name: str) -> Finding:
+        """What there is to say of a cluster that a group is not on."""
+        nominations, cluster = self._pass.nominations, self._pass.clusters[name]
+        if (left := nominations.settings(group)) is not None:
+            if name != left.manager:
+                return nominations.verdict(group, policy, name)
+            return self._pass.may_not_enter(group, policy, cluster) or nominations.admitted(group)
+        return (
+            self._pass.may_not_enter(group, policy, cluster)
+            or self._left_lately(group, name)
+            or self._spoken_for(group, name)
+            or self._room_unless_spread(group, policy, name)
+        )
+
+    def candidates(
+        self, group: Group, policy: PlacementPolicy, after: Sequence[str], chosen: Mapping[str, Finding], *, waits: bool
+    ) -> tuple[Candidate, ...]:
+        """Every cluster's verdict on a group, which waits for room or not, sorted by name; empty if nobody asked for them."""
+        if not self._kept.are_kept(group.id, waits=waits):
+            return ()
+        found = []
+        for name in sorted(self._pass.clusters):
+            if name in after:
+                kept = chosen.get(name, Finding(code=Reason.KEPT))
+                found.append(Candidate(name, Verdict.CHOSEN, self._pass.scoring.told(policy, name, kept)))
+                continue
+            finding = self.verdict(group, policy, name)
+            if policy.spec.placement.divides_by_room and not waits and after and self._may_enter(group, policy, name):
+                finding = Finding(code=Reason.NO_SHARE, subject=", ".join(after))
+            takes = _fits(finding) or (finding.code is Reason.TIGHT_FIT and self._pass.accepts_tight(policy, name))
+            fits = takes and name not in self._tries.tight[group.id] and name not in self._tries.passed_over[group.id]
+            finding = self._pass.scoring.told(policy, name, finding)
+            found.append(Candidate(name, Verdict.FEASIBLE if fits else Verdict.REJECTED, finding))
+        return tuple(found)
+
+    def kept_candidates(self, group: Group, here: Sequence[str]) -> tuple[Candidate, ...]:
+        """Those of a group that stays where it is."""
+        if group.policy is None:
+            return ()
+        return self.candidates(group, group.policy, here, {}, waits=False)
+
+    def _room_unless_spread(self, group: Group, policy: PlacementPolicy, name: str) -> Finding:
+        """The verdict on a cluster's room, or that it was passed over, with room, so that copies are spread."""
+        found, passed_over = self._room_for_others(group, policy, name), self._spreading.passed_over(group, name)
+        return passed_over if passed_over is not None and _fits(found) else found
+
+    def _room_for_others(self, group: Group, policy: PlacementPolicy, name: str) -> Finding:
+        """The verdict on a cluster's room; what is kept for somebody else is told as that, and never as a shortage."""
+        finding = self._room_for(group, policy, name)
+        kept_for = self._occupancy.reservations.on(name)
+        if not kept_for or _fits(finding) or group.unit == PLATFORM:
+            return finding
+        ledger = self._books[name]
+        self._books.replace(name, self._occupancy.unreserved(name))
+        whole = self._room_for(group, policy, name)
+        self._books.replace(name, ledger)
+        others = ", ".join(other for other in kept_for if other != group.id)
+        return Finding(code=Reason.RESERVED_FOR, subject=others) if others and _fits(whole) else whole
+
+    def _room_for(self, group: Group, policy: PlacementPolicy, name: str) -> Finding:
+        if group.unit == PLATFORM:
+            return Finding(code=Reason.PLATFORM)
+        gang = self._pass.gang_on(group.id, name)
+        over = self._purse.exceeded(group, name, self._occupancy.placements.get(group.id, ()))
+        if over is not None:
+            return over
+        if name in self._tries.tight[group.id]:
+            return self._tries.tight[group.id][name]
+        if self._purse.payers(group, policy):
+            return self._room_of(group, policy, name, gang)
+        # Nothing below is about this group but its gang and its policy, and most gangs have others that are their like.
+        ledger, said = self._books[name], self._said.get(name)
+        if said is None or not said.is_of(ledger):
+            said = self._said[name] = _Said(ledger, ledger.version)
+        passed_over = name in self._tries.passed_over[group.id]
+        key = gang, policy.spec.placement.admission, can_scale(self._books, policy, name), passed_over
+        if key not in said.findings:
+            said.findings[key] = self._room_of(group, policy, name, gang)
+        return said.findings[key]
+
+    def _room_of(self, group: Group, policy: PlacementPolicy, name: str, gang: Gang) -> Finding:
+        """What there is to say of a cluster's room for a gang as its ledger stands, and of who pays for machines."""
+        ledger, scales, here = (
+            self._books[name],
+            can_scale(self._books, policy, name),
+            self._occupancy.placements.get(group.id, ()),
+        )
+        now = self._books.fit(gang, name, scale_up=False)
+        later = self._books.fit(gang, name, scale_up=True) if scales and isinstance(now, Shortfall) else now
+        if isinstance(later, Packing):
+            paid = self._purse.affordable(group, policy, name, later, here, isinstance(now, Shortfall))
+            if isinstance(paid, Finding):
+                return paid
+            finding = self._books.fitting(name, paid)
+            if finding.code is Reason.FITS and name in self._tries.passed_over[group.id]:
+                return Finding(code=Reason.ROOM)
+            return self._fits_now(gang, name) if finding.code is Reason.FITS else finding
+        if policy.spec.placement.admission == "Immediate":
+            return replace(falls_short(later), code=Reason.PODS_MAY_WAIT)
+        short = falls_short(later)
+        if len(short.tally) == 1 and short.tally[0].reason is not Reason.INSUFFICIENT_CAPACITY and not scales:
+            return replace(short, code=short.tally[0].reason, subject=short.tally[0].subject)
+        if any(limit.kind == LimitKind.EXHAUSTED for limit in short.limits) and ledger.fits_unless_exhausted(gang):
+            return replace(short, code=Reason.NODE_GROUP_EXHAUSTED)
+        if short.code is not Reason.INSUFFICIENT_CAPACITY:
+            return short
+        exceeds = self._pass.exceeds(gang, ledger, name, scales)
+        return replace(short, code=Reason.EXCEEDS_CLUSTER) if exceeds else short
+
+    def _fits_now(self, gang: Gang, name: str) -> Finding:
+        """What there is to say of a cluster that has room for a gang now."""
+        if len(self._pass.groups) * len(self._pass.clusters) > _TRIED:
+            return Finding(code=Reason.ROOM)
+        tight = self._books.tight(gang, name)
+        return Finding(code=Reason.FITS) if tight is None else left_out(tight)
+
+    def _left_lately(self, group: Group, name: str) -> Finding | None:
+        """Why a group does not go to a cluster by itself for a while."""
+        record = self._pass.records.get(group.id)
+        left = record is not None and record.moves and name in left_before(record, self._pass.snapshot)
+        return Finding(code=Reason.LEFT_BEFORE) if left else None
+
+    def _spoken_for(self, group: Group, name: str) -> Finding | None:
+        """Why a group may not look for room on a cluster: it left it for another, or waits for those who leave."""
+        preemptor = self._occupancy.reservations.closed_to(group.id).get(name)
+        if preemptor is not None:
+            return Finding(code=Reason.PREEMPTED_BY, subject=preemptor)
+        claim = self._occupancy.reservations.claim_of(group.id)
+        if claim is not None and claim.cluster == name:
+            return Finding(code=Reason.WAITS_FOR_PREEMPTED, subject=", ".join(claim.displaced))
+        return None
+
+    def _may_enter(self, group: Group, policy: PlacementPolicy, name: str) -> bool:
+        return self._pass.may_not_enter(group, policy, self._pass.clusters[name]) is None
+
+
+def can_scale(books: Books, policy: PlacementPolicy, name: str) -> bool:
+    """Whether a policy may count on nodes that a cluster can add."""
+    return may_scale_up(policy) and bool(books[name].nodes.types)
+
+
+def left_out(tight: Tight) -> Finding:
+    """That a gang has room on a cluster, but not in every order, or nobody knows."""
+    if tight is NOT_TRIED:
+        return Finding(code=Reason.ROOM)
+    if tight is COARSE:
+        return Finding(code=Reason.TIGHT_FIT, subject="coarse")
+    return Finding(code=Reason.TIGHT_FIT, subject=f"{tight.order}; {tight.scoring}", role=tight.pod)
+
+
+def falls_short(shortfall: Shortfall | Packing) -> Finding:
+    """What a cluster lacks for a gang that does not fit there."""
+    assert isinstance(shortfall, Shortfall)
+    return Finding(
+        code=shortfall.code,
+        role=shortfall.role,
+        placed=shortfall.placed,
+        wanted=shortfall.wanted,
+        short=shortfall.short,
+        nodes=shortfall.nodes,
+        tally=shortfall.tally,
+        limits=shortfall.limits,
+    )
+
+
+def _fits(finding: Finding) -> bool:
+    """Whether a verdict is that the cluster can take the group."""
+    return finding.code in _TAKES

@@ -1,0 +1,72 @@
+"""
+Why a group stays on a cluster that it should leave: its policy, its history, a freeze, or a guard.
+
+Each is a finding whose subject is the reason to leave, so that both are told. Who is sent away by somebody has consent already; what was
+lost is left at once; and what must not run twice stays, whoever says otherwise, for as long as it may have started.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from gitplacer.grouping import Group
+from gitplacer.kinds.policy import PlacementPolicy
+from gitplacer.model.decision import Finding, Reason
+from gitplacer.placement.consents import Consents
+from gitplacer.placement.onepass import Pass
+from gitplacer.placement.sightings import Sightings
+from gitplacer.relocation.triggers import DECLARED, mode_of
+
+
+class Stops:
+    """The same for all rounds of a pass, but that guards count the moves that begin in it."""
+
+    def __init__(self, shared: Pass, consents: Consents, sightings: Sightings) -> None:
+        self._pass = shared
+        self._consents = consents
+        self._sightings = sightings
+
+    def stop(self, group: Group, policy: PlacementPolicy, cluster: str, why: Finding) -> Finding | None:
+        """Why a group must stay on a cluster that it should leave, or None."""
+        mode = mode_of(policy, why.code)
+        if group.never_relocates or mode == "Never":
+            return Finding(code=Reason.NEVER_RELOCATED, subject=why.code)
+        if self._may_not_restart(group, policy, cluster) or cluster in self._sightings.ended(group):
+            return Finding(code=Reason.MAY_HAVE_STARTED, subject=why.code)
+        if why.code is Reason.MOVE_APPROVED:
+            return None
+        later = self._too_early(group, policy, why)
+        if later is not None:
+            return later
+        if mode == "Manual" and group.id not in self._pass.agreed and self._consents.to(group, "Move") is None:
+            return Finding(code=Reason.AWAITS_APPROVAL, subject=why.code)
+        return None
+
+    def is_guarded(self, group: Group, why: Reason) -> bool:
+        """Whether so many have moved lately that one more may not, for a reason, unless somebody consents to that."""
+        return self._pass.tally.reached(group.id, why) is not None and self._consents.to(group, "Exceed") is None
+
+    def _may_not_restart(self, group: Group, policy: PlacementPolicy, cluster: str) -> bool:
+        never = policy.spec.relocation.running_jobs == "Never"
+        return never and self._sightings.may_have_started(group, cluster)
+
+    def _too_early(self, group: Group, policy: PlacementPolicy, why: Finding) -> Finding | None:
+        """What a group waits for before it may move, with the time at which that is over."""
+        record, now = self._pass.records[group.id], self._pass.snapshot.now
+        until = self._pass.backing_off.get(group.id) or (record.hold_until if record is not None else None)
+        # A revert holds where the group may be; where it may not, nobody has agreed to leave it.
+        reverted = why.code is Reason.NOT_ELIGIBLE and group.id in self._pass.snapshot.reverted
+        if until is not None and now < until and why.code is not Reason.CLUSTER_LOST and not reverted:
+            return _until(Reason.BACKING_OFF, why, until)
+        moved = record.moved_at if record is not None else None
+        cool = moved + timedelta(seconds=policy.spec.relocation.cooldown) if moved is not None else None
+        if why.code not in DECLARED and cool is not None and now < cool:
+            return _until(Reason.COOLING_DOWN, why, cool)
+        thaws = self._pass.thaws(why.code)
+        if thaws is not None and self._consents.to(group, "Exceed") is None:
+            return _until(Reason.FROZEN, why, thaws)
+        return None
+
+
+def _until(code: Reason, why: Finding, at: datetime) -> Finding:
+    return Finding(code=code, subject=f"{why.code} {at:%Y-%m-%dT%H:%M:%SZ}")
