@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 from gitplacer.explain import finding_text
@@ -220,7 +220,25 @@ def test_what_has_no_replicas_is_copied_as_with_weights() -> None:
     assert is_at_rest(story)
 
 
+def test_who_wants_far_more_than_there_is_room_for_gets_what_there_is() -> None:
+    """Trying seven where there are three must not make the cluster look overfull."""
+    for way, shares in (
+        (ROOM, {"a": 3}),
+        (FEWEST, {"a": 3}),
+        (policy("div", "select: {}\nplacement: {type: Divide}"), {"a": 3}),
+    ):
+        story = Story.of(clusters("a"), way, web(1), capacity=rooms(a=7))
+        story.run()
+        story.source |= web(7)
+        story.capacity |= rooms(a=3)
+        done = story.run()
+        assert replicas(story) == shares
+        assert "wait for room" in told(done)
+        assert is_at_rest(story)
+
+
 @settings(max_examples=10, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@example(way=FEWEST, steps=[(7, (5, 1, 2)), (1, (7, 4, 7)), (7, (2, 0, 0))])
 @given(
     way=st.sampled_from([ROOM, FEWEST]),
     steps=st.lists(

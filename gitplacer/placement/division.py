@@ -53,6 +53,7 @@ class Division:
     def decide(self, group: Group, policy: PlacementPolicy) -> Decision:
         """Bring a group as near to what is due as room allows."""
         before = self._placements.get(group.id, ())
+        self._occupancy.open()
         due = self._dues.of(group, policy)
         now = {name: self._dues.has(group, name, due.stock) for name in before}
         new, reasons = self._spread(group, policy, due, now)

@@ -223,6 +223,8 @@ class Dues:
         staying = staying[: policy.spec.placement.shared_by]
         coming = {part: total - sum(now[n][part] for n in staying) for part, total in totals.items()}
         tried = allowed if any(more > 0 for more in coming.values()) else staying
+        if tried is allowed:
+            self._occupancy.open()
         rooms = {
             n: self._room(group, policy, stock, n, now.get(n, {}), coming) if tried is allowed else 0 for n in tried
         }

@@ -83,6 +83,13 @@ class Occupancy:
         """Whether anybody has asked for the ledgers."""
         return "books" in self.__dict__
 
+    def open(self) -> None:
+        """
+        Open the ledgers, with everybody as he is placed. Whoever is going to try other counts asks for that before: it is these that a
+        ledger would be opened with, and a cluster that did not hold them would be closed to all.
+        """
+        _ = self.books
+
     @cached_property
     def books(self) -> Books:
         """The ledgers with the room of everything that is placed taken."""
