@@ -23,17 +23,16 @@ LISTED = 100
 
 class Findings(list[Problem]):
     """
-    The problems that are told one by one, in the order found. `more` counts the others, `reported` all that were reported and
-    `errors` the errors among those, also ones that were known already.
+    The problems that are told one by one, in the order found. `more` counts the others, and `errors` every error that was
+    reported, also one that was known already.
     """
 
-    __slots__ = ("_document", "_known", "_next", "errors", "more", "reported")
+    __slots__ = ("_document", "_known", "_next", "errors", "more")
 
     def __init__(self, document: Document) -> None:
         super().__init__()
         self.more = 0
         self.errors = 0
-        self.reported = 0
         self._document = document
         self._known: set[tuple[str, str, Path]] = set()
         self._next: tuple[Path, Severity] = ((), Severity.WARNING)
@@ -54,7 +53,6 @@ class Findings(list[Problem]):
         severity: Severity = Severity.ERROR,
     ) -> None:
         """A problem at a place of the document. One that is known there is not added again."""
-        self.reported += 1
         self.errors += severity is Severity.ERROR
         known = (code, message, path)
         if known in self._known:
@@ -70,7 +68,6 @@ class Findings(list[Problem]):
     def take(self, problems: Iterable[Problem]) -> None:
         """Problems of the document that were found apart, and are few."""
         for problem in problems:
-            self.reported += 1
             self.errors += problem.severity is Severity.ERROR
             self.append(problem)
 

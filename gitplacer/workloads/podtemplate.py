@@ -21,7 +21,6 @@ from gitplacer.workloads.claims import pod_claims
 from gitplacer.workloads.constraints import constraints, tolerations
 from gitplacer.workloads.facts import ObjectFacts, PodLabels, Reference, Role, distinct, existing
 from gitplacer.workloads.requests import Amounts, Part, PodAsk, checked, container_part, with_defaults, written
-from gitplacer.workloads.samespecs import SameSpecs
 from gitplacer.workloads.surroundings import RuntimeClass, Surroundings
 
 
@@ -83,13 +82,6 @@ def read_spec(
     spec: Cursor, around: Surroundings, injected: Injected = NONE, labels: Mapping[str, str] = _NO_LABELS
 ) -> PodTemplate:
     """A pod spec: anything with `containers`. Its labels are beside it."""
-    found = _READ(spec, (around, injected))
-    return replace(found, labels=labels) if labels else found
-
-
-def read_anew(spec: Cursor, beside: tuple[Surroundings, Injected]) -> PodTemplate:
-    """The same of a spec that was not read before, without labels."""
-    around, injected = beside
     containers = spec.items("containers")
     if not spec.value.get("containers"):
         spec.report("MissingField", "there are no containers", "a pod has at least one container")
@@ -110,10 +102,7 @@ def read_anew(spec: Cursor, beside: tuple[Surroundings, Injected]) -> PodTemplat
         **constraints(spec),
     )
     shape = bounded_pod(spec, len(containers) + len(inits), shape)
-    return PodTemplate(shape, ask, _NO_LABELS, tuple(_needs(spec, [*inits, *containers])), claims, _named(spec))
-
-
-_READ = SameSpecs(read_anew)
+    return PodTemplate(shape, ask, labels, tuple(_needs(spec, [*inits, *containers])), claims, _named(spec))
 
 
 def _named(spec: Cursor) -> Named:
