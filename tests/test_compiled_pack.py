@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,9 +34,16 @@ def restored() -> Any:
     packing.PACKS = before
 
 
+MANY = st.builds(
+    lambda gang, times: tuple(replace(pods, count=pods.count * times) for pods in gang),
+    GANGS,
+    st.sampled_from((1, 1, 9, 30)),
+)
+
+
 @given(
     nodes=st.lists(NODES, min_size=1, max_size=8),
-    gang=GANGS,
+    gang=MANY,
     taken=st.lists(st.integers(-2, 4), min_size=8, max_size=8),
 )
 def test_a_gang_is_packed_the_same_way(nodes: list[dict[str, Any]], gang: Gang, taken: list[int]) -> None:

@@ -19,11 +19,13 @@ from gitplacer.kinds.fleet import Cluster
 from gitplacer.model.labels import Requirement, Taint, Toleration
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, NodeTerm, PodSet, PodShape
+from gitplacer.placement import journal, survey
 from gitplacer.placement.books import Books
+from gitplacer.placement.journal import Journal
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.nodes import Columns
 from gitplacer.placement.pack import Packing, Room, pack_what_fits
-from gitplacer.placement.survey import BLOCKS, Indexes, NodeClasses, Survey
+from gitplacer.placement.survey import BLOCKS, NodeClasses, Survey
 from gitplacer.scheduler.filters import obstacle
 from gitplacer.scheduler.objects import Node as NodeShape
 from gitplacer.scheduler.patience import Patience
@@ -95,9 +97,9 @@ FLEETS = st.lists(st.lists(NODES, max_size=3), min_size=1, max_size=12).map(
 )
 
 
-def counting(survey: Survey, module: str) -> Survey:
+def counting(kept: Survey, module: str) -> Survey:
     """A survey that counts as a module does, or in arrays if there is none."""
-    twin = survey.copy()
+    twin = kept.copy()
     twin._patience = Patience(module, 0)
     return twin
 
@@ -121,15 +123,18 @@ def test_the_survey_counts_as_each_ledger_does_after_any_writing(
     fleet: list[CapacitySnapshot], gangs: list[Gang], writes: list[int]
 ) -> None:
     books, names = books_of(fleet, gangs), [s.name for s in fleet]
+    twins = [counting(books._survey, module) for module in ("no.such.module", COMPILED)]
     for number in [*writes, 0]:
         gang, name = gangs[number % len(gangs)], names[number % len(names)]
-        survey, asked = books._survey, np.arange(len(names))[:: 1 + number % 3]
+        kept, asked = books._survey, np.arange(len(names))[:: 1 + number % 3]
         for pods in gang:
             plain = places_by_cluster(books, pods.shape, [names[index] for index in asked])
-            assert survey.places(pods.shape, asked).tolist() == plain
+            for each in (kept, *twins):
+                assert each.places(pods.shape, asked).tolist() == plain
             by_node = [(books[names[i]].room().without_promises, pods.shape) for i in asked]
-            assert survey.beside_blocks(pods.shape, asked).tolist() == [beside(*one) for one in by_node]
-            in_arrays, compiled = (counting(survey, module) for module in ("no.such.module", COMPILED))
+            for each in (kept, *twins):
+                assert each.beside_blocks(pods.shape, asked).tolist() == [beside(*one) for one in by_node]
+            in_arrays, compiled = (counting(kept, module) for module in ("no.such.module", COMPILED))
             assert compiled.counted(pods.shape, asked).tolist() == in_arrays.counted(pods.shape, asked).tolist()
         left = set(not_ruled_out(books, gang, names))
         fitting = {name for name in names if isinstance(books.fit(gang, name, scale_up=False), Packing)}
@@ -147,6 +152,8 @@ def test_the_survey_counts_as_each_ledger_does_after_any_writing(
             books.release(f"g{number}", name)
         else:
             books.reserve(f"g{number}", name, pack_what_fits(books[name].room(), gang))
+        for each in twins:
+            each.update(names.index(name), books[name])
 
 
 @given(fleet=FLEETS, gangs=st.lists(GANGS, min_size=2, max_size=2), which=st.integers(0, 11))
@@ -276,18 +283,67 @@ def test_a_reservation_is_counted_in_the_rows_it_touches(monkeypatch: pytest.Mon
     names = [s.name for s in fleet]
     books = books_of(fleet, [gang])
     not_ruled_out(books, gang, names)
-    counted: list[list[int]] = []
-    fits = Survey._fits
+    counted: list[int] = []
+    fits = survey._fits
 
-    def counting(survey: Survey, shape: PodShape, rows: Indexes) -> Any:
-        counted.append(rows.tolist())
-        return fits(survey, shape, rows)
+    def counting(free: Any, request: Any) -> Any:
+        counted.append(free.shape[1])
+        return fits(free, request)
 
-    monkeypatch.setattr(Survey, "_fits", counting)
+    monkeypatch.setattr(survey, "_fits", counting)
     not_ruled_out(books, gang, names)
     assert counted == []
     found = books.fit(gang, "c07", scale_up=False)
     assert isinstance(found, Packing)
     books.reserve("g", "c07", found)
     not_ruled_out(books, gang, names)
-    assert counted == [[35, 36, 37, 38, 39]]
+    assert counted == [1, 1]  # one node: what it had, and what it has now
+
+
+@given(
+    fleet=FLEETS,
+    gangs=st.lists(GANGS, min_size=1, max_size=3),
+    writes=st.lists(st.integers(0, 99), max_size=8),
+    most=st.integers(0, 6),
+)
+def test_of_what_was_forgotten_all_is_counted_anew(
+    fleet: list[CapacitySnapshot], gangs: list[Gang], writes: list[int], most: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(journal, "MOST", most)
+        test_the_survey_counts_as_each_ledger_does_after_any_writing.hypothesis.inner_test(fleet, gangs, writes)  # type: ignore[attr-defined]
+
+
+def test_a_journal_tells_what_was_changed_since_and_what_it_has_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal, "MOST", 100)
+    kept = Journal(2)
+    for number in range(70):
+        kept.note(number, np.array([number]), np.array([[number, 0]]), np.array([[0, number]]))
+    twin = kept.copy()
+    twin.note(9, np.array([1, 2]), np.zeros((2, 2), dtype=np.int64), np.ones((2, 2), dtype=np.int64))
+    found, more = kept.since(68), twin.since(69)
+    assert found is not None and more is not None
+    assert (found.rows.tolist(), found.clusters.tolist()) == ([68, 69], [68, 69])
+    assert (found.before.tolist(), found.after.tolist()) == ([[68, 0], [69, 0]], [[0, 68], [0, 69]])
+    assert (more.rows.tolist(), more.clusters.tolist()) == ([69, 1, 2], [69, 9, 9])
+    kept.note(5, np.arange(40), np.zeros((40, 2), dtype=np.int64), np.ones((40, 2), dtype=np.int64))
+    assert kept.since(69) is None
+    then = kept.since(70)
+    assert then is not None and len(then.rows) == 40
+    kept.note(5, np.arange(101), np.zeros((101, 2), dtype=np.int64), np.ones((101, 2), dtype=np.int64))
+    assert kept.since(110) is None  # more than it keeps
+
+
+def test_places_that_32_bits_do_not_hold_are_counted_anew_each_time() -> None:
+    pod = PodShape(Resources({"ephemeral-storage": 1}))
+    most = str(2**63 - 1)
+    node = {"allocatable": {"cpu": "4", "ephemeral-storage": most, "pods": most}}
+    books, gang = books_of([snapshot("a", [node] * 3)], [(PodSet("head", 5, pod),)]), (PodSet("head", 5, pod),)
+    asked = np.arange(1)
+    for module in ("no.such.module", COMPILED):
+        counted = counting(books._survey, module)
+        before = counted.places(pod, asked).tolist()
+        written = books.copy()
+        written._survey = counted
+        written.reserve("g", "a", pack_what_fits(written["a"].room(), gang))
+        assert counted.places(pod, asked).tolist() == before == [2**31 - 1]

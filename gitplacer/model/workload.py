@@ -7,8 +7,11 @@ counting fast and exact.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
 
 from gitplacer.model.labels import Labels, Requirement, Toleration
 from gitplacer.model.podrules import HostPort, LabelPairs, PodTerm, SpreadConstraint
@@ -168,6 +171,71 @@ class PodSet:
 
 Gang = tuple[PodSet, ...]
 """All pods of one placement unit, in the order their controllers create them. Roles may repeat across members."""
+
+Sort = tuple[PodShape, str, LabelPairs, int]
+"""What pods are to everybody else: their shape, the namespace and labels by which rules find them, and how many belong together."""
+
+Sorts = frozenset[tuple[Sort, int]]
+"""The pods of a gang, each sort with their number, whatever role they have."""
+
+
+class Roster(Gang):
+    """
+    A gang that is asked about on many clusters. What follows from its pods alone is worked out once; it equals the same gang that is a
+    plain tuple.
+    """
+
+    @staticmethod
+    def of(gang: Gang) -> Roster:
+        """A gang as one of these; one that is one already keeps what was worked out."""
+        return gang if isinstance(gang, Roster) else Roster(gang)
+
+    @cached_property
+    def counts(self) -> Mapping[PodShape, int]:
+        """How many pods of each shape there are. Do not write to it."""
+        counts: dict[PodShape, int] = {}
+        for pods in self:
+            counts[pods.shape] = counts.get(pods.shape, 0) + pods.count
+        return counts
+
+    @cached_property
+    def present(self) -> Mapping[PodShape, int]:
+        """The same for shapes of which there are some."""
+        return {shape: count for shape, count in self.counts.items() if count}
+
+    @cached_property
+    def sorts(self) -> Sorts:
+        """The pods, whatever role they have."""
+        counts: Counter[Sort] = Counter()
+        for pods in self:
+            counts[pods.shape, pods.namespace, pods.labels, pods.slice_size] += pods.count
+        return frozenset(counts.items())
+
+    @cached_property
+    def may_mind(self) -> bool:
+        """Whether some rule about other pods may hold for some of these."""
+        return any(pods.shape.minds_others or pods.slice_size > 1 for pods in self)
+
+    @cached_property
+    def per_node(self) -> bool:
+        """Whether some are one on each node that admits them."""
+        return any(pods.per_node for pods in self)
+
+    @cached_property
+    def is_looked_at(self) -> bool:
+        """Whether some rule of the fleet looks at some of these; others have neither namespace nor labels here."""
+        return any(pods.labels or pods.namespace for pods in self)
+
+    @cached_property
+    def _hash(self) -> int:
+        return super().__hash__()
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Strings hash differently in the next process.
+        return Roster, (tuple(self),)
 
 
 def unlabelled(gang: Gang) -> Gang:

@@ -30,6 +30,8 @@ from gitplacer.scheduler.objects import HOSTNAME, PODS
 from gitplacer.scheduler.objects import Node as NodeShape
 
 Amounts = np.ndarray[Any, np.dtype[np.int64]]
+Counts = np.ndarray[Any, np.dtype[np.int64]]
+Indexes = np.ndarray[Any, np.dtype[np.intp]]
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 MOST_MACHINES = 100_000
@@ -178,6 +180,14 @@ class Nodes:
     def shapes(self) -> Sequence[NodeShape]:
         """The shapes that `shape_of` numbers, and those of the types that can be added."""
         return self._shapes
+
+    @cached_property
+    def label_keys(self) -> frozenset[str]:
+        """The keys of all labels that some real node has; each has its host's name."""
+        shapes = {machine.shape for machine in self.machines}
+        return frozenset(
+            {HOSTNAME for _ in shapes} | {key for shape in shapes for key, _ in self._shapes[shape].labels}
+        )
 
     def obstacle(self, pod: PodShape, shape: int, name: str = "") -> tuple[Reason, str] | None:
         """What keeps a pod off nodes of a shape, apart from room. `name` only where the pod asks for one."""

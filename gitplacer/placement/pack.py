@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 
@@ -25,13 +24,9 @@ from gitplacer.placement.autoscalers.choice import Kind, cheaper, cost_of
 from gitplacer.placement.autoscalers.exact import Answer
 from gitplacer.placement.autoscalers.greedy import Opened
 from gitplacer.placement.autoscalers.limits import in_the_way
-from gitplacer.placement.nodes import Amounts, Mask, Nodes, tallied
+from gitplacer.placement.nodes import Amounts, Counts, Indexes, Mask, Nodes, tallied
 from gitplacer.scheduler.crowding import capacity
 from gitplacer.scheduler.patience import Patience
-
-Counts = np.ndarray[Any, np.dtype[np.int64]]
-Indexes = np.ndarray[Any, np.dtype[np.intp]]
-
 
 PACKS = Patience("gitplacer.placement.compiledpack", 3_000)
 """Of this process; a step is a shape of pods that is looked at in a room, or a set of them that is put on machines."""
@@ -222,6 +217,9 @@ def pack(room: Room, gang: Gang, *, scale_up: bool = False, exact: bool = True) 
     room = room if scale_up else room.without_promises
     sets = merged(gang)
     if not scale_up:
+        known = _in_machine_code(room, sets)
+        if known is not None:
+            return known
         for pods in sets:
             if room.takes(pods.shape).total < pods.count:
                 return _alone_too_many(room, pods)
@@ -244,6 +242,19 @@ def pack(room: Room, gang: Gang, *, scale_up: bool = False, exact: bool = True) 
         return best
     assert first is not None
     return first
+
+
+def _in_machine_code(room: Room, sets: Sequence[PodSet]) -> Packing | None:
+    """The packing that is found on machines that are there, by who is quick; None where there is none, or nobody is."""
+    compiled = PACKS.compiled
+    if compiled is None or not sets:
+        return None
+    rows = [room.nodes.columns.asked(pods.shape) for pods in sets]
+    masks, counts = np.array([room.admits(pods.shape) for pods in sets]), np.array([pods.count for pods in sets])
+    found = compiled.packed(room.free, room.total, np.array(rows), masks, counts, room.nodes.columns.devices)
+    if not len(found):
+        return None
+    return Packing(tuple(Use(machine, rows[k], count, sets[k]) for k, machine, count in found.tolist()))
 
 
 def _cheapest(room: Room, sets: Sequence[PodSet], known: Packing | None) -> Packing | None:

@@ -9,32 +9,31 @@ compete for the same nodes, which nothing here knows of.
 The same table ranks clusters. Free devices of a node are a block, and a large pod needs a large one: a pod that takes one
 of eight leaves none for a pod that wants eight. So of two clusters that is better which has small blocks for the gang.
 
-Places are kept for each shape and counted anew only where a ledger has changed since: a few clusters one by one, many
-by one pass over the whole table. A reservation costs the rows of its own cluster.
+Places are kept for each shape. Of what a ledger has changed since then only the nodes in question are counted again, which a
+journal tells. A reservation costs the rows of its own cluster.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from gitplacer.model.workload import Gang, PodShape
+from gitplacer.model.workload import Gang, PodShape, Roster
+from gitplacer.placement.journal import Changes, Journal
 from gitplacer.placement.ledger import Ledger
-from gitplacer.placement.nodes import Amounts, Columns, Mask
-from gitplacer.placement.stage import by_shape
+from gitplacer.placement.nodes import Amounts, Columns, Counts, Indexes, Mask
 from gitplacer.scheduler.filters import asks_for_a_name, label_keys, obstacle
 from gitplacer.scheduler.objects import Node as NodeShape
 from gitplacer.scheduler.patience import Patience
 
-Counts = np.ndarray[Any, np.dtype[np.int64]]
 Floats = np.ndarray[Any, np.dtype[np.float64]]
-Indexes = np.ndarray[Any, np.dtype[np.intp]]
 Classes = np.ndarray[Any, np.dtype[np.int32]]
 
+_FAR = 2**30
+"""Places of a block on one cluster that changes are added to and taken from: fewer than 32 bits hold, whatever comes."""
 _MOST = 2**31 - 1
 """As many pods as a node is counted for. Sums over all nodes stay far below 2⁶³ whatever the quantities say."""
 BLOCKS = np.array([0, 1, 2, 4, 8, 16, 32, 64], dtype=np.int64)
@@ -94,30 +93,32 @@ def _numbered(values: Iterable[object]) -> Classes:
 
 
 class _Kept:
-    """Counts for each cluster, and the version of the cluster's rows at which they were made."""
+    """
+    The places for a shape on each cluster by block, after so many changes to the fleet's nodes; those of clusters that are `known`, since nobody
+    has asked about others.
+    """
 
     def __init__(self, clusters: int, width: int) -> None:
+        self.seen = 0
+        self.known: Mask = np.zeros(clusters, dtype=np.bool_)
         self.counts = np.zeros((clusters, width), dtype=np.int32)
         self.totals: Counts = np.zeros(clusters, dtype=np.int64)
         """The same, whatever the block."""
-        self.versions: Counts = np.full(clusters, -1, dtype=np.int64)
 
     def copy(self) -> _Kept:
         twin = copy.copy(self)
-        twin.counts, twin.totals, twin.versions = self.counts.copy(), self.totals.copy(), self.versions.copy()
+        twin.known, twin.counts, twin.totals = self.known.copy(), self.counts.copy(), self.totals.copy()
         return twin
 
-    def catch_up(self, versions: Counts, asked: Indexes, made: Callable[[Indexes], Counts]) -> None:
-        """Count again for some clusters what has changed; `made` counts for the clusters that it is given."""
-        old = asked[self.versions[asked] != versions[asked]]
-        if len(old):
-            counts = np.minimum(made(old), _MOST)
-            self.counts[old], self.totals[old] = counts, counts.sum(axis=1)
-            self.versions[old] = versions[old]
+    def learn(self, clusters: Indexes, counts: Counts) -> None:
+        """What was counted on some clusters. What is too much to be counted further is counted anew each time."""
+        self.counts[clusters] = np.minimum(counts, _MOST)
+        self.totals[clusters] = self.counts[clusters].sum(axis=1, dtype=np.int64)
+        self.known[clusters] = (counts < _FAR).all(axis=1)
 
 
 SURVEYS = Patience("gitplacer.placement.compiledsurvey", 1_000)
-"""Of this process; a step is a shape that is counted on some clusters."""
+"""Of this process; a step is a shape that is counted on some clusters, several where they have many thousands of nodes."""
 
 
 class Survey:
@@ -150,9 +151,7 @@ class Survey:
             [np.clip(each.free_on_nodes(), 0, None).sum(axis=0, dtype=np.float64) for each in ledgers]
         )
         self._totals.shape = len(ledgers), len(columns)
-        self._versions: Counts = np.zeros(len(ledgers), dtype=np.int64)
-        self._grown: Counts = np.zeros(len(ledgers), dtype=np.int64)
-        """The version since which nothing was given back on a cluster: what was counted then or later is not too little."""
+        self._journal = Journal(len(columns))
         self._beside: dict[PodShape, _Kept] = {}
 
     def copy(self) -> Survey:
@@ -160,25 +159,25 @@ class Survey:
         twin = copy.copy(self)
         twin._free = self._free.copy()
         twin._totals = self._totals.copy()
-        twin._versions, twin._grown = self._versions.copy(), self._grown.copy()
+        twin._journal = self._journal.copy()
         twin._beside = {shape: kept.copy() for shape, kept in self._beside.items()}
         return twin
 
     def update(self, index: int, ledger: Ledger) -> None:
         """Take over what is free on a cluster now."""
         free, rows = ledger.free_on_nodes(), self._rows_of(index)
-        if (self._free[:, rows] < free.T).any():
-            self._grown[index] = self._versions[index] + 1
-        self._free[:, rows] = free.T
+        before = self._free[:, rows].T
+        changed = np.flatnonzero((before != free).any(axis=1))
+        self._journal.note(index, rows.start + changed, before[changed], free[changed])
+        self._free[:, rows.start + changed] = free[changed].T
         self._totals[index] = np.clip(free, 0, None).sum(axis=0, dtype=np.float64)
-        self._versions[index] += 1
 
     def may_have_room(self, gang: Gang, asked: Indexes) -> Mask:
         """
         Which of some clusters may have room for a gang: as much of everything, in all, as it asks, and as many places for each
         shape as it has pods. The others surely have none.
         """
-        counts = by_shape(gang)
+        counts = Roster.of(gang).counts
         # In floats, because counts and sums may be anything; so it errs, if at all, towards a closer look.
         need = np.zeros(len(self._columns))
         for shape, count in counts.items():
@@ -188,19 +187,8 @@ class Survey:
             # Pods that ask for a node by name are of as many shapes as there are nodes; each is looked at where it goes.
             if count and not asks_for_a_name(shape):
                 left = np.flatnonzero(open_)
-                left, enough = self._not_short(shape, asked, left, min(count, _MOST)), np.zeros_like(open_)
-                enough[left] = self.places(shape, asked[left]) >= min(count, _MOST)
-                open_ = enough
+                open_[left] = self.places(shape, asked[left]) >= min(count, _MOST)
         return open_
-
-    def _not_short(self, shape: PodShape, asked: Indexes, left: Indexes, count: int) -> Indexes:
-        """Of some clusters, `left` of those that are asked about, all but those that had too few places before something more was taken there."""
-        kept = self._beside.get(shape)
-        if kept is None:
-            return left
-        some = asked[left]
-        short = (kept.versions[some] >= self._grown[some]) & (kept.totals[some] < count)
-        return left[~short]
 
     def tightness(self, gang: Gang, asked: Indexes) -> tuple[Counts, Floats]:
         """
@@ -210,7 +198,7 @@ class Survey:
         Of a gang that asks for devices, these and the pods that ask for them count; else all devices and all pods, since
         a node that is full of other pods lends its devices to nobody.
         """
-        counts, devices = by_shape(gang), self._columns.devices
+        counts, devices = Roster.of(gang).counts, self._columns.devices
         wanting = {shape: row for shape in counts if (row := self._columns.asked(shape)[devices]).any()}
         broken = np.zeros(len(asked), dtype=np.int64)
         for shape in wanting or counts:
@@ -225,7 +213,7 @@ class Survey:
     def spare(self, gang: Gang, asked: Indexes) -> Counts:
         """For some clusters how many places are left beside those that a gang needs, of its pods that have the fewest."""
         left: Counts = np.full(len(asked), _MOST, dtype=np.int64)
-        for shape, count in by_shape(gang).items():
+        for shape, count in Roster.of(gang).counts.items():
             if count and not asks_for_a_name(shape):
                 np.minimum(left, self.places(shape, asked) - min(count, _MOST), out=left)
         return left
@@ -242,9 +230,34 @@ class Survey:
         """What is kept for a shape, which is how it is now on some clusters."""
         kept = self._beside.get(shape)
         if kept is None:
-            kept = self._beside[shape] = _Kept(len(self._versions), len(BLOCKS))
-        kept.catch_up(self._versions, asked, partial(self.counted, shape))
+            kept = self._beside[shape] = _Kept(len(self._sizes), len(BLOCKS))
+        changes, kept.seen = self._journal.since(kept.seen), self._journal.end
+        if changes is None:
+            kept.known[:] = False
+        elif len(changes.rows):
+            self._recount(shape, kept, changes)
+        new = asked[~kept.known[asked]]
+        if len(new):
+            kept.learn(new, self.counted(shape, new))
         return kept
+
+    def _recount(self, shape: PodShape, kept: _Kept, changes: Changes) -> None:
+        """Count what was changed, on clusters that are known."""
+        admits, request, blocking = self._classes.admits(shape), self._columns.asked(shape), self._blocking(shape)
+        compiled = self._patience.compiled
+        if compiled is not None:
+            compiled.recount(
+                *changes, self._class_of, admits, request, blocking, _MOST, _FAR, kept.known, kept.counts, kept.totals
+            )  # fmt: skip
+            return
+        self._patience.spend(1)
+        some = np.flatnonzero(kept.known[changes.clusters] & admits[self._class_of[changes.rows]])
+        if len(some):
+            clusters, at = np.unique(changes.clusters[some], return_inverse=True)
+            counts = kept.counts[clusters].astype(np.int64)
+            for free, sign in ((changes.before[some].T, -1), (changes.after[some].T, 1)):
+                np.add.at(counts, (at, _blocks(free, blocking)), sign * _fits(free, request))
+            kept.learn(clusters, counts)
 
     def counted(self, shape: PodShape, clusters: Indexes) -> Counts:
         """The places for a shape by block, counted now."""
@@ -256,10 +269,12 @@ class Survey:
                 self._blocking(shape), _MOST, found,
             )  # fmt: skip
             return found
-        self._patience.spend(1)
         rows, cluster_of = self._rows(clusters)
-        at = cluster_of * len(BLOCKS) + self._block(shape, rows)
-        counts = np.bincount(at, self._fits(shape, rows), len(clusters) * len(BLOCKS))
+        self._patience.spend(1 + len(rows) // 5_000)
+        free = self._free[:, rows]
+        fits = _fits(free, self._columns.asked(shape)) * self._classes.admits(shape)[self._class_of[rows]]
+        at = cluster_of * len(BLOCKS) + _blocks(free, self._blocking(shape))
+        counts = np.bincount(at, fits, len(clusters) * len(BLOCKS))
         return counts.astype(np.int64).reshape(len(clusters), len(BLOCKS))
 
     def _blocking(self, shape: PodShape) -> Mask:
@@ -267,14 +282,6 @@ class Survey:
         request, devices = self._columns.asked(shape), self._columns.devices
         asked: Mask = devices & (request > 0)
         return asked if asked.any() else devices
-
-    def _block(self, shape: PodShape, rows: Indexes) -> Indexes:
-        """For each node the size of its block, as an index."""
-        free = np.zeros(len(rows))
-        for column in np.flatnonzero(self._blocking(shape)).tolist():
-            free += np.maximum(self._free[column].take(rows), 0)
-        size: Indexes = np.minimum(np.frexp(free)[1], len(BLOCKS) - 1)
-        return size
 
     def _rows_of(self, index: int) -> slice:
         return slice(int(self._starts[index]), int(self._starts[index + 1]))
@@ -286,14 +293,19 @@ class Survey:
         before = np.cumsum(sizes) - sizes
         return np.arange(len(cluster_of)) + (self._starts[clusters] - before)[cluster_of], cluster_of
 
-    def _fits(self, shape: PodShape, rows: Indexes) -> Counts:
-        """How many pods of a shape each node takes: 0 where a filter forbids it or it is overcommitted."""
-        request = self._columns.asked(shape)
-        columns = np.flatnonzero(request).tolist()
-        fits: Counts = self._free[columns[0]].take(rows) // int(request[columns[0]])
-        for column in columns[1:]:
-            free, each = self._free[column].take(rows), int(request[column])
-            np.minimum(fits, free if each == 1 else free // each, out=fits)
-        np.clip(fits, 0, _MOST, out=fits)
-        fits *= self._classes.admits(shape).take(self._class_of.take(rows))
-        return fits
+
+def _fits(free: Amounts, request: Counts) -> Counts:
+    """How many pods that ask so much each node has room for, of which so much is free, by resource: 0 where it is overcommitted."""
+    columns = np.flatnonzero(request).tolist()
+    fits: Counts = free[columns[0]] // int(request[columns[0]])
+    for column in columns[1:]:
+        each = int(request[column])
+        np.minimum(fits, free[column] if each == 1 else free[column] // each, out=fits)
+    return np.clip(fits, 0, _MOST, out=fits)
+
+
+def _blocks(free: Amounts, blocking: Mask) -> Indexes:
+    """For each node, of which so much is free, the size of its block, as an index."""
+    devices = np.maximum(free[blocking], 0).sum(axis=0, dtype=np.float64)
+    size: Indexes = np.minimum(np.frexp(devices)[1], len(BLOCKS) - 1)
+    return size
