@@ -95,7 +95,7 @@ class Fleet:
     def placed(self, gang: Gang) -> None:
         """Take the room of a gang on the tightest cluster that it fits."""
         open_ = self.everywhere[self.books.may_have_room(gang, self.everywhere)]
-        for name in self.books.best_first(gang, open_, ()):
+        for name in self.books.named(self.books.best_first(gang, open_, ())):
             packing = self.books.fit(gang, name, scale_up=False)
             if isinstance(packing, Packing):
                 self.books.reserve(f"team/{next(self._numbers)}", name, packing)

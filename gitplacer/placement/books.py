@@ -9,21 +9,23 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from gitplacer.model.decision import Finding, Reason
-from gitplacer.model.workload import Gang
+from gitplacer.model.workload import Gang, Roster
 from gitplacer.placement.doubts import Doubts
 from gitplacer.placement.ledger import Ledger
-from gitplacer.placement.nodes import Columns, Mask
+from gitplacer.placement.nodes import Columns, Counts, Indexes, Mask
 from gitplacer.placement.pack import Packing, Shortfall, pack_what_fits
-from gitplacer.placement.stage import Tight, by_shape
-from gitplacer.placement.survey import Counts, Indexes, Survey
+from gitplacer.placement.stage import Tight
+from gitplacer.placement.survey import Survey
+from gitplacer.scheduler.gangs import slice_key
 
+FEW = 10
+"""Pods to come; up to so many, every order is soon tried."""
 MANY = 20
-"""Pods to come; below, every order is soon tried."""
+"""Pods to come; up to so many, no cluster counts as crowded."""
 
 
 class Books:
@@ -73,6 +75,10 @@ class Books:
         """Of some clusters those that have a ledger, each as its index in `names`."""
         return np.array([self._numbers[name] for name in names if name in self._numbers], dtype=np.intp)
 
+    def named(self, numbers: Indexes) -> Iterator[str]:
+        """The names of some clusters, by number."""
+        return (self._names[number] for number in numbers.tolist())
+
     def promised_to(self, group_id: str) -> frozenset[str]:
         """The clusters on which a group is promised room, whatever snapshots show of it."""
         return self._promised.get(group_id, frozenset())
@@ -113,16 +119,18 @@ class Books:
         """
         if lucky or opened:
             return self._ledgers[name].proves(gang, lucky=lucky, opened=opened)
-        if self.is_unproved(gang, name):
-            return False
-        alone = self._ledgers[name].unproved_alone(gang, self.doubts.doubtful)
-        if alone is not None:
-            self.doubts.add_alone(*alone, name)
-            return False
-        proved = self._ledgers[name].proves(gang)
-        if not proved:
+        return not self.is_unproved(gang, name) and self.finds_proof(gang, name)
+
+    def finds_proof(self, gang: Gang, name: str) -> bool:
+        """The same of a gang of which it is not known that there is none."""
+        lack = self._ledgers[name].lacks_proof(gang, self.doubts.doubtful)
+        if lack is None:
+            return True
+        if lack.alone is not None:
+            self.doubts.add_alone(*lack.alone, name)
+        else:
             self.doubts.add_unproved(gang, name)
-        return proved
+        return False
 
     def is_unproved(self, gang: Gang, name: str) -> bool:
         """Whether it is known that there is no proof."""
@@ -130,10 +138,16 @@ class Books:
         return known and not self._ledgers[name].minds(gang)
 
     def hopeless(self, gang: Gang, asked: Indexes) -> Mask:
-        """On which of some clusters, by number, that is known of some pods of a gang; on none for a gang that may mind other pods."""
-        if any(pods.shape.minds_others or pods.slice_size > 1 or pods.labels or pods.namespace for pods in gang):
+        """
+        On which of some clusters, by number, that is known of some pods of a gang. A proof looks at room alone, so that for pods with rules
+        of their own there is none anywhere.
+        """
+        roster = Roster.of(gang)
+        if roster.may_mind and any(pods.shape.minds_others or slice_key(pods, "") for pods in roster):
+            return np.ones(len(asked), dtype=np.bool_)
+        if roster.is_looked_at or roster.may_mind:
             return np.zeros(len(asked), dtype=np.bool_)
-        return self.doubts.hopeless(by_shape(gang), asked)
+        return self.doubts.hopeless(roster.counts, asked)
 
     def reserve(
         self, group_id: str, name: str, packing: Packing, gang: Gang = (), *, sure: bool = False, lucky: bool = False
@@ -172,30 +186,30 @@ class Books:
         """Which of some clusters, by number, may have room for a gang now; the others surely have none."""
         return self._survey.may_have_room(gang, asked)
 
-    def best_first(self, gang: Gang, asked: Indexes, before: Sequence[Counts]) -> Iterator[str]:
+    def is_busy(self, name: str) -> bool:
+        """Whether so many pods are to come to a cluster that to try all their orders takes long."""
+        return self._ledgers[name].coming.pods > FEW
+
+    def is_full(self, gang: Gang, asked: Indexes) -> Mask:
+        """
+        On which of some clusters, by number, many pods are to come, and there is not a place left beside a gang for each of them: few of these
+        prove room for one more.
+        """
+        coming = self.pods_coming[asked]
+        full: Mask = coming > MANY
+        full[full] = self._survey.spare(gang, asked[full]) < coming[full]
+        return full
+
+    def best_first(self, gang: Gang, asked: Indexes, before: Sequence[Counts | Mask]) -> Indexes:
         """
         Some clusters, by number, in the order of the keys `before`, then those last that are crowded for a gang, then by how few
-        large blocks of devices it breaks there, then by devices that are free and by name. The order is as of now, whatever is written
-        while they are taken.
+        large blocks of devices it breaks there, then by devices that are free and by name.
         """
-        if not len(asked):
-            return
+        if len(asked) < 2:
+            return asked
         broken, free = self._survey.tightness(gang, asked)
         crowded = np.any(self._crowding_now()[asked] & self._asked(gang), axis=1)
-        keys = (*before, crowded, broken, free, asked)
-        first = _first(keys)
-        yield self._names[asked[first]]
-        for index in np.lexsort(keys[::-1]).tolist()[1:]:
-            yield self._names[asked[index]]
-
-    def roomiest_first(self, gang: Gang, asked: Indexes, before: Sequence[Counts]) -> Indexes:
-        """
-        Some clusters, by number, in the order of the keys `before`, then by how many places are left, of the pods of a gang that have the fewest,
-        for each pod that is to come there.
-        """
-        coming = self.pods_coming[asked] + sum(pods.count for pods in gang)
-        spare = self._survey.spare(gang, asked) / np.maximum(coming, 1)
-        return asked[np.lexsort((asked, -spare, *before[::-1]))]
+        return asked[np.lexsort((asked, free, broken, crowded, *before[::-1]))]
 
     def _crowding_now(self) -> Mask:
         """
@@ -229,14 +243,3 @@ class Books:
             self._ledgers[name] = self._ledgers[name].copy()
             self._shared.discard(name)
         return self._ledgers[name]
-
-
-def _first(keys: Sequence[np.ndarray[Any, Any]]) -> int:
-    """The index that comes first by some keys, the first of which counts most; as `lexsort` has it, which sorts them all."""
-    left = np.arange(len(keys[0]))
-    for key in keys:
-        values = key[left]
-        left = left[values == values.min()]
-        if len(left) == 1:
-            break
-    return int(left[0])

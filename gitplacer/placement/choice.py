@@ -23,14 +23,13 @@ from gitplacer.model.workload import Gang
 from gitplacer.placement.books import Books
 from gitplacer.placement.effort import beyond
 from gitplacer.placement.evaluation import Evaluation, Tries, can_scale, falls_short, left_out
-from gitplacer.placement.nodes import Mask
+from gitplacer.placement.nodes import Counts, Indexes, Mask
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass, may_scale_up
 from gitplacer.placement.pack import Packing
 from gitplacer.placement.purse import Purse
 from gitplacer.placement.spreading import Spreading
 from gitplacer.placement.stage import Tight
-from gitplacer.placement.survey import Counts, Indexes
 from gitplacer.placement.topology import Rule
 from gitplacer.policies import BY_COST, DIVIDING
 
@@ -54,6 +53,12 @@ class Line:
     def only(self, which: Mask) -> Line:
         """Those for which it says so, cluster by cluster."""
         return Line(self.numbers[which], self.liked[which], self.asleep[which])
+
+    def best(self) -> Mask:
+        """Which of them a policy likes best, asleep ones less than others that it likes as much. There has to be one."""
+        liked: Mask = self.liked == self.liked.min()
+        best: Mask = liked & (self.asleep == self.asleep[liked].min())
+        return best
 
     def without(self, numbers: Indexes) -> Line:
         """The others."""
@@ -349,32 +354,54 @@ class Choice:
     def _fitting(
         self, group: Group, policy: PlacementPolicy, line: Line, scale_up: bool
     ) -> Iterator[tuple[str, Packing]]:
-        open_ = line.only(self._scaling[line.numbers] if scale_up else self._may_have_room(group.id, line.numbers))
-        refused, looked, same = self.tries.refused[group.id], list[str](), self._pass.gang_anywhere(group.id)
-        for name in self._in_order(self._pass.gangs[group.id], open_):
-            if not scale_up and len(refused) >= _MOST_TRIED and name not in refused:
-                yield from self._proved(group, policy, open_.without(self._books.numbers(looked)))
-                return
-            looked.append(name)
-            gang = same or self._pass.gang_on(group.id, name)
-            if not scale_up and self._books.is_roomless(gang, name):
-                continue
+        """
+        Of clusters that a policy likes equally first those that surely take a group, or soon tell; then those where it has to be tried in very many
+        orders, which takes long and mostly fails.
+        """
+        if scale_up:
+            yield from self._growing(group, line.only(self._scaling[line.numbers]))
+            return
+        for tier in self._tiers(group, line.only(self._may_have_room(group.id, line.numbers))):
+            offered: set[str] = set()
+            for offer in self._proved(group, policy, tier):
+                offered.add(offer[0])
+                yield offer
+            yield from self._doubtful(group, tier, offered)
+
+    def _tiers(self, group: Group, line: Line) -> Iterator[Line]:
+        """Clusters that a policy likes equally, best first; once a group is not tried any more, all that are left."""
+        while len(line.numbers) and not self._is_tried_enough(group):
+            best = line.best()
+            yield line.only(best)
+            line = line.only(~best)
+        if len(line.numbers):
+            yield line
+
+    def _is_tried_enough(self, group: Group) -> bool:
+        return len(self.tries.refused[group.id]) >= _MOST_TRIED
+
+    def _growing(self, group: Group, line: Line) -> Iterator[tuple[str, Packing]]:
+        """Clusters that have room for a group with machines that are added."""
+        for name in self._in_order(self._pass.gangs[group.id], line):
+            gang = self._pass.gang_on(group.id, name)
             if not self._may_ask(group, name, gang):
                 return
-            packing = self._books.fit(gang, name, scale_up=True) if scale_up else self._books.fits_now(gang, name)
+            packing = self._books.fit(gang, name, scale_up=True)
             self._pass.effort.count(group, name, packing.steps)
             if isinstance(packing, Packing):
                 yield name, packing
 
     def _proved(self, group: Group, policy: PlacementPolicy, line: Line) -> Iterator[tuple[str, Packing]]:
         """
-        Of clusters on which a group is not tried any more those that take it without: where every order is proved to work, or the
-        policy takes luck. A proof is likeliest where most room is left for each pod that is to come; it is looked for everywhere,
-        since what has none now has none later in this pass, and is never asked again.
+        Of some clusters those that take a group without a long trial: where every order is proved to work, or the policy takes luck, or so few pods
+        are to come that all orders are soon tried. A proof is looked for everywhere, since what has none now has none later in this pass, and
+        is never asked again; last where it is unlikely.
         """
         passed_over, same = self.tries.passed_over[group.id], self._pass.gang_anywhere(group.id)
-        order = self._books.roomiest_first(self._pass.gangs[group.id], line.numbers, (line.liked, line.asleep))
-        for name in self._worth_asking(same, policy, order, passed_over):
+        hopeless, plain = self._hopeless(same, policy, line), self._pass.gangs[group.id]
+        open_ = line.only(~hopeless)
+        keys = open_.liked, open_.asleep, self._books.is_full(plain, open_.numbers)
+        for name in self._books.named(self._books.best_first(plain, open_.numbers, keys)):
             gang = same or self._pass.gang_on(group.id, name)
             if not self._pass.accepts_tight(policy, name):
                 if self._books.is_unproved(gang, name):
@@ -382,30 +409,39 @@ class Choice:
                     continue
                 if not self._may_ask(group, name, gang):
                     return
-                if not self._books.proves(gang, name):
+                if not self._books.finds_proof(gang, name) and (
+                    self._is_tried_enough(group) or self._books.is_busy(name) or self._books.is_roomless(gang, name)
+                ):
                     passed_over.add(name)
                     continue
             packing = self._books.fits_now(gang, name)
             self._pass.effort.count(group, name, packing.steps)
             if isinstance(packing, Packing):
                 yield name, packing
+        passed_over.update(self._books.named(line.numbers[hopeless]))
 
-    def _worth_asking(
-        self, gang: Gang | None, policy: PlacementPolicy, order: Indexes, passed_over: set[str]
-    ) -> Iterator[str]:
-        """
-        Of clusters in an order those that may prove room for a gang, or need not. Others on the way are passed over without a look
-        at any: a fleet has many more of them than of these.
-        """
-        hopeless = self._books.hopeless(gang, order) if gang is not None else np.zeros(len(order), dtype=np.bool_)
-        if hopeless.any():
-            hopeless &= ~self._lucky(policy)[order]
-        names, looked = self._books.names, 0
-        for index in np.flatnonzero(~hopeless).tolist():
-            passed_over.update(names[number] for number in order[looked:index].tolist())
-            looked = index + 1
-            yield names[order[index]]
-        passed_over.update(names[number] for number in order[looked:].tolist())
+    def _hopeless(self, gang: Gang | None, policy: PlacementPolicy, line: Line) -> Mask:
+        """Clusters that are known to have no proof for a gang, and have to have one. A fleet has many more of them than of others."""
+        if gang is None:
+            return np.zeros(len(line.numbers), dtype=np.bool_)
+        hopeless = self._books.hopeless(gang, line.numbers)
+        return hopeless & ~self._lucky(policy)[line.numbers] if hopeless.any() else hopeless
+
+    def _doubtful(self, group: Group, line: Line, offered: Collection[str]) -> Iterator[tuple[str, Packing]]:
+        """Clusters that have room for a group now, but those that were offered, until it was tried on enough."""
+        refused, same = self.tries.refused[group.id], self._pass.gang_anywhere(group.id)
+        for name in self._in_order(self._pass.gangs[group.id], line):
+            if name in offered or (self._is_tried_enough(group) and name not in refused):
+                continue
+            gang = same or self._pass.gang_on(group.id, name)
+            if self._books.is_roomless(gang, name):
+                continue
+            if not self._may_ask(group, name, gang):
+                return
+            packing = self._books.fits_now(gang, name)
+            self._pass.effort.count(group, name, packing.steps)
+            if isinstance(packing, Packing):
+                yield name, packing
 
     def _lucky(self, policy: PlacementPolicy) -> Mask:
         """By number, the clusters on which a policy takes a fit that needs luck."""
@@ -454,7 +490,7 @@ class Choice:
         return list(self._in_order(gang, self._lined_up(policy, tuple(names))))
 
     def _in_order(self, gang: Gang, line: Line) -> Iterator[str]:
-        return self._books.best_first(gang, line.numbers, (line.liked, line.asleep))
+        return self._books.named(self._books.best_first(gang, line.numbers, (line.liked, line.asleep)))
 
     def _lined_up(self, policy: PlacementPolicy, names: tuple[str, ...]) -> Line:
         """Of some clusters those that have a ledger."""

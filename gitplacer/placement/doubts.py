@@ -14,18 +14,9 @@ from types import MappingProxyType
 
 import numpy as np
 
-from gitplacer.model.podrules import LabelPairs
-from gitplacer.model.workload import Gang, PodShape
-from gitplacer.placement.nodes import Mask
-from gitplacer.placement.stage import Tight, by_shape
-from gitplacer.placement.survey import Counts, Indexes
-
-Sort = tuple[PodShape, str, LabelPairs, int]
-"""What pods are to everybody else: their shape, the namespace and labels by which rules find them, and how many belong together."""
-
-Sorts = frozenset[tuple[Sort, int]]
-"""The pods of a gang, each sort with their number, whatever role they have."""
-
+from gitplacer.model.workload import Gang, PodShape, Roster, Sorts
+from gitplacer.placement.nodes import Counts, Indexes, Mask
+from gitplacer.placement.stage import Tight
 
 _NEVER = 2**62
 """More pods than there are."""
@@ -71,20 +62,20 @@ class Doubts:
     def is_roomless(self, gang: Gang, name: str) -> bool:
         """Whether it is known that a gang finds no room on the machines of a cluster."""
         known = self._roomless.get(name)
-        return known is not None and sorts(gang) in known
+        return known is not None and Roster.of(gang).sorts in known
 
     def add_roomless(self, gang: Gang, name: str) -> None:
         """A gang was searched room for on the machines of a cluster, and none was found."""
-        self._roomless[name].add(sorts(gang))
+        self._roomless[name].add(Roster.of(gang).sorts)
 
     def is_unproved(self, gang: Gang, name: str) -> bool:
         """Whether it is known of a gang that there is no proof for it on a cluster."""
         known = self._unproved.get(name)
-        return known is not None and sorts(gang) in known
+        return known is not None and Roster.of(gang).sorts in known
 
     def add_unproved(self, gang: Gang, name: str) -> None:
         """There is no proof for a gang on a cluster."""
-        self._unproved[name].add(sorts(gang))
+        self._unproved[name].add(Roster.of(gang).sorts)
 
     def add_alone(self, shape: PodShape, count: int, name: str) -> None:
         """There is no proof for so many pods of a shape on a cluster, even if no others come with them; nor for any gang that has more."""
@@ -103,7 +94,7 @@ class Doubts:
         number = self._numbers.get(name)
         if number is None or not self._alone:
             return False
-        counts = by_shape(gang).items()
+        counts = Roster.of(gang).counts.items()
         return any(shape in self._alone and self._alone[shape][number] <= count for shape, count in counts)
 
     def hopeless(self, counts: Mapping[PodShape, int], asked: Indexes) -> Mask:
@@ -116,17 +107,9 @@ class Doubts:
 
     def refuse(self, gang: Gang, name: str, why: Tight) -> None:
         """Some order does not place a gang whole on a cluster that it fits."""
-        self._refused[name][sorts(gang)] = why
+        self._refused[name][Roster.of(gang).sorts] = why
 
     def refused(self, gang: Gang, name: str) -> Tight | None:
         """Why a gang of the same pods was refused on a cluster, if it was."""
         known = self._refused.get(name)
-        return known.get(sorts(gang)) if known else None
-
-
-def sorts(gang: Gang) -> Sorts:
-    """The pods of a gang, whatever role they have."""
-    counts: Counter[Sort] = Counter()
-    for pods in gang:
-        counts[pods.shape, pods.namespace, pods.labels, pods.slice_size] += pods.count
-    return frozenset(counts.items())
+        return known.get(Roster.of(gang).sorts) if known else None

@@ -28,7 +28,7 @@ from gitplacer.placement.asseen import as_seen, by_size, like, to_come
 from gitplacer.placement.autoscalers.cost import costs
 from gitplacer.placement.nodes import Amounts, Columns, Mask, Nodes
 from gitplacer.placement.pack import Packing, Room, Shortfall, Use, pack, pack_what_fits
-from gitplacer.placement.stage import COARSE, NOT_TRIED, Stage, Tight
+from gitplacer.placement.stage import COARSE, NOT_TRIED, Lack, Stage, Tight
 from gitplacer.scheduler import Pod
 
 Answer = TypeVar("Answer")
@@ -92,6 +92,8 @@ class Ledger:
         self._crowded: Mask | None = None
         self._fits: dict[tuple[Gang, bool], Packing | Shortfall] = {}
         """What was found out about this state, shared by all copies that are in it still: a sweep asks again and again."""
+        self._proved: set[Gang] = set()
+        """The gangs that have a proof in this state."""
         self._replays: dict[Hashable, tuple[Ledger, Any, frozenset[Any]]] = {}
         self._seen: dict[str, list[tuple[str, Resources, str]]] = {}
         for group in snapshot.groups:
@@ -235,12 +237,21 @@ class Ledger:
         now = self._stage.proves(gang, self.coming, lucky=lucky, added=self._added(lucky, opened))
         return now and all(later.proves(gang, lucky=lucky, opened=opened) for later in self._later)
 
-    def unproved_alone(self, gang: Gang, first: Callable[[PodShape], int]) -> tuple[PodShape, int] | None:
+    def lacks_proof(self, gang: Gang, first: Callable[[PodShape], int]) -> Lack | None:
         """
-        Pods of one shape, and how many, for which a gang has no proof here even if its others stay away; None if there are none. Shapes of
-        which `first` says the most are asked about first.
+        None where `proves` says yes; else what there is no proof for. Pods of a shape are asked about by themselves first, those of which
+        `first` says the most before others.
         """
-        return None if self._coarse else self._stage.unproved_alone(gang, self.coming, first)
+        if gang in self._proved:
+            return None
+        if self._coarse and gang:
+            return Lack()
+        lack = self._stage.lacks_proof(gang, self.coming, first)
+        if lack is None and not all(later.proves(gang) for later in self._later):
+            return Lack()
+        if lack is None and not self.minds(gang):
+            self._proved.add(gang)
+        return lack
 
     def is_certain(self, gang: Gang, *, lucky: bool = False, opened: Sequence[str] = ()) -> bool:
         """
@@ -542,6 +553,7 @@ class Ledger:
             self._free = np.minimum(self._free, 0)
         self.version += 1
         self._fits = {}
+        self._proved = set()
         self._room = None
         self._crowded = None
 

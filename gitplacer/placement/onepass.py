@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
 
@@ -23,7 +24,7 @@ from gitplacer.kinds.tenant import Tenant
 from gitplacer.model.counts import AS_WRITTEN, Counts
 from gitplacer.model.decision import Action, Claim, ClusterRole, Finding, Move, Reason
 from gitplacer.model.resources import Resources
-from gitplacer.model.workload import Gang, total_requests
+from gitplacer.model.workload import Gang, PodShape, Roster, total_requests
 from gitplacer.placement.books import Books
 from gitplacer.placement.doubts import Doubts
 from gitplacer.placement.effort import Effort
@@ -121,7 +122,8 @@ class Pass:
         """(group, cluster) whose counts were changed in this pass, in order."""
         self._counts_before = dict(self.counts)
         self._counted = {group_id for group_id, _ in self.counts}
-        self._same: dict[Gang, Gang] = {}
+        self._same: dict[Gang, Roster] = {}
+        self._shapes: dict[PodShape, PodShape] = {}
         self.gangs = {group_id: self._known(group_id, gang) for group_id, gang in self.gangs.items()}
         self.moves: dict[str, Move] = moves_of({**self.records, **self.orphans})
         self.silent = silent_clusters(snapshot)
@@ -343,9 +345,9 @@ class Pass:
         return () if overlap is None else self._known(group_id, overlap.beside)
 
     def _on_nodes(self, gang: Gang, name: str) -> Gang:
-        if name in self.books and any(pods.per_node for pods in gang):
+        if Roster.of(gang).per_node and name in self.books:
             gang = self.books[name].on_each_node(gang)
-        return self._same.setdefault(gang, gang)
+        return self._one(gang)
 
     def _gang_there(self, group_id: str, name: str) -> Gang:
         """The pods of a group on a cluster, with the labels that anybody looks at."""
@@ -364,19 +366,27 @@ class Pass:
     def _known(self, group_id: str, gang: Gang) -> Gang:
         """A gang with the labels that anybody looks at, as the one object that is equal to it."""
         seen = self._onlookers.seen(gang, group_id.partition("/")[0])
-        return self._same.setdefault(seen, seen)
+        return self._one(seen)
+
+    def _one(self, gang: Gang) -> Roster:
+        """The one object that equals a gang; equal shapes in it are one as well, so that they are compared once."""
+        found = gang if isinstance(gang, Roster) else self._same.get(gang)
+        if found is None:
+            sets = (replace(pods, shape=self._shapes.setdefault(pods.shape, pods.shape)) for pods in gang)
+            found = self._same[gang] = Roster(sets)
+        return found
 
     def gang_anywhere(self, group_id: str) -> Gang | None:
         """The gang that a group is on every cluster; None if that is not known without a look at each."""
         written = self.gangs.get(group_id, ())
-        may_differ = self._differing or group_id in self._counted or any(pods.per_node for pods in written)
+        may_differ = self._differing or group_id in self._counted or Roster.of(written).per_node
         return None if may_differ or group_id not in self.groups or group_id in self.held else written
 
     def gangs_on(self, group_id: str, names: Sequence[str]) -> Iterable[tuple[Gang, list[str]]]:
         """The gangs that a group is on some clusters, each with those on which it is that one."""
         written = self.gangs.get(group_id, ())
         by_gang = {id(written): (written, list[str]())}
-        is_as_written = group_id in self.groups and group_id not in self.held and not any(p.per_node for p in written)
+        is_as_written = group_id in self.groups and group_id not in self.held and not Roster.of(written).per_node
         for name in names:
             plain = is_as_written and name not in self._differing and (group_id, name) not in self.counts
             gang = written if plain else self.gang_on(group_id, name)

@@ -17,17 +17,17 @@ from collections import Counter, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from gitplacer.model.decision import Reason, Tally
 from gitplacer.model.resources import NOTHING, Resources
-from gitplacer.model.workload import Gang, PodSet, PodShape
+from gitplacer.model.workload import Gang, PodSet, PodShape, Roster
 from gitplacer.placement.arrivals import Arrivals, Table
 from gitplacer.placement.asseen import to_come
-from gitplacer.placement.nodes import Amounts
-from gitplacer.placement.pack import Indexes, Packing, Room, Shortfall, Use
+from gitplacer.placement.nodes import Amounts, Indexes
+from gitplacer.placement.pack import Packing, Room, Shortfall, Use
 from gitplacer.scheduler import ClusterObjects, Node, Pod
 from gitplacer.scheduler.answer import Refuted, found_in, refuted
 from gitplacer.scheduler.board import Board
@@ -71,6 +71,12 @@ NOT_TRIED = Tight("", "", "", ())
 
 COARSE = Tight("", "", "", ())
 """Nobody can know: taints, labels and pods of the nodes were not seen."""
+
+
+class Lack(NamedTuple):
+    """There is no proof that every order places a gang; where `alone` is told, not even for so many pods of that shape by themselves."""
+
+    alone: tuple[PodShape, int] | None = None
 
 
 class Stage:
@@ -134,17 +140,20 @@ class Stage:
 
     def minds(self, gang: Gang, coming: Arrivals | None = None) -> bool:
         """Whether where a gang may be depends on more than nodes and room."""
-        if any(self.ruled(pods) for pods in gang):
+        roster = Roster.of(gang)
+        if roster.may_mind and any(self.ruled(pods) for pods in roster):
             return True
-        if not _is_looked_at(gang):
+        if not roster.is_looked_at:
             return False
         return self._repels or (coming is not None and coming.repels)
 
     def has_no_slices(self, gang: Gang) -> bool:
         """Whether some pods have to be hosts of a slice, and no node has the label that says of which it is one."""
+        if not Roster.of(gang).may_mind:
+            return False
         sliced = (pods for pods in gang if pods.count and pods.slice_size > 1)
         keys = {key for pods in sliced if (key := slice_key(pods, self._slice_topology))}
-        return any(not self._site(()).topology.has([key]).any() for key in keys)
+        return any(key not in self._room.nodes.label_keys for key in keys)
 
     def ruled(self, pods: PodSet) -> bool:
         """Whether rules about other pods hold for some."""
@@ -167,24 +176,24 @@ class Stage:
             return key in self._heard and self._answers[key][0] is None
         return self._proof(gang, coming, lucky, added)
 
-    def unproved_alone(
-        self, gang: Gang, coming: Arrivals, first: Callable[[PodShape], int]
-    ) -> tuple[PodShape, int] | None:
+    def lacks_proof(self, gang: Gang, coming: Arrivals, first: Callable[[PodShape], int]) -> Lack | None:
         """
-        Pods of a gang, of one shape and so many, of which it is not even proved that every order places them if the others of the gang
-        stay away; None if there are none, or where more than nodes and room counts. Asked about first are those shapes of which `first` says
-        the most.
+        None where `proves` says yes; else for which pods of a gang there is no proof, even if its others stay away. Asked about first are those
+        shapes of which `first` says the most.
         """
         if self.minds(gang, coming):
+            return None if self._heard and self.proves(gang, coming) else Lack()
+        present = Roster.of(gang).present
+        if not present:
             return None
-        counts = by_shape(gang)
-        likely_first = sorted(counts, key=first, reverse=True)
-        for shape in likely_first:
-            count = counts[shape]
-            alone = tuple(pods for pods in gang if pods.shape == shape)
-            if count and not self._proof(alone, coming, False, ()):
-                return shape, count
-        return None
+        own = {shape: present[shape] for shape in sorted(present, key=first, reverse=True)}
+        if not coming.ruled(False):
+            at = self._crowd((), _known_of(coming)).unsure(own, coming.table)
+            return None if at is None else Lack([*own.items(), None][at])
+        for shape, count in own.items():
+            if not self._proof(tuple(pods for pods in gang if pods.shape == shape), coming, False, ()):
+                return Lack((shape, count))
+        return None if self._proof(gang, coming, False, ()) else Lack()
 
     def tight(self, gang: Gang, coming: Arrivals, *, lucky: bool = False, added: tuple[str, ...] = ()) -> Tight | None:
         """
@@ -268,24 +277,24 @@ class Stage:
         """Whether every order works for sure. Only pods that can get in each other's way matter: those that share a node, or share one with such."""
         if not any(pods.count for pods in gang):
             return True
-        own, crowd = +by_shape(gang), self._crowd(added, MOST_KNOWN + 2 * len(coming.counts))
+        own, crowd = Roster.of(gang).present, self._crowd(added, _known_of(coming))
         return not self._looks_far(gang, coming, lucky, crowd) and crowd.sure(own, coming.table, lucky)
 
     def _near(self, gang: Gang, coming: Arrivals, lucky: bool, added: tuple[str, ...]) -> frozenset[PodShape]:
         """The shapes of all pods that may get in the way of a gang, its own included."""
-        own, crowd = +by_shape(gang), self._crowd(added, MOST_KNOWN + 2 * len(coming.counts))
+        own, crowd = Roster.of(gang).present, self._crowd(added, _known_of(coming))
         far = self._looks_far(gang, coming, lucky, crowd)
         return frozenset((*own, *coming.counts)) if far else frozenset(crowd.near(own, coming.table))
 
     def _looks_far(self, gang: Gang, coming: Arrivals, lucky: bool, crowd: _Crowd) -> bool:
         """Whether rules about other pods hold for some that may get in its way: such look farther than to the nodes that pods share."""
-        ruled = set(coming.ruled(lucky))
-        if not lucky:
-            ruled.update(pods.shape for pods in gang if self.ruled(pods))
+        roster, ruled = Roster.of(gang), set(coming.ruled(lucky))
+        if not lucky and roster.may_mind:
+            ruled.update(pods.shape for pods in roster if self.ruled(pods))
         if not ruled:
             return False
-        near = crowd.near(+by_shape(gang), coming.table)
-        return _is_looked_at(gang) or any(shape in ruled for shape in near)
+        near = crowd.near(Roster.of(gang).present, coming.table)
+        return roster.is_looked_at or any(shape in ruled for shape in near)
 
     def seek(
         self,
@@ -331,17 +340,9 @@ class Stage:
         return Packing(tuple(uses), steps=steps)
 
 
-def by_shape(gang: Gang) -> Counter[PodShape]:
-    """How many pods of each shape a gang has."""
-    counts: Counter[PodShape] = Counter()
-    for pods in gang:
-        counts[pods.shape] += pods.count
-    return counts
-
-
-def _is_looked_at(gang: Gang) -> bool:
-    """Whether some rule of the fleet looks at pods of a gang; others have neither namespace nor labels here."""
-    return any(pods.labels or pods.namespace for pods in gang)
+def _known_of(coming: Arrivals) -> int:
+    """As many shapes as may be known where so many are to come, before all are forgotten."""
+    return MOST_KNOWN + 2 * len(coming.counts)
 
 
 def _too_many(gang: Gang) -> Shortfall:
@@ -394,6 +395,19 @@ class _Crowd:
         """Whether all are sure to find a node, those that are coming and so many more of each shape, as in `Crowd.sure`."""
         coming = self._coming(table, lucky)
         return self._crowd.sure(coming, *self._asked(own), lucky)
+
+    def unsure(self, own: Mapping[PodShape, int], table: Table) -> int | None:
+        """
+        Which is the first shape, as an index, of which so many more pods that come without the others of these are not `sure` to find a node; the
+        number of shapes if not all are that come together; else None.
+        """
+        coming, crowd = self._coming(table, False), self._crowd
+        numbers, counts = np.empty(len(own), dtype=np.int64), np.array(list(own.values()))
+        for at, shape in enumerate(own):
+            numbers[at] = self._number(shape)
+            if not crowd.sure(coming, numbers[at : at + 1], counts[at : at + 1], False):
+                return at
+        return None if len(own) == 1 or crowd.sure(coming, numbers, counts, False) else len(own)
 
     def _asked(self, own: Mapping[PodShape, int]) -> tuple[Indexes, Ints]:
         return np.array([self._number(shape) for shape in own], dtype=np.int64), np.array(list(own.values()))

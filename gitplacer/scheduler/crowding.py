@@ -82,10 +82,10 @@ class Coming(NamedTuple):
         return Coming(self.classes[which], self.counts[which], self.needed[which])
 
 
-CROWDS = Patience("gitplacer.scheduler.compiledcrowd", 8_000)
+CROWDS = Patience("gitplacer.scheduler.compiledcrowd", 5_000)
 """
-Of this process; a step is a class that is added, or a question whether some are sure. One takes a tenth of a millisecond, and to compile what
-answers them takes ten seconds, once on a machine.
+Of this process; a step is a class that is added, several on a large cluster, or a question whether some are sure. One takes a tenth of a
+millisecond; to load what answers them takes half a second, and to compile it ten, once on a machine.
 """
 
 
@@ -125,7 +125,7 @@ class Crowd:
         """The same for a class of which pods may be on the nodes that are admitted, as many as find room on each."""
         compiled = self._patience.compiled
         if compiled is None:
-            self._patience.spend(1)
+            self._patience.spend(1 + len(self._places) * len(self._free) // 20_000)
             return self.add(capacity(self._free, ask, admitted), ask)
         new = self._new()
         compiled.admit(new, admitted, ask, self._free, *self._tables)
