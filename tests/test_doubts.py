@@ -108,7 +108,7 @@ def test_what_is_taken_away_on_a_cluster_ends_all_doubts_about_it() -> None:
         doubts.add_unproved(gang, name)
         doubts.add_roomless(gang, name)
         doubts.refuse(gang, name, TIGHT)
-    later = doubts.copy(but={"b"})
+    later, lasting = doubts.copy(but={"b"}), doubts.lasting(but={"b"})
     doubts.forget("a")
 
     def known(which: Doubts, name: str) -> set[bool]:
@@ -116,3 +116,6 @@ def test_what_is_taken_away_on_a_cluster_ends_all_doubts_about_it() -> None:
 
     assert known(doubts, "a") == {False} and known(doubts, "b") == {True}
     assert known(later, "a") == {True} and known(later, "b") == {False}
+    assert lasting.is_unproved(gang, "a") and lasting.is_roomless(gang, "a")
+    assert lasting.refused(gang, "a") is None  # where more come fewer orders are tried: it has to be found again
+    assert known(lasting, "b") == {False}

@@ -186,9 +186,10 @@ class Books:
         """Which of some clusters, by number, may have room for a gang now; the others surely have none."""
         return self._survey.may_have_room(gang, asked)
 
-    def is_busy(self, name: str) -> bool:
-        """Whether so many pods are to come to a cluster that to try all their orders takes long."""
-        return self._ledgers[name].coming.pods > FEW
+    def are_busy(self, asked: Indexes) -> Mask:
+        """Whether so many pods are to come to some clusters, by number, that to try all their orders takes long."""
+        busy: Mask = self.pods_coming[asked] > FEW
+        return busy
 
     def is_full(self, gang: Gang, asked: Indexes) -> Mask:
         """

@@ -404,14 +404,11 @@ class Choice:
         for name in self._books.named(self._books.best_first(plain, open_.numbers, keys)):
             gang = same or self._pass.gang_on(group.id, name)
             if not self._pass.accepts_tight(policy, name):
-                if self._books.is_unproved(gang, name):
-                    passed_over.add(name)
-                    continue
-                if not self._may_ask(group, name, gang):
+                known = self._books.is_unproved(gang, name)
+                if not known and not self._may_ask(group, name, gang):
                     return
-                if not self._books.finds_proof(gang, name) and (
-                    self._is_tried_enough(group) or self._books.is_busy(name) or self._books.is_roomless(gang, name)
-                ):
+                unproved = known or not self._books.finds_proof(gang, name)
+                if unproved and not self._is_soon_tried(group, gang, name):
                     passed_over.add(name)
                     continue
             packing = self._books.fits_now(gang, name)
@@ -424,8 +421,17 @@ class Choice:
         """Clusters that are known to have no proof for a gang, and have to have one. A fleet has many more of them than of others."""
         if gang is None:
             return np.zeros(len(line.numbers), dtype=np.bool_)
-        hopeless = self._books.hopeless(gang, line.numbers)
-        return hopeless & ~self._lucky(policy)[line.numbers] if hopeless.any() else hopeless
+        return (
+            self._books.hopeless(gang, line.numbers)
+            & self._books.are_busy(line.numbers)
+            & ~self._lucky(policy)[line.numbers]
+        )
+
+    def _is_soon_tried(self, group: Group, gang: Gang, name: str) -> bool:
+        """Whether a group may still be tried, and on a cluster that soon tells. What is known of proofs from before has no say in it."""
+        if self._is_tried_enough(group) or self._books.are_busy(self._books.numbers([name])).any():
+            return False
+        return not self._books.is_roomless(gang, name)
 
     def _doubtful(self, group: Group, line: Line, offered: Collection[str]) -> Iterator[tuple[str, Packing]]:
         """Clusters that have room for a group now, but those that were offered, until it was tried on enough."""

@@ -47,6 +47,15 @@ class Doubts:
         twin._refused.update({name: dict(known) for name, known in self._refused.items() if name not in but})
         return twin
 
+    def lasting(self, but: Collection[str] = ()) -> Doubts:
+        """
+        What the next round may know of it: all but who was left out by an order. Where more pods are to come fewer orders are tried, so that one
+        need not be found again; and the next pass, which knows nothing of this one, has to come to the same.
+        """
+        twin = self.copy(but)
+        twin._refused.clear()
+        return twin
+
     def forget(self, name: str) -> None:
         """Something is taken away on a cluster."""
         self._roomless.pop(name, None)

@@ -136,7 +136,7 @@ class Round:
         if not self._occupancy.is_open:
             return None
         left = {name for d in decisions for name in set(d.before) - set(d.after)}
-        return self._occupancy.books.doubts.copy(but=left | self._occupancy.reservations.kept().keys())
+        return self._occupancy.books.doubts.lasting(but=left | self._occupancy.reservations.kept().keys())
 
     def _spans(self, group: Group) -> bool:
         """Whether a group is on several clusters as one app."""

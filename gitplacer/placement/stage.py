@@ -414,4 +414,5 @@ class _Crowd:
 
 
 def _key(gang: Gang, coming: Arrivals, lucky: bool, added: tuple[str, ...]) -> _Key:
-    return gang, lucky, added, frozenset((other.group, other.gang, other.must(lucky)) for other in coming)
+    # In which order they were promised room decides which orders are tried, so it is part of the question.
+    return gang, lucky, added, tuple((other.group, other.gang, other.must(lucky)) for other in coming)

@@ -255,8 +255,10 @@ class Survey:
         if len(some):
             clusters, at = np.unique(changes.clusters[some], return_inverse=True)
             counts = kept.counts[clusters].astype(np.int64)
-            for free, sign in ((changes.before[some].T, -1), (changes.after[some].T, 1)):
-                np.add.at(counts, (at, _blocks(free, blocking)), sign * _fits(free, request))
+            free = np.concatenate([changes.before[some], changes.after[some]]).T
+            fits = _fits(free, request)
+            fits[: len(some)] *= -1
+            np.add.at(counts, (np.tile(at, 2), _blocks(free, blocking)), fits)
             kept.learn(clusters, counts)
 
     def counted(self, shape: PodShape, clusters: Indexes) -> Counts:

@@ -1,0 +1,62 @@
+"""Trials on a stage: what was asked before has no say in what is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+from gitplacer.model.resources import Resources
+from gitplacer.model.workload import Gang, PodSet, PodShape
+from gitplacer.placement.ledger import Ledger
+from gitplacer.placement.nodes import Columns
+from gitplacer.placement.pack import pack_what_fits
+from tests.test_survey import GANGS, NODES, cluster, snapshot
+
+
+@given(
+    nodes=st.lists(NODES, min_size=1, max_size=4),
+    gangs=st.lists(GANGS, min_size=4, max_size=4),
+    order=st.permutations(range(3)),
+)
+def test_what_was_asked_while_others_came_in_another_order_has_no_say(
+    nodes: list[dict[str, Any]], gangs: list[Gang], order: list[int]
+) -> None:
+    seen = snapshot("c", nodes)
+
+    def opened() -> Ledger:
+        return Ledger(cluster("c"), seen, Columns.of([seen], [], gangs))
+
+    def promise(ledger: Ledger, order: Sequence[int]) -> None:
+        for i in order:
+            ledger.reserve(f"g{i}", pack_what_fits(ledger.room(), gangs[i]), gangs[i], sure=True)
+
+    ledger, fresh = opened(), opened()
+    promise(ledger, range(3))
+    ledger.tight(gangs[3])
+    for i in range(3):
+        ledger.release(f"g{i}")
+    promise(ledger, order)
+    promise(fresh, order)
+    found, meant = ledger.tight(gangs[3]), fresh.tight(gangs[3])
+    event(f"left out: {meant is not None}")
+    assert found == meant
+
+
+def test_which_order_was_tried_is_told_of_those_who_come_as_they_do_now() -> None:
+    """Small pods first take the node that the large one needs: that is as they were created at first, and in reverse later."""
+    seen = snapshot("c", [{"allocatable": {"cpu": cpu, "memory": "1Gi"}} for cpu in ("4", "3")])
+    small, large, tiny = ((PodSet("pod", 1, PodShape(Resources({"cpu": cpu}))),) for cpu in (3000, 4000, 0))
+    ledger = Ledger(cluster("c"), seen, Columns.of([seen], [], [small, large, tiny]))
+    told = []
+    for come in ({"s": small, "l": large}, {"l": large, "s": small}):
+        for name, gang in come.items():
+            ledger.reserve(name, pack_what_fits(ledger.room(), gang), gang, sure=True)
+        found = ledger.tight(tiny)
+        assert found is not None
+        told.append(found.order)
+        for name in come:
+            ledger.release(name)
+    assert told == ["as created", "reversed"]
