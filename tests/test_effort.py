@@ -6,7 +6,7 @@ import pytest
 
 from gitplacer.explain.decisions import verdict_text
 from gitplacer.placement import effort
-from tests.stories import outcome, rayservice
+from tests.stories import outcome, policy, rayservice
 from tests.test_tenants import two
 
 HERD = [f"m{number}" for number in range(6)]
@@ -30,6 +30,17 @@ def test_who_asks_too_much_waits_and_nobody_else_does(monkeypatch: pytest.Monkey
     for _ in HERD:
         story.run()  # what was placed is placed: the others have their turn
     assert not [group for group, what in outcome(story.run()).items() if what.startswith("Wait")]
+
+
+@pytest.mark.parametrize("accept", ["Fits", "TightFit"])
+def test_luck_does_not_lift_the_bound(monkeypatch: pytest.MonkeyPatch, accept: str) -> None:
+    story = two()
+    story.source |= policy("anywhere", f"select: {{}}\nplacement: {{accept: {accept}}}")
+    story.source |= {path: text for name in HERD for path, text in rayservice("red", name, gpus=0, cpu="1").items()}
+    monkeypatch.setattr(effort, "MORE", 0)
+    monkeypatch.setattr(effort, "MOST", 0)
+    decided = outcome(story.run())
+    assert {what for group, what in decided.items() if group.partition("/")[2] in HERD} == {"Wait  SearchBound"}
 
 
 def test_a_fleet_without_tenants_has_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -403,14 +403,19 @@ class Choice:
         keys = open_.liked, open_.asleep, self._books.is_full(plain, open_.numbers)
         for name in self._books.named(self._books.best_first(plain, open_.numbers, keys)):
             gang = same or self._pass.gang_on(group.id, name)
-            if not self._pass.accepts_tight(policy, name):
-                known = self._books.is_unproved(gang, name)
-                if not known and not self._may_ask(group, name, gang):
-                    return
-                unproved = known or not self._books.finds_proof(gang, name)
-                if unproved and not self._is_soon_tried(group, gang, name):
-                    passed_over.add(name)
-                    continue
+            lucky = self._pass.accepts_tight(policy, name)
+            if lucky and self._books.is_roomless(gang, name):
+                continue
+            unproved = not lucky and self._books.is_unproved(gang, name)
+            if unproved and not self._is_soon_tried(group, gang, name):
+                passed_over.add(name)
+                continue
+            if not self._may_ask(group, name, gang):
+                return
+            sure = lucky or (not unproved and self._books.finds_proof(gang, name))
+            if not sure and not self._is_soon_tried(group, gang, name):
+                passed_over.add(name)
+                continue
             packing = self._books.fits_now(gang, name)
             self._pass.effort.count(group, name, packing.steps)
             if isinstance(packing, Packing):
