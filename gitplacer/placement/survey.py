@@ -298,11 +298,8 @@ class Survey:
 
 def _fits(free: Amounts, request: Counts) -> Counts:
     """How many pods that ask so much each node has room for, of which so much is free, by resource: 0 where it is overcommitted."""
-    columns = np.flatnonzero(request).tolist()
-    fits: Counts = free[columns[0]] // int(request[columns[0]])
-    for column in columns[1:]:
-        each = int(request[column])
-        np.minimum(fits, free[column] if each == 1 else free[column] // each, out=fits)
+    asked = np.flatnonzero(request)
+    fits: Counts = (free[asked] // request[asked, None]).min(axis=0)
     return np.clip(fits, 0, _MOST, out=fits)
 
 
