@@ -191,7 +191,7 @@ class Books:
         busy: Mask = self.pods_coming[asked] > FEW
         return busy
 
-    def is_full(self, gang: Gang, asked: Indexes) -> Mask:
+    def are_full(self, gang: Gang, asked: Indexes) -> Mask:
         """
         On which of some clusters, by number, many pods are to come, and there is not a place left beside a gang for each of them: few of these
         prove room for one more.

@@ -26,7 +26,7 @@ from gitplacer.placement.evaluation import Evaluation, Tries, can_scale, falls_s
 from gitplacer.placement.nodes import Counts, Indexes, Mask
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass, may_scale_up
-from gitplacer.placement.pack import Packing
+from gitplacer.placement.pack import Packing, Shortfall
 from gitplacer.placement.purse import Purse
 from gitplacer.placement.spreading import Spreading
 from gitplacer.placement.stage import Tight
@@ -386,10 +386,7 @@ class Choice:
             gang = self._pass.gang_on(group.id, name)
             if not self._may_ask(group, name, gang):
                 return
-            packing = self._books.fit(gang, name, scale_up=True)
-            self._pass.effort.count(group, name, packing.steps)
-            if isinstance(packing, Packing):
-                yield name, packing
+            yield from self._offer(group, name, self._books.fit(gang, name, scale_up=True))
 
     def _proved(self, group: Group, policy: PlacementPolicy, line: Line) -> Iterator[tuple[str, Packing]]:
         """
@@ -400,7 +397,7 @@ class Choice:
         passed_over, same = self.tries.passed_over[group.id], self._pass.gang_anywhere(group.id)
         hopeless, plain = self._hopeless(same, policy, line), self._pass.gangs[group.id]
         open_ = line.only(~hopeless)
-        keys = open_.liked, open_.asleep, self._books.is_full(plain, open_.numbers)
+        keys = open_.liked, open_.asleep, self._books.are_full(plain, open_.numbers)
         for name in self._books.named(self._books.best_first(plain, open_.numbers, keys)):
             gang = same or self._pass.gang_on(group.id, name)
             lucky = self._pass.accepts_tight(policy, name)
@@ -416,11 +413,14 @@ class Choice:
             if not sure and not self._is_soon_tried(group, gang, name):
                 passed_over.add(name)
                 continue
-            packing = self._books.fits_now(gang, name)
-            self._pass.effort.count(group, name, packing.steps)
-            if isinstance(packing, Packing):
-                yield name, packing
+            yield from self._offer(group, name, self._books.fits_now(gang, name))
         passed_over.update(self._books.named(line.numbers[hopeless]))
+
+    def _offer(self, group: Group, name: str, found: Packing | Shortfall) -> Iterator[tuple[str, Packing]]:
+        """A cluster with how a group fits there, if that was found. What the search took counts."""
+        self._pass.effort.count(group, name, found.steps)
+        if isinstance(found, Packing):
+            yield name, found
 
     def _hopeless(self, gang: Gang | None, policy: PlacementPolicy, line: Line) -> Mask:
         """Clusters that are known to have no proof for a gang, and have to have one. A fleet has many more of them than of others."""
@@ -449,10 +449,7 @@ class Choice:
                 continue
             if not self._may_ask(group, name, gang):
                 return
-            packing = self._books.fits_now(gang, name)
-            self._pass.effort.count(group, name, packing.steps)
-            if isinstance(packing, Packing):
-                yield name, packing
+            yield from self._offer(group, name, self._books.fits_now(gang, name))
 
     def _lucky(self, policy: PlacementPolicy) -> Mask:
         """By number, the clusters on which a policy takes a fit that needs luck."""
