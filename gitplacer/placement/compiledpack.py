@@ -9,32 +9,54 @@ import numba
 import numpy as np
 
 _FEW = 16
-_NEVER = 2**63 - 1
 
 
 @numba.njit(cache=True)
 def capacity(free, row, mask):
     """As `crowding.capacity`, with how many that are in all, and on how many machines."""
-    machines, columns = free.shape
+    machines = len(free)
     able = np.zeros(machines, dtype=np.int64)
     total = taking = 0
     for m in range(machines):
         if mask[m]:
-            able[m] = _fits(free, row, m, columns)
+            able[m] = _fits(free, row, m)
             total += able[m]
             taking += able[m] > 0
     return able, total, taking
 
 
 @numba.njit(cache=True)
-def _fits(free, row, m, columns):
+def _places(free, row, mask):
+    """The last two of these."""
+    total = taking = 0
+    for m in range(len(free)):
+        if mask[m]:
+            fits = _fits(free, row, m)
+            total += fits
+            taking += fits > 0
+    return total, taking
+
+
+@numba.njit(cache=True)
+def _fits(free, row, m):
     fits = -1
-    for r in range(columns):
+    for r in range(len(row)):
         if row[r] > 0:
+            if free[m, r] < row[r]:  # on most machines, and a comparison is much quicker than a division
+                return 0
             here = free[m, r] // row[r]
             if fits < 0 or here < fits:
-                fits = max(0, here)
+                fits = here
     return max(0, fits)
+
+
+@numba.njit(cache=True)
+def _sort(free, row, devices, m, real):
+    """Which machines are used first: those that are there, and of these such as have no devices that a pod leaves idle."""
+    spoils = False
+    for r in range(len(row)):
+        spoils |= devices[r] and row[r] == 0 and free[m, r] > 0
+    return 2 * (m >= real) + spoils
 
 
 @numba.njit(cache=True)
@@ -43,72 +65,122 @@ def fill(free, row, mask, devices, wanted, real, tight):
     As `pack._fill`, with as many on each machine as `free` has room for, which is written to. Returns the machines that are used and how
     many each takes.
     """
-    machines, columns = free.shape
-    fits = np.zeros(machines, dtype=np.int64)
-    group = np.full(machines, -1, dtype=np.int64)
-    for m in range(machines):
-        if mask[m]:
-            fits[m] = _fits(free, row, m, columns)
-        if fits[m] > 0:
-            spoils = False
-            for r in range(columns):
-                spoils |= devices[r] and row[r] == 0 and free[m, r] > 0
-            group[m] = 2 * (m >= real) + spoils
-    most = max(0, min(machines, wanted))
-    used = np.empty(most, dtype=np.int64)
-    counts = np.empty(most, dtype=np.int64)
+    # Few pods need few machines of many: these are sought, and not all put in order.
+    if wanted <= _FEW:
+        order, fits = _best(free, row, mask, devices, wanted, real, tight)
+    else:
+        order, fits = _ordered(free, row, mask, devices, real, tight)
+    used = np.empty(len(order), dtype=np.int64)
+    counts = np.empty(len(order), dtype=np.int64)
     found = 0
-    for which in range(4):
-        here = np.flatnonzero(group == which)
-        keys = fits[here] if tight else -fits[here]
-        # Few pods need few machines of many: these are sought one by one, and not all put in order.
-        few = wanted <= _FEW
-        order = np.empty(0, dtype=np.int64) if few else np.argsort(keys, kind="mergesort")
-        for turn in range(len(here)):
-            if wanted <= 0:
-                break
-            i = np.argmin(keys) if few else order[turn]
-            m = here[i]
-            keys[i] = _NEVER
-            count = min(wanted, fits[m])
-            for r in range(columns):
-                free[m, r] -= row[r] * count
-            used[found], counts[found] = m, count
-            found += 1
-            wanted -= count
+    for i in range(len(order)):
+        if wanted <= 0:
+            break
+        m, count = order[i], min(wanted, fits[i])
+        for r in range(len(row)):
+            free[m, r] -= row[r] * count
+        used[found], counts[found] = m, count
+        found += 1
+        wanted -= count
     return used[:found], counts[:found]
 
 
 @numba.njit(cache=True)
-def packed(free, total, rows, masks, counts, devices):
+def _ordered(free, row, mask, devices, real, tight):
+    """All machines that take a pod, best first, and how many each takes."""
+    machines = len(free)
+    able = np.zeros(machines, dtype=np.int64)
+    sort = np.full(machines, -1, dtype=np.int64)
+    for m in range(machines):
+        if mask[m]:
+            able[m] = _fits(free, row, m)
+        if able[m] > 0:
+            sort[m] = _sort(free, row, devices, m, real)
+    order = np.empty(np.count_nonzero(able), dtype=np.int64)
+    begun = 0
+    for which in range(4):
+        here = np.flatnonzero(sort == which)
+        keys = able[here] if tight else -able[here]
+        order[begun : begun + len(here)] = here[np.argsort(keys, kind="mergesort")]
+        begun += len(here)
+    return order, able[order]
+
+
+@numba.njit(cache=True)
+def _best(free, row, mask, devices, wanted, real, tight):
+    """The same of as many machines as so many pods may need."""
+    most = max(0, min(len(free), wanted))
+    order = np.empty(most, dtype=np.int64)
+    keys = np.empty(most, dtype=np.int64)
+    sorts = np.empty(most, dtype=np.int64)
+    known = 0
+    for m in range(len(free)):
+        fits = _fits(free, row, m) if mask[m] else 0
+        if fits <= 0 or most == 0:
+            continue
+        key, sort, last = fits if tight else -fits, 2 * (m >= real), known - 1
+        if known == most and (sort > sorts[last] or (sort == sorts[last] and key >= keys[last])):
+            continue
+        sort = _sort(free, row, devices, m, real)
+        if known == most:
+            if sort > sorts[last] or (sort == sorts[last] and key >= keys[last]):
+                continue
+            known -= 1
+        at = known
+        while at > 0 and (sort < sorts[at - 1] or (sort == sorts[at - 1] and key < keys[at - 1])):
+            order[at], keys[at], sorts[at] = order[at - 1], keys[at - 1], sorts[at - 1]
+            at -= 1
+        order[at], keys[at], sorts[at] = m, key, sort
+        known += 1
+    return order[:known], np.abs(keys[:known])
+
+
+@numba.njit(cache=True)
+def packed(free, rows, masks, counts, devices):
     """
     As `pack.pack` on machines that are there: of each use the set, the machine and how many pods, in order; none where no attempt places all
-    of them. `total` is what is free on all machines, and `rows`, `masks` and `counts` are by set.
+    of them. `rows`, `masks` and `counts` are by set. What is `free` is the same afterwards.
     """
-    sets, columns = rows.shape
-    machines = len(free)
+    sets, machines = len(rows), len(free)
     scarce = np.empty(sets, dtype=np.int64)
-    share = np.zeros(sets)
+    most = 0
     for k in range(sets):
-        _, fits, scarce[k] = capacity(free, rows[k], masks[k])
+        fits, scarce[k] = _places(free, rows[k], masks[k])
         if fits < counts[k]:
             return np.empty((0, 3), dtype=np.int64)
-        for r in range(columns):
-            share[k] = max(share[k], rows[k, r] / total[r])
-    uses = np.empty((sets * machines, 3), dtype=np.int64)
+        most += min(machines, counts[k])
+    share = _shares(free, rows) if sets > 1 else np.zeros(sets)
+    uses = np.empty((most, 3), dtype=np.int64)
     for attempt in range(4):
-        left, found, whole = free.copy(), 0, True
+        found, whole = 0, True
         for k in _in_order(scarce, share, attempt % 2 == 0):
-            used, placed = fill(left, rows[k], masks[k], devices, counts[k], machines, attempt < 2)
-            if placed.sum() < counts[k]:
-                whole = False
-                break
+            used, placed = fill(free, rows[k], masks[k], devices, counts[k], machines, attempt < 2)
             for i in range(len(used)):
                 uses[found] = k, used[i], placed[i]
                 found += 1
+            if placed.sum() < counts[k]:
+                whole = False
+                break
+        for i in range(found):  # to give back what was taken is quicker than to work on a copy
+            k, m, count = uses[i]
+            for r in range(rows.shape[1]):
+                free[m, r] += rows[k, r] * count
         if whole:
             return uses[:found].copy()
     return np.empty((0, 3), dtype=np.int64)
+
+
+@numba.njit(cache=True)
+def _shares(free, rows):
+    """The largest share that a pod of each set asks for of what is free on all machines together."""
+    share = np.zeros(len(rows))
+    for r in range(rows.shape[1]):
+        total = 0
+        for m in range(len(free)):
+            total += free[m, r]
+        for k in range(len(rows)):
+            share[k] = max(share[k], rows[k, r] / max(1, total))
+    return share
 
 
 @numba.njit(cache=True)

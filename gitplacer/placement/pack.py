@@ -145,7 +145,7 @@ class Room:
             if compiled is not None:
                 able, total, machines = compiled.capacity(self.free, row, mask)
             else:
-                PACKS.spend(1)
+                PACKS.spend(_steps(self.free))
                 able = capacity(self.free, row, mask)
                 total, machines = int(able.sum()), int(np.count_nonzero(able))
             self._takes[pod] = Takes(row, asked, mask, able, total, machines, share, pod)
@@ -251,7 +251,7 @@ def _in_machine_code(room: Room, sets: Sequence[PodSet]) -> Packing | None:
         return None
     rows = [room.nodes.columns.asked(pods.shape) for pods in sets]
     masks, counts = np.array([room.admits(pods.shape) for pods in sets]), np.array([pods.count for pods in sets])
-    found = compiled.packed(room.free, room.total, np.array(rows), masks, counts, room.nodes.columns.devices)
+    found = compiled.packed(room.free, np.array(rows), masks, counts, room.nodes.columns.devices)
     if not len(found):
         return None
     return Packing(tuple(Use(machine, rows[k], count, sets[k]) for k, machine, count in found.tolist()))
@@ -331,6 +331,11 @@ def _attempt(room: Room, order: Sequence[PodSet], tight: bool, scale_up: bool) -
     return Packing(tuple(uses), tuple(opened.types), promised)
 
 
+def _steps(free: Amounts) -> int:
+    """What a look at all machines counts."""
+    return 1 + len(free) // 1_000
+
+
 def _now(takes: Takes, free: Amounts, uses: Sequence[Use]) -> Counts:
     """How many each machine takes after some uses: as many as before, but for the machines that were used."""
     touched = list({use.machine for use in uses if use.machine < len(free)})
@@ -352,7 +357,7 @@ def _fill(room: Room, free: Amounts, pods: PodSet, now: Callable[[], Counts], ti
         devices, real = room.nodes.columns.devices, len(room.nodes.machines)
         used, counts = compiled.fill(free, takes.row, takes.mask, devices, wanted, real, tight)
         return [Use(m, takes.row, n, pods) for m, n in zip(used.tolist(), counts.tolist(), strict=True)]
-    PACKS.spend(1)
+    PACKS.spend(_steps(free))
     able = now()
     machines = np.flatnonzero(able)
     if not len(machines):
