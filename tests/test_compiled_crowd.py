@@ -59,6 +59,11 @@ def test_a_proof_is_found_by_both_or_by_neither(
         said = plain.sure(coming, own, more, lucky)
         event(f"sure: {said}")
         assert compiled.sure(coming, own, more, lucky) is said
+        first = plain.unsure(coming, own, more)
+        assert compiled.unsure(coming, own, more) == first
+        alone = [plain.sure(coming, own[at : at + 1], more[at : at + 1], False) for at in range(len(own))]
+        expected = alone.index(False) if False in alone else None if plain.sure(coming, own, more, False) else len(own)
+        assert first == expected or (first is None and len(own) == 1)
 
 
 def test_who_asks_little_never_looks_for_numba(monkeypatch: pytest.MonkeyPatch) -> None:

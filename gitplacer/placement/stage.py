@@ -402,12 +402,10 @@ class _Crowd:
         number of shapes if not all are that come together; else None.
         """
         coming, crowd = self._coming(table, False), self._crowd
-        numbers, counts = np.empty(len(own), dtype=np.int64), np.array(list(own.values()))
-        for at, shape in enumerate(own):
-            numbers[at] = self._number(shape)
-            if not crowd.sure(coming, numbers[at : at + 1], counts[at : at + 1], False):
-                return at
-        return None if len(own) == 1 or crowd.sure(coming, numbers, counts, False) else len(own)
+        number, count = np.array([self._number(next(iter(own)))]), np.array([next(iter(own.values()))])
+        if not crowd.sure(coming, number, count, False):  # mostly; then nothing has to be known of the others
+            return 0
+        return crowd.unsure(coming, *self._asked(own)) if len(own) > 1 else None
 
     def _asked(self, own: Mapping[PodShape, int]) -> tuple[Indexes, Ints]:
         return np.array([self._number(shape) for shape in own], dtype=np.int64), np.array(list(own.values()))

@@ -16,7 +16,7 @@ import numpy as np
 _TANGENTS = np.array([0.1, 0.25, 0.5, 0.75, 1.0])
 _SLACK = 1 + 1e-9
 _MOST = 2**62
-_PLACES = 2**31
+_PLACES = 2**31 - 1
 
 
 @numba.njit(cache=True)
@@ -117,6 +117,21 @@ def sure(free, rows, asks, totals, most, shared, loss, coming, counts, needed, o
         if not _stand(free, rows[k], asks[k], asks, classes, met, room[j]):
             return False
     return True
+
+
+@numba.njit(cache=True)
+def unsure(free, rows, asks, totals, most, shared, loss, coming, counts, needed, own, more):
+    """As `Crowd.unsure`, with the number of classes in `own` where all of them are unsure only together, and -1 where they are sure."""
+    for i in range(len(own)):
+        if not sure(
+            free, rows, asks, totals, most, shared, loss, coming, counts, needed, own[i : i + 1], more[i : i + 1], False
+        ):
+            return i
+    if len(own) > 1 and not sure(
+        free, rows, asks, totals, most, shared, loss, coming, counts, needed, own, more, False
+    ):
+        return len(own)
+    return -1
 
 
 @numba.njit(cache=True)

@@ -34,10 +34,12 @@ Indexes = np.ndarray[Any, np.dtype[np.intp]]
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
+Small = np.ndarray[Any, np.dtype[np.int32]]
+"""A large fleet has tens of thousands of classes, so the largest of their tables are of few bytes."""
 
 _MOST = 2**62
-_PLACES = 2**31
-"""As many places of a class as are counted on one node, so that floats hold all sums of them."""
+_PLACES = 2**31 - 1
+"""As many places of a class as are counted on one node, so that 32 bits hold them, and floats all sums of them."""
 _TANGENTS = (0.1, 0.25, 0.5, 0.75, 1.0)
 """Where tangents are laid, as shares of what all others ask."""
 _SLACK = 1 + 1e-9
@@ -98,21 +100,22 @@ class Crowd:
         self._places: list[_Places | None] = []
         """Of each class, once somebody asks."""
         size = 8
-        self._rows: Floats = np.zeros((size, len(free)))
+        self._rows: Small = np.zeros((size, len(free)), dtype=np.int32)
         self._asks: Ints = np.zeros((size, free.shape[1]), dtype=np.int64)
         self._totals: Ints = np.zeros(size, dtype=np.int64)
         self._most: Ints = np.zeros(size, dtype=np.int64)
         self._shared: Ints = np.zeros((size, size), dtype=np.int64)
         """The places of one class (row) on the nodes that take another (column)."""
-        self._loss: Ints = np.zeros((size, size), dtype=np.int64)
+        self._loss: Small = np.zeros((size, size), dtype=np.int32)
         """The most places of one class (column) that a pod of another (row) takes on one node."""
 
     def add(self, places: Ints, ask: Ints) -> int:
         """A class of which a pod asks so much, and each node takes so many if no others come; its number."""
         new = self._new()
         places = np.minimum(places, _PLACES)
-        rows, known = self._rows[: new + 1], slice(new + 1)
-        rows[new], self._asks[new] = places, ask
+        known = slice(new + 1)
+        self._rows[new], self._asks[new] = places, ask
+        rows = self._rows[known].astype(np.float64)
         self._totals[new], self._most[new] = places.sum(), places.max(initial=0)
         self._shared[known, new] = rows @ (rows[new] > 0)
         self._shared[new, known] = (rows > 0) @ rows[new]
@@ -164,6 +167,20 @@ class Crowd:
         asked = coming.beside(own, more, lucky)
         asked = asked.only(self.near(own, asked.classes))
         return bool(self.certain(*asked)[asked.needed].all())
+
+    def unsure(self, coming: Coming, own: Ints, more: Ints) -> int | None:
+        """
+        Which is the first class in `own`, as an index, of which so many more without those of the others are not `sure` to find a node; the number of
+        classes if not all are that come together; else None.
+        """
+        compiled = self._patience.compiled
+        if compiled is not None:
+            found: int = compiled.unsure(self._free, *self._tables, *coming, own, more)
+            return found if found >= 0 else None
+        for at in range(len(own)):
+            if not self.sure(coming, own[at : at + 1], more[at : at + 1], False):
+                return at
+        return None if len(own) == 1 or self.sure(coming, own, more, False) else len(own)
 
     def near(self, start: Indexes, among: Indexes) -> Mask:
         """Which classes share a node with one of `start`, or with one that does; `start` included."""
@@ -217,7 +234,7 @@ def _longer(table: Any) -> Any:
     return np.concatenate([table, np.zeros_like(table)])
 
 
-def _wider(table: Ints) -> Ints:
+def _wider(table: Any) -> Any:
     """Twice as many rows and columns."""
     wide = np.zeros((2 * len(table), 2 * len(table)), dtype=table.dtype)
     wide[: len(table), : len(table)] = table

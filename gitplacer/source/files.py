@@ -7,10 +7,11 @@ not change is not parsed again, in this process or the next. What is remembered 
 
 from __future__ import annotations
 
+import hashlib
 import pickle
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, Protocol
 
 from gitplacer import rules, workloads
@@ -19,7 +20,7 @@ from gitplacer.kinds.parse import made_of
 from gitplacer.problems import Location, Problem
 from gitplacer.source.alike import unlike
 from gitplacer.tree import SUBMODULE, SYMLINK, Tree
-from gitplacer.workloads.facts import ObjectFacts
+from gitplacer.workloads.facts import ObjectFacts, Role
 
 READ_ENDINGS = (".yaml", ".yml", ".json")
 MAX_FILE = 4 * 1024 * 1024
@@ -51,10 +52,34 @@ class ReadFile:
         self.__dict__.update(state, facts=_facts(state["facts"]))
 
 
-@lru_cache(maxsize=4096)
+_MOST_KNOWN = 1 << 16
+_known: dict[bytes, tuple[ObjectFacts, ...]] = {}
+"""By digest, the facts that were unpickled; all are forgotten before they are too many."""
+_same: dict[Any, Any] = {}
+"""The one object that equals a part of them: a shape, labels, demands. Many apps that are no copies have these in common."""
+
+
 def _facts(pickled: bytes) -> tuple[ObjectFacts, ...]:
-    found: tuple[ObjectFacts, ...] = pickle.loads(pickled)
+    digest = hashlib.blake2b(pickled, digest_size=16).digest()
+    found = _known.get(digest)
+    if found is None:
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+            _same.clear()
+        found = _known[digest] = tuple(map(_in_common, pickle.loads(pickled)))
     return found
+
+
+def _in_common(facts: ObjectFacts) -> ObjectFacts:
+    """The same facts, made of parts that others have as well."""
+    one = _same.setdefault
+    roles = tuple(
+        Role(**{**r.__dict__, "shape": one(r.shape, r.shape), "named": one(r.named, r.named)}) for r in facts.roles
+    )
+    # What is demanded equals the same in another place, which is told of it.
+    where = tuple(demand.path for demand in facts.demands)
+    demands = one((facts.demands, where), facts.demands)
+    return facts.but(roles=roles, pods=one(facts.pods, facts.pods), demands=demands)
 
 
 Parser = Callable[[bytes, int], ReadFile]
