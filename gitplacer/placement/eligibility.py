@@ -33,8 +33,13 @@ def may_not_stay(group: Group, policy: PlacementPolicy, cluster: Cluster) -> Fin
         not_selected(policy, cluster)
         or not_the_tenants(group, cluster)
         or not_liked(policy, cluster)
-        or _other_wished(group, cluster)
+        or other_wished(group, cluster)
     )
+
+
+def not_the_policys(policy: PlacementPolicy, cluster: Cluster) -> Finding | None:
+    """Why nothing new comes to a cluster under a policy, whatever it is, or None."""
+    return not_selected(policy, cluster) or not_liked(policy, cluster) or without_domain(policy, cluster)
 
 
 def not_the_tenants(group: Group, cluster: Cluster) -> Finding | None:
@@ -45,7 +50,8 @@ def not_the_tenants(group: Group, cluster: Cluster) -> Finding | None:
     return Finding(code=Reason.NOT_THE_TENANTS, subject=f"{group.tenant.name}: {forbidden}")
 
 
-def _other_wished(group: Group, cluster: Cluster) -> Finding | None:
+def other_wished(group: Group, cluster: Cluster) -> Finding | None:
+    """Why a group that is to be on another cluster may not be on this one, or None."""
     wished = group.wished_cluster
     return None if wished in (None, cluster.name) else Finding(code=Reason.OTHER_CLUSTER_WISHED, subject=wished or "")
 

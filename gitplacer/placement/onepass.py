@@ -36,7 +36,9 @@ from gitplacer.placement.eligibility import (
     may_not_enter,
     may_not_stay,
     not_served,
+    not_the_policys,
     not_the_tenants,
+    other_wished,
     without_domain,
 )
 from gitplacer.placement.holds import held, kept
@@ -63,6 +65,17 @@ from gitplacer.relocation.moves import moves_of
 from gitplacer.relocation.silence import silent_clusters
 from gitplacer.snapshot import Snapshot
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
+
+
+class Names(tuple[str, ...]):
+    """Names of clusters, of which there may be thousands, the same for thousands of groups: what is known of them is looked up by their hash."""
+
+    @cached_property
+    def _hash(self) -> int:
+        return super().__hash__()
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 class Pass:
@@ -146,7 +159,7 @@ class Pass:
         self._same_asked: dict[Asked, Asked] = {}
         self._not_served: dict[tuple[int, str], Finding | None] = {}
         self._may_enter: dict[tuple[object, ...], tuple[str, ...]] = {}
-        self._open: dict[tuple[object, ...], tuple[str, ...]] = {}
+        self._open: dict[tuple[object, ...], frozenset[str]] = {}
         self._settled: dict[tuple[str, frozenset[str]], Ledger] = {}
         self._requests: dict[tuple[str, str], Resources] = {}
         self.effort = Effort(len(self.clusters))
@@ -434,14 +447,11 @@ class Pass:
         if group.id in self.nominations.left and self.nominations.settings(group) is not None:
             return self.may_not_stay(group, policy, cluster) or self._may_not_manage(group, cluster)
         return (
-            self._not_meant_for(group, policy, cluster)
+            self.may_not_stay(group, policy, cluster)
+            or without_domain(policy, cluster)
             or self._takes_nothing_new(group, cluster)
             or self._cannot_serve(group, cluster)
         )
-
-    def _not_meant_for(self, group: Group, policy: PlacementPolicy, cluster: Cluster) -> Finding | None:
-        """What the policy and the tenant of a group have against a cluster."""
-        return self.may_not_stay(group, policy, cluster) or without_domain(policy, cluster)
 
     def _takes_nothing_new(self, group: Group, cluster: Cluster) -> Finding | None:
         """What there is against a cluster whatever a group asks for, but for its APIs: its state, and that of its snapshot."""
@@ -529,28 +539,29 @@ class Pass:
 
     def may_enter(self, group: Group, policy: PlacementPolicy) -> tuple[str, ...]:
         """The clusters that take a group under a policy, in order. For groups that ask the same it is worked out once."""
-        if self._differing or not self.clusters or self.nominations.settings(group) is not None:
+        if self._differing or not self.clusters or group.id in self.nominations.left:
             return tuple(c.name for c in self.clusters.values() if self.may_not_enter(group, policy, c) is None)
         asked = self._asked_of_all(group)
-        tenant = group.tenant.name if group.tenant is not None else ""
         admission = group.policy.spec.placement.admission if group.policy is not None else "Gang"
         watched = self._watched(asked.namespaces) if group.unit != PLATFORM else None
-        # Tenants, APIs and demands are few each, and many together: so each is asked about once, and not all with all.
-        meant = (policy.name, group.wished_cluster, tenant)
-        open_ = (group.unit, admission, custom_apis(group))
-        serving = (group.unit, asked.demands, asked.queues, watched)
-        if (meant, open_, serving) not in self._may_enter:
-            found = self._where_none(meant, partial(self._not_meant_for, group, policy))
-            for key, against in ((open_, self._takes_nothing_new), (serving, self._cannot_serve)):
-                also = frozenset(self._where_none(key, partial(against, group)))
-                found = tuple(name for name in found if name in also)
-            self._may_enter[meant, open_, serving] = found
-        return self._may_enter[meant, open_, serving]
+        # Policies, tenants, APIs and demands are few each, and many together: so each is asked about once, and not all with all.
+        against: dict[tuple[object, ...], Callable[[Cluster], Finding | None]] = {
+            ("policy", policy.name): partial(not_the_policys, policy),
+            ("tenant", group.tenant.name if group.tenant is not None else ""): partial(not_the_tenants, group),
+            ("wish", group.wished_cluster): partial(other_wished, group),
+            ("open", group.unit, admission, custom_apis(group)): partial(self._takes_nothing_new, group),
+            ("serves", group.unit, asked.demands, asked.queues, watched): partial(self._cannot_serve, group),
+        }
+        key = tuple(against)
+        if key not in self._may_enter:
+            found = frozenset.intersection(*(self._where_none(part, why) for part, why in against.items()))
+            self._may_enter[key] = Names(name for name in self.clusters if name in found)
+        return self._may_enter[key]
 
-    def _where_none(self, key: tuple[object, ...], against: Callable[[Cluster], Finding | None]) -> tuple[str, ...]:
-        """The clusters against which there is nothing, in order; `key` is all of a group that this depends on."""
+    def _where_none(self, key: tuple[object, ...], against: Callable[[Cluster], Finding | None]) -> frozenset[str]:
+        """The clusters against which there is nothing; `key` is all of a group that this depends on."""
         if key not in self._open:
-            self._open[key] = tuple(c.name for c in self.clusters.values() if against(c) is None)
+            self._open[key] = frozenset(name for name, cluster in self.clusters.items() if against(cluster) is None)
         return self._open[key]
 
     def _watched(self, namespaces: Sequence[str]) -> frozenset[str]:
