@@ -41,7 +41,7 @@ BLUEPRINTS = 12
 COPIES = (1, 2, 4)
 _NAME = re.compile(r"\b(app-|cluster-|team-)(\d+)")
 
-_MAY_USE = "which clusters a tenant may use is asked of each cluster, once for each tenant and policy"
+_MAY_USE = "which clusters a tenant may use is asked of each cluster, once for each tenant"
 ALLOWED = {
     "grouping.py Group.wished_cluster": _MAY_USE,
     "kinds/fleet.py Cluster.": _MAY_USE,
@@ -51,7 +51,6 @@ ALLOWED = {
     "model/labels.py Requirement.": _MAY_USE,
     "placement/eligibility.py may_not_stay": _MAY_USE,
     "placement/eligibility.py not_the_tenants": _MAY_USE,
-    "placement/onepass.py Pass._not_meant_for": _MAY_USE,
     "placement/onepass.py Pass._where_none": _MAY_USE,
     "placement/onepass.py Pass.may_not_": _MAY_USE,
     "policies/allowing.py not_selected": _MAY_USE,

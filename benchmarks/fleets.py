@@ -37,6 +37,9 @@ class Size:
         return f"{self.gangs:,} gangs, {self.clusters:,} clusters, {self.nodes:,} nodes"
 
 
+_MOST_BLUEPRINTS = 400
+_MOST_NODES = 10_000
+"""Twice as many as Kubernetes says that it is meant for."""
 SIZES = {
     "small": Size(100, 10, 1000),
     "medium": Size(1000, 100, 10_000),
@@ -46,14 +49,17 @@ SIZES = {
 
 
 def files(size: Size, *, seed: int = 1, blueprints: int | None = None) -> dict[str, str]:
-    """The files of a source repo. `blueprints` says how many different gangs there are, as far as shapes go; absent means in proportion."""
+    """
+    The files of a source repo. `blueprints` says how many different gangs there are, as far as shapes go; absent means in proportion, up to
+    about a thousand shapes: whoever has more apps than that has copies.
+    """
     tenants = max(2, min(40, size.gangs // 50))
     return {
         "fleet.yaml": f"{_HEADER}kind: Fleet\nmetadata: {{name: fleet}}\nspec: {{}}\n",
         **_policies(),
         **{f"tenants/{_tenant(number)}.yaml": _tenant_file(_tenant(number)) for number in range(tenants)},
         **dict(_clusters(size, seed)),
-        **dict(_workloads(size.gangs, tenants, blueprints or max(10, size.gangs // 30), seed)),
+        **dict(_workloads(size.gangs, tenants, blueprints or max(10, min(_MOST_BLUEPRINTS, size.gangs // 30)), seed)),
     }
 
 
@@ -117,8 +123,11 @@ _MIXES = {
 
 
 def sizes_of_clusters(size: Size, chance: random.Random) -> list[int]:
-    """Nodes of each cluster: a tenth for the first where there are at least ten, the rest unequal, at least one each."""
-    first = size.nodes // 10 if size.clusters >= 10 else size.nodes // size.clusters
+    """
+    Nodes of each cluster: a tenth for the first where there are at least ten, and no more than a Kubernetes cluster has, the rest unequal, at
+    least one each.
+    """
+    first = min(_MOST_NODES, size.nodes // 10) if size.clusters >= 10 else size.nodes // size.clusters
     if size.clusters == 1:
         return [size.nodes]
     weights = [chance.lognormvariate(0, 0.8) for _ in range(size.clusters - 1)]

@@ -10,7 +10,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from gitplacer.model.resources import Resources
-from gitplacer.model.workload import Gang, PodSet, PodShape
+from gitplacer.model.workload import Gang, PodSet, PodShape, Roster
 from gitplacer.placement.doubts import Doubts
 from gitplacer.placement.stage import Tight
 from gitplacer.scheduler.crowding import Crowd, certain
@@ -76,6 +76,10 @@ def test_classes_that_share_no_node_do_not_matter(
     assert crowd.certain(near, counts[near]).tolist() == crowd.certain(every, counts)[near].tolist()
 
 
+def _asking(*, cpu: int, gpu: int) -> PodShape:
+    return PodShape(Resources({"cpu": cpu, "nvidia.com/gpu": gpu}))
+
+
 HEAD = PodSet("head", 1, PodShape(Resources({"cpu": 1000})))
 WORKERS = PodSet("worker/a", 3, PodShape(Resources({"cpu": 4000})))
 TIGHT = Tight("as created", "LeastAllocated", "head", ())
@@ -119,3 +123,30 @@ def test_what_is_taken_away_on_a_cluster_ends_all_doubts_about_it() -> None:
     assert lasting.is_unproved(gang, "a") and lasting.is_roomless(gang, "a")
     assert lasting.refused(gang, "a") is None  # where more come fewer orders are tried: it has to be found again
     assert known(lasting, "b") == {False}
+
+
+GPU = PodSet("worker/g", 2, _asking(cpu=4000, gpu=4))
+
+
+@pytest.mark.parametrize(
+    ("what", "gang", "times"),
+    [
+        ("other pods that ask for as much", (replace(GPU, count=1, shape=_asking(cpu=1000, gpu=8)),), 1.0),
+        ("as many devices by more pods", (replace(GPU, count=12, shape=_asking(cpu=100, gpu=1)),), 1.5),
+        ("fewer devices", (replace(GPU, count=1),), 0.0),
+        ("none, with as much of all else", (WORKERS,), 0.0),
+        ("some of a gang", (WORKERS, replace(GPU, count=4)), 2.0),
+        ("none of some pods", (replace(GPU, count=0),), 0.0),
+    ],
+)
+def test_who_asks_for_no_less_than_others_in_vain_is_told_by_how_much_more(what: str, gang: Gang, times: float) -> None:
+    doubts, asked = Doubts({"a": 0, "b": 1}), np.array([1, 0])
+    doubts.add_alone(GPU.shape, 3, "a")
+    doubts.add_alone(GPU.shape, 2, "a")
+    doubts.add_alone(_asking(cpu=0, gpu=0), 5, "a")  # of which there is no more
+    counts = Roster.of(gang).counts
+    assert doubts.how_much_more(counts, asked).tolist() == [0, times], what
+    assert doubts.copy().how_much_more(counts, asked).tolist() == [0, times]
+    assert doubts.copy(but={"a"}).how_much_more(counts, asked).tolist() == [0, 0]
+    doubts.forget("a")
+    assert doubts.how_much_more(counts, asked).tolist() == [0, 0]

@@ -7,6 +7,8 @@ The oracle is the plain path: one cluster's room, and how many pods of a shape e
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -136,6 +138,11 @@ def test_the_survey_counts_as_each_ledger_does_after_any_writing(
                 assert each.beside_blocks(pods.shape, asked).tolist() == [beside(*one) for one in by_node]
             in_arrays, compiled = (counting(kept, module) for module in ("no.such.module", COMPILED))
             assert compiled.counted(pods.shape, asked).tolist() == in_arrays.counted(pods.shape, asked).tolist()
+        told = [
+            (each.may_have_room(gang, asked).tolist(), [some.tolist() for some in each.tightness(gang, asked)])
+            for each in (kept, *twins)
+        ]
+        assert told[1:] == told[:1] * 2
         left = set(not_ruled_out(books, gang, names))
         fitting = {name for name in names if isinstance(books.fit(gang, name, scale_up=False), Packing)}
         assert fitting <= left
@@ -171,6 +178,21 @@ def test_what_is_written_to_a_copy_is_not_seen_in_the_original_nor_the_other_way
     alone.reserve("g", name, pack_what_fits(alone[name].room(), gangs[1]))
     assert [free(twin, n) for n in names] == [free(alone, n) for n in names]
     assert not_ruled_out(twin, gangs[0], names) == not_ruled_out(alone, gangs[0], names)
+
+
+@given(
+    keys=st.lists(st.tuples(st.integers(0, 3), st.booleans(), st.sampled_from((0.0, 0.5, 2.0**53))), max_size=60),
+    asked=st.integers(0, 60),
+)
+def test_clusters_come_in_order_however_few_are_asked_for(keys: list[tuple[int, bool, float]], asked: int) -> None:
+    numbers = np.arange(len(keys)) * 2 + 1
+    columns = [np.array(column) for column in zip(*keys, strict=True)] or [np.zeros(0)] * 3
+    given_keys = columns[0].astype(np.int64), columns[1].astype(np.bool_), columns[2].astype(np.float64).view(np.int64)
+    expected = [number for _, number in sorted(zip(keys, numbers.tolist(), strict=True))]
+    survey = books_of([snapshot("a", [])], [])._survey
+    for module in ("no.such.module", COMPILED):
+        found = counting(survey, module).in_order(numbers, given_keys)
+        assert list(islice(found, asked)) == expected[:asked]
 
 
 def not_ruled_out(books: Books, gang: Gang, names: list[str]) -> list[str]:
@@ -310,13 +332,12 @@ def test_of_what_was_forgotten_all_is_counted_anew(
     fleet: list[CapacitySnapshot], gangs: list[Gang], writes: list[int], most: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(journal, "MOST", most)
+        patch.setattr(journal, "LEAST", most)
         test_the_survey_counts_as_each_ledger_does_after_any_writing.hypothesis.inner_test(fleet, gangs, writes)  # type: ignore[attr-defined]
 
 
-def test_a_journal_tells_what_was_changed_since_and_what_it_has_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal, "MOST", 100)
-    kept = Journal(2)
+def test_a_journal_tells_what_was_changed_since_and_what_it_has_forgotten() -> None:
+    kept = Journal(2, 100)
     for number in range(70):
         kept.note(number, np.array([number]), np.array([[number, 0]]), np.array([[0, number]]))
     twin = kept.copy()
@@ -347,3 +368,17 @@ def test_places_that_32_bits_do_not_hold_are_counted_anew_each_time() -> None:
         written._survey = counted
         written.reserve("g", "a", pack_what_fits(written["a"].room(), gang))
         assert counted.places(pod, asked).tolist() == before == [2**31 - 1]
+
+
+@pytest.mark.parametrize(("labelled", "ruled_out"), [("gke-nodepool", ["b"]), ("rack", ["a", "b"]), ("", ["a", "b"])])
+def test_where_no_node_is_part_of_a_slice_there_is_no_room_for_its_hosts(labelled: str, ruled_out: list[str]) -> None:
+    host = {"allocatable": {"cpu": "4", "google.com/tpu": "4"}}
+    labels = {f"cloud.google.com/{labelled}": "one"} if labelled else {}
+    fleet = [snapshot("a", [{**host, "labels": labels}] * 2), snapshot("b", [host] * 2)]
+    gang = (PodSet("worker/t", 2, PodShape(Resources({"google.com/tpu": 4})), slice_size=2),)
+    books = books_of(fleet, [gang])
+    assert {"a", "b"} - set(not_ruled_out(books, gang, ["a", "b"])) == set(ruled_out)
+    alone = (replace(gang[0], slice_size=1),)
+    assert not_ruled_out(books, alone, ["a", "b"]) == ["a", "b"]
+    nobody = (replace(gang[0], count=0),)
+    assert not_ruled_out(books, nobody, ["a", "b"]) == ["a", "b"]

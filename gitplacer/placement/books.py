@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from gitplacer.model.decision import Finding, Reason
-from gitplacer.model.workload import Gang, Roster
+from gitplacer.model.workload import Gang, PodSet, Roster
 from gitplacer.placement.doubts import Doubts
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.nodes import Columns, Counts, Indexes, Mask
 from gitplacer.placement.pack import Packing, Shortfall, pack_what_fits
 from gitplacer.placement.stage import Tight
-from gitplacer.placement.survey import Survey
+from gitplacer.placement.survey import Floats, Survey, in_bits
 from gitplacer.scheduler.gangs import slice_key
 
 FEW = 10
@@ -44,6 +44,7 @@ class Books:
         """Those of which that has to be found out anew."""
         self._promised: dict[str, frozenset[str]] = {}
         """By group, the clusters on which it is promised room."""
+        self._sliceless: dict[str, Mask] = {}
         self.doubts = Doubts(self._numbers)
         self.pods_coming: Counts = np.array([ledger.coming.pods for ledger in self._ledgers.values()], dtype=np.int64)
         """By number, how many pods were promised room on a cluster and are not seen there yet."""
@@ -75,9 +76,9 @@ class Books:
         """Of some clusters those that have a ledger, each as its index in `names`."""
         return np.array([self._numbers[name] for name in names if name in self._numbers], dtype=np.intp)
 
-    def named(self, numbers: Indexes) -> Iterator[str]:
-        """The names of some clusters, by number."""
-        return (self._names[number] for number in numbers.tolist())
+    def number(self, name: str) -> int | None:
+        """A cluster as its index in `names`; None where it has no ledger."""
+        return self._numbers.get(name)
 
     def promised_to(self, group_id: str) -> frozenset[str]:
         """The clusters on which a group is promised room, whatever snapshots show of it."""
@@ -89,8 +90,7 @@ class Books:
 
     def is_roomless(self, gang: Gang, name: str) -> bool:
         """Whether it is known that a search finds no room for a gang, which rules about other pods hold for, on machines that are there."""
-        ledger = self._ledgers[name]
-        return ledger.has_no_slices(gang) or (self.doubts.is_roomless(gang, name) and ledger.minds(gang))
+        return self.doubts.is_roomless(gang, name) and self._ledgers[name].minds(gang)
 
     def fits_now(self, gang: Gang, name: str) -> Packing | Shortfall:
         """Whether a gang fits the machines that a cluster has. A search that finds nothing need not be made again."""
@@ -183,34 +183,52 @@ class Books:
             self.doubts.forget(name)
 
     def may_have_room(self, gang: Gang, asked: Indexes) -> Mask:
-        """Which of some clusters, by number, may have room for a gang now; the others surely have none."""
-        return self._survey.may_have_room(gang, asked)
+        """Which of some clusters, by number, may have room for a gang on machines that are there; the others surely have none."""
+        found, roster = self._survey.may_have_room(gang, asked), Roster.of(gang)
+        if roster.may_mind:
+            for pods in roster:
+                if pods.count and pods.slice_size > 1:
+                    found &= ~self._have_no_slices(pods)[asked]
+        return found
+
+    def _have_no_slices(self, pods: PodSet) -> Mask:
+        """By number, the clusters without a machine that can be part of a slice of some pods."""
+        key = slice_key(pods, "")  # all that a cluster with a label of its own for slices asks of them beside
+        if key not in self._sliceless:
+            found = [ledger.has_no_slices((pods,)) for ledger in self._ledgers.values()]
+            self._sliceless[key] = np.array(found, dtype=np.bool_)
+        return self._sliceless[key]
 
     def are_busy(self, asked: Indexes) -> Mask:
         """Whether so many pods are to come to some clusters, by number, that to try all their orders takes long."""
         busy: Mask = self.pods_coming[asked] > FEW
         return busy
 
-    def are_full(self, gang: Gang, asked: Indexes) -> Mask:
+    def is_busy(self, number: int) -> bool:
+        """The same of one cluster."""
+        return bool(self.pods_coming[number] > FEW)
+
+    def how_unlikely(self, gang: Gang, asked: Indexes) -> Floats:
         """
-        On which of some clusters, by number, many pods are to come, and there is not a place left beside a gang for each of them: few of these
-        prove room for one more.
+        How unlikely some clusters are, by number, to prove room for a gang: 0 where nothing speaks against it, or it is soon told; 1 where many pods
+        are to come, and there is not a place left beside the gang for each of them; and as much as it asks for more than others did in vain.
         """
-        coming = self.pods_coming[asked]
+        coming, counts = self.pods_coming[asked], Roster.of(gang).counts
         full: Mask = coming > MANY
         full[full] = self._survey.spare(gang, asked[full]) < coming[full]
-        return full
+        in_vain = np.where(self.are_busy(asked), self.doubts.how_much_more(counts, asked), 0)
+        return np.maximum(full, in_vain)
 
-    def best_first(self, gang: Gang, asked: Indexes, before: Sequence[Counts | Mask]) -> Indexes:
+    def best_first(self, gang: Gang, asked: Indexes, before: Sequence[Counts | Mask] = ()) -> Iterator[int]:
         """
         Some clusters, by number, in the order of the keys `before`, then those last that are crowded for a gang, then by how few
-        large blocks of devices it breaks there, then by devices that are free and by name.
+        large blocks of devices it breaks there, then by devices that are free and by name; as all of them are now, however late one is asked for.
         """
         if len(asked) < 2:
-            return asked
+            return iter(asked.tolist())
         broken, free = self._survey.tightness(gang, asked)
         crowded = np.any(self._crowding_now()[asked] & self._asked(gang), axis=1)
-        return asked[np.lexsort((asked, free, broken, crowded, *before[::-1]))]
+        return self._survey.in_order(asked, (*before, crowded, broken, in_bits(free)))
 
     def _crowding_now(self) -> Mask:
         """

@@ -30,6 +30,7 @@ from gitplacer.placement.pack import Packing, Shortfall
 from gitplacer.placement.purse import Purse
 from gitplacer.placement.spreading import Spreading
 from gitplacer.placement.stage import Tight
+from gitplacer.placement.survey import in_bits
 from gitplacer.placement.topology import Rule
 from gitplacer.policies import BY_COST, DIVIDING
 
@@ -108,11 +109,10 @@ class Choice:
         if wanted <= 0:
             return chosen
         entering = self._pass.may_enter(group, policy)
-        if exclude:
-            entering = tuple(name for name in entering if name not in exclude)
         if self._pass.nominations.settings(group) is not None:
-            return {name: self._pass.nominations.admitted(group) for name in entering[:1]}
-        line = self._lined_up(policy, entering)
+            nominated = [name for name in entering if name not in exclude]
+            return {name: self._pass.nominations.admitted(group) for name in nominated[:1]}
+        line = self._lined_up(policy, entering).without(self._books.numbers(exclude))
         ways = [way for way in (False, True) if not way or may_scale_up(policy)]
         ways = [way for way in ways if only is None or way is (only == "ScaleUp")]
         rules = () if policy.spec.placement.type in DIVIDING else self._pass.spread_rules(group, policy)
@@ -361,21 +361,22 @@ class Choice:
         if scale_up:
             yield from self._growing(group, line.only(self._scaling[line.numbers]))
             return
-        for tier in self._tiers(group, line.only(self._may_have_room(group.id, line.numbers))):
+        for tier in self._tiers(group, line):
             offered: set[str] = set()
-            for offer in self._proved(group, policy, tier):
+            for offer in self._soon_told(group, policy, tier):
                 offered.add(offer[0])
                 yield offer
             yield from self._doubtful(group, tier, offered)
 
     def _tiers(self, group: Group, line: Line) -> Iterator[Line]:
-        """Clusters that a policy likes equally, best first; once a group is not tried any more, all that are left."""
-        while len(line.numbers) and not self._is_tried_enough(group):
-            best = line.best()
-            yield line.only(best)
+        """
+        Clusters that a policy likes equally, best first, as far as they may have room; once a group is not tried any more, all that are left.
+        """
+        while len(line.numbers):
+            best = np.ones(len(line.numbers), dtype=np.bool_) if self._is_tried_enough(group) else line.best()
+            tier = line.only(best)
+            yield tier.only(self._may_have_room(group.id, tier.numbers))
             line = line.only(~best)
-        if len(line.numbers):
-            yield line
 
     def _is_tried_enough(self, group: Group) -> bool:
         return len(self.tries.refused[group.id]) >= _MOST_TRIED
@@ -388,33 +389,35 @@ class Choice:
                 return
             yield from self._offer(group, name, self._books.fit(gang, name, scale_up=True))
 
-    def _proved(self, group: Group, policy: PlacementPolicy, line: Line) -> Iterator[tuple[str, Packing]]:
+    def _soon_told(self, group: Group, policy: PlacementPolicy, line: Line) -> Iterator[tuple[str, Packing]]:
         """
         Of some clusters those that take a group without a long trial: where every order is proved to work, or the policy takes luck, or so few pods
         are to come that all orders are soon tried. A proof is looked for everywhere, since what has none now has none later in this pass, and
         is never asked again; last where it is unlikely.
         """
-        passed_over, same = self.tries.passed_over[group.id], self._pass.gang_anywhere(group.id)
+        same, fortunate = self._pass.gang_anywhere(group.id), self._lucky(policy)
         hopeless, plain = self._hopeless(same, policy, line), self._pass.gangs[group.id]
         open_ = line.only(~hopeless)
-        keys = open_.liked, open_.asleep, self._books.are_full(plain, open_.numbers)
-        for name in self._books.named(self._books.best_first(plain, open_.numbers, keys)):
+        unlikely = self._books.how_unlikely(plain, open_.numbers) * ~fortunate[open_.numbers]
+        keys = open_.liked, open_.asleep, in_bits(unlikely)
+        for number in self._books.best_first(plain, open_.numbers, keys):
+            name = self._books.names[number]
             gang = same or self._pass.gang_on(group.id, name)
-            lucky = self._pass.accepts_tight(policy, name)
+            lucky = bool(fortunate[number])
             if lucky and self._books.is_roomless(gang, name):
                 continue
             unproved = not lucky and self._books.is_unproved(gang, name)
-            if unproved and not self._is_soon_tried(group, gang, name):
-                passed_over.add(name)
+            if unproved and not self._is_soon_tried(group, gang, number):
+                self.tries.pass_over(group.id, number)
                 continue
             if not self._may_ask(group, name, gang):
                 return
             sure = lucky or (not unproved and self._books.finds_proof(gang, name))
-            if not sure and not self._is_soon_tried(group, gang, name):
-                passed_over.add(name)
+            if not sure and not self._is_soon_tried(group, gang, number):
+                self.tries.pass_over(group.id, number)
                 continue
             yield from self._offer(group, name, self._books.fits_now(gang, name))
-        passed_over.update(self._books.named(line.numbers[hopeless]))
+        self.tries.pass_all_over(group.id, line.numbers[hopeless])
 
     def _offer(self, group: Group, name: str, found: Packing | Shortfall) -> Iterator[tuple[str, Packing]]:
         """A cluster with how a group fits there, if that was found. What the search took counts."""
@@ -432,11 +435,11 @@ class Choice:
             & ~self._lucky(policy)[line.numbers]
         )
 
-    def _is_soon_tried(self, group: Group, gang: Gang, name: str) -> bool:
+    def _is_soon_tried(self, group: Group, gang: Gang, number: int) -> bool:
         """Whether a group may still be tried, and on a cluster that soon tells. What is known of proofs from before has no say in it."""
-        if self._is_tried_enough(group) or self._books.are_busy(self._books.numbers([name])).any():
+        if self._is_tried_enough(group) or self._books.is_busy(number):
             return False
-        return not self._books.is_roomless(gang, name)
+        return not self._books.is_roomless(gang, self._books.names[number])
 
     def _doubtful(self, group: Group, line: Line, offered: Collection[str]) -> Iterator[tuple[str, Packing]]:
         """Clusters that have room for a group now, but those that were offered, until it was tried on enough."""
@@ -498,7 +501,8 @@ class Choice:
         return list(self._in_order(gang, self._lined_up(policy, tuple(names))))
 
     def _in_order(self, gang: Gang, line: Line) -> Iterator[str]:
-        return self._books.named(self._books.best_first(gang, line.numbers, (line.liked, line.asleep)))
+        names = self._books.names
+        return (names[number] for number in self._books.best_first(gang, line.numbers, (line.liked, line.asleep)))
 
     def _lined_up(self, policy: PlacementPolicy, names: tuple[str, ...]) -> Line:
         """Of some clusters those that have a ledger."""

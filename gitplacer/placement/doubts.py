@@ -2,8 +2,9 @@
 What was found out against gangs on clusters: for which a long search found no room, of which it is not proved that every order places
 them, and which were left out by one.
 
-All that holds for as long as pods are only added on a cluster: neither room comes of more of them, nor a proof, nor an order that works. So
-whoever is like a gang that was refused is refused without being asked about, until something is taken away there.
+All that holds for as long as pods are only added on a cluster: neither room comes of more of them, nor a proof. So
+whoever is like a gang that was refused is refused without being asked about, until something is taken away there. Whoever only asks for as
+much is not refused; it is asked about last.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -18,8 +20,16 @@ from gitplacer.model.workload import Gang, PodShape, Roster, Sorts
 from gitplacer.placement.nodes import Counts, Indexes, Mask
 from gitplacer.placement.stage import Tight
 
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
 _NEVER = 2**62
 """More pods than there are."""
+
+
+def _asked_most(shape: PodShape, count: int) -> tuple[str, float]:
+    """The resource for which pods mostly look for a node, a device or else the processor, and how much of it so many ask for."""
+    resource = next((name for name in shape.requests if "/" in name), "cpu")
+    return resource, float(shape.requests.get(resource, 0)) * count
 
 
 class Doubts:
@@ -31,6 +41,8 @@ class Doubts:
         """By shape and number of a cluster, from how many pods on they have no proof there, even if no others come with them."""
         self._often: Counter[PodShape] = Counter()
         """How often that was found out."""
+        self._in_vain: dict[str, Floats] = {}
+        """By resource and number of a cluster, the least of which that is known: what those pods ask for together."""
         self._roomless: dict[str, set[Sorts]] = defaultdict(set)
         self._unproved: dict[str, set[Sorts]] = defaultdict(set)
         self._refused: dict[str, dict[Sorts, Tight]] = defaultdict(dict)
@@ -40,6 +52,7 @@ class Doubts:
         twin = Doubts(self._numbers)
         twin._alone = {shape: least.copy() for shape, least in self._alone.items()}
         twin._often = Counter(self._often)
+        twin._in_vain = {resource: least.copy() for resource, least in self._in_vain.items()}
         for name in but:
             twin._hope(name)
         twin._roomless.update({name: set(known) for name, known in self._roomless.items() if name not in but})
@@ -67,6 +80,8 @@ class Doubts:
         if name in self._numbers:
             for least in self._alone.values():
                 least[self._numbers[name]] = _NEVER
+            for amounts in self._in_vain.values():
+                amounts[self._numbers[name]] = np.inf
 
     def is_roomless(self, gang: Gang, name: str) -> bool:
         """Whether it is known that a gang finds no room on the machines of a cluster."""
@@ -93,6 +108,24 @@ class Doubts:
         least, number = self._alone[shape], self._numbers[name]
         least[number] = min(count, least[number])
         self._often[shape] += 1
+        resource, amount = _asked_most(shape, count)
+        if resource not in self._in_vain:
+            self._in_vain[resource] = np.full(len(self._numbers), np.inf)
+        if amount:
+            self._in_vain[resource][number] = min(amount, self._in_vain[resource][number])
+
+    def how_much_more(self, counts: Mapping[PodShape, int], asked: Indexes) -> Floats:
+        """
+        For some clusters, by number, by how much some pods of a gang ask for more than the least that others had no proof for there, as a ratio; 0
+        where none do. These are other pods, so nothing is known for sure.
+        """
+        found: Floats = np.zeros(len(asked))
+        for shape, count in counts.items():
+            resource, amount = _asked_most(shape, count)
+            if amount and resource in self._in_vain:
+                np.maximum(found, amount / self._in_vain[resource][asked], out=found)
+        found[found < 1] = 0
+        return found
 
     def doubtful(self, shape: PodShape) -> int:
         """How often pods of a shape had no proof: those are likely to have none elsewhere."""

@@ -11,6 +11,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from gitplacer.grouping import Group
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.machines import LimitKind
@@ -19,6 +21,7 @@ from gitplacer.model.verdicts import Verdicts
 from gitplacer.model.workload import Gang
 from gitplacer.placement.books import Books
 from gitplacer.placement.ledger import Ledger
+from gitplacer.placement.nodes import Indexes
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass, may_scale_up
 from gitplacer.placement.pack import Packing, Shortfall
@@ -45,7 +48,23 @@ class Tries:
     def __init__(self) -> None:
         self.tight: dict[str, dict[str, Finding]] = defaultdict(dict)
         self.refused: dict[str, set[str]] = defaultdict(set)
-        self.passed_over: dict[str, set[str]] = defaultdict(set)
+        self._passed_over: dict[str, int] = defaultdict(int)
+        """One bit for each cluster by number: there are very many of some groups."""
+
+    def pass_over(self, group_id: str, number: int) -> None:
+        """A cluster, by number, is not looked at for a group."""
+        self._passed_over[group_id] |= 1 << number
+
+    def pass_all_over(self, group_id: str, numbers: Indexes) -> None:
+        """The same for some clusters."""
+        if len(numbers):
+            found = np.zeros(int(numbers.max()) + 1, dtype=np.bool_)
+            found[numbers] = True
+            self._passed_over[group_id] |= int.from_bytes(np.packbits(found, bitorder="little").tobytes(), "little")
+
+    def is_passed_over(self, group_id: str, number: int | None) -> bool:
+        """Whether a cluster was not looked at for a group; none has no number."""
+        return number is not None and bool(self._passed_over.get(group_id, 0) >> number & 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +131,7 @@ class Evaluation:
             if policy.spec.placement.divides_by_room and not waits and after and self._may_enter(group, policy, name):
                 finding = Finding(code=Reason.NO_SHARE, subject=", ".join(after))
             takes = _fits(finding) or (finding.code is Reason.TIGHT_FIT and self._pass.accepts_tight(policy, name))
-            fits = takes and name not in self._tries.tight[group.id] and name not in self._tries.passed_over[group.id]
+            fits = takes and name not in self._tries.tight[group.id] and not self._is_passed_over(group, name)
             finding = self._pass.scoring.told(policy, name, finding)
             found.append(Candidate(name, Verdict.FEASIBLE if fits else Verdict.REJECTED, finding))
         return tuple(found)
@@ -156,7 +175,7 @@ class Evaluation:
         ledger, said = self._books[name], self._said.get(name)
         if said is None or not said.is_of(ledger):
             said = self._said[name] = _Said(ledger, ledger.version)
-        passed_over = name in self._tries.passed_over[group.id]
+        passed_over = self._is_passed_over(group, name)
         key = gang, policy.spec.placement.admission, can_scale(self._books, policy, name), passed_over
         if key not in said.findings:
             said.findings[key] = self._room_of(group, policy, name, gang)
@@ -176,7 +195,7 @@ class Evaluation:
             if isinstance(paid, Finding):
                 return paid
             finding = self._books.fitting(name, paid)
-            if finding.code is Reason.FITS and name in self._tries.passed_over[group.id]:
+            if finding.code is Reason.FITS and self._is_passed_over(group, name):
                 return Finding(code=Reason.ROOM)
             return self._fits_now(gang, name) if finding.code is Reason.FITS else finding
         if policy.spec.placement.admission == "Immediate":
@@ -190,6 +209,9 @@ class Evaluation:
             return short
         exceeds = self._pass.exceeds(gang, ledger, name, scales)
         return replace(short, code=Reason.EXCEEDS_CLUSTER) if exceeds else short
+
+    def _is_passed_over(self, group: Group, name: str) -> bool:
+        return self._tries.is_passed_over(group.id, self._books.number(name))
 
     def _fits_now(self, gang: Gang, name: str) -> Finding:
         """What there is to say of a cluster that has room for a gang now."""

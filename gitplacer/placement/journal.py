@@ -13,8 +13,13 @@ import numpy as np
 
 from gitplacer.placement.nodes import Amounts, Counts, Indexes
 
-MOST = 2**16
-"""Changes that are remembered: of a hundred thousand nodes more would take longer to go through than to count the nodes."""
+LEAST = 2**16
+"""Changes that are remembered in a fleet of any size."""
+
+
+def most_of(nodes: int) -> int:
+    """How many changes are remembered of a fleet: to go through more than that takes longer than to count its nodes."""
+    return max(LEAST, nodes // 2)
 
 
 class Changes(NamedTuple):
@@ -27,10 +32,11 @@ class Changes(NamedTuple):
 
 
 class Journal:
-    """`end` is how many changes there were ever. Amounts are in columns by node, as a survey has them."""
+    """`end` is how many changes there were ever, and `most` how many are remembered. Amounts are in columns by node, as a survey has them."""
 
-    def __init__(self, columns: int) -> None:
+    def __init__(self, columns: int, most: int = LEAST) -> None:
         self.end = 0
+        self._most = most
         self._forgotten = 0
         self._rows: Indexes = np.empty(64, dtype=np.intp)
         self._clusters: Indexes = np.empty(64, dtype=np.intp)
@@ -47,9 +53,9 @@ class Journal:
 
     def note(self, cluster: int, rows: Indexes, before: Amounts, after: Amounts) -> None:
         """Nodes of one cluster are changed, `before` and `after` by node."""
-        if self.end - self._forgotten + len(rows) > MOST:
+        if self.end - self._forgotten + len(rows) > self._most:
             self._forgotten = self.end
-        if len(rows) > MOST:
+        if len(rows) > self._most:
             self.end = self._forgotten = self.end + len(rows)
             return
         start = self.end - self._forgotten

@@ -16,13 +16,13 @@ journal tells. A reservation costs the rows of its own cluster.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from gitplacer.model.workload import Gang, PodShape, Roster
-from gitplacer.placement.journal import Changes, Journal
+from gitplacer.placement.journal import Changes, Journal, most_of
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.nodes import Amounts, Columns, Counts, Indexes, Mask
 from gitplacer.scheduler.filters import asks_for_a_name, label_keys, obstacle
@@ -36,6 +36,8 @@ _FAR = 2**30
 """Places of a block on one cluster that changes are added to and taken from: fewer than 32 bits hold, whatever comes."""
 _MOST = 2**31 - 1
 """As many pods as a node is counted for. Sums over all nodes stay far below 2⁶³ whatever the quantities say."""
+_SOME = (16, 200)
+"""Clusters; so many of those that are put in order are found first, and then so many, since mostly few are asked about."""
 BLOCKS = np.array([0, 1, 2, 4, 8, 16, 32, 64], dtype=np.int64)
 """Sizes of blocks: the largest power of two that is free; the last means that or more."""
 
@@ -151,7 +153,7 @@ class Survey:
             [np.clip(each.free_on_nodes(), 0, None).sum(axis=0, dtype=np.float64) for each in ledgers]
         )
         self._totals.shape = len(ledgers), len(columns)
-        self._journal = Journal(len(columns))
+        self._journal = Journal(len(columns), most_of(int(self._starts[-1])))
         self._beside: dict[PodShape, _Kept] = {}
 
     def copy(self) -> Survey:
@@ -182,7 +184,7 @@ class Survey:
         need = np.zeros(len(self._columns))
         for shape, count in counts.items():
             need += self._columns.asked(shape) * float(count)
-        open_: Mask = np.all(self._totals[asked] >= need * (1 - 1e-9), axis=1)
+        open_ = self._has_enough(need * (1 - 1e-9), asked)
         for shape, count in counts.items():
             # Pods that ask for a node by name are of as many shapes as there are nodes; each is looked at where it goes.
             if count and not asks_for_a_name(shape):
@@ -203,12 +205,43 @@ class Survey:
         broken = np.zeros(len(asked), dtype=np.int64)
         for shape in wanting or counts:
             if not asks_for_a_name(shape):
-                up_to = np.cumsum(self.beside_blocks(shape, asked), axis=1)
-                broken += np.diff(np.minimum(up_to, min(counts[shape], _MOST)), axis=1, prepend=0) @ BLOCKS
+                self._break(shape, min(counts[shape], _MOST), asked, broken)
         free = self._totals[asked][:, devices]
         if wanting:
             free = free[:, np.any([row > 0 for row in wanting.values()], axis=0)]
         return broken, free.sum(axis=1)
+
+    def _has_enough(self, need: Floats, asked: Indexes) -> Mask:
+        """Which of some clusters have so much of everything, in all."""
+        compiled = self._patience.compiled
+        if compiled is not None:
+            found: Mask = compiled.enough(self._totals, asked, need)
+        else:
+            found = np.all(self._totals[asked] >= need, axis=1)
+        return found
+
+    def _break(self, shape: PodShape, count: int, asked: Indexes, broken: Counts) -> None:
+        """Add to `broken` the blocks from which so many pods of a shape are taken on each of some clusters, smallest first."""
+        compiled = self._patience.compiled
+        if compiled is not None:
+            compiled.breaks(asked, self._kept(shape, asked).counts, count, BLOCKS, broken)
+            return
+        up_to = np.cumsum(self.beside_blocks(shape, asked), axis=1)
+        broken += np.diff(np.minimum(up_to, count), axis=1, prepend=0) @ BLOCKS
+
+    def in_order(self, asked: Indexes, keys: Sequence[Counts | Mask]) -> Iterator[int]:
+        """
+        Some clusters, by number, in the order of some keys, the first of which counts most, then by number. Mostly the first few are asked for:
+        who is quick finds these before all are put in order.
+        """
+        begun, compiled = 0, self._patience.compiled
+        if compiled is not None and len(asked) > _SOME[0]:
+            columns = np.column_stack([*(key for key in keys if (key != key[0]).any()), asked])
+            for some in _SOME:
+                best = compiled.first(columns, some)[begun:]
+                yield from asked[best].tolist()
+                begun += len(best)
+        yield from asked[np.lexsort((asked, *keys[::-1]))][begun:].tolist()
 
     def spare(self, gang: Gang, asked: Indexes) -> Counts:
         """For some clusters how many places are left beside those that a gang needs, of its pods that have the fewest."""
@@ -294,6 +327,11 @@ class Survey:
         cluster_of = np.repeat(np.arange(len(clusters)), sizes)
         before = np.cumsum(sizes) - sizes
         return np.arange(len(cluster_of)) + (self._starts[clusters] - before)[cluster_of], cluster_of
+
+
+def in_bits(amounts: Floats) -> Counts:
+    """Amounts of nothing or more as whole numbers that are in the same order."""
+    return amounts.view(np.int64)
 
 
 def _fits(free: Amounts, request: Counts) -> Counts:

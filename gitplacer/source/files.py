@@ -66,11 +66,11 @@ def _facts(pickled: bytes) -> tuple[ObjectFacts, ...]:
         if len(_known) >= _MOST_KNOWN:
             _known.clear()
             _same.clear()
-        found = _known[digest] = tuple(map(_in_common, pickle.loads(pickled)))
+        found = _known[digest] = tuple(map(_interned, pickle.loads(pickled)))
     return found
 
 
-def _in_common(facts: ObjectFacts) -> ObjectFacts:
+def _interned(facts: ObjectFacts) -> ObjectFacts:
     """The same facts, made of parts that others have as well."""
     one = _same.setdefault
     roles = tuple(
