@@ -7,6 +7,7 @@ error to the console, whatever else a test is about.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib.resources import files
@@ -258,10 +259,10 @@ def test_a_link_leads_to_a_group_and_back(tab: Page, written: Callable[[str], Pa
     row = tab.get_by_role("table", name="Where its pods sit").get_by_role("row").nth(1)
     assert "cluster-0001" in row.inner_text()
     row.get_by_role("link").nth(1).click()
-    assert tab.locator("h2").inner_text() == "cluster-0001"
+    tab.locator("h2", has_text=re.compile("^cluster-0001$")).wait_for()  # it is drawn in a task of its own
     assert tab.evaluate("document.activeElement.id") == "heading"
     tab.go_back()
-    assert tab.locator("h2").inner_text() == "team-0001/app-00001"
+    tab.locator("h2", has_text=re.compile("^team-0001/app-00001$")).wait_for()
 
 
 def test_an_address_may_say_anything(tab: Page, written: Callable[[str], Path]) -> None:

@@ -99,6 +99,7 @@ class Pass:
         self._ledgers = ledgers or LedgerCache()
         self.agreed = agreed
         self.clusters = snapshot.source.own.clusters
+        self._places = {name: place for place, name in enumerate(self.clusters)}
         self.groups = snapshot.groups
         self.records = {group_id: snapshot.predecessor(group) for group_id, group in self.groups.items()}
         adopted = {record.id for record in self.records.values() if record is not None}
@@ -555,7 +556,7 @@ class Pass:
         key = tuple(against)
         if key not in self._may_enter:
             found = frozenset.intersection(*(self._where_none(part, why) for part, why in against.items()))
-            self._may_enter[key] = Names(name for name in self.clusters if name in found)
+            self._may_enter[key] = Names(sorted(found, key=self._places.__getitem__))
         return self._may_enter[key]
 
     def _where_none(self, key: tuple[object, ...], against: Callable[[Cluster], Finding | None]) -> frozenset[str]:
