@@ -80,10 +80,15 @@ def _panel(series: Sequence[Line], unit: str) -> str:
             f'<path d="{_path(shown, x, y)}" fill="none" stroke="{colour}" stroke-width="2"><title>{escape(name)}</title></path>'
         )
         parts += [
-            f'<circle cx="{x(size):.1f}" cy="{y(amount):.1f}" r="3" fill="{colour}"><title>{escape(name)}: {amount:,.3g} {unit}</title></circle>'
+            f'<circle cx="{x(size):.1f}" cy="{y(amount):.1f}" r="3" fill="{colour}"><title>{escape(name)}: {_shown(amount)} {unit}</title></circle>'
             for size, amount in shown
         ]
     return "".join(parts)
+
+
+def _shown(amount: float) -> str:
+    """Three digits, or all before the point."""
+    return f"{amount:,.0f}" if amount >= 1000 else f"{amount:.3g}"
 
 
 def _path(there: Sequence[tuple[float, float]], x: Callable[[float], float], y: Callable[[float], float]) -> str:
