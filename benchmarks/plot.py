@@ -18,7 +18,7 @@ from benchmarks.results import Measured, NoResult, Point, read
 from benchmarks.rows import ROWS
 
 WIDTH, HEIGHT = 430, 300
-LEFT, BOTTOM, TOP = 62, 44, 30
+LEFT, BOTTOM, TOP, RIGHT = 62, 44, 30, 34
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d00", "#888888")
 
 Line = tuple[str, list[tuple[float, float]]]
@@ -61,18 +61,19 @@ def drawing(points: Sequence[Point]) -> str:
 def _panel(series: Sequence[Line], unit: str) -> str:
     sizes = [x for _, there in series for x, _ in there]
     amounts = [y for _, there in series for _, y in there if y > 0]
-    x, y = _scale(sizes, LEFT, WIDTH - 20), _scale(amounts, HEIGHT - BOTTOM, TOP)
+    x, y = _scale(sizes, LEFT, WIDTH - RIGHT), _scale(amounts, HEIGHT - BOTTOM, TOP)
     parts = [f'<text x="{LEFT}" y="18" font-weight="bold">{unit}</text>']
     for power in _powers(amounts):
-        parts.append(f'<path class="grid" d="M{LEFT} {y(power):.1f}H{WIDTH - 20}"/>')
+        parts.append(f'<path class="grid" d="M{LEFT} {y(power):.1f}H{WIDTH - RIGHT}"/>')
         parts.append(f'<text x="{LEFT - 6}" y="{y(power) + 4:.1f}" text-anchor="end">{power:,g}</text>')
     for size in sorted(set(sizes)):
         parts.append(f'<text x="{x(size):.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{size:,.0f}</text>')
-    parts.append(f'<text x="{(LEFT + WIDTH - 20) / 2}" y="{HEIGHT - 8}" text-anchor="middle">gangs</text>')
-    parts.append(f'<path class="axis" d="M{LEFT} {TOP}V{HEIGHT - BOTTOM}H{WIDTH - 20}"/>')
+    parts.append(f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 8}" text-anchor="middle">gangs</text>')
+    parts.append(f'<path class="axis" d="M{LEFT} {TOP}V{HEIGHT - BOTTOM}H{WIDTH - RIGHT}"/>')
     _, first = max(series, key=lambda line: line[1][-1][1])
-    start, end = first[0], first[-1][0]
-    straight = [(start[0], start[1]), (end, start[1] * end / start[0])]
+    start = first[0]
+    end = min(first[-1][0], start[0] * _powers(amounts)[-1] / start[1])  # and not above the drawing
+    straight = [start, (end, start[1] * end / start[0])]
     parts.append(f'<path d="{_path(straight, x, y)}" class="axis" stroke-dasharray="4 4"><title>linear</title></path>')
     for colour, (name, there) in zip(COLOURS, series, strict=False):
         shown = [(size, amount) for size, amount in there if amount > 0]
