@@ -16,7 +16,7 @@ from typing import Protocol
 
 from gitplacer.freememory import give_back
 from gitplacer.git.cache import BlobCache
-from gitplacer.source.files import NOT_READABLE, Makers, Memo, Parser, ReadFile, read_file
+from gitplacer.source.files import NOT_READABLE, Makers, Memo, Parser, ReadFile, forget_shared, read_file
 
 _PARSING = (
     "documents/*.py",
@@ -146,6 +146,7 @@ class ParseCache(Memo):
         Forget, in memory, what nobody has asked for since this was called last. Who makes one pass after another calls it between
         them, and has in memory what one pass needs, however many there were.
         """
+        forget_shared()
         if self._asked:
             self._files = {oid: file for oid, file in self._files.items() if oid in self._asked}
             self._texts = {digest: text for digest, text in self._texts.items() if digest in self._asked}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gitplacer.parsecache import ParseCache
 from gitplacer.source import files
 from gitplacer.source.files import MAX_FILE, ReadFile, read_file
 
@@ -59,3 +61,10 @@ def test_no_more_is_remembered_than_a_bound(monkeypatch: pytest.MonkeyPatch) -> 
         read, again = kept("a", cpu=cpu)
         assert every_field(again.facts) == every_field(read.facts)
         assert len(files._known) <= 3
+
+
+def test_between_passes_nothing_is_kept_for_files_that_may_never_come(tmp_path: Path) -> None:
+    before = kept("a")[1]
+    ParseCache(tmp_path).forget_unused()
+    assert not files._known and not files._same
+    assert every_field(kept("a")[1].facts) == every_field(before.facts)

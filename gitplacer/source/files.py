@@ -64,10 +64,15 @@ def _facts(pickled: bytes) -> tuple[ObjectFacts, ...]:
     found = _known.get(digest)
     if found is None:
         if len(_known) >= _MOST_KNOWN:
-            _known.clear()
-            _same.clear()
+            forget_shared()
         found = _known[digest] = tuple(map(_interned, pickle.loads(pickled)))
     return found
+
+
+def forget_shared() -> None:
+    """Let go of what is only kept because files that are still to come may share it. Who makes one pass after another calls this between them."""
+    _known.clear()
+    _same.clear()
 
 
 def _interned(facts: ObjectFacts) -> ObjectFacts:
