@@ -22,7 +22,7 @@ from gitplacer.model.labels import Requirement, Taint, Toleration
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, NodeTerm, PodSet, PodShape
 from gitplacer.placement import journal, survey
-from gitplacer.placement.books import Books
+from gitplacer.placement.books import FEW, Books
 from gitplacer.placement.journal import Journal
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.nodes import Columns
@@ -382,3 +382,25 @@ def test_where_no_node_is_part_of_a_slice_there_is_no_room_for_its_hosts(labelle
     assert not_ruled_out(books, alone, ["a", "b"]) == ["a", "b"]
     nobody = (replace(gang[0], count=0),)
     assert not_ruled_out(books, nobody, ["a", "b"]) == ["a", "b"]
+
+
+@pytest.mark.parametrize(("coming", "times"), [(0, 0.0), (FEW, 0.0), (FEW + 1, 3.0)])
+def test_what_was_asked_for_in_vain_counts_where_it_is_not_soon_told(coming: int, times: float) -> None:
+    """There a gang is tried at once, and which clusters it is tried on must not depend on who came before."""
+    small, large = (PodShape(Resources({"cpu": cpu})) for cpu in (1, 3))
+    books = books_of([snapshot("a", [{"allocatable": {"cpu": "4"}}] * 9)], [(PodSet("head", 1, large),)])
+    books.doubts.add_alone(small, 1, "a")
+    there = (PodSet("worker/w", coming, small),)
+    books.reserve("g", "a", pack_what_fits(books["a"].room(), there), there)
+    assert books.how_unlikely((PodSet("head", 1, large),), books.numbers(["a"])).tolist() == [times]
+
+
+@pytest.mark.parametrize(("workers", "full"), [(20, False), (21, True)])
+def test_where_no_place_is_left_for_each_pod_to_come_a_proof_is_unlikely(workers: int, full: bool) -> None:
+    pods = PodShape(Resources({"cpu": 1}))
+    books = books_of(
+        [snapshot("a", [{"allocatable": {"cpu": f"{2 * workers}m", "pods": "99"}}])], [(PodSet("head", 1, pods),)]
+    )
+    there = (PodSet("worker/w", workers, pods),)
+    books.reserve("g", "a", pack_what_fits(books["a"].room(), there), there)
+    assert books.how_unlikely((PodSet("head", 1, pods),), books.numbers(["a"])).tolist() == [float(full)]
