@@ -86,6 +86,19 @@ def test_a_cluster_where_every_order_works_is_taken_before_one_that_needs_luck()
     assert (tight.verdict, tight.finding.code, tight.finding.role) == ("Rejected", "TightFit", "pod")
 
 
+def test_a_cluster_with_a_proof_is_taken_before_one_where_all_orders_have_to_be_tried() -> None:
+    # Wherever the four small pods of the five and two cores go, the large one has two left: so it is, and no bound on what is blocked shows it.
+    gang = {**app("ns", "large", "2"), **app("ns", "small", "1", replicas=4)}
+    gang = {
+        path: text.replace("metadata: {name:", "metadata: {labels: {team: one}, name:", 1)
+        for path, text in gang.items()
+    }
+    clusters, capacity = cluster("a"), snapshot("a", "n1 5 32Gi", "n2 2 32Gi")
+    assert outcome(Story.of(clusters, policy("p", GROUPED), gang, capacity=capacity).run())["ns/one"] == "Place a Fits"
+    clusters, capacity = {**clusters, **cluster("b")}, {**capacity, **snapshot("b", "n1 9 32Gi")}
+    assert outcome(Story.of(clusters, policy("p", GROUPED), gang, capacity=capacity).run())["ns/one"] == "Place b Fits"
+
+
 def test_a_gang_scheduler_makes_luck_unnecessary() -> None:
     story = Story.of(
         cluster("a", profile="{gangScheduler: volcano}"), policy("p", GROUPED), together("4", "3"),

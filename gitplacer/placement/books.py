@@ -224,11 +224,18 @@ class Books:
         Some clusters, by number, in the order of the keys `before`, then those last that are crowded for a gang, then by how few
         large blocks of devices it breaks there, then by devices that are free and by name; as all of them are now, however late one is asked for.
         """
+        return (number for number, _ in self.best_with_breaks(gang, asked, before))
+
+    def best_with_breaks(
+        self, gang: Gang, asked: Indexes, before: Sequence[Counts | Mask] = ()
+    ) -> Iterator[tuple[int, int]]:
+        """The same, each with the blocks that it breaks there, of which large ones count as much as small ones together."""
         if len(asked) < 2:
-            return iter(asked.tolist())
+            return ((number, 0) for number in asked.tolist())
         broken, free = self._survey.tightness(gang, asked)
         crowded = np.any(self._crowding_now()[asked] & self._asked(gang), axis=1)
-        return self._survey.in_order(asked, (*before, crowded, broken, in_bits(free)))
+        order = self._survey.in_order(asked, (*before, crowded, broken, in_bits(free)))
+        return ((int(asked[at]), int(broken[at])) for at in order)
 
     def _crowding_now(self) -> Mask:
         """

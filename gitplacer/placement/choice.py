@@ -34,7 +34,7 @@ from gitplacer.placement.survey import in_bits
 from gitplacer.placement.topology import Rule
 from gitplacer.policies import BY_COST, DIVIDING
 
-_MOST_TRIED = 3
+_MOST_TRIED = 12
 """Clusters on which one group is tried in every order, where that has no proof; on others that are as likely it is not placed."""
 _MOST_UNPAID = 10
 """Clusters that one group may lose, when its copies are spread, to what its other copies use up of a budget or a quota."""
@@ -391,8 +391,9 @@ class Choice:
 
     def _soon_told(self, group: Group, policy: PlacementPolicy, line: Line) -> Iterator[tuple[str, Packing]]:
         """
-        Of some clusters those that take a group without a long trial: where every order is proved to work, or the policy takes luck, or so few pods
-        are to come that all orders are soon tried. A proof is looked for everywhere, since what has none now has none later in this pass, and
+        Of some clusters those that take a group without a long trial: where every order is proved to work, or the policy takes luck; or where so few
+        pods are to come that all orders are soon tried. Most trials find an order that leaves a pod out, so of clusters where the group breaks as
+        much those come first that need none. A proof is looked for everywhere, since what has none now has none later in this pass, and
         is never asked again; last where it is unlikely.
         """
         same, fortunate = self._pass.gang_anywhere(group.id), self._lucky(policy)
@@ -400,24 +401,40 @@ class Choice:
         open_ = line.only(~hopeless)
         unlikely = self._books.how_unlikely(plain, open_.numbers) * ~fortunate[open_.numbers]
         keys = open_.liked, open_.asleep, in_bits(unlikely)
-        for number in self._books.best_first(plain, open_.numbers, keys):
+        soon: list[int] = []
+        breaks = 0
+        for number, broken in self._books.best_with_breaks(plain, open_.numbers, keys):
+            if broken != breaks:
+                yield from self._soon_tried(group, soon)
+                soon, breaks = [], broken
             name = self._books.names[number]
             gang = same or self._pass.gang_on(group.id, name)
             lucky = bool(fortunate[number])
             if lucky and self._books.is_roomless(gang, name):
                 continue
             unproved = not lucky and self._books.is_unproved(gang, name)
-            if unproved and not self._is_soon_tried(group, gang, number):
+            if not unproved and not self._may_ask(group, name, gang):
+                return
+            if lucky or (not unproved and self._books.finds_proof(gang, name)):
+                yield from self._offer(group, name, self._books.fits_now(gang, name))
+            elif self._is_soon_tried(group, gang, number):
+                soon.append(number)
+            else:
+                self.tries.pass_over(group.id, number)
+        yield from self._soon_tried(group, soon)
+        self.tries.pass_all_over(group.id, line.numbers[hopeless])
+
+    def _soon_tried(self, group: Group, numbers: Iterable[int]) -> Iterator[tuple[str, Packing]]:
+        """Of some clusters, by number, those that a group fits, until it was tried on enough."""
+        for number in numbers:
+            name = self._books.names[number]
+            gang = self._pass.gang_on(group.id, name)
+            if not self._is_soon_tried(group, gang, number):
                 self.tries.pass_over(group.id, number)
                 continue
             if not self._may_ask(group, name, gang):
                 return
-            sure = lucky or (not unproved and self._books.finds_proof(gang, name))
-            if not sure and not self._is_soon_tried(group, gang, number):
-                self.tries.pass_over(group.id, number)
-                continue
             yield from self._offer(group, name, self._books.fits_now(gang, name))
-        self.tries.pass_all_over(group.id, line.numbers[hopeless])
 
     def _offer(self, group: Group, name: str, found: Packing | Shortfall) -> Iterator[tuple[str, Packing]]:
         """A cluster with how a group fits there, if that was found. What the search took counts."""

@@ -231,17 +231,17 @@ class Survey:
 
     def in_order(self, asked: Indexes, keys: Sequence[Counts | Mask]) -> Iterator[int]:
         """
-        Some clusters, by number, in the order of some keys, the first of which counts most, then by number. Mostly the first few are asked for:
-        who is quick finds these before all are put in order.
+        Where in `asked` stand, one after another, some clusters in the order of some keys, the first of which counts most, then by number. Mostly the
+        first few are asked for: who is quick finds these before all are put in order.
         """
         begun, compiled = 0, self._patience.compiled
         if compiled is not None and len(asked) > _SOME[0]:
             columns = np.column_stack([*(key for key in keys if (key != key[0]).any()), asked])
             for some in _SOME:
                 best = compiled.first(columns, some)[begun:]
-                yield from asked[best].tolist()
+                yield from best.tolist()
                 begun += len(best)
-        yield from asked[np.lexsort((asked, *keys[::-1]))][begun:].tolist()
+        yield from np.lexsort((asked, *keys[::-1]))[begun:].tolist()
 
     def spare(self, gang: Gang, asked: Indexes) -> Counts:
         """For some clusters how many places are left beside those that a gang needs, of its pods that have the fewest."""
