@@ -135,6 +135,12 @@ class ParseCache(Memo):
         for digest, text in self._scribes(number, makers).items():
             self.remember_text(digest, text)
 
+    def forked(self) -> ParseCache:
+        """What is on disk is read by a connection of its own: no two processes may use one."""
+        twin = ParseCache(self.cache_dir, self._parser)
+        twin._files, twin._texts = self._files, self._texts
+        return twin
+
     def _keep(self, oid: str, value: bytes) -> None:
         self._new[oid] = value
         self._unsaved += len(value)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -29,15 +30,16 @@ from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.model.decision import Decision, Finding, Reason
 from gitplacer.model.verdicts import EVERY, OF_WAITING, OUTGROWN, Verdicts
 from gitplacer.passes import baselines
-from gitplacer.passes.baselines import baseline
-from gitplacer.passes.looking import Looked, hydrated_against
+from gitplacer.passes.baselines import BasePlan
+from gitplacer.passes.looking import Against, Looked, hydrated_against
 from gitplacer.placement.evaluation import Evaluation
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.problems import Rejected
 from gitplacer.remedies import waits
 from gitplacer.review import Base, Review
-from gitplacer.source.files import InMemory
+from gitplacer.runners.processes import usable_cores
+from gitplacer.source.files import InMemory, Memo
 from gitplacer.tree import Changes, Tree, tree_id
 from tests import planviews
 from tests.histories import LookedAt
@@ -107,10 +109,21 @@ class Reviewed(LookedAt):
         except Rejected:
             return
         held = Base(name="main", commit=COMMIT, plan=Baseline.of(base))
-        ours = hydrated_against(looked(inputs, self.memory), held).view
+        ours = hydrated_against(looked(inputs, self.memory), Against(held, None)).view
         assert held.plan is not None
         assert against(ours, held.plan) == against(every, held.plan)
         self.counts["spared"] += sum(waits(d) and not d.candidates for d in ours.plan.decisions)
+        self._plan_aside(inputs, self.past, held.plan, ours)
+
+    def _plan_aside(self, inputs: Inputs, past: Tree, base: Baseline, ours: PlanView) -> None:
+        """The same with a base that is planned by another process meanwhile."""
+        with mock.patch.object(baselines, "FEWEST", 0):
+            plan = BasePlan(inputs, tree_id(past), lambda: past, InMemory(self.memory), LedgerCache())
+        coming = Against(Base(name="main", commit=COMMIT, plan=None), plan)
+        assert coming.is_known == (usable_cores() < 2)
+        view = hydrated_against(looked(inputs, self.memory), coming).view
+        assert view.plan == ours.plan and coming.base.plan == base
+        self.counts["aside"] += 1
 
     def _keep_base(self, inputs: Inputs) -> None:
         memo, ledgers, tree = InMemory(self.memory), LedgerCache(), tree_id(inputs.source)
@@ -131,6 +144,10 @@ class Reviewed(LookedAt):
         assert baselines.recalled(memo, key or "", after.now) is None
 
 
+def baseline(inputs: Inputs, tree: str, source: Callable[[], Tree], memo: Memo, ledgers: LedgerCache) -> Baseline:
+    return BasePlan(inputs, tree, source, memo, ledgers).plan()
+
+
 def nobody_reads() -> Tree:
     raise AssertionError("the plan is remembered")
 
@@ -142,6 +159,7 @@ def test_what_is_not_asked_changes_nothing_that_is_shown() -> None:
     assert total["waiting"] >= 10, total
     assert total["spared"] >= 5, total
     assert total["recalled"] >= 5, total
+    assert total["aside"] >= 3, total
 
 
 # what is spared
@@ -182,7 +200,9 @@ def test_a_change_asks_about_its_own_groups_that_wait_and_no_others(monkeypatch:
     base = Baseline.of(hydrate(story.inputs(), with_candidates=OUTGROWN).view)
     story.source |= rayjob("jobs", "new", workers=10)
     asked = Asked(monkeypatch)
-    view = hydrated_against(looked(story.inputs(), story.memory), Base(name="main", commit=COMMIT, plan=base)).view
+    view = hydrated_against(
+        looked(story.inputs(), story.memory), Against(Base(name="main", commit=COMMIT, plan=base), None)
+    ).view
     assert {group for group, _ in asked.verdicts} == {"jobs/new"}
     shown = against(view, base)
     assert "jobs/new: 0 of 2 clusters fit" in shown
@@ -195,7 +215,9 @@ def test_a_group_that_the_change_makes_wait_for_another_reason_is_asked_about_to
     story = full()
     base = Baseline.of(hydrate(story.inputs(), with_candidates=OUTGROWN).view)
     story.source |= policy("jobs", "select: {namespaces: [jobs]}\nprecedence: 9\nclusters: {names: [elsewhere]}")
-    view = hydrated_against(looked(story.inputs(), story.memory), Base(name="main", commit=COMMIT, plan=base)).view
+    view = hydrated_against(
+        looked(story.inputs(), story.memory), Against(Base(name="main", commit=COMMIT, plan=base), None)
+    ).view
     found = against(view, base)
     assert found == against(hydrate(story.inputs(), with_candidates=EVERY).view, base)
     assert "jobs/huge: 0 of 2 clusters fit" in found
@@ -311,7 +333,9 @@ def comment_of_a_change(copies: int) -> Callable[[], str]:
     base = Baseline.of(hydrate(inputs, memo=memo, with_candidates=OUTGROWN).view)
     head = looked(replace(inputs, source=edited(source, 2)), memo)
     hydrate(head.inputs, memo=memo, with_candidates=False)  # which reads what was edited
-    return lambda: against(hydrated_against(head, Base(name="main", commit=COMMIT, plan=base)).view, base)
+    return lambda: against(
+        hydrated_against(head, Against(Base(name="main", commit=COMMIT, plan=base), None)).view, base
+    )
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +16,7 @@ from gitplacer.cli.plan import FAILED_ON, WOULD_CHANGE
 from gitplacer.formats.markdown import marker
 from gitplacer.passes import baselines
 from gitplacer.remedies.few import few_trials
+from gitplacer.runners import aside
 from tests.commands import NOW, commit, git, make_bare, make_repo, run, starter, write
 from tests.planviews import ROOT, assert_golden
 
@@ -279,3 +281,25 @@ def test_a_base_that_is_published_is_planned_once_for_all_branches(
     assert len(planned) == 1
     assert "hello/two" in shown[1]
     assert "hello/one" in shown[0] == shown[2]
+
+
+def test_a_base_that_is_planned_meanwhile_says_the_same(
+    fleet: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(fleet, another("one"))
+    commit(fleet, "Add one")
+    shown: list[str] = []
+    started: list[object] = []
+    whole = aside.Aside
+
+    def begun(ask: Callable[[], bytes]) -> object:
+        started.append(ask)
+        return whole(ask, cores=2)
+
+    monkeypatch.setattr(baselines, "Aside", begun)
+    monkeypatch.setattr(baselines, "recalled", lambda memo, key, now: None)
+    for fewest in (0, 10_000):
+        monkeypatch.setattr(baselines, "FEWEST", fewest)
+        shown.append(run(capfd, "plan", *options(fleet), "--format", "markdown").out)
+    assert len(started) == 1
+    assert shown[0] == shown[1] and "hello/one" in shown[0]

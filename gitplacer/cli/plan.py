@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gitplacer.hydrate import Hydration
     from gitplacer.model.decision import Decision
     from gitplacer.model.remedy import Remedy
-    from gitplacer.passes.looking import Looked
+    from gitplacer.passes.looking import Against, Looked
     from gitplacer.passes.opening import Progress
     from gitplacer.review import Base, Review
 
@@ -124,6 +124,7 @@ def command(
         looked, say = stack.enter_context(opened(where))
         against = stack.enter_context(_base(where, looked, base, say)) if base is not None else None
         hydration = _planned(looked, against, output, out)
+        held_against = _told(against.base) if against is not None else None
 
         sought: dict[str, Remedy | None] = {}
 
@@ -133,8 +134,8 @@ def command(
                 accounts=whole.accounts, ledgers=looked.ledgers, known=sought,
             )  # fmt: skip
 
-        whole = Review(hydration.view, against, seek=seek, ledgers=looked.ledgers)
-        review = Review(hydration.view, against, redact=True) if redact else whole
+        whole = Review(hydration.view, held_against, seek=seek, ledgers=looked.ledgers)
+        review = Review(hydration.view, held_against, redact=True) if redact else whole
         options = Options(
             verbose=everything, style=style(), diffs=diffs, link_base=_below(link_base, settings(**where).folder), comment_id=comment_id,
             paged=pages is not None,
@@ -143,7 +144,7 @@ def command(
         document = plan_document(hydration.view, whole, link_base=options.link_base) if out is not None else None
         concerns = _concerns()
         found = [word for word in fail_on if concerns[word](hydration, review)]
-        changes = bool(hydration.steps) if against is None else not review.brings_nothing
+        changes = bool(hydration.steps) if held_against is None else not review.brings_nothing
     for part in shown:
         click.echo(part, nl=False)
     if out is not None and document is not None:
@@ -154,7 +155,7 @@ def command(
     return WOULD_CHANGE if exit_code and changes else 0
 
 
-def _planned(looked: Looked, against: Base | None, output: str, out: str | None) -> Hydration:
+def _planned(looked: Looked, against: Against | None, output: str, out: str | None) -> Hydration:
     """The plan, with every cluster's verdict on the groups of which it is printed or saved."""
     from gitplacer.hydrate import hydrate
     from gitplacer.model.verdicts import EVERY, OF_WAITING
@@ -186,19 +187,25 @@ def _told_to_strangers(redact: bool) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _base(where: Mapping[str, Any], looked: Looked, rev: str, say: Progress) -> Iterator[Base]:
+def _base(where: Mapping[str, Any], looked: Looked, rev: str, say: Progress) -> Iterator[Against]:
     """What the plan is held against. Its files can be read while the context lasts."""
-    from gitplacer.cli.progress import note
     from gitplacer.passes.looking import base_of
     from gitplacer.settings import settings
 
     say(f"planning {rev}")
     with base_of(settings(**where), looked, rev) as found:
-        if found.plan is None:
-            note(
-                f"there is no plan of {rev}, because it has no readable fleet; everything counts as part of the change"
-            )
         yield found
+
+
+def _told(base: Base) -> Base:
+    """A base; of one that cannot be planned it is said."""
+    from gitplacer.cli.progress import note
+
+    if base.plan is None:
+        note(
+            f"there is no plan of {base.name}, because it has no readable fleet; everything counts as part of the change"
+        )
+    return base
 
 
 def _refuse_what_does_not_go_together(output: str, base: str | None, pages: Path | None, redact: bool) -> None:

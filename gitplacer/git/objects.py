@@ -4,11 +4,13 @@ A repository's objects, read through one `git cat-file --batch` that stays open.
 Starting git costs milliseconds and reading a blob costs microseconds, so every blob and every name goes through the
 same process. Names are written in portions smaller than any pipe's buffer and answered in full before the next
 portion, so neither side ever waits for the other. Bytes come as they are stored: no filter, no line-ending change.
+A process that is forked from this one starts a git process of its own.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
@@ -53,6 +55,8 @@ class Objects:
         self._sizes: dict[str, int] = {}
         self._stop: weakref.finalize[[subprocess.Popen[bytes]], Objects] | None = None
         self._process: subprocess.Popen[bytes] | None = None
+        self._owner = 0
+        """The process that started it."""
 
     def close(self) -> None:
         """End the git process. It starts again when the objects are used again."""
@@ -135,10 +139,19 @@ class Objects:
         return Object(oid, kind, data)
 
     def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is not None and self._owner != os.getpid():
+            self._left_to_its_owner()
         if self._process is None:
             self._process = self._git.start("cat-file", "--batch")
             self._stop = weakref.finalize(self, _end, self._process)
+            self._owner = os.getpid()
         return self._process
+
+    def _left_to_its_owner(self) -> None:
+        """Forget a git process that belongs to the process from which this one was forked, which waits for its answers."""
+        if self._stop:
+            self._stop.detach()
+        self._process = self._stop = None
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

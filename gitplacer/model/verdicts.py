@@ -14,7 +14,7 @@ from dataclasses import dataclass
 class Verdicts:
     """
     Whose candidates are kept: those of `every` group, of those that are `waiting` or have nowhere to go, of `groups` by id; not of those
-    that are waiting `but` are not asked about. `outgrown`: whether groups that stay find room where they are, which is told wherever
+    that are waiting `but` are not asked about, nor, if `new`, of those that waited when their records were written. `outgrown`: whether groups that stay find room where they are, which is told wherever
     anything is.
     """
 
@@ -22,15 +22,18 @@ class Verdicts:
     waiting: bool = False
     groups: frozenset[str] = frozenset()
     but: frozenset[str] = frozenset()
+    new: bool = False
     outgrown: bool = False
 
     def __bool__(self) -> bool:
         """Whether anybody reads the plan, and not only what comes of it."""
         return self.every or self.waiting or bool(self.groups) or self.outgrown
 
-    def are_kept(self, group: str, *, waits: bool) -> bool:
-        """Whether they are kept of a group, which waits for room or not."""
-        return self.every or (self.waiting and waits and group not in self.but) or group in self.groups
+    def are_kept(self, group: str, *, waits: bool, waited: bool) -> bool:
+        """Whether they are kept of a group, which waits for room or not, and did or not when its record was written."""
+        if self.every or group in self.groups:
+            return True
+        return self.waiting and waits and group not in self.but and not (self.new and waited)
 
 
 EVERY = Verdicts(every=True)

@@ -4,6 +4,8 @@ Plans of bases, remembered until something they were computed from is another.
 Whoever asks for the plan of a branch asks for that of its base as well, and so does everybody else with a branch, at each push. A base
 is nearly always what was published last: nothing is to be done there, so its plan stands for as long as its inputs are the same, as that
 of a pass that had nothing to do (see `quiet`). What is kept of it is what a change is held against. The cache may be deleted at any time.
+
+One that is not remembered is planned by another process, while this one plans the change.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from gitplacer.comparison import Baseline
 from gitplacer.hydrate import Inputs, SourceCommit, hydrate
@@ -19,8 +22,12 @@ from gitplacer.model.horizon import Horizon
 from gitplacer.model.verdicts import OUTGROWN
 from gitplacer.passes import quiet
 from gitplacer.placement.ledgercache import LedgerCache
+from gitplacer.runners.aside import Aside
 from gitplacer.source.files import Memo
-from gitplacer.tree import Tree
+from gitplacer.tree import Changes, Tree, differing_paths
+
+FEWEST = 500
+"""Files of a source from which on its plan takes longer than a process takes to start, and to tell of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,25 +43,64 @@ class Kept:
         return self.since <= now and (self.until is None or now < self.until)
 
 
-def baseline(inputs: Inputs, tree: str, source: Callable[[], Tree], memo: Memo, ledgers: LedgerCache) -> Baseline:
+class BasePlan:
     """
     The plan of another tree of the source, which `source` reads and `tree` is the id of, from the same capacity, deployment repo and time
-    as `inputs`. Raises as `source` and `hydrate` do.
+    as `inputs`. One that is not known is planned aside from the beginning on, if the fleet is large; close it when nobody wants to know any more.
     """
-    key = key_of(inputs, tree)
-    known = recalled(memo, key, inputs.now) if key is not None else None
-    if known is not None:
-        return replace(known.plan, tree=inputs.deployment)
+
+    def __init__(self, inputs: Inputs, tree: str, source: Callable[[], Tree], memo: Memo, ledgers: LedgerCache) -> None:
+        self._inputs, self._memo = inputs, memo
+        self._key = key_of(inputs, tree)
+        kept = recalled(memo, self._key, inputs.now) if self._key is not None else None
+        self._known = replace(kept.plan, tree=inputs.deployment) if kept is not None else None
+        self._made = partial(_made, inputs, source, memo, ledgers)
+        self._aside: Aside | None = None
+        if self._known is None and len(inputs.source) >= FEWEST:
+            self._aside = Aside(lambda: pickle.dumps(_made(inputs, source, memo.forked(), LedgerCache()), protocol=5))
+
+    @property
+    def is_known(self) -> bool:
+        """Whether nobody has to wait for it."""
+        return self._known is not None or self._aside is None
+
+    def plan(self) -> Baseline:
+        """The plan. Raises as `source` and `hydrate` do."""
+        if self._known is None:
+            made = self._made() if self._aside is None else pickle.loads(self._aside.answer())
+            if self._key is not None and made.kept is not None:
+                self._memo.remember_text(self._key, made.kept)
+            self._known = replace(made.plan, tree=self._inputs.deployment.apply(made.changes))
+        return self._known
+
+    def close(self) -> None:
+        """Plan no further."""
+        if self._aside is not None:
+            self._aside.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A plan that was made now, without its tree; what is other in that than in the deployment repo; and what is to be remembered, if anything is."""
+
+    plan: Baseline
+    changes: Changes
+    kept: bytes | None
+
+
+def _made(inputs: Inputs, source: Callable[[], Tree], memo: Memo, ledgers: LedgerCache) -> _Made:
     horizon = Horizon(inputs.now)
     asked = replace(inputs, source=source(), uncounted=None, now=horizon.now)
     made = hydrate(asked, memo=memo, ledgers=ledgers, with_candidates=OUTGROWN)
     found = Baseline.of(made.view)
-    if key is not None and not made.steps:
-        kept = Kept(horizon.instant, horizon.until, replace(found, tree=Tree()))
-        text = pickle.dumps(kept, protocol=5)  # which loses the horizon if the instant itself is in it
-        if not horizon.lost:
-            memo.remember_text(key, text)
-    return found
+    others = differing_paths(inputs.deployment, found.tree)
+    there = [path for path in others if path in found.tree]
+    changes = Changes(found.tree.read_all(there), frozenset(others) - set(there))
+    bare, text = replace(found, tree=Tree()), None
+    if not made.steps:
+        text = pickle.dumps(Kept(horizon.instant, horizon.until, bare), protocol=5)
+    # An instant that is itself in what was pickled has lost the horizon by now.
+    return _Made(bare, changes, None if horizon.lost else text)
 
 
 def key_of(inputs: Inputs, tree: str) -> str | None:

@@ -7,9 +7,9 @@ Nothing is published or written, but for what was parsed, which the next pass ne
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 
 from gitplacer.comparison import compare
 from gitplacer.git.publishing import Deployment
@@ -17,10 +17,11 @@ from gitplacer.git.reading import NoSuchFolder, Repository
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.model.verdicts import Verdicts
 from gitplacer.parsecache import ParseCache
-from gitplacer.passes.baselines import baseline
+from gitplacer.passes.baselines import BasePlan
 from gitplacer.passes.counting import Counting
 from gitplacer.passes.opening import Deployments, Opened, Progress, deployment_address, inputs_of, opened_source
 from gitplacer.placement.ledgercache import LedgerCache
+from gitplacer.placement.plan import Plan
 from gitplacer.problems import Rejected
 from gitplacer.remedies import waits
 from gitplacer.review import Base
@@ -60,42 +61,82 @@ def looked_at(settings: Settings, *, work_tree: bool, progress: Progress) -> Ite
         memo.save()
 
 
+class Against:
+    """What the source is held against, once it is planned: who asks for `base` before waits for it."""
+
+    def __init__(self, base: Base, plan: BasePlan | None) -> None:
+        self._base = base
+        self._plan = plan
+
+    @property
+    def is_known(self) -> bool:
+        """Whether nobody has to wait for it."""
+        return self._plan is None or self._plan.is_known
+
+    @cached_property
+    def base(self) -> Base:
+        """One that has no readable fleet has no plan."""
+        try:
+            return replace(self._base, plan=self._plan.plan()) if self._plan is not None else self._base
+        except (Rejected, NoSuchFolder):
+            return self._base  # the change is what makes a fleet of it, and all of it is its work
+
+
 @contextlib.contextmanager
-def base_of(settings: Settings, looked: Looked, rev: str) -> Iterator[Base]:
+def base_of(settings: Settings, looked: Looked, rev: str) -> Iterator[Against]:
     """
-    What the source is held against: the plan of another revision of it, from the same capacity, deployment repo and time. One that
-    has no readable fleet has no plan. Raises NoSuchRevision. The plan's files are readable while the context lasts.
+    What the source is held against: the plan of another revision of it, from the same capacity, deployment repo and time. Raises
+    NoSuchRevision. The plan's files are readable while the context lasts.
     """
-    with Repository.open(settings.source, settings.cache_dir, fetch=rev) as repository:
+    with Repository.open(settings.source, settings.cache_dir, fetch=rev) as repository, contextlib.ExitStack() as stack:
         found = repository.commit(rev)
         plan = None
-        try:
+        with contextlib.suppress(Rejected, NoSuchFolder):
             source = partial(repository.tree, found.id, settings.folder)
             tree = repository.tree_id(found.id, settings.folder)
-            plan = baseline(looked.inputs, tree, source, looked.memo, looked.ledgers)
-        except (Rejected, NoSuchFolder):
-            pass  # the change is what makes a fleet of it, and all of it is its work
+            plan = BasePlan(looked.inputs, tree, source, looked.memo, looked.ledgers)
+            stack.callback(plan.close)
         head = looked.inputs.commit.id if looked.inputs.commit is not None else repository.default_branch_tip()
-        yield Base(name=rev, commit=found.id, plan=plan, lacks=repository.count_lacking(found.id, head))
+        lacks = repository.count_lacking(found.id, head)
+        yield Against(Base(name=rev, commit=found.id, plan=None, lacks=lacks), plan)
 
 
-def hydrated_against(looked: Looked, base: Base | None) -> Hydration:
+def hydrated_against(looked: Looked, against: Against | None) -> Hydration:
     """
     The source planned, with every cluster's verdict on the groups that wait because of the change, for whoever tells of no others. Those
-    that wait at the base too and wait otherwise with the change are known only then, and it is planned again for them.
+    that wait at the base too and wait otherwise with the change are known only then, and it is planned again for them. While the base is still
+    being planned those count that waited already when their records were written.
     """
-    before = base.plan if base is not None else None
+    if against is None:
+        return _hydrated(looked, Verdicts(waiting=True))
+    guessed = None if against.is_known else _hydrated(looked, Verdicts(waiting=True, new=True))
+    before = against.base.plan
     known = frozenset(d.group for d in before.decisions if waits(d)) if before is not None else frozenset[str]()
-    asked = Verdicts(waiting=True, but=known)
-    made = hydrate(looked.inputs, memo=looked.memo, ledgers=looked.ledgers, with_candidates=asked)
-    decided = {decision.group: decision for decision in made.view.plan.decisions} if known else {}
-    if before is None or not (known := frozenset(name for name in known if name in decided and waits(decided[name]))):
-        return made
-    otherwise = known & compare(before, made.view).differences.keys()
-    if not otherwise:
-        return made
-    asked = Verdicts(waiting=True, but=known - otherwise)
+    made = _hydrated(looked, Verdicts(waiting=True, but=known)) if guessed is None else guessed
+    waiting = frozenset(d.group for d in made.view.plan.decisions if waits(d))
+    both = known & waiting
+    otherwise = both & compare(before, made.view).differences.keys() if before is not None and both else frozenset()
+    if otherwise or (guessed is not None and any(_waited(made, group) for group in waiting - known)):
+        return _hydrated(looked, Verdicts(waiting=True, but=known - otherwise))
+    return made if guessed is None else _with_nothing_said(made, known)
+
+
+def _hydrated(looked: Looked, asked: Verdicts) -> Hydration:
     return hydrate(looked.inputs, memo=looked.memo, ledgers=looked.ledgers, with_candidates=asked)
+
+
+def _waited(hydration: Hydration, group_id: str) -> bool:
+    """Whether a group of the source waited when its record was written."""
+    group = hydration.snapshot.groups.get(group_id)
+    record = hydration.snapshot.predecessor(group) if group is not None else None
+    return record is not None and record.waiting_since is not None
+
+
+def _with_nothing_said(hydration: Hydration, groups: Collection[str]) -> Hydration:
+    """The same, with nothing said of clusters about those of some groups that wait."""
+    view = hydration.view
+    decisions = (replace(d, candidates=()) if d.group in groups and waits(d) else d for d in view.plan.decisions)
+    return replace(hydration, view=replace(view, plan=Plan(tuple(decisions))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,7 +119,9 @@ class Evaluation:
         self, group: Group, policy: PlacementPolicy, after: Sequence[str], chosen: Mapping[str, Finding], *, waits: bool
     ) -> tuple[Candidate, ...]:
         """Every cluster's verdict on a group, which waits for room or not, sorted by name; empty if nobody asked for them."""
-        if not self._kept.are_kept(group.id, waits=waits):
+        record = self._pass.records[group.id]
+        waited = record is not None and record.waiting_since is not None
+        if not self._kept.are_kept(group.id, waits=waits, waited=waited):
             return ()
         found = []
         for name in sorted(self._pass.clusters):

@@ -136,6 +136,10 @@ class Memo(Protocol):
         """Make so many texts and remember them, if that is faster than one after another when somebody asks."""
         return
 
+    def forked(self) -> Memo:
+        """The same for a process that was forked from the one that had it. What that one remembers goes with it."""
+        return self
+
 
 class NoMemo(Memo):
     """Remembers nothing."""
