@@ -6,14 +6,21 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from gitplacer.controller.looking import look
+from gitplacer.git.publishing import Deployment
 from gitplacer.kinds.fleet import FleetSpec
+from gitplacer.passes.opening import Opened
+from gitplacer.passes.reconcile import capacity_commit
 from gitplacer.settings import settings
+from gitplacer.tree import SUBMODULE, Changes, Entry, Tree, blob_id
 from tests.capacitybranches import ssh_key
 from tests.commands import Ran, git, make_bare, make_repo, run, starter, write
 
@@ -231,3 +238,25 @@ def test_a_writer_in_a_pod_stops_when_it_is_told_to(fleet: Fleet, tmp_path: Path
         writer.send_signal(signal.SIGTERM)
         assert writer.stderr.read() == "stopped\n"
     assert writer.returncode == 0
+
+
+def test_of_the_capacity_only_what_is_not_kept_yet_is_read(tmp_path: Path) -> None:
+    before = {"a.yaml": b"1", "b.yaml": b"1", "gone.yaml": b"3"}
+    after = {"a.yaml": b"2", "b.yaml": b"1", "moved.yaml": b"3"}
+    read: list[str] = []
+
+    class Blobs(dict[str, bytes]):
+        def read(self, oids: Iterable[str]) -> Mapping[str, bytes]:
+            read.extend(wanted := list(oids))
+            return {oid: self[oid] for oid in wanted}
+
+    entries = {**Tree.of(after).entries, "module": Entry(SUBMODULE, "5" * 40, 0)}
+    capacity = Tree(entries, Blobs({blob_id(data): data for data in after.values()}))
+    made = capacity_commit(
+        cast(Opened, SimpleNamespace(capacity=capacity, commit=None)),
+        cast(Deployment, SimpleNamespace(inputs=Tree.of(before))),
+        settings(str(tmp_path), now="2026-01-02T00:00:00Z"),
+    )
+    assert made is not None and made.changes == Changes({"a.yaml": b"2"})
+    assert made.same == {path: blob_id(after[path]) for path in ("b.yaml", "moved.yaml")}
+    assert read == [blob_id(b"2")]

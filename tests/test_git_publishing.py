@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -168,6 +169,21 @@ def test_a_push_lands_only_on_the_tip_it_was_computed_from(bare: Path) -> None:
             slow.publish([step("slow", {"b": b"2"})])
     assert git("rev-parse", "main", cwd=bare) == won
     assert git("reflog", "main", cwd=bare) == ""
+
+
+def test_inputs_name_what_is_kept_already_by_its_id(bare: Path) -> None:
+    first = step("one", {"a": b"1", "b": b"1", "d/link": b"a", "gone": b"1"})
+    published(bare, step("a pass", {"x": b"1"}), inputs=replace(first, modes={"d/link": SYMLINK}))
+    with opened(bare) as deployment:
+        there = deployment.inputs.entries
+        assert there["d/link"].mode == SYMLINK
+        same = {path: there[path].oid for path in ("a", "d/link")}
+        second = replace(step("two", {"b": b"2"}), same={**same, "a copy": same["a"]}, modes={"d/link": SYMLINK})
+        deployment.publish([step("another pass", {"x": b"2"})], inputs=second)
+    with opened(bare) as deployment:
+        kept = deployment.inputs
+        assert kept.read_all(kept) == {"a": b"1", "a copy": b"1", "b": b"2", "d/link": b"a"}
+        assert kept.entries["d/link"].mode == SYMLINK
 
 
 def test_the_branch_and_its_inputs_land_together_or_not_at_all(bare: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from gitplacer.git.program import Git, one_line
@@ -41,14 +42,15 @@ class Identity:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewCommit:
     """
-    A commit to make: what it changes, and what it says. `when` must know its time zone; git gets it in UTC. `modes` are git's modes of
-    written files that are not plain ones.
+    A commit to make: what it changes, and what it says. `when` must know its time zone; git gets it in UTC. `same` are files that it writes
+    as well, by the ids of blobs that the repository has. `modes` are git's modes of written files that are not plain ones.
     """
 
     changes: Changes
     message: str
     author: Identity
     when: datetime.datetime
+    same: Mapping[str, str] = field(default_factory=dict)
     modes: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -61,16 +63,19 @@ def together(steps: Sequence[NewCommit]) -> Changes:
     return Changes(written, frozenset().union(*(step.changes.removed for step in steps)))
 
 
-def imported(scratch: Git, stream: Sequence[bytes], *, alike: bool = True) -> dict[str, str]:
+def imported(scratch: Git, *streams: Sequence[bytes], alike: bool = True) -> dict[str, str]:
     """
-    The branches that a stream for fast-import makes. `alike`: what it makes may be like what is there, so that saying only in what they
-    differ is worth looking for it. In a first commit, which may be of a whole fleet, that takes half of the time.
+    The branches that streams for fast-import make, none of which names a branch of another; they are made at the same time. `alike`: what they
+    make may be like what is there, so that saying only in what they differ is worth looking for it. In a first commit, which may be of a whole
+    fleet, that takes half of the time.
     """
     # unpackLimit=0: leave the pack as it is; it goes to the server in a moment, and then away.
     command = ["-c", "fastimport.unpackLimit=0", "fast-import", "--quiet", "--done"]
     if not alike:
         command += ["--depth=0"]
-    scratch.run(*command, input=(*stream, b"done\n"))
+    with ThreadPoolExecutor(max(1, len(streams))) as threads:
+        for _ in threads.map(lambda stream: scratch.run(*command, input=(*stream, b"done\n")), streams):
+            pass  # and what one raises is raised here
     listing = scratch.run("for-each-ref", "--format=%(refname) %(objectname)").decode()
     made = dict(line.split(" ") for line in listing.splitlines())
     return {name.removeprefix("refs/heads/"): oid for name, oid in made.items()}
@@ -85,9 +90,12 @@ def added(ref: str, commit: NewCommit, parent: str | None, gone: Iterable[str] |
     lines = [f"commit {ref}\nauthor {who}committer {who}".encode(), b"data %d\n" % len(message), message]
     lines.append(f"from {parent}\n".encode() if parent else b"")
     lines += [b"deleteall\n"] if gone is None else [b"D %s\n" % _quoted(path) for path in sorted(gone)]
-    for path in sorted(commit.changes.written):
-        data = commit.changes.written[path]
+    for path in sorted(commit.changes.written.keys() | commit.same.keys()):
         mode = commit.modes.get(path, FILE).encode()
+        if path in commit.same:
+            lines.append(b"M %s %s %s\n" % (mode, commit.same[path].encode(), _quoted(path)))
+            continue
+        data = commit.changes.written[path]
         lines += [b"M %s inline %s\ndata %d\n" % (mode, _quoted(path), len(data)), data, b"\n"]
     return lines
 

@@ -225,6 +225,11 @@ class Deployment:
             push(self.address, scratch, {**updates, **self._kept(squashed)})
         return made["new"]
 
+    @property
+    def inputs(self) -> Tree:
+        """The capacity that was used last, as the branch of capacity trees has it; nothing where there is none."""
+        return self.repository.tree(self.inputs_tip) if self.inputs_tip is not None else Tree()
+
     def keeps_inputs(self, capacity: str | None) -> bool:
         """Whether the branch of capacity trees has this tree, by its id, on top already."""
         return self.inputs_tip is not None and self.repository.tree_id(self.inputs_tip) == capacity
@@ -367,12 +372,11 @@ class Deployment:
             stream += added("refs/heads/new", step, parent, gone)
             paths -= gone
             paths |= step.changes.written.keys()
-        if inputs:
-            stream += added("refs/heads/inputs", inputs, self.inputs_tip, None)
         for number, (_, proposal) in enumerate(sorted(proposals.items())):
             parent = "refs/heads/new" if steps else self.tip
             stream += added(f"refs/heads/proposal-{number}", proposal, parent, proposal.changes.removed & paths)
-        return imported(scratch, stream, alike=self.tip is not None)
+        kept = added("refs/heads/inputs", inputs, self.inputs_tip, None) if inputs else []
+        return imported(scratch, *filter(None, (stream, kept)), alike=self.tip is not None)
 
     def _check_made(self, made: Repository, new: str, steps: Sequence[NewCommit]) -> None:
         """

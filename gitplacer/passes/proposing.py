@@ -162,7 +162,7 @@ def _proposed(look: _Look, settings: Settings, host: Host | None, attempt: int, 
         tip, standing = before, Standing.STANDS
     else:
         progress(f"proposing {len(hydration.steps)} commit(s)")
-        inputs = capacity_commit(look.source, settings)
+        inputs = capacity_commit(look.source, deployment, settings)
         commits = commits_of(hydration, settings)
         tip = deployment.propose_pass(commits, inputs=inputs, squashed=_squashed(deployment))
         standing = Standing.MADE

@@ -31,6 +31,7 @@ from gitplacer.settings import Settings
 from gitplacer.tree import SUBMODULE, Changes
 
 if TYPE_CHECKING:
+    from gitplacer.git.publishing import Deployment
     from gitplacer.hydrate import Hydration
     from gitplacer.placement.ledgercache import LedgerCache
 
@@ -332,7 +333,7 @@ def _note(work: Work, settings: Settings) -> Note | None:
 def _publish(work: Work, commits: list[NewCommit], settings: Settings, proposals: Mapping[str, NewCommit]) -> str:
     with about("deployment"):
         known = work.deployment.keeps_inputs(work.inputs.capacity_id)
-        inputs = None if known else capacity_commit(work.source, settings)
+        inputs = None if known else capacity_commit(work.source, work.deployment, settings)
         return work.deployment.publish(commits, inputs=inputs, proposals=proposals, note=_note(work, settings))
 
 
@@ -344,13 +345,17 @@ def commits_of(hydration: Hydration, settings: Settings) -> list[NewCommit]:
     ]
 
 
-def capacity_commit(source: Opened, settings: Settings) -> NewCommit | None:
-    """The capacity that was used, to be kept beside what was made of it; None if there is none."""
+def capacity_commit(source: Opened, deployment: Deployment, settings: Settings) -> NewCommit | None:
+    """The capacity that was used, to be kept beside what was made of it; None if there is none. What is kept already is not read again."""
     if not len(source.capacity):
         return None
     # As it is, modes and symlinks included: its id stands in the trailers. A submodule is nothing that could be kept.
     kept = {path: entry for path, entry in source.capacity.entries.items() if entry.mode != SUBMODULE}
     modes = {path: entry.mode for path, entry in kept.items()}
+    there = {entry.oid for entry in deployment.inputs.entries.values() if entry.mode != SUBMODULE}
+    same = {path: entry.oid for path, entry in kept.items() if entry.oid in there}
     message = f"{CAPACITY_USED}{source.commit.id[:12] if source.commit else 'a pass'}\n"
-    changes = Changes(source.capacity.read_all(kept))
-    return NewCommit(changes=changes, message=message, author=settings.author, when=settings.now, modes=modes)
+    changes = Changes(source.capacity.read_all(kept.keys() - same.keys()))
+    return NewCommit(
+        changes=changes, message=message, author=settings.author, when=settings.now, same=same, modes=modes
+    )
