@@ -16,7 +16,7 @@ from gitplacer.cli.plan import FAILED_ON, WOULD_CHANGE
 from gitplacer.formats.markdown import marker
 from gitplacer.passes import baselines
 from gitplacer.remedies.few import few_trials
-from gitplacer.runners import aside
+from gitplacer.runners import meanwhile
 from tests.commands import NOW, commit, git, make_bare, make_repo, run, starter, write
 from tests.planviews import ROOT, assert_golden
 
@@ -290,13 +290,13 @@ def test_a_base_that_is_planned_meanwhile_says_the_same(
     commit(fleet, "Add one")
     shown: list[str] = []
     started: list[object] = []
-    whole = aside.Aside
+    whole = meanwhile.Meanwhile
 
     def begun(ask: Callable[[], bytes]) -> object:
         started.append(ask)
         return whole(ask, cores=2)
 
-    monkeypatch.setattr(baselines, "Aside", begun)
+    monkeypatch.setattr(baselines, "Meanwhile", begun)
     monkeypatch.setattr(baselines, "recalled", lambda memo, key, now: None)
     for fewest in (0, 10_000):
         monkeypatch.setattr(baselines, "FEWEST", fewest)

@@ -22,7 +22,7 @@ from gitplacer.model.horizon import Horizon
 from gitplacer.model.verdicts import OUTGROWN
 from gitplacer.passes import quiet
 from gitplacer.placement.ledgercache import LedgerCache
-from gitplacer.runners.aside import Aside
+from gitplacer.runners.meanwhile import Meanwhile
 from gitplacer.source.files import Memo
 from gitplacer.tree import Changes, Tree, differing_paths
 
@@ -55,9 +55,9 @@ class BasePlan:
         kept = recalled(memo, self._key, inputs.now) if self._key is not None else None
         self._known = replace(kept.plan, tree=inputs.deployment) if kept is not None else None
         self._made = partial(_made, inputs, source, memo, ledgers)
-        self._aside: Aside | None = None
+        self._aside: Meanwhile | None = None
         if self._known is None and len(inputs.source) >= FEWEST:
-            self._aside = Aside(lambda: pickle.dumps(_made(inputs, source, memo.forked(), LedgerCache()), protocol=5))
+            self._aside = Meanwhile(lambda: pickle.dumps(_made(inputs, source, memo.forked(), LedgerCache()), protocol=5))
 
     @property
     def is_known(self) -> bool:

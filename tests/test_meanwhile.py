@@ -12,7 +12,7 @@ import pytest
 from gitplacer.git.objects import Objects
 from gitplacer.git.program import Git
 from gitplacer.parsecache import ParseCache
-from gitplacer.runners.aside import Aside
+from gitplacer.runners.meanwhile import Meanwhile
 from gitplacer.source.files import MAX_FILE, read_file
 
 LARGE = b"x" * (1 << 20)  # more than a pipe holds
@@ -23,15 +23,15 @@ def pid() -> bytes:
 
 
 def test_it_is_answered_elsewhere() -> None:
-    assert int(Aside(pid, cores=2).answer()) != os.getpid()
+    assert int(Meanwhile(pid, cores=2).answer()) != os.getpid()
 
 
 def test_with_one_core_it_is_answered_here() -> None:
-    assert int(Aside(pid, cores=1).answer()) == os.getpid()
+    assert int(Meanwhile(pid, cores=1).answer()) == os.getpid()
 
 
 def test_an_answer_may_be_long() -> None:
-    assert Aside(lambda: LARGE, cores=2).answer() == LARGE
+    assert Meanwhile(lambda: LARGE, cores=2).answer() == LARGE
 
 
 def test_a_process_that_is_killed_leaves_the_question_to_this_one() -> None:
@@ -42,7 +42,7 @@ def test_a_process_that_is_killed_leaves_the_question_to_this_one() -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return b"answered"
 
-    assert Aside(dies, cores=2).answer() == b"answered"
+    assert Meanwhile(dies, cores=2).answer() == b"answered"
 
 
 def test_what_is_raised_is_raised_here() -> None:
@@ -51,11 +51,11 @@ def test_what_is_raised_is_raised_here() -> None:
 
     here = os.getpid()
     with pytest.raises(LookupError, match="in this process"):
-        Aside(fails, cores=2).answer()
+        Meanwhile(fails, cores=2).answer()
 
 
 def test_nobody_waits_for_an_answer_that_is_not_wanted() -> None:
-    aside = Aside(lambda: signal.pause() or b"", cores=2)
+    aside = Meanwhile(lambda: signal.pause() or b"", cores=2)
     process = aside._process
     assert process is not None and process.is_alive()
     aside.close()
@@ -75,7 +75,7 @@ def test_a_forked_process_has_a_git_of_its_own(tmp_path: Path) -> None:
         found = b"".join(objects.read([oid, oid]).values())
         return b"%s %d" % (found, objects._running().pid)
 
-    found, other = Aside(read, cores=2).answer().split()
+    found, other = Meanwhile(read, cores=2).answer().split()
     assert found == b"one" and int(other) not in gits
     assert objects.read([oid]) == {oid: b"one"} and {objects._running().pid} == gits
     objects.close()
@@ -94,5 +94,5 @@ def test_a_forked_process_reads_the_cache_by_itself(tmp_path: Path) -> None:
             mine.recall(["1" * 40, "2" * 40, "3" * 40]) == {"1" * 40: kept, "2" * 40: new} for _ in range(2)
         )
 
-    assert Aside(recall, cores=2).answer() == b"2"
+    assert Meanwhile(recall, cores=2).answer() == b"2"
     assert ParseCache(tmp_path).recall(["2" * 40]) == {}, "what is not saved is the other's to save"
