@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from gitplacer.git import publishing
 from gitplacer.git.address import Address
 from gitplacer.git.cache import BlobCache, UntrustedFolder, default_cache_dir, private_folder
 from gitplacer.git.newcommits import Identity, NewCommit
@@ -184,6 +185,22 @@ def test_inputs_name_what_is_kept_already_by_its_id(bare: Path) -> None:
         kept = deployment.inputs
         assert kept.read_all(kept) == {"a": b"1", "a copy": b"1", "b": b"2", "d/link": b"a"}
         assert kept.entries["d/link"].mode == SYMLINK
+
+
+def test_many_files_make_the_same_commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = [
+        step("one", {"a": b"1", "b/c": b"2\r\n", "gone": b"", 'd "\\': b"1"}),
+        step("two", {"a": b"\0\nblob", "b/new": b"2\r\n"}, removed=("gone",)),
+    ]
+    tips = set()
+    for many in (1, 100):
+        monkeypatch.setattr(publishing, "_MANY", many)
+        git("init", "-q", "--bare", "-b", "main", f"fleet-{many}.git", cwd=tmp_path)
+        bare = tmp_path / f"fleet-{many}.git"
+        first = published(bare, *steps, inputs=step("inputs", {"capacity": b"9"}))
+        tips |= {(first, published(bare, step("more", {"x": b"1", "y": b"new"}), inputs=step("i", {"capacity": b"8"})))}
+        git("fsck", "--strict", cwd=bare)
+    assert len(tips) == 1
 
 
 def test_the_branch_and_its_inputs_land_together_or_not_at_all(bare: Path) -> None:

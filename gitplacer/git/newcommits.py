@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from gitplacer.git.program import Git, one_line
 from gitplacer.git.reading import Commit
-from gitplacer.tree import FILE, Changes
+from gitplacer.tree import FILE, Changes, blob_id
 
 _PERSON = re.compile(r"(?P<name>[^<>]*[^<>\s]) <(?P<email>[^<>\s@]+@[^<>\s@]+)>")
 
@@ -81,8 +81,17 @@ def imported(scratch: Git, *streams: Sequence[bytes], alike: bool = True) -> dic
     return {name.removeprefix("refs/heads/"): oid for name, oid in made.items()}
 
 
-def added(ref: str, commit: NewCommit, parent: str | None, gone: Iterable[str] | None) -> list[bytes]:
-    """The lines that make fast-import add a commit to a ref. `gone` None replaces the whole tree."""
+def blobs(texts: Iterable[bytes]) -> list[bytes]:
+    """The lines that make fast-import keep some texts, which commits of other streams then name by their ids."""
+    return [part for text in texts for part in (b"blob\ndata %d\n" % len(text), text, b"\n")]
+
+
+def added(
+    ref: str, commit: NewCommit, parent: str | None, gone: Iterable[str] | None, there: Collection[str] = ()
+) -> list[bytes]:
+    """
+    The lines that make fast-import add a commit to a ref. `gone` None replaces the whole tree; `there` are the ids of blobs that are kept already.
+    """
     if commit.when.tzinfo is None:
         raise ValueError("a commit's time must know its time zone")
     who = f"{_plain(commit.author.name)} <{_plain(commit.author.email)}> {int(commit.when.timestamp())} +0000\n"
@@ -96,6 +105,9 @@ def added(ref: str, commit: NewCommit, parent: str | None, gone: Iterable[str] |
             lines.append(b"M %s %s %s\n" % (mode, commit.same[path].encode(), _quoted(path)))
             continue
         data = commit.changes.written[path]
+        if there and (oid := blob_id(data)) in there:
+            lines.append(b"M %s %s %s\n" % (mode, oid.encode(), _quoted(path)))
+            continue
         lines += [b"M %s inline %s\ndata %d\n" % (mode, _quoted(path), len(data)), data, b"\n"]
     return lines
 
