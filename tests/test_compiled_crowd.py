@@ -66,6 +66,15 @@ def test_a_proof_is_found_by_both_or_by_neither(
         assert first == expected or (first is None and len(own) == 1)
 
 
+@pytest.mark.parametrize("module", [PLAIN, COMPILED])
+def test_more_places_than_are_counted_are_as_many_as_there_are_pods(module: str) -> None:
+    crowd = Crowd(np.array([[2**31 - 1, 9], [2**31 - 1, 9]]), Patience(module, 0))
+    mine, others = (crowd.admit(np.array([True, True]), np.array([1, 0])) for _ in range(2))
+    for number, sure in ((2**31, True), (2**32 - 3, True), (2**33, False)):
+        coming = Coming(np.array([others]), np.array([number]), np.array([False]))
+        assert crowd.sure(coming, np.array([mine]), np.array([1]), False) is sure
+
+
 def test_who_asks_little_never_looks_for_numba(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[str] = []
     monkeypatch.setattr("importlib.import_module", looked.append)

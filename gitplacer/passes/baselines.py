@@ -57,7 +57,9 @@ class BasePlan:
         self._made = partial(_made, inputs, source, memo, ledgers)
         self._aside: Meanwhile | None = None
         if self._known is None and len(inputs.source) >= FEWEST:
-            self._aside = Meanwhile(lambda: pickle.dumps(_made(inputs, source, memo.forked(), LedgerCache()), protocol=5))
+            self._aside = Meanwhile(
+                lambda: pickle.dumps(_made(inputs, source, memo.forked(), LedgerCache()), protocol=5)
+            )
 
     @property
     def is_known(self) -> bool:

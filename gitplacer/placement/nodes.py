@@ -124,6 +124,8 @@ class Nodes:
         self._hosts: dict[str, str] = {}
         self._obstacles: dict[tuple[PodShape, int, str], tuple[Reason, str] | None] = {}
         self._masks: dict[PodShape, Mask] = {}
+        self._answers: dict[bytes, Mask] = {}
+        """By what is said of each shape of nodes, what that says of each node."""
         self._judge: tuple[Callable[[PodShape], Mask], np.ndarray[Any, np.dtype[np.intp]]] | None = None
         rows, used = [], []
         for node in snapshot.nodes:
@@ -208,7 +210,7 @@ class Nodes:
         self._judge = judge, np.array(numbers, dtype=np.intp)
 
     def admits(self, pod: PodShape) -> Mask:
-        """For each real node, whether a pod may be there, apart from room."""
+        """For each real node, whether a pod may be there, apart from room. Do not write to it."""
         if pod not in self._masks:
             if asks_for_a_name(pod):
                 self._masks[pod] = np.array(
@@ -221,7 +223,10 @@ class Nodes:
                 else:
                     judge, numbers = self._judge
                     by_shape = judge(pod)[numbers]
-                self._masks[pod] = by_shape[self.shape_of]
+                key = by_shape.tobytes()  # thousands of pods, and few answers
+                if key not in self._answers:
+                    self._answers[key] = by_shape[self.shape_of]
+                self._masks[pod] = self._answers[key]
         return self._masks[pod]
 
     def type_admits(self, pod: PodShape, type_name: str) -> bool:

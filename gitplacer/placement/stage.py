@@ -268,10 +268,16 @@ class Stage:
         """
         crowd = self._crowds.get(added)
         if crowd is None or len(crowd) > most:
-            nodes, free = self._room.nodes, self._room.free
-            rows = np.array([nodes.type_row[key] for key in added], dtype=np.int64).reshape(-1, free.shape[1])
-            crowd = self._crowds[added] = _Crowd(Room(nodes, np.concatenate([free, rows]), added, {}))
+            crowd = self._crowds[added] = _Crowd(self._with_machines(added))
         return crowd
+
+    def _with_machines(self, added: tuple[str, ...]) -> Room:
+        """What the snapshot shows as free, and machines that are to come."""
+        if not added:
+            return self._room
+        nodes, free = self._room.nodes, self._room.free
+        rows = np.array([nodes.type_row[key] for key in added], dtype=np.int64).reshape(-1, free.shape[1])
+        return Room(nodes, np.concatenate([free, rows]), added, {})
 
     def _proof(self, gang: Gang, coming: Arrivals, lucky: bool, added: tuple[str, ...]) -> bool:
         """Whether every order works for sure. Only pods that can get in each other's way matter: those that share a node, or share one with such."""

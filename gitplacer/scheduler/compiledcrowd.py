@@ -42,7 +42,7 @@ def admit(new, admitted, ask, free, rows, asks, totals, most, shared, loss):
             if rows[k, n] > 0 and rows[new, n] > 0:
                 mine += rows[new, n]
                 theirs += rows[k, n]
-        shared[new, k], shared[k, new] = mine, theirs
+        shared[new, k], shared[k, new] = min(mine, _PLACES), min(theirs, _PLACES)
         loss[k, new] = min(_loss(asks[k], ask), most[new])
         loss[new, k] = min(_loss(ask, asks[k]), most[k])
 
@@ -54,6 +54,12 @@ def _loss(ask, of):
         if of[r] > 0:
             found = max(found, -(-ask[r] // of[r]))
     return found
+
+
+@numba.njit(cache=True)
+def _met(number, shared):
+    """How many of so many pods are met at so many places."""
+    return number if shared == _PLACES else min(number, shared)
 
 
 @numba.njit(cache=True)
@@ -99,7 +105,7 @@ def sure(free, rows, asks, totals, most, shared, loss, coming, counts, needed, o
         k, harm = classes[j], 0
         for i in range(known):
             if near[i] and i != j:
-                harm += min(number[i], shared[classes[i], k]) * loss[classes[i], k]
+                harm += _met(number[i], shared[classes[i], k]) * loss[classes[i], k]
         room[j] = totals[k] - number[j]
         if room[j] < harm:
             if room[j] < 0:
@@ -113,7 +119,7 @@ def sure(free, rows, asks, totals, most, shared, loss, coming, counts, needed, o
             continue
         k = classes[j]
         for i in range(known):
-            met[i] = min(number[i], shared[classes[i], k]) if near[i] and i != j else 0
+            met[i] = _met(number[i], shared[classes[i], k]) if near[i] and i != j else 0
         if not _stand(free, rows[k], asks[k], asks, classes, met, room[j]):
             return False
     return True

@@ -39,7 +39,7 @@ Small = np.ndarray[Any, np.dtype[np.int32]]
 
 _MOST = 2**62
 _PLACES = 2**31 - 1
-"""As many places of a class as are counted on one node, so that 32 bits hold them, and floats all sums of them."""
+"""As many places of a class as are counted on one node, so that 32 bits hold them, and floats all sums of them. As many on some nodes are any number."""
 _TANGENTS = (0.1, 0.25, 0.5, 0.75, 1.0)
 """Where tangents are laid, as shares of what all others ask."""
 _SLACK = 1 + 1e-9
@@ -104,8 +104,8 @@ class Crowd:
         self._asks: Ints = np.zeros((size, free.shape[1]), dtype=np.int64)
         self._totals: Ints = np.zeros(size, dtype=np.int64)
         self._most: Ints = np.zeros(size, dtype=np.int64)
-        self._shared: Ints = np.zeros((size, size), dtype=np.int64)
-        """The places of one class (row) on the nodes that take another (column)."""
+        self._shared: Small = np.zeros((size, size), dtype=np.int32)
+        """The places of one class (row) on the nodes that take another (column); as many as are counted are any number."""
         self._loss: Small = np.zeros((size, size), dtype=np.int32)
         """The most places of one class (column) that a pod of another (row) takes on one node."""
 
@@ -117,8 +117,8 @@ class Crowd:
         self._rows[new], self._asks[new] = places, ask
         rows = self._rows[known].astype(np.float64)
         self._totals[new], self._most[new] = places.sum(), places.max(initial=0)
-        self._shared[known, new] = rows @ (rows[new] > 0)
-        self._shared[new, known] = (rows > 0) @ rows[new]
+        self._shared[known, new] = np.minimum(rows @ (rows[new] > 0), _PLACES)
+        self._shared[new, known] = np.minimum((rows > 0) @ rows[new], _PLACES)
         asks = self._asks[known]
         self._loss[known, new] = np.minimum(_loss(asks, ask[None, :])[:, 0], self._most[new])
         self._loss[new, known] = np.minimum(_loss(ask[None, :], asks)[0], self._most[known])
@@ -202,7 +202,10 @@ class Crowd:
         be called unsure, and all that follow the first of them that is.
         """
         pairs = classes[:, None], classes
-        met = np.minimum(counts[:, None], self._shared[pairs])  # of class j, on nodes of k
+        shared = self._shared[pairs]
+        met = np.where(
+            shared < _PLACES, np.minimum(counts[:, None], shared), counts[:, None]
+        )  # of class j, on nodes of k
         met.flat[:: len(classes) + 1] = 0
         loss = self._loss[pairs]
         if clash is not None:
@@ -231,12 +234,14 @@ def capacity(free: Ints, row: Ints, mask: Mask) -> Ints:
 
 
 def _longer(table: Any) -> Any:
-    return np.concatenate([table, np.zeros_like(table)])
+    """Half as many rows more: there are tens of thousands of tables, so none has many that nobody uses."""
+    return np.concatenate([table, np.zeros((len(table) // 2, *table.shape[1:]), dtype=table.dtype)])
 
 
 def _wider(table: Any) -> Any:
-    """Twice as many rows and columns."""
-    wide = np.zeros((2 * len(table), 2 * len(table)), dtype=table.dtype)
+    """As many more rows and columns."""
+    size = len(table) + len(table) // 2
+    wide = np.zeros((size, size), dtype=table.dtype)
     wide[: len(table), : len(table)] = table
     return wide
 
