@@ -27,7 +27,8 @@ def test_it_is_answered_elsewhere() -> None:
 
 
 def test_with_one_core_it_is_answered_here() -> None:
-    assert int(Meanwhile(pid, cores=1).answer()) == os.getpid()
+    alone = Meanwhile(pid, cores=1)
+    assert not alone.is_begun and int(alone.answer()) == os.getpid()
 
 
 def test_an_answer_may_be_long() -> None:
@@ -52,6 +53,15 @@ def test_what_is_raised_is_raised_here() -> None:
     here = os.getpid()
     with pytest.raises(LookupError, match="in this process"):
         Meanwhile(fails, cores=2).answer()
+
+
+def test_a_ctrl_c_is_for_this_process_alone(capfd: pytest.CaptureFixture[str]) -> None:
+    def interrupted() -> bytes:
+        os.kill(os.getpid(), signal.SIGINT)
+        return pid()
+
+    assert int(Meanwhile(interrupted, cores=2).answer()) != os.getpid()
+    assert capfd.readouterr().err == ""
 
 
 def test_nobody_waits_for_an_answer_that_is_not_wanted() -> None:

@@ -28,6 +28,8 @@ from gitplacer.tree import Changes, Tree, differing_paths
 
 FEWEST = 500
 """Files of a source from which on its plan takes longer than a process takes to start, and to tell of it."""
+MOST = 50_000
+"""Files up to which two plans at a time find the memory that they need on most machines: each takes 75 MiB for a thousand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,8 @@ class Kept:
 class BasePlan:
     """
     The plan of another tree of the source, which `source` reads and `tree` is the id of, from the same capacity, deployment repo and time
-    as `inputs`. One that is not known is planned aside from the beginning on, if the fleet is large; close it when nobody wants to know any more.
+    as `inputs`. One that is not known is planned by another process from the beginning on, if the fleet is large; close it when nobody wants to know
+    any more.
     """
 
     def __init__(self, inputs: Inputs, tree: str, source: Callable[[], Tree], memo: Memo, ledgers: LedgerCache) -> None:
@@ -55,21 +58,20 @@ class BasePlan:
         kept = recalled(memo, self._key, inputs.now) if self._key is not None else None
         self._known = replace(kept.plan, tree=inputs.deployment) if kept is not None else None
         self._made = partial(_made, inputs, source, memo, ledgers)
-        self._aside: Meanwhile | None = None
-        if self._known is None and len(inputs.source) >= FEWEST:
-            self._aside = Meanwhile(
-                lambda: pickle.dumps(_made(inputs, source, memo.forked(), LedgerCache()), protocol=5)
-            )
+        self._meanwhile: Meanwhile | None = None
+        if self._known is None and FEWEST <= len(inputs.source) <= MOST:
+            told = Meanwhile(lambda: pickle.dumps(_made(inputs, source, memo.forked(), LedgerCache()), protocol=5))
+            self._meanwhile = told if told.is_begun else None  # else the ledgers are shared
 
     @property
     def is_known(self) -> bool:
         """Whether nobody has to wait for it."""
-        return self._known is not None or self._aside is None
+        return self._known is not None or self._meanwhile is None
 
     def plan(self) -> Baseline:
         """The plan. Raises as `source` and `hydrate` do."""
         if self._known is None:
-            made = self._made() if self._aside is None else pickle.loads(self._aside.answer())
+            made = self._made() if self._meanwhile is None else pickle.loads(self._meanwhile.answer())
             if self._key is not None and made.kept is not None:
                 self._memo.remember_text(self._key, made.kept)
             self._known = replace(made.plan, tree=self._inputs.deployment.apply(made.changes))
@@ -77,8 +79,8 @@ class BasePlan:
 
     def close(self) -> None:
         """Plan no further."""
-        if self._aside is not None:
-            self._aside.close()
+        if self._meanwhile is not None:
+            self._meanwhile.close()
 
 
 @dataclass(frozen=True, slots=True)

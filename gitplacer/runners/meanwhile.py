@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import multiprocessing
+import signal
 import warnings
 from collections.abc import Callable
 from multiprocessing.connection import Connection
@@ -50,6 +51,11 @@ class Meanwhile:
             gc.unfreeze()
             told.close()  # so that a process which is killed ends what is heard of it
 
+    @property
+    def is_begun(self) -> bool:
+        """Whether another process is at work."""
+        return self._process is not None
+
     def answer(self) -> bytes:
         """What `ask` returns; raises what it raises. To be called once."""
         found = None
@@ -70,8 +76,10 @@ class Meanwhile:
 
 def _tell(ask: Callable[[], bytes], told: Connection) -> None:
     """In the process. Of what is raised nothing is told: it is raised again where somebody can tell of it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for the other, which ends this one
     try:
         found = ask()
     except Exception:
         return
-    told.send_bytes(found)
+    with contextlib.suppress(OSError):  # nobody wants to know any more
+        told.send_bytes(found)
