@@ -160,14 +160,23 @@ def counted_at(size: Size, copies: Sequence[int] = COPIES) -> dict[str, list[Cou
 
 def too_fast(counts: Sequence[Counts], allowed: Iterable[str] = ALLOWED) -> list[Finding]:
     """What more than doubles with the fleet, from the first size to the last; the worst first."""
-    known, whole = tuple(allowed), [sum(found.values()) for found in counts]
-    most = MOST ** (len(counts) - 1)
-    findings = [Finding("everything", tuple(whole))] if whole[-1] > most * whole[0] else []
+    known, whole = tuple(allowed), tuple(sum(found.values()) for found in counts)
+    findings = [Finding("everything", whole)] if _bends(whole) else []
     for name in sorted(counts[-1], key=lambda name: -counts[-1][name]):
         numbers = tuple(found[name] for found in counts)
-        if numbers[-1] >= SHARE * whole[-1] and numbers[-1] > most * numbers[0] and not name.startswith(known):
+        if numbers[-1] >= SHARE * whole[-1] and _bends(numbers) and not name.startswith(known):
             findings.append(Finding(name, numbers))
     return findings
+
+
+def _bends(numbers: Sequence[int]) -> bool:
+    """
+    Whether there is more than MOST times as much to do for twice the fleet, from the first size to the last, and the last doubling adds as many times
+    what the one before added: what the smallest fleet does less of, by a constant, is a straight line all the same.
+    """
+    added = [after - before for before, after in itertools.pairwise(numbers)]
+    straight = len(added) > 1 and added[-1] <= MOST * added[-2]
+    return numbers[-1] > MOST ** len(added) * numbers[0] and not straight
 
 
 def main(arguments: list[str]) -> None:

@@ -67,9 +67,12 @@ def test_every_turn_of_a_loop_counts() -> None:
 
 def test_what_more_than_doubles_is_named_the_largest_first_and_small_things_are_let_be() -> None:
     counts = [
-        Counter({"linear": 10_000 * size, "square": 100 * size**2, "cube": 10 * size**3, "small": size**2})
+        Counter({
+            "linear": 10_000 * size, "square": 100 * size**2, "cube": 10 * size**3, "small": size**2,
+            "linear, less a constant": 84 * size - 30,
+        })
         for size in (1, 2, 4)
-    ]
+    ]  # fmt: skip
     assert too_fast(counts) == [Finding("square", (100, 400, 1600)), Finding("cube", (10, 80, 640))]
     assert too_fast(counts, allowed=["squ"]) == [Finding("cube", (10, 80, 640))]
     assert str(too_fast(counts)[0]) == "square: 100 → 400 → 1,600"

@@ -58,7 +58,8 @@ def together(steps: Sequence[NewCommit]) -> Changes:
     """What steps change, one after another."""
     written: dict[str, bytes] = {}
     for step in steps:
-        written = {path: data for path, data in written.items() if path not in step.changes.removed}
+        for path in step.changes.removed:
+            written.pop(path, None)
         written.update(step.changes.written)
     return Changes(written, frozenset().union(*(step.changes.removed for step in steps)))
 
