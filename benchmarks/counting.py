@@ -171,11 +171,11 @@ def too_fast(counts: Sequence[Counts], allowed: Iterable[str] = ALLOWED) -> list
 
 def _bends(numbers: Sequence[int]) -> bool:
     """
-    Whether there is more than MOST times as much to do for twice the fleet, from the first size to the last, and the last doubling adds as many times
-    what the one before added: what the smallest fleet does less of, by a constant, is a straight line all the same.
+    Whether there is more than MOST times as much to do for twice the fleet, from the first size to the last, and not on a straight line, of which the
+    last doubling adds about twice what the one before added: one that the smallest fleet has less of, by a constant, is straight all the same.
     """
     added = [after - before for before, after in itertools.pairwise(numbers)]
-    straight = len(added) > 1 and added[-1] <= MOST * added[-2]
+    straight = len(added) > 1 and abs(added[-1] - 2 * added[-2]) <= (MOST - 2) * added[-2]
     return numbers[-1] > MOST ** len(added) * numbers[0] and not straight
 
 

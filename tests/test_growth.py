@@ -80,6 +80,12 @@ def test_what_more_than_doubles_is_named_the_largest_first_and_small_things_are_
     assert [finding.what for finding in too_fast(alone)] == ["everything", "square"]
 
 
+@pytest.mark.parametrize("numbers", [(10, 1000, 2000), (0, 0, 900), (10, 30, 90), (100, 300, 800)])
+def test_what_begins_at_a_size_or_bends_is_no_straight_line(numbers: tuple[int, int, int]) -> None:
+    counts = [Counter({"all": 20_000 * 2**at, "one": number}) for at, number in enumerate(numbers)]
+    assert too_fast(counts) == [Finding("one", numbers)]
+
+
 def test_a_fleet_of_copies_has_everything_so_many_times() -> None:
     one, three = (counting.copied(fleets.Size(6, 4, 24), copies) for copies in (1, 3))
     for folder in ("clusters/", "capacity/", "workloads/", "tenants/"):
