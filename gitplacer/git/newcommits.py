@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gitplacer.git.program import Git, one_line
 from gitplacer.git.reading import Commit
@@ -53,6 +53,11 @@ class NewCommit:
     same: Mapping[str, str] = field(default_factory=dict)
     modes: Mapping[str, str] = field(default_factory=dict)
 
+    def by_ids(self) -> NewCommit:
+        """The same where the repository has all that is written already."""
+        ids = {path: blob_id(data) for path, data in self.changes.written.items()}
+        return replace(self, changes=replace(self.changes, written={}), same={**self.same, **ids})
+
 
 def together(steps: Sequence[NewCommit]) -> Changes:
     """What steps change, one after another."""
@@ -87,12 +92,8 @@ def blobs(texts: Iterable[bytes]) -> list[bytes]:
     return [part for text in texts for part in (b"blob\ndata %d\n" % len(text), text, b"\n")]
 
 
-def added(
-    ref: str, commit: NewCommit, parent: str | None, gone: Iterable[str] | None, there: Collection[str] = ()
-) -> list[bytes]:
-    """
-    The lines that make fast-import add a commit to a ref. `gone` None replaces the whole tree; `there` are the ids of blobs that are kept already.
-    """
+def added(ref: str, commit: NewCommit, parent: str | None, gone: Iterable[str] | None) -> list[bytes]:
+    """The lines that make fast-import add a commit to a ref. `gone` None replaces the whole tree."""
     if commit.when.tzinfo is None:
         raise ValueError("a commit's time must know its time zone")
     who = f"{_plain(commit.author.name)} <{_plain(commit.author.email)}> {int(commit.when.timestamp())} +0000\n"
@@ -106,9 +107,6 @@ def added(
             lines.append(b"M %s %s %s\n" % (mode, commit.same[path].encode(), _quoted(path)))
             continue
         data = commit.changes.written[path]
-        if there and (oid := blob_id(data)) in there:
-            lines.append(b"M %s %s %s\n" % (mode, oid.encode(), _quoted(path)))
-            continue
         lines += [b"M %s inline %s\ndata %d\n" % (mode, _quoted(path), len(data)), data, b"\n"]
     return lines
 

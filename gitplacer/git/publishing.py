@@ -365,13 +365,10 @@ class Deployment:
     ) -> dict[str, str]:
         """Make the commits; what was made, as `new`, `inputs` and `proposal-<n>` in order of the branches."""
         streams = [added("refs/heads/inputs", inputs, self.inputs_tip, None)] if inputs else []
-        there = {blob_id(text): text for text in together(steps).written.values()}
-        if len(there) >= _MANY:  # which is most of the work, and two do it in half of the time
-            texts = list(there.values())
+        texts = list(dict.fromkeys(text for step in steps for text in step.changes.written.values()))
+        if len(texts) >= _MANY:  # which is most of the work, and two do it in half of the time
             imported(scratch, blobs(texts[::2]), blobs(texts[1::2]), *streams, alike=self.tip is not None)
-            streams = []
-        else:
-            there = {}
+            steps, streams = [step.by_ids() for step in steps], []
         stream: list[bytes] = []
         removes = any(commit.changes.removed for commit in (*steps, *proposals.values()))
         paths = set(self.tree.entries) if removes else set[str]()
@@ -379,9 +376,9 @@ class Deployment:
             parent = self.tip if number == 0 else None
             # Deleting a path deletes a whole folder where it names one, so only files that are there are deleted.
             gone = step.changes.removed & paths
-            stream += added("refs/heads/new", step, parent, gone, there)
+            stream += added("refs/heads/new", step, parent, gone)
             paths -= gone
-            paths |= step.changes.written.keys()
+            paths |= step.changes.written.keys() | step.same.keys()
         for number, (_, proposal) in enumerate(sorted(proposals.items())):
             parent = "refs/heads/new" if steps else self.tip
             stream += added(f"refs/heads/proposal-{number}", proposal, parent, proposal.changes.removed & paths)
