@@ -14,8 +14,8 @@ from dataclasses import dataclass
 class Verdicts:
     """
     Whose candidates are kept: those of `every` group, of those that are `waiting` or have nowhere to go, of `groups` by id; not of those
-    that are waiting `but` are not asked about, nor, if `new`, of those that waited when their records were written. `outgrown`: whether groups that stay find room where they are, which is told wherever
-    anything is.
+    that are waiting `but` are not asked about, nor, if `new`, of those that waited when their records were written. `outgrown`: whether groups
+    that stay find room where they are, which is told wherever anything is.
     """
 
     every: bool = False

@@ -16,10 +16,10 @@ from gitplacer.model.decision import Finding, Reason
 from gitplacer.model.workload import Gang, PodSet, Roster
 from gitplacer.placement.doubts import Doubts
 from gitplacer.placement.ledger import Ledger
-from gitplacer.placement.nodes import Columns, Counts, Indexes, Mask
+from gitplacer.placement.nodes import Columns, Counts, Floats, Indexes, Mask
 from gitplacer.placement.pack import Packing, Shortfall, pack_what_fits
 from gitplacer.placement.stage import Tight
-from gitplacer.placement.survey import Floats, Survey, in_bits
+from gitplacer.placement.survey import Survey, in_bits
 from gitplacer.scheduler.gangs import slice_key
 
 FEW = 10

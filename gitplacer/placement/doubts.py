@@ -12,15 +12,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
 from gitplacer.model.workload import Gang, PodShape, Roster, Sorts
-from gitplacer.placement.nodes import Counts, Indexes, Mask
+from gitplacer.placement.nodes import Counts, Floats, Indexes, Mask
 from gitplacer.placement.stage import Tight
-
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 _NEVER = 2**62
 """More pods than there are."""

@@ -24,12 +24,11 @@ import numpy as np
 from gitplacer.model.workload import Gang, PodShape, Roster
 from gitplacer.placement.journal import Changes, Journal, most_of
 from gitplacer.placement.ledger import Ledger
-from gitplacer.placement.nodes import Amounts, Columns, Counts, Indexes, Mask
+from gitplacer.placement.nodes import Amounts, Columns, Counts, Floats, Indexes, Mask
 from gitplacer.scheduler.filters import asks_for_a_name, label_keys, obstacle
 from gitplacer.scheduler.objects import Node as NodeShape
 from gitplacer.scheduler.patience import Patience
 
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 Classes = np.ndarray[Any, np.dtype[np.int32]]
 
 _FAR = 2**30

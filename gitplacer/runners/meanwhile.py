@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 
 class Meanwhile:
-    """`ask` is answered from now on; it is forked with all that it refers to, and must not use what a fork cannot share. Close it when nobody wants to know any more."""
+    """
+    `ask` is answered from now on; it is forked with all that it refers to, and must not use what a fork cannot share. Close it when nobody wants to
+    know any more.
+    """
 
     def __init__(self, ask: Callable[[], bytes], *, cores: int | None = None) -> None:
         self._ask = ask

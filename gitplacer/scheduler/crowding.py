@@ -202,10 +202,8 @@ class Crowd:
         be called unsure, and all that follow the first of them that is.
         """
         pairs = classes[:, None], classes
-        shared = self._shared[pairs]
-        met = np.where(
-            shared < _PLACES, np.minimum(counts[:, None], shared), counts[:, None]
-        )  # of class j, on nodes of k
+        come, shared = counts[:, None], self._shared[pairs]
+        met = np.where(shared < _PLACES, np.minimum(come, shared), come)  # of class j, on nodes of k
         met.flat[:: len(classes) + 1] = 0
         loss = self._loss[pairs]
         if clash is not None:
