@@ -364,12 +364,11 @@ class Deployment:
         proposals: Mapping[str, NewCommit],
     ) -> dict[str, str]:
         """Make the commits; what was made, as `new`, `inputs` and `proposal-<n>` in order of the branches."""
-        streams = [added("refs/heads/inputs", inputs, self.inputs_tip, None)] if inputs else []
+        stream = added("refs/heads/inputs", inputs, self.inputs_tip, None) if inputs else []
         texts = list(dict.fromkeys(text for step in steps for text in step.changes.written.values()))
         if len(texts) >= _MANY:  # which is most of the work, and two do it in half of the time
-            imported(scratch, blobs(texts[::2]), blobs(texts[1::2]), *streams, alike=self.tip is not None)
-            steps, streams = [step.by_ids() for step in steps], []
-        stream: list[bytes] = []
+            imported(scratch, blobs(texts[::2]), blobs(texts[1::2]), stream, alike=self.tip is not None)
+            steps, stream = [step.by_ids() for step in steps], []
         removes = any(commit.changes.removed for commit in (*steps, *proposals.values()))
         paths = set(self.tree.entries) if removes else set[str]()
         for number, step in enumerate(steps):
@@ -382,7 +381,7 @@ class Deployment:
         for number, (_, proposal) in enumerate(sorted(proposals.items())):
             parent = "refs/heads/new" if steps else self.tip
             stream += added(f"refs/heads/proposal-{number}", proposal, parent, proposal.changes.removed & paths)
-        return imported(scratch, *filter(None, (stream, *streams)), alike=self.tip is not None)
+        return imported(scratch, stream, alike=self.tip is not None)
 
     def _check_made(self, made: Repository, new: str, steps: Sequence[NewCommit]) -> None:
         """
