@@ -59,11 +59,33 @@ def test_a_proof_is_found_by_both_or_by_neither(
         said = plain.sure(coming, own, more, lucky)
         event(f"sure: {said}")
         assert compiled.sure(coming, own, more, lucky) is said
-        first = plain.unsure(coming, own, more)
-        assert compiled.unsure(coming, own, more) == first
-        alone = [plain.sure(coming, own[at : at + 1], more[at : at + 1], False) for at in range(len(own))]
-        expected = alone.index(False) if False in alone else None if plain.sure(coming, own, more, False) else len(own)
-        assert first == expected or (first is None and len(own) == 1)
+        for begin in (0, 1):
+            first = plain.unsure(coming, own, more, begin)
+            assert compiled.unsure(coming, own, more, begin) == first
+            alone = [plain.sure(coming, own[at : at + 1], more[at : at + 1], False) for at in range(begin, len(own))]
+            expected = begin + alone.index(False) if False in alone else len(own)
+            assert first == (None if plain.sure(coming, own, more, False) else expected)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_kept_of_a_large_cluster_never_changes_an_answer(seed: int) -> None:
+    """Few pods and many, so that now this resource is felt and now others; and while classes are added, so that what is kept has to grow."""
+    chance = np.random.default_rng(seed)
+    free = np.column_stack([chance.integers(0, most, 600) for most in (30, 64_000, 256 * GI, 9)])
+    plain, kept = Crowd(free, Patience(PLAIN, 0)), Crowd(free, Patience(COMPILED, 0))
+    said = []
+    for known in range(1, 25):
+        ask = np.array([1, chance.integers(0, 16_000), chance.integers(0, 64 * GI), chance.choice([0, 0, 1, 4])])
+        admitted = chance.random(600) < chance.choice([0.3, 0.9, 1])
+        assert plain.admit(admitted, ask) == kept.admit(admitted, ask)
+        for _ in range(20):
+            come = chance.permutation(known)[: chance.integers(1, known + 1)]
+            numbers = (chance.integers(1, 2_000, len(come)) * chance.random() ** 2 / known).astype(np.int64) + 1
+            coming = Coming(come.astype(np.int64), numbers, chance.random(len(come)) < 0.8)
+            own, more = np.array([chance.integers(known)]), np.array([chance.integers(1, 60)])
+            said.append(plain.sure(coming, own, more, False))
+            assert [kept.sure(coming, own, more, False) for _ in range(2)] == [said[-1]] * 2
+    assert 100 < sum(said) < 400
 
 
 @pytest.mark.parametrize("module", [PLAIN, COMPILED])

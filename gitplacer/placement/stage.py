@@ -405,13 +405,13 @@ class _Crowd:
     def unsure(self, own: Mapping[PodShape, int], table: Table) -> int | None:
         """
         Which is the first shape, as an index, of which so many more pods that come without the others of these are not `sure` to find a node; the
-        number of shapes if not all are that come together; else None.
+        number of shapes if it takes all of them; None if they are sure together.
         """
         coming, crowd = self._coming(table, False), self._crowd
         number, count = np.array([self._number(next(iter(own)))]), np.array([next(iter(own.values()))])
         if not crowd.sure(coming, number, count, False):  # mostly; then nothing has to be known of the others
             return 0
-        return crowd.unsure(coming, *self._asked(own)) if len(own) > 1 else None
+        return crowd.unsure(coming, *self._asked(own), begin=1) if len(own) > 1 else None
 
     def _asked(self, own: Mapping[PodShape, int]) -> tuple[Indexes, Ints]:
         return np.array([self._number(shape) for shape in own], dtype=np.int64), np.array(list(own.values()))

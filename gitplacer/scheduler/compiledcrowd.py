@@ -13,10 +13,13 @@ import math
 import numba
 import numpy as np
 
+from gitplacer.scheduler.crowding import Kept
+
 _TANGENTS = np.array([0.1, 0.25, 0.5, 0.75, 1.0])
 _SLACK = 1 + 1e-9
 _MOST = 2**62
 _PLACES = 2**31 - 1
+_NODES, _ALL, _FELT, _GIVEN_UP, _LARGEST = range(5)
 
 
 @numba.njit(cache=True)
@@ -63,25 +66,26 @@ def _met(number, shared):
 
 
 @numba.njit(cache=True)
-def sure(free, rows, asks, totals, most, shared, loss, coming, counts, needed, own, more, lucky):
+def sure(free, rows, asks, totals, most, shared, loss, known, least, usual, average, coming, counts, needed, own, more, lucky):
     """As `Crowd.sure`."""
-    size, known = len(coming) + len(own), len(coming)
+    kept = Kept(known, least, usual, average)
+    size, asked = len(coming) + len(own), len(coming)
     classes = np.empty(size, dtype=np.int64)
     number = np.empty(size, dtype=np.int64)
     must = np.empty(size, dtype=np.bool_)
     near = np.zeros(size, dtype=np.bool_)
-    classes[:known], number[:known], must[:known] = coming, counts, needed
+    classes[:asked], number[:asked], must[:asked] = coming, counts, needed
     queue = np.empty(size, dtype=np.int64)
     begun = ended = 0
     for i in range(len(own)):
         at = -1
-        for j in range(known):
+        for j in range(asked):
             if classes[j] == own[i]:
                 at = j
         if at < 0:
-            at = known
+            at = asked
             classes[at], number[at], must[at] = own[i], 0, False
-            known += 1
+            asked += 1
         number[at] += more[i]
         must[at] |= not lucky
         if not near[at]:
@@ -91,19 +95,19 @@ def sure(free, rows, asks, totals, most, shared, loss, coming, counts, needed, o
     while begun < ended:
         k = classes[queue[begun]]
         begun += 1
-        for j in range(known):
+        for j in range(asked):
             if not near[j] and shared[k, classes[j]] > 0:
                 near[j] = True
                 queue[ended] = j
                 ended += 1
     doubtful = False
-    room = np.zeros(known, dtype=np.int64)
-    unsure = np.zeros(known, dtype=np.bool_)
-    for j in range(known):
+    room = np.zeros(asked, dtype=np.int64)
+    unsure = np.zeros(asked, dtype=np.bool_)
+    for j in range(asked):
         if not (near[j] and must[j]):
             continue
         k, harm = classes[j], 0
-        for i in range(known):
+        for i in range(asked):
             if near[i] and i != j:
                 harm += _met(number[i], shared[classes[i], k]) * loss[classes[i], k]
         room[j] = totals[k] - number[j]
@@ -113,42 +117,35 @@ def sure(free, rows, asks, totals, most, shared, loss, coming, counts, needed, o
             unsure[j] = doubtful = True
     if not doubtful:
         return True
-    met = np.zeros(known, dtype=np.int64)
-    for j in range(known):
+    met = np.zeros(asked, dtype=np.int64)
+    for j in range(asked):
         if not unsure[j]:
             continue
         k = classes[j]
-        for i in range(known):
+        for i in range(asked):
             met[i] = _met(number[i], shared[classes[i], k]) if near[i] and i != j else 0
-        if not _stand(free, rows[k], asks[k], asks, classes, met, room[j]):
+        if not _stand(free, rows[k], k, asks, kept, classes, met, room[j]):
             return False
     return True
 
 
 @numba.njit(cache=True)
-def unsure(free, rows, asks, totals, most, shared, loss, coming, counts, needed, own, more):
-    """As `Crowd.unsure`, with the number of classes in `own` where all of them are unsure only together, and -1 where they are sure."""
-    for i in range(len(own)):
-        if not sure(
-            free, rows, asks, totals, most, shared, loss, coming, counts, needed, own[i : i + 1], more[i : i + 1], False
-        ):
+def unsure(free, rows, asks, totals, most, shared, loss, known, least, usual, average, coming, counts, needed, own, more, begin):
+    """As `Crowd.unsure`, with -1 where they are sure."""
+    tables = free, rows, asks, totals, most, shared, loss, known, least, usual, average
+    if sure(*tables, coming, counts, needed, own, more, False):
+        return -1
+    for i in range(begin, len(own)):
+        if not sure(*tables, coming, counts, needed, own[i : i + 1], more[i : i + 1], False):
             return i
-    if len(own) > 1 and not sure(
-        free, rows, asks, totals, most, shared, loss, coming, counts, needed, own, more, False
-    ):
-        return len(own)
-    return -1
+    return len(own)
 
 
 @numba.njit(cache=True)
-def _stand(free, row, ask, asks, classes, met, most):
-    """As `_Places.stand`."""
-    nodes, columns = free.shape
-    total, places = 0, 0
-    for n in range(nodes):
-        if row[n] > 0:
-            places += 1
-            total += int(row[n])
+def _stand(free, row, k, asks, kept, classes, met, most):
+    """As `_Places.stand` of class k."""
+    columns, ask = free.shape[1], asks[k]
+    places, total, least = _places(row, free, ask, k, kept)
     largest = 0
     for r in range(columns):
         largest = max(largest, ask[r])
@@ -164,13 +161,6 @@ def _stand(free, row, ask, asks, classes, met, most):
         if met[i] > 0:
             some[come], who[come] = met[i], classes[i]
             come += 1
-    own = np.empty(places, dtype=np.int64)
-    here = np.empty(places, dtype=np.int64)
-    places = 0
-    for n in range(nodes):
-        if row[n] > 0:
-            own[places], here[places] = int(row[n]), n
-            places += 1
     felt = np.empty(columns, dtype=np.int64)
     spent = np.empty(columns)
     wide = 0
@@ -180,62 +170,110 @@ def _stand(free, row, ask, asks, classes, met, most):
         amount = 0.0
         for i in range(come):
             amount += some[i] * asks[who[i], r]
-        least = _MOST
-        for p in range(places):
-            least = min(least, free[here[p], r] - own[p] * ask[r] + 1)
-        if amount >= least * (1 - 1e-9):
+        if amount >= least[r] * (1 - 1e-9):
             felt[wide], spent[wide] = r, amount
             wide += 1
     if wide == 0:
         return True
-    asked = np.empty(wide, dtype=np.int64)
-    first = np.empty((places, wide), dtype=np.int64)
+    felt, spent = felt[:wide], spent[:wide]
     others = np.empty((come, wide), dtype=np.int64)
     for c in range(wide):
-        asked[c] = ask[felt[c]]
-        for p in range(places):
-            first[p, c] = free[here[p], felt[c]] - own[p] * asked[c] + 1
         for i in range(come):
             others[i, c] = asks[who[i], felt[c]]
-    return (
-        _by_pod(total, own, asked, first, others, some) <= most
-        or _by_amount(total, own, asked, first, others, some, spent) <= most
-    )
+    if _by_pod(places, total, row, free, ask, felt, k, kept, others, some) <= most:
+        return True
+    own = np.empty(places, dtype=np.int64)
+    first = np.empty((places, wide), dtype=np.int64)
+    places = 0
+    for n in range(len(row)):
+        if row[n] > 0:
+            own[places] = int(row[n])
+            for c in range(wide):
+                first[places, c] = _first(free, n, row, ask, felt[c])
+            places += 1
+    return _by_amount(total, own, ask[felt], first, others, some, spent) <= most
 
 
 @numba.njit(cache=True)
-def _by_pod(total, own, ask, first, others, met):
+def _first(free, n, row, ask, r):
+    """What others must take of a resource on a node for the first place there to go."""
+    return free[n, r] - int(row[n]) * ask[r] + 1
+
+
+@numba.njit(cache=True)
+def _places(row, free, ask, k, kept):
+    """On how many nodes class k has places, how many in all, and of each resource the least that spoils one."""
+    keeps = len(kept.counts) > 0
+    if keeps and kept.counts[k, _NODES] >= 0:
+        return kept.counts[k, _NODES], kept.counts[k, _ALL], kept.least[k]
+    nodes, total = 0, 0
+    least = np.full(len(ask), _MOST)
+    for n in range(len(row)):
+        if row[n] > 0:
+            nodes += 1
+            total += int(row[n])
+            for r in range(len(ask)):
+                if ask[r] > 0:
+                    least[r] = min(least[r], _first(free, n, row, ask, r))
+    if keeps:
+        kept.counts[k, _NODES], kept.counts[k, _ALL] = nodes, total
+        kept.least[k] = least
+    return nodes, total, least
+
+
+@numba.njit(cache=True)
+def _by_pod(places, total, row, free, ask, felt, k, kept, others, met):
     """As `_Scarce.by_pod`."""
-    places, wide = first.shape
-    usual = np.zeros(wide, dtype=np.bool_)
-    for c in range(wide):
-        scarce = 0
-        for p in range(places):
-            scarce += first[p, c] <= ask[c]
-        usual[c] = scarce / places >= 0.5
-    given_up, most, good = 0, 0, False
-    average = np.full(wide, np.inf)
-    for p in range(places):
-        short = False
-        for c in range(wide):
-            short |= not usual[c] and first[p, c] <= ask[c]
-        if short:
-            given_up += own[p]
-            continue
-        good = True
-        most = max(most, own[p])
-        for c in range(wide):
-            average[c] = min(average[c], (first[p, c] + (own[p] - 1) * ask[c]) / own[p])
+    given_up, most, usual, average = _worth(places, row, free, ask, felt, k, kept)
     lost = 0.0
     for i in range(len(met)):
         power = 0.0
-        for c in range(wide):
-            if usual[c]:
-                power = max(power, np.float64(min(-(-others[i, c] // ask[c]), total)))
-            elif good:
-                power = max(power, others[i, c] / average[c])
+        for c in range(len(felt)):
+            r = felt[c]
+            if usual[r]:
+                power = max(power, np.float64(min(-(-others[i, c] // ask[r]), total)))
+            elif most:
+                power = max(power, others[i, c] / average[r])
         lost += met[i] * min(power, np.float64(most))
     return given_up + math.floor(lost * _SLACK)
+
+
+@numba.njit(cache=True)
+def _worth(places, row, free, ask, felt, k, kept):
+    """As in `_Scarce.of`: how many places are given up, the most on one of the other nodes, and by resource which are usual, and the averages."""
+    mask = 0
+    for c in range(len(felt)):
+        mask |= 1 << felt[c]
+    keeps = len(kept.counts) > 0
+    if keeps and kept.counts[k, _FELT] == mask:
+        return kept.counts[k, _GIVEN_UP], kept.counts[k, _LARGEST], kept.usual[k], kept.average[k]
+    usual = np.zeros(len(ask), dtype=np.bool_)
+    average = np.full(len(ask), np.inf)
+    for c in range(len(felt)):
+        r, scarce = felt[c], 0
+        for n in range(len(row)):
+            if row[n] > 0:
+                scarce += _first(free, n, row, ask, r) <= ask[r]
+        usual[r] = scarce / places >= 0.5
+    given_up, most = 0, 0
+    for n in range(len(row)):
+        if row[n] == 0:
+            continue
+        own, short = int(row[n]), False
+        for c in range(len(felt)):
+            r = felt[c]
+            short |= not usual[r] and _first(free, n, row, ask, r) <= ask[r]
+        if short:
+            given_up += own
+            continue
+        most = max(most, own)
+        for c in range(len(felt)):
+            r = felt[c]
+            average[r] = min(average[r], (_first(free, n, row, ask, r) + (own - 1) * ask[r]) / own)
+    if keeps:
+        kept.counts[k, _FELT], kept.counts[k, _GIVEN_UP], kept.counts[k, _LARGEST] = mask, given_up, most
+        kept.usual[k], kept.average[k] = usual, average
+    return given_up, most, usual, average
 
 
 @numba.njit(cache=True)

@@ -40,6 +40,10 @@ Small = np.ndarray[Any, np.dtype[np.int32]]
 _MOST = 2**62
 _PLACES = 2**31 - 1
 """As many places of a class as are counted on one node, so that 32 bits hold them, and floats all sums of them. As many on some nodes are any number."""
+_LARGE = 500
+"""Nodes."""
+_MOST_BITS = 62
+"""Resources that are told as bits."""
 _TANGENTS = (0.1, 0.25, 0.5, 0.75, 1.0)
 """Where tangents are laid, as shares of what all others ask."""
 _SLACK = 1 + 1e-9
@@ -84,6 +88,28 @@ class Coming(NamedTuple):
         return Coming(self.classes[which], self.counts[which], self.needed[which])
 
 
+class Kept(NamedTuple):
+    """
+    What machine code has found out about the places of each class (row), which `_Places` and `_Scarce` have of it: on how many nodes it has any, -1 as
+    long as nobody has asked, and how many in all; and for the resources that were felt last, as bits, how many are given up and the most on one other
+    node. By resource the least that spoils a place, which are usual, and the averages. Without a row where nothing is kept.
+    """
+
+    counts: Ints
+    least: Ints
+    usual: Mask
+    average: Floats
+
+    @staticmethod
+    def of(rows: int, columns: int) -> Kept:
+        """So many rows, of classes that nobody has asked about."""
+        shape = rows, columns
+        return Kept(
+            np.full((rows, 5), -1, dtype=np.int64), np.zeros(shape, dtype=np.int64),
+            np.zeros(shape, dtype=np.bool_), np.zeros(shape),
+        )  # fmt: skip
+
+
 CROWDS = Patience("gitplacer.scheduler.compiledcrowd", 5_000)
 """
 Of this process; a step is a class that is added, several on a large cluster, or a question whether some are sure. One takes a tenth of a
@@ -108,6 +134,12 @@ class Crowd:
         """The places of one class (row) on the nodes that take another (column); as many as are counted are any number."""
         self._loss: Small = np.zeros((size, size), dtype=np.int32)
         """The most places of one class (column) that a pod of another (row) takes on one node."""
+        self._kept = Kept.of(size if self._keeps else 0, free.shape[1])
+
+    @property
+    def _keeps(self) -> bool:
+        """Whether a look at all places takes so long that what it finds out is kept; it is a few bytes for each class and resource."""
+        return len(self._free) >= _LARGE and self._free.shape[1] <= _MOST_BITS
 
     def add(self, places: Ints, ask: Ints) -> int:
         """A class of which a pod asks so much, and each node takes so many if no others come; its number."""
@@ -141,6 +173,8 @@ class Crowd:
             self._rows, self._asks = _longer(self._rows), _longer(self._asks)
             self._totals, self._most = _longer(self._totals), _longer(self._most)
             self._shared, self._loss = _wider(self._shared), _wider(self._loss)
+            if self._keeps:  # what is lost is found out again
+                self._kept = Kept.of(len(self._totals), self._free.shape[1])
         self._places.append(None)
         return new
 
@@ -161,26 +195,28 @@ class Crowd:
         """
         compiled = self._patience.compiled
         if compiled is not None:
-            found: bool = compiled.sure(self._free, *self._tables, *coming, own, more, lucky)
+            found: bool = compiled.sure(self._free, *self._tables, *self._kept, *coming, own, more, lucky)
             return found
         self._patience.spend(1)
         asked = coming.beside(own, more, lucky)
         asked = asked.only(self.near(own, asked.classes))
         return bool(self.certain(*asked)[asked.needed].all())
 
-    def unsure(self, coming: Coming, own: Ints, more: Ints) -> int | None:
+    def unsure(self, coming: Coming, own: Ints, more: Ints, begin: int = 0) -> int | None:
         """
-        Which is the first class in `own`, as an index, of which so many more without those of the others are not `sure` to find a node; the number of
-        classes if not all are that come together; else None.
+        None where so many more pods of each class in `own` are `sure` to find a node. Else the first class, as an index, of which so many without
+        those of the others are not; those before `begin` are known to be. The number of classes if not all are that come together.
         """
         compiled = self._patience.compiled
         if compiled is not None:
-            found: int = compiled.unsure(self._free, *self._tables, *coming, own, more)
+            found: int = compiled.unsure(self._free, *self._tables, *self._kept, *coming, own, more, begin)
             return found if found >= 0 else None
-        for at in range(len(own)):
+        if self.sure(coming, own, more, False):
+            return None
+        for at in range(begin, len(own)):
             if not self.sure(coming, own[at : at + 1], more[at : at + 1], False):
                 return at
-        return None if len(own) == 1 or self.sure(coming, own, more, False) else len(own)
+        return len(own)
 
     def near(self, start: Indexes, among: Indexes) -> Mask:
         """Which classes share a node with one of `start`, or with one that does; `start` included."""
