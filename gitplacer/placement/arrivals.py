@@ -7,7 +7,7 @@ A busy cluster has hundreds of them, and is asked about each gang that comes nex
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -34,6 +34,10 @@ class Coming:
         return self.sure and not (lucky and self.lucky)
 
 
+Musts = Mapping[bool, Mapping[PodShape, int]]
+"""By whether a gang is placed by luck, how many sets of pods of each shape may not be left out for its sake."""
+
+
 class Table(NamedTuple):
     """
     The shapes of pods that are to come, how many there are of each, and by whether a gang is placed by luck which of them may not be left out
@@ -41,8 +45,20 @@ class Table(NamedTuple):
     """
 
     shapes: tuple[PodShape, ...]
+    places: Mapping[PodShape, int]
+    """Where each stands."""
     counts: Ints
     musts: Mapping[bool, Mask]
+
+    def changed(self, some: Iterable[PodShape], counts: Mapping[PodShape, int], musts: Musts) -> Table:
+        """The same shapes, of some of which there are other numbers now."""
+        at = {shape: self.places[shape] for shape in some}
+        numbers, found = self.counts.copy(), {lucky: mask.copy() for lucky, mask in self.musts.items()}
+        for shape, place in at.items():
+            numbers[place] = counts[shape]
+            for lucky, mask in found.items():
+                mask[place] = shape in musts[lucky]
+        return self._replace(counts=numbers, musts=found)
 
 
 class Arrivals:
@@ -58,6 +74,8 @@ class Arrivals:
         self._promised = {False: 0, True: 0}
         self._repelling = 0
         self._table: Table | None = None
+        self._outdated: set[PodShape] = set()
+        """The shapes of which the table does not tell the truth any more."""
         self.pods = 0
 
     def copy(self) -> Arrivals:
@@ -67,7 +85,7 @@ class Arrivals:
         twin._musts = {lucky: Counter(found) for lucky, found in self._musts.items()}
         twin._ruled = {lucky: Counter(found) for lucky, found in self._ruled.items()}
         twin._promised, twin._repelling = dict(self._promised), self._repelling
-        twin._table = self._table
+        twin._table, twin._outdated = self._table, set(self._outdated)
         twin.pods = self.pods
         return twin
 
@@ -92,15 +110,24 @@ class Arrivals:
     @property
     def table(self) -> Table:
         """All of them, for who asks much before others come."""
-        if self._table is None:
-            shapes = tuple(self._counts)
-            counts = np.array([self._counts[shape] for shape in shapes], dtype=np.int64)
-            musts = {
+        if self._table is None or self._outdated:
+            self._table, self._outdated = self._renewed(), set()
+        return self._table
+
+    def _renewed(self) -> Table:
+        before = self._table
+        if before is not None and all(each in before.places and each in self._counts for each in self._outdated):
+            return before.changed(self._outdated, self._counts, self._musts)
+        shapes = tuple(self._counts)
+        return Table(
+            shapes,
+            {shape: place for place, shape in enumerate(shapes)},
+            np.array([self._counts[shape] for shape in shapes], dtype=np.int64),
+            {
                 lucky: np.array([shape in found for shape in shapes], dtype=np.bool_)
                 for lucky, found in self._musts.items()
-            }
-            self._table = Table(shapes, counts, musts)
-        return self._table
+            },
+        )
 
     def must(self, lucky: bool) -> bool:
         """Whether some of them may not be left out for the sake of a gang; `lucky`: of one that is placed by luck."""
@@ -117,7 +144,6 @@ class Arrivals:
     def _count(self, coming: Coming | None, sign: int) -> None:
         if coming is None:
             return
-        self._table = None
         promised = [lucky for lucky in (False, True) if coming.must(lucky)]
         for lucky in promised:
             self._promised[lucky] += sign
@@ -125,6 +151,7 @@ class Arrivals:
             self.pods += sign * pods.count
             self._repelling += sign * bool(pods.shape.pod_anti_affinity)
             _change(self._counts, pods.shape, sign * pods.count)
+            self._outdated.add(pods.shape)
             for lucky in promised:
                 _change(self._musts[lucky], pods.shape, sign)
                 if self._is_ruled(pods):

@@ -372,7 +372,7 @@ class _Crowd:
         self._numbers: dict[PodShape, int] = {}
         self._shapes: list[PodShape] = []
         self._crowd = Crowd(np.maximum(room.free, 0))
-        self._known: tuple[Table, Indexes] | None = None
+        self._known: tuple[tuple[PodShape, ...], Indexes] | None = None
         """Those of whom was asked last that they come, and their numbers."""
 
     def __len__(self) -> int:
@@ -387,8 +387,9 @@ class _Crowd:
         return known
 
     def _coming(self, table: Table, lucky: bool) -> Coming:
-        if self._known is None or self._known[0] is not table:
-            self._known = table, np.array([self._number(shape) for shape in table.shapes], dtype=np.int64)
+        if self._known is None or self._known[0] is not table.shapes:
+            numbers = np.array([self._number(shape) for shape in table.shapes], dtype=np.int64)
+            self._known = table.shapes, numbers
         return Coming(self._known[1], table.counts, table.musts[lucky])
 
     def near(self, own: Mapping[PodShape, int], table: Table) -> tuple[PodShape, ...]:

@@ -66,7 +66,9 @@ def _met(number, shared):
 
 
 @numba.njit(cache=True)
-def sure(free, rows, asks, totals, most, shared, loss, known, least, usual, average, coming, counts, needed, own, more, lucky):
+def sure(
+    free, rows, asks, totals, most, shared, loss, known, least, usual, average, coming, counts, needed, own, more, lucky
+):
     """As `Crowd.sure`."""
     kept = Kept(known, least, usual, average)
     size, asked = len(coming) + len(own), len(coming)
@@ -130,7 +132,9 @@ def sure(free, rows, asks, totals, most, shared, loss, known, least, usual, aver
 
 
 @numba.njit(cache=True)
-def unsure(free, rows, asks, totals, most, shared, loss, known, least, usual, average, coming, counts, needed, own, more, begin):
+def unsure(
+    free, rows, asks, totals, most, shared, loss, known, least, usual, average, coming, counts, needed, own, more, begin
+):
     """As `Crowd.unsure`, with -1 where they are sure."""
     tables = free, rows, asks, totals, most, shared, loss, known, least, usual, average
     if sure(*tables, coming, counts, needed, own, more, False):
