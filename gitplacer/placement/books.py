@@ -38,8 +38,8 @@ class Books:
         self._columns = columns
         self._survey = Survey(tuple(self._ledgers.values()), columns)
         self._shared: set[str] = set()
-        self._crowding: Mask = np.zeros((len(self._names), len(columns)), dtype=np.bool_)
-        """By number: of which resources much of what was free is promised already, on clusters to which many pods are to come."""
+        self._crowding: Mask = np.zeros((len(columns), len(self._names)), dtype=np.bool_)
+        """By column and number: of which resources much of what was free is promised already, on clusters to which many pods are to come."""
         self._busy: set[int] = set()
         """Those of which that has to be found out anew."""
         self._promised: dict[str, frozenset[str]] = {}
@@ -216,8 +216,9 @@ class Books:
         coming, counts = self.pods_coming[asked], Roster.of(gang).counts
         full: Mask = coming > MANY
         full[full] = self._survey.spare(gang, asked[full]) < coming[full]
-        in_vain = np.where(self.are_busy(asked), self.doubts.how_much_more(counts, asked), 0)
-        return np.maximum(full, in_vain)
+        found, busy = full.astype(np.float64), np.flatnonzero(self.are_busy(asked))
+        found[busy] = np.maximum(found[busy], self.doubts.how_much_more(counts, asked[busy]))
+        return found
 
     def best_first(self, gang: Gang, asked: Indexes, before: Sequence[Counts | Mask] = ()) -> Iterator[int]:
         """
@@ -233,17 +234,17 @@ class Books:
         if len(asked) < 2:
             return ((number, 0) for number in asked.tolist())
         broken, free = self._survey.tightness(gang, asked)
-        crowded = np.any(self._crowding_now()[asked] & self._asked(gang), axis=1)
+        crowded = np.any(self._crowding_now()[self._asked(gang)], axis=0)[asked]
         order = self._survey.in_order(asked, (*before, crowded, broken, in_bits(free)))
         return ((int(asked[at]), int(broken[at])) for at in order)
 
     def _crowding_now(self) -> Mask:
         """
-        By number, the resources of which much is promised already on a cluster, to many pods that are still to come. They come in any
+        By column and number, the resources of which much is promised already on a cluster, to many pods that are still to come. They come in any
         order, so that what is left may lie where a gang cannot use it, and to find out takes long.
         """
         for number in self._busy:
-            self._crowding[number] = self._ledgers[self._names[number]].crowded
+            self._crowding[:, number] = self._ledgers[self._names[number]].crowded
         self._busy.clear()
         return self._crowding
 
@@ -262,7 +263,7 @@ class Books:
             self._busy.add(number)
         else:
             self._busy.discard(number)
-            self._crowding[number] = False
+            self._crowding[:, number] = False
 
     def _writable(self, name: str) -> Ledger:
         if name in self._shared:

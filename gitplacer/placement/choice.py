@@ -40,7 +40,7 @@ _MOST_UNPAID = 10
 """Clusters that one group may lose, when its copies are spread, to what its other copies use up of a budget or a quota."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Line:
     """
     Some clusters, each by its index in the names of the books, with what is known of their order before anybody looks at them: how
@@ -55,11 +55,12 @@ class Line:
         """Those for which it says so, cluster by cluster."""
         return Line(self.numbers[which], self.liked[which], self.asleep[which])
 
-    def best(self) -> Mask:
-        """Which of them a policy likes best, asleep ones less than others that it likes as much. There has to be one."""
+    @cached_property
+    def by_liking(self) -> tuple[Line, Line]:
+        """Those of them that a policy likes best, asleep ones less than others that it likes as much, and the rest. There has to be one."""
         liked: Mask = self.liked == self.liked.min()
         best: Mask = liked & (self.asleep == self.asleep[liked].min())
-        return best
+        return (self, self.only(~best)) if best.all() else (self.only(best), self.only(~best))
 
     def without(self, numbers: Indexes) -> Line:
         """The others."""
@@ -373,10 +374,11 @@ class Choice:
         Clusters that a policy likes equally, best first, as far as they may have room; once a group is not tried any more, all that are left.
         """
         while len(line.numbers):
-            best = np.ones(len(line.numbers), dtype=np.bool_) if self._is_tried_enough(group) else line.best()
-            tier = line.only(best)
+            tier, rest = line.by_liking
+            if self._is_tried_enough(group):
+                tier, rest = line, line.only(np.zeros(len(line.numbers), dtype=np.bool_))
             yield tier.only(self._may_have_room(group.id, tier.numbers))
-            line = line.only(~best)
+            line = rest
 
     def _is_tried_enough(self, group: Group) -> bool:
         return len(self.tries.refused[group.id]) >= _MOST_TRIED

@@ -205,10 +205,13 @@ class Survey:
         for shape in wanting or counts:
             if not asks_for_a_name(shape):
                 self._break(shape, min(counts[shape], _MOST), asked, broken)
-        free = self._totals[asked][:, devices]
+        wanted = np.flatnonzero(devices)
         if wanting:
-            free = free[:, np.any([row > 0 for row in wanting.values()], axis=0)]
-        return broken, free.sum(axis=1)
+            wanted = wanted[np.any([row > 0 for row in wanting.values()], axis=0)]
+        free = np.zeros(len(asked))
+        for column in wanted.tolist():
+            free += self._totals[asked, column]
+        return broken, free
 
     def _has_enough(self, need: Floats, asked: Indexes) -> Mask:
         """Which of some clusters have so much of everything, in all."""

@@ -20,6 +20,7 @@ _SLACK = 1 + 1e-9
 _MOST = 2**62
 _PLACES = 2**31 - 1
 _NODES, _ALL, _FELT, _GIVEN_UP, _LARGEST = range(5)
+_LEAST, _SORTED = range(2)
 
 
 @numba.njit(cache=True)
@@ -67,10 +68,10 @@ def _met(number, shared):
 
 @numba.njit(cache=True)
 def sure(
-    free, rows, asks, totals, most, shared, loss, known, least, usual, average, coming, counts, needed, own, more, lucky
-):
+    free, rows, asks, totals, most, shared, loss, known, by_resource, usual, average, orders, coming, counts, needed, own, more, lucky
+):  # fmt: skip
     """As `Crowd.sure`."""
-    kept = Kept(known, least, usual, average)
+    kept = Kept(known, by_resource, usual, average, orders)
     size, asked = len(coming) + len(own), len(coming)
     classes = np.empty(size, dtype=np.int64)
     number = np.empty(size, dtype=np.int64)
@@ -133,10 +134,10 @@ def sure(
 
 @numba.njit(cache=True)
 def unsure(
-    free, rows, asks, totals, most, shared, loss, known, least, usual, average, coming, counts, needed, own, more, begin
-):
+    free, rows, asks, totals, most, shared, loss, known, by_resource, usual, average, orders, coming, counts, needed, own, more, begin
+):  # fmt: skip
     """As `Crowd.unsure`, with -1 where they are sure."""
-    tables = free, rows, asks, totals, most, shared, loss, known, least, usual, average
+    tables = free, rows, asks, totals, most, shared, loss, known, by_resource, usual, average, orders
     if sure(*tables, coming, counts, needed, own, more, False):
         return -1
     for i in range(begin, len(own)):
@@ -195,7 +196,7 @@ def _stand(free, row, k, asks, kept, classes, met, most):
             for c in range(wide):
                 first[places, c] = _first(free, n, row, ask, felt[c])
             places += 1
-    return _by_amount(total, own, ask[felt], first, others, some, spent) <= most
+    return _by_amount(total, own, ask, felt, first, k, kept, others, some, spent) <= most
 
 
 @numba.njit(cache=True)
@@ -209,7 +210,7 @@ def _places(row, free, ask, k, kept):
     """On how many nodes class k has places, how many in all, and of each resource the least that spoils one."""
     keeps = len(kept.counts) > 0
     if keeps and kept.counts[k, _NODES] >= 0:
-        return kept.counts[k, _NODES], kept.counts[k, _ALL], kept.least[k]
+        return kept.counts[k, _NODES], kept.counts[k, _ALL], kept.by_resource[k, :, _LEAST]
     nodes, total = 0, 0
     least = np.full(len(ask), _MOST)
     for n in range(len(row)):
@@ -221,7 +222,7 @@ def _places(row, free, ask, k, kept):
                     least[r] = min(least[r], _first(free, n, row, ask, r))
     if keeps:
         kept.counts[k, _NODES], kept.counts[k, _ALL] = nodes, total
-        kept.least[k] = least
+        kept.by_resource[k, :, _LEAST] = least
     return nodes, total, least
 
 
@@ -281,13 +282,13 @@ def _worth(places, row, free, ask, felt, k, kept):
 
 
 @numba.njit(cache=True)
-def _by_amount(total, own, ask, first, others, met, spent):
+def _by_amount(total, own, ask, felt, first, k, kept, others, met, spent):
     """As `_Scarce.by_amount`."""
-    wide, tangents = len(ask), len(_TANGENTS)
+    wide, tangents = len(felt), len(_TANGENTS)
     begin = np.zeros(tangents)
     slope = np.empty((tangents, wide))
     for c in range(wide):
-        costs, places, dear, size = _curve(own, ask[c], first[:, c])
+        costs, places, dear, size = _curve(own, ask[felt[c]], first[:, c], k, felt[c], kept)
         for t in range(tangents):
             amount = _TANGENTS[t] * spent[c]
             at = 0
@@ -311,7 +312,7 @@ def _by_amount(total, own, ask, first, others, met, spent):
 
 
 @numba.njit(cache=True)
-def _curve(own, ask, first):
+def _curve(own, ask, first, k, r, kept):
     """As `_Curve.of`: costs, places up to and with each, what they cost in all, and how many costs there are."""
     places = len(own)
     each = np.empty(2 * places)
@@ -325,7 +326,7 @@ def _curve(own, ask, first):
         else:
             each[size], counts[size] = (first[p] + (own[p] - 1) * ask) / own[p], own[p]
             size += 1
-    order = np.argsort(each[:size])
+    order = _order(each[:size], k, r, kept)
     costs = np.empty(size)
     alike = np.zeros(size)
     found = 0
@@ -342,3 +343,14 @@ def _curve(own, ask, first):
         so_much += costs[i] * alike[i]
         up_to[i], spent[i] = so_many, so_much
     return costs, up_to, spent, found
+
+
+@numba.njit(cache=True)
+def _order(costs, k, r, kept):
+    """In which order costs rise, which is always the same for the places of a class by a resource."""
+    if len(kept.orders) == 0 or kept.orders.shape[2] == 0:
+        return np.argsort(costs).astype(np.int32)
+    if kept.by_resource[k, r, _SORTED] != len(costs):
+        kept.orders[k, r, : len(costs)] = np.argsort(costs)
+        kept.by_resource[k, r, _SORTED] = len(costs)
+    return kept.orders[k, r, : len(costs)]

@@ -42,6 +42,8 @@ _PLACES = 2**31 - 1
 """As many places of a class as are counted on one node, so that 32 bits hold them, and floats all sums of them. As many on some nodes are any number."""
 _LARGE = 500
 """Nodes."""
+_MOST_SORTED = 20_000
+"""Nodes, of which the order of costs is kept. Kubernetes is meant for a quarter of them."""
 _MOST_BITS = 62
 """Resources that are told as bits."""
 _TANGENTS = (0.1, 0.25, 0.5, 0.75, 1.0)
@@ -92,21 +94,23 @@ class Kept(NamedTuple):
     """
     What machine code has found out about the places of each class (row), which `_Places` and `_Scarce` have of it: on how many nodes it has any, -1 as
     long as nobody has asked, and how many in all; and for the resources that were felt last, as bits, how many are given up and the most on one other
-    node. By resource the least that spoils a place, which are usual, and the averages. Without a row where nothing is kept.
+    node. By resource the least that spoils a place, how many costs were put in order, which are usual, and the averages; and that order. Without a
+    row where nothing is kept.
     """
 
     counts: Ints
-    least: Ints
+    by_resource: Ints
     usual: Mask
     average: Floats
+    orders: Small
 
     @staticmethod
-    def of(rows: int, columns: int) -> Kept:
+    def of(rows: int, nodes: int, columns: int) -> Kept:
         """So many rows, of classes that nobody has asked about."""
-        shape = rows, columns
+        orders = np.zeros((rows, columns, 2 * nodes if nodes <= _MOST_SORTED else 0), dtype=np.int32)
         return Kept(
-            np.full((rows, 5), -1, dtype=np.int64), np.zeros(shape, dtype=np.int64),
-            np.zeros(shape, dtype=np.bool_), np.zeros(shape),
+            np.full((rows, 5), -1, dtype=np.int64), np.zeros((rows, columns, 2), dtype=np.int64),
+            np.zeros((rows, columns), dtype=np.bool_), np.zeros((rows, columns)), orders,
         )  # fmt: skip
 
 
@@ -134,7 +138,7 @@ class Crowd:
         """The places of one class (row) on the nodes that take another (column); as many as are counted are any number."""
         self._loss: Small = np.zeros((size, size), dtype=np.int32)
         """The most places of one class (column) that a pod of another (row) takes on one node."""
-        self._kept = Kept.of(size if self._keeps else 0, free.shape[1])
+        self._kept = Kept.of(size if self._keeps else 0, *free.shape)
 
     @property
     def _keeps(self) -> bool:
@@ -174,7 +178,7 @@ class Crowd:
             self._totals, self._most = _longer(self._totals), _longer(self._most)
             self._shared, self._loss = _wider(self._shared), _wider(self._loss)
             if self._keeps:  # what is lost is found out again
-                self._kept = Kept.of(len(self._totals), self._free.shape[1])
+                self._kept = Kept.of(len(self._totals), *self._free.shape)
         self._places.append(None)
         return new
 
