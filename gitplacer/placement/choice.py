@@ -55,12 +55,20 @@ class Line:
         """Those for which it says so, cluster by cluster."""
         return Line(self.numbers[which], self.liked[which], self.asleep[which])
 
-    @cached_property
     def by_liking(self) -> tuple[Line, Line]:
         """Those of them that a policy likes best, asleep ones less than others that it likes as much, and the rest. There has to be one."""
+        return self._split or (self, self.none())
+
+    @cached_property
+    def _split(self) -> tuple[Line, Line] | None:
+        """The same; None where all are liked as much, since nothing may hold itself."""
         liked: Mask = self.liked == self.liked.min()
         best: Mask = liked & (self.asleep == self.asleep[liked].min())
-        return (self, self.only(~best)) if best.all() else (self.only(best), self.only(~best))
+        return None if best.all() else (self.only(best), self.only(~best))
+
+    def none(self) -> Line:
+        """None of them."""
+        return Line(self.numbers[:0], self.liked[:0], self.asleep[:0])
 
     def without(self, numbers: Indexes) -> Line:
         """The others."""
@@ -374,9 +382,7 @@ class Choice:
         Clusters that a policy likes equally, best first, as far as they may have room; once a group is not tried any more, all that are left.
         """
         while len(line.numbers):
-            tier, rest = line.by_liking
-            if self._is_tried_enough(group):
-                tier, rest = line, line.only(np.zeros(len(line.numbers), dtype=np.bool_))
+            tier, rest = (line, line.none()) if self._is_tried_enough(group) else line.by_liking()
             yield tier.only(self._may_have_room(group.id, tier.numbers))
             line = rest
 
