@@ -114,6 +114,7 @@ class Kept(NamedTuple):
         )  # fmt: skip
 
 
+_NOTHING_KEPT = Kept.of(0, 0, 0)
 CROWDS = Patience("gitplacer.scheduler.compiledcrowd", 5_000)
 """
 Of this process; a step is a class that is added, several on a large cluster, or a question whether some are sure. One takes a tenth of a
@@ -138,7 +139,7 @@ class Crowd:
         """The places of one class (row) on the nodes that take another (column); as many as are counted are any number."""
         self._loss: Small = np.zeros((size, size), dtype=np.int32)
         """The most places of one class (column) that a pod of another (row) takes on one node."""
-        self._kept = Kept.of(size if self._keeps else 0, *free.shape)
+        self._kept = Kept.of(size, *free.shape) if self._keeps else _NOTHING_KEPT
 
     @property
     def _keeps(self) -> bool:
