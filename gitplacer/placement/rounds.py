@@ -615,10 +615,6 @@ class Round:
             gang, self._occupancy.books[name], name, can_scale(self._occupancy.books, policy, name)
         )
 
-    # choosing clusters
-
-    # verdicts
-
 
 def _words(subject: str) -> tuple[str, ...]:
     return tuple(part for part in subject.split(", ") if part)
