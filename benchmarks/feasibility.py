@@ -95,7 +95,8 @@ class Fleet:
     def placed(self, gang: Gang) -> None:
         """Take the room of a gang on the tightest cluster that it fits."""
         open_ = self.everywhere[self.books.may_have_room(gang, self.everywhere)]
-        for number in self.books.best_first(gang, open_):
+        alike = np.zeros(len(open_), dtype=np.int64)
+        for number in self.books.best_first(gang, open_, alike, alike):
             name = self.books.names[number]
             packing = self.books.fit(gang, name, scale_up=False)
             if isinstance(packing, Packing):

@@ -97,7 +97,7 @@ TIGHT = Tight("as created", "LeastAllocated", "head", ())
     ],
 )
 def test_what_is_known_of_a_gang_is_known_of_those_like_it(what: str, gang: Gang, alike: bool) -> None:
-    doubts = Doubts()
+    doubts = Doubts({"a": 0, "b": 1})
     doubts.add_unproved((HEAD, WORKERS), "a")
     doubts.add_roomless((HEAD, WORKERS), "a")
     doubts.refuse((HEAD, WORKERS), "a", TIGHT)
@@ -107,7 +107,7 @@ def test_what_is_known_of_a_gang_is_known_of_those_like_it(what: str, gang: Gang
 
 
 def test_what_is_taken_away_on_a_cluster_ends_all_doubts_about_it() -> None:
-    doubts, gang = Doubts(), (HEAD, WORKERS)
+    doubts, gang = Doubts({"a": 0, "b": 1}), (HEAD, WORKERS)
     for name in ("a", "b"):
         doubts.add_unproved(gang, name)
         doubts.add_roomless(gang, name)

@@ -10,10 +10,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import islice
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from gitplacer.kinds.capacity import CapacitySnapshot
@@ -21,6 +22,7 @@ from gitplacer.kinds.fleet import Cluster
 from gitplacer.model.labels import Requirement, Taint, Toleration
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, NodeTerm, PodSet, PodShape
+from gitplacer.placement import books as books_module
 from gitplacer.placement import journal, survey
 from gitplacer.placement.books import FEW, Books
 from gitplacer.placement.journal import Journal
@@ -178,6 +180,53 @@ def test_what_is_written_to_a_copy_is_not_seen_in_the_original_nor_the_other_way
     alone.reserve("g", name, pack_what_fits(alone[name].room(), gangs[1]))
     assert [free(twin, n) for n in names] == [free(alone, n) for n in names]
     assert not_ruled_out(twin, gangs[0], names) == not_ruled_out(alone, gangs[0], names)
+
+
+def test_copies_know_the_blocks_of_their_own_nodes() -> None:
+    fleet = [snapshot("a", [{"allocatable": {"cpu": "8", GPU: "8", "pods": "99"}}])]
+    shapes = [PodShape(Resources({"cpu": cpu, GPU: 1})) for cpu in (1, 2, 3)]
+    books = books_of(fleet, [tuple(PodSet("head", 1, shape) for shape in shapes)])
+    books._survey = counting(books._survey, COMPILED)
+    everywhere = books.numbers(["a"])
+    assert books._survey.beside_blocks(shapes[0], everywhere).tolist() == [[0, 0, 0, 0, 8, 0, 0, 0]]
+    twin = books.copy()
+    for written, count in ((twin, 7), (books, 5)):
+        gang = (PodSet("worker/w", count, shapes[0]),)
+        written.reserve("g", "a", pack_what_fits(written["a"].room(), gang))
+    for shape in shapes[1:]:
+        assert twin._survey.beside_blocks(shape, everywhere).tolist() == [[0, 1, 0, 0, 0, 0, 0, 0]]
+        assert books._survey.beside_blocks(shape, everywhere).tolist() == [[0, 0, 3, 0, 0, 0, 0, 0]]
+
+
+@settings(max_examples=500, deadline=None)
+@given(fleet=FLEETS, gangs=st.lists(GANGS, min_size=1, max_size=4), data=st.data())
+def test_who_has_prospects_is_found_at_once_as_step_by_step(
+    fleet: list[CapacitySnapshot], gangs: list[Gang], data: st.DataObject
+) -> None:
+    books, names = books_of(fleet, gangs), [s.name for s in fleet]
+    which, where, few = st.sampled_from(gangs), st.sampled_from(names), data.draw(st.integers(0, 3))
+    asked = np.array(data.draw(st.lists(st.sampled_from(range(len(names))), min_size=1, unique=True)), dtype=np.intp)
+    some = st.lists(st.sampled_from((0, 0, 0, 1)), min_size=len(names), max_size=len(names))
+    liked, asleep, lucky = (np.array(data.draw(some), dtype=np.int64) for _ in range(3))
+    gang, alike = data.draw(which), data.draw(st.booleans())
+    told = []
+    with patch.multiple(books_module, FEW=few, MANY=2 * few):
+        for i, (added, name) in enumerate(data.draw(st.lists(st.tuples(which, where), max_size=12))):
+            books.reserve(f"g{i}", name, pack_what_fits(books[name].room(), added), added)
+        for doubted, name in data.draw(st.lists(st.tuples(which, where), max_size=8)):
+            books.doubts.add_unproved(doubted, name)
+        for doubted, name, count in data.draw(st.lists(st.tuples(which, where, st.integers(1, 3)), max_size=12)):
+            books.doubts.add_alone(doubted[0].shape, count, name)
+        for module in ("no.such.module", COMPILED):
+            books._survey = counting(books._survey, module)
+            keys = liked[: len(asked)], asleep[: len(asked)]
+            found = books.prospects(gang, asked, *keys, lucky > 0, alike=alike)
+            best = list(found.best)
+            in_order = list(books.best_first(gang, asked, *keys))
+            told.append((best if len(best) > 1 else [number for number, _ in best], found.hopeless.tolist(), in_order))
+    event(f"hopeless: {bool(told[0][1])}, several: {len(told[0][0]) > 1}")
+    assert told[0] == told[1]
+    assert sorted([number for number, _ in best] + told[0][1]) == sorted(in_order) == sorted(asked.tolist())
 
 
 @given(
@@ -368,6 +417,20 @@ def test_places_that_32_bits_do_not_hold_are_counted_anew_each_time() -> None:
         written._survey = counted
         written.reserve("g", "a", pack_what_fits(written["a"].room(), gang))
         assert counted.places(pod, asked).tolist() == before == [2**31 - 1]
+
+
+@pytest.mark.parametrize("free", [2**52 - 1, 2**53 + 1, 3 * 2**58 - 1])
+@pytest.mark.parametrize("asked", [1, 3, 2**26 + 1, 2**52 - 1, 2**58])
+def test_large_amounts_are_divided_as_whole_numbers(free: int, asked: int) -> None:
+    pod = PodShape(Resources({"cpu": asked, "memory": 0}))
+    fleet = [
+        snapshot(
+            "a", [{"allocatable": {"cpu": f"{free}m", "pods": "9"}}, {"allocatable": {"cpu": f"{asked}m", "pods": "3"}}]
+        )
+    ]
+    survey = books_of(fleet, [(PodSet("head", 1, pod),)])._survey
+    for module in ("no.such.module", COMPILED):
+        assert counting(survey, module).places(pod, np.array([0])).tolist() == [min(free // asked, 9) + 1]
 
 
 @pytest.mark.parametrize(("labelled", "ruled_out"), [("gke-nodepool", ["b"]), ("rack", ["a", "b"]), ("", ["a", "b"])])

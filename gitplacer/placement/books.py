@@ -8,7 +8,9 @@ of them. A ledger is copied when it is first written to: what a pass places cost
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import ModuleType
 
 import numpy as np
 
@@ -16,16 +18,38 @@ from gitplacer.model.decision import Finding, Reason
 from gitplacer.model.workload import Gang, PodSet, Roster
 from gitplacer.placement.doubts import Doubts
 from gitplacer.placement.ledger import Ledger
+from gitplacer.placement.marks import NO_BITS
 from gitplacer.placement.nodes import Columns, Counts, Floats, Indexes, Mask
 from gitplacer.placement.pack import Packing, Shortfall, pack_what_fits
 from gitplacer.placement.stage import Tight
-from gitplacer.placement.survey import Survey, in_bits
+from gitplacer.placement.survey import Survey, in_bits, rows_in_order
 from gitplacer.scheduler.gangs import slice_key
 
 FEW = 10
 """Pods to come; up to so many, every order is soon tried."""
 MANY = 20
 """Pods to come; up to so many, no cluster counts as crowded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prospects:
+    """
+    Clusters by number: those on which a proof may be found, `best` first, each with the blocks that a gang breaks there; and those where that is
+    `hopeless`.
+    """
+
+    best: Iterator[tuple[int, int]]
+    hopeless: Indexes
+
+
+def _is_hopeless(gang: Roster) -> bool | None:
+    """
+    Whether no proof is to be hoped for anywhere; None where that depends on the cluster. A proof looks at room alone, so that for pods with rules of
+    their own there is none, and where others have rules about them it has to be asked for.
+    """
+    if gang.may_mind and any(pods.shape.minds_others or slice_key(pods, "") for pods in gang):
+        return True
+    return False if gang.is_looked_at or gang.may_mind else None
 
 
 class Books:
@@ -139,15 +163,11 @@ class Books:
 
     def hopeless(self, gang: Gang, asked: Indexes) -> Mask:
         """
-        On which of some clusters, by number, that is known of some pods of a gang. A proof looks at room alone, so that for pods with rules
-        of their own there is none anywhere.
+        On which of some clusters, by number, that is known of a gang or of some of its pods.
         """
         roster = Roster.of(gang)
-        if roster.may_mind and any(pods.shape.minds_others or slice_key(pods, "") for pods in roster):
-            return np.ones(len(asked), dtype=np.bool_)
-        if roster.is_looked_at or roster.may_mind:
-            return np.zeros(len(asked), dtype=np.bool_)
-        return self.doubts.hopeless(roster.counts, asked)
+        everywhere = _is_hopeless(roster)
+        return np.full(len(asked), everywhere) if everywhere is not None else self.doubts.hopeless(roster, asked)
 
     def reserve(
         self, group_id: str, name: str, packing: Packing, gang: Gang = (), *, sure: bool = False, lucky: bool = False
@@ -155,7 +175,7 @@ class Books:
         """Take the room of a packing that `fit` found for a gang; `sure`: in every order; `lucky`: less would have done."""
         self._writable(name).reserve(group_id, packing, gang, sure=sure, lucky=lucky)
         self._promised[group_id] = self.promised_to(group_id) | {name}
-        self._written(name)
+        self._written(name, {use.machine for use in packing.uses})
 
     def replace(self, name: str, ledger: Ledger) -> None:
         """Take another ledger for a cluster, of the same nodes, which nobody else writes to."""
@@ -220,14 +240,61 @@ class Books:
         found[busy] = np.maximum(found[busy], self.doubts.how_much_more(counts, asked[busy]))
         return found
 
-    def best_first(self, gang: Gang, asked: Indexes, before: Sequence[Counts | Mask] = ()) -> Iterator[int]:
+    def prospects(
+        self, gang: Gang, asked: Indexes, liked: Counts, asleep: Counts, lucky: Mask, *, alike: bool
+    ) -> Prospects:
         """
-        Some clusters, by number, in the order of the keys `before`, then those last that are crowded for a gang, then by how few
+        Of some clusters, by number, those on which a gang may be proved room, which is `alike` on all of them or not; those first that are `liked` more,
+        as less says, then those that are not `asleep`, and then those that are not unlikely, where no luck is taken.
+        """
+        compiled, roster = self._survey.compiled, Roster.of(gang)
+        if compiled is not None and len(asked) > 1:
+            return self._prospects_at_once(compiled, roster, asked, liked, asleep, lucky, alike)
+        hopeless: Mask = np.zeros(len(asked), dtype=np.bool_)
+        if alike:
+            hopeless = self.hopeless(gang, asked) & self.are_busy(asked) & ~lucky[asked]
+        hoped = asked[~hopeless]
+        unlikely = self.how_unlikely(gang, hoped) * ~lucky[hoped]
+        keys = liked[~hopeless], asleep[~hopeless], in_bits(unlikely)
+        return Prospects(self._best_with_breaks(gang, hoped, keys), asked[hopeless])
+
+    def _prospects_at_once(
+        self,
+        compiled: ModuleType,
+        gang: Roster,
+        asked: Indexes,
+        liked: Counts,
+        asleep: Counts,
+        lucky: Mask,
+        alike: bool,
+    ) -> Prospects:
+        """The same in machine code."""
+        weighed = self._survey.weighed(compiled, gang, asked, self.doubts.against)
+        everywhere = _is_hopeless(gang) if alike else False
+        if everywhere is not None:
+            weighed.hopeless[:] = everywhere
+        unproved = self.doubts.unproved(gang) if everywhere is None else NO_BITS
+        wants = self._survey.wants(gang.counts)
+        keys, hopeless = compiled.rank(
+            asked, liked, asleep, lucky, self.pods_coming, FEW, MANY, weighed.spare, weighed.broken, weighed.hopeless, unproved, weighed.more,
+            self._crowding_now(), wants.resources, self._survey.totals, wants.devices,
+        )  # fmt: skip
+        best = rows_in_order(compiled, keys)
+        return Prospects(((int(keys[at, 6]), int(keys[at, 4])) for at in best), hopeless)
+
+    def best_first(self, gang: Gang, asked: Indexes, liked: Counts, asleep: Counts) -> Iterator[int]:
+        """
+        Some clusters, by number, those first that are `liked` more, as less says, then those that are not `asleep`, then those last that are crowded for a gang, then by how few
         large blocks of devices it breaks there, then by devices that are free and by name; as all of them are now, however late one is asked for.
         """
-        return (number for number, _ in self.best_with_breaks(gang, asked, before))
+        compiled = self._survey.compiled
+        if compiled is None or len(asked) < 2:
+            return (number for number, _ in self._best_with_breaks(gang, asked, (liked, asleep)))
+        anywhere = np.ones(len(self._names), dtype=np.bool_)
+        best = self._prospects_at_once(compiled, Roster.of(gang), asked, liked, asleep, anywhere, False).best
+        return (number for number, _ in best)
 
-    def best_with_breaks(
+    def _best_with_breaks(
         self, gang: Gang, asked: Indexes, before: Sequence[Counts | Mask] = ()
     ) -> Iterator[tuple[int, int]]:
         """The same, each with the blocks that it breaks there, of which large ones count as much as small ones together."""
@@ -244,7 +311,7 @@ class Books:
         order, so that what is left may lie where a gang cannot use it, and to find out takes long.
         """
         for number in self._busy:
-            self._crowding[:, number] = self._ledgers[self._names[number]].crowded
+            self._crowding[:, number] = self._ledgers[self._names[number]].crowded(self._survey.totals[number])
         self._busy.clear()
         return self._crowding
 
@@ -255,9 +322,10 @@ class Books:
             asked |= self._columns.asked(pods.shape) > 0
         return asked
 
-    def _written(self, name: str) -> None:
+    def _written(self, name: str, machines: Collection[int] | None = None) -> None:
+        """A ledger was written to; if only some machines may have changed, it is these."""
         ledger, number = self._ledgers[name], self._numbers[name]
-        self._survey.update(number, ledger)
+        self._survey.update(number, ledger, machines)
         self.pods_coming[number] = ledger.coming.pods
         if ledger.coming.pods > MANY:
             self._busy.add(number)

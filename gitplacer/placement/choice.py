@@ -30,7 +30,6 @@ from gitplacer.placement.pack import Packing, Shortfall
 from gitplacer.placement.purse import Purse
 from gitplacer.placement.spreading import Spreading
 from gitplacer.placement.stage import Tight
-from gitplacer.placement.survey import in_bits
 from gitplacer.placement.topology import Rule
 from gitplacer.policies import BY_COST, DIVIDING
 
@@ -405,13 +404,12 @@ class Choice:
         is never asked again; last where it is unlikely.
         """
         same, fortunate = self._pass.gang_anywhere(group.id), self._lucky(policy)
-        hopeless, plain = self._hopeless(same, policy, line), self._pass.gangs[group.id]
-        open_ = line.only(~hopeless)
-        unlikely = self._books.how_unlikely(plain, open_.numbers) * ~fortunate[open_.numbers]
-        keys = open_.liked, open_.asleep, in_bits(unlikely)
+        prospects = self._books.prospects(
+            self._pass.gangs[group.id], line.numbers, line.liked, line.asleep, fortunate, alike=same is not None
+        )
         soon: list[int] = []
         breaks = 0
-        for number, broken in self._books.best_with_breaks(plain, open_.numbers, keys):
+        for number, broken in prospects.best:
             if broken != breaks:
                 yield from self._soon_tried(group, soon)
                 soon, breaks = [], broken
@@ -430,7 +428,7 @@ class Choice:
             else:
                 self.tries.pass_over(group.id, number)
         yield from self._soon_tried(group, soon)
-        self.tries.pass_all_over(group.id, line.numbers[hopeless])
+        self.tries.pass_all_over(group.id, prospects.hopeless)
 
     def _soon_tried(self, group: Group, numbers: Iterable[int]) -> Iterator[tuple[str, Packing]]:
         """Of some clusters, by number, those that a group fits, until it was tried on enough."""
@@ -449,16 +447,6 @@ class Choice:
         self._pass.effort.count(group, name, found.steps)
         if isinstance(found, Packing):
             yield name, found
-
-    def _hopeless(self, gang: Gang | None, policy: PlacementPolicy, line: Line) -> Mask:
-        """Clusters that are known to have no proof for a gang, and have to have one. A fleet has many more of them than of others."""
-        if gang is None:
-            return np.zeros(len(line.numbers), dtype=np.bool_)
-        return (
-            self._books.hopeless(gang, line.numbers)
-            & self._books.are_busy(line.numbers)
-            & ~self._lucky(policy)[line.numbers]
-        )
 
     def _is_soon_tried(self, group: Group, gang: Gang, number: int) -> bool:
         """Whether a group may still be tried, and on a cluster that soon tells. What is known of proofs from before has no say in it."""
@@ -527,7 +515,7 @@ class Choice:
 
     def _in_order(self, gang: Gang, line: Line) -> Iterator[str]:
         names = self._books.names
-        return (names[number] for number in self._books.best_first(gang, line.numbers, (line.liked, line.asleep)))
+        return (names[number] for number in self._books.best_first(gang, line.numbers, line.liked, line.asleep))
 
     def _lined_up(self, policy: PlacementPolicy, names: tuple[str, ...]) -> Line:
         """Of some clusters those that have a ledger."""

@@ -12,19 +12,25 @@ import numpy as np
 
 
 @numba.njit(cache=True)
-def counted(clusters, starts, free, class_of, admits, request, devices, most, found):
+def counted(clusters, starts, free, class_of, admits, request, block_of, most, exact, found):
     """
-    Add to `found` for each of some clusters the places for a shape, by the block of free devices that is on their node. Columns of
-    `devices` make up a block.
+    Add to `found` for each of some clusters the places for a shape, by the block of free devices that is on their node. Unless amounts are so
+    large that whole numbers have to be divided to be `exact`, they are divided as floats, which takes a third of the time.
     """
-    blocks = found.shape[1]
+    asked = np.flatnonzero(request)
+    amounts = request[asked].astype(np.float64)
     for i in range(len(clusters)):
         for n in range(starts[clusters[i]], starts[clusters[i] + 1]):
             if not admits[class_of[n]]:
                 continue
-            fits = _fits(free[:, n], request, most)
-            if fits > 0:
-                found[i, _block(free[:, n], devices, blocks)] += fits
+            if exact:
+                found[i, block_of[n]] += _fits(free[:, n], request, most)
+                continue
+            fits = float(most)
+            for k in range(len(asked)):
+                fits = min(fits, free[asked[k], n] / amounts[k])
+            if fits >= 1:
+                found[i, block_of[n]] += int(fits)
 
 
 @numba.njit(cache=True)
@@ -58,6 +64,27 @@ def enough(totals, asked, need):
 
 
 @numba.njit(cache=True)
+def unknown(asked, known):
+    """Those of some clusters of which nothing is known."""
+    some = 0
+    for i in range(len(asked)):
+        some += not known[asked[i]]
+    found = np.empty(some, dtype=asked.dtype)
+    for i in range(len(asked)):
+        if not known[asked[i]]:
+            some -= 1
+            found[some] = asked[i]
+    return found
+
+
+@numba.njit(cache=True)
+def rule_out(asked, places, count, open_):
+    """Of some clusters close those that have fewer places; who is closed stays so."""
+    for i in range(len(asked)):
+        open_[i] &= places[asked[i]] >= count
+
+
+@numba.njit(cache=True)
 def breaks(asked, counts, number, blocks, broken):
     """Add to `broken`, for each of some clusters, the blocks from which so many pods are taken, smallest first; `counts` are the places by block."""
     for i in range(len(asked)):
@@ -66,6 +93,69 @@ def breaks(asked, counts, number, blocks, broken):
             taken = min(left, counts[asked[i], b])
             broken[i] += taken * blocks[b]
             left -= taken
+
+
+@numba.njit(cache=True)
+def weigh(
+    asked, places, blocked, most, needs_room, breaking, blocks, least, in_vain, amount, count, spare, broken, hopeless, more
+):  # fmt: skip
+    """
+    Add to what is known of some clusters what so many pods of a shape say of it; `places` are those that it has on each, `blocked` these by block.
+    """
+    for i in range(len(asked)):
+        c = asked[i]
+        if needs_room:
+            spare[i] = min(spare[i], places[c] - most)
+        if breaking:
+            left = most
+            for b in range(len(blocks)):
+                taken = min(left, blocked[c, b])
+                broken[i] += taken * blocks[b]
+                left -= taken
+        if len(least):
+            hopeless[i] |= least[c] <= count
+        if len(in_vain):
+            more[i] = max(more[i], amount / in_vain[c])
+
+
+@numba.njit(cache=True)
+def rank(
+    asked, liked, asleep, lucky, coming, few, many, spare, broken, hopeless, unproved, more, crowding, resources, totals, devices
+):  # fmt: skip
+    """
+    What puts those clusters in order that are not hopeless, as `Books.prospects` does, a row for each with its number at the end; and the numbers of
+    the others.
+    """
+    keys = np.empty((len(asked), 7), dtype=np.int64)
+    lost = np.empty(len(asked), dtype=asked.dtype)
+    amounts = np.empty(2)
+    bits = amounts.view(np.int64)
+    known = given_up = 0
+    for i in range(len(asked)):
+        c = asked[i]
+        busy = coming[c] > few
+        lacking = hopeless[i] or (len(unproved) > 0 and (unproved[c >> 3] >> (c & 7)) & 1)
+        if lacking and busy and not lucky[c]:
+            lost[given_up] = c
+            given_up += 1
+            continue
+        amounts[0] = amounts[1] = 0.0
+        if not lucky[c]:
+            if coming[c] > many and spare[i] < coming[c]:
+                amounts[0] = 1.0
+            if busy and more[i] >= 1:
+                amounts[0] = max(amounts[0], more[i])
+        for r in range(len(devices)):
+            amounts[1] += totals[c, devices[r]]
+        crowded = False
+        for r in range(len(resources)):
+            crowded |= crowding[resources[r], c]
+        row = keys[known]
+        row[0], row[1], row[2], row[3], row[4], row[5], row[6] = (
+            liked[i], asleep[i], bits[0], crowded, broken[i], bits[1], c,
+        )  # fmt: skip
+        known += 1
+    return keys[:known], lost[:given_up]
 
 
 @numba.njit(cache=True)

@@ -16,9 +16,13 @@ from types import MappingProxyType
 import numpy as np
 
 from gitplacer.model.workload import Gang, PodShape, Roster, Sorts
+from gitplacer.placement.marks import Bits, Marks
 from gitplacer.placement.nodes import Counts, Floats, Indexes, Mask
 from gitplacer.placement.stage import Tight
+from gitplacer.placement.survey import Doubted
 
+_NONE: Counts = np.zeros(0, dtype=np.int64)
+_NOTHING: Floats = np.zeros(0)
 _NEVER = 2**62
 """More pods than there are."""
 
@@ -41,7 +45,7 @@ class Doubts:
         self._in_vain: dict[str, Floats] = {}
         """By resource and number of a cluster, the least of which that is known: what those pods ask for together."""
         self._roomless: dict[str, set[Sorts]] = defaultdict(set)
-        self._unproved: dict[str, set[Sorts]] = defaultdict(set)
+        self._unproved = Marks[Sorts](len(numbers))
         self._refused: dict[str, dict[Sorts, Tight]] = defaultdict(dict)
 
     def copy(self, but: Collection[str] = ()) -> Doubts:
@@ -50,10 +54,10 @@ class Doubts:
         twin._alone = {shape: least.copy() for shape, least in self._alone.items()}
         twin._often = Counter(self._often)
         twin._in_vain = {resource: least.copy() for resource, least in self._in_vain.items()}
+        twin._unproved = self._unproved.copy()
         for name in but:
             twin._hope(name)
         twin._roomless.update({name: set(known) for name, known in self._roomless.items() if name not in but})
-        twin._unproved.update({name: set(known) for name, known in self._unproved.items() if name not in but})
         twin._refused.update({name: dict(known) for name, known in self._refused.items() if name not in but})
         return twin
 
@@ -69,7 +73,6 @@ class Doubts:
     def forget(self, name: str) -> None:
         """Something is taken away on a cluster."""
         self._roomless.pop(name, None)
-        self._unproved.pop(name, None)
         self._refused.pop(name, None)
         self._hope(name)
 
@@ -79,6 +82,7 @@ class Doubts:
                 least[self._numbers[name]] = _NEVER
             for amounts in self._in_vain.values():
                 amounts[self._numbers[name]] = np.inf
+            self._unproved.clear([self._numbers[name]])
 
     def is_roomless(self, gang: Gang, name: str) -> bool:
         """Whether it is known that a gang finds no room on the machines of a cluster."""
@@ -91,12 +95,12 @@ class Doubts:
 
     def is_unproved(self, gang: Gang, name: str) -> bool:
         """Whether it is known of a gang that there is no proof for it on a cluster."""
-        known = self._unproved.get(name)
-        return known is not None and Roster.of(gang).sorts in known
+        number = self._numbers.get(name)
+        return number is not None and self._unproved.has(Roster.of(gang).sorts, number)
 
     def add_unproved(self, gang: Gang, name: str) -> None:
         """There is no proof for a gang on a cluster."""
-        self._unproved[name].add(Roster.of(gang).sorts)
+        self._unproved.add(Roster.of(gang).sorts, self._numbers[name])
 
     def add_alone(self, shape: PodShape, count: int, name: str) -> None:
         """There is no proof for so many pods of a shape on a cluster, even if no others come with them; nor for any gang that has more."""
@@ -124,6 +128,12 @@ class Doubts:
         found[found < 1] = 0
         return found
 
+    def against(self, shape: PodShape, count: int) -> Doubted:
+        """What is known against so many pods of a shape: what `hopeless` and `how_much_more` go by."""
+        resource, amount = _asked_most(shape, count)
+        in_vain = self._in_vain.get(resource, _NOTHING) if amount else _NOTHING
+        return Doubted(self._alone.get(shape, _NONE), in_vain, amount)
+
     def doubtful(self, shape: PodShape) -> int:
         """How often pods of a shape had no proof: those are likely to have none elsewhere."""
         return self._often[shape]
@@ -136,10 +146,15 @@ class Doubts:
         counts = Roster.of(gang).counts.items()
         return any(shape in self._alone and self._alone[shape][number] <= count for shape, count in counts)
 
-    def hopeless(self, counts: Mapping[PodShape, int], asked: Indexes) -> Mask:
-        """On which of some clusters, by number, some pods of a gang, so many of each shape, are known to have no proof even by themselves."""
-        found: Mask = np.zeros(len(asked), dtype=np.bool_)
-        for shape, count in counts.items():
+    def unproved(self, gang: Gang) -> Bits:
+        """On which clusters, by number, it is known of a gang that there is no proof for it; empty where nothing is."""
+        return self._unproved.of(Roster.of(gang).sorts)
+
+    def hopeless(self, gang: Gang, asked: Indexes) -> Mask:
+        """On which of some clusters, by number, that is known, of a gang as it is or of some of its pods even by themselves."""
+        roster = Roster.of(gang)
+        found = self._unproved.among(roster.sorts, asked)
+        for shape, count in roster.counts.items():
             if shape in self._alone:
                 found |= self._alone[shape][asked] <= count
         return found

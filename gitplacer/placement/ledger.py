@@ -26,7 +26,7 @@ from gitplacer.model.workload import Gang, PodSet, PodShape, total_requests
 from gitplacer.placement.arrivals import Arrivals, Coming
 from gitplacer.placement.asseen import as_seen, by_size, like, to_come
 from gitplacer.placement.autoscalers.cost import costs
-from gitplacer.placement.nodes import Amounts, Columns, Mask, Nodes
+from gitplacer.placement.nodes import Amounts, Columns, Floats, Mask, Nodes
 from gitplacer.placement.pack import Packing, Room, Shortfall, Use, pack, pack_what_fits
 from gitplacer.placement.stage import COARSE, NOT_TRIED, Lack, Stage, Tight
 from gitplacer.scheduler import Pod
@@ -89,7 +89,6 @@ class Ledger:
         self._holds: dict[str, Hold] = {}
         self._later: tuple[Ledger, ...] = ()
         """The cluster at times to come, where those for whom room is kept are promised theirs too."""
-        self._crowded: Mask | None = None
         self._fits: dict[tuple[Gang, bool], Packing | Shortfall] = {}
         """What was found out about this state, shared by all copies that are in it still: a sweep asks again and again."""
         self._proved: set[Gang] = set()
@@ -116,7 +115,6 @@ class Ledger:
         twin._room = None
         twin.coming = self.coming.copy()
         twin._later = tuple(later.copy() for later in self._later)
-        twin._crowded = None
         twin._replays = {}
         return twin
 
@@ -156,12 +154,9 @@ class Ledger:
         total: Amounts = np.clip(self.free_on_nodes(), 0, None).sum(axis=0)
         return total
 
-    @property
-    def crowded(self) -> Mask:
-        """Of which resources much of what the snapshot shows as free is promised already."""
-        if self._crowded is None:
-            self._crowded = self.totals() < self._stage.free * (1 - CROWDED)
-        return self._crowded
+    def crowded(self, totals: Floats) -> Mask:
+        """Of which resources much of what the snapshot shows as free is promised already, where so much is left, as `totals` says."""
+        return totals < self._stage.free * (1 - CROWDED)
 
     def free_on_nodes(self) -> Amounts:
         """What is free on each real node, negative where it is overcommitted. Do not write to it."""
@@ -555,7 +550,6 @@ class Ledger:
         self._fits = {}
         self._proved = set()
         self._room = None
-        self._crowded = None
 
     def _subtract_bound_pods(self, group: RunningGroup, gang_of: Callable[[str], Gang]) -> None:
         """

@@ -16,8 +16,10 @@ journal tells. A reservation costs the rows of its own cluster.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,11 +32,16 @@ from gitplacer.scheduler.objects import Node as NodeShape
 from gitplacer.scheduler.patience import Patience
 
 Classes = np.ndarray[Any, np.dtype[np.int32]]
+Sizes = np.ndarray[Any, np.dtype[np.int8]]
 
 _FAR = 2**30
 """Places of a block on one cluster that changes are added to and taken from: fewer than 32 bits hold, whatever comes."""
 _MOST = 2**31 - 1
 """As many pods as a node is counted for. Sums over all nodes stay far below 2⁶³ whatever the quantities say."""
+_LARGE = 2**52
+"""Of amounts below, the whole part of a quotient of floats is the quotient of whole numbers."""
+_FAR_MORE = 2**62
+"""More pods than any cluster has a doubt about."""
 _SOME = (16, 200)
 """Clusters; so many of those that are put in order are found first, and then so many, since mostly few are asked about."""
 BLOCKS = np.array([0, 1, 2, 4, 8, 16, 32, 64], dtype=np.int64)
@@ -93,6 +100,43 @@ def _numbered(values: Iterable[object]) -> Classes:
     return np.array([numbers.setdefault(value, len(numbers)) for value in values], dtype=np.int32)
 
 
+@dataclass(frozen=True, slots=True)
+class Wants:
+    """
+    What pods of some shapes look for: shape by shape whether they break blocks, and whether they ask for a node by name; the columns of the devices
+    that count as theirs, and of all that they ask for.
+    """
+
+    breaking: tuple[bool, ...]
+    named: tuple[bool, ...]
+    devices: Indexes
+    resources: Indexes
+
+
+class Weighed:
+    """
+    What there is to say of some clusters for a gang, all at once, in arrays of their length: the places that are `spare`, the blocks that are `broken`,
+    whether it is `hopeless` to ask for a proof, and how much `more` is asked for than others did in vain.
+    """
+
+    def __init__(self, clusters: int) -> None:
+        self.spare: Counts = np.full(clusters, _MOST, dtype=np.int64)
+        self.broken: Counts = np.zeros(clusters, dtype=np.int64)
+        self.hopeless: Mask = np.zeros(clusters, dtype=np.bool_)
+        self.more: Floats = np.zeros(clusters)
+
+
+class Doubted(NamedTuple):
+    """
+    What is known against so many pods of a shape, by number of a cluster; empty where nothing is: the `least` of them that have no proof there even by
+    themselves, and the least `in_vain` of what they mostly ask for, of which these pods ask for an `amount`.
+    """
+
+    least: Counts
+    in_vain: Floats
+    amount: float
+
+
 class _Kept:
     """
     The places for a shape on each cluster by block, after so many changes to the fleet's nodes; those of clusters that are `known`, since nobody
@@ -148,12 +192,19 @@ class Survey:
         self._classes = NodeClasses(list(numbers))
         for ledger, known in zip(ledgers, of_each, strict=True):
             ledger.nodes.judged_by(self._classes.admits, known)
-        self._totals = np.array(
-            [np.clip(each.free_on_nodes(), 0, None).sum(axis=0, dtype=np.float64) for each in ledgers]
-        )
+        self._totals = np.array([_total(each.free_on_nodes()) for each in ledgers])
         self._totals.shape = len(ledgers), len(columns)
         self._journal = Journal(len(columns), most_of(int(self._starts[-1])))
         self._beside: dict[PodShape, _Kept] = {}
+        self._wants: dict[tuple[PodShape, ...], Wants] = {}
+        self._sized: dict[bytes, tuple[int, Sizes]] = {}
+        self._is_large = any(bool((ledger.nodes.allocatable >= _LARGE).any()) for ledger in ledgers)
+        self._nobody = _Kept(0, len(BLOCKS))
+
+    @property
+    def compiled(self) -> ModuleType | None:
+        """What does the same in machine code, once enough was done without."""
+        return self._patience.compiled
 
     def copy(self) -> Survey:
         """A survey that can be updated without touching this one."""
@@ -161,17 +212,24 @@ class Survey:
         twin._free = self._free.copy()
         twin._totals = self._totals.copy()
         twin._journal = self._journal.copy()
+        twin._sized = {}
         twin._beside = {shape: kept.copy() for shape, kept in self._beside.items()}
         return twin
 
-    def update(self, index: int, ledger: Ledger) -> None:
-        """Take over what is free on a cluster now."""
+    def update(self, index: int, ledger: Ledger, machines: Collection[int] | None = None) -> None:
+        """Take over what is free on a cluster now. Where only some machines may have changed it is these, and others that are not there yet."""
         free, rows = ledger.free_on_nodes(), self._rows_of(index)
-        before = self._free[:, rows].T
-        changed = np.flatnonzero((before != free).any(axis=1))
-        self._journal.note(index, rows.start + changed, before[changed], free[changed])
-        self._free[:, rows.start + changed] = free[changed].T
-        self._totals[index] = np.clip(free, 0, None).sum(axis=0, dtype=np.float64)
+        if machines is None:
+            changed: Indexes = np.flatnonzero((free != self._free[:, rows].T).any(axis=1))
+        else:
+            changed = np.array(sorted(machine for machine in machines if machine < len(free)), dtype=np.intp)
+        before, after = self._free[:, rows.start + changed].T, free[changed]
+        self._journal.note(index, rows.start + changed, before, after)
+        self._free[:, rows.start + changed] = after.T
+        if machines is None:
+            self._totals[index] = _total(free)
+        else:
+            self._totals[index] += _total(after) - _total(before)
 
     def may_have_room(self, gang: Gang, asked: Indexes) -> Mask:
         """
@@ -187,8 +245,7 @@ class Survey:
         for shape, count in counts.items():
             # Pods that ask for a node by name are of as many shapes as there are nodes; each is looked at where it goes.
             if count and not asks_for_a_name(shape):
-                left = np.flatnonzero(open_)
-                open_[left] = self.places(shape, asked[left]) >= min(count, _MOST)
+                self._rule_out(shape, min(count, _MOST), asked, open_)
         return open_
 
     def tightness(self, gang: Gang, asked: Indexes) -> tuple[Counts, Floats]:
@@ -199,19 +256,55 @@ class Survey:
         Of a gang that asks for devices, these and the pods that ask for them count; else all devices and all pods, since
         a node that is full of other pods lends its devices to nobody.
         """
-        counts, devices = Roster.of(gang).counts, self._columns.devices
-        wanting = {shape: row for shape in counts if (row := self._columns.asked(shape)[devices]).any()}
+        counts = Roster.of(gang).counts
+        wants = self.wants(counts)
         broken = np.zeros(len(asked), dtype=np.int64)
-        for shape in wanting or counts:
-            if not asks_for_a_name(shape):
-                self._break(shape, min(counts[shape], _MOST), asked, broken)
-        wanted = np.flatnonzero(devices)
-        if wanting:
-            wanted = wanted[np.any([row > 0 for row in wanting.values()], axis=0)]
+        for (shape, count), breaking in zip(counts.items(), wants.breaking, strict=True):
+            if breaking:
+                self._break(shape, min(count, _MOST), asked, broken)
         free = np.zeros(len(asked))
-        for column in wanted.tolist():
+        for column in wants.devices.tolist():
             free += self._totals[asked, column]
         return broken, free
+
+    def wants(self, shapes: Iterable[PodShape]) -> Wants:
+        """What pods of some shapes look for. Many gangs have the same."""
+        key = tuple(shapes)
+        if key not in self._wants:
+            devices, rows = self._columns.devices, np.array([self._columns.asked(shape) for shape in key])
+            named = [asks_for_a_name(shape) for shape in key]
+            rows.shape = len(key), len(self._columns)
+            wanting: Mask = np.any(rows[:, devices] > 0, axis=1)
+            theirs: Mask = devices & np.any(rows > 0, axis=0) if wanting.any() else devices
+            self._wants[key] = Wants(
+                breaking=tuple(bool(wants) and not by_name for wants, by_name in zip(wanting, named, strict=True))
+                if wanting.any() else tuple(not by_name for by_name in named),
+                named=tuple(named),
+                devices=np.flatnonzero(theirs),
+                resources=np.flatnonzero(np.any(rows > 0, axis=0)),
+            )  # fmt: skip
+        return self._wants[key]
+
+    def weighed(
+        self, compiled: ModuleType, gang: Gang, asked: Indexes, against: Callable[[PodShape, int], Doubted]
+    ) -> Weighed:
+        """
+        What `tightness` and `spare` say of some clusters, and what is known `against` its pods, in one go, by machine code.
+        """
+        counts, found = Roster.of(gang).counts, Weighed(len(asked))
+        wants = self.wants(counts)
+        for (shape, count), breaking, named in zip(counts.items(), wants.breaking, wants.named, strict=True):
+            kept = self._nobody if named else self._kept(shape, asked)
+            compiled.weigh(
+                asked, kept.totals, kept.counts, min(count, _MOST), bool(count) and not named, breaking, BLOCKS, *against(shape, count),
+                min(count, _FAR_MORE), found.spare, found.broken, found.hopeless, found.more,
+            )  # fmt: skip
+        return found
+
+    @property
+    def totals(self) -> Floats:
+        """What is free in all, by number of a cluster and column. Do not write to it."""
+        return self._totals
 
     def _has_enough(self, need: Floats, asked: Indexes) -> Mask:
         """Which of some clusters have so much of everything, in all."""
@@ -221,6 +314,14 @@ class Survey:
         else:
             found = np.all(self._totals[asked] >= need, axis=1)
         return found
+
+    def _rule_out(self, shape: PodShape, count: int, asked: Indexes, open_: Mask) -> None:
+        """Of some clusters that are open close those that have no place for each of so many pods of a shape."""
+        compiled, left = self._patience.compiled, np.flatnonzero(open_)
+        if compiled is not None:
+            compiled.rule_out(asked, self._kept(shape, asked[left]).totals, count, open_)
+        else:
+            open_[left] = self.places(shape, asked[left]) >= count
 
     def _break(self, shape: PodShape, count: int, asked: Indexes, broken: Counts) -> None:
         """Add to `broken` the blocks from which so many pods of a shape are taken on each of some clusters, smallest first."""
@@ -236,14 +337,12 @@ class Survey:
         Where in `asked` stand, one after another, some clusters in the order of some keys, the first of which counts most, then by number. Mostly the
         first few are asked for: who is quick finds these before all are put in order.
         """
-        begun, compiled = 0, self._patience.compiled
+        compiled = self._patience.compiled
         if compiled is not None and len(asked) > _SOME[0]:
-            columns = np.column_stack([*(key for key in keys if (key != key[0]).any()), asked])
-            for some in _SOME:
-                best = compiled.first(columns, some)[begun:]
-                yield from best.tolist()
-                begun += len(best)
-        yield from np.lexsort((asked, *keys[::-1]))[begun:].tolist()
+            columns: Counts = np.column_stack([*(key for key in keys if (key != key[0]).any()), asked])
+            yield from rows_in_order(compiled, columns)
+        else:
+            yield from np.lexsort((asked, *keys[::-1])).tolist()
 
     def spare(self, gang: Gang, asked: Indexes) -> Counts:
         """For some clusters how many places are left beside those that a gang needs, of its pods that have the fewest."""
@@ -271,7 +370,8 @@ class Survey:
             kept.known[:] = False
         elif len(changes.rows):
             self._recount(shape, kept, changes)
-        new = asked[~kept.known[asked]]
+        compiled = self._patience.compiled
+        new = compiled.unknown(asked, kept.known) if compiled is not None else asked[~kept.known[asked]]
         if len(new):
             kept.learn(new, self.counted(shape, new))
         return kept
@@ -301,9 +401,10 @@ class Survey:
         compiled = self._patience.compiled
         if compiled is not None:
             found = np.zeros((len(clusters), len(BLOCKS)), dtype=np.int64)
+            request = self._columns.asked(shape)
             compiled.counted(
-                clusters, self._starts, self._free, self._class_of, self._classes.admits(shape), self._columns.asked(shape),
-                self._blocking(shape), _MOST, found,
+                clusters, self._starts, self._free, self._class_of, self._classes.admits(shape), request,
+                self._block_of(self._blocking(shape)), _MOST, self._is_large or int(request.max()) >= _LARGE, found,
             )  # fmt: skip
             return found
         rows, cluster_of = self._rows(clusters)
@@ -313,6 +414,18 @@ class Survey:
         at = cluster_of * len(BLOCKS) + _blocks(free, self._blocking(shape))
         counts = np.bincount(at, fits, len(clusters) * len(BLOCKS))
         return counts.astype(np.int64).reshape(len(clusters), len(BLOCKS))
+
+    def _block_of(self, blocking: Mask) -> Sizes:
+        """For each node the size of its block, as an index, if some columns make up one. Few such sets of columns are asked about."""
+        key = blocking.tobytes()
+        seen, sizes = self._sized.get(key, (-1, None))
+        changes = self._journal.since(seen) if sizes is not None else None
+        if sizes is None or changes is None:
+            sizes = _blocks(self._free, blocking).astype(np.int8)
+        else:
+            sizes[changes.rows] = _blocks(self._free[:, changes.rows], blocking)
+        self._sized[key] = self._journal.end, sizes
+        return sizes
 
     def _blocking(self, shape: PodShape) -> Mask:
         """The columns of the devices that make up a block for a shape: of those that it asks for, or of all of them."""
@@ -331,9 +444,26 @@ class Survey:
         return np.arange(len(cluster_of)) + (self._starts[clusters] - before)[cluster_of], cluster_of
 
 
+def rows_in_order(compiled: ModuleType, columns: Counts) -> Iterator[int]:
+    """The rows of some columns, by number, in the order of the first, then of the next. The first few are found first."""
+    begun = 0
+    for some in _SOME:
+        best = compiled.first(columns, some)[begun:]
+        yield from best.tolist()
+        begun += len(best)
+    if begun < len(columns):
+        yield from np.lexsort(columns.T[::-1])[begun:].tolist()
+
+
 def in_bits(amounts: Floats) -> Counts:
     """Amounts of nothing or more as whole numbers that are in the same order."""
     return amounts.view(np.int64)
+
+
+def _total(free: Amounts) -> Floats:
+    """What nodes have free in all, by resource."""
+    total: Floats = np.maximum(free, 0).sum(axis=0, dtype=np.float64)
+    return total
 
 
 def _fits(free: Amounts, request: Counts) -> Counts:
