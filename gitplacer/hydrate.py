@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from gitplacer.commits import PROPOSED, relocation_message, rest_message, whole_message
 from gitplacer.explain import PlanView, refused_approvals
@@ -24,6 +25,7 @@ from gitplacer.placement.agreement import agreed
 from gitplacer.placement.books import Books
 from gitplacer.placement.cloning import wish
 from gitplacer.placement.ledgercache import LedgerCache
+from gitplacer.placement.onepass import NOBODY_RESTS
 from gitplacer.placement.plan import Plan, plan
 from gitplacer.placement.wakes import cleared, outcomes, woken_for
 from gitplacer.problems import Problem
@@ -68,20 +70,22 @@ def hydrate(
     memo: Memo | None = None,
     ledgers: LedgerCache | None = None,
     with_candidates: Verdicts | bool = True,
+    resting: Mapping[str, Decision] = NOBODY_RESTS,
 ) -> Hydration:
     """
     Plan and render one pass.
 
     Raises Rejected, with every problem found, if the source has no readable Fleet or a Cluster cannot be read, or
     if the deployment repo's root holds somebody else's files. `memo` and `ledgers` only save work, and
-    `with_candidates`, which says of which groups every cluster's verdict is kept: True of every one, False of none.
+    `with_candidates`, which says of which groups every cluster's verdict is kept: True of every one, False of none. `resting` are groups
+    that stay as they are, by decisions that somebody has made before.
     """
-    known = _Known(memo or NoMemo(), ledgers or LedgerCache())
-    layout, decisions, clones = _planned(inputs, known, with_candidates)
-    snapshot = layout.snapshot
+    known = _Known(memo or NoMemo(), ledgers or LedgerCache(), resting)
+    layout, planned, clones = _planned(inputs, known, with_candidates)
+    snapshot, decisions = layout.snapshot, planned.decisions
     wanted = _wanted_awake(inputs, known, clones, snapshot, decisions)
     sleepers = {outcome.cluster: outcome for outcome in outcomes(snapshot, decisions, wanted)}
-    decisions = cleared(snapshot, decisions, sleepers.values())
+    decisions = tuple(cleared(snapshot, decisions, sleepers.values()))
     metadata = hydrator_metadata(inputs.commit) if inputs.commit else None
     moves = []
     for decision in decisions:
@@ -92,7 +96,7 @@ def hydrate(
                 layout.keep_cluster(sleepers[name])  # called and inhabited in one commit
             moves.append((decision, layout.take_changes(metadata)))
     for decision in sorted(decisions, key=layout.rank):
-        if decision.action is not Action.RELOCATE:
+        if decision.action is not Action.RELOCATE and decision.group not in resting:
             layout.apply(decision)
     layout.ensure_units()
     layout.ensure_charts()
@@ -112,7 +116,7 @@ def hydrate(
     tree = layout.tree()
     view = PlanView(
         snapshot=replace(snapshot, problems=problems),
-        plan=Plan(final),
+        plan=Plan(final, planned.sought),
         source_commit=inputs.commit.id if inputs.commit else None,
         capacity_tree=inputs.capacity_id,
         deployment_commit=inputs.deployment_commit,
@@ -134,27 +138,26 @@ def _uncounted(inputs: Inputs, snapshot: Snapshot) -> list[Problem]:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What saves work, of this pass and of those before: files that were read, and ledgers that were opened."""
+    """What saves work, of this pass and of those before: files that were read, ledgers that were opened, and groups that nobody has to decide on."""
 
     memo: Memo
     ledgers: LedgerCache
+    resting: Mapping[str, Decision]
 
 
-def _planned(
-    inputs: Inputs, known: _Known, with_candidates: Verdicts | bool
-) -> tuple[Layout, list[Decision], Mapping[str, str]]:
+def _planned(inputs: Inputs, known: _Known, with_candidates: Verdicts | bool) -> tuple[Layout, Plan, Mapping[str, str]]:
     """The plan, with the clusters that are made for groups which find no other. Each is kept only if its group goes there."""
     clones: dict[str, str] = {}
-    layout, decisions = _planned_with(inputs, known, with_candidates, clones)
+    layout, planned = _planned_with(inputs, known, with_candidates, clones)
     tried: set[str] = set()
-    while (wanted := wish(layout.snapshot, decisions, tried)) is not None:
+    while (wanted := wish(layout.snapshot, planned.decisions, tried)) is not None:
         more = {**clones, wanted.name: wanted.model}
         other_layout, other = _planned_with(inputs, known, with_candidates, more)
-        if any(d.group == wanted.group and wanted.name in d.after for d in other):
-            layout, decisions, clones = other_layout, other, more
+        if any(d.group == wanted.group and wanted.name in d.after for d in other.decisions):
+            layout, planned, clones = other_layout, other, more
         else:
             tried.add(wanted.group)
-    return layout, decisions, clones
+    return layout, planned, clones
 
 
 def _wanted_awake(
@@ -168,7 +171,7 @@ def _wanted_awake(
     if not tired or all(decision.action is not Action.WAIT for decision in decisions):
         return frozenset()
     layout, later = _planned_with(inputs, known, False, clones, asleep=tired)
-    called = {found.cluster for found in outcomes(layout.snapshot, later) if found.after.state == "Waking"}
+    called = {found.cluster for found in outcomes(layout.snapshot, later.decisions) if found.after.state == "Waking"}
     return frozenset(called & tired)
 
 
@@ -179,7 +182,7 @@ def _planned_with(
     clones: Mapping[str, str],
     *,
     asleep: Collection[str] = (),
-) -> tuple[Layout, list[Decision]]:
+) -> tuple[Layout, Plan]:
     """The plan of a fleet in which some clusters are new, and some have just been put to sleep."""
     snapshot = read_snapshot(
         source=inputs.source,
@@ -196,12 +199,13 @@ def _planned_with(
     )
     refuse_foreign_root(snapshot, inputs.deployment)
     layout = Layout(snapshot, inputs.source, known.memo)
-    decisions = decided(snapshot, layout, with_candidates=with_candidates, ledgers=known.ledgers)
-    consented = agreed(snapshot, decisions)
+    made = partial(decided, with_candidates=with_candidates, ledgers=known.ledgers, resting=known.resting)
+    planned = made(snapshot, layout)
+    consented = agreed(snapshot, planned.decisions)
     if consented is None:
-        return layout, decisions
+        return layout, planned
     layout = Layout(consented, inputs.source, known.memo)
-    return layout, decided(consented, layout, with_candidates=with_candidates, ledgers=known.ledgers)
+    return layout, made(consented, layout)
 
 
 def decided(
@@ -211,10 +215,11 @@ def decided(
     with_candidates: Verdicts | bool = False,
     opened: Books | None = None,
     ledgers: LedgerCache | None = None,
-) -> list[Decision]:
+    resting: Mapping[str, Decision] = NOBODY_RESTS,
+) -> Plan:
     """
     The plan, made again for as long as rendering stops something in it: a group that cannot go where it was to go
-    keeps its room, and others must not have been given it. `opened` and `ledgers` are as for `plan`.
+    keeps its room, and others must not have been given it. `opened`, `ledgers` and `resting` are as for `plan`.
     """
     stopped: dict[str, Decision] = {}
     layout.foresee()
@@ -227,11 +232,13 @@ def decided(
             edits=layout.edits,
             opened=opened,
             ledgers=ledgers,
-        ).decisions
-        tested = layout.feasible(planned)
-        more = {new.group: new for new, old in zip(tested, planned, strict=True) if new is not old}
+            resting=resting,
+        )
+        tested = layout.feasible(planned.decisions)
+        more = {new.group: new for new, old in zip(tested, planned.decisions, strict=True) if new is not old}
         if not more.keys() - stopped.keys():
-            return [replace(d, blocked_by=stopped[d.group].blocked_by) if d.group in stopped else d for d in tested]
+            told = (replace(d, blocked_by=stopped[d.group].blocked_by) if d.group in stopped else d for d in tested)
+            return replace(planned, decisions=tuple(told))
         stopped |= more
 
 

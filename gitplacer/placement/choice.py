@@ -116,6 +116,7 @@ class Choice:
         chosen: dict[str, Finding] = {}
         if wanted <= 0:
             return chosen
+        self._pass.sought.add(group.id)
         entering = self._pass.may_enter(group, policy)
         if self._pass.nominations.settings(group) is not None:
             nominated = [name for name in entering if name not in exclude]

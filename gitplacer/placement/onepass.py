@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
+from types import MappingProxyType
 
 from gitplacer.dispatching import started
 from gitplacer.grouping import Group
@@ -22,7 +23,7 @@ from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord, RecordCluster
 from gitplacer.kinds.tenant import Tenant
 from gitplacer.model.counts import AS_WRITTEN, Counts
-from gitplacer.model.decision import Action, Claim, ClusterRole, Finding, Move, Reason
+from gitplacer.model.decision import Action, Claim, ClusterRole, Decision, Finding, Move, Reason
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, PodShape, Roster, total_requests
 from gitplacer.placement.books import Books
@@ -66,6 +67,8 @@ from gitplacer.relocation.silence import silent_clusters
 from gitplacer.snapshot import Snapshot
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
 
+NOBODY_RESTS: Mapping[str, Decision] = MappingProxyType({})
+
 
 class Names(tuple[str, ...]):
     """Names of clusters, of which there may be thousands, the same for thousands of groups: what is known of them is looked up by their hash."""
@@ -89,12 +92,17 @@ class Pass:
         agreed: frozenset[str] = frozenset(),
         opened: Books | None = None,
         ledgers: LedgerCache | None = None,
+        resting: Mapping[str, Decision] = NOBODY_RESTS,
     ) -> None:
         """
         `agreed` are groups that move as if somebody had consented to what is proposed for them. `opened` are ledgers that somebody
-        opened for the same snapshots and for at least the same groups, and `ledgers` those that passes before may have opened.
+        opened for the same snapshots and for at least the same groups, and `ledgers` those that passes before may have opened. `resting` are
+        groups of which it is known already what becomes of them: nothing but what was.
         """
         self.snapshot = snapshot
+        self.resting = resting
+        self.sought: set[str] = set()
+        """The groups for which another cluster was looked for."""
         self._opened_before = opened
         self._ledgers = ledgers or LedgerCache()
         self.agreed = agreed

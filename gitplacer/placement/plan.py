@@ -9,7 +9,7 @@ just published changes nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from gitplacer.model.counts import Counts
@@ -18,7 +18,7 @@ from gitplacer.model.verdicts import Verdicts, verdicts_of
 from gitplacer.placement.books import Books
 from gitplacer.placement.division import divides
 from gitplacer.placement.ledgercache import LedgerCache
-from gitplacer.placement.onepass import Pass
+from gitplacer.placement.onepass import NOBODY_RESTS, Pass
 from gitplacer.placement.quota import beyond_quota
 from gitplacer.placement.rounds import Round
 from gitplacer.placement.updating import Edits, no_edits
@@ -34,9 +34,13 @@ send away others, which may send away others in turn, there is one more for each
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One decision for each group of the source or of the records, sorted by id."""
+    """
+    One decision for each group of the source or of the records, sorted by id. `sought` are the groups for which another cluster was
+    looked for, whether one was found or not.
+    """
 
     decisions: tuple[Decision, ...]
+    sought: frozenset[str] = field(default=frozenset(), compare=False)
 
     def counts(self) -> dict[Action, int]:
         """How many groups each action concerns; the counts add up to the number of groups."""
@@ -56,6 +60,7 @@ def plan(
     agreed: frozenset[str] = frozenset(),
     opened: Books | None = None,
     ledgers: LedgerCache | None = None,
+    resting: Mapping[str, Decision] = NOBODY_RESTS,
 ) -> Plan:
     """
     Decide. Without candidates only the verdicts that decisions rest on are computed, which is all that rendering
@@ -63,13 +68,13 @@ def plan(
     `edits` tells what would change of a group where it is; nobody else can, because it takes the files that would be written. `agreed`
     are groups of which is asked where they would go if somebody consented. `opened` are empty ledgers for who plans many times on the
     same snapshots: what was found out with them once is not worked out again. `ledgers` only save
-    work.
+    work. `resting` are groups that nobody decides on: what becomes of them is known, and is that they stay as they are.
     """
     kept = verdicts_of(with_candidates)
-    shared = Pass(snapshot, also_held, edits, agreed, opened, ledgers)
+    shared = Pass(snapshot, also_held, edits, agreed, opened, ledgers, resting)
     beyond = beyond_quota(shared)
     if beyond:
-        shared = Pass(snapshot, {**beyond, **also_held}, edits, agreed, opened, ledgers)
+        shared = Pass(snapshot, {**beyond, **also_held}, edits, agreed, opened, ledgers, resting)
     before: dict[str, tuple[str, ...]] = dict(shared.recorded)
     claims: dict[str, Claim] = shared.claims
     moves: dict[str, Move] = shared.moves
@@ -110,7 +115,8 @@ def plan(
         shared.doubts = None if recounted or moves or moving else this.doubts(decisions)
         before, claims, moves = after, claimed, moving
     finished = (_since_the_start(shared, made[group_id], sent_away) for group_id in sorted(made))
-    return Plan(tuple(as_written(snapshot, _shaped(shared, decision)) for decision in finished))
+    told = tuple(as_written(snapshot, _shaped(shared, decision)) for decision in finished)
+    return Plan(told, frozenset(shared.sought))
 
 
 def _of(counts: Mapping[tuple[str, str], Counts], group_id: str, names: Iterable[str]) -> dict[str, Counts]:

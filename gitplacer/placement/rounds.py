@@ -83,6 +83,9 @@ class Round:
         leaving: list[tuple[Group, Triggers]] = []
         waiting: list[Group] = []
         for group in self._pass.groups.values():
+            if group.id in self._pass.resting:
+                done.append(self._settle(self._pass.resting[group.id]))
+                continue
             stop = self._pass.held.get(group.id)
             if stop is not None or group.policy is None:
                 done.append(self._settle(self._held(group, stop or Finding(code=Reason.NO_POLICY))))

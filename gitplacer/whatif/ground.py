@@ -23,7 +23,6 @@ from gitplacer.layout.layout import Layout
 from gitplacer.model.decision import Action, Decision, Reason, Verdict
 from gitplacer.model.fates import Fate, GroupFate, Left, Supposed
 from gitplacer.model.resources import NOTHING
-from gitplacer.placement.plan import Plan
 from gitplacer.placement.updating import no_edits
 from gitplacer.plaintext import printable
 from gitplacer.problems import Problem, Severity
@@ -142,7 +141,7 @@ def unguarded(
     snapshot = with_guards_lifted(view.snapshot)
     layout = Layout(snapshot, snapshot.source.tree, ground.memo)
     made = decided(snapshot, layout, with_candidates=with_candidates)
-    return replace(view, snapshot=snapshot, plan=Plan(tuple(sorted(made, key=lambda d: d.group)))), later
+    return replace(view, snapshot=snapshot, plan=made), later
 
 
 def _held_anyway(ground: Ground, group: str, lost: frozenset[str]) -> bool:

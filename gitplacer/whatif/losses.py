@@ -23,7 +23,6 @@ from gitplacer.layout.layout import Layout
 from gitplacer.model.decision import Action, Decision
 from gitplacer.model.fates import Supposed
 from gitplacer.placement.books import Books
-from gitplacer.placement.plan import Plan
 from gitplacer.placement.reopened import books_empty
 from gitplacer.placement.ties import ties
 from gitplacer.snapshot import Snapshot
@@ -64,7 +63,7 @@ class Losses:
         return replace(
             self.ground.due.view,
             snapshot=snapshot,
-            plan=Plan(tuple(sorted(made, key=lambda d: d.group))),
+            plan=made,
             edits=layout.edits,
         )
 
