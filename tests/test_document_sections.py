@@ -5,6 +5,7 @@ An edit made in a section of a document is the edit made in the whole, byte for 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 from unittest import mock
 
@@ -40,6 +41,12 @@ def result(make: Callable[[], bytes]) -> tuple[object, ...]:
         return (make(),)
     except EditError as error:
         return (error.message, error.path)
+
+
+def expect_it_begins_there(text: bytes, parsed: ParsedDocument) -> None:
+    """A document is found at its first section as it is where the whole is composed for that."""
+    here, composed = (Document("f", each, 0, lambda: text).locate() for each in (parsed, replace(parsed, sections=())))
+    assert here == composed
 
 
 def expect_the_same(data: bytes, document: ParsedDocument, edits: list[Edit]) -> None:
@@ -92,6 +99,7 @@ PIECES = st.sampled_from(
 def test_whatever_is_put_together_a_section_is_edited_as_the_whole(pieces: list[str], data: st.DataObject) -> None:
     text = "".join(pieces).encode()
     for document in parse(text).documents:
+        expect_it_begins_there(text, document)
         if document.value and not document.prefix:
             expect_the_same(text, document, [data.draw(edits_of(document.value))])
 
@@ -102,6 +110,7 @@ def test_what_fuzzing_begins_with_and_has_found_is_edited_in_sections_as_in_the_
         for data in {**running.corpus(name), **running.found(name)}.values():
             for document in parse(data).documents[:3]:
                 cut += bool(document.sections)
+                expect_it_begins_there(data, document)
                 for edits in edits_anywhere(document) if len(data) < 20_000 and not document.prefix else []:
                     expect_the_same(data, document, edits)
     assert cut > 10, "no law about nothing"
@@ -129,7 +138,9 @@ def test_what_fuzzing_begins_with_and_has_found_is_edited_in_sections_as_in_the_
 def test_a_document_is_cut_where_its_entries_begin_and_none_refers_to_another(text: str, sections: list[int]) -> None:
     if text.startswith("version"):
         text = "a: 1\n---\n" + text
-    assert list(parse(text.encode()).documents[-1].sections) == sections
+    document = parse(text.encode()).documents[-1]
+    assert list(document.sections) == sections
+    expect_it_begins_there(text.encode(), document)
 
 
 @pytest.mark.parametrize(
