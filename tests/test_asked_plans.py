@@ -109,7 +109,7 @@ class Reviewed(LookedAt):
         except Rejected:
             return
         held = Base(name="main", commit=COMMIT, plan=Baseline.of(base))
-        ours = hydrated_against(looked(inputs, self.memory), Against(held, None)).view
+        ours = hydrated_against(looked(inputs, self.memory), Against(held, None))[0].view
         assert held.plan is not None
         assert against(ours, held.plan) == against(every, held.plan)
         self.counts["spared"] += sum(waits(d) and not d.candidates for d in ours.plan.decisions)
@@ -121,7 +121,7 @@ class Reviewed(LookedAt):
             plan = BasePlan(inputs, tree_id(past), lambda: past, InMemory(self.memory), LedgerCache())
         coming = Against(Base(name="main", commit=COMMIT, plan=None), plan)
         assert coming.is_known == (usable_cores() < 2)
-        view = hydrated_against(looked(inputs, self.memory), coming).view
+        view = hydrated_against(looked(inputs, self.memory), coming)[0].view
         assert view.plan == ours.plan and coming.base.plan == base
         self.counts["aside"] += 1
 
@@ -202,7 +202,7 @@ def test_a_change_asks_about_its_own_groups_that_wait_and_no_others(monkeypatch:
     asked = Asked(monkeypatch)
     view = hydrated_against(
         looked(story.inputs(), story.memory), Against(Base(name="main", commit=COMMIT, plan=base), None)
-    ).view
+    )[0].view
     assert {group for group, _ in asked.verdicts} == {"jobs/new"}
     shown = against(view, base)
     assert "jobs/new: 0 of 2 clusters fit" in shown
@@ -217,7 +217,7 @@ def test_a_group_that_the_change_makes_wait_for_another_reason_is_asked_about_to
     story.source |= policy("jobs", "select: {namespaces: [jobs]}\nprecedence: 9\nclusters: {names: [elsewhere]}")
     view = hydrated_against(
         looked(story.inputs(), story.memory), Against(Base(name="main", commit=COMMIT, plan=base), None)
-    ).view
+    )[0].view
     found = against(view, base)
     assert found == against(hydrate(story.inputs(), with_candidates=EVERY).view, base)
     assert "jobs/huge: 0 of 2 clusters fit" in found
@@ -334,7 +334,7 @@ def comment_of_a_change(copies: int) -> Callable[[], str]:
     head = looked(replace(inputs, source=edited(source, 2)), memo)
     hydrate(head.inputs, memo=memo, with_candidates=False)  # which reads what was edited
     return lambda: against(
-        hydrated_against(head, Against(Base(name="main", commit=COMMIT, plan=base), None)).view, base
+        hydrated_against(head, Against(Base(name="main", commit=COMMIT, plan=base), None))[0].view, base
     )
 
 

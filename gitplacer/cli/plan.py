@@ -123,8 +123,8 @@ def command(
         stack.enter_context(_told_to_strangers(redact))
         looked, say = stack.enter_context(opened(where))
         against = stack.enter_context(_base(where, looked, base, say)) if base is not None else None
-        hydration = _planned(looked, against, output, out)
-        held_against = _told(against.base) if against is not None else None
+        hydration, planned_base = _planned(looked, against, output, out, whole=everything)
+        held_against = _told(planned_base) if planned_base is not None else None
 
         sought: dict[str, Remedy | None] = {}
 
@@ -155,16 +155,19 @@ def command(
     return WOULD_CHANGE if exit_code and changes else 0
 
 
-def _planned(looked: Looked, against: Against | None, output: str, out: str | None) -> Hydration:
-    """The plan, with every cluster's verdict on the groups of which it is printed or saved."""
+def _planned(
+    looked: Looked, against: Against | None, output: str, out: str | None, *, whole: bool
+) -> tuple[Hydration, Base | None]:
+    """The plan, with every cluster's verdict on the groups of which it is printed or saved, and what it is held against. `whole`: what stays is told too."""
     from gitplacer.hydrate import hydrate
     from gitplacer.model.verdicts import EVERY, OF_WAITING
     from gitplacer.passes.looking import hydrated_against
 
-    if output == "markdown" and out is None:
-        return hydrated_against(looked, against)
+    if output == "markdown" and out is None and against is not None:
+        return hydrated_against(looked, against, whole=whole)
     asked = EVERY if output == "json" or out is not None else OF_WAITING
-    return hydrate(looked.inputs, memo=looked.memo, ledgers=looked.ledgers, with_candidates=asked)
+    made = hydrate(looked.inputs, memo=looked.memo, ledgers=looked.ledgers, with_candidates=asked)
+    return made, against.base if against is not None else None
 
 
 def _below(link_base: str, folder: str) -> str:

@@ -31,6 +31,7 @@ from gitplacer.explain.plan import (
     computed_from,
     file_count,
     is_worth_telling,
+    said_of_snapshots,
     standing,
     summary,
 )
@@ -75,6 +76,7 @@ __all__ = [
     "refused_approvals",
     "remedy_line",
     "rfc3339",
+    "said_of_snapshots",
     "sentence",
     "shares",
     "shortlist",

@@ -85,11 +85,17 @@ def computed_from(view: PlanView) -> list[str]:
     source = f"source {view.source_commit[:10]}" if view.source_commit else "the work tree as it lies"
     deployment = f"deployment {view.deployment_commit[:10]}" if view.deployment_commit else "nothing placed yet"
     lines = [f"Computed from {source}; {deployment}; at {rfc3339(view.snapshot.now)} by gitplacer {view.version}"]
+    said = said_of_snapshots(view) if view.snapshots is None else view.snapshots
+    return [*lines, said] if said else lines
+
+
+def said_of_snapshots(view: PlanView) -> str:
+    """When the snapshots of all clusters were taken, and which are missing; '' where there are no clusters."""
     clusters = [c for c in view.clusters.values() if c.spec.role == "Workload"]
-    return [*lines, _snapshots(view, clusters)] if clusters else lines
+    return f"Capacity snapshots: {'; '.join(_ages(view, clusters))}" if clusters else ""
 
 
-def _snapshots(view: PlanView, clusters: Iterable[Cluster]) -> str:
+def _ages(view: PlanView, clusters: Iterable[Cluster]) -> list[str]:
     fresh, stale, missing, broken, asleep = [], [], [], [], []
     for cluster in clusters:
         snapshot = view.snapshot.capacity.get(cluster.name)
@@ -109,4 +115,4 @@ def _snapshots(view: PlanView, clusters: Iterable[Cluster]) -> str:
         said.append(f"{len(fresh)} current, taken {' to '.join(times)}")
     said += [f"{word}: {few(names, most=10)}" for word, names in
              (("stale", stale), ("missing", missing), ("unusable", broken), ("asleep or waking", asleep)) if names]  # fmt: skip
-    return f"Capacity snapshots: {'; '.join(said)}"
+    return said

@@ -31,7 +31,7 @@ class PlanView:
     A plan with everything that is told about it. `source_commit` is None for a work tree as it lies, and
     `deployment_commit` where nothing is placed yet; `changed_files` has for each cluster the paths that would change; `sleepers`
     are the clusters that may sleep. `tree` is the deployment tree after the pass, and `edits` tells what it would change of groups
-    where they are.
+    where they are. `snapshots` is what is said of when capacity was taken, where the view has a part of the clusters only.
     """
 
     snapshot: Snapshot
@@ -44,6 +44,7 @@ class PlanView:
     tree: Tree
     edits: Edits = no_edits
     sleepers: tuple[ClusterOutcome, ...] = ()
+    snapshots: str | None = None
 
     @property
     def clusters(self) -> Mapping[str, Cluster]:

@@ -18,6 +18,7 @@ from functools import partial
 
 from gitplacer.comparison import Baseline
 from gitplacer.hydrate import Inputs, SourceCommit, hydrate
+from gitplacer.inpart import Footing, InPart, footing_of, planned_in_part
 from gitplacer.model.horizon import Horizon
 from gitplacer.model.verdicts import OUTGROWN
 from gitplacer.passes import quiet
@@ -34,11 +35,15 @@ MOST = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The plan of a base at rest, without its tree, which is that of the deployment. It stands from `since` on, until `until` (None for ever)."""
+    """
+    The plan of a base at rest, without its tree, which is that of the deployment, and what a part of the fleet needs to be planned by itself.
+    It stands from `since` on, until `until` (None for ever).
+    """
 
     since: datetime
     until: datetime | None
     plan: Baseline
+    footing: Footing | None
 
     def holds(self, now: datetime) -> bool:
         """Whether the same would be planned at a time."""
@@ -57,6 +62,9 @@ class BasePlan:
         self._key = key_of(inputs, tree)
         kept = recalled(memo, self._key, inputs.now) if self._key is not None else None
         self._known = replace(kept.plan, tree=inputs.deployment) if kept is not None else None
+        self._footing = kept.footing if kept is not None else None
+        self._source = source
+        self._ledgers = ledgers
         self._made = partial(_made, inputs, source, memo, ledgers)
         self._meanwhile: Meanwhile | None = None
         if self._known is None and FEWEST <= len(inputs.source) <= MOST:
@@ -76,6 +84,14 @@ class BasePlan:
                 self._memo.remember_text(self._key, made.kept)
             self._known = replace(made.plan, tree=self._inputs.deployment.apply(made.changes))
         return self._known
+
+    def changed_in_part(self) -> InPart | None:
+        """The plan of the inputs themselves, made of the part of the fleet in which they differ from a base that is known; None where that does not tell."""
+        if self._known is None or self._footing is None:
+            return None
+        return planned_in_part(
+            self._inputs, self._source(), self._known, self._footing, memo=self._memo, ledgers=self._ledgers
+        )
 
     def close(self) -> None:
         """Plan no further."""
@@ -102,7 +118,7 @@ def _made(inputs: Inputs, source: Callable[[], Tree], memo: Memo, ledgers: Ledge
     changes = Changes(found.tree.read_all(there), frozenset(others) - set(there))
     bare, text = replace(found, tree=Tree()), None
     if not made.steps:
-        text = pickle.dumps(Kept(horizon.instant, horizon.until, bare), protocol=5)
+        text = pickle.dumps(Kept(horizon.instant, horizon.until, bare, footing_of(asked, made.view)), protocol=5)
     # An instant that is itself in what was pickled has lost the horizon by now.
     return _Made(bare, changes, None if horizon.lost else text)
 

@@ -81,6 +81,11 @@ class Against:
         except (Rejected, NoSuchFolder):
             return self._base  # the change is what makes a fleet of it, and all of it is its work
 
+    def in_part(self) -> tuple[Hydration, Base] | None:
+        """The plan of the source made of those clusters alone that its change touches, and the base as far as they go; None where the whole has to be planned."""
+        found = self._plan.changed_in_part() if self._plan is not None else None
+        return (found.hydration, replace(self._base, plan=found.base)) if found is not None else None
+
 
 @contextlib.contextmanager
 def base_of(settings: Settings, looked: Looked, rev: str) -> Iterator[Against]:
@@ -101,14 +106,21 @@ def base_of(settings: Settings, looked: Looked, rev: str) -> Iterator[Against]:
         yield Against(Base(name=rev, commit=found.id, plan=None, lacks=lacks), plan)
 
 
-def hydrated_against(looked: Looked, against: Against | None) -> Hydration:
+def hydrated_against(looked: Looked, against: Against, *, whole: bool = False) -> tuple[Hydration, Base]:
     """
-    The source planned, with every cluster's verdict on the groups that wait because of the change, for whoever tells of no others. Those
+    The source planned, and what it is held against. Where the part of the fleet that its change touches tells of the whole, that is all that is
+    planned, unless the `whole` is to be told.
+    """
+    in_part = against.in_part() if not whole else None
+    return in_part if in_part is not None else (_whole_against(looked, against), against.base)
+
+
+def _whole_against(looked: Looked, against: Against) -> Hydration:
+    """
+    The whole, with every cluster's verdict on the groups that wait because of the change, for whoever tells of no others. Those
     that wait at the base too and wait otherwise with the change are known only then, and it is planned again for them. While the base is still
     being planned those count that waited already when their records were written.
     """
-    if against is None:
-        return _hydrated(looked, Verdicts(waiting=True))
     guessed = None if against.is_known else _hydrated(looked, Verdicts(waiting=True, new=True))
     before = against.base.plan
     known = frozenset(d.group for d in before.decisions if waits(d)) if before is not None else frozenset[str]()

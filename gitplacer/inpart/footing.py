@@ -1,0 +1,88 @@
+"""
+What has to be known of a fleet at rest to plan a part of it.
+
+It is taken down when the whole has been planned, and kept with what became of each group. A fleet in which what happens to one group may
+depend on all others, wherever they are, has none.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gitplacer.explain import PlanView, said_of_snapshots
+from gitplacer.inputs import Inputs
+from gitplacer.model.workload import total_requests
+from gitplacer.placement.division import divides
+from gitplacer.snapshot import Snapshot
+from gitplacer.source.manifests import PLATFORM
+
+
+@dataclass(frozen=True, slots=True)
+class Footing:
+    """
+    `files` are the source files of each group, those that it shares included, sorted, and `platform` the groups that are on every cluster.
+    `clusters` are by name the source file of each cluster that has none but clusters in it. `left` is what the quota of a tenant leaves
+    it, by name, of each resource that it limits. `snapshots` is what is said of when capacity was taken.
+    """
+
+    files: Mapping[str, tuple[str, ...]]
+    platform: frozenset[str]
+    clusters: Mapping[str, str]
+    left: Mapping[str, Mapping[str, int]]
+    snapshots: str
+
+
+def footing_of(inputs: Inputs, view: PlanView) -> Footing | None:
+    """That of a plan in which nothing happens; None where a part of the fleet does not stand for itself."""
+    snapshot = view.snapshot
+    if inputs.foreign or inputs.reverted or inputs.merged or inputs.uncounted or not _is_plain(snapshot):
+        return None
+    if any(divides(group) for group in snapshot.groups.values()):
+        return None
+    files = {g.id: tuple(sorted({m.path for m in (*g.members, *g.shared)})) for g in snapshot.groups.values()}
+    platform = frozenset(group.id for group in snapshot.groups.values() if group.unit == PLATFORM)
+    return Footing(files, platform, _cluster_files(snapshot), _left(view), said_of_snapshots(view))
+
+
+def _is_plain(snapshot: Snapshot) -> bool:
+    """Whether nothing but room on clusters, quotas and what groups are made of decides where they are."""
+    own = snapshot.source.own
+    specs = [policy.spec for policy in own.policies]
+    return (
+        own.fleet.spec.clone is None
+        and not snapshot.states
+        and not snapshot.broken_records
+        and not any(capacity.queues for capacity in snapshot.capacity.values())
+        and not any(spec.relocation.when.preferred_available != "Never" for spec in specs)
+        and not any(spec.placement.span != "Never" or spec.budget_per_hour is not None for spec in specs)
+        and not any(tenant.spec.budget_per_hour is not None for tenant in snapshot.source.tenancy.tenants)
+        and not any(r.move or r.claim or r.dispatch for r in snapshot.records.values())
+    )
+
+
+def _cluster_files(snapshot: Snapshot) -> dict[str, str]:
+    places = snapshot.source.own.places
+    clusters = {name: places[f"Cluster/{name}"].file for name in snapshot.source.own.clusters}
+    number: dict[str, int] = defaultdict(int)
+    for file in clusters.values():
+        number[file] += 1
+    counts = snapshot.source.document_counts
+    return {name: file for name, file in clusters.items() if counts.get(file) == number[file]}
+
+
+def _left(view: PlanView) -> dict[str, dict[str, int]]:
+    """What tenants' quotas leave, beside all that is deployed."""
+    quotas = {t.name: t.spec.quota for t in view.snapshot.source.tenancy.tenants if t.spec.quota}
+    left = {name: dict(quota) for name, quota in quotas.items()}
+    for decision in view.plan.decisions if quotas else ():
+        group, record = view.group(decision), view.record(decision)
+        tenant = group.tenant if group is not None else view.snapshot.tenant(record) if record is not None else None
+        if tenant is None or tenant.name not in left:
+            continue
+        for name in decision.after:
+            asked = total_requests(view.gang(decision, view.clusters.get(name)))
+            for resource in left[tenant.name]:
+                left[tenant.name][resource] -= asked.get(resource, 0)
+    return left

@@ -1,0 +1,463 @@
+"""
+A plan in part says what the plan of the whole says.
+
+The law is held over random fleets at rest and random edits: wherever a part tells, its decisions, files, problems and the comment on a pull
+request are those of the whole. A table has what a part does not tell, and it is counted that nobody beside it is looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from random import Random
+from typing import Any, cast
+
+import pytest
+
+from gitplacer.comparison import Baseline
+from gitplacer.explain import PlanView
+from gitplacer.formats.markdown import plan_markdown
+from gitplacer.formats.options import Options
+from gitplacer.hydrate import Hydration, hydrate
+from gitplacer.inpart import InPart, footing_of, planned_in_part, planning
+from gitplacer.kinds.record import RECORDS
+from gitplacer.model.signers import Flaw, Uncounted
+from gitplacer.model.verdicts import OF_WAITING, OUTGROWN
+from gitplacer.passes.baselines import BasePlan
+from gitplacer.passes.looking import Against, Looked, hydrated_against
+from gitplacer.placement.ledgercache import LedgerCache
+from gitplacer.review import Base, Review
+from gitplacer.source.files import InMemory, Memo, ReadFile
+from gitplacer.source.shares import Share
+from gitplacer.tree import differing_paths, tree_id
+from tests.stories import FLEET, Story, cluster, policy, rayjob, rayservice, snapshot
+
+COMMIT = "b" * 40
+
+PLATFORM = {
+    "platform/classes.yaml": "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 1000\n"
+}
+
+
+def tenant(name: str, spec: str) -> dict[str, str]:
+    text = (
+        f"apiVersion: gitplacer.dev/v1alpha1\nkind: Tenant\nmetadata: {{name: {name}}}\n"
+        f'spec: {{paths: ["workloads/{name}/**"], namespaces: [{name}], {spec}}}\n'
+    )
+    return {f"tenants/{name}.yaml": text}
+
+
+class AtRest:
+    """A fleet in which nothing happens, as its base would be remembered, and what becomes of an edit of it."""
+
+    def __init__(self, story: Story) -> None:
+        self.story = story
+        self.before = story.inputs()
+        self.made = hydrate(self.before, memo=story.memory, with_candidates=OUTGROWN)
+        assert not self.made.steps
+        self.base = Baseline.of(self.made.view)
+        self.footing = footing_of(self.before, self.made.view)
+
+    def edited(self, edits: dict[str, str]) -> tuple[InPart | None, Hydration]:
+        """What a part tells of an edit, and the whole."""
+        inputs = replace(self.story, source={**self.story.source, **edits}).inputs()
+        memo, ledgers = self.story.memory, LedgerCache()
+        whole = hydrate(inputs, memo=memo, with_candidates=OF_WAITING)
+        if self.footing is None:
+            return None, whole
+        part = planned_in_part(inputs, self.before.source, self.base, self.footing, memo=memo, ledgers=ledgers)
+        return part, whole
+
+
+def settled(story: Story) -> AtRest | None:
+    """A fleet after as many passes as it takes; None if it takes many."""
+    for _ in range(6):
+        if not story.run().steps:
+            return AtRest(story)
+    return None
+
+
+def comment(view: PlanView, base: Baseline, *, redact: bool = False) -> str:
+    held_against = Base(name="main", commit=COMMIT, plan=base)
+    return plan_markdown(view, Options(), Review(view, held_against, redact=redact))
+
+
+def holds(rest: AtRest, part: InPart, whole: Hydration) -> bool:
+    """The law. Whether also why groups wait is told in the same words: a part tells why they did before."""
+    ours = part.hydration
+    assert {d.group: (d.action, d.before, d.files_after) for d in ours.view.plan.decisions} == {
+        d.group: (d.action, d.before, d.files_after) for d in whole.view.plan.decisions
+    }
+    told, otherwise = ({d.group: replace(d, candidates=()) for d in made.view.plan.decisions} for made in (ours, whole))
+    differ = {group for group, decision in told.items() if decision != otherwise[group]}
+    assert not any(told[group].after or otherwise[group].after for group in differ)
+    theirs = {f"{RECORDS}/{group}.yaml" for group in differ}
+    assert set(differing_paths(ours.tree, whole.tree)) <= theirs
+    assert ours.problems == whole.problems
+    for redact in (False, True) if not differ else ():
+        assert comment(ours.view, part.base, redact=redact) == comment(whole.view, rest.base, redact=redact)
+    return not differ
+
+
+# the law
+
+RULES = [
+    "select: {}",
+    "select: {}\nupdate: {ifNotFit: Hold}",
+    "select: {}\nupdate: {ifNotFit: Proceed}",
+    "select: {}\nplacement: {admission: Immediate}",
+    "select: {}\nplacement: {copies: 2}",
+    "select: {}\nplacement: {accept: TightFit}",
+    "select: {}\nrelocation: {mode: Never}",
+    "select: {}\nplacement: {copies: All}",
+    "select: {}\npreempts: LowerPriority\npriority: 5",
+]
+
+
+def drawn(lot: Random) -> Story:
+    story = Story.of(policy("p0", lot.choice(RULES)), PLATFORM if lot.random() < 0.4 else {})
+    if lot.random() < 0.4:
+        story.source |= policy("p1", lot.choice(RULES[1:]).replace("{}", "{namespaces: [ns-1]}", 1) + "\nprecedence: 7")
+    for number in range(lot.randint(1, 5)):
+        name = f"c{number}"
+        story.source |= cluster(name)
+        nodes = [f"n{i} {lot.choice([8, 16, 40])} 64Gi {lot.choice([0, 1, 2, 4])}" for i in range(lot.randint(1, 3))]
+        story.capacity |= snapshot(name, *nodes)
+    if lot.random() < 0.5:
+        quota = f'quota: {{nvidia.com/gpu: "{lot.randint(1, 8)}"}}' if lot.random() < 0.7 else "priority: {max: 100}"
+        story.source |= tenant("ns-0", quota) | tenant(
+            "ns-1", f'clusterQuota: {{nvidia.com/gpu: "{lot.randint(1, 6)}"}}'
+        )
+        story.source |= tenant("ns-2", "pods: Privileged")
+    for number in range(lot.randint(1, 9)):
+        make = lot.choice([rayjob, rayservice])
+        story.source |= make(
+            f"ns-{lot.randrange(3)}", f"app-{number}", cpu=lot.choice(["1", "3", "7"]), workers=lot.randint(0, 3)
+        )
+    return story
+
+
+def one_more(text: str, lot: Random) -> str:
+    more = lot.randint(1, 3)
+    return re.sub(r"([rR]eplicas): (\d+)", lambda found: f"{found[1]}: {int(found[2]) + more}", text)
+
+
+EDITS: list[Callable[[str, Random], str]] = [
+    one_more,
+    lambda text, lot: text.replace("image: ray", f"image: ray:{lot.randint(2, 9)}"),
+    lambda text, lot: text.replace("python train.py", "python train.py --fast"),
+    lambda text, lot: re.sub(r"replicas: (\d+)", lambda found: f"replicas: {max(0, int(found[1]) - 1)}", text),
+    lambda text, lot: text.replace('cpu: "3"', 'cpu: "4"'),
+    lambda text, lot: f"{text}# looked at\n",
+    lambda text, lot: text.replace("image: ray", "image: [ray"),
+    lambda text, lot: re.sub(r"replicas: \d+", "replicas: -1", text),
+]
+
+
+def test_a_part_tells_what_the_whole_does() -> None:
+    counts: Counter[str] = Counter()
+    for seed in range(140):
+        lot = Random(seed)
+        rest = settled(drawn(lot))
+        if rest is None:
+            continue
+        counts["at rest"] += 1
+        paths = [path for path in rest.story.source if path.startswith("workloads/")]
+        for _ in range(3):
+            edit = lot.choice(EDITS[:2] * 3 + EDITS)
+            some = lot.sample(paths, min(len(paths), lot.randint(1, 2)))
+            part, whole = rest.edited({path: edit(rest.story.source[path], lot) for path in some})
+            if part is None:
+                counts["whole"] += 1
+                continue
+            counts["in the same words"] += holds(rest, part, whole)
+            counts["in part"] += 1
+            told = {d.finding.code for d in whole.view.plan.decisions}
+            counts.update(f"told {code}" for code in told)
+            counts["waiting beside"] += any(not d.after for d in whole.view.plan.decisions)
+    assert counts["in part"] >= 60, counts
+    assert counts["waiting beside"] >= 20, counts
+
+
+# what is told in part, and what is not
+
+SHOP, TRAIN = "workloads/web/shop.yaml", "workloads/jobs/train.yaml"
+
+
+def fleet(*more: dict[str, str], rules: str = "select: {}", nodes: str = "n1 16 64Gi 4") -> Story:
+    """Two clusters, each with an app of its own policy, and one that waits."""
+    story = Story.of(
+        policy("web", f"{rules}\nclusters: {{names: [a]}}"),
+        policy("jobs", "select: {namespaces: [jobs]}\nprecedence: 5\nclusters: {names: [b]}"),
+        cluster("a"), cluster("b"), rayservice("web", "shop"), rayservice("web", "other"), rayjob("jobs", "train"), rayjob("jobs", "huge", workers=30),
+        capacity=snapshot("a", nodes) | snapshot("b", "n1 16 64Gi 4"),
+    )  # fmt: skip
+    for some in more:
+        story.source |= some
+    return story
+
+
+def at_rest(story: Story) -> AtRest:
+    found = settled(story)
+    assert found is not None
+    return found
+
+
+def told(rest: AtRest, path: str, old: str, new: str) -> bool:
+    """Whether a part tells of an edit, which it then does as the whole would."""
+    text = rest.story.source[path]
+    assert old in text
+    part, whole = rest.edited({path: text.replace(old, new)})
+    if part is not None:
+        assert holds(rest, part, whole)
+    return part is not None
+
+
+IN_PART = {
+    "another image": ("image: ray", "image: ray:2"),
+    "one worker more": ("replicas: 1", "replicas: 2"),
+    "more of them at most": ("maxReplicas: 10", "maxReplicas: 11"),
+    "no sort of edit": ("rayStartParams: {}", "rayStartParams: { }"),
+}
+WHOLE = {
+    "one worker fewer": ("replicas: 1", "replicas: 0"),
+    "fewer of them at most": ("maxReplicas: 10", "maxReplicas: 9"),
+    "pods of another shape": ("memory: 4Gi", "memory: 3Gi"),
+    "another label": ("labels: {}", "labels: {tier: gold}"),
+    "another name": ("name: shop", "name: store"),
+    "a file that cannot be read": ("spec:", "spec: ["),
+}
+
+
+@pytest.mark.parametrize("edit", IN_PART.values(), ids=IN_PART)
+def test_an_edit_that_takes_nothing_away_is_told_in_part(edit: tuple[str, str]) -> None:
+    assert told(at_rest(fleet()), SHOP, *edit)
+
+
+@pytest.mark.parametrize("edit", WHOLE.values(), ids=WHOLE)
+def test_what_may_concern_others_is_not(edit: tuple[str, str]) -> None:
+    assert not told(at_rest(fleet()), SHOP, *edit)
+
+
+def test_an_app_that_names_another_object_is_not() -> None:
+    named = "image: ray, envFrom: [{configMapRef: {name: settings}}]"
+    assert not told(at_rest(fleet()), SHOP, "image: ray", named)
+
+
+def test_nor_one_that_waits() -> None:
+    assert not told(at_rest(fleet()), "workloads/jobs/huge.yaml", "image: ray", "image: ray:2")
+
+
+@pytest.mark.parametrize(("rule", "in_part"), [("Relocate", False), ("Hold", True), ("Proceed", True)])
+def test_nor_one_that_looks_for_another_cluster(rule: str, in_part: bool) -> None:
+    """An update of the service needs room beside it, which only the other cluster has."""
+    story = Story.of(
+        policy("web", f"select: {{}}\nupdate: {{ifNotFit: {rule}}}"), cluster("a"), cluster("b"), rayservice("web", "shop", workers=3),
+        capacity=snapshot("a", "n1 16 64Gi 4") | snapshot("b", "n1 16 64Gi 4"),
+    )  # fmt: skip
+    assert told(at_rest(story), SHOP, "image: ray", "image: ray:2") is in_part
+
+
+def test_nor_other_files_and_many_files() -> None:
+    rest = at_rest(fleet())
+    for path, text in {
+        "fleet.yaml": rest.story.source["fleet.yaml"] + "# edited\n",
+        "policies/web.yaml": rest.story.source["policies/web.yaml"] + "# edited\n",
+        "workloads/web/new.yaml": rayservice("web", "new")["workloads/web/new.yaml"],
+    }.items():
+        assert rest.edited({path: text})[0] is None, path
+    gone = replace(rest.story, source={path: text for path, text in rest.story.source.items() if path != SHOP})
+    assert rest.footing is not None
+    left = planned_in_part(
+        gone.inputs(), rest.before.source, rest.base, rest.footing, memo=rest.story.memory, ledgers=LedgerCache()
+    )
+    assert left is None
+
+
+def test_a_quota_counts_what_is_on_other_clusters() -> None:
+    """Of five GPUs the tenant has two on one cluster and one on the other; of three more two would be too many."""
+    quota = tenant("everybody", 'quota: {nvidia.com/gpu: "5"}')
+    path = "tenants/everybody.yaml"
+    quota[path] = quota[path].replace("workloads/everybody/**", "workloads/**").replace("[everybody]", '["*"]')
+    rest = at_rest(fleet(quota))
+    assert told(rest, SHOP, "replicas: 1", "replicas: 2")
+    assert not told(rest, SHOP, "replicas: 1", "replicas: 4")
+
+
+FOOTLESS = {
+    "machines that cost": policy("spare", "select: {namespaces: [none]}\nbudgetPerHour: 5"),
+    "groups that go where it is better": policy(
+        "spare",
+        "select: {namespaces: [none]}\nplacement: {type: Ordered, order: [{names: [a]}]}\n"
+        "relocation: {when: {PreferredAvailable: Automatic}}",
+    ),
+    "groups that span clusters": policy("spare", "select: {namespaces: [none]}\nplacement: {span: IfNeeded}"),
+}
+
+
+@pytest.mark.parametrize("rule", FOOTLESS.values(), ids=FOOTLESS)
+def test_a_fleet_in_which_one_may_concern_all_has_no_footing(rule: dict[str, str]) -> None:
+    assert at_rest(fleet()).footing is not None
+    assert at_rest(fleet(rule)).footing is None
+
+
+class Counting(InMemory):
+    """Notes which blobs are asked for."""
+
+    def __init__(self, before: Memo) -> None:
+        super().__init__(before)
+        self.asked: set[str] = set()
+
+    def recall(self, oids: Iterable[str]) -> Mapping[str, ReadFile]:
+        wanted = list(oids)
+        self.asked.update(wanted)
+        return super().recall(wanted)
+
+
+def test_nobody_elsewhere_is_looked_at() -> None:
+    """Neither what is on the other cluster nor its snapshot is read; who waits is, because he is told of."""
+    story = fleet(PLATFORM)
+    rest = at_rest(story)
+    assert rest.footing is not None
+    memo = Counting(story.memory)
+    edited = replace(story, source={**story.source, SHOP: story.source[SHOP].replace("image: ray", "image: ray:2")})
+    inputs = edited.inputs()
+    part = planned_in_part(inputs, rest.before.source, rest.base, rest.footing, memo=memo, ledgers=LedgerCache())
+    assert part is not None
+    trees = {"source": inputs.source, "capacity": inputs.capacity, "deployment": inputs.deployment}
+    read = {
+        f"{name}/{path}"
+        for name, tree in trees.items()
+        for path, entry in tree.entries.items()
+        if entry.oid in memo.asked
+    }
+    assert {f"source/{SHOP}", "source/workloads/web/other.yaml", "source/workloads/jobs/huge.yaml", "source/platform/classes.yaml", "capacity/a.yaml"} <= read  # fmt: skip
+    assert not read & {
+        f"source/{TRAIN}",
+        "source/clusters/b.yaml",
+        "capacity/b.yaml",
+        "deployment/placements/jobs/train.yaml",
+    }
+
+
+def test_whoever_knows_a_base_plans_its_change_in_part() -> None:
+    story = fleet()
+    rest = at_rest(story)
+    memo, tree = story.memory, tree_id(rest.before.source)
+    first = BasePlan(rest.before, tree, lambda: rest.before.source, memo, LedgerCache())
+    assert first.plan() == rest.base
+    changed = replace(story, source={**story.source, SHOP: story.source[SHOP].replace("image: ray", "image: ray:2")})
+    inputs = changed.inputs()
+    known = BasePlan(inputs, tree, lambda: rest.before.source, memo, LedgerCache())
+    looked = Looked(cast(Any, None), inputs, cast(Any, memo))
+    made, base = hydrated_against(looked, Against(Base(name="main", commit=COMMIT, plan=None), known))
+    assert made.view.snapshots is not None and base.plan is not None
+    assert base.plan.states.keys() == {"a"}
+    whole = hydrate(inputs, memo=memo, with_candidates=OF_WAITING)
+    assert comment(made.view, base.plan) == comment(whole.view, rest.base)
+
+
+def together(*paths: str) -> Callable[[Story], None]:
+    """Puts files of a source into one."""
+
+    def move(story: Story) -> None:
+        story.source[paths[0]] = "---\n".join(story.source.pop(path) for path in paths)
+
+    return move
+
+
+CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: web}\ndata: {a: b}\n"
+
+
+def with_settings(story: Story) -> None:
+    """Two apps use one ConfigMap; one of them is on the other cluster."""
+    for path in (SHOP, "workloads/web/other.yaml"):
+        story.source[path] = story.source[path].replace(
+            "image: ray", "image: ray, envFrom: [{configMapRef: {name: settings}}]"
+        )
+    story.source["workloads/web/settings.yaml"] = CONFIG
+    story.source |= policy("other", "select: {names: [other]}\nprecedence: 8\nclusters: {names: [b]}")
+
+
+def with_copies(story: Story) -> None:
+    """Another app has a copy on each cluster."""
+    story.source |= policy("copies", "select: {namespaces: [both]}\nprecedence: 9\nplacement: {copies: 2}")
+    story.source |= rayservice("both", "copied", gpus=0)
+
+
+def with_decisions(story: Story) -> None:
+    """Clusters are told which groups are where."""
+    story.source["fleet.yaml"] = FLEET.replace("spec: {}", "spec: {decisions: {into: a}}")
+
+
+SHAPES: dict[str, Callable[[Story], None]] = {
+    "clusters in one file": together("clusters/a.yaml", "clusters/b.yaml"),
+    "a cluster beside a policy": together("clusters/b.yaml", "policies/jobs.yaml"),
+    "its own cluster beside a policy": together("clusters/a.yaml", "policies/web.yaml"),
+    "two apps in one file": together(SHOP, "workloads/web/other.yaml"),
+    "apps that share an object": with_settings,
+    "an app on several clusters": with_copies,
+    "clusters that are told": with_decisions,
+}
+
+
+@pytest.mark.parametrize("shaped", SHAPES.values(), ids=SHAPES)
+def test_it_holds_however_a_source_is_laid_out(shaped: Callable[[Story], None]) -> None:
+    story = fleet(PLATFORM)
+    shaped(story)
+    rest = at_rest(story)
+    for old, new in IN_PART.values():
+        told(rest, SHOP, old, new)
+
+
+def test_an_edit_beside_one_of_what_governs_others_is_not() -> None:
+    rest = at_rest(fleet())
+    rules = rest.story.source["policies/jobs.yaml"]
+    edits = {SHOP: rest.story.source[SHOP].replace("image: ray", "image: ray:2"), "policies/jobs.yaml": rules.replace("[b]", "[a]")}  # fmt: skip
+    assert rest.edited(edits)[0] is None
+
+
+def test_what_is_wrong_with_an_edited_file_is_told_where_it_stands_now() -> None:
+    story = fleet()
+    story.source[SHOP] = story.source[SHOP].replace("spec:\n", "spec:\n  rayClusterConfigs: {}\n", 1)
+    rest = at_rest(story)
+    assert [p.location.line for p in rest.made.problems if p.location.file == SHOP] == [6]
+    part, whole = rest.edited({SHOP: "# first\n" + story.source[SHOP].replace("image: ray", "image: ray:2")})
+    assert part is not None and holds(rest, part, whole)
+    lines = {p.location.line for p in part.hydration.problems if p.location.file == SHOP}
+    assert 7 in lines and 6 not in lines
+
+
+def test_a_source_that_is_as_large_as_may_be_is_not_told_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    rest = at_rest(fleet())
+    monkeypatch.setattr(planning, "MOST", Share(files=1, objects=1, size=100))
+    assert not told(rest, SHOP, "image: ray", "image: ray:2")
+
+
+def test_nor_a_change_of_which_some_commits_do_not_count() -> None:
+    rest = at_rest(fleet())
+    edited = replace(rest.story, source={**rest.story.source, SHOP: rest.story.source[SHOP] + "# edited\n"}).inputs()
+    assert rest.footing is not None
+    given = partial(planned_in_part, before=rest.before.source, base=rest.base, footing=rest.footing, memo=rest.story.memory, ledgers=LedgerCache())  # fmt: skip
+    assert given(edited) is not None
+    uncounted = Uncounted(commit="b" * 40, author="A <a@b>", flaw=Flaw.UNSIGNED)
+    assert given(replace(edited, uncounted=uncounted)) is None
+
+
+def test_a_fleet_in_which_somebody_has_a_hand_has_no_footing() -> None:
+    rest = at_rest(fleet())
+    view, snapshot = rest.made.view, rest.made.snapshot
+    assert footing_of(replace(rest.before, foreign={"clusters/a/x": ""}), view) is None
+    states = {"a": cast(Any, object())}
+    record = snapshot.records["web/shop"]
+    claim = record.model_copy(update={"claim": cast(Any, object())})
+    for other in (
+        replace(snapshot, states=states),
+        replace(snapshot, broken_records=frozenset({"web/lost"})),
+        replace(snapshot, records={**snapshot.records, "web/shop": claim}),
+        replace(snapshot, capacity={"a": snapshot.capacity["a"].model_copy(update={"queues": (cast(Any, object()),)})}),
+    ):
+        assert footing_of(rest.before, replace(view, snapshot=other)) is None
