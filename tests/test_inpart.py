@@ -295,6 +295,14 @@ FOOTLESS = {
         "relocation: {when: {PreferredAvailable: Automatic}}",
     ),
     "groups that span clusters": policy("spare", "select: {namespaces: [none]}\nplacement: {span: IfNeeded}"),
+    "groups that are divided": {
+        **policy("spare", "select: {namespaces: [split]}\nprecedence: 9\nplacement: {type: Divide}"),
+        **rayservice("split", "app", gpus=0),
+    },
+    "tenants who pay": {
+        "tenants/all.yaml": "apiVersion: gitplacer.dev/v1alpha1\nkind: Tenant\nmetadata: {name: all}\n"
+        'spec: {paths: ["workloads/**"], namespaces: ["*"], budgetPerHour: 5}\n'
+    },
 }
 
 
@@ -451,11 +459,14 @@ def test_a_fleet_in_which_somebody_has_a_hand_has_no_footing() -> None:
     rest = at_rest(fleet())
     view, snapshot = rest.made.view, rest.made.snapshot
     assert footing_of(replace(rest.before, foreign={"clusters/a/x": ""}), view) is None
-    states = {"a": cast(Any, object())}
+    states, own = {"a": cast(Any, object())}, snapshot.source.own
+    fleet_spec = own.fleet.spec.model_copy(update={"clone": cast(Any, object())})
+    cloning = replace(own, fleet=own.fleet.model_copy(update={"spec": fleet_spec}))
     record = snapshot.records["web/shop"]
     claim = record.model_copy(update={"claim": cast(Any, object())})
     for other in (
         replace(snapshot, states=states),
+        replace(snapshot, source=replace(snapshot.source, own=cloning)),
         replace(snapshot, broken_records=frozenset({"web/lost"})),
         replace(snapshot, records={**snapshot.records, "web/shop": claim}),
         replace(snapshot, capacity={"a": snapshot.capacity["a"].model_copy(update={"queues": (cast(Any, object()),)})}),
