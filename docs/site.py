@@ -8,6 +8,7 @@ ends it with an error. The order is that of docs/index.md.
 
 from __future__ import annotations
 
+import argparse
 import logging
 import re
 import sys
@@ -150,4 +151,13 @@ def build(out: Path) -> None:
 
 if __name__ == "__main__":
     logging.basicConfig(format="%(message)s")  # what is wrong, before it ends
-    build(Path(sys.argv[1] if len(sys.argv) > 1 else "site"))
+    parser = argparse.ArgumentParser(description="The documentation as a static site.")
+    parser.add_argument(
+        "out",
+        metavar="OUT",
+        type=Path,
+        nargs="?",
+        default=Path("site"),
+        help="The directory that it is written to; site if none is named.",
+    )
+    build(parser.parse_args().out)

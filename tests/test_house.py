@@ -200,6 +200,15 @@ def test_no_file_names_the_machine_it_was_written_on() -> None:
 # problem codes
 
 
+def test_nothing_that_was_made_is_kept_here() -> None:
+    """The site of the documentation, or what a command wrote where an option was meant."""
+    tracked = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout.splitlines()
+    made = [path for path in tracked if path.startswith("-") or path.endswith("/404.html") or "__pycache__" in path]
+    assert not made
+
+
 def test_every_problem_code_that_is_told_is_in_the_table() -> None:
     told = [(f"{shown(path)}:{line}", code) for path in MODULES for line, code in told_codes(path)]
     assert len(told) > 100
