@@ -36,15 +36,13 @@ from yaml.scanner import Scanner
 
 from gitplacer.documents import syntax
 from gitplacer.documents.scalars import LEADS, NotJSON, resolve, shared
-from gitplacer.documents.syntax import Flaw, position
+from gitplacer.documents.syntax import MAX_DEPTH, Flaw, position
 
 try:
     from yaml._yaml import CParser
 except ImportError:  # PyYAML without libyaml
     CParser = None  # type: ignore[assignment,misc]
 
-MAX_DEPTH = 64
-"""Mappings and lists inside each other, those that aliases stand for too. Kubernetes objects stay below 30."""
 MAX_ALIASES = 1000
 """Aliases in one document."""
 MAX_ALIASED_NODES = 200_000
@@ -422,7 +420,7 @@ class _Composer:
     def bound_depth(self, at: int, more: int) -> None:
         """Whether so many collections inside each other may follow here. What is merged is counted where its alias stands."""
         if len(self.stack) + more > MAX_DEPTH:
-            raise self.stop(at, "TooDeep", f"nested deeper than {MAX_DEPTH} levels", "no Kubernetes object is")
+            raise self.stop(*syntax.too_deep(at))
 
     def close(self, event: Any) -> None:
         frame = self.stack.pop()

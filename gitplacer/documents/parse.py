@@ -24,9 +24,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from gitplacer.documents import scalars, syntax
-from gitplacer.documents.compose import MAX_DEPTH, MAX_DOCUMENTS, MAX_FLAWS, MAX_SCALAR, Composed, Node, compose
+from gitplacer.documents.compose import MAX_DOCUMENTS, MAX_FLAWS, MAX_SCALAR, Composed, Node, compose
 from gitplacer.documents.scalars import shared
-from gitplacer.documents.syntax import Flaw, position
+from gitplacer.documents.syntax import MAX_DEPTH, Flaw, position
 
 Path = tuple[str | int, ...]
 """Keys and list indexes, from a document's root to a value."""

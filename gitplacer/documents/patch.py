@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from gitplacer.documents.compose import MAX_DEPTH
 from gitplacer.documents.parse import LONE_SURROGATE, Path
 from gitplacer.documents.scalars import NotJSON, normal
+from gitplacer.documents.syntax import MAX_DEPTH
 
 APPEND = "-"
 """The index behind a list's last item, as RFC 6901 writes it."""

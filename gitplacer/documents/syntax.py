@@ -12,6 +12,8 @@ import re
 from itertools import islice
 from typing import NamedTuple
 
+MAX_DEPTH = 64
+"""Mappings and lists inside each other, those that aliases stand for too. Kubernetes objects stay below 30."""
 _CONFLICT = re.compile(r"^<{7}(?: .*)?\r?$", re.MULTILINE)
 _TEMPLATE = re.compile(r"\{\{|\{%")
 _LINE_END = re.compile("\n")
@@ -90,6 +92,11 @@ def template(at: int) -> Flaw:
     )
 
 
+def too_deep(at: int) -> Flaw:
+    """More collections inside each other than may be."""
+    return Flaw(at, "TooDeep", f"nested deeper than {MAX_DEPTH} levels", "no Kubernetes object is")
+
+
 def explained(error: Exception, text: str) -> Flaw:
     """A scanner's or parser's error as a flaw."""
     problem = str(getattr(error, "problem", None) or getattr(error, "reason", None) or error)
@@ -106,6 +113,8 @@ def explained(error: Exception, text: str) -> Flaw:
     if "\t" in indent or text[at : at + 1] == "\t":
         tab = start + indent.index("\t") if "\t" in indent else at
         return Flaw(tab, "TabIndentation", "a tab where YAML wants spaces", "indent with spaces")
+    if "nesting depth" in problem:  # libyaml has a bound of its own, and may scan brackets far ahead of us
+        return too_deep(at)
     if "cannot start any token" in problem:
         return Flaw(at, "InvalidYAML", f"a value cannot start with {text[at : at + 1]}", "put it in quotes")
     for words, message, hint in _PLAIN:
