@@ -116,7 +116,7 @@ def hydrate(
     tree = layout.tree()
     view = PlanView(
         snapshot=replace(snapshot, problems=problems),
-        plan=Plan(final, planned.sought),
+        plan=replace(planned, decisions=final),
         source_commit=inputs.commit.id if inputs.commit else None,
         capacity_tree=inputs.capacity_id,
         deployment_commit=inputs.deployment_commit,

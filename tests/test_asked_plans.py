@@ -28,9 +28,10 @@ from gitplacer.formats.options import Options
 from gitplacer.formats.text import plan_text
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.model.decision import Decision, Finding, Reason
+from gitplacer.model.horizon import Horizon
 from gitplacer.model.verdicts import EVERY, OF_WAITING, OUTGROWN, Verdicts
 from gitplacer.passes import baselines
-from gitplacer.passes.baselines import BasePlan
+from gitplacer.passes.baselines import BasePlan, Kept, remember_base
 from gitplacer.passes.looking import Against, Looked, hydrated_against
 from gitplacer.placement.evaluation import Evaluation
 from gitplacer.placement.ledger import Ledger
@@ -142,6 +143,18 @@ class Reviewed(LookedAt):
             self.counts["recalled"] += 1
         after = replace(inputs, now=end + SECOND)
         assert baselines.recalled(memo, key or "", after.now) is None
+        self._keep_by_a_pass(inputs, tree, kept)
+
+    def _keep_by_a_pass(self, inputs: Inputs, tree: str, kept: Kept) -> None:
+        """The same of a pass, which asks nothing that it does not need; only of one that places nobody less is known."""
+        memo, horizon = InMemory(self.memory), Horizon(inputs.now)
+        made = hydrate(replace(inputs, now=horizon.now), memo=memo, with_candidates=False)
+        remember_base(memo, inputs, tree, made, horizon)
+        found = baselines.recalled(memo, baselines.key_of(inputs, tree) or "", inputs.now)
+        assert (found is None) == (made.view.plan.outgrown is None or bool(horizon.lost))
+        if found is not None:
+            assert found == kept
+            self.counts["by a pass"] += 1
 
 
 def baseline(inputs: Inputs, tree: str, source: Callable[[], Tree], memo: Memo, ledgers: LedgerCache) -> Baseline:
@@ -160,6 +173,7 @@ def test_what_is_not_asked_changes_nothing_that_is_shown() -> None:
     assert total["spared"] >= 5, total
     assert total["recalled"] >= 5, total
     assert total["aside"] >= 3, total
+    assert total["by a pass"] >= 5, total
 
 
 # what is spared

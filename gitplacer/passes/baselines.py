@@ -17,8 +17,9 @@ from datetime import datetime
 from functools import partial
 
 from gitplacer.comparison import Baseline
-from gitplacer.hydrate import Inputs, SourceCommit, hydrate
+from gitplacer.hydrate import Hydration, Inputs, SourceCommit, hydrate
 from gitplacer.inpart import Footing, InPart, footing_of, planned_in_part
+from gitplacer.model.decision import Action, Finding, Reason
 from gitplacer.model.horizon import Horizon
 from gitplacer.model.verdicts import OUTGROWN
 from gitplacer.passes import quiet
@@ -116,11 +117,35 @@ def _made(inputs: Inputs, source: Callable[[], Tree], memo: Memo, ledgers: Ledge
     others = differing_paths(inputs.deployment, found.tree)
     there = [path for path in others if path in found.tree]
     changes = Changes(found.tree.read_all(there), frozenset(others) - set(there))
-    bare, text = replace(found, tree=Tree()), None
-    if not made.steps:
-        text = pickle.dumps(Kept(horizon.instant, horizon.until, bare, footing_of(asked, made.view)), protocol=5)
-    # An instant that is itself in what was pickled has lost the horizon by now.
-    return _Made(bare, changes, None if horizon.lost else text)
+    bare = replace(found, tree=Tree())
+    # An instant that is itself in what was pickled has lost the horizon by then.
+    text = _kept(asked, made, bare, horizon) if not made.steps else b""
+    return _Made(bare, changes, text if text and not horizon.lost else None)
+
+
+def _kept(inputs: Inputs, made: Hydration, bare: Baseline, horizon: Horizon) -> bytes:
+    """What is to be remembered of a plan in which nothing happens."""
+    footing = footing_of(inputs, made.view)  # which asks for the time too
+    return pickle.dumps(Kept(horizon.instant, horizon.until, bare, footing), protocol=5)
+
+
+def remember_base(memo: Memo, inputs: Inputs, tree: str, made: Hydration, horizon: Horizon) -> None:
+    """
+    Keep what a pass came to that had nothing to do, for whoever holds a change of its source against it, whose id is `tree`. Only where it is known
+    which groups find no room where they are, which is told of some: a pass that places nobody does not ask.
+    """
+    key, outgrown = key_of(inputs, tree), made.view.plan.outgrown
+    if key is None or outgrown is None or inputs.uncounted is not None or made.steps:
+        return
+    kept, told = Finding(code=Reason.KEPT), Finding(code=Reason.OUTGROWN)
+    decisions = tuple(
+        replace(d, finding=told) if d.group in outgrown and d.action is Action.KEEP and d.finding == kept else d
+        for d in made.view.plan.decisions
+    )
+    bare = replace(Baseline.of(made.view), decisions=decisions, tree=Tree())
+    text = _kept(inputs, made, bare, horizon)
+    if not horizon.lost:
+        memo.remember_text(key, text)
 
 
 def key_of(inputs: Inputs, tree: str) -> str | None:

@@ -187,8 +187,20 @@ def _computed(
     if key is not None and found is not None:
         remember(memo, key, found)
         remember_rest(memo, work, settings.folder, done.hydration, horizon)
+        _remember_base(memo, work, settings.folder, done.hydration, horizon)
         memo.save()
     return done
+
+
+def _remember_base(memo: ParseCache, work: Work, folder: str, made: Hydration, horizon: Horizon) -> None:
+    """What plans of pull requests will be held against."""
+    from gitplacer.passes.baselines import (
+        remember_base,
+    )  # which takes a while to import; who has planned has most of it
+
+    commit, repository = work.inputs.commit, work.source.repository
+    if commit is not None and repository is not None:
+        remember_base(memo, work.inputs, repository.tree_id(commit.id, folder), made, horizon)
 
 
 def _unplanned(

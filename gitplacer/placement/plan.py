@@ -36,11 +36,12 @@ send away others, which may send away others in turn, there is one more for each
 class Plan:
     """
     One decision for each group of the source or of the records, sorted by id. `sought` are the groups for which another cluster was
-    looked for, whether one was found or not.
+    looked for, whether one was found or not. `outgrown` are those that find no room for all their pods where they are, None where nobody has asked.
     """
 
     decisions: tuple[Decision, ...]
     sought: frozenset[str] = field(default=frozenset(), compare=False)
+    outgrown: frozenset[str] | None = field(default=None, compare=False)
 
     def counts(self) -> dict[Action, int]:
         """How many groups each action concerns; the counts add up to the number of groups."""
@@ -116,7 +117,7 @@ def plan(
         before, claims, moves = after, claimed, moving
     finished = (_since_the_start(shared, made[group_id], sent_away) for group_id in sorted(made))
     told = tuple(as_written(snapshot, _shaped(shared, decision)) for decision in finished)
-    return Plan(told, frozenset(shared.sought))
+    return Plan(told, frozenset(shared.sought), this.outgrown())
 
 
 def _of(counts: Mapping[tuple[str, str], Counts], group_id: str, names: Iterable[str]) -> dict[str, Counts]:

@@ -141,6 +141,10 @@ class Round:
         left = {name for d in decisions for name in set(d.before) - set(d.after)}
         return self._occupancy.books.doubts.lasting(but=left | self._occupancy.reservations.kept().keys())
 
+    def outgrown(self) -> frozenset[str] | None:
+        """The groups that find no room for all their pods where they are; None where nobody has asked."""
+        return frozenset(group for group, _ in self._occupancy.outgrown) if self._occupancy.is_open else None
+
     def _spans(self, group: Group) -> bool:
         """Whether a group is on several clusters as one app."""
         here = self._here(group)
