@@ -95,11 +95,11 @@ def pull_request(fleet: Fleet, size: Size) -> Sample:
         base = generate.git(fleet.source, "rev-parse", "main").strip()
         manifests = fleet.manifests()
         fleet.edit(manifests[:: max(1, len(manifests) // CHANGED_FILES)][:CHANGED_FILES], _one_more)
-        # A plan of the base that is remembered stands from its time on: so this is before any other, and the next finds this one's.
+        # A plan of the base that is remembered stands from its time on: so the first is before any other, and the next finds its base's.
         now = datetime.fromisoformat(LATER) - timedelta(seconds=fleet.edits)
         asked = ("plan", "--format", "markdown", "--base", base, "--now", f"{now:%Y-%m-%dT%H:%M:%SZ}")
         first, again = fleet.command(*asked), fleet.command(*asked)
-        return Sample(first, floors.listing(fleet), (("seconds with the base remembered", again.seconds),))
+        return Sample(again, floors.listing(fleet), (("seconds where the base is not remembered", first.seconds),))
 
 
 def every_verdict(fleet: Fleet, size: Size) -> Sample:

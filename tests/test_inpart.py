@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from random import Random
 from typing import Any, cast
 
@@ -24,16 +25,20 @@ from gitplacer.formats.options import Options
 from gitplacer.hydrate import Hydration, hydrate
 from gitplacer.inpart import InPart, footing_of, planned_in_part, planning
 from gitplacer.kinds.record import RECORDS
+from gitplacer.model.decision import Action
 from gitplacer.model.signers import Flaw, Uncounted
 from gitplacer.model.verdicts import OF_WAITING, OUTGROWN
 from gitplacer.passes.baselines import BasePlan
-from gitplacer.passes.looking import Against, Looked, hydrated_against
+from gitplacer.passes.looking import Against, Looked, base_of, hydrated_against, looked_at
+from gitplacer.passes.reconcile import reconcile_unless_quiet
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.review import Base, Review
 from gitplacer.source.files import InMemory, Memo, ReadFile
 from gitplacer.source.shares import Share
 from gitplacer.tree import differing_paths, tree_id
-from tests.stories import FLEET, Story, cluster, policy, rayjob, rayservice, snapshot
+from tests.stories import FLEET, Story, cluster, decisions, policy, rayjob, rayservice, snapshot
+from tests.test_reconcile import made
+from tests.test_reconcile import quiet as silently
 
 COMMIT = "b" * 40
 
@@ -247,8 +252,23 @@ def test_an_app_that_names_another_object_is_not() -> None:
     assert not told(at_rest(fleet()), SHOP, "image: ray", named)
 
 
-def test_nor_one_that_waits() -> None:
+def test_nor_one_of_which_nothing_is_placed() -> None:
     assert not told(at_rest(fleet()), "workloads/jobs/huge.yaml", "image: ray", "image: ray:2")
+
+
+def test_whoever_waits_and_asks_for_no_less_waits_on() -> None:
+    rest, huge = at_rest(fleet()), "workloads/jobs/huge.yaml"
+    source = rest.story.source
+    more = {
+        SHOP: source[SHOP].replace("image: ray", "image: ray:2"),
+        huge: source[huge].replace("eplicas: 30", "eplicas: 31"),
+    }
+    part, whole = rest.edited(more)
+    assert part is not None and holds(rest, part, whole)
+    assert rest.edited({**more, huge: source[huge].replace("eplicas: 30", "eplicas: 29")})[0] is None
+    wrong = source[huge].replace("spec:\n", "spec:\n  suspend: maybe\n", 1)
+    part, whole = rest.edited({**more, huge: wrong})
+    assert part is None and decisions(whole)["jobs/huge"].action is Action.HOLD
 
 
 @pytest.mark.parametrize(("rule", "in_part"), [("Relocate", False), ("Hold", True), ("Proceed", True)])
@@ -472,3 +492,19 @@ def test_a_fleet_in_which_somebody_has_a_hand_has_no_footing() -> None:
         replace(snapshot, capacity={"a": snapshot.capacity["a"].model_copy(update={"queues": (cast(Any, object()),)})}),
     ):
         assert footing_of(rest.before, replace(view, snapshot=other)) is None
+
+
+def test_a_pass_at_rest_remembers_the_base_of_pull_requests(tmp_path: Path) -> None:
+    """Where somebody waits: then it knows who finds room where he is."""
+    repos = made(tmp_path)
+    repos.commit(rayservice("prod", "huge", workers=99))
+    for minute in (5, 6):
+        reconcile_unless_quiet(repos.settings(minute), progress=silently)
+    (app,) = (path for path in repos.source.glob("workloads/**/*.yaml") if "huge" not in path.name)
+    app.write_text(app.read_text() + "# looked at\n")
+    chosen = repos.settings(7)
+    with looked_at(chosen, work_tree=True, progress=silently) as looked, base_of(chosen, looked, "main") as against:
+        assert against.is_known
+        found = against.in_part()
+        assert found is not None
+        assert [d.action for d in found[0].view.plan.decisions] == [Action.UPDATE, Action.WAIT]

@@ -76,13 +76,15 @@ def planned_in_part(
 @dataclass(frozen=True, slots=True)
 class _Part:
     """
-    The inputs of a part of a fleet: what `clusters` have of it. `edited` are the paths of source files and `groups` the groups that these
-    are of, and `resting` the groups that nobody has to decide on. `known` is what became of every group of the part.
+    The inputs of a part of a fleet: what `clusters` have of it. `edited` are the paths of source files, `groups` the groups that these
+    are of and that are placed, with `files` of no others, and `resting` the groups that nobody has to decide on. `known` is what became of every
+    group of the part.
     """
 
     inputs: Inputs
     edited: frozenset[str]
     groups: frozenset[str]
+    files: frozenset[str]
     resting: Mapping[str, Decision]
     known: Mapping[str, Decision]
     clusters: frozenset[str]
@@ -142,9 +144,13 @@ def _part(inputs: Inputs, base: Baseline, footing: Footing, edited: frozenset[st
     inside cannot be told from what is not by its files.
     """
     known = {decision.group: decision for decision in base.decisions}
-    groups = frozenset(group for group, files in footing.files.items() if not edited.isdisjoint(files))
-    owned = {path for group in groups for path in footing.files[group]}
-    if edited - owned or groups & footing.platform or not all(_simply_stays(known[group]) for group in groups):
+    of_edited = {group for group, files in footing.files.items() if not edited.isdisjoint(files)}
+    groups = frozenset(group for group in of_edited if known[group].before)
+    waiting = of_edited - groups  # who asks for no less finds no more than before
+    owned, waited = ({path for group in some for path in footing.files[group]} for some in (groups, waiting))
+    if not groups or edited - owned - waited or of_edited & footing.platform:
+        return None
+    if not all(_simply_stays(known[g]) for g in groups) or not all(known[g].action is Action.WAIT for g in waiting):
         return None
     clusters = frozenset(name for group in groups for name in known[group].after)
     there = _on(clusters, base.decisions, footing.platform)
@@ -165,6 +171,7 @@ def _part(inputs: Inputs, base: Baseline, footing: Footing, edited: frozenset[st
         inputs=_cut(inputs, base, others, clusters, inside),
         edited=edited,
         groups=groups,
+        files=frozenset(edited & owned - waited),
         resting=resting,
         known={group: known[group] for group in inside},
         clusters=clusters,
@@ -217,7 +224,7 @@ def _is_quiet(made: Hydration, part: _Part) -> bool:
         return False
     if not all(_stays(found[group], known) for group, known in part.known.items() if group not in part.resting):
         return False
-    if any(p.severity is Severity.ERROR and p.location.file not in part.edited for p in made.problems):
+    if any(p.severity is Severity.ERROR and p.location.file not in part.files for p in made.problems):
         return False
     root = made.snapshot.source.own.fleet.spec.deployment.root
     return all(_is_ours(path, root, part) for path in differing_paths(part.inputs.deployment, made.tree))
