@@ -149,8 +149,9 @@ class Reviewed(LookedAt):
         """The same of a pass, which asks nothing that it does not need; only of one that places nobody less is known."""
         memo, horizon = InMemory(self.memory), Horizon(inputs.now)
         made = hydrate(replace(inputs, now=horizon.now), memo=memo, with_candidates=False)
-        remember_base(memo, inputs, tree, made, horizon)
-        found = baselines.recalled(memo, baselines.key_of(inputs, tree) or "", inputs.now)
+        remember_base(memo, inputs, tree, made, horizon, "place")
+        assert baselines.recalled(memo, "0" * 64, inputs.now, "place") is None
+        found = baselines.recalled(memo, baselines.key_of(inputs, tree) or "", inputs.now, "place")
         assert (found is None) == (made.view.plan.outgrown is None or bool(horizon.lost))
         if found is not None:
             assert found == kept

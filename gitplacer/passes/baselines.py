@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from typing import TYPE_CHECKING
 
 from gitplacer.comparison import Baseline
 from gitplacer.hydrate import Hydration, Inputs, SourceCommit, hydrate
@@ -27,6 +28,9 @@ from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.runners.meanwhile import Meanwhile
 from gitplacer.source.files import Memo
 from gitplacer.tree import Changes, Tree, differing_paths
+
+if TYPE_CHECKING:
+    from gitplacer.git.publishing import Deployment
 
 FEWEST = 500
 """Files of a source from which on its plan takes longer than a process takes to start, and to tell of it."""
@@ -58,10 +62,20 @@ class BasePlan:
     any more.
     """
 
-    def __init__(self, inputs: Inputs, tree: str, source: Callable[[], Tree], memo: Memo, ledgers: LedgerCache) -> None:
+    def __init__(
+        self,
+        inputs: Inputs,
+        tree: str,
+        source: Callable[[], Tree],
+        memo: Memo,
+        ledgers: LedgerCache,
+        *,
+        place: str = "",
+    ) -> None:
+        """`place` is where a pass keeps what it finds at rest, as for `remember_base`."""
         self._inputs, self._memo = inputs, memo
         self._key = key_of(inputs, tree)
-        kept = recalled(memo, self._key, inputs.now) if self._key is not None else None
+        kept = recalled(memo, self._key, inputs.now, place) if self._key is not None else None
         self._known = replace(kept.plan, tree=inputs.deployment) if kept is not None else None
         self._footing = kept.footing if kept is not None else None
         self._source = source
@@ -129,10 +143,15 @@ def _kept(inputs: Inputs, made: Hydration, bare: Baseline, horizon: Horizon) -> 
     return pickle.dumps(Kept(horizon.instant, horizon.until, bare, footing), protocol=5)
 
 
-def remember_base(memo: Memo, inputs: Inputs, tree: str, made: Hydration, horizon: Horizon) -> None:
+def place_of(deployment: Deployment, folder: str) -> str:
+    """Where passes on a deployment repo keep what they find at rest. It is of the last alone, so that it does not grow with every one."""
+    return quiet.digest_of("base", deployment.address.normalised, deployment.branch, folder)
+
+
+def remember_base(memo: Memo, inputs: Inputs, tree: str, made: Hydration, horizon: Horizon, place: str) -> None:
     """
-    Keep what a pass came to that had nothing to do, for whoever holds a change of its source against it, whose id is `tree`. Only where it is known
-    which groups find no room where they are, which is told of some: a pass that places nobody does not ask.
+    Keep, at a place of a fleet's own, what a pass came to that had nothing to do, for whoever holds a change of its source against it, whose id is
+    `tree`. Only where it is known which groups find no room where they are, which is told of some: a pass that places nobody does not ask.
     """
     key, outgrown = key_of(inputs, tree), made.view.plan.outgrown
     if key is None or outgrown is None or inputs.uncounted is not None or made.steps:
@@ -145,7 +164,7 @@ def remember_base(memo: Memo, inputs: Inputs, tree: str, made: Hydration, horizo
     bare = replace(Baseline.of(made.view), decisions=decisions, tree=Tree())
     text = _kept(inputs, made, bare, horizon)
     if not horizon.lost:
-        memo.remember_text(key, text)
+        memo.remember_text(place, key.encode() + text)
 
 
 def key_of(inputs: Inputs, tree: str) -> str | None:
@@ -158,8 +177,11 @@ def key_of(inputs: Inputs, tree: str) -> str | None:
     return quiet.key_of(replace(inputs, commit=nobodys, trusted=None, uncounted=None), repr(("base", tree, trusted)))
 
 
-def recalled(memo: Memo, key: str, now: datetime) -> Kept | None:
-    """What would be planned at this time, if that is known."""
+def recalled(memo: Memo, key: str, now: datetime, place: str = "") -> Kept | None:
+    """What would be planned at this time, if that is known: by a plan that was asked for, or by the last pass that kept it at a place."""
     kept = memo.recall_text(key)
+    last = memo.recall_text(place) if kept is None and place else None
+    if last is not None and last.startswith(key.encode()):
+        kept = last[len(key) :]
     found = pickle.loads(kept) if kept is not None else None
     return found if isinstance(found, Kept) and found.holds(now) else None

@@ -17,7 +17,7 @@ from gitplacer.git.reading import NoSuchFolder, Repository
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.model.verdicts import Verdicts
 from gitplacer.parsecache import ParseCache
-from gitplacer.passes.baselines import BasePlan
+from gitplacer.passes.baselines import BasePlan, place_of
 from gitplacer.passes.counting import Counting
 from gitplacer.passes.opening import Deployments, Opened, Progress, deployment_address, inputs_of, opened_source
 from gitplacer.placement.ledgercache import LedgerCache
@@ -99,7 +99,8 @@ def base_of(settings: Settings, looked: Looked, rev: str) -> Iterator[Against]:
         with contextlib.suppress(Rejected, NoSuchFolder):
             source = partial(repository.tree, found.id, settings.folder)
             tree = repository.tree_id(found.id, settings.folder)
-            plan = BasePlan(looked.inputs, tree, source, looked.memo, looked.ledgers)
+            place = place_of(looked.deployment, settings.folder) if looked.deployment is not None else ""
+            plan = BasePlan(looked.inputs, tree, source, looked.memo, looked.ledgers, place=place)
             stack.callback(plan.close)
         head = looked.inputs.commit.id if looked.inputs.commit is not None else repository.default_branch_tip()
         lacks = repository.count_lacking(found.id, head)

@@ -194,13 +194,12 @@ def _computed(
 
 def _remember_base(memo: ParseCache, work: Work, folder: str, made: Hydration, horizon: Horizon) -> None:
     """What plans of pull requests will be held against."""
-    from gitplacer.passes.baselines import (
-        remember_base,
-    )  # which takes a while to import; who has planned has most of it
+    from gitplacer.passes.baselines import place_of, remember_base  # which takes a while to import
 
     commit, repository = work.inputs.commit, work.source.repository
     if commit is not None and repository is not None:
-        remember_base(memo, work.inputs, repository.tree_id(commit.id, folder), made, horizon)
+        tree, place = repository.tree_id(commit.id, folder), place_of(work.deployment, folder)
+        remember_base(memo, work.inputs, tree, made, horizon, place)
 
 
 def _unplanned(
