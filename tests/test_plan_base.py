@@ -297,7 +297,7 @@ def test_a_base_that_is_planned_meanwhile_says_the_same(
         return whole(ask, cores=2)
 
     monkeypatch.setattr(baselines, "Meanwhile", begun)
-    monkeypatch.setattr(baselines, "recalled", lambda memo, key, now: None)
+    monkeypatch.setattr(baselines, "recalled", lambda *asked: None)
     for fewest in (0, 10_000):
         monkeypatch.setattr(baselines, "FEWEST", fewest)
         shown.append(run(capfd, "plan", *options(fleet), "--format", "markdown").out)
