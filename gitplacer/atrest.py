@@ -19,7 +19,7 @@ from gitplacer.grouping import Group
 from gitplacer.hydrate import Hydration, told_apart
 from gitplacer.inputs import Inputs
 from gitplacer.kinds.record import PlacementRecord
-from gitplacer.model.decision import Action, Decision, Finding, Reason
+from gitplacer.model.decision import Action, Decision, as_kept
 from gitplacer.policies.selection import selects
 from gitplacer.render import Renderer
 from gitplacer.rewriting import Place, Rewritable
@@ -125,15 +125,7 @@ def _is_nowhere(decision: Decision, group: Group) -> bool:
 
 def _simply_stays(decision: Decision, group: Group, record: PlacementRecord) -> bool:
     """Whether a group is on its clusters, all of it on each, and nothing is expected of it."""
-    stays = Decision(
-        group=decision.group,
-        policy=decision.policy,
-        action=Action.KEEP,
-        before=decision.before,
-        after=decision.before,
-        finding=Finding(code=Reason.KEPT),
-    )
-    if not decision.before or group.unit != WORKLOADS or replace(decision, candidates=()) != stays:
+    if not decision.before or group.unit != WORKLOADS or replace(decision, candidates=()) != as_kept(decision):
         return False
     names = tuple(sorted(entry.name for entry in record.clusters))
     plain = all(e.state == "Placed" and not e.updates and not e.counts and e.role == "Copy" for e in record.clusters)

@@ -41,9 +41,8 @@ class Document:
         """Where the value at the path stands, or its key; where there is no such path, its nearest ancestor's key."""
         sheet = self._sheet
         if not path and not self.parsed.prefix and self.parsed.sections:
-            return Location(
-                self.file, *sheet.position(self.parsed.sections[0])
-            )  # its first key, where it begins: nothing has to be composed
+            # It begins with its first key, and where that stands is known.
+            return Location(self.file, *sheet.position(self.parsed.sections[0]))
         root = sheet.root
         node, key_node, found = follow(root, (*self.parsed.prefix, *path)) if root else (None, None, False)
         if key_node is not None and (key or not found):

@@ -17,12 +17,13 @@ from gitplacer.hydrate import Hydration, hydrate
 from gitplacer.inpart.footing import Footing
 from gitplacer.inputs import Inputs
 from gitplacer.kinds.record import RECORDS
-from gitplacer.model.decision import Action, Decision, Finding, Reason
+from gitplacer.model.decision import Action, Decision, as_kept
 from gitplacer.model.verdicts import OUTGROWN
 from gitplacer.model.workload import total_requests
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.placement.plan import Plan
 from gitplacer.problems import Problem, Rejected, Severity
+from gitplacer.singles import stem
 from gitplacer.source.files import Memo, ReadFile, is_read, read_documents
 from gitplacer.source.manifests import SENTINEL, WORKLOADS
 from gitplacer.source.shares import MOST
@@ -153,6 +154,8 @@ def _part(inputs: Inputs, base: Baseline, footing: Footing, edited: frozenset[st
     if not all(_simply_stays(known[g]) for g in groups) or not all(known[g].action is Action.WAIT for g in waiting):
         return None
     clusters = frozenset(name for group in groups for name in known[group].after)
+    if not clusters <= footing.clusters.keys():
+        return None
     there = _on(clusters, base.decisions, footing.platform)
     unplaced = (d for d in base.decisions if not d.before or d.group in footing.platform)
     resting = {d.group: d for d in unplaced if d.group not in there}
@@ -160,12 +163,8 @@ def _part(inputs: Inputs, base: Baseline, footing: Footing, edited: frozenset[st
     others = {path for group, files in footing.files.items() if group not in inside for path in files}
     others |= {file for name, file in footing.clusters.items() if name not in clusters}
     mine = {path for group in inside for path in footing.files.get(group, ())}
-    mine |= {footing.clusters.get(name, "") for name in clusters}
-    if (
-        "" in mine
-        or not mine.isdisjoint(others)
-        or not all(clusters.issuperset(known[group].before) for group in there)
-    ):
+    mine |= {footing.clusters[name] for name in clusters}
+    if not mine.isdisjoint(others) or not all(clusters.issuperset(known[group].before) for group in there):
         return None
     return _Part(
         inputs=_cut(inputs, base, others, clusters, inside),
@@ -184,10 +183,7 @@ def _on(clusters: frozenset[str], decisions: Iterable[Decision], platform: froze
 
 def _simply_stays(decision: Decision) -> bool:
     """Whether a group is on its clusters, all of it on each, and nothing is expected of it."""
-    stays = Decision(
-        group=decision.group, policy=decision.policy, action=Action.KEEP, before=decision.before, after=decision.before,
-        finding=Finding(code=Reason.KEPT),
-    )  # fmt: skip
+    stays = as_kept(decision)
     return bool(decision.before) and replace(decision, finding=stays.finding, ended={}) == stays
 
 
@@ -205,7 +201,7 @@ def _cut(inputs: Inputs, base: Baseline, others: set[str], clusters: frozenset[s
     return replace(
         inputs,
         source=_only(inputs.source, lambda path: path not in others),
-        capacity=_only(inputs.capacity, lambda path: path.rpartition("/")[2].rpartition(".")[0] not in away),
+        capacity=_only(inputs.capacity, lambda path: stem(path) not in away),
         deployment=_only(inputs.deployment, is_kept),
     )
 

@@ -409,6 +409,14 @@ def action_of(before: Iterable[str], after: Iterable[str]) -> Action:
     return Action.REMOVE if dropped else Action.KEEP
 
 
+def as_kept(decision: Decision) -> Decision:
+    """That of the same group if it simply stays where it was, and nothing is expected of it."""
+    return Decision(
+        group=decision.group, policy=decision.policy, action=Action.KEEP, before=decision.before, after=decision.before,
+        finding=Finding(code=Reason.KEPT),
+    )  # fmt: skip
+
+
 def with_files(clusters: tuple[str, ...], move: Move | None) -> tuple[str, ...]:
     """Of the clusters that hold room for a group those that have its files."""
     return clusters if move is None else tuple(name for name in clusters if name not in move.without_files)
