@@ -31,6 +31,7 @@ from gitplacer.model.decision import Decision, Finding, Reason
 from gitplacer.model.horizon import Horizon
 from gitplacer.model.verdicts import EVERY, OF_WAITING, OUTGROWN, Verdicts
 from gitplacer.passes import baselines
+from gitplacer.passes.basekeys import base_key
 from gitplacer.passes.baselines import BasePlan, Kept, remember_base
 from gitplacer.passes.looking import Against, Looked, hydrated_against
 from gitplacer.placement.evaluation import Evaluation
@@ -130,7 +131,7 @@ class Reviewed(LookedAt):
         memo, ledgers, tree = InMemory(self.memory), LedgerCache(), tree_id(inputs.source)
         found = baseline(inputs, tree, lambda: inputs.source, memo, ledgers)
         assert found == Baseline.of(hydrate(inputs, memo=memo, with_candidates=OUTGROWN).view)
-        key = baselines.key_of(inputs, tree)
+        key = base_key(inputs, tree)
         kept = baselines.recalled(memo, key, inputs.now) if key is not None else None
         if kept is None:
             return
@@ -151,7 +152,7 @@ class Reviewed(LookedAt):
         made = hydrate(replace(inputs, now=horizon.now), memo=memo, with_candidates=False)
         remember_base(memo, inputs, tree, made, horizon, "place")
         assert baselines.recalled(memo, "0" * 64, inputs.now, "place") is None
-        found = baselines.recalled(memo, baselines.key_of(inputs, tree) or "", inputs.now, "place")
+        found = baselines.recalled(memo, base_key(inputs, tree) or "", inputs.now, "place")
         assert (found is None) == (made.view.plan.outgrown is None or bool(horizon.lost))
         if found is not None:
             assert found == kept
@@ -303,7 +304,7 @@ def test_a_base_with_something_to_do_is_not_remembered() -> None:
     story = Story.of(ANYWHERE, cluster("a"), rayservice("web", "shop"), capacity=snapshot("a", "n1 16 64Gi 2"))
     inputs, memo = story.inputs(), InMemory()
     assert baseline(inputs, TREE, lambda: inputs.source, memo, LedgerCache()).decisions
-    key = baselines.key_of(inputs, TREE)
+    key = base_key(inputs, TREE)
     assert key is not None and baselines.recalled(memo, key, inputs.now) is None
 
 

@@ -22,8 +22,9 @@ from gitplacer.comparison import Baseline
 from gitplacer.explain import PlanView
 from gitplacer.formats.markdown import plan_markdown
 from gitplacer.formats.options import Options
-from gitplacer.hydrate import Hydration, hydrate
-from gitplacer.inpart import InPart, footing_of, planned_in_part, planning
+from gitplacer.hydrate import Hydration, Step, hydrate
+from gitplacer.inpart import Footing, InPart, footing_of, planned_in_part, step_of
+from gitplacer.inpart import settled as settled_in_part
 from gitplacer.kinds.record import RECORDS
 from gitplacer.model.decision import Action
 from gitplacer.model.signers import Flaw, Uncounted
@@ -33,6 +34,7 @@ from gitplacer.passes.looking import Against, Looked, base_of, hydrated_against,
 from gitplacer.passes.reconcile import reconcile_unless_quiet
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.review import Base, Review
+from gitplacer.source.edited import Change
 from gitplacer.source.files import InMemory, Memo, ReadFile
 from gitplacer.source.shares import Share
 from gitplacer.tree import differing_paths, tree_id
@@ -58,13 +60,16 @@ def tenant(name: str, spec: str) -> dict[str, str]:
 class AtRest:
     """A fleet in which nothing happens, as its base would be remembered, and what becomes of an edit of it."""
 
-    def __init__(self, story: Story) -> None:
-        self.story = story
+    def __init__(self, story: Story, made: Hydration, base: Baseline, footing: Footing | None) -> None:
+        self.story, self.made, self.base, self.footing = story, made, base, footing
         self.before = story.inputs()
-        self.made = hydrate(self.before, memo=story.memory, with_candidates=OUTGROWN)
-        assert not self.made.steps
-        self.base = Baseline.of(self.made.view)
-        self.footing = footing_of(self.before, self.made.view)
+
+    @staticmethod
+    def of(story: Story) -> AtRest:
+        inputs = story.inputs()
+        made = hydrate(inputs, memo=story.memory, with_candidates=OUTGROWN)
+        assert not made.steps
+        return AtRest(story, made, Baseline.of(made.view), footing_of(inputs, made.view))
 
     def edited(self, edits: dict[str, str]) -> tuple[InPart | None, Hydration]:
         """What a part tells of an edit, and the whole."""
@@ -73,15 +78,15 @@ class AtRest:
         whole = hydrate(inputs, memo=memo, with_candidates=OF_WAITING)
         if self.footing is None:
             return None, whole
-        part = planned_in_part(inputs, self.before.source, self.base, self.footing, memo=memo, ledgers=ledgers)
-        return part, whole
+        change = Change.between(self.before.source, inputs.source)
+        return planned_in_part(inputs, change, self.base, self.footing, memo=memo, ledgers=ledgers), whole
 
 
 def settled(story: Story) -> AtRest | None:
     """A fleet after as many passes as it takes; None if it takes many."""
     for _ in range(6):
         if not story.run().steps:
-            return AtRest(story)
+            return AtRest.of(story)
     return None
 
 
@@ -105,6 +110,36 @@ def holds(rest: AtRest, part: InPart, whole: Hydration) -> bool:
     for redact in (False, True) if not differ else ():
         assert comment(ours.view, part.base, redact=redact) == comment(whole.view, rest.base, redact=redact)
     return not differ
+
+
+def carried_out(rest: AtRest, part: InPart, step: Step, whole: Hydration, *, in_words: bool) -> AtRest | None:
+    """
+    The law of what is published: it is what the whole would publish, and the rest that is known behind it is what a whole pass finds there. None where
+    none is known.
+    """
+    (theirs,) = whole.steps
+    assert (step.changes, step.message) == (theirs.changes, theirs.message) or not in_words
+    assert rest.footing is not None
+    story = replace(
+        rest.story, source={**rest.story.source}, deployment=part.hydration.tree, passes=rest.story.passes + 1
+    )
+    for path in part.part.edited:
+        story.source[path] = part.hydration.snapshot.source.tree.read(path).decode()
+    before, memo = story.inputs(), story.memory
+    tip = str(before.deployment_commit)
+    then = settled_in_part(part, tip, rest.base, rest.footing, now=before.now, memo=memo, ledgers=LedgerCache())
+    made = hydrate(before, memo=memo, with_candidates=OUTGROWN)
+    if then is None:
+        return None
+    assert not made.steps
+    found = Baseline.of(made.view)
+    waiting = {d.group for d in then.base.decisions if not d.after}
+    for ours, whole_one in zip(then.base.decisions, found.decisions, strict=True):
+        assert ours == whole_one or (ours.group in waiting and ours.action is whole_one.action)
+    bare = replace(then.base, decisions=found.decisions, tree=found.tree)
+    assert bare == found
+    assert then.footing == footing_of(before, made.view)
+    return AtRest(story, made, replace(then.base, tree=found.tree), then.footing)
 
 
 # the law
@@ -178,12 +213,19 @@ def test_a_part_tells_what_the_whole_does() -> None:
             if part is None:
                 counts["whole"] += 1
                 continue
-            counts["in the same words"] += holds(rest, part, whole)
+            in_words = holds(rest, part, whole)
+            counts["in the same words"] += in_words
             counts["in part"] += 1
             told = {d.finding.code for d in whole.view.plan.decisions}
             counts.update(f"told {code}" for code in told)
             counts["waiting beside"] += any(not d.after for d in whole.view.plan.decisions)
+            if (step := step_of(part, rest.base)) is not None:
+                counts["published"] += 1
+                then = carried_out(rest, part, step, whole, in_words=in_words)
+                counts["at rest behind it"] += then is not None
+                rest = then or rest
     assert counts["in part"] >= 60, counts
+    assert counts["at rest behind it"] >= 30, counts
     assert counts["waiting beside"] >= 20, counts
 
 
@@ -291,10 +333,10 @@ def test_nor_other_files_and_many_files() -> None:
         assert rest.edited({path: text})[0] is None, path
     gone = replace(rest.story, source={path: text for path, text in rest.story.source.items() if path != SHOP})
     assert rest.footing is not None
-    left = planned_in_part(
-        gone.inputs(), rest.before.source, rest.base, rest.footing, memo=rest.story.memory, ledgers=LedgerCache()
-    )
-    assert left is None
+    inputs = gone.inputs()
+    change = Change.between(rest.before.source, inputs.source)
+    ledgers = LedgerCache()
+    assert planned_in_part(inputs, change, rest.base, rest.footing, memo=rest.story.memory, ledgers=ledgers) is None
 
 
 def test_a_quota_counts_what_is_on_other_clusters() -> None:
@@ -353,7 +395,8 @@ def test_nobody_elsewhere_is_looked_at() -> None:
     memo = Counting(story.memory)
     edited = replace(story, source={**story.source, SHOP: story.source[SHOP].replace("image: ray", "image: ray:2")})
     inputs = edited.inputs()
-    part = planned_in_part(inputs, rest.before.source, rest.base, rest.footing, memo=memo, ledgers=LedgerCache())
+    change = Change.between(rest.before.source, inputs.source)
+    part = planned_in_part(inputs, change, rest.base, rest.footing, memo=memo, ledgers=LedgerCache())
     assert part is not None
     trees = {"source": inputs.source, "capacity": inputs.capacity, "deployment": inputs.deployment}
     read = {
@@ -461,7 +504,7 @@ def test_what_is_wrong_with_an_edited_file_is_told_where_it_stands_now() -> None
 
 def test_a_source_that_is_as_large_as_may_be_is_not_told_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
     rest = at_rest(fleet())
-    monkeypatch.setattr(planning, "MOST", Share(files=1, objects=1, size=100))
+    monkeypatch.setattr("gitplacer.source.edited.MOST", Share(files=1, objects=1, size=100))
     assert not told(rest, SHOP, "image: ray", "image: ray:2")
 
 
@@ -469,7 +512,8 @@ def test_nor_a_change_of_which_some_commits_do_not_count() -> None:
     rest = at_rest(fleet())
     edited = replace(rest.story, source={**rest.story.source, SHOP: rest.story.source[SHOP] + "# edited\n"}).inputs()
     assert rest.footing is not None
-    given = partial(planned_in_part, before=rest.before.source, base=rest.base, footing=rest.footing, memo=rest.story.memory, ledgers=LedgerCache())  # fmt: skip
+    change = Change.between(rest.before.source, edited.source)
+    given = partial(planned_in_part, change=change, base=rest.base, footing=rest.footing, memo=rest.story.memory, ledgers=LedgerCache())  # fmt: skip
     assert given(edited) is not None
     uncounted = Uncounted(commit="b" * 40, author="A <a@b>", flaw=Flaw.UNSIGNED)
     assert given(replace(edited, uncounted=uncounted)) is None

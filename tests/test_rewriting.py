@@ -29,7 +29,7 @@ from gitplacer.passes import reconcile as reconciling
 from gitplacer.passes.opening import at_work
 from gitplacer.passes.quiet import quiet
 from gitplacer.passes.reconcile import Outcome, Rewritten, Spared, reconcile_unless_quiet
-from gitplacer.passes.touching import Touch, touched
+from gitplacer.passes.touching import Touch, rest_of, touched
 from gitplacer.rewriting import Edited, needed, rewritten
 from gitplacer.settings import Settings
 from gitplacer.source.files import MAX_FILE, InMemory, read_file
@@ -241,7 +241,8 @@ class Rested:
         chosen = self.settings(minute)
         memo = ParseCache(chosen.cache_dir)
         with at_work(chosen, memo, silently) as work:
-            found = touched(memo, work, chosen.folder)
+            rest = rest_of(memo, work, chosen.folder)
+            found = touched(memo, work, chosen.folder, rest) if rest is not None else None
             return found, work.inputs.in_memory(), InMemory(memo)
 
 
@@ -286,7 +287,7 @@ def test_an_edit_comes_to_what_a_whole_pass_makes_of_it(rested: Rested, edit: Ed
     (step,) = whole.steps
     assert (step.message, step.changes.removed) == (found.message, frozenset())
     assert step.changes.written == found.changes.written
-    assert (whole.problems, standing(whole.view.plan)) == (found.rest.quiet.problems, found.rest.quiet.standing)
+    assert (whole.problems, standing(whole.view.plan)) == (found.quiet.problems, found.quiet.standing)
     assert not whole.proposals
 
 
@@ -307,14 +308,14 @@ def test_text_that_nobody_reads_changes_nothing(rested: Rested, edit: Edit) -> N
 def test_more_files_than_a_person_edits_are_planned(rested: Rested, monkeypatch: pytest.MonkeyPatch) -> None:
     edited(rested, several(comment(API), comment("workloads/own/both.yaml")))
     assert rested.touched()[0] is not None
-    monkeypatch.setattr("gitplacer.passes.touching._MOST_FILES", 1)
+    monkeypatch.setattr("gitplacer.source.edited.MOST_FILES", 1)
     assert rested.touched()[0] is None
 
 
 def test_what_may_fill_the_fleet_is_planned(rested: Rested, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whose files are too large together is asked of the whole source."""
     edited(rested, comment(API))
-    monkeypatch.setattr("gitplacer.passes.touching.MOST", Share(1, 1, 1000))
+    monkeypatch.setattr("gitplacer.source.edited.MOST", Share(1, 1, 1000))
     assert rested.touched()[0] is None
 
 

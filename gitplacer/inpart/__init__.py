@@ -8,5 +8,6 @@ is known (`footing`). What does not come out as quietly as that is planned whole
 
 from gitplacer.inpart.footing import Footing, footing_of
 from gitplacer.inpart.planning import InPart, planned_in_part
+from gitplacer.inpart.settling import Settled, settled, step_of
 
-__all__ = ["Footing", "InPart", "footing_of", "planned_in_part"]
+__all__ = ["Footing", "InPart", "Settled", "footing_of", "planned_in_part", "settled", "step_of"]

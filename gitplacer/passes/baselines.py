@@ -15,22 +15,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING
 
 from gitplacer.comparison import Baseline
-from gitplacer.hydrate import Hydration, Inputs, SourceCommit, hydrate
+from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.inpart import Footing, InPart, footing_of, planned_in_part
 from gitplacer.model.decision import Action, Finding, Reason
 from gitplacer.model.horizon import Horizon
 from gitplacer.model.verdicts import OUTGROWN
-from gitplacer.passes import quiet
+from gitplacer.passes.basekeys import base_at, base_key, keep_base
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.runners.meanwhile import Meanwhile
+from gitplacer.source.edited import Change
 from gitplacer.source.files import Memo
 from gitplacer.tree import Changes, Tree, differing_paths
-
-if TYPE_CHECKING:
-    from gitplacer.git.publishing import Deployment
 
 FEWEST = 500
 """Files of a source from which on its plan takes longer than a process takes to start, and to tell of it."""
@@ -74,7 +71,7 @@ class BasePlan:
     ) -> None:
         """`place` is where a pass keeps what it finds at rest, as for `remember_base`."""
         self._inputs, self._memo = inputs, memo
-        self._key = key_of(inputs, tree)
+        self._key = base_key(inputs, tree)
         kept = recalled(memo, self._key, inputs.now, place) if self._key is not None else None
         self._known = replace(kept.plan, tree=inputs.deployment) if kept is not None else None
         self._footing = kept.footing if kept is not None else None
@@ -104,9 +101,8 @@ class BasePlan:
         """The plan of the inputs themselves, made of the part of the fleet in which they differ from a base that is known; None where that does not tell."""
         if self._known is None or self._footing is None:
             return None
-        return planned_in_part(
-            self._inputs, self._source(), self._known, self._footing, memo=self._memo, ledgers=self._ledgers
-        )
+        change = Change.between(self._source(), self._inputs.source)
+        return planned_in_part(self._inputs, change, self._known, self._footing, memo=self._memo, ledgers=self._ledgers)
 
     def close(self) -> None:
         """Plan no further."""
@@ -143,17 +139,12 @@ def _kept(inputs: Inputs, made: Hydration, bare: Baseline, horizon: Horizon) -> 
     return pickle.dumps(Kept(horizon.instant, horizon.until, bare, footing), protocol=5)
 
 
-def place_of(deployment: Deployment, folder: str) -> str:
-    """Where passes on a deployment repo keep what they find at rest. It is of the last alone, so that it does not grow with every one."""
-    return quiet.digest_of("base", deployment.address.normalised, deployment.branch, folder)
-
-
 def remember_base(memo: Memo, inputs: Inputs, tree: str, made: Hydration, horizon: Horizon, place: str) -> None:
     """
     Keep, at a place of a fleet's own, what a pass came to that had nothing to do, for whoever holds a change of its source against it, whose id is
     `tree`. Only where it is known which groups find no room where they are, which is told of some: a pass that places nobody does not ask.
     """
-    key, outgrown = key_of(inputs, tree), made.view.plan.outgrown
+    key, outgrown = base_key(inputs, tree), made.view.plan.outgrown
     if key is None or outgrown is None or inputs.uncounted is not None or made.steps:
         return
     kept, told = Finding(code=Reason.KEPT), Finding(code=Reason.OUTGROWN)
@@ -164,24 +155,19 @@ def remember_base(memo: Memo, inputs: Inputs, tree: str, made: Hydration, horizo
     bare = replace(Baseline.of(made.view), decisions=decisions, tree=Tree())
     text = _kept(inputs, made, bare, horizon)
     if not horizon.lost:
-        memo.remember_text(place, key.encode() + text)
+        keep_base(memo, place, key, text)
 
 
-def key_of(inputs: Inputs, tree: str) -> str | None:
-    """
-    The digest of all that the plan of a base depends on but its time; None where that is not told by ids. Its commit is not among it: what
-    that says of itself is written with what is done, and at rest nothing is.
-    """
-    nobodys = SourceCommit(id="", author="", date="", subject="")
-    trusted = inputs.trusted.model_dump_json() if inputs.trusted is not None else ""
-    return quiet.key_of(replace(inputs, commit=nobodys, trusted=None, uncounted=None), repr(("base", tree, trusted)))
+def keep(memo: Memo, inputs: Inputs, tree: str, place: str, kept: Kept) -> None:
+    """Keep what is known of the plan of a base at rest at a fleet's own place."""
+    if (key := base_key(inputs, tree)) is not None:
+        keep_base(memo, place, key, pickle.dumps(kept, protocol=5))
 
 
 def recalled(memo: Memo, key: str, now: datetime, place: str = "") -> Kept | None:
     """What would be planned at this time, if that is known: by a plan that was asked for, or by the last pass that kept it at a place."""
     kept = memo.recall_text(key)
-    last = memo.recall_text(place) if kept is None and place else None
-    if last is not None and last.startswith(key.encode()):
-        kept = last[len(key) :]
+    if kept is None and place:
+        kept = base_at(memo, place, key)
     found = pickle.loads(kept) if kept is not None else None
     return found if isinstance(found, Kept) and found.holds(now) else None

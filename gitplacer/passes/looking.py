@@ -17,7 +17,8 @@ from gitplacer.git.reading import NoSuchFolder, Repository
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.model.verdicts import Verdicts
 from gitplacer.parsecache import ParseCache
-from gitplacer.passes.baselines import BasePlan, place_of
+from gitplacer.passes.basekeys import place_of
+from gitplacer.passes.baselines import BasePlan
 from gitplacer.passes.counting import Counting
 from gitplacer.passes.opening import Deployments, Opened, Progress, deployment_address, inputs_of, opened_source
 from gitplacer.placement.ledgercache import LedgerCache

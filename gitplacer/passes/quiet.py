@@ -46,6 +46,11 @@ class Quiet:
         return self.since <= now and (self.until is None or now < self.until)
 
 
+def earlier(one: datetime | None, other: datetime | None) -> datetime | None:
+    """The earlier end, of which None is none."""
+    return min((end for end in (one, other) if end is not None), default=None)
+
+
 def quiet(hydration: Hydration, horizon: Horizon) -> Quiet | None:
     """What is to be remembered of a pass that was computed at `horizon.now`; None where nothing is."""
     from gitplacer.explain import standing  # which takes a while to import

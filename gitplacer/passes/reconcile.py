@@ -23,9 +23,10 @@ from gitplacer.git.pushing import LostRace
 from gitplacer.madefrom import hydrator_note
 from gitplacer.model.horizon import Horizon
 from gitplacer.parsecache import ParseCache
+from gitplacer.passes.basekeys import place_of
 from gitplacer.passes.opening import Opened, Progress, Work, at_work
 from gitplacer.passes.quiet import Quiet, key_of, quiet, recall, remember
-from gitplacer.passes.touching import Touch, landed, remember_rest, touched
+from gitplacer.passes.touching import Touch, remember_rest, rest_of, touched
 from gitplacer.runners.crew import parsed_together, written_together
 from gitplacer.settings import Settings
 from gitplacer.tree import SUBMODULE, Changes
@@ -94,8 +95,8 @@ class Spared:
 @dataclass(frozen=True, slots=True)
 class Rewritten:
     """
-    A pass that planned nothing, because it had nothing to do but to write some manifests again as they are in the commit `source`: `subject`
-    is that of its own commit, the new `tip`, and `quiet` what it says beside. `tips` are as those of an Outcome.
+    A pass that planned nothing or a part of the fleet, because it had nothing to do but to write some manifests again as they are in the commit `source`:
+    `subject` is that of its own commit, the new `tip`, and `quiet` what it says beside. `tips` are as those of an Outcome.
     """
 
     landing: Landing
@@ -133,8 +134,8 @@ def reconcile_unless_quiet(
     settings: Settings, *, progress: Progress, consent: Consent | None = None, doubts: Misgivings = undoubting
 ) -> Outcome | Spared | Rewritten:
     """
-    The same, but a pass of which the cache knows that it changes nothing is spared, and one that only writes manifests again plans nothing;
-    then `doubts` is asked instead of `consent`.
+    The same, but a pass of which the cache knows that it changes nothing is spared, and one that only writes manifests again plans nothing, or the part of
+    the fleet that they concern; then `doubts` is asked instead of `consent`.
     """
     memo = ParseCache(settings.cache_dir, crew=parsed_together, scribes=written_together)
 
@@ -161,11 +162,11 @@ def next_pass(
     whole: bool,
 ) -> Outcome | Rewritten:
     """
-    One of many passes: as `one_pass`, but one that only writes manifests again plans nothing, unless it is to be `whole`. What a whole one
+    One of many passes: as `one_pass`, but one that only writes manifests again plans nothing, or a part, unless it is to be `whole`. What a whole one
     finds at rest is remembered for those that come.
     """
     with at_work(settings, memo, progress) as work:
-        touch = None if whole else touched(memo, work, settings.folder)
+        touch = None if whole else _touch(work, settings, memo, ledgers)
         if touch is not None and touch.changes:
             return _rewritten(work, touch, settings, memo, progress, doubts)
         return _computed(work, settings, memo, progress, consent, ledgers)
@@ -194,7 +195,7 @@ def _computed(
 
 def _remember_base(memo: ParseCache, work: Work, folder: str, made: Hydration, horizon: Horizon) -> None:
     """What plans of pull requests will be held against."""
-    from gitplacer.passes.baselines import place_of, remember_base  # which takes a while to import
+    from gitplacer.passes.baselines import remember_base  # which takes a while to import
 
     commit, repository = work.inputs.commit, work.source.repository
     if commit is not None and repository is not None:
@@ -205,30 +206,41 @@ def _remember_base(memo: ParseCache, work: Work, folder: str, made: Hydration, h
 def _unplanned(
     work: Work, settings: Settings, memo: ParseCache, progress: Progress, doubts: Misgivings
 ) -> Spared | Rewritten | None:
-    """A pass that has to write manifests again, at most; None where the fleet has to be planned."""
-    touch = touched(memo, work, settings.folder)
+    """A pass that has to write a few manifests again, at most; None where the whole fleet has to be planned."""
+    touch = _touch(work, settings, memo, None)
     if touch is None:
         return None
     if touch.changes:
         return _rewritten(work, touch, settings, memo, progress, doubts)
-    found = _spared(work, touch.rest.quiet, settings, doubts)
-    landed(memo, work, settings.folder, touch, found.tip)
+    found = _spared(work, touch.quiet, settings, doubts)
+    touch.landed(found.tip)
     memo.save()
     return found
+
+
+def _touch(work: Work, settings: Settings, memo: ParseCache, ledgers: LedgerCache | None) -> Touch | None:
+    """What a pass comes to that plans nothing, or a part; None where the whole fleet has to be planned."""
+    rest = rest_of(memo, work, settings.folder)
+    found = touched(memo, work, settings.folder, rest) if rest is not None else None
+    if found is not None or rest is None:
+        return found
+    from gitplacer.passes.partly import planned_partly  # which takes a while to import
+
+    return planned_partly(memo, work, settings.folder, rest, ledgers=ledgers)
 
 
 def _rewritten(
     work: Work, touch: Touch, settings: Settings, memo: ParseCache, progress: Progress, doubts: Misgivings
 ) -> Rewritten:
-    """Publish what a pass comes to that plans nothing."""
+    """Publish what a pass comes to that plans no whole fleet."""
     doubts(work, publishes=True)
     deployment = work.deployment
     ended = partial(
         Rewritten,
-        quiet=touch.rest.quiet,
+        quiet=touch.quiet,
         deployment=deployment.address.redacted,
         branch=deployment.branch,
-        source=touch.rest.source,
+        source=touch.source,
         subject=touch.message.partition("\n")[0],
         tips=work.source.tips,
     )
@@ -238,7 +250,7 @@ def _rewritten(
         tip = _publish(work, [commit], settings, {})
     except LostRace:
         return ended(Landing.OVERTAKEN)
-    landed(memo, work, settings.folder, touch, tip)
+    touch.landed(tip)
     memo.save()
     return ended(Landing.PUBLISHED, tip=tip, unnoted=deployment.unnoted)
 

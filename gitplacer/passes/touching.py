@@ -6,34 +6,32 @@ A pass that had nothing to do is remembered (`quiet`); with it is kept which fil
 other text in such manifests, the plan is the one that is remembered, and all there is to do is to write their files again. What it has
 published is remembered as well: a fleet at rest whose manifests say the same is at rest.
 
-Whatever else has changed makes it a whole pass; `reconcile --full` is one always. The cache may be deleted at any time.
+What says something else is for a pass that plans (`partly`); `reconcile --full` is a whole one always. The cache may be deleted at any time.
 """
 
 from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gitplacer.commits import updates_message, whole_message
-from gitplacer.git.reading import Repository
 from gitplacer.madefrom import hydrator_metadata, people_of, trailers_of
+from gitplacer.passes.basekeys import base_at, base_key, keep_base, place_of
 from gitplacer.passes.opening import Work
 from gitplacer.passes.quiet import Quiet, digest_of, quiet, told_of
-from gitplacer.source.files import Memo, is_read, read_documents
-from gitplacer.source.shares import MOST
-from gitplacer.tree import Changes, Entry, Tree
+from gitplacer.source.edited import Change, read_both
+from gitplacer.source.files import Memo, is_read
+from gitplacer.tree import Changes, Tree
 from gitplacer.units import METADATA
 
 if TYPE_CHECKING:
     from gitplacer.hydrate import Hydration
     from gitplacer.model.horizon import Horizon
     from gitplacer.rewriting import Edited
-
-_MOST_FILES = 100
-"""Behind a commit that changes more, a whole pass is made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,23 +48,30 @@ class _Files:
 
 @dataclass(frozen=True, slots=True)
 class AtRest:
-    """A fleet at rest: what a pass says that finds it so, the commit of the source that it was computed from, and the digest of its files."""
+    """
+    A fleet at rest: what a pass says that finds it so, the commit of the source that it was computed from, and the digest of its files, of which those
+    are known no longer that were `edited` since.
+    """
 
     quiet: Quiet
     source: str
     files: str
+    edited: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Touch:
     """
-    What a pass comes to that plans nothing: the changes of one commit, and what that says; or none, where no deployed file is another.
-    `rest` is what is to be remembered when it has landed.
+    What a pass comes to that plans no whole fleet: the changes of one commit, and what that says; or none, where no deployed file is another.
+    `quiet` is what it says beside, and `source` the commit that it was computed from. What it comes to is remembered by `landed`, which is told the tip of the
+    deployment branch behind it.
     """
 
     changes: Changes
     message: str
-    rest: AtRest
+    quiet: Quiet
+    source: str
+    landed: Callable[[str], None]
 
 
 def rest_key(work: Work, folder: str) -> str | None:
@@ -103,33 +108,44 @@ def remember_rest(memo: Memo, work: Work, folder: str, hydration: Hydration, hor
         _keep(memo, key, AtRest(found, commit.id, digest))
 
 
-def landed(memo: Memo, work: Work, folder: str, touch: Touch, tip: str) -> None:
-    """Know the fleet to be at rest on what was published."""
+def rest_of(memo: Memo, work: Work, folder: str) -> AtRest | None:
+    """The rest in which the fleet is but for what the source has changed since; None where that is not known."""
+    key, repository = rest_key(work, folder), work.source.repository
+    kept = memo.recall_text(key) if key is not None else None
+    rest = pickle.loads(kept) if kept is not None else None
+    if not isinstance(rest, AtRest) or repository is None or not rest.quiet.holds(work.inputs.now):
+        return None
+    if repository.objects.look_up(f"{rest.source}^{{commit}}") is None:
+        return None  # its history was cut off, or written anew
+    return rest
+
+
+def keep_rest(memo: Memo, work: Work, folder: str, tip: str, rest: AtRest) -> None:
+    """Know the fleet to be at rest on a tip of the deployment branch."""
     key = rest_key(replace(work, inputs=replace(work.inputs, deployment_commit=tip)), folder)
     if key is not None:
-        _keep(memo, key, touch.rest)
+        _keep(memo, key, rest)
 
 
 def _keep(memo: Memo, key: str, rest: AtRest) -> None:
     memo.remember_text(key, pickle.dumps(rest, protocol=5))
 
 
-def touched(memo: Memo, work: Work, folder: str) -> Touch | None:
-    """What a pass comes to, where all it has to do is to write manifests again; None where that is not known."""
-    key, commit, repository = rest_key(work, folder), work.inputs.commit, work.source.repository
-    kept = memo.recall_text(key) if key is not None else None
-    rest = pickle.loads(kept) if kept is not None else None
-    if not isinstance(rest, AtRest) or commit is None or repository is None or not rest.quiet.holds(work.inputs.now):
-        return None
-    if repository.objects.look_up(f"{rest.source}^{{commit}}") is None:
-        return None  # its history was cut off, or written anew
-    files = _files_of(memo, work, folder, rest)
+def changed_since(rest: AtRest, work: Work, folder: str) -> Change:
+    """What the source has changed."""
+    commit, repository = work.inputs.commit, work.source.repository
+    assert commit is not None and repository is not None
     old, new = (repository.tree_id(each, folder) for each in (rest.source, commit.id))
-    changes = repository.changes(old, new)
-    edited = _edited(memo, work, repository, changes, files) if files is not None else None
+    return Change(repository.changes(old, new), repository.objects)
+
+
+def touched(memo: Memo, work: Work, folder: str, rest: AtRest) -> Touch | None:
+    """What a pass comes to, where all it has to do is to write manifests again; None where that is not known."""
+    files = _files_of(memo, work, folder, rest)
+    edited = _edited(memo, work, changed_since(rest, work, folder), files, rest) if files is not None else None
     if files is None or edited is None:
         return None
-    return _touch(work, rest, edited, files.waiting)
+    return _touch(memo, work, folder, rest, edited, files.waiting)
 
 
 def _files_of(memo: Memo, work: Work, folder: str, rest: AtRest) -> _Files | None:
@@ -140,40 +156,24 @@ def _files_of(memo: Memo, work: Work, folder: str, rest: AtRest) -> _Files | Non
     return found if isinstance(found, _Files) else None
 
 
-def _edited(
-    memo: Memo,
-    work: Work,
-    repository: Repository,
-    changes: Mapping[str, tuple[Entry | None, Entry | None]],
-    files: _Files,
-) -> dict[str, Edited] | None:
+def _edited(memo: Memo, work: Work, change: Change, files: _Files, rest: AtRest) -> dict[str, Edited] | None:
     """The manifests among what the source has changed, by path; None where something else counts in it."""
     from gitplacer.rewriting import Edited, Rewritable  # which takes a while; a pass that is spared does without
 
-    if len(changes) > _MOST_FILES or sum(entry.size for entry in work.inputs.source.entries.values()) > MOST.size:
+    old, new = change.texts(work.inputs.source), work.inputs.source
+    paths = [path for path in old or () if path in files.rewritable and path not in rest.edited]
+    others = set(old or ()) - set(paths)
+    if old is None or any(is_read(path) or path in files.unread for path in others):
         return None
-    before: dict[str, Entry] = {}
-    for path, (was, now) in changes.items():
-        if was is None or now is None or was.mode != now.mode or not was.is_text:
-            return None
-        if path in files.rewritable:
-            before[path] = was
-        elif is_read(path) or path in files.unread:
-            return None
-    old, new = Tree(before, repository.objects), work.inputs.source
-    for tree in (old, new):
-        read_documents(tree, before, memo)  # and remember them
-    was_read = memo.recall(entry.oid for entry in before.values())
-    now_read = memo.recall(new.entries[path].oid for path in before)
-    if any(e.oid not in was_read or new.entries[path].oid not in now_read for path, e in before.items()):
+    both = read_both(paths, old, new, memo)
+    if both is None:
         return None
-    texts = [tree.read_all(before) for tree in (old, new)]
+    texts = [tree.read_all(paths) for tree in (old, new)]
     found = {}
-    for path, entry in before.items():
+    for path, each in both.items():
         rewritable = pickle.loads(files.rewritable[path])
         assert isinstance(rewritable, Rewritable)
-        was_file, now_file = was_read[entry.oid], now_read[new.entries[path].oid]
-        found[path] = Edited(rewritable, texts[0][path], texts[1][path], was_file, now_file)
+        found[path] = Edited(rewritable, texts[0][path], texts[1][path], each.was, each.now)
     return found
 
 
@@ -182,7 +182,9 @@ def _is_told(path: str, quiet: Quiet) -> bool:
     return any(path == p.location.file or path in p.message or path in p.hint for p in quiet.problems)
 
 
-def _touch(work: Work, rest: AtRest, edited: Mapping[str, Edited], waiting: Mapping[str, str]) -> Touch | None:
+def _touch(
+    memo: Memo, work: Work, folder: str, rest: AtRest, edited: Mapping[str, Edited], waiting: Mapping[str, str]
+) -> Touch | None:
     """The commit that writes edited manifests again; None where that is for a whole pass to find out."""
     from gitplacer.rewriting import needed, rewritten, stands_the_same
 
@@ -194,9 +196,10 @@ def _touch(work: Work, rest: AtRest, edited: Mapping[str, Edited], waiting: Mapp
     written = rewritten(list(edited.values()), deployed, work.source.spec) if deployed is not None else None
     if written is None or deployed is None or METADATA not in deployed:
         return None
-    rest = replace(rest, source=inputs.commit.id)
+    source = inputs.commit.id
+    landed = partial(_landed, memo, work, folder, rest)
     if not written:
-        return Touch(Changes(), "", rest)
+        return Touch(Changes(), "", rest.quiet, source, landed)
     said = {each.group: each.said for each in rewritables if any(place.path in written for place in each.places)}
     metadata = hydrator_metadata(inputs.commit)
     if metadata != deployed[METADATA]:
@@ -204,7 +207,20 @@ def _touch(work: Work, rest: AtRest, edited: Mapping[str, Edited], waiting: Mapp
     people = people_of(replace(inputs, deployment=Tree.of({METADATA: deployed[METADATA]})))
     subject, body, own = updates_message(said, waiting)
     message = whole_message(subject, body, [*trailers_of(inputs).lines(1, 1), *own, *people])
-    return Touch(Changes(dict(sorted(written.items()))), message, rest)
+    return Touch(Changes(dict(sorted(written.items()))), message, rest.quiet, source, landed)
+
+
+def _landed(memo: Memo, work: Work, folder: str, rest: AtRest, tip: str) -> None:
+    """Know the fleet to be at rest on what was published, and what changes of it are held against."""
+    inputs, repository = work.inputs, work.source.repository
+    assert inputs.commit is not None and repository is not None
+    keep_rest(memo, work, folder, tip, replace(rest, source=inputs.commit.id))
+    place = place_of(work.deployment, folder)
+    old, new = (repository.tree_id(each, folder) for each in (rest.source, inputs.commit.id))
+    known, then = base_key(inputs, old), base_key(replace(inputs, deployment_commit=tip), new)
+    text = base_at(memo, place, known) if known is not None else None
+    if text is not None and then is not None:
+        keep_base(memo, place, then, text)
 
 
 def _deployed(work: Work, paths: list[str]) -> dict[str, bytes] | None:

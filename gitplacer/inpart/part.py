@@ -1,0 +1,104 @@
+"""
+The part of a fleet that an edit concerns: the clusters where its groups are, with all that is on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from gitplacer.comparison import Baseline
+from gitplacer.inpart.footing import Footing
+from gitplacer.inputs import Inputs
+from gitplacer.kinds.record import RECORDS
+from gitplacer.model.decision import Action, Decision, as_kept
+from gitplacer.singles import stem
+from gitplacer.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """
+    The inputs of a part of a fleet: what `clusters` have of it. `edited` are the paths of source files, `groups` the groups that these
+    are of and that are placed, with `files` of no others, and `resting` the groups that nobody has to decide on. `known` is what became of every
+    group of the part.
+    """
+
+    inputs: Inputs
+    edited: frozenset[str]
+    groups: frozenset[str]
+    files: frozenset[str]
+    resting: Mapping[str, Decision]
+    known: Mapping[str, Decision]
+    clusters: frozenset[str]
+
+
+def part_of(inputs: Inputs, base: Baseline, footing: Footing, edited: frozenset[str]) -> Part | None:
+    """
+    The clusters of edited groups with all that is on them; None where a file is not a group's, a group not one that simply stays, or what is
+    inside cannot be told from what is not by its files.
+    """
+    known = {decision.group: decision for decision in base.decisions}
+    of_edited = {group for group, files in footing.files.items() if not edited.isdisjoint(files)}
+    groups = frozenset(group for group in of_edited if known[group].before)
+    waiting = of_edited - groups  # who asks for no less finds no more than before
+    owned, waited = ({path for group in some for path in footing.files[group]} for some in (groups, waiting))
+    if not groups or edited - owned - waited or of_edited & footing.platform:
+        return None
+    if not all(_simply_stays(known[g]) for g in groups) or not all(known[g].action is Action.WAIT for g in waiting):
+        return None
+    clusters = frozenset(name for group in groups for name in known[group].after)
+    if not clusters <= footing.clusters.keys():
+        return None
+    there = _on(clusters, base.decisions, footing.platform)
+    unplaced = (d for d in base.decisions if not d.before or d.group in footing.platform)
+    resting = {d.group: d for d in unplaced if d.group not in there}
+    inside = {*there, *resting}
+    others = {path for group, files in footing.files.items() if group not in inside for path in files}
+    others |= {file for name, file in footing.clusters.items() if name not in clusters}
+    mine = {path for group in inside for path in footing.files.get(group, ())}
+    mine |= {footing.clusters[name] for name in clusters}
+    if not mine.isdisjoint(others) or not all(clusters.issuperset(known[group].before) for group in there):
+        return None
+    return Part(
+        inputs=_cut(inputs, base, others, clusters, inside),
+        edited=edited,
+        groups=groups,
+        files=frozenset(edited & owned - waited),
+        resting=resting,
+        known={group: known[group] for group in inside},
+        clusters=clusters,
+    )
+
+
+def _on(clusters: frozenset[str], decisions: Iterable[Decision], platform: frozenset[str]) -> set[str]:
+    return {d.group for d in decisions if d.group not in platform and not clusters.isdisjoint(d.before)}
+
+
+def _simply_stays(decision: Decision) -> bool:
+    """Whether a group is on its clusters, all of it on each, and nothing is expected of it."""
+    stays = as_kept(decision)
+    return bool(decision.before) and replace(decision, finding=stays.finding, ended={}) == stays
+
+
+def _cut(inputs: Inputs, base: Baseline, others: set[str], clusters: frozenset[str], groups: set[str]) -> Inputs:
+    """The inputs without some files of the source, and without what is of other clusters and groups elsewhere."""
+    away = base.states.keys() - clusters
+    root = base.fleet.deployment.root + "/"
+
+    def is_kept(path: str) -> bool:
+        if path.startswith(root):
+            return path[len(root) :].partition("/")[0] not in away
+        folder, _, rest = path.partition("/")
+        return folder != RECORDS or rest.removesuffix(".yaml") in groups
+
+    return replace(
+        inputs,
+        source=_only(inputs.source, lambda path: path not in others),
+        capacity=_only(inputs.capacity, lambda path: stem(path) not in away),
+        deployment=_only(inputs.deployment, is_kept),
+    )
+
+
+def _only(tree: Tree, kept: Callable[[str], bool]) -> Tree:
+    return Tree({path: entry for path, entry in tree.entries.items() if kept(path)}, tree.blobs)

@@ -1,0 +1,69 @@
+"""
+A plan in part that is carried out, and what is known of the fleet then.
+
+What is published has to be what a whole pass would publish, its words included, and the fleet has to be at rest behind it: that is
+found out by planning the part once more on what was published. Then the next edit can be planned in part as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from gitplacer.comparison import Baseline
+from gitplacer.hydrate import Step, hydrate
+from gitplacer.inpart.footing import Footing
+from gitplacer.inpart.planning import InPart, decisions_with, problems_with
+from gitplacer.model.decision import Action
+from gitplacer.model.verdicts import OUTGROWN
+from gitplacer.placement.ledgercache import LedgerCache
+from gitplacer.problems import Severity
+from gitplacer.source.files import Memo
+from gitplacer.tree import Tree
+
+_STANDING = (Action.KEEP, Action.HOLD)
+"""What becomes of groups of which a commit says nothing."""
+
+
+def step_of(found: InPart, base: Baseline) -> Step | None:
+    """The one commit that carries a plan out; None where edited groups are held, or where that of the whole may say more."""
+    steps, part = found.hydration.steps, found.part
+    here = {d.group: d.action for d in found.hydration.view.plan.decisions if d.group in part.groups}
+    elsewhere = (d for d in base.decisions if d.group not in part.known)
+    if len(steps) != 1 or Action.HOLD in here.values() or any(d.action not in _STANDING for d in elsewhere):
+        return None
+    wrong = any(p.severity is Severity.ERROR and p.location.file in part.edited for p in found.hydration.problems)
+    return steps[0] if not wrong else None
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A fleet at rest after a plan in part was carried out: what the next change is held against, without its tree, and planned by."""
+
+    base: Baseline
+    footing: Footing
+
+
+def settled(
+    found: InPart, tip: str, base: Baseline, footing: Footing, *, now: datetime, memo: Memo, ledgers: LedgerCache
+) -> Settled | None:
+    """What is known once the step of a plan in part is the deployment commit `tip`; None where a pass would have more to do."""
+    part = found.part
+    deployment = part.inputs.deployment
+    for step in found.hydration.steps:
+        deployment = deployment.apply(step.changes)
+    inputs = replace(part.inputs, deployment=deployment, deployment_commit=tip, now=now)
+    made = hydrate(inputs, memo=memo, ledgers=ledgers, with_candidates=OUTGROWN, resting=part.resting)
+    if made.steps or made.proposals or made.view.sleepers or made.view.plan.sought:
+        return None
+    known = replace(base, decisions=decisions_with(made, base), problems=problems_with(made, part, base), tree=Tree())
+    return Settled(known, replace(footing, left=_less(footing.left, found.asked)))
+
+
+def _less(left: Mapping[str, Mapping[str, int]], asked: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+    """What quotas leave when more is asked for."""
+    return {
+        name: {resource: amount - asked.get(name, {}).get(resource, 0) for resource, amount in of.items()}
+        for name, of in left.items()
+    }

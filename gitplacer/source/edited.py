@@ -1,0 +1,69 @@
+"""
+Files of a source that are other texts than they were, and what was read of them before and after.
+
+A commit that a person makes nearly always edits a few files. Who knows what became of the source before it need only look at those; a
+file that is new, gone or of another mode is for a look at the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from gitplacer.source.files import Memo, ReadFile, read_documents
+from gitplacer.source.shares import MOST
+from gitplacer.tree import Blobs, Entry, Tree, differing_paths
+
+MOST_FILES = 100
+"""Behind a change of more, the whole is looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The paths at which two sources differ, each with what it was and what it is, None for nothing; `blobs` are those of the one before."""
+
+    entries: Mapping[str, tuple[Entry | None, Entry | None]]
+    blobs: Blobs
+
+    @staticmethod
+    def between(before: Tree, source: Tree) -> Change:
+        """That of two trees."""
+        paths = differing_paths(before, source)
+        return Change({path: (before.entries.get(path), source.entries.get(path)) for path in paths}, before.blobs)
+
+    def texts(self, source: Tree) -> Tree | None:
+        """
+        What was changed as it was before, where all that is are texts that are still there, and few. Else None; also where the source is so large that some
+        of its files may not count (`shares`).
+        """
+        if len(self.entries) > MOST_FILES or sum(entry.size for entry in source.entries.values()) > MOST.size:
+            return None
+        before = {}
+        for path, (was, now) in self.entries.items():
+            if was is None or now is None or was.mode != now.mode or not was.is_text:
+                return None
+            before[path] = was
+        return Tree(before, self.blobs)
+
+
+@dataclass(frozen=True, slots=True)
+class EditedFile:
+    """What was read of a file before it was edited and after."""
+
+    was: ReadFile
+    now: ReadFile
+
+
+def read_both(paths: Iterable[str], before: Tree, source: Tree, memo: Memo) -> Mapping[str, EditedFile] | None:
+    """What was read of some files in two trees that have them, by path; None where one of them cannot be read."""
+    wanted, found = list(paths), {}
+    for tree in (before, source):
+        read_documents(tree, wanted, memo)  # and remember them
+    was = memo.recall(before.entries[path].oid for path in wanted)
+    now = memo.recall(source.entries[path].oid for path in wanted)
+    for path in wanted:
+        old, new = was.get(before.entries[path].oid), now.get(source.entries[path].oid)
+        if old is None or new is None:
+            return None
+        found[path] = EditedFile(old, new)
+    return found
