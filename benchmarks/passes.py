@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -72,6 +73,15 @@ class Fleet:
         told = generate.git(self.deployment, "ls-tree", "-r", "--name-only", "main", "clusters/")
         names = {path.rpartition("/")[2] for path in told.splitlines()}
         return [path for path in self.manifests() if path.name in names]
+
+    def jobs(self) -> list[Path]:
+        """Those of them that are RayJobs: a RayService with another image needs room for a second one, which a full cluster has not."""
+        return [path for path in self.placed() if "\nkind: RayJob\n" in path.read_text()]
+
+    def edit_image(self, file: Path) -> None:
+        """Give the containers of a manifest another image and commit. No two are equal."""
+        tag = f"2.52.{self.edits + 1}"
+        self.edit([file], lambda text: re.sub(r"(image: [^\s:]+):\S+", rf"\1:{tag}", text))
 
     def edit(self, files: Sequence[Path], replaced: Callable[[str], str] | None = None) -> None:
         """Change some files and commit: by a comment, if nothing else is said. No two edits are equal."""

@@ -60,22 +60,24 @@ def same(fleet: Fleet, size: Size) -> Sample:
 
 
 def one(fleet: Fleet, size: Size) -> Sample:
-    """A comment, on a fleet of which the pass before has found that it is at rest."""
+    """Another image of a RayJob, and before it a comment, on a fleet of which the pass before has found that it is at rest."""
     fleet.reconcile()
-    placed = fleet.placed()
-    return _published(fleet, lambda: fleet.edit([placed[fleet.edits % len(placed)]]))
+    placed, jobs = fleet.placed(), fleet.jobs()
+    comment = _published(fleet, lambda: fleet.edit([placed[fleet.edits % len(placed)]]))
+    sample = _published(fleet, lambda: fleet.edit_image(jobs[fleet.edits * len(jobs) // 7 % len(jobs)]))
+    return Sample(sample.spent, sample.floor, (("seconds for a comment", comment.spent.seconds),))
 
 
 def watch(fleet: Fleet, size: Size) -> Sample:
     """
-    A comment, on a fleet that is at rest at the time of today, which is the controller's: what has come with the time since the fleet was made
+    Another image of a RayJob, and by turns a comment, on a fleet that is at rest at the time of today, which is the controller's: what has come with the time since the fleet was made
     is published by a pass before, and one more finds nothing to do.
     """
     for _ in range(2):
         fleet.command("reconcile")
     command = [sys.executable, "-m", "benchmarks.watch", "--on", str(fleet.folder), "--pushes", str(PUSHES), "--json"]
     told = json.loads(run(command, fleet.environment))
-    more = (("slowest", told["slowest"]),)
+    more = (("slowest", told["slowest"]), ("seconds for a comment", told["comment"]))
     return Sample(Spent(told["seconds"], told["cpu"], told["mib"]), told["floor"], more)
 
 

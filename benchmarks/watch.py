@@ -6,7 +6,7 @@ How long it takes from a hint, as a webhook gives it, until a pushed RayJob is c
 
 The controller runs as it does for a user, in this process, on real repos: each push adds a RayJob, gives the hint, and waits for the
 commit to be visible. With `--on FOLDER` it runs on a fleet that is placed there already (`source`, `deployment.git`), and each push
-changes a manifest instead. The floor is what git's own tools take to read the source's tree and to commit one file. The memory is that of
+gives a RayJob another image instead, or, by turns, a comment. The floor is what git's own tools take to read the source's tree and to commit one file. The memory is that of
 the process after the first pass and at the end.
 """
 
@@ -78,11 +78,12 @@ class Measured:
     memory: tuple[float, float] = (0.0, 0.0)
 
     def told(self) -> dict[str, float]:
-        """Medians of the pushes, the slowest of them, and the most memory, for a program."""
+        """Medians of the pushes, of images and of comments, the slowest of them, and the most memory, for a program."""
         return {
-            "seconds": statistics.median(self.spent),
+            "seconds": statistics.median(self.spent[::2]),
+            "comment": statistics.median(self.spent[1::2]),
             "slowest": max(self.spent),
-            "cpu": statistics.median(self.worked),
+            "cpu": statistics.median(self.worked[::2]),
             "floor": statistics.median(self.floors),
             "mib": max(self.memory),
         }
@@ -96,9 +97,17 @@ def added(source: Path, number: int) -> None:
 
 
 def changes(fleet: Fleet) -> Callable[[Path, int], None]:
-    """One manifest of a gang that is placed has a line more, each time another one."""
-    placed = fleet.placed()
-    return lambda source, number: fleet.edit([placed[-number % len(placed)]])
+    """One RayJob that is placed has another image or, each second time, its manifest a line more; each time another one."""
+    jobs = fleet.jobs()
+
+    def change(source: Path, number: int) -> None:
+        path = jobs[-number * len(jobs) // 7 % len(jobs)]
+        if number % 2:
+            fleet.edit([path])
+        else:
+            fleet.edit_image(path)
+
+    return change
 
 
 def measured(

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, cast
 from unittest import mock
 
@@ -147,15 +148,16 @@ class Reviewed(LookedAt):
         self._keep_by_a_pass(inputs, tree, kept)
 
     def _keep_by_a_pass(self, inputs: Inputs, tree: str, kept: Kept) -> None:
-        """The same of a pass, which asks nothing that it does not need; only of one that places nobody less is known."""
+        """The same of a pass, which asks nothing that it does not need; of one that places nobody less is known."""
         memo, horizon = InMemory(self.memory), Horizon(inputs.now)
         made = hydrate(replace(inputs, now=horizon.now), memo=memo, with_candidates=False)
         remember_base(memo, inputs, tree, made, horizon, "place")
         assert baselines.recalled(memo, "0" * 64, inputs.now, "place") is None
         found = baselines.recalled(memo, base_key(inputs, tree) or "", inputs.now, "place")
-        assert (found is None) == (made.view.plan.outgrown is None or bool(horizon.lost))
+        assert (found is None) == bool(horizon.lost)
         if found is not None:
-            assert found == kept
+            asked = made.view.plan.outgrown is not None
+            assert found == (kept if asked else replace(kept, plan=found.plan, until=found.until, knows_outgrown=False))
             self.counts["by a pass"] += 1
 
 
@@ -298,6 +300,24 @@ def test_a_base_is_planned_again_for_other_inputs(other: dict[str, Any]) -> None
     for asked, tree in ((replace(inputs, **other), TREE), (inputs, "8" * 40)):
         with pytest.raises(AssertionError, match="remembered"):
             baseline(asked, tree, nobody_reads, memo, LedgerCache())
+
+
+def test_a_pass_that_asked_nobody_is_no_base_of_a_plan() -> None:
+    """Nobody waits, so that nothing was asked of anybody's room; the plan of a base tells who has outgrown his cluster."""
+    story = Story.of(ANYWHERE, cluster("a"), rayservice("web", "shop"), capacity=snapshot("a", "n1 16 64Gi 2"))
+    for _ in range(3):
+        done = story.run()
+    inputs, memo, horizon = story.inputs(), InMemory(), Horizon(story.now)
+    made = hydrate(replace(inputs, now=horizon.now), with_candidates=False)
+    assert not done.steps and made.view.plan.outgrown is None
+    remember_base(memo, inputs, TREE, made, horizon, "place")
+    kept = baselines.recalled(memo, base_key(inputs, TREE) or "", inputs.now, "place")
+    assert kept is not None and not kept.knows_outgrown
+    asking = partial(BasePlan, inputs, TREE, memo=memo, ledgers=LedgerCache(), place="place")
+    with pytest.raises(AssertionError, match="remembered"):
+        asking(nobody_reads).plan()
+    assert asking(lambda: inputs.source).plan().decisions
+    assert asking(nobody_reads).plan().decisions
 
 
 def test_a_base_with_something_to_do_is_not_remembered() -> None:

@@ -392,18 +392,24 @@ def test_a_snapshot_that_becomes_stale_is_planned(own: Rested, computed: Counted
     assert computed.since(before) == 1
 
 
-def test_whoever_pushes_first_is_read_again(own: Rested, monkeypatch: pytest.MonkeyPatch) -> None:
-    add(own)
-    publish, raced = reconciling._publish, []
+def overtaken(own: Rested, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Somebody else pushes before the next pass does; comes to hold the commit."""
+    publish, raced = reconciling._publish, list[str]()
 
-    def overtaken(*args: Any) -> str:
+    def pushed(*args: Any) -> str:
         if not raced:
             tree = own.fleet.git("rev-parse", "main^{tree}").strip()
             raced.append(git("commit-tree", tree, "-p", "main", "-m", "by hand", cwd=own.fleet.bare).strip())
             own.fleet.git("update-ref", "refs/heads/main", raced[0])
         return publish(*args)
 
-    monkeypatch.setattr(reconciling, "_publish", overtaken)
+    monkeypatch.setattr(reconciling, "_publish", pushed)
+    return raced
+
+
+def test_whoever_pushes_first_is_read_again(own: Rested, monkeypatch: pytest.MonkeyPatch) -> None:
+    add(own)
+    raced = overtaken(own, monkeypatch)
     done = own.passed(8)
     assert isinstance(done, Outcome) and done.attempts == 2
     assert own.fleet.git("rev-parse", "main~1").strip() == raced[0]

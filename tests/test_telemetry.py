@@ -27,7 +27,7 @@ from gitplacer.controller.observing import Silent
 from gitplacer.controller.turns import Fault, Outcome, Turn
 from gitplacer.controller.wakes import SystemClock
 from gitplacer.git.asking import Request, Sort, about, heard_by, request
-from gitplacer.problems import Location, Problem
+from gitplacer.problems import Location, Problem, Severity
 from gitplacer.redactor import hide
 from gitplacer.settings import UsageError
 from gitplacer.telemetry import events, logs, metrics, notices, notifications
@@ -241,6 +241,16 @@ def test_a_line_tells_what_was_written_again_and_what_stands() -> None:
     log.ended(turn(3, Outcome.PUBLISHED, tip="d" * 40, rewrote="Update a/b", standing="1 held (x/y)"))
     (said,) = map(json.loads, lines)
     assert (said["message"], said["commits"]) == (f"Published  → {'d' * 12}  Update a/b  1 held (x/y)", 1)
+
+
+def test_what_is_wrong_with_what_was_written_again_is_told_once() -> None:
+    log, lines = logged("text")
+    wrong = Problem(Location("a.yaml", 3, 1), "UpgradeMakesNewCluster", "makes a second one", severity=Severity.WARNING)
+    for number, problems in enumerate([(wrong,), (wrong,), ()], 3):
+        log.ended(turn(number, Outcome.PUBLISHED, tip="d" * 40, rewrote="Update a/b", problems=problems))
+    log.ended(turn(9, Outcome.PUBLISHED, tip="d" * 40, rewrote="Update a/b", problems=(wrong,)))
+    told_in = [line.split(" turn ")[1].split()[0] for line in lines if "makes a second one" in line]
+    assert told_in == ["3", "9"]
 
 
 def test_json_says_the_same_to_programs() -> None:

@@ -293,7 +293,7 @@ class Controller:
             again=self._backoff.times,
             message=said.message if said else "",
             hint=said.hint if said else "",
-            problems=said.problems if said else (),
+            problems=said.problems if said else rewritten.quiet.problems if rewritten is not None else (),
             notes=ended.notes,
             source=ended.source,
             tip=ended.tip,

@@ -116,8 +116,8 @@ class Turn:
 
     A turn that only looked, and found that nothing has moved, is a look (`is_look`): it repeats what stands, with Unchanged for what was
     Published. `hydration` is what a pass came to, None for a look and where something went wrong. `fault` says what, `message` and `hint` say it to a person, and `problems` are those that stop a run.
-    A pass that planned nothing, because it only had to write some manifests again, has no hydration either: `rewrote` is the subject of its
-    commit, and `standing` who is held and waits in words. All else stands as the last whole pass has left it.
+    A pass that planned nothing or a part of the fleet, because it only had to write some manifests again, has no hydration either: `rewrote` is the subject of
+    its commit, `standing` who is held and waits in words, and `problems` what is wrong. All else stands as the last whole pass has left it.
 
     `notes` are what a person should know of a turn that went well. `again` counts how often the same fault has come in a row.
     """

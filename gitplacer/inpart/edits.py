@@ -4,6 +4,7 @@ Edits of manifests that take nothing away: what is placed by them holds, refers 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from itertools import zip_longest
 
@@ -13,15 +14,18 @@ from gitplacer.tree import Tree
 from gitplacer.workloads.facts import ObjectFacts, Role
 
 
-def edits_of(change: Change, source: Tree, memo: Memo) -> frozenset[str]:
-    """The files that a change edits, if each is one that is read and takes nothing away; else none."""
+def edits_of(change: Change, source: Tree, unread: Collection[str], memo: Memo) -> frozenset[str]:
+    """
+    The manifests that a change edits, if each takes nothing away; else none. Other files may change that are not read, unless they are among the
+    `unread` in which words count.
+    """
     before = change.texts(source)
-    if before is None or not all(map(is_read, before)):
+    if before is None or not before.entries.keys().isdisjoint(unread):
         return frozenset()
-    edited = read_both(before, before, source, memo)
+    edited = read_both(filter(is_read, before), before, source, memo)
     if edited is None or not all(map(takes_nothing_away, edited.values())):
         return frozenset()
-    return frozenset(before)
+    return frozenset(edited)
 
 
 def takes_nothing_away(edited: EditedFile) -> bool:

@@ -24,7 +24,8 @@ class Footing:
     """
     `files` are the source files of each group, those that it shares included, sorted, and `platform` the groups that are on every cluster.
     `clusters` are by name the source file of each cluster that has none but clusters in it. `left` is what the quota of a tenant leaves
-    it, by name, of each resource that it limits. `snapshots` is what is said of when capacity was taken.
+    it, by name, of each resource that it limits. `snapshots` is what is said of when capacity was taken. `unread` are files that could not be read, and
+    in which words count all the same.
     """
 
     files: Mapping[str, tuple[str, ...]]
@@ -32,6 +33,7 @@ class Footing:
     clusters: Mapping[str, str]
     left: Mapping[str, Mapping[str, int]]
     snapshots: str
+    unread: frozenset[str]
 
 
 def footing_of(inputs: Inputs, view: PlanView) -> Footing | None:
@@ -43,7 +45,8 @@ def footing_of(inputs: Inputs, view: PlanView) -> Footing | None:
         return None
     files = {g.id: tuple(sorted({m.path for m in (*g.members, *g.shared)})) for g in snapshot.groups.values()}
     platform = frozenset(group.id for group in snapshot.groups.values() if group.unit == PLATFORM)
-    return Footing(files, platform, _cluster_files(snapshot), _left(view), said_of_snapshots(view))
+    unread = snapshot.source.broken_files
+    return Footing(files, platform, _cluster_files(snapshot), _left(view), said_of_snapshots(view), unread)
 
 
 def _is_plain(snapshot: Snapshot) -> bool:

@@ -19,7 +19,7 @@ from gitplacer.inpart.part import Part, part_of
 from gitplacer.inputs import Inputs
 from gitplacer.kinds.record import RECORDS
 from gitplacer.model.decision import Action, Decision
-from gitplacer.model.verdicts import OUTGROWN
+from gitplacer.model.verdicts import OUTGROWN, Verdicts
 from gitplacer.model.workload import total_requests
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.placement.plan import Plan
@@ -52,20 +52,21 @@ def planned_in_part(
     *,
     memo: Memo,
     ledgers: LedgerCache,
+    with_candidates: Verdicts | bool = OUTGROWN,
 ) -> InPart | None:
     """
     The plan of a source with a `change` that it did not have when `base` was planned from otherwise equal inputs and found nothing to do; None
-    where a part of the fleet does not tell.
+    where a part of the fleet does not tell. `with_candidates` is as for `hydrate`.
     """
-    edited = edits_of(change, inputs.source, memo) if inputs.uncounted is None else frozenset[str]()
+    edited = edits_of(change, inputs.source, footing.unread, memo) if inputs.uncounted is None else frozenset[str]()
     part = part_of(inputs, base, footing, edited) if edited else None
     if part is None:
         return None
     try:
-        made = hydrate(part.inputs, memo=memo, ledgers=ledgers, with_candidates=OUTGROWN, resting=part.resting)
+        made = hydrate(part.inputs, memo=memo, ledgers=ledgers, with_candidates=with_candidates, resting=part.resting)
     except Rejected:
         return None  # which is to be told of the whole
-    asked = _asked_more(made, part) if _is_quiet(made, part) else None
+    asked = _asked_more(made, part) if _is_quiet(made, part, base) else None
     if asked is None or not _is_within_quotas(asked, footing):
         return None
     hydration = _whole(inputs, made, part, base, footing)
@@ -76,14 +77,18 @@ def planned_in_part(
 # whether it tells
 
 
-def _is_quiet(made: Hydration, part: Part) -> bool:
-    """Whether everybody stays where he is and has looked nowhere else, and nothing is written but the files of edited groups."""
+def _is_quiet(made: Hydration, part: Part, base: Baseline) -> bool:
+    """
+    Whether everybody stays where he is and has looked nowhere else, nothing is written but the files of edited groups, and nothing is wrong but in these,
+    or was before.
+    """
     found = {decision.group: decision for decision in made.view.plan.decisions}
     if found.keys() != part.known.keys() or made.view.plan.sought or made.proposals or made.view.sleepers:
         return False
     if not all(_stays(found[group], known) for group, known in part.known.items() if group not in part.resting):
         return False
-    if any(p.severity is Severity.ERROR and p.location.file not in part.files for p in made.problems):
+    wrong = {p for p in made.problems if p.severity is Severity.ERROR and p.location.file not in part.files}
+    if not wrong.issubset(base.problems):
         return False
     root = made.snapshot.source.own.fleet.spec.deployment.root
     return all(_is_ours(path, root, part) for path in differing_paths(part.inputs.deployment, made.tree))

@@ -16,7 +16,7 @@ from gitplacer.hydrate import Step, hydrate
 from gitplacer.inpart.footing import Footing
 from gitplacer.inpart.planning import InPart, decisions_with, problems_with
 from gitplacer.model.decision import Action
-from gitplacer.model.verdicts import OUTGROWN
+from gitplacer.model.verdicts import OUTGROWN, Verdicts
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.problems import Severity
 from gitplacer.source.files import Memo
@@ -27,7 +27,10 @@ _STANDING = (Action.KEEP, Action.HOLD)
 
 
 def step_of(found: InPart, base: Baseline) -> Step | None:
-    """The one commit that carries a plan out; None where edited groups are held, or where that of the whole may say more."""
+    """
+    The one commit that carries a plan out; None where edited groups are held, where something in their files is wrong, or where the commit of the
+    whole may say more.
+    """
     steps, part = found.hydration.steps, found.part
     here = {d.group: d.action for d in found.hydration.view.plan.decisions if d.group in part.groups}
     elsewhere = (d for d in base.decisions if d.group not in part.known)
@@ -46,15 +49,26 @@ class Settled:
 
 
 def settled(
-    found: InPart, tip: str, base: Baseline, footing: Footing, *, now: datetime, memo: Memo, ledgers: LedgerCache
+    found: InPart,
+    tip: str,
+    base: Baseline,
+    footing: Footing,
+    *,
+    now: datetime,
+    memo: Memo,
+    ledgers: LedgerCache,
+    with_candidates: Verdicts | bool = OUTGROWN,
 ) -> Settled | None:
-    """What is known once the step of a plan in part is the deployment commit `tip`; None where a pass would have more to do."""
+    """
+    What is known once the step of a plan in part is the deployment commit `tip`; None where a pass would have more to do. `with_candidates` is what
+    the base was asked.
+    """
     part = found.part
     deployment = part.inputs.deployment
     for step in found.hydration.steps:
         deployment = deployment.apply(step.changes)
     inputs = replace(part.inputs, deployment=deployment, deployment_commit=tip, now=now)
-    made = hydrate(inputs, memo=memo, ledgers=ledgers, with_candidates=OUTGROWN, resting=part.resting)
+    made = hydrate(inputs, memo=memo, ledgers=ledgers, with_candidates=with_candidates, resting=part.resting)
     if made.steps or made.proposals or made.view.sleepers or made.view.plan.sought:
         return None
     known = replace(base, decisions=decisions_with(made, base), problems=problems_with(made, part, base), tree=Tree())

@@ -39,13 +39,15 @@ MOST = 50_000
 class Kept:
     """
     The plan of a base at rest, without its tree, which is that of the deployment, and what a part of the fleet needs to be planned by itself.
-    It stands from `since` on, until `until` (None for ever).
+    It stands from `since` on, until `until` (None for ever). `knows_outgrown`: whether it was found out which groups find no room where they are; else
+    it says of all that they are kept.
     """
 
     since: datetime
     until: datetime | None
     plan: Baseline
     footing: Footing | None
+    knows_outgrown: bool
 
     def holds(self, now: datetime) -> bool:
         """Whether the same would be planned at a time."""
@@ -73,6 +75,8 @@ class BasePlan:
         self._inputs, self._memo = inputs, memo
         self._key = base_key(inputs, tree)
         kept = recalled(memo, self._key, inputs.now, place) if self._key is not None else None
+        if kept is not None and not kept.knows_outgrown:
+            kept = None  # of some of these a plan tells
         self._known = replace(kept.plan, tree=inputs.deployment) if kept is not None else None
         self._footing = kept.footing if kept is not None else None
         self._source = source
@@ -129,31 +133,31 @@ def _made(inputs: Inputs, source: Callable[[], Tree], memo: Memo, ledgers: Ledge
     changes = Changes(found.tree.read_all(there), frozenset(others) - set(there))
     bare = replace(found, tree=Tree())
     # An instant that is itself in what was pickled has lost the horizon by then.
-    text = _kept(asked, made, bare, horizon) if not made.steps else b""
+    text = _kept(asked, made, bare, horizon, knows_outgrown=True) if not made.steps else b""
     return _Made(bare, changes, text if text and not horizon.lost else None)
 
 
-def _kept(inputs: Inputs, made: Hydration, bare: Baseline, horizon: Horizon) -> bytes:
+def _kept(inputs: Inputs, made: Hydration, bare: Baseline, horizon: Horizon, *, knows_outgrown: bool) -> bytes:
     """What is to be remembered of a plan in which nothing happens."""
     footing = footing_of(inputs, made.view)  # which asks for the time too
-    return pickle.dumps(Kept(horizon.instant, horizon.until, bare, footing), protocol=5)
+    return pickle.dumps(Kept(horizon.instant, horizon.until, bare, footing, knows_outgrown), protocol=5)
 
 
 def remember_base(memo: Memo, inputs: Inputs, tree: str, made: Hydration, horizon: Horizon, place: str) -> None:
     """
     Keep, at a place of a fleet's own, what a pass came to that had nothing to do, for whoever holds a change of its source against it, whose id is
-    `tree`. Only where it is known which groups find no room where they are, which is told of some: a pass that places nobody does not ask.
+    `tree`. A pass that places nobody does not ask which groups find no room where they are.
     """
     key, outgrown = base_key(inputs, tree), made.view.plan.outgrown
-    if key is None or outgrown is None or inputs.uncounted is not None or made.steps:
+    if key is None or inputs.uncounted is not None or made.steps:
         return
     kept, told = Finding(code=Reason.KEPT), Finding(code=Reason.OUTGROWN)
     decisions = tuple(
-        replace(d, finding=told) if d.group in outgrown and d.action is Action.KEEP and d.finding == kept else d
+        replace(d, finding=told) if d.group in (outgrown or ()) and d.action is Action.KEEP and d.finding == kept else d
         for d in made.view.plan.decisions
     )
     bare = replace(Baseline.of(made.view), decisions=decisions, tree=Tree())
-    text = _kept(inputs, made, bare, horizon)
+    text = _kept(inputs, made, bare, horizon, knows_outgrown=outgrown is not None)
     if not horizon.lost:
         keep_base(memo, place, key, text)
 

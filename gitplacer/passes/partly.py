@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from gitplacer.comparison import Baseline
 from gitplacer.explain import standing
 from gitplacer.inpart import Footing, InPart, planned_in_part, settled, step_of
 from gitplacer.model.horizon import Horizon
+from gitplacer.model.verdicts import OUTGROWN
 from gitplacer.passes.basekeys import base_key, place_of
 from gitplacer.passes.baselines import Kept, keep, recalled
 from gitplacer.passes.opening import Work
@@ -39,23 +39,25 @@ def planned_partly(
     if kept is None or kept.footing is None:
         return None
     base, known = replace(kept.plan, tree=inputs.deployment), ledgers or LedgerCache()
-    found = planned_in_part(inputs, change, base, kept.footing, memo=memo, ledgers=known)
+    found = planned_in_part(
+        inputs, change, base, kept.footing, memo=memo, ledgers=known, with_candidates=False
+    )  # as a pass asks
     step = step_of(found, base) if found is not None else None
     if found is None or step is None:
         return None
     said = Quiet(inputs.now, None, found.hydration.problems, standing(found.hydration.view.plan))
-    landed = partial(_landed, memo, work, folder, rest, kept, base, kept.footing, found, known)
+    landed = partial(_landed, memo, work, folder, rest, kept, kept.footing, found, known)
     return Touch(step.changes, step.message, said, inputs.commit.id, landed)
 
 
 def _landed(
-    memo: Memo, work: Work, folder: str, rest: AtRest, kept: Kept, base: Baseline, footing: Footing, found: InPart,
-    ledgers: LedgerCache, tip: str,
+    memo: Memo, work: Work, folder: str, rest: AtRest, kept: Kept, footing: Footing, found: InPart, ledgers: LedgerCache, tip: str,
 ) -> None:  # fmt: skip
     """Know the fleet to be at rest on what was published, if it is."""
     horizon, commit, repository = Horizon(work.inputs.now), work.inputs.commit, work.source.repository
     assert commit is not None and repository is not None
-    then = settled(found, tip, base, footing, now=horizon.now, memo=memo, ledgers=ledgers)
+    asked = OUTGROWN if kept.knows_outgrown else False
+    then = settled(found, tip, kept.plan, footing, now=horizon.now, memo=memo, ledgers=ledgers, with_candidates=asked)
     if then is None or horizon.lost:
         return
     since = horizon.instant
@@ -64,10 +66,5 @@ def _landed(
     files = {path for group in found.part.groups for path in footing.files[group]}
     keep_rest(memo, work, folder, tip, AtRest(said, commit.id, rest.files, rest.edited | files))
     inputs = replace(work.inputs, deployment_commit=tip)
-    keep(
-        memo,
-        inputs,
-        repository.tree_id(commit.id, folder),
-        place_of(work.deployment, folder),
-        Kept(since, until, then.base, then.footing),
-    )
+    known = replace(kept, since=since, until=until, plan=then.base, footing=then.footing)
+    keep(memo, inputs, repository.tree_id(commit.id, folder), place_of(work.deployment, folder), known)

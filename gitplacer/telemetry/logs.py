@@ -128,7 +128,9 @@ class Logs(Silent):
         if turn.is_look:
             return
         self._last, self._problems = state, problems
-        stands_above = self._form == "text" and len(turn.problems) == 1  # it stops the run, and its line says it
+        stands_above = (
+            self._form == "text" and turn.fault is not None and len(turn.problems) == 1
+        )  # it stops the run, and its line says it
         for problem, lines in told(problems) if problems != before and not stands_above else ():
             is_error = problem is None or problem.severity is Severity.ERROR
             place = problem.location if problem is not None else None
@@ -155,7 +157,9 @@ class Logs(Silent):
 
 def _problems_of(turn: Turn, before: tuple[Problem, ...]) -> tuple[Problem, ...]:
     """What stands after a turn. A pass that failed for another reason has found out nothing: those `before` still stand."""
-    return turn.problems or (turn.hydration.problems if turn.hydration else before)
+    if turn.problems or turn.rewrote:
+        return turn.problems
+    return turn.hydration.problems if turn.hydration is not None else before
 
 
 def _fields(turn: Turn) -> dict[str, Any]:

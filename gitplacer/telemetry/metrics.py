@@ -188,9 +188,8 @@ class Metrics(Silent):
             self._grown["git_push"].labels(_pushed(turn)).inc()
         self._count_doubt(turn.fault)
         if turn.hydration is None:
-            self._count_refused(
-                frozenset((problem.code, str(problem.location)) for problem in turn.problems), all_of=False
-            )
+            stops = turn.problems if turn.fault is not None else ()
+            self._count_refused(frozenset((problem.code, str(problem.location)) for problem in stops), all_of=False)
             return
         found = figures(turn.hydration)
         free = self._headroom_after(turn.hydration)

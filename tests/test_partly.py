@@ -1,0 +1,203 @@
+"""
+Passes that plan the part of a fleet which an edit concerns publish what whole passes do, and leave behind what the next one needs.
+
+The law of what a part tells is in `test_inpart`. Here it goes through git: edit after edit, each held against a whole pass on a copy of both repos.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitplacer.passes import partly
+from gitplacer.passes.reconcile import Outcome, Rewritten, Spared
+from gitplacer.passes.touching import Touch
+from gitplacer.telemetry.logs import Logs
+from tests.commands import run
+from tests.stories import cluster, policy, rayservice, snapshot
+from tests.test_controller import Watched
+from tests.test_quiet_passes import Counted
+from tests.test_quiet_passes import computed as computed
+from tests.test_reconcile import copied, made
+from tests.test_rewriting import API, Edit, Repo, Rested, by_hand, comment, edited, overtaken, put, several
+
+SHOP = "workloads/jobs/shop.yaml"
+BESIDE = {
+    **policy("jobs", "select: {namespaces: [jobs]}\nprecedence: 5\nclusters: {names: [b]}"),
+    **rayservice("jobs", "shop"),
+    **policy("prod", "select: {namespaces: [prod]}\nprecedence: 6\nclusters: {names: [a]}"),
+    **{f"capacity/{path}": text for name in "ab" for path, text in snapshot(name, "n1 64 256Gi 16").items()},
+    "README.md": "ours\n",
+}
+HUGE = rayservice("prod", "huge", workers=99)
+
+
+def image(tag: object, path: str = SHOP) -> Edit:
+    def edit(repo: Repo) -> None:
+        file = repo.folder / path
+        file.write_text(re.sub(r"image: ray[:\w]*", f"image: ray:{tag}", file.read_text()))
+
+    return edit
+
+
+def workers(number: int, path: str = SHOP) -> Edit:
+    def edit(repo: Repo) -> None:
+        file = repo.folder / path
+        file.write_text(re.sub(r"  replicas: \d+", f"  replicas: {number}", file.read_text()))
+
+    return edit
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Rested:
+    """Two clusters at rest, with an app on each that stays."""
+    found = Rested(made(tmp_path), tmp_path / "cache")
+    found.fleet.commit(BESIDE)
+    at_rest(found, 5)
+    return found
+
+
+def at_rest(own: Rested, minute: int) -> None:
+    for later in range(minute, minute + 5):
+        if isinstance(own.passed(later), Spared):
+            return
+    raise AssertionError("it does not come to rest")
+
+
+class Asked:
+    """Of which passes it was asked whether they can be planned in part, and whether they were."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.told: list[bool] = []
+        plain = partly.planned_partly
+
+        def noted(*args: Any, **kwargs: Any) -> Touch | None:
+            found = plain(*args, **kwargs)
+            self.told.append(found is not None)
+            return found
+
+        monkeypatch.setattr(partly, "planned_partly", noted)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
+    return Asked(monkeypatch)
+
+
+IN_TURN: dict[str, Edit] = {
+    "another image": image("2"),
+    "one worker more": workers(2),
+    "two apps on two clusters": several(image("3"), image("3", API)),
+    "a comment and an image": several(comment(API), image("4")),
+    "beside a file that nobody reads": several(put("README.md", "ours", "theirs"), image("5")),
+    "more workers at most": put(SHOP, "maxReplicas: 10", "maxReplicas: 40"),
+    "more workers than there is room for": workers(30),
+}
+
+
+@pytest.mark.parametrize("waits", [False, True], ids=["nobody waits", "somebody waits"])
+def test_edit_after_edit_comes_to_what_a_whole_pass_makes_of_it(
+    own: Rested, asked: Asked, tmp_path: Path, capfd: pytest.CaptureFixture[str], waits: bool
+) -> None:
+    if waits:
+        own.fleet.commit({**HUGE, "workloads/prod/broken.yaml": "kind: ["})
+        at_rest(own, 12)
+    asked.told.clear()
+    for minute, (name, edit) in enumerate(IN_TURN.items(), 20):
+        edited(own, edit)
+        other = copied(own.fleet, tmp_path / str(minute))
+        told = []
+        for fleet, more in ((own.fleet, ()), (other, ("--full",))):
+            at = ("--deployment", fleet.bare, "--now", f"2026-01-02T03:{minute}:00Z")
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setenv("GITPLACER_CACHE", str(own.cache))
+                done = run(capfd, "reconcile", fleet.source, *at, *more)
+            refs = fleet.git("for-each-ref", "--format=%(refname) %(objectname)")
+            told.append((done.code, refs, *(text.replace(str(fleet.bare), "BARE") for text in (done.out, done.err))))
+        assert told[0] == told[1], name
+        assert "  Update " in told[0][2]
+        assert ("prod/huge" in told[0][3] and "broken.yaml:1:" in told[0][3]) == waits
+        assert isinstance(own.passed(minute), Spared), name
+    assert asked.told == [True] * len(IN_TURN)
+
+
+def test_text_between_two_of_them_is_written_without_planning(own: Rested, asked: Asked, computed: Counted) -> None:
+    """Also that of the app which was planned in part before."""
+    edited(own, image("2"))
+    assert isinstance(own.passed(20), Rewritten)
+    before, number = len(asked.told), computed.number
+    edited(own, comment(API))
+    assert isinstance(own.passed(21), Rewritten)
+    assert (len(asked.told), computed.since(number)) == (before, 0)
+    edited(own, comment(SHOP))
+    assert isinstance(own.passed(22), Rewritten)
+    edited(own, image("3"))
+    assert isinstance(own.passed(23), Rewritten)
+    assert asked.told[before:] == [True, True]
+    assert own.fleet.reconcile(24).tip is None, "a whole pass has nothing to add"
+
+
+WHOLE: dict[str, Edit] = {
+    "fewer workers": several(workers(0)),
+    "pods of another shape": put(SHOP, "memory: 4Gi", "memory: 3Gi"),
+    "another label": put(SHOP, "labels: {}", "labels: {tier: gold}"),
+    "a policy": several(image("2"), comment("policies/jobs.yaml")),
+    "a snapshot": several(image("2"), comment("capacity/b.yaml")),
+    "an app less": several(image("2"), lambda repo: (repo.folder / API).unlink()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("edit", WHOLE.values(), ids=WHOLE)
+def test_what_may_concern_others_is_planned_whole(own: Rested, asked: Asked, edit: Edit) -> None:
+    edited(own, edit)
+    assert isinstance(own.passed(20), Outcome)
+    assert asked.told == [False] or not asked.told
+
+
+def test_a_snapshot_that_becomes_stale_is_planned_whole(own: Rested, asked: Asked) -> None:
+    """The fleet is at rest until then, however many edits there were: that of 03:05 is stale after fifty minutes."""
+    own.fleet.commit({**cluster("a", maxAge="50m"), **HUGE})
+    at_rest(own, 12)
+    for minute, kind in ((20, Rewritten), (54, Rewritten), (56, Outcome)):
+        edited(own, image(minute))
+        assert isinstance(own.passed(minute), kind), minute
+
+
+def test_where_a_hand_was_laid_on_what_was_published_it_is_planned_whole(own: Rested, tmp_path: Path) -> None:
+    edited(own, image("2"))
+    assert isinstance(own.passed(20), Rewritten)
+    by_hand(own, "clusters/b/workloads/jobs/shop/shop.yaml", "by hand\n", tmp_path / "clone")
+    edited(own, image("3"))
+    assert isinstance(own.passed(21), Outcome)
+
+
+def test_whoever_pushes_first_is_planned_with(own: Rested, monkeypatch: pytest.MonkeyPatch) -> None:
+    edited(own, image("2"))
+    raced = overtaken(own, monkeypatch)
+    done = own.passed(20)
+    assert isinstance(done, Outcome) and done.attempts == 2
+    assert own.fleet.git("rev-parse", "main~1").strip() == raced[0]
+
+
+def test_the_controller_plans_it_in_part_between_whole_passes(tmp_path: Path, asked: Asked) -> None:
+    watched = Watched(made(tmp_path))
+    lines: list[str] = []
+    watched.controller = watched.new(Logs(lines.append, watched.clock.wall))
+    path = watched.fleet.source / API
+    for at, tag in ((310, "2"), (470, "3")):
+        watched.at(
+            at, lambda tag=tag: watched.fleet.commit({API: path.read_text().replace("image: ray", f"image: ray:{tag}")})
+        )  # type: ignore[misc]
+    turns = [turn for turn in watched.until(700) if not turn.is_look]
+    assert [(turn.outcome, bool(turn.hydration), turn.rewrote) for turn in turns] == [
+        ("Published", True, ""),
+        ("Unchanged", True, ""),
+        ("Published", False, "Update prod/api"),
+        ("Published", False, "Update prod/api"),
+        ("Unchanged", True, ""),
+    ]
+    assert asked.told == [True, True]
+    assert sum("Published  → " in line and line.rstrip().endswith("Update prod/api") for line in lines) == 2
