@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -111,7 +112,7 @@ LISTING = (
     "tree.py ",
     "source/files.py is_read",
     "source/fleetspec.py readable_fleet",
-    "passes/touching.py _edited.<locals>.<genexpr>",
+    "source/edited.py Change.texts.<locals>.<genexpr>",
 )
 """What lists the source and its snapshots, file after file."""
 
@@ -131,22 +132,37 @@ def _placed(folder: Path, copies: int) -> tuple[Fleet, int]:
     raise AssertionError
 
 
+def _edit_counted(folder: Path, copies: int, replaced: Callable[[str], str]) -> dict[str, int]:
+    """The lines that are begun for a pass which publishes the edit of one RayJob, and plans no whole fleet."""
+    fleet, minute = _placed(folder / str(copies), copies)
+    files = {path.rpartition("/")[2] for path in fleet.files() if "/workloads/team-" in path}
+    ended: list[object] = []
+    jobs = (path for path in sorted(fleet.source.glob("workloads/**/*.yaml")) if "\nkind: RayJob\n" in path.read_text())
+    path = next(path for path in jobs if path.name in files)
+    fleet.commit({str(path.relative_to(fleet.source)): replaced(path.read_text())})
+    later = fleet.settings(minute)
+    found = counted(lambda: ended.append(reconcile_unless_quiet(later, progress=quiet)))
+    assert [type(each) for each in ended] == [Rewritten]
+    return {name: number for name, number in found.items() if not name.startswith(LISTING)}
+
+
 @pytest.mark.slow
 @pytest.mark.unproved("a whole pass is what it is spared")
 def test_a_text_that_was_edited_costs_the_same_in_every_fleet(tmp_path: Path) -> None:
     """Nothing that is done for it but listing the source knows how large the fleet is."""
-    found = []
-    for copies in (1, 4):
-        fleet, minute = _placed(tmp_path / str(copies), copies)
-        files = {path.rpartition("/")[2] for path in fleet.files() if "/workloads/team-" in path}
-        ended: list[object] = []
-        path = next(path for path in sorted(fleet.source.glob("workloads/**/*.yaml")) if path.name in files)
-        fleet.commit({str(path.relative_to(fleet.source)): path.read_text() + "# edited\n"})
-        later = fleet.settings(minute)
-        found.append(counted(lambda now=later, into=ended: into.append(reconcile_unless_quiet(now, progress=quiet))))  # type: ignore[misc]
-        assert [type(each) for each in ended] == [Rewritten]
-    less, more = ({name: n for name, n in each.items() if not name.startswith(LISTING)} for each in found)
+    less, more = (_edit_counted(tmp_path, copies, lambda text: f"{text}# edited\n") for copies in (1, 4))
     assert sum(less.values()) > 1000
     assert sum(more.values()) < 1.05 * sum(less.values()), {
         name: n for name, n in more.items() if n > less.get(name, 0) + 10
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.unproved("a whole pass is what it is spared")
+def test_an_image_that_was_edited_costs_little_more_in_a_larger_fleet(tmp_path: Path) -> None:
+    """Its cluster is planned; of others only those who wait are read, because they are told of. A whole pass would cost four times as much."""
+    less, more = (_edit_counted(tmp_path, copies, lambda text: text.replace("ray:2", "ray:3")) for copies in (1, 4))
+    assert sum(less.values()) > 10_000
+    assert sum(more.values()) < 1.6 * sum(less.values()), {
+        name: n for name, n in more.items() if n > less.get(name, 0) + 1000
     }

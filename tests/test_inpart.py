@@ -39,6 +39,7 @@ from gitplacer.source.files import InMemory, Memo, ReadFile
 from gitplacer.source.shares import Share
 from gitplacer.tree import differing_paths, tree_id
 from tests.stories import FLEET, Story, cluster, decisions, policy, rayjob, rayservice, snapshot
+from tests.test_order import aged
 from tests.test_reconcile import made
 from tests.test_reconcile import quiet as silently
 
@@ -300,6 +301,23 @@ def test_nor_one_of_which_nothing_is_placed() -> None:
     assert not told(at_rest(fleet()), "workloads/jobs/huge.yaml", "image: ray", "image: ray:2")
 
 
+def test_where_room_is_kept_for_who_waits_it_is_planned_whole() -> None:
+    """On the other cluster an edit is told in part, unless it is of who waits."""
+    story = aged()
+    story.source |= policy("own", "select: {namespaces: [own]}\nprecedence: 9\nclusters: {names: [b]}")
+    story.source |= policy("batch", "select: {namespaces: [jobs]}\nprecedence: 9\nclusters: {names: [a]}")
+    story.source |= cluster("b") | rayservice("own", "shop")
+    story.capacity |= snapshot("b", "n1 16 64Gi 4", at=story.now)
+    rest = at_rest(story)
+    assert {d.group: d.claim.cluster for d in rest.base.decisions if d.claim is not None} == {"jobs/big": "a"}
+    shop, (here, waits) = "workloads/own/shop.yaml", (f"workloads/jobs/{name}.yaml" for name in ("job-0", "big"))
+    assert told(rest, shop, "image: ray", "image: ray:2")
+    assert not told(rest, here, "image: ray", "image: ray:2")
+    both = {path: rest.story.source[path].replace("image: ray", "image: ray:2") for path in (shop, waits)}
+    assert carried_out(rest, {shop: both[shop]}, in_words=True) is not None
+    assert rest.edited(both)[0] is None
+
+
 def test_whoever_waits_and_asks_for_no_less_waits_on() -> None:
     rest, huge = at_rest(fleet()), "workloads/jobs/huge.yaml"
     source = rest.story.source
@@ -529,12 +547,12 @@ def test_a_fleet_in_which_somebody_has_a_hand_has_no_footing() -> None:
     fleet_spec = own.fleet.spec.model_copy(update={"clone": cast(Any, object())})
     cloning = replace(own, fleet=own.fleet.model_copy(update={"spec": fleet_spec}))
     record = snapshot.records["web/shop"]
-    claim = record.model_copy(update={"claim": cast(Any, object())})
+    moving = record.model_copy(update={"move": cast(Any, object())})
     for other in (
         replace(snapshot, states=states),
         replace(snapshot, source=replace(snapshot.source, own=cloning)),
         replace(snapshot, broken_records=frozenset({"web/lost"})),
-        replace(snapshot, records={**snapshot.records, "web/shop": claim}),
+        replace(snapshot, records={**snapshot.records, "web/shop": moving}),
         replace(snapshot, capacity={"a": snapshot.capacity["a"].model_copy(update={"queues": (cast(Any, object()),)})}),
     ):
         assert footing_of(rest.before, replace(view, snapshot=other)) is None

@@ -25,7 +25,7 @@ class Footing:
     `files` are the source files of each group, those that it shares included, sorted, and `platform` the groups that are on every cluster.
     `clusters` are by name the source file of each cluster that has none but clusters in it. `left` is what the quota of a tenant leaves
     it, by name, of each resource that it limits. `snapshots` is what is said of when capacity was taken. `unread` are files that could not be read, and
-    in which words count all the same.
+    in which words count all the same, and `claimed` the clusters where room is kept for somebody who waits.
     """
 
     files: Mapping[str, tuple[str, ...]]
@@ -34,6 +34,7 @@ class Footing:
     left: Mapping[str, Mapping[str, int]]
     snapshots: str
     unread: frozenset[str]
+    claimed: frozenset[str]
 
 
 def footing_of(inputs: Inputs, view: PlanView) -> Footing | None:
@@ -46,7 +47,8 @@ def footing_of(inputs: Inputs, view: PlanView) -> Footing | None:
     files = {g.id: tuple(sorted({m.path for m in (*g.members, *g.shared)})) for g in snapshot.groups.values()}
     platform = frozenset(group.id for group in snapshot.groups.values() if group.unit == PLATFORM)
     unread = snapshot.source.broken_files
-    return Footing(files, platform, _cluster_files(snapshot), _left(view), said_of_snapshots(view), unread)
+    claimed = frozenset(decision.claim.cluster for decision in view.plan.decisions if decision.claim is not None)
+    return Footing(files, platform, _cluster_files(snapshot), _left(view), said_of_snapshots(view), unread, claimed)
 
 
 def _is_plain(snapshot: Snapshot) -> bool:
@@ -61,7 +63,7 @@ def _is_plain(snapshot: Snapshot) -> bool:
         and not any(spec.relocation.when.preferred_available != "Never" for spec in specs)
         and not any(spec.placement.span != "Never" or spec.budget_per_hour is not None for spec in specs)
         and not any(tenant.spec.budget_per_hour is not None for tenant in snapshot.source.tenancy.tenants)
-        and not any(r.move or r.claim or r.dispatch for r in snapshot.records.values())
+        and not any(r.move or r.dispatch for r in snapshot.records.values())
     )
 
 

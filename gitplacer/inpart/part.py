@@ -45,10 +45,10 @@ def part_of(inputs: Inputs, base: Baseline, footing: Footing, edited: frozenset[
     owned, waited = ({path for group in some for path in footing.files[group]} for some in (groups, waiting))
     if not groups or edited - owned - waited or of_edited & footing.platform:
         return None
-    if not all(_simply_stays(known[g]) for g in groups) or not all(known[g].action is Action.WAIT for g in waiting):
+    if not all(_simply_stays(known[g]) for g in groups) or not all(_simply_waits(known[g]) for g in waiting):
         return None
     clusters = frozenset(name for group in groups for name in known[group].after)
-    if not clusters <= footing.clusters.keys():
+    if not clusters <= footing.clusters.keys() or clusters & footing.claimed:
         return None
     there = _on(clusters, base.decisions, footing.platform)
     unplaced = (d for d in base.decisions if not d.before or d.group in footing.platform)
@@ -79,6 +79,11 @@ def _simply_stays(decision: Decision) -> bool:
     """Whether a group is on its clusters, all of it on each, and nothing is expected of it."""
     stays = as_kept(decision)
     return bool(decision.before) and replace(decision, finding=stays.finding, ended={}) == stays
+
+
+def _simply_waits(decision: Decision) -> bool:
+    """Whether a group waits, and nowhere is room kept for it."""
+    return decision.action is Action.WAIT and decision.claim is None
 
 
 def _cut(inputs: Inputs, base: Baseline, others: set[str], clusters: frozenset[str], groups: set[str]) -> Inputs:
